@@ -135,8 +135,7 @@ class Setting:
         self._key("judge", RunKey(run="judge", key="ratings", answers=shown))
         self._key("verdicts", VerdictsKey(reading=protocol.reading))
         asked_of = {"benchmark": asked.benchmark, "form": protocol.form}
-        kept = {"items": protocol.items, "frames_min": protocol.frames_min}
-        self._key("metrics", MetricsKey(**asked_of, **kept, level=config.main.confidence))
+        self._key("metrics", MetricsKey(**asked_of, items=protocol.items, level=config.main.confidence))
         if protocol.judge is not None:
             judged = JudgeRequestsKey(**asked_of, max_tokens=protocol.judge_tokens, prompt=prompts[protocol.judge])
             self._key("judge_requests", judged)

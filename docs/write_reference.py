@@ -89,6 +89,9 @@ def schema_of(kind: type[BaseModel]) -> dict[str, Any]:
     for name, group in {kind.__name__: made, **made.get("$defs", {})}.items():
         for key, text in _descriptions(groups[name]).items() if name in groups else ():
             group["properties"][key]["description"] = text
+        kind_key = group.get("properties", {}).get("kind", {})
+        if "const" in kind_key:  # one of several kinds: its key is described as the group is
+            kind_key.setdefault("description", f"`{kind_key['const']}`: {group['description']}")
     return dict(_plain(made))
 
 

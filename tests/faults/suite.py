@@ -9,13 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import yaml
+from reprise.construction.mmbench_video.candidates import COLLECTION, index_of
 from reprise.construction.mmbench_video.candidates import COLUMNS as ANNOTATED
-from reprise.construction.mmbench_video.candidates import index_of
-from reprise.construction.mmbench_video.collection import COLLECTION
-from reprise.construction.mmbench_video.collection import COLUMNS as COLLECTED
+from reprise.construction.mmbench_video.candidates import VIDEO_COLUMNS as COLLECTED
 from reprise.construction.review import COLUMNS as VERDICT_COLUMNS
 from reprise.core.files import text_digest
-from reprise.people.tasks import BETWEEN
+from reprise.people.surveys import BETWEEN
 
 from tests.faults.plugged import REGISTRATION
 from tests.faults.runs import REPORT, Reduced

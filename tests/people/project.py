@@ -6,8 +6,7 @@ from typing import Any
 from reprise.construction.label_studio import template
 from reprise.construction.review import Task, as_sheet
 from reprise.people.settings import AnswerDesign
-from reprise.people.surveys import COLUMNS, Shown, label_studio_tasks, survey_rows
-from reprise.people.tasks import BETWEEN, NOT_TESTED, task_id
+from reprise.people.surveys import BETWEEN, COLUMNS, NOT_TESTED, Shown, label_studio_tasks, survey_rows, task_id
 
 from tests.people.conftest import LabelStudio
 

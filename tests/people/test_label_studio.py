@@ -11,24 +11,22 @@ import httpx2
 import polars as pl
 import pytest
 from playwright.sync_api import Page, sync_playwright
-from reprise.construction.label_studio import LOCAL_FILES, as_task, template
+from reprise.construction.label_studio import LOCAL_FILES, TYPED, as_task, template
 from reprise.construction.review import (
     Task,
     as_sheet,
     counted,
     is_exported,
-    read_typed,
     read_verdicts,
     task_rows,
 )
-from reprise.construction.temporalbench.annotated import caption_task
+from reprise.construction.temporalbench.candidates import caption_task
 from reprise.construction.temporalbench.review import OF_OPTIONS, TO_TYPE
-from reprise.construction.velociti.tasks import OF_CAPTIONS, OF_SAMPLES
+from reprise.construction.velociti.review import OF_CAPTIONS, OF_SAMPLES
 from reprise.core.schemas import REQUESTS
 from reprise.media.probe import open_video
 from reprise.people.settings import RatingDesign
-from reprise.people.surveys import COLUMNS, Shown, label_studio_tasks, survey_rows
-from reprise.people.tasks import NOT_TESTED, question_tasks
+from reprise.people.surveys import COLUMNS, NOT_TESTED, Shown, label_studio_tasks, question_tasks, survey_rows
 from reprise.reading.ratings import RATINGS
 
 from tests.people.conftest import PASSWORD, TOKEN, USER, LabelStudio
@@ -180,7 +178,9 @@ def test_a_caption_is_typed_in_the_browser(label_studio: LabelStudio, video: Pat
     votes = counted(tasks, read_verdicts([path]))
     assert votes.problems == [] and [list(one.values()) for one in votes.by_task.values()] == [["described"], ["fits"]]
     assert is_exported(path)
-    assert [(one.task_id, one.verdict) for one in read_typed([path])] == [(tasks[0].task_id, "A toy runs twice.")]
+    assert [(one.task_id, one.verdict) for one in read_verdicts([path], TYPED)] == [
+        (tasks[0].task_id, "A toy runs twice.")
+    ]
 
 
 def test_ratings_go_the_same_way(label_studio: LabelStudio, video: Path, tmp_path: Path) -> None:

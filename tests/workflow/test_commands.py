@@ -8,12 +8,11 @@ from pathlib import Path
 import cv2
 import polars as pl
 import pytest
+from reprise.commands.gaps import list_missing
 from reprise.commands.item import LONGEST, show_item
-from reprise.commands.missing import list_missing
 from reprise.commands.plan import show_plan
-from reprise.commands.runs import list_runs
+from reprise.commands.runs import explain_run, list_runs
 from reprise.commands.show import show_tables
-from reprise.commands.why import explain_run
 from reprise.core.checksums import keys_of
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, write_table
@@ -141,7 +140,7 @@ def test_what_is_gone_or_damaged_is_told(say: Say, item: str) -> None:
         gone.rename(gone.with_suffix(".kept"))
     text = say(explain_run, RUN, None)
     table = say(show_tables, "table5", None)
-    with pytest.raises(UserError, match="not there yet"):
+    with pytest.raises(UserError, match="not found. Make it first"):
         say(show_item, RUN, item, None)
     for gone in (responses, metrics):
         gone.with_suffix(".kept").rename(gone)

@@ -1,6 +1,7 @@
 """`reprise eval`, as the README shows it: a folder of weights becomes a row of the overview, and then nothing is left to do."""
 
 import csv
+import json
 import shlex
 
 from reprise.core.yaml_files import load_yaml
@@ -28,10 +29,16 @@ def test_from_a_folder_to_a_row(toy: Project) -> None:
     (shown,) = [text for text in done.stdout.splitlines() if text.startswith(f"{NAME} ") and "sees" not in text]
     assert f"{float(rows['strict']['value']):.1f}" in shown
 
-    again = toy.reprise(*shlex.split(command))
+    again = toy.reprise(*shlex.split(command), "--json", "late/numbers.json")
     assert again.returncode == 0 and "Nothing to be done" in again.stdout + again.stderr
     assert "frames that reached it" not in again.stdout, "what is answered is not checked again"
     assert shown in again.stdout.splitlines()
+    numbers = json.loads((toy.root / "late/numbers.json").read_text())["numbers"]
+    assert {one["run"] for one in numbers} == {RUN}
+    (strict,) = [one for one in numbers if one["metric"] == "strict" and one["convention"] != "authors"]
+    for name in ("value", "low", "high", "asked", "failed", "unparsed", "missing"):
+        assert float(strict[name]) == float(rows["strict"][name])
+    assert strict["key"] == rows["strict"]["key"] and len(strict["key"]) == 64
 
 
 def test_the_overview_of_published_values_needs_no_model(toy: Project) -> None:

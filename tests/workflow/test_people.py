@@ -2,7 +2,7 @@
 
 import pytest
 from reprise.core.schemas import REQUESTS, read_table
-from reprise.people.tasks import question_tasks
+from reprise.people.surveys import question_tasks
 
 from tests.workflow.conftest import Project, copy_project, small_suite
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import polars as pl
 import pytest
+from reprise.commands.left import Planned
 from reprise.commands.plan import chosen, plans, show_plan
-from reprise.commands.plan_lines import Planned
-from reprise.commands.plans import plan_of
+from reprise.commands.shared import plan_of
 from reprise.core.errors import UserError
 from reprise.plan.sizes import data_left, weights_of
 
@@ -63,8 +63,8 @@ def test_a_new_checkpoint_is_asked_everything_again(
     assert found.keys() == {ENTAIL, MC}
     for name, one in found.items():
         before = made(name)
-        assert one.left.load is not None and one.tokens is not None and one.time is not None
-        assert (one.questions, one.left.answered, one.frames) == (before.questions, 0, before.frames)
+        assert one.load is not None and one.tokens is not None and one.time is not None
+        assert (one.questions, one.answered, one.frames) == (before.questions, 0, before.frames)
         assert one.tokens == pytest.approx(before.tokens), "as many as the last time"
         assert one.time.sure == "itself" and one.time.seconds.low < before.seconds < one.time.seconds.high
     show_plan([], False, None)
@@ -89,12 +89,12 @@ def test_a_run_that_was_cut_short_tells_what_the_rest_takes(inside: Project) -> 
     whole = made(ENTAIL)
     forget(ENTAIL, answers=20)
     (one,) = planned().values()
-    assert one.asking.why == ("not made yet",) and one.left.answered == 20 and one.questions == whole.questions - 20
+    assert one.asking.why == ("not made yet",) and one.answered == 20 and one.questions == whole.questions - 20
     assert one.time is not None and one.time.sure == "itself" and one.tokens is not None
     assert one.tokens == pytest.approx(whole.tokens / whole.questions * one.questions, rel=0.05)
     forget(ENTAIL, answers=0)
     (one,) = planned().values()
-    assert one.left.answered == 0 and one.time is not None and one.time.sure == "model", "by the other protocol"
+    assert one.answered == 0 and one.time is not None and one.time.sure == "model", "by the other protocol"
     forget(MC, answers=0)
     assert [one.time for one in planned().values()] == [None, None], "nothing is known, and nothing is said"
 
@@ -108,7 +108,7 @@ def test_before_the_clips_are_there_the_questions_are_known_and_before_the_relea
     for ledger in (RESULTS / "clips/velociti").glob("*.parquet"):
         ledger.unlink()
     one = planned()[ENTAIL]
-    assert (one.questions, one.left.is_most, one.frames) == (whole.questions, True, 3 * 10), "three clips of 10 s"
+    assert (one.questions, one.is_most, one.frames) == (whole.questions, True, 3 * 10), "three clips of 10 s"
     data = data_left(plan_of(None), "velociti")
     assert data is not None and (data.sources, data.clips, data.clips_bytes) == (0, 3, None)
     (RESULTS / "requests/velociti/entail.parquet").unlink()

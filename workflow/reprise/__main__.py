@@ -50,7 +50,7 @@ def trace(
     suite: Suite = None,
 ) -> None:
     """Show what one cell of a table was made from."""
-    from reprise.commands.trace import trace_cell
+    from reprise.commands.show import trace_cell
 
     trace_cell(table, row, column, suite)
 
@@ -98,14 +98,14 @@ def static(
         Option(
             metavar="MODEL",
             help="ratings by this judge instead of the suite's first one",
-            autocompletion=completion.judges,
+            autocompletion=completion.models,
         ),
     ] = None,
     least: Annotated[float, Option(metavar="RATING", help="mean rating from which a question counts as static")] = 2.5,
     suite: Suite = None,
 ) -> None:
     """List the questions that one random frame answers."""
-    from reprise.commands.static_questions import list_static
+    from reprise.commands.export import list_static
 
     list_static(runs, judge, least, suite)
 
@@ -146,13 +146,17 @@ def evaluate(
     cores: Annotated[str, Option(metavar="N", help="CPU cores to use")] = "all",
     dry_run: Annotated[bool, Option("--dry-run", "-n", help="say what would run, and change nothing")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="run without a question")] = False,
+    numbers: Annotated[
+        Path | None,
+        Option("--json", metavar="FILE", help="write the model's numbers there, with intervals, counts and keys"),
+    ] = None,
     suite: Suite = None,
 ) -> None:
     """Evaluate a model of yours: write its file, look at it, check it, ask it, and show its row of the overview."""
     from reprise.commands.evaluate import Wanted, evaluate_model
 
     wanted = Wanted(model, benchmarks.split(",") if benchmarks else None, frames, name, gpus)
-    evaluate_model(wanted, cores, suite, dry_run=dry_run, yes=yes)
+    evaluate_model(wanted, cores, suite, dry_run=dry_run, yes=yes, numbers=numbers)
 
 
 @app.command(rich_help_panel=RUNS)
@@ -185,7 +189,7 @@ def plan(
 @app.command(rich_help_panel=RUNS)
 def why(run: RunName, suite: Suite = None) -> None:
     """Say why a run is not done: which setting changed, what failed."""
-    from reprise.commands.why import explain_run
+    from reprise.commands.runs import explain_run
 
     explain_run(run, suite)
 
@@ -196,7 +200,7 @@ def adopt(
     why: Annotated[str, Option(metavar="REASON", help="repeated in the provenance")],
     judge: Annotated[
         str | None,
-        Option(metavar="MODEL", help="carry over this judge's replies to the run", autocompletion=completion.judges),
+        Option(metavar="MODEL", help="carry over this judge's replies to the run", autocompletion=completion.models),
     ] = None,
     sample: Annotated[int, Option(metavar="N", help="number of answers to ask again first")] = 20,
     suite: Suite = None,
@@ -213,7 +217,7 @@ def missing(
     suite: Suite = None,
 ) -> None:
     """List missing videos, clips and items, why, and in which runs."""
-    from reprise.commands.missing import list_missing
+    from reprise.commands.gaps import list_missing
 
     list_missing(suite, every)
 
@@ -227,7 +231,7 @@ def incomplete(
     suite: Suite = None,
 ) -> None:
     """List the cells of finished tables that show no number."""
-    from reprise.commands.incomplete import list_incomplete
+    from reprise.commands.gaps import list_incomplete
 
     list_incomplete(tables or [], suite)
 
@@ -245,7 +249,7 @@ def retry(
     suite: Suite = None,
 ) -> None:
     """Have the next run try again what failed: videos, clips, answers."""
-    from reprise.commands.retry import retry_failures
+    from reprise.commands.gaps import retry_failures
 
     retry_failures(words or [], suite)
 
@@ -258,7 +262,7 @@ def subtitles(
     suite: Suite = None,
 ) -> None:
     """Copy downloaded subtitles to where their release is read from."""
-    from reprise.commands.subtitles import copy_subtitles
+    from reprise.commands.videos import copy_subtitles
 
     copy_subtitles(benchmark, suite)
 
@@ -274,16 +278,9 @@ def store(
     ] = None,
 ) -> None:
     """Show the store's size, or delete what is not used."""
-    from reprise.commands.store import forget_clone, prune_store, repair_store, show_store
+    from reprise.commands.videos import look_at_store
 
-    if forget is not None:
-        forget_clone(forget)
-    if repair:
-        repair_store()
-    if prune:
-        prune_store()
-    if not (forget or repair or prune):
-        show_store()
+    look_at_store(prune=prune, repair=repair, forgotten=forget)
 
 
 @app.command(rich_help_panel=CONFIGURATION)

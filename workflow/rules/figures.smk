@@ -12,6 +12,7 @@ rule figure:
         verdicts=PLAN.figured.verdicts,
         shown=PLAN.figured.items,
         facts=PLAN.figured.facts,
+        made=PLAN.figured.made,
     output:
         pdf="results/figures/{benchmark}/{figure}.pdf",
         svg="results/figures/{benchmark}/{figure}.svg",
@@ -33,7 +34,7 @@ rule figure:
         "{PYTHON:q} -m reprise.stages.figure --key {input.key:q} --published {input.published:q}"
         " --metrics {input.metrics:q} --statistics {input.statistics:q} --problems {input.problems:q}"
         " --verdicts {input.verdicts:q} --items {input.shown:q}"
-        " --facts {input.facts:q} --out {output.png:q} 2> {log:q}"
+        " --facts {input.facts:q} --made {input.made:q} --out {output.png:q} 2> {log:q}"
 
 
 rule figures:

@@ -5,22 +5,11 @@ This module is imported at every start of Snakemake, so it imports little itself
 
 import logging
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
-
-SNAKEMAKE = "snakemake.logging"
-LIBRARY = "reprise"
-
-
-class Shown(Protocol):
-    """What takes Snakemake's records and shows them."""
-
-    def take(self, record: logging.LogRecord) -> None: ...
-
-    def end(self) -> None: ...
 
 
 @dataclass
@@ -33,58 +22,46 @@ class LogHandlerSettings(LogHandlerSettingsBase):
 class LogHandler(LogHandlerBase):
     """Snakemake's events, and the library's messages, in words; or all of Snakemake's own output."""
 
+    writes_to_stream = has_filter = has_formatter = True
+    writes_to_file = needs_rulegraph = False
+
     def __post_init__(self) -> None:
         # Where Snakemake's own log cannot be written, as on a full disk, what failed is still shown here, and without
         # a traceback for each line of the log.
         logging.raiseExceptions = False
-        common = self.common_settings
-        stream = sys.stdout if common.stdout else sys.stderr
-        self._shown: Shown
+        common, stream = self.common_settings, sys.stdout if self.common_settings.stdout else sys.stderr
+        self._take: Callable[[logging.LogRecord], object]
+        self._end: Callable[[], None]
         is_full = isinstance(self.settings, LogHandlerSettings) and self.settings.full
         if is_full or common.verbose or common.debug_dag or common.printshellcmds:
-            from snakemake_logger_plugin_reprise.full import Full
+            from snakemake.logging import ColorizingTextHandler, DefaultFilter, DefaultFormatter
 
-            self._shown = Full(common, stream)
+            of_snakemake = ColorizingTextHandler(nocolor=common.nocolor, stream=stream)
+            of_snakemake.setFormatter(DefaultFormatter(common.quiet, common.show_failed_logs))
+            of_snakemake.addFilter(
+                DefaultFilter(common.quiet, common.debug_dag, common.verbose, common.dryrun, common.printshellcmds)
+            )
+            self._take, self._end = of_snakemake.handle, of_snakemake.flush
         else:
             from snakemake_logger_plugin_reprise.terminal import Terminal
 
-            self._shown = Terminal(common, stream)
+            terminal = Terminal(common, stream)
+            self._take, self._end = terminal.take, terminal.end
         self._from_library = _ToSnakemake()
-        logging.getLogger(LIBRARY).addHandler(self._from_library)
+        logging.getLogger("reprise").addHandler(self._from_library)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show what a record says."""
-        self._shown.take(record)
+        self._take(record)
 
     def close(self) -> None:
         """Show how it ended. Snakemake calls this once, and Python's `logging` again when the process ends."""
-        logging.getLogger(LIBRARY).removeHandler(self._from_library)
-        self._shown.end()
+        logging.getLogger("reprise").removeHandler(self._from_library)
+        self._end()
         super().close()
-
-    @property
-    def writes_to_stream(self) -> bool:
-        return True
-
-    @property
-    def writes_to_file(self) -> bool:
-        return False
-
-    @property
-    def has_filter(self) -> bool:
-        return True
-
-    @property
-    def has_formatter(self) -> bool:
-        return True
-
-    @property
-    def needs_rulegraph(self) -> bool:
-        return False
 
 
 class _ToSnakemake(logging.Handler):
     """Puts the library's messages among Snakemake's, so that they come in order and also into its log file."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        logging.getLogger(SNAKEMAKE).handle(record)
+        logging.getLogger("snakemake.logging").handle(record)

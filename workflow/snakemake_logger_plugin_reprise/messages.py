@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Sequence
+from itertools import dropwhile, islice, takewhile
 from textwrap import dedent
 
 STOPPING = "Terminating processes on user request"
@@ -11,20 +12,17 @@ TRIED_AGAIN = re.compile(r"Trying to restart job (\d+)")
 # What Snakemake says of itself at every start, end and job.
 NOISE = (
     *("Building DAG of jobs", "Using shell:", "Workflow has started", "Shutting down, this might take some time"),
-    *("Assuming unrestricted shared filesystem", "Select jobs to execute", "Provided remote nodes"),
-    *(
-        "Group jobs:",
-        "Conda environments:",
-        "Singularity containers:",
-        "Elapsed time:",
-        "This was a dry-run",
-        "Reasons:",
-    ),
-    *("Reasons:", "Some jobs were triggered by provenance", "Rules with provenance", "Exiting because a job"),
+    *("Assuming unrestricted shared filesystem", "Select jobs to execute", "Provided remote nodes", "Group jobs:"),
+    *("Conda environments:", "Singularity containers:", "Elapsed time:", "This was a dry-run", "Reasons:"),
+    *("Some jobs were triggered by provenance", "Rules with provenance", "Exiting because a job"),
     *("Auto-selected partition", "No SLURM account given", "No account was given", "Guessed SLURM account"),
-    "Unable to guess SLURM account",
-    *("SLURM run ID:", "SLURM workflow log", "Cleaning up SLURM log files", "Removing output files of failed job"),
-    *("Storing output in storage", "At least one job did not complete", LOG_FILE),
+    *("Unable to guess SLURM account", "SLURM run ID:", "SLURM workflow log", "Cleaning up SLURM log files"),
+    *(
+        "Removing output files of failed job",
+        "Storing output in storage",
+        "At least one job did not complete",
+        LOG_FILE,
+    ),
 )
 NOISE_OF_A_JOB = re.compile(r"Job \S+ has been submitted|\d+ jobs have (?:missing|outdated) provenance|Job rate limit")
 FAILED_JOBS = "At least one job did not complete successfully."
@@ -61,14 +59,13 @@ def mistake(text: str, exception: str, arguments: Sequence[str] = sys.argv) -> s
         return text
     if in_function := IN_FUNCTION.search(text):
         return f"Error: {dedent(in_function[2]).strip()}" if in_function[1] in MISTAKES_IN_FUNCTIONS else text
-    for pattern in (HEADER, FRAME):
-        text = pattern.sub("", text)
-    return f"Error: {text.strip()}"
+    return f"Error: {FRAME.sub('', HEADER.sub('', text)).strip()}"
 
 
 def _swallowed(arguments: Sequence[str]) -> str:
     """`--config` takes all words after it up to the next option, targets too."""
-    taken = _words_after("--config", arguments) or _words_after("-C", arguments)
+    rest = dropwhile(lambda word: word not in ("--config", "-C"), arguments)
+    taken = list(takewhile(lambda word: not word.startswith("-"), islice(rest, 1, None)))
     targets = [one for one in taken if "=" not in one]
     settings = [one for one in taken if "=" in one]
     if not targets:
@@ -78,12 +75,3 @@ def _swallowed(arguments: Sequence[str]) -> str:
         f"Error: --config: '{targets[0]}' is no setting (name=value). Snakemake takes every word after --config for "
         f"one, so name the targets before it: {shown}"
     )
-
-
-def _words_after(option: str, arguments: Sequence[str]) -> list[str]:
-    """The words up to the next option."""
-    if option not in arguments:
-        return []
-    rest = list(arguments)[list(arguments).index(option) + 1 :]
-    end = next((place for place, one in enumerate(rest) if one.startswith("-")), len(rest))
-    return rest[:end]

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reprise.core.paths import RESULTS, Results
-
-from snakemake_logger_plugin_reprise.jobs import NOT_WORK, subject_of
+from reprise.core.plain import first_of
 
 MOST_NAMES, MOST_MODELS, MOST_CAUSES, MOST_SUBJECTS = 4, 8, 5, 1
 FULL = "--logger-reprise-full"
@@ -25,12 +24,19 @@ REASONS = {  # as Snakemake begins them, the strongest first
     "Input files updated by another job": FOLLOWS,
 }
 UPDATED = re.compile(r"Updated input files: ([^;]+)")
-ADDRESS = re.compile(r"[^\w.\-/]+")
+
+
+def work_of(stats: Mapping[str, int]) -> dict[str, int]:
+    """The numbers of jobs by rule, without the rules that do nothing themselves."""
+    return {rule: count for rule, count in stats.items() if rule not in ("all", "total")}
+
+
+def subject_of(wildcards: Mapping[str, str]) -> str:
+    """What a job of a rule is about, such as the name of a run."""
+    return "/".join(wildcards.values())
 
 
 class PlannedJob(NamedTuple):
-    """A job that would run."""
-
     rule: str
     wildcards: Mapping[str, str]
     why: str
@@ -46,41 +52,43 @@ class Planned:
         self._jobs: list[PlannedJob] = []
 
     def count(self, stats: Mapping[str, int]) -> None:
-        self._counts = {rule: count for rule, count in stats.items() if rule not in NOT_WORK}
+        self._counts = work_of(stats)
 
     def add(self, rule: str, wildcards: Mapping[str, str], reason: str, outputs: Sequence[str]) -> None:
-        if rule not in NOT_WORK:
-            updated = UPDATED.search(reason)
-            files = tuple(name.strip() for name in updated[1].split(",")) if updated else ()
-            self._jobs.append(PlannedJob(rule, dict(wildcards), _why(reason, files), files, tuple(outputs)))
+        if not work_of({rule: 1}):
+            return
+        updated = UPDATED.search(reason)
+        files = tuple(name.strip() for name in updated[1].split(",")) if updated else ()
+        why = next((words for begins, words in REASONS.items() if begins in reason), reason)
+        if files and all("/keys/" in name for name in files) and "Missing output" not in reason:
+            why = KEY
+        self._jobs.append(PlannedJob(rule, dict(wildcards), why, files, tuple(outputs)))
 
     def text(self, width: int) -> str:
-        """All of it; empty where nothing would run."""
+        """What is said of all jobs; empty where nothing would run."""
         total = sum(self._counts.values())
         if not total:
             return ""
         reasons = {job.why for job in self._jobs}
-        why = f" ({reasons.pop()})" if len(reasons) == 1 else ""
-        lines = [
-            f"{total} jobs would run{why}:",
-            *self._table(is_explained=bool(why)),
-            *self._models(),
-            *self._causes(),
-        ]
+        common = reasons.pop() if len(reasons) == 1 else ""
+        head = f"{total} jobs would run{f' ({common})' if common else ''}:"
+        lines = [head, *self._rules(is_explained=bool(common)), *self._models(), *self._causes()]
         cut = [line if len(line) <= width else f"{line[: width - 3]}..." for line in lines]
         return "\n".join([*cut, f"Nothing was run (--dry-run). Every job with its files and reason: add {FULL}."])
 
-    def _table(self, *, is_explained: bool) -> Iterator[str]:
+    def _rules(self, *, is_explained: bool) -> Iterator[str]:
         """A line a rule, in the order in which the last jobs of the rules would run."""
-        by_rule: dict[str, list[PlannedJob]] = defaultdict(list)
-        for job in self._jobs:
-            by_rule[job.rule].append(job)
         last = {job.rule: place for place, job in enumerate(self._jobs)}
         longest = max(map(len, self._counts))
         for rule in sorted(self._counts, key=lambda rule: last.get(rule, len(self._jobs))):
-            count, jobs = self._counts[rule], by_rule[rule]
-            why = ", ".join(f"{words} {n}" if n < count else words for words, n in Counter(j.why for j in jobs).items())
-            parts = ["" if is_explained else why, _subjects(jobs)]
+            count, jobs = self._counts[rule], [job for job in self._jobs if job.rule == rule]
+            reasons = Counter(job.why for job in jobs).items()
+            why = ", ".join(f"{words} {n}" if n < count else words for words, n in reasons)
+            kinds = ("benchmark", "table", "model")
+            kind = next((kind for kind in kinds if jobs and kind in jobs[0].wildcards), None)
+            names = dict.fromkeys(job.wildcards[kind] for job in jobs) if kind else ()
+            about = ", ".join(first_of(list(names), MOST_NAMES, "{} more"))
+            parts = ["" if is_explained else why, about]
             yield f"{count:>6}  {rule:<{longest}}  {'; '.join(filter(None, parts))}".rstrip()
 
     def _models(self) -> Iterator[str]:
@@ -92,40 +100,22 @@ class Planned:
         if asked:
             yield "Models that would be asked (jobs):"
         ranked = sorted(asked.items(), key=lambda entry: -entry[1].total())
-        for model, counts in ranked[:MOST_MODELS]:
-            yield f"{counts.total():>6}  {model}: {', '.join(f'{name} {n}' for name, n in sorted(counts.items()))}"
-        if len(ranked) > MOST_MODELS:
-            yield f"        and {len(ranked) - MOST_MODELS} more"
+        lines = [
+            f"{counts.total():>6}  {model}: {', '.join(f'{name} {n}' for name, n in sorted(counts.items()))}"
+            for model, counts in ranked
+        ]
+        yield from first_of(lines, MOST_MODELS, "        and {} more")
 
     def _causes(self) -> Iterator[str]:
         """What changed, from what to what, and the jobs that it concerns."""
-        causes: dict[str, list[PlannedJob]] = defaultdict(list)
+        causes: dict[str, list[str]] = defaultdict(list)
         for job in self._jobs:
             for words in _changes(job):
-                causes[words].append(job)
+                causes[words].append(f"{job.rule} {subject_of(job.wildcards)}")
         if causes:
             yield "What changed:"
-        for words, jobs in list(causes.items())[:MOST_CAUSES]:
-            named = [f"{job.rule} {subject_of(job.wildcards)}" for job in jobs[:MOST_SUBJECTS]]
-            more = [f"and {len(jobs) - MOST_SUBJECTS} more"] if len(jobs) > MOST_SUBJECTS else []
-            yield f"  {words}"
-            yield f"    so: {', '.join([*named, *more])}"
-        if len(causes) > MOST_CAUSES:
-            yield f"  and {len(causes) - MOST_CAUSES} more"
-
-
-def _why(reason: str, changed: Sequence[str]) -> str:
-    if changed and all("/keys/" in name for name in changed) and "Missing output" not in reason:
-        return KEY
-    return next((words for begins, words in REASONS.items() if begins in reason), reason)
-
-
-def _subjects(jobs: Sequence[PlannedJob]) -> str:
-    """What jobs of a rule are about: their benchmarks, or the tables where they have none."""
-    kind = next((kind for kind in ("benchmark", "table", "model") if jobs and kind in jobs[0].wildcards), None)
-    names = list(dict.fromkeys(job.wildcards[kind] for job in jobs)) if kind else []
-    more = [f"{len(names) - MOST_NAMES} more"] if len(names) > MOST_NAMES else []
-    return ", ".join([*names[:MOST_NAMES], *more])
+        so = [f"  {words}\n    so: {', '.join(first_of(jobs, MOST_SUBJECTS))}" for words, jobs in causes.items()]
+        yield from "\n".join(first_of(so, MOST_CAUSES, "  and {} more")).splitlines()
 
 
 def _changes(job: PlannedJob) -> Iterator[str]:

@@ -16,27 +16,25 @@ CONDITION, OWN = "?", "__"
 
 def check_keys(arguments: Sequence[str] = sys.argv) -> None:
     """End Snakemake with a message if the profile that it was started with has a key that it does not know."""
-    path = _file(arguments)
+    words = [word for one in arguments for word in (one.split("=", 1) if one.startswith(f"{PROFILE}=") else [one])]
+    value = next((after for before, after in pairwise(words) if before == PROFILE), "default")
+    places = [Path(value), PROFILES / value]  # as Snakemake looks for it
+    files = [*places, *(place / name for place in places for name in FILES)]
+    path = next((path for path in files if path.is_file()), None)
     if path is None:
         return
     from reprise.core.errors import choices
     from reprise.core.plain import safe
     from reprise.core.yaml_files import load_yaml
+    from snakemake.cli import get_argument_parser
 
-    allowed = _allowed()
+    parser = get_argument_parser()  # with the options of the plugins that are installed here
+    known = {key for action in parser._actions for key in parser.get_possible_config_keys(action)}
+    allowed = {key for key in known if not key.startswith("-")}
     wrong = [key for key in _keys(load_yaml(path)) if key not in allowed]
     if wrong:
         problems = [f"{path}: unknown key '{key}'.{choices(key, allowed)}" for key in wrong]
         sys.exit(safe("Error: " + "\n".join([*problems, "A key is an option of snakemake without its `--`."])))
-
-
-def _file(arguments: Sequence[str]) -> Path | None:
-    """The profile of the workflow, as Snakemake finds it."""
-    words = [word for one in arguments for word in (one.split("=", 1) if one.startswith(f"{PROFILE}=") else [one])]
-    value = next((after for before, after in pairwise(words) if before == PROFILE), "default")
-    places = [Path(value), PROFILES / value]
-    files = [*places, *(place / name for place in places for name in FILES)]
-    return next((path for path in files if path.is_file()), None)
 
 
 def _keys(profile: Mapping[str, Any]) -> Iterator[str]:
@@ -45,12 +43,3 @@ def _keys(profile: Mapping[str, Any]) -> Iterator[str]:
             yield from _keys(value)
         elif not key.startswith((CONDITION, OWN)):
             yield key
-
-
-def _allowed() -> set[str]:
-    """Every option of Snakemake and of its plugins that are installed here."""
-    from snakemake.cli import get_argument_parser
-
-    parser = get_argument_parser()
-    found = {key for action in parser._actions for key in parser.get_possible_config_keys(action)}
-    return {key for key in found if not key.startswith("-")}

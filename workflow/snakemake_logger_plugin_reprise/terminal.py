@@ -1,169 +1,202 @@
 """What a person sees of a run or a dry run: how far it is, what failed and why, how it ended."""
 
+import os
 import threading
 import time
+from collections import Counter
+from collections.abc import Iterable
 from logging import LogRecord, getLevelName
-from typing import TextIO
+from pathlib import Path
+from typing import NamedTuple, TextIO
 
+from reprise.core.job_logs import ERROR, last_progress, last_words, tail_of
+from reprise.core.plain import first_of, safe
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.settings import OutputSettingsLoggerInterface
 
-from snakemake_logger_plugin_reprise.jobs import Jobs, in_words, job_of, last_error
 from snakemake_logger_plugin_reprise.messages import LOG_FILE, STOPPING, TRIED_AGAIN, is_noise, mistake
-from snakemake_logger_plugin_reprise.planned import Planned
-from snakemake_logger_plugin_reprise.screen import BOLD, PLAIN, RED, YELLOW, Screen
+from snakemake_logger_plugin_reprise.planned import Planned, subject_of, work_of
 
 MOST_RUNNING, MOST_FAILED = 8, 10
-LOST = "it wrote no message; it may have been killed, for want of memory, say"
+REFRESH_S, LONGEST_SILENCE_S = 1.0, 10.0
+NARROWEST, WIDTH_OF_FILES = 40, 100
+LOST = "it wrote no message; it may have been killed, for example because memory ran out"
+
+
+class Job(NamedTuple):
+    rule: str
+    name: str
+    logs: tuple[Path, ...]
+    started: float
+
+    def state(self) -> str:
+        """What a job does now, as far as its log says so."""
+        for log in self.logs:
+            if far := last_progress(log):
+                left = in_words(far.seconds_left)
+                return f"{far.done} of {far.total} questions, {far.rate:.1f} a second, about {left} left"
+        return in_words(time.monotonic() - self.started)
 
 
 class Terminal:
-    """Takes Snakemake's records one by one. A thread of its own shows the status, so that no silence is long."""
+    """Takes Snakemake's records one by one. A thread of its own shows the status, so that no silence is long.
+
+    On a terminal the status is drawn anew below the lines that stay; in a file or a pipe it is a line now and then.
+    """
 
     def __init__(self, common: OutputSettingsLoggerInterface, stream: TextIO) -> None:
         self._quiet = set(common.quiet or ())
         self._is_dry = common.dryrun
         self._is_silent = Quietness.ALL in self._quiet and not self._is_dry
-        self._screen = Screen(stream, is_coloured=not common.nocolor)
-        self._jobs = Jobs()
+        is_terminal = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        self._console = Console(
+            file=stream, force_terminal=is_terminal, no_color=common.nocolor or None, highlight=False
+        )
+        self._live = Live(
+            console=self._console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
+        )
         self._planned = Planned()
+        self._total, self._done = Counter[str](), Counter[str]()
+        self._running: dict[int, Job] = {}
+        self._failed: dict[int, tuple[Job, str]] = {}
         self._start = self._said = time.monotonic()
-        self._doing = "planning the jobs"
         self._log_file = ""
-        self._is_stopping = self._has_error = self._has_ended = False
-        self._events = {
-            LogEvent.RUN_INFO: self._counted,
-            LogEvent.JOB_INFO: self._started,
-            LogEvent.JOB_FINISHED: self._finished,
-            LogEvent.JOB_ERROR: self._failed,
-            LogEvent.ERROR: self._error,
-            None: self._message,
-        }
+        self._is_stopping = self._has_error = False
         self._lock = threading.RLock()
         self._over = threading.Event()
-        if not self._is_silent and not self._is_dry and not self._quiet:
+        if not self._is_dry and not self._quiet:
+            if is_terminal:
+                self._live.start()
+                self._console.show_cursor(True)  # a kill must not leave the terminal without one
             threading.Thread(target=self._watch, daemon=True).start()
 
     def take(self, record: LogRecord) -> None:
         """Show what a record says, if a person wants to know it."""
-        show = self._events.get(getattr(record, "event", None))
-        if show is not None and not self._is_silent:
-            with self._lock:
-                show(record)
-
-    def end(self) -> None:
-        """Say how it ended, once."""
-        self._over.set()
-        with self._lock:
-            if self._has_ended or self._is_silent:
-                return
-            self._has_ended = True
-            if self._is_dry and not self._has_error:
-                self._say(self._planned.text(self._screen.width))
-            elif not self._is_dry and self._jobs.total:
-                self._say_result()
-            self._screen.status([])
-
-    # Events
-
-    def _counted(self, record: LogRecord) -> None:
-        stats = vars(record)["stats"]
-        if self._is_dry:
-            self._planned.count(stats)
-        elif not self._jobs.total:
-            self._jobs.start(stats)
-            listed = ", ".join(f"{count} {rule}" for rule, count in self._jobs.total.items())
-            if not self._quiet:
-                self._say(f"{self._jobs.total.total()} jobs: {listed}", BOLD)
-            self._doing = ""
-
-    def _started(self, record: LogRecord) -> None:
         of = vars(record)
-        if self._is_dry:
-            self._planned.add(of["rule_name"], of["wildcards"], of["reason"], of["output"])
-        else:
-            self._jobs.running[of["jobid"]] = job_of(of["rule_name"], of["wildcards"], of["log"])
-
-    def _finished(self, record: LogRecord) -> None:
-        self._jobs.finish(vars(record)["job_id"])
-
-    def _failed(self, record: LogRecord) -> None:
-        of = vars(record)
-        running = self._jobs.running.get(of["jobid"])
-        if running is None or self._is_stopping:
-            self._jobs.running.pop(of["jobid"], None)
+        if self._is_silent:
             return
-        reason = last_error(running.logs) or " ".join((of["rule_msg"] or LOST).split())
-        self._jobs.fail(of["jobid"], reason)
-        self._say(f"FAILED {self._failure(of['jobid'])}", RED)
-
-    def _failure(self, jobid: int) -> str:
-        job, reason = self._jobs.failed[jobid]
-        log = f" (log: {job.logs[0]})" if job.logs else ""
-        return f"{job.name}: {reason}{log}"
-
-    def _error(self, record: LogRecord) -> None:
-        text = mistake(record.getMessage(), vars(record)["exception"])
-        if text:
-            self._has_error = True
-            self._say(text, RED)
+        with self._lock:
+            match of.get("event"):
+                case LogEvent.RUN_INFO if self._is_dry:
+                    self._planned.count(of["stats"])
+                case LogEvent.RUN_INFO if not self._total:
+                    self._total.update(work_of(of["stats"]))
+                    if not self._quiet:
+                        listed = ", ".join(f"{count} {rule}" for rule, count in self._total.items())
+                        self._say(f"{self._total.total()} jobs: {listed}", "bold")
+                case LogEvent.JOB_INFO if self._is_dry:
+                    self._planned.add(of["rule_name"], of["wildcards"], of["reason"], of["output"])
+                case LogEvent.JOB_INFO:
+                    name = f"{of['rule_name']} {subject_of(of['wildcards'])}".strip()
+                    logs = tuple(map(Path, of["log"]))
+                    self._running[of["jobid"]] = Job(of["rule_name"], name, logs, time.monotonic())
+                case LogEvent.JOB_FINISHED:
+                    if job := self._running.pop(of["job_id"], None):
+                        self._done.update(work_of({job.rule: 1}))
+                case LogEvent.JOB_ERROR:
+                    job = self._running.pop(of["jobid"], None)
+                    if job and not self._is_stopping:
+                        reason = last_error(job.logs) or " ".join((of["rule_msg"] or LOST).split())
+                        words = f"{job.name}: {reason}{f' (log: {job.logs[0]})' if job.logs else ''}"
+                        self._failed[of["jobid"]] = job, words
+                        self._say(f"FAILED {words}", "red")
+                case LogEvent.ERROR:
+                    if text := mistake(record.getMessage(), of["exception"]):
+                        self._has_error = True
+                        self._say(text, "red")
+                case None:
+                    self._message(record)
 
     def _message(self, record: LogRecord) -> None:
         text = record.getMessage()
-        self._log_file = text.removeprefix(LOG_FILE) if text.startswith(LOG_FILE) else self._log_file
-        if text.startswith(STOPPING):
-            self._is_stopping = True
+        if text.startswith(LOG_FILE):
+            self._log_file = text.removeprefix(LOG_FILE)
+        self._is_stopping = self._is_stopping or text.startswith(STOPPING)
         if again := TRIED_AGAIN.match(text):
-            self._try_again(int(again[1]))
+            if failed := self._failed.pop(int(again[1]), None):
+                self._say(f"Trying again: {failed[0].name}")
         elif not is_noise(text):
-            self._say(text, {"WARNING": YELLOW, "ERROR": RED}.get(getLevelName(record.levelno), PLAIN))
+            self._say(text, {"WARNING": "yellow", "ERROR": "red"}.get(getLevelName(record.levelno), ""))
 
-    def _try_again(self, jobid: int) -> None:
-        failed = self._jobs.failed.pop(jobid, None)
-        if failed is not None:
-            self._say(f"Trying again: {failed[0].name}")
+    def end(self) -> None:
+        """Say once how the run ended."""
+        with self._lock:
+            if self._over.is_set():
+                return
+            self._over.set()
+            self._live.stop()
+            if self._is_dry and not self._has_error:
+                width = max(NARROWEST, self._console.width) if self._console.is_terminal else WIDTH_OF_FILES
+                self._say(self._planned.text(width))
+            elif self._total:
+                self._say_result()
 
-    # What is shown
-
-    def _say(self, text: str, style: str = PLAIN) -> None:
+    def _say(self, text: str, style: str = "") -> None:
         if text:
             self._said = time.monotonic()
-            self._screen.say(text, style)
+            self._console.print(Text(safe(text), style), soft_wrap=True)
 
     def _say_result(self) -> None:
         took = in_words(time.monotonic() - self._start)
-        failed, left = self._jobs.failed, self._jobs.total.total() - self._jobs.done.total()
+        left = self._total.total() - self._done.total()
         if self._is_stopping:
-            self._say(f"Stopped after {took}: {self._jobs.count()} done. The same command goes on from there.", BOLD)
-        elif failed or left:
-            self._say(f"Not finished after {took}: {self._jobs.count()}, {left - len(failed)} not begun.", BOLD)
-            for jobid in list(failed)[:MOST_FAILED]:
-                self._say(f"  {self._failure(jobid)}")
-            if len(failed) > MOST_FAILED:
-                self._say(f"  and {len(failed) - MOST_FAILED} more")
+            self._say(f"Stopped after {took}: {self._count()} done. The same command goes on from there.", "bold")
+        elif self._failed or left:
+            begun = left - len(self._failed)
+            self._say(f"Not finished after {took}: {self._count()}, {begun} not begun.", "bold")
+            words = [f"  {words}" for _, words in self._failed.values()]
+            self._say("\n".join(first_of(words, MOST_FAILED, "  and {} more")))
             self._say("What is done is kept. Correct the cause, then run the same command again.")
+            if self._log_file:
+                self._say(f"Snakemake's own output: {self._log_file} (on the screen: --logger-reprise-full)")
         elif not self._quiet:
-            self._say(f"Done in {took}: {self._jobs.count()}.", BOLD)
-        if self._log_file and (failed or left) and not self._is_stopping:
-            self._say(f"Snakemake's own output: {self._log_file} (on the screen: --logger-reprise-full)")
+            self._say(f"Done in {took}: {self._count()}.", "bold")
+
+    def _count(self) -> str:
+        failed = f", {len(self._failed)} failed" if self._failed else ""
+        return f"{self._done.total()} of {self._total.total()} jobs{failed}"
 
     def _watch(self) -> None:
-        """Show the status until the end."""
-        while not self._over.wait(min(1.0, self._screen.period)):
-            with self._lock:
-                if self._screen.is_terminal:
-                    self._screen.status(self._status())
-                elif time.monotonic() - self._said >= self._screen.period and not self._over.is_set():
-                    self._say("; ".join(line.strip() for line in self._status()))
+        while not self._over.wait(REFRESH_S):
+            self.show_status()
 
-    def _status(self) -> list[str]:
-        """What is done now and how far it is, as lines."""
-        took = in_words(time.monotonic() - self._start)
-        if self._doing:
-            return [f"{took}: {self._doing}"]
-        running = [f"  {job.name}: {job.state()}" for job in self._jobs.running.values()]
-        more = [f"  and {len(running) - MOST_RUNNING} more at work"] if len(running) > MOST_RUNNING else []
-        by_rule = ", ".join(self._jobs.by_rule())
-        begun = [f"  of them {by_rule}"] if by_rule else []
-        return [f"{took}: {self._jobs.count()}", *begun, *running[:MOST_RUNNING], *more]
+    def show_status(self) -> None:
+        """Show what is done now and how far it is."""
+        with self._lock:
+            if self._over.is_set():
+                return
+            took = in_words(time.monotonic() - self._start)
+            if not self._total:
+                lines = [f"{took}: planning the jobs"]
+            else:
+                begun = self._done.keys() | {job.rule for job in self._running.values()}
+                counts = [(rule, self._done[rule], of) for rule, of in self._total.items() if rule in begun]
+                by_rule = ", ".join(f"{rule} {done}/{of}" for rule, done, of in counts if done < of)
+                running = [f"  {job.name}: {job.state()}" for job in self._running.values()]
+                lines = [f"{took}: {self._count()}", *[f"  of them {by_rule}"] * bool(by_rule)]
+                lines += first_of(running, MOST_RUNNING, "  and {} more at work")
+            if self._console.is_terminal:
+                self._live.update(Text(safe("\n".join(lines)), no_wrap=True, overflow="crop"), refresh=True)
+            elif time.monotonic() - self._said >= LONGEST_SILENCE_S:
+                self._say("; ".join(line.strip() for line in lines))
+
+
+def last_error(logs: Iterable[Path]) -> str:
+    """The line of the logs that says why a job failed: the first of its last error, or its last line."""
+    for log in logs:
+        lines = [line.strip() for line in (last_words(log) or tail_of(log)).splitlines() if line.strip()]
+        if lines:
+            return lines[0].removeprefix(ERROR) if lines[0].startswith(ERROR) else lines[-1]
+    return ""
+
+
+def in_words(seconds: float) -> str:
+    """Such as `58 s`, `4 min 12 s`, `2 h 5 min`."""
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes == 0:
+        return f"{rest} s"
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

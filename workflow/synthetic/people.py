@@ -15,8 +15,7 @@ from random import Random
 from reprise.construction.review import COLUMNS, as_csv
 from reprise.core.files import write_text
 from reprise.core.schemas import REQUESTS, read_table
-from reprise.people.surveys import BEFORE
-from reprise.people.tasks import BETWEEN, qualification_tasks, question_tasks
+from reprise.people.surveys import BETWEEN, QUALIFICATION, qualification_tasks, question_tasks
 
 CARELESS = 4
 """the number of the one of several who fails the qualification"""
@@ -26,13 +25,15 @@ SEED = 7
 
 def answers(surveys: list[dict[str, str]], right: Mapping[str, str], people: int) -> Iterator[dict[str, str]]:
     """Everybody's answers: each of several people answers all surveys; else each survey has a person of its own."""
-    numbers = [int(number) for number in dict.fromkeys(row["survey"] for row in surveys) if number != BEFORE]
+    numbers = [int(number) for number in dict.fromkeys(row["survey"] for row in surveys) if number != QUALIFICATION]
     for worker in numbers if people == 1 else range(1, people + 1):
         draw = Random(f"{SEED} {worker}")
         for row in surveys:
-            if people == 1 and row["survey"] not in (BEFORE, str(worker)):
+            if people == 1 and row["survey"] not in (QUALIFICATION, str(worker)):
                 continue
-            is_careful = (people == 1 or worker != CARELESS) and (row["survey"] == BEFORE or draw.random() >= WRONG)
+            is_careful = (people == 1 or worker != CARELESS) and (
+                row["survey"] == QUALIFICATION or draw.random() >= WRONG
+            )
             options = row["choices"].split(BETWEEN)
             wrong = [option for option in options if option != right[row["task_id"]]]
             said = right[row["task_id"]] if is_careful else draw.choice(wrong)

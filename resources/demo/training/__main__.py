@@ -34,9 +34,9 @@ def train(
 ) -> None:
     """Train the LLaVA-OneVision."""
     _prepare_torch()
-    from training import loop
+    from training import ranks
 
-    loop.train(config, out, resume, start)
+    ranks.train(config, out, resume, start)
 
 
 @app.command()

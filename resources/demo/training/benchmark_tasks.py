@@ -1,7 +1,5 @@
 """What the toy releases of Vinoground, TemporalBench and MMBench-Video ask, about training clips."""
 
-from typing import NamedTuple
-
 from reprise.benchmarks.temporalbench.option_sets import LETTERS, OPTION_SETS, captions_of
 from synthetic.toyworld import captions, mmbench_video, temporalbench, vinoground
 from synthetic.toyworld.counterfactuals import candidates
@@ -9,18 +7,10 @@ from synthetic.toyworld.generate import Dice, evaluation_stories, training_scrip
 from synthetic.toyworld.script import Script
 
 from training.prompts import THINK, prompts_of
-from training.tasks import Sample, Segment, Task, choice, describe, short_pair, two_event_pair
+from training.tasks import Joined, Sample, Segment, Task, choice, describe, short_pair, two_event_pair
 
 COUNTERFACTUAL_SHARE = 0.6
 SCENERY_SHARE = 0.3
-
-
-class Joined(NamedTuple):
-    """Two clips around a black span, with a caption that is true of one of them alone for each."""
-
-    first: Script
-    second: Script
-    captions: tuple[str, str]
 
 
 def draw_joined(script: Script, dice: Dice) -> Joined:

@@ -1,4 +1,4 @@
-"""The training run: three stages, saved every few minutes, resumable at any step."""
+"""One process of the training run: three stages, saved every few minutes, resumable at any step."""
 
 import json
 import time
@@ -13,14 +13,13 @@ from transformers import LlavaOnevisionForConditionalGeneration
 
 from training.batches import LETTER, STATEMENT, TEXT, VERDICT, Batch, Encoder
 from training.config import TrainConfig, config_values, load_config
+from training.exchange import ALONE, Exchange
 from training.export import export_checkpoint
 from training.model import build_heads, build_model, deed_loss, scene_loss
 from training.optimiser import MasterAdamW
 from training.packed import PLAIN, Paths, compiled_paths, frame_tokens, packed_hidden
-from training.ranks import ALONE, Exchange, make_exchange, spawn_context, start_followers
 from training.schedule import VIDEO_TOKENS, batch_of_step, learning_rate, load_tokenizer
 from training.score import FRAMES, Scorer, summary, validation_cases
-from training.tokenizer import save_tokenizer
 
 LOSS_WEIGHTS = {VERDICT: 2.0, LETTER: 0.7, TEXT: 0.5, STATEMENT: 0.25}
 LOSS_NAMES = {VERDICT: "verdict", LETTER: "letter", TEXT: "text", STATEMENT: "statement"}
@@ -153,11 +152,12 @@ class Trainer:
         export_checkpoint(self.exact_model(), self.tokenizer, self.config.size.patch, self.folder / name)
 
 
-def _log(message: str) -> None:
+def log(message: str) -> None:
+    """Print a line at once, also into a file."""
     print(message, flush=True)
 
 
-def _lead(trainer: Trainer) -> None:
+def lead(trainer: Trainer) -> None:
     """Train to the end as rank 0, which also prints, saves and evaluates."""
     config = trainer.config
     began = saved = time.monotonic()
@@ -166,18 +166,19 @@ def _lead(trainer: Trainer) -> None:
         step, now = trainer.step, time.monotonic()
         if step % 25 == 0:
             values = " ".join(f"{name} {value:.3f}" for name, value in parts.items())
-            _log(f"step {step} {now - began:.0f}s {values}")
+            log(f"step {step} {now - began:.0f}s {values}")
         if now - saved > config.save_every_seconds:
             trainer.save()
             saved = now
         if step > config.see_steps and step % config.evaluate_every_steps == 0:
-            _log(f"EVAL step {step} {now - began:.0f}s {trainer.progress_line()}")
+            log(f"EVAL step {step} {now - began:.0f}s {trainer.progress_line()}")
             trainer.export(f"step-{step}")
         if step == config.early_step:
             trainer.export("llava-ov-early")
 
 
-def _begun(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None) -> Trainer:
+def begun(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None) -> Trainer:
+    """A run at its first step, or where its saved state stands."""
     config = load_config(config_file)
     if config.ranks > 1:
         torch.set_num_threads(1)
@@ -191,38 +192,14 @@ def follow(
     config_file: Path, folder: Path, resume: bool, checkpoint: Path | None, exchange: Exchange, rank: int
 ) -> None:
     """Train to the end as another rank: the same model and updates, another share of the clips."""
-    trainer = _begun(config_file, folder, resume, checkpoint)
+    trainer = begun(config_file, folder, resume, checkpoint)
     trainer.rank, trainer.exchange = rank, exchange
     while trainer.step < trainer.config.total_steps:
         trainer.advance()
 
 
-def _check_words(tokenizer: Path, checkpoint: Path) -> None:
+def check_words(tokenizer: Path, checkpoint: Path) -> None:
     """Words may have been added since a checkpoint was trained; those that it knows must have kept their numbers."""
     numbers, known = load_tokenizer(tokenizer).get_vocab(), load_tokenizer(checkpoint).get_vocab()
     if moved := sorted(word for word, number in known.items() if numbers.get(word) != number):
         raise UserError(f"{checkpoint}: {len(moved)} of its words have other numbers now, such as {moved[0]!r}.")
-
-
-def train(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None = None) -> None:
-    """Run the training; `resume` goes on where a killed run stopped, `checkpoint` begins with its weights and words."""
-    ranks = load_config(config_file).ranks
-    if resume != (folder / STATE).exists():
-        hint = "drop --resume to start" if resume else "add --resume to go on, or give another --out"
-        raise UserError(f"{folder}: {'no saved state' if resume else 'holds a run'}; {hint}.")
-    if not resume:
-        save_tokenizer(folder / "tokenizer")
-        if checkpoint:
-            _check_words(folder / "tokenizer", checkpoint)
-    trainer = _begun(config_file, folder, resume, checkpoint)
-    followers = []
-    if ranks > 1:
-        context = spawn_context()
-        trainer.exchange = make_exchange(ranks, trainer.optimiser.master.numel(), context)
-        followers = start_followers(ranks, context, (config_file, folder, resume, checkpoint, trainer.exchange))
-    _lead(trainer)
-    for follower in followers:
-        follower.join()
-    trainer.save()
-    trainer.export("llava-ov-late")
-    _log(f"END step {trainer.step} {trainer.progress_line()}")

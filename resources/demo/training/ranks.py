@@ -1,48 +1,59 @@
-"""Several processes that train one model: each takes a share of the batch on one core.
+"""The training run as one process or several: each takes a share of the batch on one core.
 
 Small kernels gain little from a second thread; two processes that meet once a step use two cores fully."""
 
 import os
 import threading
 from multiprocessing import parent_process
-from multiprocessing.context import SpawnContext
-from multiprocessing.process import BaseProcess
-from multiprocessing.synchronize import Barrier
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
-import torch
+from reprise.core.errors import UserError
 from reprise.models.local.torch_setup import prepare
-from torch import Tensor
 from torch import multiprocessing as torch_processes
 
-# Longer than any compilation or evaluation.
-PATIENCE_SECONDS = 900
+from training.config import load_config
+from training.exchange import make_exchange
 
 
-class Exchange(NamedTuple):
-    """The ranks' gradients in shared memory, two sets in turn, and the point where the ranks meet."""
+def train(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None = None) -> None:
+    """Run the training; `resume` goes on where a killed run stopped, `checkpoint` begins with its weights and words."""
+    # Here, since another rank must prepare torch before it imports them.
+    from training.loop import STATE, begun, check_words, lead, log
+    from training.tokenizer import save_tokenizer
 
-    gradients: tuple[tuple[Tensor, ...], ...]
-    meeting: Barrier | None
+    ranks = load_config(config_file).ranks
+    if resume != (folder / STATE).exists():
+        hint = "drop --resume to start" if resume else "add --resume to go on, or give another --out"
+        raise UserError(f"{folder}: {'no saved state' if resume else 'holds a run'}; {hint}.")
+    if not resume:
+        save_tokenizer(folder / "tokenizer")
+        if checkpoint:
+            check_words(folder / "tokenizer", checkpoint)
+    trainer = begun(config_file, folder, resume, checkpoint)
+    followers = []
+    if ranks > 1:
+        context = torch_processes.get_context("spawn")
+        trainer.exchange = make_exchange(ranks, trainer.optimiser.master.numel(), context)
+        for rank in range(1, ranks):
+            arguments = (config_file, folder, resume, checkpoint, trainer.exchange, rank)
+            followers.append(context.Process(target=_enter, args=arguments, daemon=True))
+            followers[-1].start()
+    lead(trainer)
+    for follower in followers:
+        follower.join()
+    trainer.save()
+    trainer.export("llava-ov-late")
+    log(f"END step {trainer.step} {trainer.progress_line()}")
 
-    def mean(self, own: Tensor, rank: int, step: int) -> Tensor:
-        """The mean gradient of all ranks, summed in the same order everywhere."""
-        if self.meeting is None:
-            return own
-        # A rank that is ahead writes the other set, so one meeting a step is enough.
-        current = self.gradients[step % 2]
-        current[rank].copy_(own)
-        self.meeting.wait(PATIENCE_SECONDS)
-        return torch.stack(current).mean(0)
 
+def _enter(*arguments: Any) -> None:
+    """Train as another rank, in its own process, which has nothing prepared yet."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    prepare()
+    from training.loop import follow  # needs what has just been prepared
 
-ALONE = Exchange((), None)
-
-
-def make_exchange(ranks: int, size: int, context: SpawnContext) -> Exchange:
-    """The meeting place of some ranks for gradients of a size."""
-    sets = tuple(tuple(torch.zeros(size).share_memory_() for _ in range(ranks)) for _ in range(2))
-    return Exchange(sets, context.Barrier(ranks))
+    follow(*arguments)
 
 
 def _end_with_parent() -> None:
@@ -51,28 +62,3 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-def _enter(arguments: tuple[Any, ...], rank: int) -> None:
-    """Begin a rank in its own process, which has nothing prepared yet."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    prepare()
-    from training.loop import follow  # needs what has just been prepared
-
-    follow(*arguments, rank)  # type: ignore[call-arg]
-
-
-def start_followers(ranks: int, context: SpawnContext, arguments: tuple[Any, ...]) -> list[BaseProcess]:
-    """Start ranks 1 and up; they end with this process."""
-    followers: list[BaseProcess] = []
-    for rank in range(1, ranks):
-        follower = context.Process(target=_enter, args=(arguments, rank), daemon=True)
-        follower.start()
-        followers.append(follower)
-    return followers
-
-
-def spawn_context() -> SpawnContext:
-    """Processes that share tensors and start afresh."""
-    context: SpawnContext = torch_processes.get_context("spawn")
-    return context

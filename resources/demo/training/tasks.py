@@ -1,7 +1,7 @@
 """The training tasks: what is asked about a clip, and how long a segment of each group may get."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from synthetic.toyworld import captions
 from synthetic.toyworld.generate import Dice
@@ -9,9 +9,6 @@ from synthetic.toyworld.pairs import LONG_TESTS, PAIR_MAKERS, Pair, Setting
 from synthetic.toyworld.script import COLOURS, SHAPES, Figure, Script, is_held_out
 
 from training.prompts import DESCRIBE, prompts
-
-if TYPE_CHECKING:
-    from training.benchmark_tasks import Joined
 
 ENTAIL = (("entail", 0.5), ("entail.authors", 0.4), ("entail.gemini", 0.05), ("entail.frames", 0.05))
 CHOOSE = (("mc", 0.5), ("mc.authors", 0.45), ("mc.frames", 0.05))
@@ -36,13 +33,21 @@ class Segment(NamedTuple):
     system: str = ""
 
 
+class Joined(NamedTuple):
+    """Two clips around a black span, with a caption that is true of one of them alone for each."""
+
+    first: Script
+    second: Script
+    captions: tuple[str, str]
+
+
 class Sample(NamedTuple):
     """What a task draws on: the clip, another one, how far the training is (0 to 1), and clips in a row if any."""
 
     setting: Setting
     dice: Dice
     progress: float
-    joined: "Joined | None" = None
+    joined: Joined | None = None
     row: tuple[Script, ...] = ()
 
 

@@ -39,8 +39,7 @@ def values(
 
 
 @pytest.mark.parametrize(
-    ("number", "found"),
-    [(0, []), (5, ["low"]), (5.01, ["high"]), (1e9, ["high"]), (None, []), (float("nan"), [])],
+    ("number", "found"), [(0, []), (5, ["low"]), (5.01, ["high"]), (1e9, ["high"]), (None, []), (float("nan"), [])]
 )
 def test_a_number_is_in_the_range_whose_end_it_does_not_pass(number: float | None, found: list[str]) -> None:
     assert [*range_of(number, [Range("low", 0, 5), Range("high", 5)])] == found

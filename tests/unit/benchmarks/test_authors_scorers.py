@@ -289,8 +289,7 @@ def test_temporalbench_by_hand(tmp_path: Path, said: list[object], ba: float, mb
 
 
 @pytest.mark.parametrize(
-    ("said", "error", "ba"),
-    [("", IndexError, 80), (None, TypeError, 100), ([], IndexError, 100), (7, TypeError, 100)],
+    ("said", "error", "ba"), [("", IndexError, 80), (None, TypeError, 100), ([], IndexError, 100), (7, TypeError, 100)]
 )
 def test_temporalbench_where_the_authors_script_ends_with_an_error(
     tmp_path: Path, said: object, error: type[Exception], ba: float
@@ -509,4 +508,4 @@ def mmbench_ours(form: str, items: pl.DataFrame, folder: Path) -> Scores:
     said = responses(requests, imported, 0, "key")
     answers = given_answers(load_answers("mmbench_video")[form], items, requests, said, "key")
     rated = replies(answers, ratings.read_ratings(ratings.rating_files(folder), items), "judge")
-    return scores("mmbench_video", form, items, judgements(answers, rated, "authors"))
+    return scores("mmbench_video", form, items, judgements(answers, rated, "authors", "judge"))

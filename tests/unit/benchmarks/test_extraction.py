@@ -114,7 +114,7 @@ def test_scores_of_extracted_letters_by_hand(tmp_path: Path) -> None:
     answers, requests = asked(items, texts)
     assert requests.height == answers.height - 2, "a failed answer is not put to the judge, for neither reader"
     said = replies(requests, last_letter(), errors=("1_pos/text",))
-    read = judgements(answers, said, "robust")
+    read = judgements(answers, said, "robust", "last-letter")
     assert (read["failed"].sum(), read["unparsed"].sum(), read["right"].sum()) == (1, 2, 20)
     assert read["score"].is_null().all()
     found = {one.metric: one for one in vinoground.measured("questions", items, read, LEVEL, "fixed")

@@ -187,70 +187,49 @@ def rated(*read: Row, given: Sequence[Row] | None = None) -> list[Row]:
     return numbers(asked, given or [{"text": row.get("value", "")} for row in read], read, REPLIES)
 
 
-def test_a_judge_that_always_rates_alike_looks_broken() -> None:
-    rows = rated(*[{"value": "3", "score": 3.0}] * 20)
-    assert values(rows)[f"{OPTION}: 3"] == (100.0, 20)
-    assert reasons(rows) == ['100.0 % of 20 replies are "3"']
-    assert reasons(rated(*[{"value": "3"}] * 19)) == [], "too few to say so"
-    assert reasons(rated(*[{"value": "3"}] * 18, *[{"value": "2"}] * 2)) == [], "90 % may be"
+BROKEN = 'answers are "Yes", which is right for 0.0 %'
+THREES = {"value": "3", "score": 3.0}
+ONES_AND_TWOS = [*[{"value": "1"}] * 9, *[{"value": "2"}] * 9]
+REPEATED = [{"ask": "write", "options": [], "expected": "", "max_tokens": 4}] * 20
 
 
-def test_ratings_that_cannot_be_read_look_broken() -> None:
-    read = [*[{"unparsed": True}] * 5, *[{"value": "1"}] * 8, *[{"value": "2"}] * 7]
-    rows = rated(*read, given=[*[{"text": "It is good."}] * 5, *[{"text": "1"}] * 8, *[{"text": "2"}] * 7])
-    assert values(rows)[UNREAD] == (25.0, 20)
-    assert reasons(rows) == ["25.0 % of 20 replies could not be read"]
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        pytest.param(numbers([], [], []), [], id="nothing answered"),
+        pytest.param(chosen("Yes"), [], id="one answer looks like nothing"),
+        pytest.param(numbers([{}] * 2, [{"error": "timeout"}] * 2, [{"failed": True}] * 2), ["100.0 % of 2 answers failed"], id="all failed, however few"),
+        pytest.param(chosen(*["Yes"] * 20, expected="No"), [f"100.0 % of 20 {BROKEN}"], id="always the same"),
+        pytest.param(chosen(*["Yes"] * 40), [], id="always the same, and right"),
+        pytest.param(chosen(*["Yes"] * 94, *["No"] * 6, expected="No"), [], id="below the limit"),
+        pytest.param(chosen(*["Yes"] * 95, *["No"] * 5, expected="No"), ['95.0 % of 100 answers are "Yes", which is right for 0.0 %'], id="at the limit"),
+        pytest.param(
+            numbers([{"ask": "score"}] * 20, [{"scores": [0.5, 0.5]}] * 20, [{"score": 0.5, "unparsed": True}] * 20),
+            ["100.0 % of 20 answers could not be read", "its 20 scores are all alike"], id="scores without variance",
+        ),
+        pytest.param(
+            numbers(REPEATED, [{"text": "!!!!", "tokens_out": 4}] * 20, None),
+            ["100.0 % of 20 answers reached the limit of tokens", "100.0 % of 20 answers say nothing or repeat themselves",
+             '100.0 % of 20 answers are "!!!!"'], id="repeated signs",
+        ),
+        pytest.param(rated(*[THREES] * 20), ['100.0 % of 20 replies are "3"'], id="a judge that always rates alike"),
+        pytest.param(rated(*[THREES] * 19), [], id="a judge, too few to say so"),
+        pytest.param(rated(*[THREES] * 18, *[{"value": "2"}] * 2), [], id="a judge, 90 % may be"),
+        pytest.param(
+            rated(*[{"unparsed": True}] * 6, *ONES_AND_TWOS), ["25.0 % of 24 replies could not be read"], id="unread ratings"
+        ),
+        pytest.param(
+            rated(*[{"failed": True}] * 2, *ONES_AND_TWOS, given=[*[{"error": "timeout"}] * 2, *[{"text": "1"}] * 18]),
+            ["10.0 % of 20 replies failed"], id="failed ratings",
+        ),
+    ],
+)  # fmt: skip
+def test_when_a_run_looks_broken(rows: list[Row], said: list[str]) -> None:
+    assert reasons(rows) == said
 
 
-def test_a_judge_whose_answers_fail_looks_broken() -> None:
-    read = [*[{"failed": True}] * 2, *[{"value": "1"}] * 9, *[{"value": "2"}] * 9]
-    rows = rated(*read, given=[*[{"error": "timeout"}] * 2, *[{"text": "1"}] * 9, *[{"text": "2"}] * 9])
-    assert values(rows)[FAILED] == (10.0, 20)
-    assert reasons(rows) == ["10.0 % of 20 replies failed"]
-
-
-def test_nothing_answered() -> None:
-    assert {value for value, _ in values(numbers([], [], [])).values()} == {None}
-    assert reasons(numbers([], [], [])) == []
-    assert summary(numbers([], [], [])) == ""
-
-
-def test_one_answer_looks_like_nothing() -> None:
-    rows = chosen("Yes")
-    assert values(rows)[f"{OPTION}: Yes"] == (100.0, 1)
-    assert reasons(rows) == []
-
-
-def test_all_failed_look_broken_however_few() -> None:
-    rows = numbers([{}] * 2, [{"error": "timeout"}] * 2, [{"failed": True}] * 2)
-    assert reasons(rows) == ["100.0 % of 2 answers failed"]
-
-
-def test_a_model_that_always_says_the_same_looks_broken() -> None:
-    rows = chosen(*["Yes"] * 20, expected="No")
-    assert reasons(rows) == ['100.0 % of 20 answers are "Yes", which is right for 0.0 %']
-    assert summary(rows) == "No 0.0 %, Yes 100.0 %"
-
-
-def test_one_option_that_is_always_right_is_well() -> None:
-    assert reasons(chosen(*["Yes"] * 40)) == []
-
-
-def test_one_option_up_to_its_limit_is_well() -> None:
-    assert reasons(chosen(*["Yes"] * 94, *["No"] * 6, expected="No")) == []
-    assert reasons(chosen(*["Yes"] * 95, *["No"] * 5, expected="No"))
-
-
-def test_scores_without_variance_look_broken() -> None:
-    rows = numbers([{"ask": "score"}] * 20, [{"scores": [0.5, 0.5]}] * 20, [{"score": 0.5, "unparsed": True}] * 20)
-    assert reasons(rows) == ["100.0 % of 20 answers could not be read", "its 20 scores are all alike"]
-
-
-def test_repeated_signs_look_broken() -> None:
-    asked = [{"ask": "write", "options": [], "expected": "", "max_tokens": 4}] * 20
-    rows = numbers(asked, [{"text": "!!!!", "tokens_out": 4}] * 20, None)
-    assert reasons(rows) == [
-        "100.0 % of 20 answers reached the limit of tokens",
-        "100.0 % of 20 answers say nothing or repeat themselves",
-        '100.0 % of 20 answers are "!!!!"',
-    ]
+def test_the_summary_names_each_option() -> None:
+    assert summary(chosen(*["Yes"] * 20, expected="No")) == "No 0.0 %, Yes 100.0 %"
+    assert summary(numbers([], [], [])) == "" and {value for value, _ in values(numbers([], [], [])).values()} == {None}
+    assert values(rated(*[THREES] * 20))[f"{OPTION}: 3"] == (100.0, 20)
+    assert values(chosen("Yes"))[f"{OPTION}: Yes"] == (100.0, 1)

@@ -63,7 +63,7 @@ def answered(
 
 def judged(answers: pl.DataFrame, replies: dict[str, str]) -> pl.DataFrame:
     rows = [response_row(f"{item}#robust", text, key="judge") for item, text in replies.items()]
-    return judgements(answers, pl.DataFrame(rows, schema=RESPONSES), "robust")
+    return judgements(answers, pl.DataFrame(rows, schema=RESPONSES), "robust", "judge")
 
 
 def numbers(form: str, items: pl.DataFrame, read: pl.DataFrame) -> dict[str, tuple[float | None, int, int, int]]:

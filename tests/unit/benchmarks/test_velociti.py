@@ -7,8 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from reprise.benchmarks.analysing import with_analysed_groups
 from reprise.benchmarks.flaws import flaws_of
 from reprise.benchmarks.prompts import load_prompts
+from reprise.benchmarks.registry import load_analyses
+from reprise.benchmarks.velociti.actions import VERBS, verb_groups
+from reprise.benchmarks.velociti.analysed import VERB_GROUPS
 from reprise.benchmarks.velociti.scores import CHANCE, SCORES
 from reprise.benchmarks.velociti.subsets import LIST_COLUMNS, captions_digest
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
@@ -100,12 +104,7 @@ def test_a_broken_release_is_refused_by_file_and_row(
     ],
 )
 def test_a_flawed_row_stays_is_named_and_counted(
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    change: dict[int, str],
-    flaw: str | None,
-    asked: int,
-    missing: int,
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, change: dict[int, str], flaw: str | None, asked: int, missing: int
 ) -> None:
     rows = rows_of("agent_random", 3)
     for place, text in change.items():
@@ -274,6 +273,46 @@ def test_the_average_counts_each_test_once_and_control_never(tmp_path: Path) -> 
     assert number(found, "strict", "average").value == pytest.approx(100 / 7)
 
 
+@pytest.mark.parametrize(
+    ("caption", "groups"),
+    [
+        ("In a warehouse, a man in a suit is walking slowly into the room.", ["verbs_movement"]),
+        ("First, a woman lies down. Then, she is crying.", ["verbs_physiological", "verbs_states"]),
+        ("The red star stops; a boy carries a box.", ["verbs_manipulation", "verbs_states"]),
+        ("A man in a walk-in closet.", []),
+        ("", []),
+    ],
+)
+def test_a_caption_is_in_the_groups_of_its_verbs(caption: str, groups: list[str]) -> None:
+    assert verb_groups(caption) == groups
+
+
+def test_no_verb_is_in_two_groups_and_all_groups_are_measured() -> None:
+    verbs = [verb for listed in VERBS.values() for verb in listed.split()]
+    assert len(verbs) == len(set(verbs)) > 150 and tuple(VERBS) == VERB_GROUPS
+
+
+def test_kinds_of_action_are_measured_over_the_samples_of_the_seven_tests(tmp_path: Path) -> None:
+    captions = [
+        ("chrono", "He runs.", 1.0),
+        ("coref", "He is running.", 0.0),
+        ("coref", "It glows.", 0.0),
+        (CONTROL, "He runs.", 1.0),
+    ]
+    rows = [[test, video(i), "Ev1", caption, "x"] for i, (test, caption, _) in enumerate(captions)]
+    _, items = velociti.annotations(release(tmp_path, rows), "ids", {})
+    verdicts = entail_verdicts(items, [(score, 1 - score) for _, _, score in captions])
+    analyses = load_analyses("velociti")
+    assert analyses is not None
+    found = velociti.measures("entail", with_analysed_groups(items, None, analyses), verdicts, LEVEL, "fixed")
+    assert (number(found, "strict", "verbs_movement").value, number(found, "strict", "verbs_movement").asked) == (
+        50.0,
+        2,
+    )
+    assert number(found, "strict", "verbs_states").value == 0.0
+    assert not [one for one in found if one.group == "verbs_perception"], "no sample tells of it"
+
+
 def test_answers_in_words_have_no_classic_metric(tmp_path: Path) -> None:
     items = items_of({"control": 2}, tmp_path)
     verdicts = entail_verdicts(items, [(0.9, 0.1), (0.9, 0.9)]).with_columns(score=pl.lit(None, pl.Float64))
@@ -294,26 +333,6 @@ def test_multiple_choice_by_hand(tmp_path: Path) -> None:
     found = velociti.measures("mc", items, pl.DataFrame(rows, schema=VERDICTS), LEVEL)
     values = {one.metric: one.value for one in found if one.group == "chrono"}
     assert values == {"mc_a": 50, "mc_b": 50, "mc_bias": 0, "mc_both": 25}
-
-
-@pytest.mark.parametrize(("strategy", "strict", "classic"), [("oracle", 100, 100), ("always yes", 0, 0)])
-def test_closed_forms_of_sure_answers(tmp_path: Path, strategy: str, strict: float, classic: float) -> None:
-    items = items_of(dict.fromkeys((CONTROL, *TESTS), 20), tmp_path)
-    pair = (1.0, 0.0) if strategy == "oracle" else (1.0, 1.0)
-    found = velociti.measures("entail", items, entail_verdicts(items, [pair] * items.height), LEVEL)
-    assert {one.value for one in found if one.metric == "strict"} == {strict}
-    assert {one.value for one in found if one.metric == "classic"} == {classic}
-
-
-def test_random_scores_reach_a_quarter_within_their_interval(tmp_path: Path) -> None:
-    items = items_of(dict.fromkeys(TESTS, 200), tmp_path)
-    draw = random.Random(1)
-    verdicts = entail_verdicts(items, [(draw.random(), draw.random()) for _ in range(items.height)])
-    found = velociti.measures("entail", items, verdicts, 0.99)
-    strict = number(found, "strict", "average")
-    assert strict.low is not None and strict.high is not None and strict.low < 25 < strict.high
-    classic = number(found, "classic", "average")
-    assert classic.low is not None and classic.high is not None and classic.low < 50 < classic.high
 
 
 def test_similarity_asks_for_each_caption_alone(tmp_path: Path) -> None:
@@ -346,22 +365,26 @@ def test_similarity_by_hand(tmp_path: Path) -> None:
     assert right == [True, False, False, False]
 
 
-@pytest.mark.parametrize(("strategy", "classic"), [("oracle", 100), ("constant", 0)])
-def test_closed_forms_of_sure_similarities(tmp_path: Path, strategy: str, classic: float) -> None:
-    items = items_of(dict.fromkeys((CONTROL, *TESTS), 9), tmp_path)
-    pair = (1.0, 0.0) if strategy == "oracle" else (1.0, 1.0)
-    read = similarity_verdicts(items, [pair] * items.height)
-    found = velociti.measures("similarity", items, read, LEVEL)
-    assert {one.value for one in found} == {classic}
+FORMS = {"entail": entail_verdicts, "similarity": similarity_verdicts}
 
 
-def test_random_similarities_reach_a_half_within_their_interval(tmp_path: Path) -> None:
-    items = items_of(dict.fromkeys(TESTS, 200), tmp_path)
-    draw = random.Random(3)
-    read = similarity_verdicts(items, [(draw.random(), draw.random()) for _ in range(items.height)])
-    found = velociti.measures("similarity", items, read, 0.99)
-    one = number(found, "classic", "average")
-    assert one.low is not None and one.high is not None and one.low < CHANCE["classic"] < one.high  # type: ignore[operator]
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("pair", "expected"), [((1.0, 0.0), 100), ((1.0, 1.0), 0)])
+def test_closed_forms_of_sure_answers(tmp_path: Path, form: str, pair: tuple[float, float], expected: float) -> None:
+    """The oracle, and a model that always says Yes or the same."""
+    items = items_of(dict.fromkeys((CONTROL, *TESTS), 20), tmp_path)
+    found = velociti.measures(form, items, FORMS[form](items, [pair] * items.height), LEVEL)
+    assert {one.value for one in found if one.metric in ("strict", "classic")} == {expected}
+
+
+@pytest.mark.parametrize(("form", "metrics"), [("entail", ("strict", "classic")), ("similarity", ("classic",))])
+def test_random_scores_reach_chance_within_their_interval(tmp_path: Path, form: str, metrics: tuple[str, ...]) -> None:
+    items, draw = items_of(dict.fromkeys(TESTS, 200), tmp_path), random.Random(1)
+    read = FORMS[form](items, [(draw.random(), draw.random()) for _ in range(items.height)])
+    found = velociti.measures(form, items, read, 0.99)
+    for metric in metrics:
+        one, chance = number(found, metric, "average"), CHANCE[metric]
+        assert None not in (one.low, one.high, chance) and one.low < chance < one.high  # type: ignore[operator]
 
 
 def test_statistics_count_videos_samples_and_subset(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, VERDICTS
 from reprise.models.base import Clip
 from reprise.models.local.stand_ins.baselines import Constant, Oracle, Random
-from reprise.stages.metrics import row_of, undefined_metrics
+from reprise.stages.metrics import row_of
 from reprise.stages.verdicts import verdicts
 from reprise.stats.measures import Measure
 
@@ -336,59 +336,6 @@ def test_the_authors_convention_on_lacking_answers(tmp_path: Path, texts: dict[s
     assert found == [pytest.approx(100 * (2 + share / 100) / 3, abs=1e-9) for share in expected]
 
 
-def test_the_released_scorer_in_its_own_words(tmp_path: Path) -> None:
-    """Its rule written down independently, on random answers of every kind; equal to 1e-9 in every category."""
-    items = items_of(tmp_path, 60)
-    dice = random.Random(5)
-    kinds = [
-        "right",
-        "right",
-        "wrong",
-        "A person",
-        "b.",
-        "(B)",
-        "Answer: B",
-        "",
-        "failed",
-        "absent",
-        "The second",
-        " A",
-    ]
-    texts = {f"{index}_{role}": dice.choice(kinds) for index, role in product(range(60), ROLES)}
-    requests, responses = answers_of(items, texts)
-    said = {
-        row["request_id"].replace("#", " "): row
-        for row in responses.filter(pl.col("error") == "").iter_rows(named=True)
-    }
-    expected = {row["request_id"].replace("#", " "): row["expected"] for row in requests.iter_rows(named=True)}
-    totals: Counter[str] = Counter()
-    right: Counter[tuple[str, str]] = Counter()
-    for index in range(60):
-        groups = [
-            "all",
-            MAJOR[index % 3],
-            *[g for g in ("", "spatial", "interaction;cyclical;", "contextual")[index % 4].split(";") if g],
-        ]
-        totals.update(groups)
-
-        def is_right(task: str, half: str, index: int = index) -> bool:
-            name = f"{index}_{half}/{task} {task}_{half}"
-            return bool(said[name]["text"][0].lower() == expected[name].lower())
-
-        try:
-            text = is_right("text", "pos") and is_right("text", "neg")
-            right.update(("text", group) for group in groups if text)
-            video = is_right("video", "pos") and is_right("video", "neg")
-            right.update(("video", group) for group in groups if video)
-            right.update(("group", group) for group in groups if text and video)
-        except (KeyError, IndexError):
-            continue
-    for one in scored(items, texts, "authors"):
-        share = 100 * right[str(one["metric"]), str(one["group"])] / totals[str(one["group"])]
-        assert one["value"] == pytest.approx(share, abs=1e-9), one
-        assert one["asked"] == totals[str(one["group"])]
-
-
 @pytest.mark.parametrize(("option", "expected"), [("right", [100, 100, 100]), ("A", [0, 0, 0]), ("wrong", [0, 0, 0])])
 def test_closed_forms_of_sure_answers(tmp_path: Path, option: str, expected: list[int]) -> None:
     items = items_of(tmp_path, 24)
@@ -473,23 +420,6 @@ def test_random_similarities_reach_the_papers_chance(tmp_path: Path) -> None:
 
 
 # --- frames, chance, data ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("rule", "frames"),
-    [({"rule": "none"}, 0), ({"rule": "linspace", "frames": 1}, 1), ({"rule": "linspace", "frames": 2}, 2),
-     ({"rule": "random_one", "of": {"rule": "all"}}, 1)],
-)  # fmt: skip
-def test_video_and_group_are_undefined_below_three_frames(rule: dict[str, object], frames: int) -> None:
-    note = f"Undefined below 3 frames; this run shows {frames}."
-    assert undefined_metrics({"video": 3, "group": 3}, rule) == {"video": note, "group": note}
-
-
-@pytest.mark.parametrize(
-    "rule", [{"rule": "black_aware", "frames": 4}, {"rule": "linspace", "frames": 3}, {"rule": "fps_mid", "fps": 1}]
-)
-def test_they_are_defined_from_three_frames_on(rule: dict[str, object]) -> None:
-    assert undefined_metrics({"video": 3, "group": 3}, rule) == {}
 
 
 def test_chance_is_the_papers_and_computed() -> None:

@@ -32,22 +32,12 @@ class Whole:
         return load_answers(self.name)[form](items, responses, reader)
 
     def measures(
-        self,
-        form: str,
-        items: pl.DataFrame,
-        verdicts: pl.DataFrame,
-        level: float,
-        convention: Convention = "fixed",
+        self, form: str, items: pl.DataFrame, verdicts: pl.DataFrame, level: float, convention: Convention = "fixed"
     ) -> list[Measure]:
         return load_scores(self.name).SCORES[form].measure(Answered(items, verdicts, convention), level)
 
     def measured(
-        self,
-        form: str,
-        items: pl.DataFrame,
-        verdicts: pl.DataFrame,
-        level: float,
-        convention: Convention = "fixed",
+        self, form: str, items: pl.DataFrame, verdicts: pl.DataFrame, level: float, convention: Convention = "fixed"
     ) -> list[Measure]:
         """The same as the stage `metrics` has it: with what is missing."""
         return measured(load_scores(self.name), form, items, verdicts, level, convention)

@@ -10,6 +10,8 @@ import pytest
 from reprise.__main__ import app
 from reprise.commands.evaluate import Wanted
 
+from tests.unit.core.programs import write
+
 RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/random"
 
 
@@ -20,36 +22,33 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
         (["adopt", RUN, "--why", "x", "--judge", "j", "--sample", "3", "--suite", "paper"], "adopt:adopt_run", (RUN, "x", 3, "j", "paper")),
         (["compare", RUN, OTHER], "compare:compare_runs", (RUN, OTHER, None)),
         (["show", "table3", "--suite", "paper"], "show:show_tables", ("table3", "paper")),
+        (["trace", "a/table1", "--row", "R", "--column", "C"], "show:trace_cell", ("a/table1", "R", "C", None)),
         (["item", RUN], "item:show_item", (RUN, None, None)),
         (["item", RUN, "an/item#pos", "--suite", "paper"], "item:show_item", (RUN, "an/item#pos", "paper")),
         (["runs"], "runs:list_runs", (None,)),
         (["plan"], "plan:show_plan", ([], False, None)),
         (["plan", "a/table1", RUN, "--all", "--suite", "paper"], "plan:show_plan", (["a/table1", RUN], True, "paper")),
-        (["why", RUN, "--suite", "paper"], "why:explain_run", (RUN, "paper")),
-        (["missing", "--suite", "paper"], "missing:list_missing", ("paper", False)),
-        (["missing", "--all"], "missing:list_missing", (None, True)),
-        (["incomplete"], "incomplete:list_incomplete", ([], None)),
-        (["incomplete", "a/table1", "b/table2", "--suite", "paper"], "incomplete:list_incomplete", (["a/table1", "b/table2"], "paper")),
-        (["incomplete", "--suite", "paper", "a/table1"], "incomplete:list_incomplete", (["a/table1"], "paper")),
+        (["why", RUN, "--suite", "paper"], "runs:explain_run", (RUN, "paper")),
+        (["missing", "--all"], "gaps:list_missing", (None, True)),
+        (["incomplete"], "gaps:list_incomplete", ([], None)),
+        (["incomplete", "--suite", "paper", "a/table1", "b/table2"], "gaps:list_incomplete", (["a/table1", "b/table2"], "paper")),
         (["export", RUN, "--to", "out"], "export:export_run", (RUN, Path("out"), None)),
         (["pin"], "pin:pin_files", (Path(), [], False)),
-        (["pin", "a-model", "paper"], "pin:pin_files", (Path(), ["a-model", "paper"], False)),
         (["pin", "paper", "--unchecked"], "pin:pin_files", (Path(), ["paper"], True)),
+        (["site"], "site:write_site", (Path("profiles/slurm"),)),
         (["check", "a-model"], "check:check_model", ("a-model", 36, None)),
         (["check", "a-model", "--questions", "9", "--suite", "paper"], "check:check_model", ("a-model", 9, "paper")),
-        (["eval", "a/model"], "evaluate:evaluate_model", (Wanted("a/model"), "all", None, False, False)),
+        (["eval", "a/model"], "evaluate:evaluate_model", (Wanted("a/model"), "all", None, False, False, None)),
         (
-            ["eval", "a/model", "--benchmarks", "velociti,vinoground", "--frames", "8", "--gpus", "2", "--name", "m", "--cores", "4", "-n", "-y", "--suite", "paper"],
+            ["eval", "a/model", "--benchmarks", "velociti,vinoground", "--frames", "8", "--gpus", "2", "--name", "m", "--cores", "4", "-n", "-y", "--suite", "paper", "--json", "n.json"],
             "evaluate:evaluate_model",
-            (Wanted("a/model", ["velociti", "vinoground"], "8", "m", 2), "4", "paper", True, True),
+            (Wanted("a/model", ["velociti", "vinoground"], "8", "m", 2), "4", "paper", True, True, Path("n.json")),
         ),
-        (["static", RUN, OTHER], "static_questions:list_static", ([RUN, OTHER], None, 2.5, None)),
-        (["static", RUN, "--judge", "j", "--least", "2"], "static_questions:list_static", ([RUN], "j", 2.0, None)),
-        (["retry"], "retry:retry_failures", ([], None)),
-        (["retry", "private", "removed", RUN], "retry:retry_failures", (["private", "removed", RUN], None)),
-        (["subtitles", "mmbench_video"], "subtitles:copy_subtitles", ("mmbench_video", None)),
-        (["store"], "store:show_store", ()),
-        (["store", "--prune"], "store:prune_store", ()),
+        (["static", RUN, OTHER, "--judge", "j", "--least", "2"], "export:list_static", ([RUN, OTHER], "j", 2.0, None)),
+        (["retry", "private", "removed", RUN], "gaps:retry_failures", (["private", "removed", RUN], None)),
+        (["subtitles", "mmbench_video"], "videos:copy_subtitles", ("mmbench_video", None)),
+        (["store"], "videos:look_at_store", (False, False, None)),
+        (["store", "--prune", "--forget", "a/clone"], "videos:look_at_store", (True, False, Path("a/clone"))),
     ],
 )  # fmt: skip
 def test_what_is_typed_reaches_its_function(
@@ -66,9 +65,10 @@ def test_what_is_typed_reaches_its_function(
     assert calls == [arguments]
 
 
-def run(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {"PYTHONPATH": ":".join(sys.path), "PATH": ""}
-    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+def run(*words: str, folder: Path, **more: str) -> "subprocess.CompletedProcess[str]":
+    environment = {"PYTHONPATH": ":".join(sys.path), "PATH": "", **more}
+    command = [sys.executable, *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None
         "atexit.register(lambda: print('heavy:', {'polars', 'pydantic', 'torch'} & sys.modules.keys()));"
         "sys.argv = ['reprise', '--help']; main()"
     )
-    done = run(sys.executable, "-c", program, folder=tmp_path)
+    done = run("-c", program, folder=tmp_path)
     assert done.returncode == 0 and "heavy: set()" in done.stdout
     assert all(f" {command.name or command.callback.__name__} " in done.stdout for command in app.registered_commands)
     assert len(done.stdout.splitlines()) < 50, "short"
@@ -93,49 +93,39 @@ def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None
     ],
 )
 def test_a_mistake_ends_with_one_message(words: tuple[str, ...], code: int, message: str, tmp_path: Path) -> None:
-    done = run(sys.executable, "-m", "reprise", *words, folder=tmp_path)
+    done = run("-m", "reprise", *words, folder=tmp_path)
     assert done.returncode == code and message in done.stderr and "Traceback" not in done.stderr
     assert done.stdout == ""
 
 
 def test_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
     program = (
-        "import sys; from reprise.__main__ import main; from reprise.commands import store;"
-        "store.show_store = lambda: 1 / 0; sys.argv = ['reprise', 'store']; main()"
+        "import sys; from reprise.__main__ import main; from reprise.commands import videos;"
+        "videos.look_at_store = lambda **_: 1 / 0; sys.argv = ['reprise', 'store']; main()"
     )
-    done = run(sys.executable, "-c", program, folder=tmp_path)
+    done = run("-c", program, folder=tmp_path)
     assert done.returncode == 1 and done.stderr.startswith("Traceback (most recent call last):")
     assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
 
 
 def completed(typed: str, folder: Path) -> list[str]:
     """What bash is offered at the end of a line."""
-    environment = {
-        "PYTHONPATH": ":".join(sys.path), "PATH": "", "_REPRISE_COMPLETE": "complete_bash",
-        "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split(" ")) - 1),
-    }  # fmt: skip
-    program = "import sys; from reprise.__main__ import app; app(prog_name='reprise')"
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    return done.stdout.split()
+    program = "from reprise.__main__ import app; app(prog_name='reprise')"
+    place = str(len(typed.split(" ")) - 1)
+    bash = {"_REPRISE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": place}
+    return run("-c", program, folder=folder, **bash).stdout.split()
 
 
 def test_a_shell_completes_commands_suites_runs_and_tables(tmp_path: Path) -> None:
-    for name in ("config/suites/demo", "config/suites/paper", "config/models/oracle", "config/models/gpt-4o"):
-        path = tmp_path / f"{name}.yaml"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("")
-    (tmp_path / "config/config.yaml").write_text("# which\nsuite: demo  # one of config/suites\n")
+    config = [f"config/{name}.yaml" for name in ("suites/demo", "suites/paper", "models/oracle", "models/gpt-4o")]
     keys = (
         "demo/keys/velociti/mc/fps1/oracle",
         "demo/keys/judges/velociti/mc/oracle",
         "demo/keys/tables/velociti/table2",
     )
-    for name in (*keys, "paper/keys/velociti/mc/fps8/gpt-4o"):
-        path = tmp_path / f"results/{name}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("{}")
+    for name in (*config, *(f"results/{key}.json" for key in (*keys, "paper/keys/velociti/mc/fps8/gpt-4o"))):
+        write(tmp_path / name)
+    write(tmp_path / "config/config.yaml", b"# which\nsuite: demo  # one of config/suites\n")
     assert completed("reprise re", tmp_path) == ["retry"]
     assert completed("reprise runs --suite ", tmp_path) == ["demo", "paper"]
     assert completed("reprise why ", tmp_path) == ["velociti/mc/fps1/oracle"], "of the configured suite"

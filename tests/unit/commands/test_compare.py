@@ -1,8 +1,112 @@
-"""What `compare` says of the samples on which two runs differ."""
+"""What `compare` says of two runs: each kind of difference of their conditions, and the samples on which they differ."""
+
+from typing import Any
 
 import polars as pl
 import pytest
-from reprise.commands.compare import MOST_ITEMS, items_between, p_in_words
+from reprise.commands.compare import (
+    MOST_ITEMS,
+    Conditions,
+    differences,
+    items_between,
+    paired_lines,
+    unknown_of,
+    word_diff,
+)
+
+NAMES = ("one", "two")
+SETTINGS: dict[str, Any] = {
+    "adapter": "transformers",
+    "sampling": {"rule": "linspace", "frames": 4},
+    "settings": {"max_pixels": 100},
+    "prompt": {"system": "", "user": "Does the video fit {caption}?"},
+    "dtype": "float32",
+    "model": {"repo": "a/b", "revision": "r1"},
+    "versions": {"torch": "2.13"},
+    "reader": {"name": "robust", "code": "c1"},
+    "released": {"items.csv": "ab" * 32},
+}
+BASE = Conditions(
+    settings=SETTINGS,
+    frames={"c1": (1, 5, 9), "c2": (0,)},
+    clips={"c1": "aa", "c2": "bb"},
+    prompts={"a#pos": "p1", "b#pos": "p2"},
+    answered=frozenset({"c1", "c2"}),
+)
+
+
+def changed(**known: Any) -> Conditions:
+    """The same with other settings."""
+    return BASE._replace(settings={**SETTINGS, **known})
+
+
+@pytest.mark.parametrize(
+    ("other", "lines"),
+    [
+        (BASE, []),
+        (changed(sampling={"rule": "midpoint", "frames": 4}), ["- sampling.rule: linspace | midpoint"]),
+        (changed(settings={}), ["- settings.max_pixels: 100 | (none)"]),
+        (changed(dtype="bfloat16"), ["- dtype: float32 | bfloat16"]),
+        (changed(reader={"name": "gpt", "code": "c1"}), ["- reader.name: robust | gpt"]),
+        (changed(released={"items.csv": "cd" * 32}), ["- released.items.csv: abababababab | cdcdcdcdcdcd"]),
+        (changed(prompt={"system": "", "user": "Does the clip fit {caption}?"}), ["- prompt.user: Does the [-video-]{+clip+} fit {caption}?"]),
+        (changed(prompt={"system": "Be brief."} | {"user": SETTINGS["prompt"]["user"]}), ["- prompt.system: {+Be brief.+}"]),
+        (BASE._replace(frames={"c1": (2, 6, 10), "c2": (0,)}), ["- frames: others on 1 of 2 clips; of c1: 1, 5, 9 (3) | 2, 6, 10 (3)"]),
+        (
+            BASE._replace(frames={"c1": tuple(range(20)), "c2": ()}),
+            ["- frames: others on 2 of 2 clips; of c1: 1, 5, 9 (3) | 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 and 4 more (20)"],
+        ),
+        (BASE._replace(frames={}), []),
+        (BASE._replace(prompts={"a#pos": "p1", "b#pos": "p9"}), ["- prompts as they were sent: others in 1 of 2 questions"]),
+        (BASE._replace(answered=frozenset({"c2"})), ["- clips missing for two alone: 1: c1"]),
+        (BASE._replace(answered=frozenset({"c1", "c2", "c3"})), ["- clips missing for one alone: 1: c3"]),
+        (BASE._replace(clips={"c1": "aa", "c2": "xx"}), ["- clips: other bytes in 1 of 2, the first is c2"]),
+    ],
+)  # fmt: skip
+def test_each_kind_of_difference_has_its_line(other: Conditions, lines: list[str]) -> None:
+    assert list(differences(NAMES, BASE, other)) == lines
+
+
+IMPORTED = {"adapter": "import", "sampling": SETTINGS["sampling"], "form": "entail", "files": {"a.csv": "x"}}
+
+
+def test_what_nobody_knows_of_imported_answers_is_not_known_rather_than_none() -> None:
+    known = {"reader": SETTINGS["reader"], "released": SETTINGS["released"]}
+    other = Conditions({**IMPORTED, **known}, {}, {}, {}, BASE.answered, unknown_of(IMPORTED))
+    assert list(differences(NAMES, BASE, other)) == [
+        "- settings.max_pixels: 100 | not known", "- frames: known | not known", "- prompt: known | not known",
+        "- form: (none) | entail", "- dtype: float32 | not known", "- model.repo: a/b | not known",
+        "- model.revision: r1 | not known", "- versions.torch: 2.13 | not known",
+        "- adapter: transformers | import", "- files.a.csv: (none) | x", "- clips: known | not known",
+    ]  # fmt: skip
+    backwards = list(differences(NAMES, other, BASE))
+    assert "- dtype: not known | float32" in backwards and "- prompt: not known | known" in backwards
+    assert not any("caption" in line for line in backwards), "a prompt of one side alone is no change"
+
+
+def test_of_two_imported_runs_the_files_alone_differ() -> None:
+    one, other = (
+        Conditions({**IMPORTED, "files": {"a.csv": digest}}, {}, {}, {}, BASE.answered, unknown_of(IMPORTED))
+        for digest in "xy"
+    )
+    assert list(differences(NAMES, one, other)) == ["- files.a.csv: x | y"]
+
+
+def test_what_people_ask_first_comes_first() -> None:
+    settings: dict[str, Any] = {"versions": {"torch": "1"}, "dtype": "x", "sampling": {"rule": "fps"}, "model": {}}
+    other = changed(**settings, settings={}, prompt={"user": "?"}, adapter="import")
+    other = other._replace(frames={"c1": (3,)}, answered=frozenset())
+    names = [line.removeprefix("- ").partition(":")[0] for line in differences(NAMES, BASE, other)]
+    assert names == [
+        "sampling.frames", "sampling.rule", "settings.max_pixels", "frames", "prompt.user", "dtype", "model.repo",
+        "model.revision", "versions.torch", "adapter", "clips missing for two alone",
+    ]  # fmt: skip
+
+
+def test_a_prompt_s_lines_and_hidden_signs_stay_on_one_line() -> None:
+    found = word_diff("Look.\nDoes it fit?", "Look.\nDoes it \u202efit\x1b[2J?")
+    assert "\n" not in found and "\u202e" not in found and "\x1b" not in found
+    assert found.startswith("Look. \N{DOWNWARDS ARROW WITH CORNER LEFTWARDS} Does it ") and "[U+202E]" in found
 
 
 def outcomes(*right: float) -> pl.DataFrame:
@@ -12,19 +116,14 @@ def outcomes(*right: float) -> pl.DataFrame:
 def test_samples_are_listed_by_who_does_better() -> None:
     lines = list(items_between("mean", ("a", outcomes(3, 0, 1)), ("b", outcomes(2, 1, 1))))
     assert lines == ["mean: better by a: 1 of 3: i0", "mean: better by b: 1 of 3: i1"]
-
-
-def test_long_lists_are_cut_and_samples_of_one_run_alone_are_counted() -> None:
     first, *lines = items_between("strict", ("a", outcomes(*[1.0] * 12)), ("b", outcomes(*[0.0] * 11)))
-    assert first == "strict: 12 samples of a, 11 of b"
-    assert lines[0].startswith("strict: better by a: 11 of 11: i0, ") and lines[0].endswith(
-        f"i{MOST_ITEMS - 1} and 3 more"
-    )
-    assert lines[1] == "strict: better by b: 0 of 11"
+    assert first == "strict: 12 samples of a, 11 of b" and lines[1] == "strict: better by b: 0 of 11"
+    assert lines[0].startswith("strict: better by a: 11 of 11: i0, ")
+    assert lines[0].endswith(f"i{MOST_ITEMS - 1} and 3 more")
 
 
-@pytest.mark.parametrize(
-    ("p", "text"), [(1.0, "1.0000"), (0.03, "0.0300"), (0.0001, "0.0001"), (9e-5, "<0.0001"), (0.0, "<0.0001")]
-)
-def test_no_p_value_is_printed_as_nothing(p: float, text: str) -> None:
-    assert p_in_words(p) == text
+@pytest.mark.parametrize(("units", "p"), [(4, "0.1250"), (30, "<0.0001")])
+def test_no_p_value_is_printed_as_nothing(units: int, p: str) -> None:
+    ours = pl.DataFrame({"item_id": range(units), "unit": range(units), "task": "a|b", "right": True})
+    (line,) = paired_lines("mean", ours, ours.with_columns(right=pl.lit(False)), 0.95)
+    assert line.startswith(f"| mean | a|b | {units} | {units} | +100.0 | ") and line.endswith(f" | {p} |")

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from reprise.commands.evaluate import Wanted, evaluate_model
-from reprise.commands.new_model import prepare_model, slug_for
+from reprise.commands.evaluate import Wanted, evaluate_model, prepare_model, slug_for
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.yaml_files import load_yaml

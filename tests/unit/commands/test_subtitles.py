@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from reprise.commands.subtitles import copy_subtitles
+from reprise.commands.videos import copy_subtitles
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.schemas import SOURCES, write_table
@@ -15,6 +15,7 @@ from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
 from reprise.stages.sources import Wanted, fetch_shard
 
+from tests.unit.core.programs import write
 from tests.unit.videos import barcode_video
 
 ROOT = Path(__file__).parents[3]
@@ -38,13 +39,12 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_subtitles_reach_the_release(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    videos = root / "videos"
-    videos.mkdir()
     for name, frames in (("spoken", 12), ("silent", 13)):
-        barcode_video(videos / f"{name}.mp4", frames)
-    (videos / "spoken.vtt").write_text("WEBVTT\n\n00:01.000 --> 00:02.000\nhello\n")
+        write(root / f"videos/{name}.mp4")
+        barcode_video(root / f"videos/{name}.mp4", frames)
+    write(root / "videos/spoken.vtt", b"WEBVTT\n\n00:01.000 --> 00:02.000\nhello\n")
     store = Store(Path("store"))
-    route = folder(Folder(kind="folder", path=str(videos)), store)
+    route = folder(Folder(kind="folder", path=str(root / "videos")), store)
     ledger = fetch_shard([Wanted(name, name) for name in ("silent", "spoken", "gone")], route, store)
     write_table(ledger, Path("results/paper/sources/mmbench_video/0.parquet"), SOURCES)
     copy_subtitles("mmbench_video")
@@ -53,10 +53,9 @@ def test_subtitles_reach_the_release(root: Path, capsys: pytest.CaptureFixture[s
     plan = Plan(load(Path()))
     key = collect_keys(plan)[plan.results.key("release", "mmbench_video")].model_dump()
     assert list(key["extras"]["files"]) == ["subtitles/spoken.vtt"], "a release with other files has another key"
-
-
-def test_subtitles_need_a_folder_to_go_to(root: Path) -> None:
-    with pytest.raises(UserError, match=r"config/suites/paper.yaml: benchmarks.velociti.extras: missing"):
-        copy_subtitles("velociti")
-    with pytest.raises(UserError, match="Did you mean 'mmbench_video'"):
-        copy_subtitles("mmbench-video")
+    for benchmark, message in {
+        "velociti": r"config/suites/paper.yaml: benchmarks.velociti.extras: missing",
+        "mmbench-video": "Did you mean 'mmbench_video'",
+    }.items():
+        with pytest.raises(UserError, match=message):
+            copy_subtitles(benchmark)

@@ -1,13 +1,19 @@
 """A copy of the configuration that a test may break, and what is said of it."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from reprise.config.load import load
+from reprise.core import yaml_files
+from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
 
 ROOT = Path(__file__).parents[3]
+CODE = CodeDigests()
+"""of the library's modules, each taken once"""
 
 
 class Project:
@@ -33,6 +39,24 @@ class Project:
         return str(error.value)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def each_text_is_parsed_once() -> Iterator[None]:
+    """A test changes one file of some eighty; what is refused is parsed again."""
+    known: dict[tuple[str, bytes], Any] = {}
+    parse = yaml_files.load_yaml
+
+    def read(path: Path) -> Any:
+        key = (path.name, path.read_bytes() if path.is_file() else b"")
+        if key not in known:
+            known[key] = parse(path)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(yaml_files, "load_yaml", read)
+        patch.setattr("reprise.config.load.load_yaml", read)
+        yield
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     shutil.copytree(ROOT / "config", tmp_path / "config")
@@ -43,3 +67,10 @@ def project(tmp_path: Path) -> Project:
         elif path.name != "store":
             (tmp_path / "resources" / path.name).symlink_to(path)
     return Project(tmp_path)
+
+
+@pytest.fixture
+def here(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """The same as the working directory."""
+    monkeypatch.chdir(project.root)
+    return project

@@ -19,11 +19,10 @@ NAMED = ("textscore-frame8-response.jsonl", "videoscore-frame8-response.jsonl")
 
 
 @pytest.fixture
-def paper(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+def paper(here: Project) -> Project:
     """The paper suite with imported models alone."""
-    project.edit("config/suites/paper.yaml", "run: [none]", "run: [local]\njudges: [gpt-4-turbo-1106]")
-    monkeypatch.chdir(project.root)
-    return project
+    here.edit("config/suites/paper.yaml", "run: [none]", "run: [local]\njudges: [gpt-4-turbo-1106]")
+    return here
 
 
 def lay(project: Project, folder: str, *names: str) -> None:
@@ -37,19 +36,19 @@ def runs() -> list[str]:
 
 def test_a_folder_for_each_run(paper: Project) -> None:
     assert runs() == []
-    for sampling in ("linspace8", "linspace64"):
+    for sampling in ("black8", "black64"):
         lay(paper, f"vinoground/llava-video-7b/paper/{sampling}", *BOTH)
-    assert runs() == [f"vinoground/paper/{one}/llava-video-7b" for one in ("linspace64", "linspace8")]
+    assert runs() == [f"vinoground/paper/{one}/llava-video-7b" for one in ("black64", "black8")]
     plan = Plan(load(Path(), {"suite": "paper"}))
-    files = plan.imports.answer_files(Run.parse("vinoground/paper/linspace8/llava-video-7b"))
-    assert files == [Path(IMPORTS, "vinoground/llava-video-7b/paper/linspace8", name) for name in BOTH]
+    files = plan.imports.answer_files(Run.parse("vinoground/paper/black8/llava-video-7b"))
+    assert files == [Path(IMPORTS, "vinoground/llava-video-7b/paper/black8", name) for name in BOTH]
 
 
 def test_the_folder_of_a_model_with_one_run(paper: Project) -> None:
     lay(paper, "vinoground/o3", *BOTH)
     lay(paper, "velociti/owl-con", "control.csv", "coref.csv")
     lay(paper, "mmbench_video/llama-vid", "LLaMA-VID.xlsx", "LLaMA-VID_score.xlsx")
-    assert runs() == ["velociti/entail/fps1/owl-con", "vinoground/paper/linspace32/o3"], (
+    assert runs() == ["velociti/entail/fps1/owl-con", "vinoground/paper/black32/o3"], (
         "no ratings of LLaMA-VID are there"
     )
     files = Plan(load(Path(), {"suite": "paper"})).imports.answer_files(
@@ -61,7 +60,7 @@ def test_the_folder_of_a_model_with_one_run(paper: Project) -> None:
 def test_a_number_of_frames_in_a_name_selects_the_run(paper: Project) -> None:
     lay(paper, "vinoground/llava-video-7b", *NAMED)
     lay(paper, "vinoground/llava-video-7b", *(name.replace("8", "32") for name in NAMED))
-    assert runs() == [f"vinoground/paper/linspace{frames}/llava-video-7b" for frames in (32, 8)]
+    assert runs() == [f"vinoground/paper/black{frames}/llava-video-7b" for frames in (32, 8)]
 
 
 def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog: pytest.LogCaptureFixture) -> None:
@@ -91,14 +90,14 @@ def test_temporalbench_names_its_tasks(paper: Project) -> None:
 @pytest.mark.parametrize(
     ("folder", "names", "said"),
     [
-        ("vinoground/llava-video-7b", BOTH, [f"{IMPORTS}/vinoground/llava-video-7b/textscore-response.jsonl: could be the answers of several runs of 'llava-video-7b': vinoground/paper/linspace128, vinoground/paper/linspace16,", f"Put it into the folder of its run, {IMPORTS}/vinoground/llava-video-7b/<protocol>/<sampling>/, or name its run in config/external.yaml (`runs: {{vinoground/paper/linspace128: .}}`)."]),
+        ("vinoground/llava-video-7b", BOTH, [f"{IMPORTS}/vinoground/llava-video-7b/textscore-response.jsonl: could be the answers of several runs of 'llava-video-7b': vinoground/paper/black128, vinoground/paper/black16,", f"Put it into the folder of its run, {IMPORTS}/vinoground/llava-video-7b/<protocol>/<sampling>/, or name its run in config/external.yaml (`runs: {{vinoground/paper/black128: .}}`)."]),
         ("vinoground/llava-video-7b", (*BOTH, *NAMED), ["could be the answers of several runs of 'llava-video-7b'"]),
         ("temporalbench/ma-lmm", ("ma-lmm.jsonl",), ["temporalbench/caption/linspace4, temporalbench/long/linspace4, temporalbench/short/linspace4."]),
         ("velociti/gemini-1.5-flash", ("control.csv",), ["velociti/entail.gemini.subset/fps1, velociti/mc.subset/fps1."]),
         ("mmbench_video/gpt-4o", ("gpt4o.xlsx",), ["mmbench_video/packed.subtitled/interior16, ", ", ... (18 in all)"]),
         ("mmbench_video/llama-vid", ("a.xlsx", "b.tsv"), [f"{IMPORTS}/mmbench_video/llama-vid: found a.xlsx, b.tsv; one file of answers is expected. Keep one of them there."]),
-        ("vinoground/o3/paper/linspace32", ("text.jsonl",), [f"{IMPORTS}/vinoground/o3/paper/linspace32: found text.jsonl, which are no answers to vinoground/paper by their names. {IMPORTS}/README.md lists the names."]),
-        ("vinoground/o3/paper/linspace32", NAMED, ["which holds the answers of a run that shows 32 frames is not clear"]),
+        ("vinoground/o3/paper/black32", ("text.jsonl",), [f"{IMPORTS}/vinoground/o3/paper/black32: found text.jsonl, which are no answers to vinoground/paper by their names. {IMPORTS}/README.md lists the names."]),
+        ("vinoground/o3/paper/black32", NAMED, ["which holds the answers of a run that shows 32 frames is not clear"]),
     ],
 )  # fmt: skip
 def test_files_that_could_be_of_several_runs_are_named(
@@ -115,7 +114,7 @@ def test_files_that_could_be_of_several_runs_are_named(
 def test_a_model_can_say_which_run_its_files_are_of(paper: Project, is_own_file: bool) -> None:
     lay(paper, "vinoground/llava-video-7b", *BOTH)
     lay(paper, "vinoground/llava-video-7b/few", *BOTH)
-    said = "{vinoground/paper/linspace16: ., vinoground/paper/linspace2: few, vinoground/paper/linspace4: none}"
+    said = "{vinoground/paper/black16: ., vinoground/paper/black2: few, vinoground/paper/black4: none}"
     line = "llava-video-7b: LLaVA-Video-7B-Qwen2\n"
     if is_own_file:
         paper.edit("config/external.yaml", line, "")
@@ -123,7 +122,7 @@ def test_a_model_can_say_which_run_its_files_are_of(paper: Project, is_own_file:
         paper.write("config/models/llava-video-7b.yaml", text)
     else:
         paper.edit("config/external.yaml", line, f"llava-video-7b: {{label: L, runs: {said}}}\n")
-    assert runs() == [f"vinoground/paper/linspace{frames}/llava-video-7b" for frames in (16, 2)]
+    assert runs() == [f"vinoground/paper/black{frames}/llava-video-7b" for frames in (16, 2)]
 
 
 def test_a_protocol_can_share_the_answers_of_another(paper: Project) -> None:

@@ -5,13 +5,12 @@ from typing import Any
 
 import pytest
 from reprise.config.load import load
-from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
 from reprise.models.keys import ModelRunKey
 from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
 
-from tests.unit.config.conftest import Project
+from tests.unit.config.conftest import CODE, Project
 
 FILE = "config/models/hosted.yaml"
 HOSTED = """
@@ -21,7 +20,6 @@ repo: owner/name
 revision: 0123456789012345678901234567890123456789
 """
 RUN = "velociti/entail/fps1/hosted"
-CODE = CodeDigests()
 
 
 def plan_of(project: Project, more: str, run: str = "[local, hosted]") -> Plan:
@@ -34,18 +32,15 @@ def plan_of(project: Project, more: str, run: str = "[local, hosted]") -> Plan:
     return Plan(load(project.root))
 
 
-def key_of(project: Project, monkeypatch: pytest.MonkeyPatch, more: str) -> ModelRunKey:
-    plan = plan_of(project, more)
-    monkeypatch.chdir(project.root)
+def key_of(here: Project, more: str) -> ModelRunKey:
+    plan = plan_of(here, more)
     (found,) = (key for path, key in collect_keys(plan, CODE).items() if str(path).endswith(f"{RUN}.json"))
     assert isinstance(found, ModelRunKey)
     return found
 
 
-def test_the_key_holds_what_the_server_is_told_and_where_it_is_installed(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    key = key_of(project, monkeypatch, "gpus: 4\ndtype: bfloat16\ntrust_remote_code: true\nserved_by: vllm\n")
+def test_the_key_holds_what_the_server_is_told_and_where_it_is_installed(here: Project) -> None:
+    key = key_of(here, "gpus: 4\ndtype: bfloat16\ntrust_remote_code: true\nserved_by: vllm\n")
     assert key.answers.serving is not None and key.hosting is not None
     told = " ".join(key.answers.serving.arguments)
     assert told == (
@@ -58,11 +53,9 @@ def test_the_key_holds_what_the_server_is_told_and_where_it_is_installed(
     assert not {"url", "key", "server"} & (key.serving.keys() | key.answers.settings.keys())
 
 
-def test_what_shapes_answers_changes_the_key_and_nothing_else_does(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_shapes_answers_changes_the_key_and_nothing_else_does(here: Project) -> None:
     def key(served_by: str, more: str = "") -> str:
-        return key_of(project, monkeypatch, f"served_by: {{engine: vllm{served_by}}}\n{more}").key
+        return key_of(here, f"served_by: {{engine: vllm{served_by}}}\n{more}").key
 
     first = key("")
     assert key(", gpu_memory: 0.5, start_minutes: 90") == first == key("", "settings: {concurrency: 64}\n")
@@ -77,7 +70,7 @@ def test_what_shapes_answers_changes_the_key_and_nothing_else_does(
         key("", "settings: {frames: video}\n"),
     ]
     assert len({first, *others}) == 9
-    project.write("envs/other.txt", "vllm==0.32.0\n")
+    here.write("envs/other.txt", "vllm==0.32.0\n")
     assert key(", environment: other") not in {first, *others}
 
 
@@ -92,10 +85,10 @@ def test_its_gpus_say_where_it_runs(project: Project, more: str, run: str, runs:
     assert ("hosted" in plan.models) == runs
 
 
-def test_quantised_weights_are_said_to_be(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = plan_of(project, "served_by: {engine: vllm, quantised: awq}\n").config.models["hosted"]
+def test_quantised_weights_are_said_to_be(here: Project) -> None:
+    model = plan_of(here, "served_by: {engine: vllm, quantised: awq}\n").config.models["hosted"]
     assert model.quantised == "awq"
-    key = key_of(project, monkeypatch, "served_by: {engine: vllm, quantised: awq}\n")
+    key = key_of(here, "served_by: {engine: vllm, quantised: awq}\n")
     assert key.answers.serving is not None and "--quantization" in key.answers.serving.arguments
 
 
@@ -138,12 +131,9 @@ def test_a_model_that_this_process_loads_has_no_server(project: Project) -> None
         (None, r"envs/serve\.txt: no such file\. `served_by\.environment` of a model's file names one of: none"),
     ],
 )
-def test_an_environment_is_pinned_whole(
-    project: Project, monkeypatch: pytest.MonkeyPatch, pins: Any, message: str
-) -> None:
-    plan = plan_of(project, "served_by: vllm\n")
-    path = project.root / "envs" / "serve.txt"
+def test_an_environment_is_pinned_whole(here: Project, pins: Any, message: str) -> None:
+    plan = plan_of(here, "served_by: vllm\n")
+    path = here.root / "envs" / "serve.txt"
     path.unlink() if pins is None else path.write_text(pins)
-    monkeypatch.chdir(project.root)
     with pytest.raises(UserError, match=message):
         collect_keys(plan, CODE)

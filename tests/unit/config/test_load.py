@@ -20,15 +20,12 @@ def test_every_suite_of_the_project_reads(project: Project, suite: str) -> None:
     assert load(project.root, {"suite": suite}).name == suite
 
 
-def test_a_language_model_can_judge(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    project.edit("config/suites/demo.yaml", "judges: [wordmatch,", "judges: [toy-text,")
-    monkeypatch.chdir(project.root)
-    plan = Plan(load(project.root))
+def test_a_language_model_can_judge(here: Project) -> None:
+    here.edit("config/suites/demo.yaml", "judges: [wordmatch,", "judges: [toy-text,")
+    plan = Plan(load(here.root))
     judged = next(scored for scored in plan.table_scored("mmbench_video", "table3"))
     assert judged.judge == "toy-text"
 
-
-# --- names ------------------------------------------------------------------------------------------------------------
 
 BAD_NAMES = ("b$(touch X)", "a b", "a;b", "a'b", "..", ".hidden", "-rf", "Upper", "a\\nb", "ä")
 
@@ -114,9 +111,6 @@ def test_a_site_says_once_what_it_can_run(project: Project, terms: str, budget: 
     assert of_family == {model for model in expected if model.startswith("llava-onevision")}
 
 
-# --- a stand-in for every model -------------------------------------------------------------------------------------
-
-
 def test_the_rehearsal_has_the_papers_tables(project: Project) -> None:
     paper, rehearsal = (load(project.root, {"suite": suite}) for suite in ("paper", "rehearsal"))
     assert rehearsal.tables == paper.tables and rehearsal.benchmarks == paper.benchmarks
@@ -167,29 +161,25 @@ def test_a_checkpoint_without_weights_is_named(
     assert "config/models/toy-llava-ov.yaml" in str(error.value) and message in str(error.value)
 
 
-def test_a_model_that_does_not_run_needs_no_weights(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    (project.root / "config/models/toy-llava-ov.yaml").write_text(
-        "label: Toy\nadapter: transformers\ncheckpoint: nowhere\n"
-    )
-    project.edit("config/suites/demo.yaml", "run: [local]", "run: [oracle]")
-    monkeypatch.chdir(project.root)
+def test_a_model_that_does_not_run_needs_no_weights(here: Project) -> None:
+    here.write("config/models/toy-llava-ov.yaml", "label: Toy\nadapter: transformers\ncheckpoint: nowhere\n")
+    here.edit("config/suites/demo.yaml", "run: [local]", "run: [oracle]")
     write_keys(Plan(load(Path())))
-    assert (project.root / "results/demo/keys/velociti/entail/fps1/oracle.json").is_file()
+    assert (here.root / "results/demo/keys/velociti/entail/fps1/oracle.json").is_file()
 
 
-def test_an_extra_file_of_a_release_changes_its_key(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(project.root)
-    project.edit("config/config.yaml", "samplings:", "store: store\nsamplings:")
-    project.edit("config/suites/paper.yaml", "extras: resources/extras/mmbench_video", "extras: extras")
+def test_an_extra_file_of_a_release_changes_its_key(here: Project) -> None:
+    here.edit("config/config.yaml", "samplings:", "store: store\nsamplings:")
+    here.edit("config/suites/paper.yaml", "extras: resources/extras/mmbench_video", "extras: extras")
 
     def key() -> dict[str, Any]:
         write_keys(Plan(load(Path(), {"suite": "paper"})))
         return dict(json.loads(Path("results/paper/keys/release/mmbench_video.json").read_text()))
 
     without = key()
-    project.write("extras/sets/msvd.csv", "video,question,answer\n")
-    project.write("extras/notes.txt", "not of the release")
+    here.write("extras/sets/msvd.csv", "video,question,answer\n")
+    here.write("extras/notes.txt", "not of the release")
     first = key()
     assert without["extras"]["files"] == {} and list(first["extras"]["files"]) == ["sets/msvd.csv"]
-    project.write("extras/sets/msvd.csv", "video,question,answer\na.avi,Who?,he\n")
+    here.write("extras/sets/msvd.csv", "video,question,answer\na.avi,Who?,he\n")
     assert key()["extras"] != first["extras"]

@@ -10,6 +10,8 @@ MAIN, SUITE = "config/config.yaml", "config/suites/demo.yaml"
 RANDOM, TOY, VERA = "config/models/random.yaml", "config/models/toy-llava-ov.yaml", "config/models/vera.yaml"
 ONEVISION, EXTERNAL = "config/models/llava-onevision-7b.yaml", "config/external.yaml"
 VELOCITI, VINOGROUND = "config/benchmarks/velociti.yaml", "config/benchmarks/vinoground.yaml"
+CONSTRUCTION, FIGURES = "config/suites/construction.yaml", "config/figures/demo/velociti.yaml"
+WRITER_PROMPTS = "resources/prompts/construction/velociti.yaml"
 TABLES, MORE_TABLES = "config/tables/demo/velociti.yaml", "config/tables/demo/vinoground.yaml"
 
 LONGEST_LINE, MOST_LINES = 500, 22
@@ -64,7 +66,7 @@ MISTAKES = [
     (VERA, "head: vera", "head: verra", "settings.head: should be 'vera', found 'verra'. Did you mean 'vera'?"),
     ("config/models/wordmatch.yaml", "adapter: wordmatch", "adapter: wordmatch\nsettings: {measure: bleu}", "settings.measure: should be 'f1' or 'recall', found 'bleu'."),
     ("config/models/last-letter.yaml", "adapter: lastletter", "adapter: lastletter\nsettings: {measure: f1}", "settings.measure: unknown key. Allowed: nothing."),
-    (EXTERNAL, "gpt-4o: GPT-4o", "gpt-4o: 4", "gpt-4o: should be a group of keys, found 4."),
+    (EXTERNAL, "gpt-4o: GPT-4o", "gpt-4o: 4", 'gpt-4o: should be a text, found 4. Write it in quotes: "4".'),
     (EXTERNAL, "gpt-4o: GPT-4o", "gpt-4o: {lable: GPT-4o}", "gpt-4o.lable: unknown key. Did you mean 'label'? Allowed: label, names, ratings, reference, runs."),
     (EXTERNAL, "gpt-4o: GPT-4o", "GPT-4o: GPT-4o", "GPT-4o: should be a name (lower-case letters, digits, '.', '_' and '-', first a letter or a digit), found 'GPT-4o'."),
     (EXTERNAL, "gpt-4o: GPT-4o", "oracle: Oracle", "oracle: config/models/oracle.yaml defines this model too. Remove one of the two."),
@@ -105,13 +107,67 @@ MISTAKES = [
     (VELOCITI, "answers_of: mc", "answers_of: entail", "protocols.mc.subset.answers_of: 'entail' asks another question: form, prompt, ask differ."),
     (VINOGROUND, "{video: 3, group: 3}", "{vidio: 3}", "protocols.paper.frames_min: unknown metric 'vidio'. Did you mean 'video'?"),
     (VINOGROUND, "judge: extract", "judge: extrat", "protocols.cot.judged.judge: unknown prompt 'extrat'. Did you mean 'extract'?"),
+    # figures, and a suite that makes its benchmarks and asks people
+    (FIGURES, "benchmark: velociti", "benchmark: vinoground", "benchmark: found 'vinoground', expected 'velociti'"),
+    (FIGURES, "kind: scatter", "kind: scater", "figures.fig3.kind: should be 'bars', 'lines', 'radar', 'scatter', 'distribution', found 'scater'. Did you mean"),
+    (FIGURES, "table: table2", "table: table99", "figures.fig3.table: unknown table 'table99'."),
+    (FIGURES, "sections: [VELOCITI Subset]", "sections: [Velociti Subset]", "unknown section 'Velociti Subset'. Allowed: \"\", VELOCITI Subset."),
+    (FIGURES, "rows: [Random draws,", "rows: [Random drawz,", "figures.fig4: table2.rows: unknown row 'Random drawz'. Did you mean 'Random draws'?"),
+    (FIGURES, "group: agent_random", "group: agent_rando", "unknown group 'agent_rando'. Did you mean 'agent_random'?"),
+    (FIGURES, "fig4:", "figure4:", "figures.figure4: should be fig<N>, such as fig3, or own_<name> for an analysis of our own, found 'figure4'."),
+    (FIGURES, "up: neg", "up: neg\n    upp: neg", "figures.fig3.upp: unknown key. Did you mean 'up'?"),
+    (FIGURES, 'sections: [""], rows: [Random draws, Toy LLaVA-OV early, Toy LLaVA-OV late, Oracle]', 'sections: [""], rows: ["Random draws, imported"]', "no row of its sections is left."),
+    ("config/figures/demo/mmbench_video.yaml", "    groups:\n", "    fact: shots\n    groups:\n", "a figure counts by one of them"),
+    (SUITE, FIGURES, "config/figures/demo/velocity.yaml", "benchmarks.velociti.figures: no file 'config/figures/demo/velocity.yaml'. Did you mean"),
+    (CONSTRUCTION, "release: {kind: constructed}", "release: {kind: toyworld}", "benchmarks.velociti.release: should be `{kind: constructed}`, since `construction:` says how it is made."),
+    (CONSTRUCTION, "writer: toy-writer", "writer: toy-writr", "benchmarks.velociti.construction.writer: unknown model 'toy-writr'. Did you mean 'toy-writer'?"),
+    (CONSTRUCTION, "writer: toy-writer", "writer: toy-siglip", "benchmarks.velociti.construction.writer: 'toy-siglip' cannot write: adapter 'contrastive' gives similarity."),
+    (CONSTRUCTION, "kind: velociti", "kind: velocity", "benchmarks.velociti.construction.kind: should be 'velociti', 'vinoground', 'temporalbench', 'mmbench_video', found 'velocity'. Did you mean 'velociti'?"),
+    (CONSTRUCTION, "per_video: 2", "per_vid: 2", "benchmarks.velociti.construction.per_vid: unknown key. Did you mean 'per_video'?"),
+    (CONSTRUCTION, "per_video: 2", "per_video: 0", "benchmarks.velociti.construction.per_video: should be greater than or equal to 1, found 0."),
+    (CONSTRUCTION, f"prompts: {WRITER_PROMPTS}", "prompts: resources/prompts/construction/velocit.yaml", f"benchmarks.velociti.construction.prompts: no file 'resources/prompts/construction/velocit.yaml'. Did you mean '{WRITER_PROMPTS}'?"),
+    (CONSTRUCTION, f"prompts: {WRITER_PROMPTS}", "prompts: resources/prompts/velociti.yaml", "resources/prompts/velociti.yaml has no prompt 'action_adv'. Needed: caption, action_adv, action_manner."),
+    (CONSTRUCTION, "annotations: {kind: toyworld}", "annotations: {kind: rehearsal}", "benchmarks.velociti.construction.annotations.kind: should be 'toyworld', 'folder', 'huggingface', found 'rehearsal'."),
+    (CONSTRUCTION, '.csv"}', '.csv", undecided: maybe}', "benchmarks.velociti.construction.review.undecided: should be 'keep' or 'drop', found 'maybe'."),
+    (CONSTRUCTION, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: toy-lava-ov}", "benchmarks.mmbench_video.construction.static: unknown model 'toy-lava-ov'. Did you mean 'toy-llava-ov'?"),
+    (CONSTRUCTION, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, protocol: unpackd}", "benchmarks.mmbench_video.construction.static: unknown protocol 'unpackd'. Did you mean 'unpacked'?"),
+    (CONSTRUCTION, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, protocol: mmstar}", "benchmarks.mmbench_video.construction.static.protocol: 'mmstar' has no judge. Allowed: unpacked, "),
+    (CONSTRUCTION, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, samplings: [interior1]}", "benchmarks.mmbench_video.construction.static.samplings: 'interior1' is no random frame. Allowed: random1, still0, still1, still2, still3."),
+    (CONSTRUCTION, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, least: 4}", "benchmarks.mmbench_video.construction.static.least: should be less than or equal to 3, found 4."),
+    (CONSTRUCTION, "pairs: 12", "pairs: 12\n      encoder: {kind: mpnet}", "benchmarks.vinoground.construction.encoder.kind: should be 'words', 'minilm', 'checkpoint', found 'mpnet'."),
+    (CONSTRUCTION, "pairs: 12", "pairs: 12\n      encoder: {kind: checkpoint, folder: x, tokens: 0}", "benchmarks.vinoground.construction.encoder.tokens: should be greater than or equal to 3, found 0."),
+    (CONSTRUCTION, "judges: [wordmatch]", "judges: []", "benchmarks.mmbench_video.construction.static: nobody rates its answers. Name a judge in `judges:` of the suite or of the benchmark."),
+    (CONSTRUCTION, "sets, count: 5, scoring: {toy-own", "sets, scoring: {msvd: 0 to 5, toy-own", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: no file 'resources/demo/sets/msvd.csv' with the questions of this set."),
+    (CONSTRUCTION, "scoring: {toy-own: 0 to 3", "scoring: {msvd: 0 to 9", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: should be '0 to 3', '0 to 5' or 'accuracy', found '0 to 9'."),
+    (CONSTRUCTION, "writer: toy-writer", "writer: toy-script", "benchmarks.velociti.construction.writer: 'toy-script' cannot write: its answers are imported. Name a model that is asked here."),
+    (CONSTRUCTION, "per_video: 2", "coreference: 'x {first} {third}'", "benchmarks.velociti.construction.coreference: should have {first} and {second} and nothing else in braces, found 'x {first} {third}'."),
+    (CONSTRUCTION, "per_video: 2", "coreference: no places", "benchmarks.velociti.construction.coreference: should have {first} and {second} and"),
+    (CONSTRUCTION, "per_video: 2", "files: [/etc/passwd]", "benchmarks.velociti.construction.files: '/etc/passwd' should be a pattern of files in the folder of `annotations:`, as '*.csv'."),
+    (CONSTRUCTION, "per_video: 2", "files: ['../*.csv']", "benchmarks.velociti.construction.files: '../*.csv' should be a pattern"),
+    (CONSTRUCTION, "per_video: 2", "files: []", "benchmarks.velociti.construction.files: '' should be a pattern"),
+    (CONSTRUCTION, '.csv"}', '.csv", videos: "{nope}/x"}', "benchmarks.velociti.construction.review.videos: should have {video} and nothing else in braces, found '{nope}/x'."),
+    (CONSTRUCTION, '"resources/demo/reviews/velociti/*.csv"', "resources/demo/reviews/velociti", "benchmarks.velociti.construction.review.verdicts: no file 'resources/demo/reviews/velociti'. Put it there, or name a pattern such as 'reviews/*.csv', which may match none yet."),
+    ("config/models/toy-writer.yaml", "says: slides left", "say: slides left", "settings.verbs.sliding left.say: unknown key. Did you mean 'says'?"),
+    (CONSTRUCTION, "run: paper/all/toy-script", "run: paper/all/toy-scrip", "benchmarks.vinoground.people.script.run: unknown model 'toy-scrip'. Did you mean 'toy-script'?"),
+    (CONSTRUCTION, "run: paper/all/toy-script", "run: pape/all/toy-script", "benchmarks.vinoground.people.script.run: unknown protocol 'pape'. Did you mean 'paper'?"),
+    (CONSTRUCTION, "run: paper/all/toy-script", "run: paper/every/toy-script", "benchmarks.vinoground.people.script.run: unknown sampling 'every'."),
+    (CONSTRUCTION, "run: paper/all/toy-script", "run: paper/all/oracle", "benchmarks.vinoground.people.script.run: 'oracle' is asked here. Name a model whose answers are imported"),
+    (CONSTRUCTION, "run: paper/all/toy-script", "run: paper/all", "benchmarks.vinoground.people.script.run: should be <protocol>/<sampling>/<model>"),
+    (CONSTRUCTION, "per_survey: 8", "per_survey: 8\n        surveys: 3", "benchmarks.vinoground.people.script.surveys: found 3, and per_survey 8. Name one of both."),
+    (CONSTRUCTION, "per_survey: 8", "per_survey: 0", "benchmarks.vinoground.people.script.per_survey: should be greater than or equal to 1, found 0."),
+    (CONSTRUCTION, "workers: 10", "workers: 10\n        ties: second", "benchmarks.vinoground.people.script.ties: should be 'wrong', 'draw' or 'first_option', found 'second'."),
+    (CONSTRUCTION, '"resources/demo/people/vinoground/*.csv"', "answers.csv", "benchmarks.vinoground.people.script.answers: no file 'answers.csv'. Put it there, or name a pattern such as 'answers/*.csv', which may match none yet."),
+    (CONSTRUCTION, "workers: 10", "workers: 10\n        left_out: c.csv", "benchmarks.vinoground.people.script.left_out: no file 'c.csv'. Put it there, or name a pattern"),
+    (CONSTRUCTION, "workers: 10", "workers: 10\n        names: '*.csv'", "benchmarks.vinoground.people.script.names: no file '*.csv'. Put it there."),
+    (CONSTRUCTION, "workers: 10", "seconds: .inf", "benchmarks.vinoground.people.script.seconds: should be a finite number, found inf."),
+    (CONSTRUCTION, "workers: 10", "worker: 10", "benchmarks.vinoground.people.script.worker: unknown key. Did you mean 'workers'?"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("file", "old", "new", "said"), MISTAKES)
 def test_a_mistake_is_said_in_words(project: Project, file: str, old: str, new: str, said: str) -> None:
     project.edit(file, old, new)
-    message = project.message()
+    message = project.message("construction" if "construction" in file or "writer" in file else "")
     assert said in message
     line = next(line for line in message.splitlines() if said in line)
     assert line.removeprefix("  - ").startswith(f"{file}: ")

@@ -5,31 +5,9 @@ from reprise.config.load import load
 from reprise.plan.keys import collect_keys, key_texts
 from reprise.plan.runs import Plan
 
-from tests.unit.config.conftest import Project
+from tests.unit.config.conftest import CODE, Project
 
 SUITE = "config/suites/construction.yaml"
-MISTAKES = [
-    ("run: paper/all/toy-script", "run: paper/all/toy-scrip", "people.script.run: unknown model 'toy-scrip'. Did you mean 'toy-script'?"),
-    ("run: paper/all/toy-script", "run: pape/all/toy-script", "people.script.run: unknown protocol 'pape'. Did you mean 'paper'?"),
-    ("run: paper/all/toy-script", "run: paper/every/toy-script", "people.script.run: unknown sampling 'every'."),
-    ("run: paper/all/toy-script", "run: paper/all/oracle", "people.script.run: 'oracle' is asked here. Name a model whose answers are imported"),
-    ("run: paper/all/toy-script", "run: paper/all", "people.script.run: should be <protocol>/<sampling>/<model>"),
-    ("per_survey: 8", "per_survey: 8\n        surveys: 3", "people.script.surveys: found 3, and per_survey 8. Name one of both."),
-    ("per_survey: 8", "per_survey: 0", "people.script.per_survey: should be greater than or equal to 1, found 0."),
-    ("workers: 10", "workers: 10\n        ties: second", "people.script.ties: should be 'wrong', 'draw' or 'first_option', found 'second'."),
-    ('"resources/demo/people/vinoground/*.csv"', "answers.csv", "people.script.answers: no file 'answers.csv'. Put it there, or name a pattern such as 'answers/*.csv', which may match none yet."),
-    ("workers: 10", "workers: 10\n        left_out: c.csv", "people.script.left_out: no file 'c.csv'. Put it there, or name a pattern"),
-    ("workers: 10", "workers: 10\n        names: '*.csv'", "people.script.names: no file '*.csv'. Put it there."),
-    ("workers: 10", "seconds: .inf", "people.script.seconds: should be a finite number, found inf."),
-    ("workers: 10", "worker: 10", "people.script.worker: unknown key. Did you mean 'workers'?"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("old", "new", "said"), MISTAKES, ids=[new[-40:] for _, new, _ in MISTAKES])
-def test_a_mistake_is_one_message(project: Project, old: str, new: str, said: str) -> None:
-    project.edit(SUITE, old, new)
-    message = project.message("construction")
-    assert f"benchmarks.vinoground.{said}" in message and SUITE in message
 
 
 def test_a_run_has_one_group(project: Project) -> None:
@@ -74,7 +52,7 @@ def test_a_judge_is_measured_again_when_somebody_rated(project: Project, monkeyp
     with_raters(project, RATERS)
 
     def keys() -> dict[str, str]:
-        found = key_texts(collect_keys(Plan(load(project.root, {"suite": "construction"}))))
+        found = key_texts(collect_keys(Plan(load(project.root, {"suite": "construction"})), CODE))
         return {str(path.relative_to("results/construction/keys")): text for path, text in found.items()}
 
     before = keys()

@@ -5,20 +5,22 @@ import logging
 from pathlib import Path
 
 import pytest
-from reprise.commands.plan_money import Bill, money
+from reprise.commands.left import Planned
+from reprise.commands.plan_lines import money
 from reprise.config.load import load
-from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
 from reprise.core.paths import Run, Scored
 from reprise.models.asking.money.ledger import Entry, Ledger
 from reprise.models.asking.money.prices import Budget
 from reprise.models.keys import ModelRunKey
 from reprise.plan.answers import Job
+from reprise.plan.asking import Asking
+from reprise.plan.costs import Load
 from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
 from reprise.plan.targets import warn_of_ended
 
-from tests.unit.config.conftest import Project
+from tests.unit.config.conftest import CODE, Project
 
 FILE = "config/models/served.yaml"
 SERVED = """
@@ -31,7 +33,6 @@ settings:
 RUN = "velociti/mc/fps1/served"
 KEY = "  key: OUR_API_KEY\n"
 PRICE = "price: {input: 2, output: 8, date: 2026-11-22, source: https://vendor.example/prices}\n"
-CODE = CodeDigests()
 
 
 def plan_of(project: Project, more: str = "", protocol: str = "mc", budget: str = "0") -> Plan:
@@ -45,18 +46,17 @@ def plan_of(project: Project, more: str = "", protocol: str = "mc", budget: str 
     return Plan(load(project.root))
 
 
-def key_of(plan: Plan, monkeypatch: pytest.MonkeyPatch, project: Project) -> ModelRunKey:
-    monkeypatch.chdir(project.root)
+def key_of(plan: Plan) -> ModelRunKey:
     (found,) = (key for path, key in collect_keys(plan, CODE).items() if str(path).endswith(f"{RUN}.json"))
     assert isinstance(found, ModelRunKey)
     return found
 
 
 def test_how_a_server_is_reached_shapes_no_answer_and_what_answers_does(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    here: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def key(more: str) -> ModelRunKey:
-        return key_of(plan_of(project, more), monkeypatch, project)
+        return key_of(plan_of(here, more))
 
     named = "  server: vllm 0.33\n"
     first = key(named)
@@ -74,9 +74,8 @@ def test_how_a_server_is_reached_shapes_no_answer_and_what_answers_does(
     assert len({first.key, *(other.key for other in others)}) == 5
 
 
-def test_other_models_keys_say_nothing_of_servers(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = plan_of(project)
-    monkeypatch.chdir(project.root)
+def test_other_models_keys_say_nothing_of_servers(here: Project) -> None:
+    plan = plan_of(here)
     keys = {str(path): json.loads(key.model_dump_json()) for path, key in collect_keys(plan, CODE).items()}
     assert [path for path, key in keys.items() if "serving" in key] == [f"results/demo/keys/{RUN}.json"]
 
@@ -98,13 +97,8 @@ def test_a_model_that_is_paid_for_needs_a_budget(project: Project, more: str, bu
     assert not why or f"its model is behind an API with a key and {why}" in plan.why_idle(Run.parse(RUN))
 
 
-def test_a_price_is_in_the_key_of_its_runs_and_shapes_no_answer(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    budget = "1\nbudget_tokens: 9"
-    priced, unpriced = (
-        key_of(plan_of(project, more, budget=budget), monkeypatch, project) for more in (KEY + PRICE, KEY)
-    )
+def test_a_price_is_in_the_key_of_its_runs_and_shapes_no_answer(here: Project) -> None:
+    priced, unpriced = (key_of(plan_of(here, more, budget="1\nbudget_tokens: 9")) for more in (KEY + PRICE, KEY))
     assert priced.price is not None and priced.price.output == 8 and unpriced.price is None
     assert priced.key == unpriced.key and "price" not in unpriced.model_dump(mode="json")
 
@@ -155,11 +149,14 @@ def test_a_plan_says_what_was_spent_and_what_asking_costs_at_most(
     ledger, all_of_it = Ledger(project.root), Budget(9.0, 9)
     ledger.reserve("x", Entry(0.3, 8), all_of_it)
     ledger.reserve("x", Entry(None, 7), all_of_it)
-    job = Job(Scored(Run.parse(RUN)), Path("k"), Path("r"))
-    free = Bill(Job(Scored(Run.parse(RUN.replace("served", "oracle"))), Path("k"), Path("r")), "oracle", 9, 9.0)
-    (line,) = money(plan, [Bill(job, "served", questions, tokens), free])
+    load = None if questions is None else Load(questions, 1, 0.0)
+    planned = []
+    for slug in ("served", "oracle"):
+        job = Job(Scored(Run.parse(RUN.replace("served", slug))), Path("k"), Path("r"))
+        planned.append(Planned(Asking(job, slug, (), is_remade=False), load, tokens=tokens))
+    (line,) = money(plan, planned)
     assert said in line
-    assert list(money(plan, [free])) == []
+    assert list(money(plan, planned[1:])) == []
 
 
 @pytest.mark.parametrize(

@@ -32,33 +32,20 @@ from tests.unit.config.conftest import Project
         ("results/paper/metrics/velociti/entail/fps1/oracle.parquet", "is of suite 'paper', but the suite is 'demo'. Add `--config suite=paper` after the targets."),
     ],
 )  # fmt: skip
-def test_a_target_that_no_rule_makes_is_said_in_words(
-    project: Project, monkeypatch: pytest.MonkeyPatch, target: str, said: str
-) -> None:
-    monkeypatch.chdir(project.root)
+def test_a_target_that_no_rule_makes_is_said_in_words(here: Project, target: str, said: str) -> None:
     with pytest.raises(UserError) as error:
         check_targets(Plan(load(Path())), [target])
     assert str(error.value).startswith(f"{target}: {said}")
 
 
-def test_a_suite_without_an_overview_says_how_to_have_one(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(project.root)
+def test_a_suite_without_an_overview_says_how_to_have_one(here: Project) -> None:
     with pytest.raises(
         UserError, match="suite 'rehearsal' has no overview. Name models in `overview:` of config/suites/r"
     ):
         check_targets(Plan(load(Path(), {"suite": "rehearsal"})), ["results/tables/overview.md"])
 
 
-def test_a_format_that_verdicts_do_not_have(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(project.root)
-    plan = Plan(load(Path(), {"suite": "paper"}))
-    check_targets(plan, ["results/reproduction.html"])
-    with pytest.raises(UserError, match=r"no format 'pdf'\. Allowed: csv, html, md\."):
-        check_targets(plan, ["results/reproduction.pdf"])
-
-
-def test_all_wrong_targets_are_said_at_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(project.root)
+def test_all_wrong_targets_are_said_at_once(here: Project) -> None:
     with pytest.raises(UserError) as error:
         check_targets(
             Plan(load(Path())), ["results/tables/table3.tex", "results/tables/table3.pdf", "results/tables/x/y"]
@@ -69,8 +56,11 @@ def test_all_wrong_targets_are_said_at_once(project: Project, monkeypatch: pytes
     ]
 
 
-def test_good_targets_pass(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(project.root)
+def test_good_targets_pass(here: Project) -> None:
+    paper = Plan(load(Path(), {"suite": "paper"}))
+    check_targets(paper, ["results/reproduction.html"])
+    with pytest.raises(UserError, match=r"no format 'pdf'\. Allowed: csv, html, md\."):
+        check_targets(paper, ["results/reproduction.pdf"])
     targets = ["results/tables/table3.tex", "results/tables/velociti/table2.csv", "results/demo/sources/missing.md"]
     run = "velociti/entail/fps1/oracle"
     targets += [f"results/demo/responses/{run}.{kind}" for kind in ("parquet", "timings.parquet", "problems.csv")]
@@ -79,9 +69,8 @@ def test_good_targets_pass(project: Project, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_tables_cannot_be_printed_without_latex_and_the_message_says_so_before_any_job(
-    project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    here: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(project.root)
     monkeypatch.setenv("PATH", str(tmp_path))
     both = ["results/tables/tables.pdf", "results/suite.pdf"]
     for target in both:
@@ -103,23 +92,21 @@ def test_targets_are_the_files_that_snakemake_is_asked_to_make() -> None:
         ([], "Unpinned: models llava-next-video-7b, qwen2-7b; data of temporalbench, vinoground. A dry run passes, a run stops"),
         (["results/tables/vinoground/table8.md"], "Unpinned: models llava-next-video-7b, qwen2-7b; data of vinoground."),
         (["results/tables/table6.md"], "Unpinned: model llava-next-video-7b; data of temporalbench."),
-        (["results/paper/metrics/vinoground/paper/linspace32/llava-next-video-7b.parquet"], "Unpinned: model llava-next-video-7b; data of vinoground."),
+        (["results/paper/metrics/vinoground/paper/black32/llava-next-video-7b.parquet"], "Unpinned: model llava-next-video-7b; data of vinoground."),
         (["results/paper/sources/velociti/3.parquet"], "Unpinned: data of velociti."),
         (["results/tables/vinoground/table2.md"], ""),
     ],
 )  # fmt: skip
 def test_what_is_unpinned_is_said(
-    project: Project, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, targets: list[str], said: str
+    here: Project, caplog: pytest.LogCaptureFixture, targets: list[str], said: str
 ) -> None:
-    project.edit("config/suites/paper.yaml", "run: [none]", "run: [llava-next-video-7b, qwen2-7b]\njudges: [qwen2-7b]")
-    monkeypatch.chdir(project.root)
+    here.edit("config/suites/paper.yaml", "run: [none]", "run: [llava-next-video-7b, qwen2-7b]\njudges: [qwen2-7b]")
     with caplog.at_level(logging.WARNING):
         warn_of_unpinned(Plan(load(Path(), {"suite": "paper"})), targets)
     assert [one.message[: len(said)] for one in caplog.records] == ([said] if said else [])
 
 
-def test_judges_are_compared_where_two_rate_the_same(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(project.root)
+def test_judges_are_compared_where_two_rate_the_same(here: Project) -> None:
     demo = Plan(load(Path()))
     check_targets(demo, ["results/tables/judges.csv"])
     rated = asked_by(demo, ["results/tables/judges.md"])

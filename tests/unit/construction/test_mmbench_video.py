@@ -2,6 +2,7 @@
 
 import csv
 import io
+import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,53 +13,56 @@ import pytest
 from reprise.benchmarks.mmbench_video.release import read_release
 from reprise.benchmarks.mmbench_video.taxonomy import GROUPS_TAKEN, L2_OF
 from reprise.benchmarks.mmbench_video.video_sets import read_set
-from reprise.construction.filters import kept
-from reprise.construction.mmbench_video.candidates import COLUMNS, ROW_FILTERS, candidates
-from reprise.construction.mmbench_video.collection import COLLECTION, POOL_FILTERS
-from reprise.construction.mmbench_video.collection import COLUMNS as VIDEO_COLUMNS
-from reprise.construction.mmbench_video.guidelines import GUIDELINES, LINTS, page, to_fill_in, warnings
+from reprise.construction.filters import filter_counts, kept
+from reprise.construction.mmbench_video.candidates import COLLECTION, COLUMNS, VIDEO_COLUMNS
 from reprise.construction.mmbench_video.other_sets import drawn
-from reprise.construction.mmbench_video.release import release
-from reprise.construction.mmbench_video.review import CHOICES, review
-from reprise.construction.mmbench_video.samples import samples
-from reprise.construction.mmbench_video.static import static
-from reprise.construction.mmbench_video.statistics import filter_counts, statistics
-from reprise.construction.mmbench_video.tables import SCHEMAS
-from reprise.construction.settings import MmbenchVideoSettings, ReviewSettings, StaticFilter
+from reprise.construction.mmbench_video.review import OF_FRAMES, OF_QUESTIONS, static
+from reprise.construction.mmbench_video.timestamps import time_in
+from reprise.construction.mmbench_video.writing import GUIDELINES, guidelines, lints, warnings
+from reprise.construction.registry import filters_of
+from reprise.construction.review import Reviewed
+from reprise.construction.settings import StaticFilter
 from reprise.core.errors import UserError
 from reprise.core.files import matching_files
-from reprise.core.schemas import VERDICTS, table_of
-from reprise.core.yaml_files import load_yaml
-from reprise.fetch.settings import ReleaseFolder
+from reprise.core.schemas import VERDICTS
 from synthetic import annotators
 from synthetic.other_sets import manifest, scripts
 from synthetic.toyworld.generate import Dice, evaluation_stories, training_script
 from synthetic.toyworld.mmbench_video import videos
 
-from tests.unit.construction.worlds import ROOT
+from tests.unit.construction.worlds import (
+    ROOT,
+    SUITE,
+    Row,
+    Tables,
+    left,
+    names_of,
+    numbers,
+    of_suite,
+    pool_of,
+    released,
+    review,
+    reviewed,
+    settings,
+    tables,
+    verdicts,
+    written,
+)
 
-SUITE = load_yaml(ROOT / "config/suites/construction.yaml")["benchmarks"]["mmbench_video"]["construction"]
-DEMO = ROOT / SUITE["annotations"]["path"]
+DEMO = ROOT / SUITE["mmbench_video"]["annotations"]["path"]
 VIDEO = dict(zip(VIDEO_COLUMNS, ("v1", "source", "News", "40", "0", "10"), strict=True))
 QUESTION = dict(zip(COLUMNS, ("v1", "Who runs first?", "The man in red.", "OCR; Counting", "ann", "", ""), strict=True))
-Row = dict[str, str]
+ONE_FRAME = {"model": "m"}
 
 
-def settings(**changes: Any) -> MmbenchVideoSettings:
-    needed: dict[str, Any] = {
-        "kind": "mmbench_video",
-        "annotations": ReleaseFolder(kind="folder", path="-"),
-        "review": ReviewSettings(verdicts="none/*.csv"),
-    }
-    return MmbenchVideoSettings(**needed | changes)
+def how(**changes: Any) -> Any:
+    return settings("mmbench_video", **changes)
 
 
-def tables(found: dict[str, list[Any]]) -> dict[str, pl.DataFrame]:
-    return {name: table_of(rows, SCHEMAS[name]) for name, rows in found.items()}
+HOW = how()
 
 
-def written(folder: Path, name: str, rows: Sequence[Row]) -> Path:
-    path = folder / name
+def sheet(path: Path, rows: Sequence[Row]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]))
@@ -67,187 +71,163 @@ def written(folder: Path, name: str, rows: Sequence[Row]) -> Path:
     return path
 
 
-def made(folder: Path, how: MmbenchVideoSettings) -> dict[str, pl.DataFrame]:
-    here = tables(candidates(matching_files(folder, how.files), how)._asdict())
-    return here | tables(samples(here, [], {}, how)._asdict())
+def made(folder: Path, how: Any = HOW) -> Tables:
+    return written(pool_of(matching_files(folder, how.files), how), lambda _: "", how)
 
 
-def of_rows(folder: Path, *rows: Row, **how: Any) -> dict[str, pl.DataFrame]:
-    written(folder, COLLECTION, [VIDEO, VIDEO | {"video": "v2", "duration_s": "20"}])
-    written(folder, "questions/a.csv", rows)
-    return made(folder, settings(**how))
+def of_rows(folder: Path, *rows: Row, **changes: Any) -> Tables:
+    sheet(folder / COLLECTION, [VIDEO, VIDEO | {"video": "v2", "duration_s": "20"}])
+    sheet(folder / "questions/a.csv", rows)
+    return made(folder, how(**changes))
 
 
-# --- the collection ----------------------------------------------------------------------------------------------------
-
-COLLECTED = {
-    "fits": ({}, ""),
-    "a name that leaves its folder": ({"video": "../v"}, "bad_name"),
-    "no name": ({"video": ""}, "bad_name"),
-    "another category": ({"video_type": "Newz"}, "unknown_category"),
-    "no category": ({"video_type": ""}, "unknown_category"),
-    "no number": ({"duration_s": "about 40"}, "no_number"),
-    "not a number": ({"duration_s": "nan"}, "no_number"),
-    "29.9 seconds": ({"duration_s": "29.9"}, "too_short"),
-    "30 seconds": ({"duration_s": "30"}, ""),
-    "a span that ends before it starts": ({"start_s": "10", "end_s": "10"}, "bad_span"),
-    "a span beyond the end": ({"end_s": "41"}, "bad_span"),
-    "a clip of 6 minutes": ({"duration_s": "900", "end_s": "360"}, ""),
-    "a clip of more": ({"duration_s": "900", "end_s": "360.5"}, "too_long"),
-}
+COLLECTED: list[tuple[Row, str]] = [
+    ({}, ""), ({"video": "../v"}, "bad_name"), ({"video": ""}, "bad_name"),
+    ({"video_type": "Newz"}, "unknown_category"), ({"video_type": ""}, "unknown_category"),
+    ({"duration_s": "about 40"}, "no_number"), ({"duration_s": "nan"}, "no_number"),
+    ({"duration_s": "29.9"}, "too_short"), ({"duration_s": "30"}, ""),
+    ({"start_s": "10", "end_s": "10"}, "bad_span"), ({"end_s": "41"}, "bad_span"),
+    ({"duration_s": "900", "end_s": "360"}, ""), ({"duration_s": "900", "end_s": "360.5"}, "too_long"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("change", "dropped_by"), COLLECTED.values(), ids=COLLECTED)
-def test_a_video_is_collected_or_named(tmp_path: Path, change: Row, dropped_by: str) -> None:
-    path = written(tmp_path, COLLECTION, [VIDEO | change])
-    [row] = candidates({COLLECTION: path}, settings(categories=["News", "Sports"])).pool
-    assert row["filter"] == dropped_by in ("", *POOL_FILTERS) and bool(row["why"]) == bool(dropped_by)
-
-
-def test_a_video_counts_once_and_a_collection_is_needed(tmp_path: Path) -> None:
-    path = written(tmp_path, COLLECTION, [VIDEO, VIDEO | {"end_s": "20"}])
-    assert [row["filter"] for row in candidates({COLLECTION: path}, settings()).pool] == ["", "duplicate"]
+def test_a_video_is_collected_or_named(tmp_path: Path) -> None:
+    for change, dropped_by in COLLECTED:
+        path = sheet(tmp_path / COLLECTION, [VIDEO | change])
+        [row] = pool_of({COLLECTION: path}, how(categories=["News", "Sports"]))["pool"].to_dicts()
+        assert (row["filter"], bool(row["why"])) == (dropped_by, bool(dropped_by)), change
+    path = sheet(tmp_path / COLLECTION, [VIDEO, VIDEO | {"end_s": "20"}])
+    assert names_of(pool_of({COLLECTION: path}, HOW)["pool"]) == ["", "duplicate"]
     with pytest.raises(UserError, match=r"no file 'collection.csv'. Found: a.csv. Put it where `annotations:`"):
-        candidates({"a.csv": path}, settings())
+        pool_of({"a.csv": path}, HOW)
     path.write_text("video,source\n")
     with pytest.raises(UserError, match=r"collection.csv: column 'video_type' is missing. Found: video, source."):
-        candidates({COLLECTION: path}, settings())
+        pool_of({COLLECTION: path}, HOW)
+    path.write_text("video,source\na,b,c\n")
+    with pytest.raises(UserError, match=r"collection.csv: row 1: 3 cells for 2 columns"):
+        pool_of({COLLECTION: path}, HOW)
 
 
-# --- rows of annotators ------------------------------------------------------------------------------------------------
-
-ROWS = {
-    "right": ({}, ""),
-    "a span in the clip": ({"start_s": "2", "end_s": "10"}, ""),
-    "a video of no collection": ({"video": "v9"}, "unknown_video"),
-    "a video that was dropped": ({"video": "v2"}, "video_dropped"),
-    "no question": ({"question": " "}, "empty"),
-    "no answer": ({"answer": ""}, "empty"),
-    "no leaf": ({"dimensions": " ; "}, "no_leaf"),
-    "a leaf that does not exist": ({"dimensions": "OCR; Countin"}, "unknown_leaf"),
-    "a group for a leaf": ({"dimensions": "perception"}, "unknown_leaf"),
-    "nobody": ({"annotator": ""}, "no_annotator"),
-    "a span beyond the clip": ({"start_s": "2", "end_s": "11"}, "bad_span"),
-    "half a span": ({"start_s": "2"}, "bad_span"),
-    "a span that is no number": ({"start_s": "2", "end_s": "0:05"}, "bad_span"),
-}
+ROWS: list[tuple[Row, str, str]] = [
+    ({}, "", ""), ({"start_s": "2", "end_s": "10"}, "", ""), ({"video": "v9"}, "unknown_video", "no video 'v9'."),
+    ({"video": "v2"}, "video_dropped", "too_short: 20 s"), ({"question": " "}, "empty", "no question"),
+    ({"answer": ""}, "empty", "no answer"), ({"dimensions": " ; "}, "no_leaf", "it names no ability"),
+    ({"dimensions": "OCR; Countin"}, "unknown_leaf", "no leaf 'Countin'. Did you mean 'Counting'?"),
+    ({"dimensions": "perception"}, "unknown_leaf", "no leaf 'perception'."),
+    ({"dimensions": "OCR\x07"}, "unprintable", "control characters"),
+    ({"annotator": ""}, "no_annotator", "nobody is named who wrote it"),
+    ({"start_s": "2", "end_s": "11"}, "bad_span", "2 to 11 of 10 s"), ({"start_s": "2"}, "bad_span", "start_s is given alone"),
+    ({"start_s": "2", "end_s": "0:05"}, "bad_span", "'2' or '0:05' is no number"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("change", "dropped_by"), ROWS.values(), ids=ROWS)
-def test_a_row_that_cannot_be_used_is_named_and_no_sample(tmp_path: Path, change: Row, dropped_by: str) -> None:
-    here = of_rows(tmp_path, QUESTION | change)
-    [row] = here["candidates"].to_dicts()
-    assert row["filter"] == dropped_by in ("", *ROW_FILTERS) and bool(row["why"]) == bool(dropped_by)
-    assert row["where"] == "questions/a.csv: row 1" and here["samples"].height == (not dropped_by)
-
-
-def test_what_is_wrong_is_said_with_what_was_meant(tmp_path: Path) -> None:
-    here = of_rows(tmp_path, QUESTION | {"dimensions": "Countin"}, QUESTION | {"video": "v2"})
-    assert here["candidates"]["why"].to_list() == ["no leaf 'Countin'. Did you mean 'Counting'?", "too_short: 20 s"]
-
-
-def test_a_question_of_a_video_counts_once(tmp_path: Path) -> None:
-    bad = QUESTION | {"dimensions": ""}
-    here = of_rows(tmp_path, bad, QUESTION, QUESTION | {"question": "WHO runs first?", "annotator": "bob"})
-    assert here["candidates"]["filter"].to_list() == ["no_leaf", "", "duplicate"]
+def test_a_row_that_cannot_be_used_is_named_and_no_sample(tmp_path: Path) -> None:
+    for change, dropped_by, why in ROWS:
+        here = of_rows(tmp_path, QUESTION | change)
+        [row] = here["candidates"].to_dicts()
+        assert (row["filter"], row["where"]) == (dropped_by, "questions/a.csv: row 1") and row["why"].startswith(why)
+        assert here["samples"].height == (not dropped_by)
+    rows = [QUESTION | {"dimensions": ""}, QUESTION, QUESTION | {"question": "WHO runs first?", "annotator": "bob"}]
+    assert names_of(of_rows(tmp_path, *rows)["candidates"]) == ["no_leaf", "", "duplicate"]
 
 
 def test_ids_stay_when_annotations_are_added(tmp_path: Path) -> None:
     before = of_rows(tmp_path, QUESTION, QUESTION | {"question": "How does it end?"})["samples"]
-    written(tmp_path, "questions/0.csv", [QUESTION | {"question": "Where are they running?"}])
-    written(tmp_path, COLLECTION, [VIDEO | {"video": "v0"}, VIDEO])
-    after = made(tmp_path, settings())["samples"]
+    sheet(tmp_path / "questions/0.csv", [QUESTION | {"question": "Where are they running?"}])
+    sheet(tmp_path / COLLECTION, [VIDEO | {"video": "v0"}, VIDEO])
+    after = made(tmp_path)["samples"]
     assert after.height == 3 and set(before["sample_id"]) < set(after["sample_id"])
     assert all(index.isdigit() for index in after["index"]) and after["index"].n_unique() == 3
 
 
 # --- the lint ----------------------------------------------------------------------------------------------------------
 
+NAMED = (
+    "What does he do at 03:20 in the video?", "Who enters at 0:15?", "What happens at 00:01:15?", "Between 0:15 and 0:30, who speaks?", "What is shown (1:05) on the wall?",
+    "From 1:05 to 1:20, what is cut?", "What happens 01:15 into the video?", "Why does she laugh @0:45?", "What happens at 10:30?", "What does he hold at 12 seconds?",
+    "What does he hold at the 12 s?", "What happens at about 20 seconds?", "What happens after 20 s?", "What falls after 20 seconds?", "Who appears in the first 10 seconds?",
+    "Who appears in the first minute?", "What is said in the last 30 seconds?", "What happens between the 3rd and 5th minute?", "Who is there in the 3rd minute?", "What is cut in the third minute?",
+    "Who sings 20 seconds into the video?", "Who sings twenty seconds into the clip?", "20 seconds in, who sings?", "What happens 5 seconds before the end?", "What happens 10 seconds from the start?",
+    "What is shown at the 2-minute mark?", "What is on the table at the 45 second point?", "Who talks at minute 3?", "What happens at second 12?", "What is shown from 5 to 10 seconds?",
+    "What is shown between 5 and 10 seconds?", "What is shown at 1m20s?", "What is shown at 1'20?", "Who talks until 1:05?", "What is he doing at 1.5 minutes?",
+    "After 2 minutes of the video, who leaves?", "At around 12 seconds, what falls?", "1:05 - what is on screen?",
+)  # fmt: skip
+NOT_NAMED = (
+    "Who won by 3 seconds?", "How did the runner win by 0.5 seconds?", "Who makes the last 3-pointer?", "What does the clock show at 10:30 am?", "Why does the clock on the wall say 10:30?",
+    "What time is 10:30 on the watch?", "Does the train leave at 10:30 in the morning?", "What is the score when it is 21:15?", "Does the team lead with 3:21?", "How long is the 10-second countdown?",
+    "Does he hold his breath for 30 seconds?", "What can be cooked in 5 minutes?", "What is done every 20 minutes?", "What changes after 20 minutes of baking?", "What does he do 3 seconds later?",
+    "What happens at the end of the video?", "What happens after he falls?", "Who scores in the 90th minute of the match?", "Who scores in the last 10 seconds of the game?",
+    "Who catches it at the last second?", "What does the second man do?", "Who is the second baseman?", "What is the second 50 dollar bill for?",
+    "How did his time improve from 12 seconds to 10 seconds?", "Who runs at 5 minutes per mile?", "How many seconds does the timer show?", "Who takes the second 3-point shot?",
+    "What is the 5 minute walk like?", "Wait a minute, who is that?", "What is the ratio of 16:9 for?", "What does he say in the last few seconds?", "Did it take about 20 minutes?",
+    "How many minutes are left?", "Is the alarm set to 6:30?", "What is 2:30 pm for in the plan?",
+)  # fmt: skip
+
+
+def test_a_time_of_the_video_is_told_from_what_only_looks_like_one() -> None:
+    found = {question: time_in(question) for question in (*NAMED, *NOT_NAMED)}
+    assert [question for question in NAMED if not found[question] or found[question] not in question] == []
+    assert [question for question in NOT_NAMED if found[question]] == []
+    began = time.process_time()
+    for part in ("9", "at ", "clock ", "1:05 ", "the first ", "score a ", "from 5 ", "9:", " ", "1st "):
+        time_in(part * 5000)
+    assert time.process_time() - began < 10, "a long question takes no longer than it is"
+
+
 LINTED = {
-    "What happens at 03:20 in the video?": "timestamp",
-    "What happens at 0:04?": "timestamp",
-    "Who is shown at 12 seconds?": "timestamp",
-    "Who is shown at about 1.5 min?": "timestamp",
-    "Who is shown around the 30 s mark?": "timestamp",
-    "What is written at second 14?": "timestamp",
-    "What is written in the 3rd minute?": "timestamp",
-    "Who is shown at the end of the video?": "",
-    "What happens before the second goal?": "",
-    "How many seconds does the runner need?": "",
-    "What does he do for 10 seconds?": "",
-    "And then?": "question_too_short",
-    "Who won it?": "",
-}
+    "What happens at 03:20 in the video?": "timestamp", "Who is shown at about 1.5 min?": "timestamp",
+    "Who is shown at the end of the video?": "", "And then?": "question_too_short", "Who won it?": "",
+}  # fmt: skip
+WARNED = {
+    "Is this a dog?": ["a question of the type 'is / are'"], "Did he win?": ["a question of the type 'does / do'"],
+    "What is this?": [], "Tell me what it does.": [],
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("question", "dropped_by"), LINTED.items(), ids=LINTED)
-def test_guidelines_that_a_text_can_break(question: str, dropped_by: str) -> None:
-    row = {"question": question, "answer": "Yes."}
-    assert [name for name, lint in LINTS.items() if lint(row, settings())] == ([dropped_by] if dropped_by else [])
-
-
-def test_how_many_words_are_too_few_is_a_setting(tmp_path: Path) -> None:
+def test_guidelines_that_a_text_can_break(tmp_path: Path) -> None:
+    for question, dropped_by in LINTED.items():
+        row = {"question": question, "answer": "Yes."}
+        assert [name for name, lint in lints(HOW).items() if lint(row)] == ([dropped_by] if dropped_by else [])
     here = of_rows(tmp_path, QUESTION | {"answer": "A man."}, answer_words=3, question_words=1)
     assert here["samples"].select("filter", "why").rows() == [("answer_too_short", "2 of at least 3 words")]
-
-
-WARNED = {
-    "Is this a dog?": ["a question of the type 'is / are'"],
-    "Did he win?": ["a question of the type 'does / do'"],
-    "What is this?": [],
-    "Tell me what it does.": [],
-}
-
-
-@pytest.mark.parametrize(("question", "warned"), WARNED.items(), ids=WARNED)
-def test_closed_questions_and_single_words_are_warnings(question: str, warned: list[str]) -> None:
-    assert warnings({"question": question, "answer": "It is."}) == warned
-    assert warnings({"question": question, "answer": "Yes."}) == [*warned, "an answer of one word"]
+    for question, warned in WARNED.items():
+        assert warnings({"question": question, "answer": "It is."}) == warned
+        assert warnings({"question": question, "answer": "Yes."}) == [*warned, "an answer of one word"]
 
 
 def test_annotators_get_a_file_that_can_be_read_when_filled_in(tmp_path: Path) -> None:
     here = of_rows(tmp_path, QUESTION)
-    [row] = csv.DictReader(io.StringIO(to_fill_in(here["pool"])))
+    page, to_fill_in = guidelines(HOW, here["pool"])
+    [row] = csv.DictReader(io.StringIO(to_fill_in))
     assert (row["video"], row["source"], row["question"]) == ("v1", "source", "")
-    filled = row | {name: QUESTION[name] for name in ("question", "answer", "dimensions", "annotator")}
-    again = of_rows(tmp_path, filled)
+    again = of_rows(
+        tmp_path, row | {name: QUESTION[name] for name in ("question", "answer", "dimensions", "annotator")}
+    )
     assert again["samples"]["sample_id"].to_list() == here["samples"]["sample_id"].to_list()
-    text = page(settings())
-    assert all(one in text for one in (*GUIDELINES, *L2_OF)) and "at least 3 words" in text
-    assert "conversational style [*]" in text and "[*] For example, “What is the score of the football game" in text
+    assert all(one in page for one in (*GUIDELINES, *L2_OF)) and "at least 3 words" in page
+    assert "conversational style [*]" in page and "[*] For example, “What is the score of the football game" in page
 
 
-# --- cross-validation --------------------------------------------------------------------------------------------------
-
-
-def verdicts(path: Path, tasks: Sequence[dict[str, Any]], said: str, *people: str) -> Path:
-    found = [{"task_id": one["task_id"], "digest": one["digest"], "verdict": said} for one in tasks]
-    return written(path.parent, path.name, [one | {"reviewer": who} for one in found for who in people])
+# --- what people and a model on one frame say --------------------------------------------------------------------------
 
 
 def test_nobody_judges_an_own_question(tmp_path: Path) -> None:
-    here, how = of_rows(tmp_path, QUESTION), settings(review=ReviewSettings(verdicts="-", votes=2))
-    tasks = review(here, [], how).tasks
-    own = verdicts(tmp_path / "1.csv", tasks, "correct", "Ann ", "bob")
-    done = review(here, [own], how)
+    here, two = of_rows(tmp_path, QUESTION), how(review={"verdicts": "-", "votes": 2})
+    tasks = review(here, two).tasks
+    own = verdicts(tmp_path / "1.json", tasks, "correct", "Ann ", "bob")
+    done = review(here, two, own)
     assert [(one.problem, one.where) for one in done.problems] == [("own_question", f"{own}: row 1")]
     assert [(row["filter"], row["votes"]) for row in done.reviewed] == [("not_reviewed", 1)]
-    others = verdicts(tmp_path / "2.csv", tasks, "correct", "cy")
-    assert [row["filter"] for row in review(here, [own, others], how).reviewed] == [""]
-    refusing = verdicts(tmp_path / "3.csv", tasks, "answer is wrong", "cy")
-    assert [row["filter"] for row in review(here, [own, refusing], how).reviewed] == ["refused"]
+    for said, expected in (("correct", ""), ("answer is wrong", "refused")):
+        others = verdicts(tmp_path / "2.json", tasks, said, "cy")
+        assert names_of(review(here, two, own, others).reviewed) == [expected]
 
 
-# --- static questions --------------------------------------------------------------------------------------------------
-
-
-def rated(*ratings: dict[str, float | None]) -> list[pl.DataFrame]:
+def rated(*ratings: Row) -> list[pl.DataFrame]:
     empty = {name: "" for name, kind in VERDICTS.items() if kind == pl.String}
-    flags = {"right": False, "unparsed": False, "failed": False}
+    empty |= {"right": False, "unparsed": False, "failed": False}
     return [
-        pl.DataFrame(
-            [empty | flags | {"item_id": name, "score": score} for name, score in one.items()], schema=VERDICTS
-        )
+        pl.DataFrame([empty | {"item_id": name, "score": score} for name, score in one.items()], schema=VERDICTS)
         for one in ratings
     ]
 
@@ -255,65 +235,47 @@ def rated(*ratings: dict[str, float | None]) -> list[pl.DataFrame]:
 def questions(folder: Path, *names: str) -> tuple[pl.DataFrame, dict[str, str]]:
     """Reviewed questions, and the index of each name."""
     here = of_rows(folder, *(QUESTION | {"question": f"Who runs {name}?"} for name in names))
-    how = settings(review=ReviewSettings(verdicts="-", undecided="keep"))
-    reviewed = tables({"reviewed": review(here, [], how).reviewed})["reviewed"]
-    texts = dict(reviewed.select("question", "index").iter_rows())
-    return reviewed, {name: texts[f"Who runs {name}?"] for name in names}
+    done = review(here, how(review={"verdicts": "-", "undecided": "keep"}))
+    table = tables("mmbench_video", {"reviewed": done.reviewed})["reviewed"]
+    texts = dict(table.select("question", "index").iter_rows())
+    return table, {name: texts[f"Who runs {name}?"] for name in names}
+
+
+def filtered(table: pl.DataFrame, ratings: list[pl.DataFrame], *checks: Path, votes: int = 1) -> Reviewed:
+    return static(table, ratings, checks, how(static=ONE_FRAME, review={"verdicts": "-", "votes": votes}))
 
 
 def test_a_mean_of_exactly_two_and_a_half_is_dropped(tmp_path: Path) -> None:
     """10/4 is 2.5; 9/4 is 2.25; 3, 3, 3 and a failure are 9/4 too; a question without a rating stays."""
-    reviewed, index = questions(tmp_path, "static", "moving", "failed", "unasked")
+    table, index = questions(tmp_path, "static", "moving", "failed", "unasked")
     seeds = [(3, 3, 3), (3, 3, 3), (2, 3, 3), (2, 0, None)]
-    ratings = rated(
-        *(dict(zip([index[name] for name in ("static", "moving", "failed")], one, strict=True)) for one in seeds)
-    )
-    found = static(reviewed, ratings, [], 2.5, settings())
+    asked = [index[name] for name in ("static", "moving", "failed")]
+    found = filtered(table, rated(*(dict(zip(asked, one, strict=True)) for one in seeds)))
     assert [row["question"] for row in found.reviewed] == [task["question"] for task in found.tasks]
     got = {row["index"]: (row["mean"], row["filter"]) for row in found.reviewed}
-    assert got == {
-        index["static"]: (2.5, "static"), index["moving"]: (2.25, ""), index["failed"]: (2.25, ""),
-        index["unasked"]: (None, ""),
-    }  # fmt: skip
+    expected = {"static": (2.5, "static"), "moving": (2.25, ""), "failed": (2.25, ""), "unasked": (None, "")}
+    assert got == {index[name]: one for name, one in expected.items()}
     assert found.reviewed[0]["why"] == "mean rating 2.5 on one frame, 2.5 or more"
-    assert (found.tasks[0]["mean"], found.tasks[0]["ratings"]) == ("2.5", "3 3 2 2")
-    assert found.tasks[-1]["mean"] == "-"
+    assert (found.tasks[0]["mean"], found.tasks[0]["ratings"]) == ("2.5", "3 3 2 2") and found.tasks[-1]["mean"] == "-"
+    paper = StaticFilter(model="m")
+    assert paper.least == 2.5 and paper.runs() == [f"unpacked/still{seed}/m" for seed in range(4)]
 
 
 def test_what_people_see_by_hand_counts_more_than_ratings(tmp_path: Path) -> None:
-    reviewed, index = questions(tmp_path, "static", "moving")
+    table, index = questions(tmp_path, "static", "moving")
     ratings = rated({index["static"]: 3.0, index["moving"]: 0.0})
-    listed = static(reviewed, ratings, [], 2.5, settings()).tasks
+    listed = filtered(table, ratings).tasks
     assert [task["mean"] for task in listed] == ["3", "0"]
-    checked = [
-        verdicts(tmp_path / "1.csv", listed[:1], "needs the video", "ann"),
-        verdicts(tmp_path / "2.csv", listed[1:], "one frame is enough", "ann"),
-    ]
-    found = static(reviewed, ratings, checked, 2.5, settings())
-    assert {row["index"]: row["filter"] for row in found.reviewed} == {
-        index["static"]: "", index["moving"]: "static_by_hand"
-    }  # fmt: skip
-    two = settings(review=ReviewSettings(verdicts="-", votes=2))
-    assert [row["filter"] for row in static(reviewed, ratings, checked, 2.5, two).reviewed] == ["static", ""]
-
-
-def test_people_who_disagree_by_hand_leave_it_to_the_ratings(tmp_path: Path) -> None:
-    reviewed, index = questions(tmp_path, "static", "moving")
-    ratings = rated({index["static"]: 3.0, index["moving"]: 0.0})
-    listed = static(reviewed, ratings, [], 2.5, settings()).tasks
-    checked = [
-        verdicts(tmp_path / "1.csv", listed, "needs the video", "ann"),
-        verdicts(tmp_path / "2.csv", listed, "one frame is enough", "bob"),
-    ]
-    found = static(reviewed, ratings, checked, 2.5, settings()).reviewed
-    assert [row["filter"] for row in found] == ["static", ""]
-    agreed = static(reviewed, ratings, checked[1:], 2.5, settings()).reviewed
-    assert [row["filter"] for row in agreed] == ["static", "static_by_hand"], "the ratings dropped the first already"
-
-
-def test_the_filter_is_that_of_the_paper() -> None:
-    how = StaticFilter(model="m")
-    assert how.least == 2.5 and how.runs() == [f"unpacked/still{seed}/m" for seed in range(4)]
+    needs, enough = OF_FRAMES
+    one = verdicts(tmp_path / "1.json", listed[:1], needs, "ann")
+    other = verdicts(tmp_path / "2.json", listed[1:], enough, "ann")
+    assert names_of(filtered(table, ratings, one, other).reviewed) == ["", "static_by_hand"]
+    assert names_of(filtered(table, ratings, one, other, votes=2).reviewed) == ["static", ""]
+    all_need = verdicts(tmp_path / "3.json", listed, needs, "ann")
+    none_needs = verdicts(tmp_path / "4.json", listed, enough, "bob")
+    assert names_of(filtered(table, ratings, all_need, none_needs).reviewed) == ["static", ""], "they disagree"
+    agreed = filtered(table, ratings, none_needs).reviewed
+    assert names_of(agreed) == ["static", "static_by_hand"], "the ratings dropped the first already"
 
 
 # --- other sets --------------------------------------------------------------------------------------------------------
@@ -321,123 +283,91 @@ def test_the_filter_is_that_of_the_paper() -> None:
 
 def test_a_draw_hangs_on_the_questions_and_not_on_their_order(tmp_path: Path) -> None:
     rows = [{"video": f"{n}.mp4", "question": "Who?", "answer": "A man.", "options": "x"} for n in range(30)]
-    path = written(tmp_path, "msvd.csv", [*rows, rows[0]])
+    path = sheet(tmp_path / "msvd.csv", [*rows, rows[0]])
     found = drawn(path, 10, "0 to 5", 0)
     assert found.height == 10 and found.columns == ["video", "question", "answer", "options", "scoring"]
-    assert set(found["scoring"]) == {"0 to 5"}
-    written(tmp_path, "msvd.csv", [rows[0], *reversed(rows)])
+    sheet(path, [rows[0], *reversed(rows)])
     assert drawn(path, 10, "0 to 5", 0).equals(found) and not drawn(path, 10, "0 to 5", 1).equals(found)
     assert sorted(drawn(path, 1000, "0 to 5", 0)["video"]) == sorted(row["video"] for row in [*rows, rows[0]])
     (tmp_path / "sets").mkdir()
     found.write_csv(tmp_path / "sets/msvd.csv")
     assert len(read_set(tmp_path / "sets/msvd.csv", GROUPS_TAKEN).items) == 10
-
-
-def test_a_set_needs_its_columns(tmp_path: Path) -> None:
-    path = written(tmp_path, "msvd.csv", [{"video": "1.mp4", "question": "Who?"}])
     with pytest.raises(UserError, match=r"msvd.csv: column 'answer' is missing. Found: video, question."):
-        drawn(path, 10, "accuracy", 0)
-    path = written(tmp_path, "msvd.csv", [{"video": "1", "question": "Who?", "answer": "a", "scoring": "b"}])
+        drawn(sheet(path, [{"video": "1.mp4", "question": "Who?"}]), 10, "accuracy", 0)
+    taken = sheet(path, [{"video": "1", "question": "Who?", "answer": "a", "scoring": "b"}])
     with pytest.raises(
         UserError, match=r"msvd.csv: column 'scoring' is taken: how a set is scored stands in the suite"
     ):
-        drawn(path, 10, "accuracy", 0)
+        drawn(taken, 10, "accuracy", 0)
 
 
 def test_the_toy_world_s_sets_are_what_the_module_writes() -> None:
-    for name in SUITE["other_sets"]["scoring"]:
-        assert (ROOT / "resources/demo/sets" / f"{name}.csv").read_text() == manifest(name)
-    chosen = {video for video, _ in scripts()}
-    rows = [row for name in SUITE["other_sets"]["scoring"] for row in csv.DictReader(io.StringIO(manifest(name)))]
-    assert {row["video"].removesuffix(".mp4") for row in rows} <= chosen
+    sets = SUITE["mmbench_video"]["other_sets"]["scoring"]
+    assert all((ROOT / "resources/demo/sets" / f"{name}.csv").read_text() == manifest(name) for name in sets)
+    rows = [row for name in sets for row in csv.DictReader(io.StringIO(manifest(name)))]
+    assert {row["video"].removesuffix(".mp4") for row in rows} <= {video for video, _ in scripts()}
     assert all((ROOT / "resources/demo/sets").glob(f"*/{row['video']}") for row in rows)
 
 
 # --- the toy world -----------------------------------------------------------------------------------------------------
 
-HOW = settings(categories=SUITE["categories"])
+TOY = of_suite("mmbench_video", "categories")
 
 
 @pytest.fixture(scope="module")
-def toy() -> dict[str, pl.DataFrame]:
-    here = made(DEMO, HOW)
-    done = review(here, sorted(ROOT.glob(SUITE["review"]["verdicts"])), HOW)
-    assert done.problems == []
-    return here | tables({"reviewed": done.reviewed, "votes": done.votes})
+def toy() -> Tables:
+    return reviewed(made(DEMO, TOY), TOY)
 
 
-def test_the_demo_s_annotators_are_the_toy_world_s(tmp_path: Path) -> None:
+def test_every_released_answer_is_true_and_every_mistake_is_dropped(toy: Tables, tmp_path: Path) -> None:
     annotators.write(tmp_path)
     names = [path.relative_to(tmp_path) for path in sorted(tmp_path.rglob("*.csv"))]
     assert len(names) == 3 and all((tmp_path / name).read_text() == (DEMO / name).read_text() for name in names)
-
-
-def test_every_released_answer_is_true_and_every_mistake_is_dropped(toy: dict[str, pl.DataFrame]) -> None:
-    released = kept(toy["reviewed"])
-    for row in released.iter_rows(named=True):
-        answer, leaves = annotators.truths(row["video"])[row["question"]]
-        assert row["answer"] == answer and frozenset(row["dimensions"]) == leaves
-    rows = [row for one in annotators.questions().values() for row in one]
+    rows = left(toy["reviewed"])
+    for row in rows:
+        assert annotators.truths(row["video"])[row["question"]] == (row["answer"], frozenset(row["dimensions"]))
     right = annotators.VIDEOS * 5
-    assert released.height == right and toy["candidates"].height == len(rows) == right + 14
-    dropped = Counter(name for table in ("candidates", "reviewed") for name in toy[table]["filter"] if name)
+    assert len(rows) == right and toy["candidates"].height == right + 14
+    assert toy["candidates"].height == sum(map(len, annotators.questions().values()))
+    dropped = Counter(name for table in ("candidates", "reviewed") for name in names_of(toy[table]) if name)
     assert dropped == {
         "unknown_video": 1, "video_dropped": 1, "empty": 1, "no_leaf": 1, "unknown_leaf": 1, "no_annotator": 1,
         "bad_span": 2, "duplicate": 1, "timestamp": 2, "question_too_short": 1, "refused": 2,
     }  # fmt: skip
-
-
-def test_the_review_knows_wrong_answers_and_wrong_abilities(toy: dict[str, pl.DataFrame]) -> None:
-    tasks = review(toy, [], HOW).tasks
-    assert Counter(map(annotators.verdict, tasks)) == {CHOICES[0]: 5 * annotators.VIDEOS, CHOICES[1]: 1, CHOICES[2]: 1}
-    unknown = tasks[0] | {"question": "Who wrote this?"}
-    assert annotators.verdict(unknown) == ""
-
-
-def test_no_video_of_the_benchmark_is_in_a_training_set(toy: dict[str, pl.DataFrame]) -> None:
+    tasks = review(toy, TOY).tasks
+    said = Counter(map(annotators.verdict, tasks))
+    assert said == {OF_QUESTIONS[0]: right, OF_QUESTIONS[1]: 1, OF_QUESTIONS[2]: 1}
+    assert annotators.verdict(tasks[0] | {"question": "Who wrote this?"}) == ""
     stories = {videos()[name].story_digest() for name in kept(toy["pool"])["video"]}
     assert len(stories) == annotators.VIDEOS and stories <= evaluation_stories()
     assert not stories & {training_script(Dice(7, number)).story_digest() for number in range(50)}
 
 
-def test_the_release_is_read_by_the_unchanged_reader(toy: dict[str, pl.DataFrame], tmp_path: Path) -> None:
-    files = release({"reviewed": toy["reviewed"]}, HOW)
-    assert files == release({"reviewed": toy["reviewed"].reverse()}, HOW)
-    [(name, text)] = files.items()
-    (tmp_path / name).write_text(text)
-    read = read_release([tmp_path / name], "release", {})
+def test_the_release_is_read_and_static_questions_leave_it(toy: Tables, tmp_path: Path) -> None:
+    read = read_release(released({"reviewed": toy["reviewed"]}, TOY, tmp_path), "release", {})
     assert len(read.items) == 30 and len(read.clips) == 6 and not any(item.flaws for item in read.items)
-    assert {item.item_id for item in read.items} == set(kept(toy["reviewed"])["index"])
-    assert {item.task for item in read.items} == set(SUITE["categories"])
-
-
-def test_static_questions_leave_the_release(toy: dict[str, pl.DataFrame]) -> None:
     indices = kept(toy["reviewed"])["index"].to_list()
+    assert {item.item_id for item in read.items} == set(indices)
+    assert {item.task for item in read.items} == set(SUITE["mmbench_video"]["categories"])
     ratings = rated(*[dict.fromkeys(indices[:3], 3.0) | dict.fromkeys(indices[3:], 0.0)] * 4)
-    filtered = tables({"static": static(toy["reviewed"], ratings, [], 2.5, HOW).reviewed})
-    [text] = release(filtered, HOW).values()
-    left = {row["index"] for row in csv.DictReader(io.StringIO(text), delimiter="\t")}
-    assert left == set(indices[3:])
-    numbers = {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in statistics(toy | filtered, HOW)}
-    assert numbers["static questions removed", "all"] == (246, 3) and numbers["questions", "all"] == (1998, 27)
-    assert filter_counts(toy | filtered)[-2]["dropped"] == 3 and filter_counts(toy | filtered)[-1]["left"] == 27
+    less = tables("mmbench_video", {"static": filtered(toy["reviewed"], ratings).reviewed})
+    [path] = released(less, TOY, tmp_path)
+    assert {row["index"] for row in csv.DictReader(path.open(), delimiter="\t")} == set(indices[3:])
+    rows, counts = numbers(toy | less, TOY), filter_counts(toy | less, filters_of("mmbench_video"))
+    assert rows["static questions removed", "all"] == (246, 3) and rows["questions", "all"] == (1998, 27)
+    assert counts[-2]["dropped"] == 3 and counts[-1]["left"] == 27
 
 
-def test_numbers_stand_beside_the_paper_s(toy: dict[str, pl.DataFrame]) -> None:
-    numbers = {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in statistics(toy, HOW)}
-    assert numbers["video clips", "all"] == (609, 6) and numbers["leaf abilities", "all"] == (26, 24)
-    assert numbers["duration of a clip (s)", "mean"] == (165.4, 10) and numbers["categories of videos", "all"] == (
-        16,
-        2,
-    )
-    assert numbers["duration of all clips (h)", "all"] == (28, pytest.approx(60 / 3600))
-    assert numbers["static questions removed", "all"] == (246, None)
-    assert numbers["words of a question", "mean"][0] == 10.9 and numbers["words of an answer", "mean"][0] == 8.4
-    assert all(row["entered"] - row["dropped"] == row["left"] for row in filter_counts(toy))
-
-
-def test_numbers_of_nothing_are_empty(tmp_path: Path) -> None:
-    here = of_rows(tmp_path, QUESTION | {"video": "v9"})
-    here |= tables({"reviewed": review(here, [], settings()).reviewed, "votes": []})
-    numbers = {(row["what"], row["group"]): row["ours"] for row in statistics(here, settings())}
-    assert numbers["questions", "all"] == 0 and numbers["words of a question", "mean"] is None
+def test_numbers_stand_beside_the_paper_s(toy: Tables, tmp_path: Path) -> None:
+    rows = numbers(toy, TOY)
+    assert rows["video clips", "all"] == (609, 6) and rows["leaf abilities", "all"] == (26, 24)
+    assert rows["duration of a clip (s)", "mean"] == (165.4, 10) and rows["categories of videos", "all"] == (16, 2)
+    assert rows["duration of all clips (h)", "all"] == (28, pytest.approx(60 / 3600))
+    assert rows["static questions removed", "all"] == (246, None)
+    assert rows["words of a question", "mean"][0] == 10.9 and rows["words of an answer", "mean"][0] == 8.4
+    counts = filter_counts(toy, filters_of("mmbench_video"))
+    assert all(row["entered"] - row["dropped"] == row["left"] for row in counts)
+    nothing = of_rows(tmp_path, QUESTION | {"video": "v9"})
+    nothing |= tables("mmbench_video", {"reviewed": review(nothing, HOW).reviewed, "votes": []})
+    empty = numbers(nothing, HOW)
+    assert empty["questions", "all"][1] == 0 and empty["words of a question", "mean"][1] is None

@@ -1,6 +1,5 @@
-"""TemporalBench's making by its rules: the filters on clips, what a writer may get wrong, the review as multiple choice."""
+"""TemporalBench's making: the filters on clips, what a writer may get wrong, the review, the release, the toy world."""
 
-import csv
 import json
 from collections import Counter
 from pathlib import Path
@@ -8,439 +7,574 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.temporalbench.release import _clip
-from reprise.construction.settings import ClipColumns, ReviewSettings
-from reprise.construction.temporalbench.annotated import read_clips
-from reprise.construction.temporalbench.candidates import candidates
-from reprise.construction.temporalbench.clips import clips
-from reprise.construction.temporalbench.long_videos import long_videos
-from reprise.construction.temporalbench.negatives import WORD_CATEGORIES, as_negatives, category_in
-from reprise.construction.temporalbench.option_sets import option_sets, with_option_sets
-from reprise.construction.temporalbench.release import short_name, with_letters
-from reprise.construction.temporalbench.requests import examples
-from reprise.construction.temporalbench.review import option_name, review
-from reprise.construction.temporalbench.tables import REVIEWED
+from reprise.benchmarks.temporalbench.release import _clip, read_release
+from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
+from reprise.construction.filters import filter_counts
+from reprise.construction.label_studio import as_task, template
+from reprise.construction.registry import filters_of
+from reprise.construction.temporalbench.candidates import clips, read_clips
+from reprise.construction.temporalbench.review import (
+    TO_TYPE,
+    long_videos,
+    option_name,
+    option_sets,
+    short_name,
+    with_letters,
+    with_option_sets,
+)
+from reprise.construction.temporalbench.statistics import TABLE1, TABLE5
+from reprise.construction.temporalbench.writing import WORD_CATEGORIES, as_negatives, category_in, examples
+from reprise.construction.writing import UnusableError
 from reprise.core.errors import UserError
-from reprise.core.schemas import table_of
+from synthetic.reviewer import is_true, scripts, verdict
+from synthetic.toyworld.annotated_clips import annotations
+from synthetic.toyworld.generate import Dice, evaluation_stories, training_script
 
-from tests.unit.construction.temporalbench_worlds import (
-    PROMPTS,
+from tests.unit.construction.worlds import (
+    Files,
+    Row,
     Tables,
     Writer,
-    annotated,
-    as_tables,
-    clip_row,
     facts,
+    left,
+    names_of,
+    numbers,
+    of_suite,
+    pool_of,
+    prompts,
+    released,
+    review,
+    reviewed,
+    saved,
     settings,
+    tables,
+    toy_writer,
+    verdicts,
     written,
 )
 
+PROMPTS, HOW = prompts("temporalbench"), settings("temporalbench")
 CLIP = "COIN/v.short-0-10"
-CAPTION = clip_row("v")["caption"]
-THRICE = CAPTION.replace("twice", "three times")
-STANDS = CAPTION.replace("sits down", "stands up")
-FIVE = THRICE.replace("three", "five")
 MEASURED = facts((CLIP, 1, False))
+
+
+def how(**changes: Any) -> Any:
+    return settings("temporalbench", **changes)
+
+
+def clip_row(video: str, **changes: Any) -> Row:
+    """A clip of ten seconds in the default columns."""
+    row = {
+        "dataset": "COIN", "split": "test", "video": video, "start": 0, "end": 10, "description": "Somebody cooks.",
+        "caption": f"In {video} a man cuts a potato twice, then he sits down.",
+    }  # fmt: skip
+    return row | changes
+
+
+def annotated(folder: Path, *rows: Row, name: str = "annotations.json") -> Files:
+    return saved(folder / name, rows)
+
+
+CAPTION = str(clip_row("v")["caption"])
+THRICE, STANDS = CAPTION.replace("twice", "three times"), CAPTION.replace("sits down", "stands up")
+FIVE, CHILD = THRICE.replace("three", "five"), THRICE.replace("man", "child")
+
+
+# --- clips -------------------------------------------------------------------------------------------------------------
 
 
 def test_a_clip_is_dropped_by_the_first_filter_that_finds_something(tmp_path: Path) -> None:
     rows = {
-        "kept": clip_row("v"),
-        "other_dataset": clip_row("d", dataset="Kinetics"),
-        "other_split": clip_row("s", split="train"),
-        "bad_name": clip_row("../../x"),
-        "no_span": clip_row("n", end=0),
-        "too_long": clip_row("l", end=20.5),
-        "not_available": clip_row("a"),
-        "static": clip_row("t"),
-        "scene_transitions": clip_row("c"),
-        "no_caption": clip_row("e", caption=""),
-        "unprintable": clip_row("u", caption="He sits\x00 down."),
+        "": clip_row("v"), "other_dataset": clip_row("d", dataset="Kinetics"), "other_split": clip_row("s", split="train"),
+        "bad_name": clip_row("../../x"), "no_span": clip_row("n", end=0), "too_long": clip_row("l", end=20.5),
+        "not_available": clip_row("a"), "static": clip_row("t"), "scene_transitions": clip_row("c"),
+        "no_caption": clip_row("e", caption=""), "unprintable": clip_row("u", caption="He sits\x00 down."),
         "long_caption": clip_row("b", caption="He sits down. " * 200),
-    }
+    }  # fmt: skip
     measured = facts(*((f"COIN/{one}.short-0-10", 3 if one == "c" else 2, one == "t") for one in "vtceub"))
     files = annotated(tmp_path, *rows.values())
-    assert [one.source_id for one in clips(files, settings())] == ["v", "a", "t", "c", "e", "u", "b"]
-    found = candidates(files, settings(), measured)
-    assert [row["filter"] or "kept" for row in found.pool] == list(rows)
-    assert all(bool(row["why"]) == bool(row["filter"]) for row in found.pool)
-    assert [row["text_id"] for row in found.texts] == [f"words/{CLIP}", f"events/{CLIP}"]
-    strict = candidates(files, settings(transitions=0), measured).pool
-    assert Counter(row["filter"] for row in strict)["scene_transitions"] == 5
+    assert [one.source_id for one in clips(files, HOW)] == ["v", "a", "t", "c", "e", "u", "b"]
+    here = pool_of(files, HOW, measured)
+    assert names_of(here["pool"]) == list(rows)
+    assert all(bool(row["why"]) == bool(row["filter"]) for row in here["pool"].to_dicts())
+    assert here["texts"]["text_id"].to_list() == [f"words/{CLIP}", f"events/{CLIP}"]
+    assert names_of(pool_of(files, how(transitions=0), measured)["pool"]).count("scene_transitions") == 5
+    for name in ("../x", "/etc/passwd", "a/b", "..", "", "v\x00", "v" * 300):
+        bad = annotated(tmp_path, clip_row(name))
+        assert clips(bad, HOW) == [] and names_of(pool_of(bad, HOW, MEASURED)["pool"]) == ["bad_name"]
 
 
 def test_draws_of_each_data_set_are_before_and_after_measuring(tmp_path: Path) -> None:
     rows = [clip_row(f"v{number}", dataset=name) for name in ("COIN", "Oops") for number in range(6)]
-    files, how = annotated(tmp_path, *rows), settings(measured=4, per_dataset=2)
-    wanted = clips(files, how)
+    files, drawing = annotated(tmp_path, *rows), how(measured=4, per_dataset=2)
+    wanted = clips(files, drawing)
     assert Counter(one.unit.split("/")[0] for one in wanted) == {"COIN": 4, "Oops": 4}
-    found = candidates(files, how, facts(*((one.clip_id, 1, False) for one in wanted))).pool
-    assert Counter((row["dataset"], row["filter"]) for row in found) == {
-        (name, what): 2 for name in ("COIN", "Oops") for what in ("not_measured", "not_drawn", "")
-    }
+    found = pool_of(files, drawing, facts(*((one.clip_id, 1, False) for one in wanted)))["pool"]
+    expected = {(name, what): 2 for name in ("COIN", "Oops") for what in ("not_measured", "not_drawn", "")}
+    assert Counter(found.select("dataset", "filter").rows()) == expected
 
 
-def test_captions_come_in_files_of_their_own_and_refined_ones_count(tmp_path: Path) -> None:
-    files = annotated(tmp_path, clip_row("v", caption=""), clip_row("w", caption=""), clip_row("u"))
+def test_captions_come_in_files_of_their_own_refined_ones_and_descriptions_count(tmp_path: Path) -> None:
+    files = annotated(tmp_path, clip_row("v", caption=""), clip_row("w", caption=""), clip_row("u", split=""))
     files |= annotated(tmp_path, clip_row("v", refined="Refined."), clip_row("w", caption="One."), name="b.json")
-    files |= annotated(tmp_path, clip_row("w", caption="Another."), name="c.json")
-    measured = facts(*((f"COIN/{one}.short-0-10", 1, False) for one in "vwu"))
-    rows = {row["video"]: row for row in candidates(files, settings(), measured).pool}
-    assert (rows["v"]["caption"], rows["v"]["is_refined"]) == ("Refined.", True)
-    assert rows["w"]["filter"] == "two_captions" and (rows["u"]["caption"], rows["u"]["filter"]) == (
-        clip_row("u")["caption"],
-        "",
-    )
+    gym = clip_row("g", dataset="FineGym", caption="Not this.")
+    files |= annotated(tmp_path, clip_row("w", caption="Another."), clip_row("u"), gym, name="c.json")
+    measured = facts(*((f"COIN/{one}.short-0-10", 1, False) for one in "vwu"), ("FineGym/g.short-0-10", 1, False))
+    rows = {row["video"]: row for row in pool_of(files, HOW, measured)["pool"].to_dicts()}
+    assert (rows["v"]["caption"], rows["v"]["is_refined"], rows["w"]["filter"]) == ("Refined.", True, "two_captions")
+    assert (rows["u"]["caption"], rows["u"]["filter"]) == (clip_row("u")["caption"], "")
+    assert (rows["g"]["caption"], rows["g"]["filter"]) == ("Somebody cooks.", "")
 
 
-def test_a_described_data_set_reuses_its_descriptions(tmp_path: Path) -> None:
-    files = annotated(tmp_path, clip_row("v", dataset="FineGym", caption="Not this."))
-    [row] = candidates(files, settings(), facts(("FineGym/v.short-0-10", 1, False))).pool
-    assert (row["caption"], row["filter"]) == ("Somebody cooks.", "")
+OWN = "video,start,end,caption\n"
+MISTAKES: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "another column": ([clip_row("v")], {"columns": {"video": "clip"}}, r"column 'clip' is missing. Found: .* Correct `columns:`"),
+    "no number": ([clip_row("v", end="1"), clip_row("w", end="late")], {}, "row 2: end: should be a number of seconds, found 'late'"),
+    "a list": ([clip_row("v", caption=["He sits."])], {}, r"row 1: caption: should be a text, found \['He sits.'\]"),
+    "an object": ([clip_row("v", caption={"text": "He sits."})], {}, "row 1: caption: should be a text, found {'text'"),
+    "yes": ([clip_row("v", caption=True)], {}, "row 1: caption: should be a text, found True"),
+    "no clip": (",".join(clip_row("v")) + "\n", {}, "no clips in annotations.csv"),
+    "own: a column that is missing": ("video,start,end\none,0,4\n", {"columns": None}, "column 'caption' is missing. Found: video, start, end"),
+    "own: a column too many": ("video,start,end,caption,dataset\none,0,2,a,b\n", {"columns": None}, "unknown column 'dataset'"),
+    "own: an end before its start": (OWN + "one,4,2,x\n", {"columns": None}, r"row 1: column 'end': found '2', allowed is a time after column 'start' \(4\)"),
+    "own: a folder above": (OWN + "../one,0,2,x\n", {"columns": None}, "row 1: column 'video': found '../one', allowed is the name of a file"),
+    "own: a comma": (OWN + "one,0,2,a, b\n", {"columns": None}, "row 1: 5 cells for 4 columns"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "changes", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_in_the_annotations_is_named(tmp_path: Path, content: Any, changes: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message) as error:
+        clips(saved(tmp_path / f"annotations.{'csv' if isinstance(content, str) else 'json'}", content), how(**changes))
+    assert "annotations." in str(error.value)
 
 
 def test_a_benchmark_of_which_no_video_is_there_stops(tmp_path: Path) -> None:
-    files = annotated(tmp_path, clip_row("v"), clip_row("n", end=0))
-    with pytest.raises(
-        UserError, match=r"not one video of its 1 clips is available, among them 'COIN/v.short-0-10'. .* missing"
-    ):
-        candidates(files, settings(), facts())
-    nothing = candidates(annotated(tmp_path, clip_row("n", end=0)), settings(), facts())
-    assert [row["filter"] for row in nothing.pool] == ["no_span"], "none of which is looked for"
-
-
-def test_mistakes_in_the_annotations_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"annotations.json: column 'clip' is missing. Found: .* Correct `columns:`"):
-        clips(annotated(tmp_path, clip_row("v")), settings(columns=ClipColumns(video="clip")))
-    with pytest.raises(UserError, match=r"row 2: end: should be a number of seconds, found 'late'"):
-        clips(annotated(tmp_path, clip_row("v", end="1"), clip_row("w", end="late")), settings())
-    for caption, found in ((["He sits."], r"\['He sits.'\]"), ({"text": "He sits."}, "{'text'"), (True, "True")):
-        with pytest.raises(UserError, match=rf"annotations.json: row 1: caption: should be a text, found {found}"):
-            clips(annotated(tmp_path, clip_row("v", caption=caption)), settings())
-    with pytest.raises(UserError, match="no clips in annotations.csv"):
-        path = tmp_path / "annotations.csv"
-        path.write_text(",".join(clip_row("v")) + "\n")
-        clips({path.name: path}, settings())
-
-
-def writer(
-    words: str = f"1. {THRICE}\n2. {STANDS}", then: str | None = None, category: str = "Action Frequency"
-) -> Writer:
-    """Replies by what is asked: negatives, the other order, a category, negatives of the negative."""
-    asked: Counter[str] = Counter()
-
-    def reply(one: dict[str, Any]) -> str:
-        kind = one["item_id"].partition("/")[0]
-        asked[kind] += 1
-        if kind == "words":
-            return words if asked[kind] == 1 or then is None else then
-        if kind == "central":
-            return "1. " + FIVE + "\n2. " + FIVE.replace("five", "six")
-        return category if kind == "category" else "1. First he sits down, then he cuts a potato twice."
-
-    return reply
-
-
-def chain(tmp_path: Path, one: Writer, **changes: Any) -> Tables:
-    return written(annotated(tmp_path, clip_row("v")), MEASURED, one, settings(**changes))
-
-
-def row_of(made: Tables, kind: str) -> dict[str, Any]:
-    return next(row for row in made["written"].iter_rows(named=True) if row["text_id"].startswith(f"{kind}/"))
-
-
-PROMPT = PROMPTS["words"]
-BAD = {
-    "prose": ("A man may cut it three times.", "no_list"),
-    "a trailing comma": (f'["{THRICE}", "{STANDS}",]', "broken_json"),
-    "the prompt repeated": (PROMPT.system, "prompt_repeated"),
-    "a refusal": ("I'm sorry, I can't write false captions.", "refusal"),
-    "nothing": ("", "empty"),
-    "control characters": (f"1. {THRICE}\x00", "unprintable"),
-    "the positive unchanged": (f"1. {CAPTION}\n2. {CAPTION.upper()}", "unchanged"),
-}
-
-
-@pytest.mark.parametrize(("reply", "problem"), BAD.values(), ids=BAD)
-def test_a_bad_reply_is_named_and_asked_again(tmp_path: Path, reply: str, problem: str) -> None:
-    row = row_of(chain(tmp_path, writer(reply, then=f"1. {THRICE}")), "words")
-    assert (row["rounds"], row["filter"], row["replies"][0]) == (2, "", reply)
-    assert [one.partition(":")[0] for one in row["problems"]] == [problem]
-
-
-@pytest.mark.parametrize(("reply", "problem"), BAD.values(), ids=BAD)
-def test_a_reply_that_stays_bad_becomes_no_sample(tmp_path: Path, reply: str, problem: str) -> None:
-    made = chain(tmp_path, writer(reply))
-    row = row_of(made, "words")
-    assert (row["rounds"], row["text"], row["filter"]) == (4, "", problem)
-    assert set(made["samples"]["level"]) == {"events"}
-
-
-def test_one_event_has_no_other_order_and_is_not_asked_again(tmp_path: Path) -> None:
-    """The prompt asks for the caption itself there; it is dropped by name, and the reply is no mistake."""
-    made = chain(tmp_path, lambda one: f"1. {CAPTION}" if one["item_id"].startswith("events/") else writer()(one))
-    row = row_of(made, "events")
-    assert (row["rounds"], row["filter"], row["problems"]) == (1, "", [])
-    assert set(made["samples"].filter(level="events")["filter"]) == {"unchanged"}
-
-
-def test_a_json_list_and_other_marks_are_read_too(tmp_path: Path) -> None:
-    for reply in (
-        json.dumps([THRICE, STANDS]),
-        f"```json\n{json.dumps([THRICE, STANDS])}\n```",
-        f"- {THRICE}\n* {STANDS}",
-    ):
-        made = chain(tmp_path, writer(reply))
-        rows = made["samples"].filter((pl.col("level") == "words") & (pl.col("filter") == ""))
-        assert set(rows["negative"]) == {THRICE, STANDS}
-
-
-def test_each_line_is_kept_or_named() -> None:
-    lists = [("words", 3, [THRICE, CAPTION, THRICE.upper(), STANDS]), ("events", 1, [THRICE])]
-    found = as_negatives(CLIP, CAPTION, lists)
-    assert [row["filter"] for row in found] == ["", "unchanged", "duplicate", "more_than_asked", "duplicate"]
-    assert len({row["sample_id"] for row in found}) == len(found)
-
-
-def test_a_line_without_words_and_an_example_of_the_prompt_are_no_negatives() -> None:
-    known = examples(PROMPTS)
-    shown = "cut a ginger three times using a knife"
-    rows = as_negatives(CLIP, CAPTION, [("words", 9, ["---", shown, "A person push the eyeglasses.", THRICE])], known)
-    assert [row["filter"] for row in rows] == ["no_words", "in_prompt", "in_prompt", ""]
-    own = as_negatives(CLIP, "Cut a ginger twice using a knife.", [("words", 9, [shown])], known)
-    assert [row["filter"] for row in own] == [""]
-
-
-def test_the_same_line_twice_has_two_ids() -> None:
-    found = as_negatives(CLIP, CAPTION, [("words", 9, [THRICE, THRICE])])
-    assert [row["filter"] for row in found] == ["", "duplicate"] and len({row["sample_id"] for row in found}) == 2
-
-
-def test_limits_stand_in_the_prompts(tmp_path: Path) -> None:
-    prompts: list[str] = []
-
-    def reply(one: dict[str, Any]) -> str:
-        prompts.append(f"{one['item_id'].partition('/')[0]}: {one['prompt']}")
-        return writer()(one)
-
-    chain(tmp_path, reply)
-    counts = {one.partition(":")[0]: int(one.split("at most ")[1].split()[0]) for one in prompts if "at most" in one}
-    assert counts == {"words": 9, "events": 6, "central": 2}
-    assert all(prompt.count("\n1. ") == 3 for prompt in prompts if prompt.startswith(("words", "events", "central")))
-
-
-CATEGORIES_SAID = {
-    "alone": ("Action Type", "Action Type", ""),
-    "with its number": ("3. action type.", "Action Type", ""),
-    "with a slash": ("Motion Direction / Orientation", "Motion Direction/Orientation", ""),
-    "none": ("It is the verb.", "", "no_category"),
-    "of events": ("Event Order", "", "no_category"),
-    "two": ("Action Type or Action Order", "", "several_categories"),
-    "refused": ("I'm sorry, I cannot say.", "", "refusal"),
-}
-
-
-@pytest.mark.parametrize(("reply", "category", "problem"), CATEGORIES_SAID.values(), ids=CATEGORIES_SAID)
-def test_one_category_is_read(reply: str, category: str, problem: str) -> None:
-    found = category_in(reply, PROMPTS["category"].system)
-    assert (found.text, found.problem) == (category, problem)
-    assert len(WORD_CATEGORIES) == 7
-
-
-def test_a_negative_without_a_category_is_dropped(tmp_path: Path) -> None:
-    made = chain(tmp_path, writer(category="I do not know."))
-    rows = {row["level"]: row for row in made["samples"].iter_rows(named=True)}
-    assert rows["words"]["filter"] == "not_labelled" and rows["words"]["why"].startswith("no_category: ")
-    assert (rows["events"]["filter"], rows["events"]["category"]) == ("", "Event Order")
-
-
-def test_negatives_of_a_negative_do_not_lead_back(tmp_path: Path) -> None:
-    made = chain(tmp_path, writer(f"1. {THRICE}"))
-    of = {row["negative"]: row for row in made["samples"].iter_rows(named=True) if row["level"] == "central"}
-    assert {row["of"] for row in of.values()} == {THRICE} and all(not row["filter"] for row in of.values())
-
-    def back(one: dict[str, Any]) -> str:
-        return f"1. {CAPTION}\n2. {FIVE}" if one["item_id"].startswith("central/") else writer(f"1. {THRICE}")(one)
-
-    rows = chain(tmp_path, back)["samples"].filter(pl.col("level") == "central").to_dicts()
-    assert {row["negative"]: row["filter"] for row in rows} == {CAPTION: "caption_again", FIVE: ""}
-
-
-NAMES = {
-    "nowhere": "",
-    "a folder above": "../x",
-    "an absolute path": "/etc/passwd",
-    "a folder": "a/b",
-    "dots": "..",
-    "NUL": "v\x00",
-    "too long for a file": "v" * 300,
-}
-
-
-@pytest.mark.parametrize("video", NAMES.values(), ids=NAMES)
-def test_a_video_s_name_leaves_no_folder(tmp_path: Path, video: str) -> None:
-    files = annotated(tmp_path, clip_row(video))
-    assert clips(files, settings()) == []
-    assert [row["filter"] for row in candidates(files, settings(), MEASURED).pool] == ["bad_name"]
+    found = r"not one video of its 1 clips is available, among them 'COIN/v.short-0-10'. .* missing"
+    with pytest.raises(UserError, match=found):
+        pool_of(annotated(tmp_path, clip_row("v"), clip_row("n", end=0)), HOW, facts())
+    nothing = pool_of(annotated(tmp_path, clip_row("n", end=0)), HOW, facts())
+    assert names_of(nothing["pool"]) == ["no_span"], "none of which is looked for"
 
 
 def test_spans_that_differ_in_the_seventh_digit_have_names_of_their_own(tmp_path: Path) -> None:
     spans = [(12345.671, 12350), (12345.672, 12350), (12345.672, 12350.5), (0.0000001, 5)]
     files = annotated(tmp_path, *(clip_row("v", start=start, end=end) for start, end in spans))
-    found = clips(files, settings())
-    assert [one.clip_id for one in found] == [
-        "COIN/v.short-12345.671-12350",
-        "COIN/v.short-12345.672-12350",
-        "COIN/v.short-12345.672-12350.5",
-        "COIN/v.short-0.0000001-5",
-    ]
-    names = [short_name(one._asdict()) for one in read_clips(files, settings())]
-    read = [_clip(name, "short", "here", "ids") for name in names]
+    found = clips(files, HOW)
+    names = ("12345.671-12350", "12345.672-12350", "12345.672-12350.5", "0.0000001-5")
+    assert [one.clip_id for one in found] == [f"COIN/v.short-{name}" for name in names]
+    read = [_clip(short_name(one._asdict()), "short", "here", "ids") for one in read_clips(files, HOW)]
     assert [(one.clip_id, one.start_s, one.end_s) for one in read] == [
         (one.clip_id, *span) for one, span in zip(found, spans, strict=True)
     ]
 
 
-def said(tmp_path: Path, made: Tables, *verdicts: tuple[str, str, str]) -> Path:
-    """Verdicts of people: who, on which text, what."""
-    tasks = {row["task_id"]: row for row in review(made, [], settings()).tasks}
-    path = tmp_path / "verdicts.csv"
-    with path.open("w", newline="") as stream:
-        out = csv.writer(stream)
-        out.writerow(["task_id", "digest", "reviewer", "verdict"])
-        for who, text, verdict in verdicts:
-            name = option_name(CLIP, text)
-            out.writerow([name, tasks[name]["digest"], who, verdict])
+# --- the writer --------------------------------------------------------------------------------------------------------
+
+
+def writer(words: str = f"1. {THRICE}\n2. {STANDS}", then: str = "", **others: str) -> Writer:
+    """Replies by what is asked: negatives, the other order, a category, negatives of the negative."""
+    asked: Counter[str] = Counter()
+    said = {
+        "central": f"1. {FIVE}\n2. {FIVE.replace('five', 'six')}", "category": "Action Frequency",
+        "events": "1. First he sits down, then he cuts a potato twice.",
+    }  # fmt: skip
+
+    def reply(one: Row) -> str:
+        kind = one["item_id"].partition("/")[0]
+        asked[kind] += 1
+        if kind == "words":
+            return words if asked[kind] == 1 or not then else then
+        return (said | others)[kind]
+
+    return reply
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    return pool_of(annotated(tmp_path_factory.mktemp("clips"), clip_row("v")), HOW, MEASURED)
+
+
+def chain(pool: Tables, one: Writer, **changes: Any) -> Tables:
+    return written(pool, one, how(**changes))
+
+
+def row_of(made: Tables, kind: str) -> Row:
+    return next(row for row in made["written"].to_dicts() if row["text_id"].startswith(f"{kind}/"))
+
+
+BAD = {
+    "prose": ("A man may cut it three times.", "no_list"),
+    "a trailing comma": (f'["{THRICE}", "{STANDS}",]', "broken_json"),
+    "the prompt repeated": (PROMPTS["words"].system, "prompt_repeated"),
+    "nothing": ("", "empty"),
+    "the positive unchanged": (f"1. {CAPTION}\n2. {CAPTION.upper()}", "unchanged"),
+}
+
+
+@pytest.mark.parametrize(("reply", "problem"), BAD.values(), ids=BAD)
+def test_a_bad_reply_is_named_asked_again_and_never_silently_a_sample(pool: Tables, reply: str, problem: str) -> None:
+    row = row_of(chain(pool, writer(reply, then=f"1. {THRICE}")), "words")
+    assert (row["rounds"], row["filter"], row["replies"][0]) == (2, "", reply)
+    assert [one.partition(":")[0] for one in row["problems"]] == [problem]
+    stays = chain(pool, writer(reply))
+    row = row_of(stays, "words")
+    assert (row["rounds"], row["text"], row["filter"]) == (4, "", problem)
+    assert set(stays["samples"]["level"]) == {"events"}
+
+
+def test_one_event_has_no_other_order_and_is_not_asked_again(pool: Tables) -> None:
+    """The prompt asks for the caption itself there; it is dropped by name, and the reply is no mistake."""
+    made = chain(pool, writer(events=f"1. {CAPTION}"))
+    row = row_of(made, "events")
+    assert (row["rounds"], row["filter"], row["problems"]) == (1, "", [])
+    assert set(made["samples"].filter(level="events")["filter"]) == {"unchanged"}
+
+
+SHOWN = "cut a ginger three times using a knife"
+LISTS: dict[str, tuple[list[tuple[str, int, list[str]]], list[str]]] = {
+    "several lists": ([("words", 3, [THRICE, CAPTION, THRICE.upper(), STANDS]), ("events", 1, [THRICE])], ["", "unchanged", "duplicate", "more_than_asked", "duplicate"]),
+    "no words and examples": ([("words", 9, ["---", SHOWN, "A person push the eyeglasses.", THRICE])], ["no_words", "in_prompt", "in_prompt", ""]),
+    "the same line twice": ([("words", 9, [THRICE, THRICE])], ["", "duplicate"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("lists", "filters"), LISTS.values(), ids=LISTS)
+def test_each_line_is_kept_or_named(lists: list[tuple[str, int, list[str]]], filters: list[str]) -> None:
+    found = as_negatives(CLIP, CAPTION, lists, examples(PROMPTS))
+    assert names_of(found) == filters and len({row["sample_id"] for row in found}) == len(found)
+    own = as_negatives(CLIP, "Cut a ginger twice using a knife.", [("words", 9, [SHOWN])], examples(PROMPTS))
+    assert names_of(own) == [""], "of the prompt's own caption it is a negative"
+
+
+def test_limits_stand_in_the_prompts(pool: Tables) -> None:
+    said: list[str] = []
+
+    def reply(one: Row) -> str:
+        said.append(f"{one['item_id'].partition('/')[0]}: {one['prompt']}")
+        return writer()(one)
+
+    chain(pool, reply)
+    counts = {one.partition(":")[0]: int(one.split("at most ")[1].split()[0]) for one in said if "at most" in one}
+    assert counts == {"words": 9, "events": 6, "central": 2}
+    assert all(one.count("\n1. ") == 3 for one in said if not one.startswith("category"))
+
+
+SAID = {
+    "Action Type": "Action Type", "3. action type.": "Action Type",
+    "Motion Direction / Orientation": "Motion Direction/Orientation", "It is the verb.": "no_category",
+    "Event Order": "no_category", "Action Type or Action Order": "several_categories",
+    "I'm sorry, I cannot say.": "refusal",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("reply", "found"), SAID.items())
+def test_one_category_is_read(reply: str, found: str) -> None:
+    if found in WORD_CATEGORIES:
+        assert category_in(reply, PROMPTS["category"].system) == found and len(WORD_CATEGORIES) == 7
+        return
+    with pytest.raises(UnusableError, match=f"^{found}: "):
+        category_in(reply, PROMPTS["category"].system)
+
+
+def test_a_negative_without_a_category_is_dropped(pool: Tables) -> None:
+    rows = {row["level"]: row for row in chain(pool, writer(category="I do not know."))["samples"].to_dicts()}
+    assert rows["words"]["filter"] == "not_labelled" and rows["words"]["why"].startswith("no_category: ")
+    assert (rows["events"]["filter"], rows["events"]["category"]) == ("", "Event Order")
+
+
+def test_several_negatives_have_negatives_which_do_not_lead_back(pool: Tables) -> None:
+    made = chain(pool, writer(f"1. {THRICE}\n2. {STANDS}\n3. {CHILD}"))
+    asked = [row for row in made["written"].to_dicts() if row["text_id"].startswith("central/")]
+    assert len(asked) == 3 and not any(row["filter"] for row in asked)
+    rows = made["samples"].filter(level="central")
+    assert rows["of"].n_unique() == 3 and rows["sample_id"].n_unique() == rows.height == 6
+    assert chain(pool, writer(), central_tries=1)["samples"].filter(level="central")["of"].n_unique() == 1
+    back = chain(
+        pool, writer(f"1. {THRICE}\n2. {CHILD}", central=f"1. {CAPTION}\n2. {CHILD}\n3. {FIVE}"), central_tries=1
+    )
+    found = dict(back["samples"].filter(level="central").select("negative", "filter").iter_rows())
+    assert found.pop(CAPTION) == "caption_again" and found[FIVE] == "more_than_asked" and len(found) == 2
+
+
+# --- the review --------------------------------------------------------------------------------------------------------
+
+
+def test_a_negative_that_fits_or_whose_caption_does_not_fit_is_dropped(pool: Tables, tmp_path: Path) -> None:
+    made = chain(pool, writer())
+    tasks = {task["option"]: task for task in review(made, HOW).tasks}
+    assert {CAPTION, THRICE, STANDS, FIVE} <= tasks.keys() and tasks[CAPTION]["task_id"] == option_name(CLIP, CAPTION)
+    assert {task["choices"] for task in tasks.values()} == {"fits | does not fit | cannot be told"}
+    assert not any("caption" in task["task_id"] for task in tasks.values())
+
+    def found(votes: int = 1, **said: str) -> dict[str, str]:
+        texts = {"caption": CAPTION, "thrice": THRICE, "stands": STANDS}
+        files = [verdicts(tmp_path / name, [tasks[texts[name.split(".")[0]]]], one, "ann") for name, one in (
+            (f"{name}.json", one) for name, one in said.items())]  # fmt: skip
+        done = review(made, how(review={"verdicts": "-", "votes": votes}), *files)
+        assert done.problems == []
+        return {row["negative"]: row["filter"] for row in done.reviewed}
+
+    said = {"caption": "fits", "thrice": "does not fit", "stands": "fits"}
+    one = found(**said)
+    assert (one[THRICE], one[STANDS], one[FIVE]) == ("", "refused", "not_reviewed")
+    assert found(2, **said)[THRICE] == "caption_not_reviewed"
+    for unfit in ("does not fit", "cannot be told"):
+        one = found(caption=unfit, thrice="does not fit")
+        assert one[THRICE] == one[STANDS] == "caption_refused"
+
+
+def typed(path: Path, task: Row, text: str, task_id: str = "") -> Path:
+    """What Label Studio exports of a caption task: the choice, and the text."""
+    fields = [
+        {"from_name": "verdict", "value": {"choices": ["described"]}},
+        {"from_name": "typed", "value": {"text": [text]}},
+    ]
+    data = as_task(task, "clips/w.mp4", task["options"]) | ({"task_id": task_id} if task_id else {})
+    one = {"completed_by": 3, "result": fields, "unique_id": f"{path.name}{text}", "updated_at": "2026-11-23T15:51:09Z"}
+    path.write_text(json.dumps([{"data": data, "annotations": [one]}]))
     return path
 
 
-def filters(made: Tables, path: Path, votes: int = 1) -> dict[str, str]:
-    done = review(made, [path], settings(review=ReviewSettings(verdicts="-", votes=votes)))
-    assert done.problems == []
-    return {row["negative"]: row["filter"] for row in done.reviewed}
+@pytest.mark.parametrize("captions", [[""], ["A man cooks.", "A man eats."]], ids=["none", "two"])
+def test_people_type_a_caption_and_it_is_then_an_annotation(tmp_path: Path, captions: list[str]) -> None:
+    files = annotated(tmp_path, *(clip_row("w", caption=one) for one in captions), clip_row("v"))
+    measured = facts(("COIN/w.short-0-10", 1, False))
+
+    def asked(given: Files, *verdicts: Path) -> Any:
+        done = review(written(pool_of(given, HOW, measured), lambda _: "1. A man sings.", HOW), HOW, *verdicts)
+        assert done.problems == [] and done.typed == TO_TYPE
+        return [task for task in done.tasks if task["task_id"].startswith("caption/")]
+
+    (task,) = asked(files)
+    assert task["option"] == " / ".join(captions) and task["task_id"] == "caption/COIN/w.short-0-10"
+    path = typed(tmp_path / "annotations-ann.json", task, " A man  cooks. ")
+    (again,) = asked(files, path)
+    assert again["judged_by"] == "label-studio 3"
+    (clip, _) = read_clips(files | {path.name: path}, HOW)
+    assert (clip.captions if captions == [""] else clip.refined) == ("A man cooks.",)
+    assert asked(files | {path.name: path}, path) == []
+    other = typed(tmp_path / "annotations-bob.json", task, "A man sings.")  # another person types another one
+    (both,) = asked(files | {path.name: path, other.name: other})
+    assert "A man cooks. / A man sings." in both["option"]
 
 
-def test_a_negative_that_fits_too_is_dropped(tmp_path: Path) -> None:
-    made = chain(tmp_path, writer())
-    path = said(tmp_path, made, ("ann", CAPTION, "fits"), ("ann", THRICE, "does not fit"), ("ann", STANDS, "fits"))
-    found = filters(made, path)
-    assert (found[THRICE], found[STANDS], found[FIVE]) == ("", "refused", "not_reviewed")
-    assert filters(made, path, votes=2)[THRICE] == "caption_not_reviewed"
+def test_a_caption_of_another_projects_clip_is_named(tmp_path: Path) -> None:
+    files = annotated(tmp_path, clip_row("v", caption=""))
+    task = {"task_id": f"caption/{CLIP}", "digest": "d", "options": []}
+    path = typed(tmp_path / "annotations-ann.json", task, "A man cooks.", "caption/COIN/x.short-0-10")
+    with pytest.raises(
+        UserError, match=r"annotations-ann.json: row 1: the annotations have no clip 'COIN/x.short-0-10'"
+    ):
+        read_clips(files | {path.name: path}, HOW)
+    broken = saved(tmp_path / "annotations-broken.json", path.read_text()[:-1])
+    with pytest.raises(UserError, match=r"annotations-broken.json: not readable as json"):
+        read_clips(files | broken, HOW)
+    path = typed(path, task, "a remark", task_id=f"{CLIP}/0123456789")
+    assert read_clips(files | {path.name: path}, HOW)[0].captions == ()
+    field = 'TextArea name="typed" toName="option"'
+    assert field in template("-", ["option"], TO_TYPE) and field not in template("-", ["option"])
 
 
-def test_a_caption_that_does_not_fit_takes_its_negatives_with_it(tmp_path: Path) -> None:
-    made = chain(tmp_path, writer())
-    for verdict in ("does not fit", "cannot be told"):
-        found = filters(made, said(tmp_path, made, ("ann", CAPTION, verdict), ("ann", THRICE, "does not fit")))
-        assert found[THRICE] == found[STANDS] == "caption_refused"
+# --- option sets, long videos, the release -----------------------------------------------------------------------------
 
 
-def reviewed_row(clip: str, start: float, negative: str, dataset: str = "COIN") -> dict[str, Any]:
+def kept_row(clip: str, start: float, negative: str, dataset: str = "COIN", **changes: Any) -> Row:
     return {
         "sample_id": f"{clip}/words/{negative}", "clip": clip, "dataset": dataset, "video": "v", "start_s": start,
-        "end_s": start + 10, "level": "words", "caption": f"C{start:g}.", "of": "", "negative": negative, "category": "Others",
-        "votes": 1, "in_favour": 1, "filter": "", "why": "",
-    }  # fmt: skip
+        "end_s": start + 10, "level": "words", "caption": f"C{start:g}.", "of": "", "negative": negative,
+        "category": "Others", "votes": 1, "in_favour": 1, "filter": "", "why": "",
+    } | changes  # fmt: skip
 
 
-def set_row(level: str, negative: str, of: str = "C", dropped: str = "") -> dict[str, Any]:
-    row = reviewed_row("c", 0, negative) | {"sample_id": f"{level}/{of}/{negative}", "level": level, "of": of}
-    return row | {"caption": "C", "filter": dropped, "why": dropped}
+def of_set(level: str, negative: str, of: str, filters: dict[str, str]) -> Row:
+    name = f"{level}/{of}/{negative}"
+    changes = {"caption": "C", "level": level, "of": of, "sample_id": name, "filter": filters.get(negative, "")}
+    return kept_row("c", 0, negative, **changes)
 
 
-WORDS4 = [set_row("words", one) for one in ("N1", "N2", "N3", "N4")]
-AGAIN = [set_row("central", f"{one}.{number}", of=one) for one in ("N1", "N2", "N3") for number in (1, 2)]
-
-
-def without(rows: list[dict[str, Any]], **filters: str) -> list[dict[str, Any]]:
-    return [row | {"filter": filters.get(row["negative"].replace(".", "_"), "")} for row in rows]
-
-
-BROKEN: dict[str, tuple[dict[str, str], str]] = {
+# What a review drops, and N1(C) or why there is none. C has N1 to N4, and two negatives of each of the first three.
+SETS: dict[str, tuple[dict[str, str], str]] = {
     "nothing": ({}, "N1"),
     "N1(C) is refused": ({"N1": "refused"}, "N2"),
-    "a negative of it is refused": ({"N1_2": "refused"}, "N2"),
-    "two are": ({"N1": "refused", "N2_1": "refused"}, "N3"),
+    "a negative of it is refused": ({"N1.2": "refused"}, "N2"),
+    "two are": ({"N1": "refused", "N2.1": "refused"}, "N3"),
     "another negative is refused": ({"N2": "refused"}, "N1"),
-}
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_what_a_review_breaks_is_made_of_the_next_negative(name: str) -> None:
-    """Worked out by hand: C has N1 to N4, and two negatives of each of the first three."""
-    filters_by_hand, first = BROKEN[name]
-    rows = with_option_sets(without([*WORDS4, *AGAIN], **filters_by_hand))
-    [(_, texts)] = option_sets(rows)
-    others = [one for one in ("N1", "N2", "N3", "N4") if one != first and one not in filters_by_hand][:2]
-    assert texts == ["C", first, *others, f"{first}.1", f"{first}.2"]
-    dropped = [row for row in rows if row["level"] == "central" and row["of"] != first]
-    assert all(row["filter"] in ("refused", "other_option_set") for row in dropped)
-    assert all(f"N1(C) is '{first}'" in row["why"] for row in dropped if row["filter"] == "other_option_set")
-
-
-NO_SETS = {
     "all are refused": ({"N1": "refused", "N2": "refused", "N3": "caption_refused"}, "N1(C) was dropped: refused"),
     "too few others": ({"N3": "refused", "N4": "refused"}, "2 negatives of the caption are left, 3 are needed"),
-    "too few of each": (
-        dict.fromkeys(("N1_1", "N2_1", "N3_2"), "refused"),
-        "1 negatives of N1(C) are left, 2 are needed",
-    ),
-}
+    "too few of each": (dict.fromkeys(("N1.1", "N2.1", "N3.2"), "refused"), "1 negatives of N1(C) are left, 2 are needed"),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NO_SETS)
-def test_an_option_set_that_a_review_breaks_is_named(name: str) -> None:
-    filters_by_hand, why = NO_SETS[name]
-    rows = with_option_sets(without([*WORDS4, *AGAIN], **filters_by_hand))
-    assert list(option_sets(rows)) == []
-    named = [row for row in rows if row["level"] == "central" and row["filter"] == "no_option_set"]
-    assert len(named) == 6 - sum("_" in one for one in filters_by_hand)
-    assert named[0]["why"] == why
-    assert [row for row in rows if row["level"] == "words"] == without(WORDS4, **filters_by_hand)
-
-
-def test_several_negatives_are_asked_about_before_the_review_speaks(tmp_path: Path) -> None:
-    made = chain(tmp_path, writer(f"1. {THRICE}\n2. {STANDS}\n3. {THRICE.replace('man', 'child')}"))
-    asked = [row for row in made["written"].iter_rows(named=True) if row["text_id"].startswith("central/")]
-    assert len(asked) == 3 and not any(row["filter"] for row in asked)
-    rows = made["samples"].filter(pl.col("level") == "central")
-    assert rows["of"].n_unique() == 3 and rows["sample_id"].n_unique() == rows.height == 6
-    one = chain(tmp_path, writer(), central_tries=1)["samples"].filter(pl.col("level") == "central")
-    assert one["of"].n_unique() == 1
-
-
-def test_people_do_not_see_which_option_is_true_and_are_asked_for_captions(tmp_path: Path) -> None:
-    files = annotated(tmp_path, clip_row("v"), clip_row("w", caption=""))
-    made = written(files, facts((CLIP, 1, False), ("COIN/w.short-0-10", 1, False)), writer(), settings())
-    tasks = review(made, [], settings()).tasks
-    options = [task for task in tasks if task["option"]]
-    assert {task["choices"] for task in options} == {"fits | does not fit | cannot be told"}
-    assert {CAPTION, THRICE, STANDS} <= {task["option"] for task in options}
-    assert all(task["task_id"].startswith(f"{CLIP}/") and "caption" not in task["task_id"] for task in options)
-    assert [task["task_id"] for task in tasks if not task["option"]] == ["caption/COIN/w.short-0-10"]
+@pytest.mark.parametrize(("dropped", "expected"), SETS.values(), ids=SETS)
+def test_an_option_set_is_made_of_what_people_left(dropped: dict[str, str], expected: str) -> None:
+    rows = [of_set("words", f"N{n}", "C", dropped) for n in (1, 2, 3, 4)]
+    rows += [of_set("central", f"N{n}.{m}", f"N{n}", dropped) for n in (1, 2, 3) for m in (1, 2)]
+    found = with_option_sets(rows)
+    central = [row for row in found if row["level"] == "central"]
+    assert found[:4] == rows[:4]
+    if expected.startswith("N") and len(expected) == 2:
+        others = [one for one in ("N1", "N2", "N3", "N4") if one != expected and one not in dropped][:2]
+        [(_, texts)] = option_sets(found)
+        assert texts == ["C", expected, *others, f"{expected}.1", f"{expected}.2"]
+        not_chosen = [row for row in central if row["of"] != expected and row["filter"] != "refused"]
+        assert {(row["filter"], row["why"]) for row in not_chosen} == {("other_option_set", f"N1(C) is '{expected}'")}
+    else:
+        named = [row for row in central if row["filter"] == "no_option_set"]
+        assert list(option_sets(found)) == [] and len(named) == 6 - sum("." in one for one in dropped)
+        assert named[0]["why"] == expected
 
 
 def test_a_long_video_worked_out_by_hand() -> None:
-    rows = [reviewed_row("b", 30, "N30."), reviewed_row("a", 5, "N5."), reviewed_row("o", 12, "N12.")]
-    rows += [reviewed_row("x", 5, "X.", dataset="Oops"), reviewed_row("y", 50, "Y.", dataset="Oops")]
-    [one] = long_videos(table_of(rows, REVIEWED), settings())
+    rows = [kept_row("b", 30, "N30."), kept_row("a", 5, "N5."), kept_row("o", 12, "N12.")]
+    rows += [kept_row("x", 5, "X.", "Oops"), kept_row("y", 50, "Y.", "Oops")]
+    here = tables("temporalbench", {"reviewed": rows})["reviewed"]
+    [one] = long_videos(here, HOW)
     # the clip from 12 s begins before the first one ends; Oops has no long videos
     assert (one.start_s, one.end_s, one.clips, one.caption) == (5, 40, ("a", "b"), "C5. C30.")
     assert set(one.negatives) == {"N5. C30.", "C5. N30."}
-    assert len(long_videos(table_of(rows, REVIEWED), settings(long_negatives=1))[0].negatives) == 1
+    assert len(long_videos(here, how(long_negatives=1))[0].negatives) == 1
 
 
 def test_letters_are_balanced_and_stay() -> None:
     entries = [{"idx": str(number), "captions": ("true", "false")} for number in range(41)]
-    found = with_letters([dict(one) for one in entries], 0)
+    found = with_letters(entries, 0)
     assert Counter(one["GT"] for one in found) == {"A": 20, "B": 21}
     assert all(("A. true" in one["question"]) == (one["GT"] == "A") for one in found)
-    assert with_letters([dict(one) for one in entries[::-1]], 0)[::-1] == found
+    assert with_letters(entries[::-1], 0)[::-1] == found
 
 
-def test_empty_tables_count_nothing(tmp_path: Path) -> None:
-    from reprise.construction.temporalbench.statistics import statistics
+def test_clips_of_ones_own_are_read_without_data_sets_and_released(tmp_path: Path) -> None:
+    own = how(columns=None)
+    files = saved(tmp_path / "clips.csv", OWN + "one.mp4,0,4.5,A cup falls.\none,4.5,9,\ntwo,0,30,Too long.\n")
+    found = [(one.clip_id, one.source_id, one.start_s, one.end_s) for one in clips(files, own)]
+    assert found == [("own/one.short-0-4.5", "one", 0.0, 4.5), ("own/one.short-4.5-9", "one", 4.5, 9.0)]
+    pool = pool_of(files, own, facts(*((name, 1, False) for name, *_ in found)))["pool"]
+    assert names_of(pool) == ["", "no_caption", "too_long"]
+    spans = [("one", 0, 4), ("one", 4, 9.5), ("two", 1, 3)]
+    rows = [
+        kept_row(f"own/{video}.short-{start:g}-{end:g}", start, "It falls.", "own", video=video, end_s=end)
+        for video, start, end in spans
+    ]
+    here = tables("temporalbench", {"reviewed": rows})
+    (tmp_path / "release").mkdir()
+    paths = released(here, own, tmp_path / "release")
+    read = read_release(paths, "files", {})
+    assert {(one.clip_id, one.kind, one.source_id, one.start_s, one.end_s) for one in read.clips} == {
+        *((f"own/{video}.short-{start:g}-{end:g}", "trim", video, start, end) for video, start, end in spans),
+        ("own/one.long-0-9.5", "segment", "one", 0, 9.5),
+    }
+    assert len(read.items) == 5 and not any(item.flaws for item in read.items)
+    assert all(item.flaws for item in read_release(paths, "ids", {}).items)
+    (tmp_path / "whole").mkdir()
+    for path in released({"reviewed": here["reviewed"].head(1)}, own, tmp_path / "whole"):
+        path.write_text(path.read_text().replace("_start_0_end_4", ""))
+    (clip,) = read_release(sorted((tmp_path / "whole").iterdir()), "files", {}).clips
+    assert (clip.clip_id, clip.unit, clip.kind, clip.source_id) == ("own/one.short", "own/one", "whole", "one")
 
-    made = chain(tmp_path, writer())
-    empty = {name: table.clear() for name, table in made.items()} | as_tables({"reviewed": []})
-    assert {row["ours"] for row in statistics(empty, settings())} <= {None, 0, 1}
+
+# --- the toy world -----------------------------------------------------------------------------------------------------
+
+TOY = of_suite("temporalbench", "rounds", "transitions")
+
+
+def script_of(clip: str) -> Any:
+    video, _, span = clip.rpartition("/")[2].partition(".short-")
+    return scripts().get("v_{}_seg_{}_{}".format(video, *span.split("-")))
+
+
+def toy_of(rows: list[Row], folder: Path) -> Tables:
+    """Made of what the pipeline would measure: the cuts of the script, and no motion where nobody acts."""
+    files = saved(folder / "annotations.json", rows)
+    known = {clip.clip_id: script_of(clip.clip_id) for clip in clips(files, TOY)}
+    measured = facts(*((name, len(one.cuts()) + 1 if one else 1, one is None) for name, one in known.items()))
+    return written(pool_of(files, TOY, measured), toy_writer, TOY)
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    """Reviewed by the scripts."""
+    folder = tmp_path_factory.mktemp("toy")
+    made = toy_of(annotations(), folder)
+    rows = [task | {"reviewer": "script", "verdict": verdict(task)} for task in review(made, TOY).tasks]
+    return reviewed(made, TOY, saved(folder / "script.json", [row for row in rows if row["option"]])["script.json"])
+
+
+def test_every_sample_agrees_with_the_script(toy: Tables, tmp_path: Path) -> None:
+    found = Counter(toy["pool"]["filter"])
+    assert found["too_long"] == 23 and found["static"] == 23 and found["other_split"] == 5
+    assert found["scene_transitions"] > 10 and found[""] > 30 and "no_caption" not in found
+    assert {row["dataset"] for row in left(toy["pool"])} == set(TABLE1)
+    rows = left(toy["reviewed"])
+    assert {row["level"] for row in rows} == {"words", "events", "central"} and len(rows) > 200
+    assert all(is_true(row["caption"], script_of(row["clip"])) for row in rows)
+    assert not any(is_true(row["negative"], script_of(row["clip"])) for row in rows)
+    refused = toy["reviewed"].filter(filter="refused").to_dicts()
+    assert all(is_true(row["negative"], script_of(row["clip"])) for row in refused)
+    stories = {script_of(clip).story_digest() for clip in toy["samples"]["clip"].unique()}
+    assert stories <= evaluation_stories() and "train" not in {row["split"] for row in left(toy["pool"])}
+    assert not stories & {training_script(Dice(7, number)).story_digest() for number in range(200)}
+    fewer = toy_of(annotations()[: len(annotations()) // 2][::-1], tmp_path)
+    before, after = ({row["sample_id"]: row["negative"] for row in left(one["samples"])} for one in (fewer, toy))
+    assert before and before.items() <= after.items() and len(before) < len(after)
+
+
+def test_every_negative_of_a_long_video_is_false_of_it(toy: Tables) -> None:
+    def parts_of(text: str) -> list[str]:
+        return [f"First, {one.strip()}" for one in text.split("First, ")[1:]]
+
+    found = long_videos(toy["reviewed"], TOY)
+    assert len(found) > 5
+    for one in found:
+        parts = [script_of(name) for name in one.clips]
+        assert all(map(is_true, parts_of(one.caption), parts)) and len(parts_of(one.caption)) == len(parts)
+        assert 0 < len(one.negatives) <= TOY.long_negatives and len(set(one.negatives)) == len(one.negatives)
+        for negative in one.negatives:
+            assert [is_true(*pair) for pair in zip(parts_of(negative), parts, strict=True)].count(False) == 1
+
+
+def test_the_release_is_read_balanced_and_has_the_sets_that_were_written(toy: Tables, tmp_path: Path) -> None:
+    paths = released(toy, TOY, tmp_path)
+    read = read_release(paths, "ids", {})
+    tasks = Counter(item.task for item in read.items)
+    assert tasks.keys() == {"short", "long", "caption", "central"} and not any(item.flaws for item in read.items)
+    assert len({item.item_id for item in read.items}) == len(read.items)
+    rows = left(toy["reviewed"])
+    assert {clip.clip_id for clip in read.clips if clip.kind == "trim"} == {row["clip"] for row in rows}
+    for kind in ("short", "long"):
+        letters = Counter(one["GT"] for one in json.loads((tmp_path / f"temporalbench_{kind}_qa.json").read_text()))
+        assert letters.total() == tasks[kind] and abs(letters["A"] - letters["B"]) <= 1
+    assert "finegym" not in {group for item in read.items if item.task == "caption" for group in item.groups}
+    made = {(row["clip"], row["negative"]): row["of"] for row in rows if row["level"] == "central"}
+    for item in (item for item in read.items if item.task == "central"):
+        assert len(set(item.texts.values())) == 6 and item.answer == item.texts["c"]
+        assert all(made[item.clip_id, item.texts[name]] == item.texts["n1_c"] for name in ("n2_n1_c", "n3_n1_c"))
+
+
+def test_numbers_stand_beside_the_paper_s(toy: Tables) -> None:
+    rows, released = numbers(toy, TOY), left(toy["reviewed"])
+    questions = [row for row in released if row["level"] != "central"]
+    assert rows["videos (Table 1)", "all"] == (2179, len({row["clip"] for row in released}))
+    assert rows["questions (Table 5)", "all"] == (9918, len(questions))
+    for name in CATEGORIES:
+        count = sum(row["category"] == name for row in questions)
+        assert rows["questions (Table 5)", name] == (TABLE5[name], count)
+    words = ("words of the original description", "words of the caption")
+    for name, papers in TABLE1.items():
+        assert papers == tuple(rows[f"{what} (Table 1)", name][0] for what in ("videos", *words))
+    assert sum(TABLE5.values()) == 9918 and sum(row[0] for row in TABLE1.values()) == 2179
+    assert rows["data sets of long videos", "all"] == (4, 4) and rows["negatives of a long video", "all"] == (4, 4)
+    counts = filter_counts(toy, filters_of("temporalbench"))
+    assert all(row["entered"] - row["dropped"] == row["left"] for row in counts) and counts[-1]["left"] == len(released)
+    empty = numbers({name: table.clear() for name, table in toy.items()}, TOY)
+    assert {ours for _, ours in empty.values()} <= {None, 0, 1}
+
+
+def test_the_verdicts_of_the_repository_are_those_of_the_scripts(toy: Tables) -> None:
+    tasks = {task["task_id"]: task for task in review(toy, TOY).tasks if task["option"]}
+    [path] = (Path(__file__).parents[3] / "resources/demo/reviews/temporalbench").glob("*.csv")
+    rows = pl.read_csv(path, infer_schema=False).to_dicts()
+    known = [row for row in rows if row["task_id"] in tasks]
+    assert len(known) > 0.8 * len(tasks) and len(known) > 0.8 * len(rows)
+    assert all(tasks[row["task_id"]]["digest"] == row["digest"] for row in known)
+    assert all(verdict(tasks[row["task_id"]]) == row["verdict"] for row in known)

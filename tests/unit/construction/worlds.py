@@ -1,79 +1,148 @@
-"""Small annotations in VidSitu's layout, and a chain of VELOCITI's steps without files."""
+"""What tests of constructions share: settings, a chain of the steps without files, the toy writer, people's verdicts."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from reprise.benchmarks.prompts import load_prompts
-from reprise.construction.settings import ReviewSettings, VelocitiSettings
-from reprise.construction.velociti.candidates import Candidates, candidates
-from reprise.construction.velociti.requests import requests
-from reprise.construction.velociti.samples import Made, samples
-from reprise.construction.velociti.tables import SCHEMAS
-from reprise.core.schemas import RESPONSES, table_of
-from reprise.fetch.settings import ReleaseToy
+from pydantic import TypeAdapter
+from reprise.benchmarks.prompts import Prompt, load_prompts
+from reprise.construction.filters import kept
+from reprise.construction.registry import load_step
+from reprise.construction.review import Reviewed
+from reprise.construction.settings import Construction
+from reprise.construction.tables import SCHEMAS
+from reprise.core.schemas import FACTS, RESPONSES, table_of
+from reprise.core.yaml_files import load_yaml
+from reprise.models.base import Clip, Request
+from reprise.models.local.stand_ins.templates import Templates
+
+from tests.unit.asked import spec
 
 ROOT = Path(__file__).parents[3]
-PROMPTS = load_prompts(ROOT / "resources/prompts/construction/velociti.yaml")
-Writer = Callable[[str, str], str]
-"""system and user text -> reply"""
+SUITE = {
+    name: one["construction"] for name, one in load_yaml(ROOT / "config/suites/construction.yaml")["benchmarks"].items()
+}
+TOY_WRITER = Templates(spec(**load_yaml(ROOT / "config/models/toy-writer.yaml")["settings"]))
+Row = dict[str, Any]
+Tables = dict[str, pl.DataFrame]
+Files = dict[str, Path]
+Writer = Callable[[Row], str]
+"""a request -> the reply"""
 
 
-def settings(**changes: Any) -> VelocitiSettings:
-    needed: dict[str, Any] = {
-        "kind": "velociti",
-        "annotations": ReleaseToy(kind="toyworld"),
-        "writer": "toy-writer",
-        "prompts": "resources/prompts/construction/velociti.yaml",
-        "review": ReviewSettings(verdicts="none/*.csv"),
-    }
-    return VelocitiSettings(**needed | changes)
+def settings(kind: str, **changes: Any) -> Any:
+    """A construction's settings, the defaults but for these."""
+    needed: Row = {"kind": kind, "annotations": {"kind": "toyworld"}, "review": {"verdicts": "none/*.csv"}}
+    if kind != "mmbench_video":
+        needed |= {"writer": "toy-writer", "prompts": "-"}
+    return TypeAdapter(Construction).validate_python(needed | changes)
 
 
-def event(verb: str, agent: str, **roles: str) -> dict[str, Any]:
-    """An event of VidSitu; `manner` and other roles by name."""
-    names = {"manner": "AMnr (manner)", "direction": "ADir (direction)", "scene": "AScn (scene of the event)"}
-    args = {"Arg0 (agent)": agent} | {names.get(role, role): text for role, text in roles.items()}
-    verb_id = f"{verb}.01" if verb else ""
-    return {"Verb": f"{verb} ({verb})" if verb else "", "VerbID": verb_id, "Args": {k: v for k, v in args.items() if v}}
+def of_suite(kind: str, *names: str) -> Any:
+    """The settings of these names as the suite has them."""
+    return settings(kind, **{name: SUITE[kind][name] for name in names})
 
 
-def annotated(video: str, *events: dict[str, Any]) -> dict[str, Any]:
-    return {f"Ev{place}": {"vid_seg_int": video, **one} for place, one in enumerate(events, 1)}
+@cache
+def prompts(kind: str) -> dict[str, Prompt]:
+    path = ROOT / f"resources/prompts/construction/{kind}.yaml"
+    return load_prompts(path) if path.exists() else {}
 
 
-def files(folder: Path, annotations: list[dict[str, Any]], split: list[str] | None = None) -> dict[str, Path]:
-    if split is None:
-        split = [entry["Ev1"]["vid_seg_int"] for entry in annotations]
-    content = {"vseg_split_valid_lb.json": split, "vsann_valid_lb.json": annotations}
-    for name, value in content.items():
-        (folder / name).write_text(json.dumps(value))
-    return {name: folder / name for name in content}
+def tables(kind: str, found: Mapping[str, Sequence[Any]]) -> Tables:
+    return {name: table_of(list(rows), SCHEMAS[kind][name]) for name, rows in found.items()}
 
 
-def tables(found: Mapping[str, list[Any]]) -> dict[str, pl.DataFrame]:
-    return {name: table_of(rows, SCHEMAS[name]) for name, rows in found.items()}
+def saved(path: Path, content: Any) -> Files:
+    """A file of annotations: a csv file's text, or what becomes JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return {path.name: path}
 
 
-def replies(asked: list[dict[str, Any]], writer: Writer) -> pl.DataFrame:
-    rows = [
-        {name: "" for name, kind in RESPONSES.items() if kind == pl.String}
-        | {"scores": [], "request_id": one["request_id"], "item_id": one["item_id"]}
-        | {"text": writer(one["system"], one["prompt"])}
-        for one in asked
-    ]
+def replies(asked: Sequence[Row], writer: Writer, error: str = "") -> pl.DataFrame:
+    empty = {name: "" for name, kind in RESPONSES.items() if kind == pl.String} | {"scores": [], "error": error}
+    rows = [empty | {name: one[name] for name in ("request_id", "item_id")} | {"text": writer(one)} for one in asked]
     return pl.DataFrame(rows, schema=RESPONSES)
 
 
-def written(found: Candidates, writer: Writer, how: VelocitiSettings) -> Made:
+def toy_writer(asked: Row) -> str:
+    request = Request("r", "i", "1", "write", asked["system"], asked["prompt"], (), "", 2048)
+    [answer] = TOY_WRITER.answers(Clip("c", None, (), ()), [request])
+    assert not answer.error
+    return answer.text
+
+
+def facts(*clips: tuple[str, int, bool]) -> pl.DataFrame:
+    """Clip, shots, whether it is static."""
+    rows = [
+        {name: None for name in FACTS}
+        | {"clip_id": name, "shots": shots, "is_static": static, "motion": 0.5 - 0.5 * static, "duration_s": 10.0}
+        for name, shots, static in clips
+    ]
+    return pl.DataFrame(rows, schema=FACTS)
+
+
+def asked_of(here: Tables, given: Sequence[pl.DataFrame], how: Any) -> list[Row]:
+    """The requests of the next round."""
+    found: list[Row] = load_step(how.kind, "requests")(here, given, prompts(how.kind), how)
+    return found
+
+
+def written(here: Tables, writer: Writer, how: Any) -> Tables:
     """All rounds of a writer, and the samples."""
     given: list[pl.DataFrame] = []
-    for _ in range(how.rounds):
-        given.append(replies(requests(tables(found._asdict()), given, PROMPTS, how), writer))
-    return samples(tables(found._asdict()), given, PROMPTS, how)
+    for _ in range(how.rounds if prompts(how.kind) else 0):
+        given.append(replies(asked_of(here, given, how), writer))
+    return here | tables(how.kind, load_step(how.kind, "samples")(here, given, prompts(how.kind), how)._asdict())
 
 
-def found_in(folder: Path, annotations: list[dict[str, Any]], **changes: Any) -> Candidates:
-    return candidates(files(folder, annotations), settings(**changes))
+def pool_of(files: Files, how: Any, *measured: pl.DataFrame) -> Tables:
+    return tables(how.kind, load_step(how.kind, "candidates")(files, how, *measured)._asdict())
+
+
+def review(here: Tables, how: Any, *verdicts: Path) -> Reviewed:
+    done: Reviewed = load_step(how.kind, "review")(here, list(verdicts), how)
+    return done
+
+
+def reviewed(here: Tables, how: Any, *verdicts: Path) -> Tables:
+    """With the review by these files, or by those of the repository."""
+    done = review(here, how, *(verdicts or sorted(ROOT.glob(SUITE[how.kind]["review"]["verdicts"]))))
+    assert done.problems == []
+    return here | tables(how.kind, {"reviewed": done.reviewed, "votes": done.votes})
+
+
+def verdicts(path: Path, tasks: Sequence[Row], said: str, *people: str) -> Path:
+    """A file in which these people say the same of these tasks."""
+    rows = [{"task_id": one["task_id"], "digest": one["digest"], "verdict": said} for one in tasks]
+    path.write_text(json.dumps([row | {"reviewer": who} for row in rows for who in people]))
+    return path
+
+
+def left(table: pl.DataFrame) -> list[Row]:
+    return kept(table).to_dicts()
+
+
+def names_of(rows: Sequence[Row] | pl.DataFrame) -> list[str]:
+    """The filters that dropped rows, empty where none did."""
+    return [row["filter"] for row in (rows.to_dicts() if isinstance(rows, pl.DataFrame) else rows)]
+
+
+def released(here: Tables, how: Any, folder: Path) -> list[Path]:
+    """The files of the release, which do not hang on the order of what was reviewed."""
+    release = load_step(how.kind, "release")
+    files = release(here, how)
+    assert files == release({name: table.reverse() for name, table in here.items()}, how)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return sorted(folder / name for name in files)
+
+
+def numbers(here: Tables, how: Any) -> dict[tuple[str, str], tuple[float | None, float | None]]:
+    """What, of what -> the paper's number and ours."""
+    rows = load_step(how.kind, "statistics")(here, how)
+    return {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in rows}

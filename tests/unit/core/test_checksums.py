@@ -4,8 +4,6 @@ import json
 import os
 import random
 import resource
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,8 +20,17 @@ from reprise.models.base import Answer
 from reprise.models.keys import ModelRunKey
 from reprise.models.local.weights import record_files, snapshot_folder, weights_folder
 
+from tests.unit.core.programs import python, write
+
 ROWS = [{"clip_id": f"c{n}", "indices": [n, n + 1], "times_s": [n / 3], "note": "", "grid": [n, 2]} for n in range(50)]
 KEYS = {"results/demo/keys/frames/toy/fps1.json": "0123456789abcdef"}
+
+
+def flipped(content: bytes, place: int) -> bytes:
+    """The same bytes but for one bit."""
+    changed = bytearray(content)
+    changed[place // 8] ^= 1 << place % 8
+    return bytes(changed)
 
 
 def decay(path: Path) -> None:
@@ -34,13 +41,6 @@ def decay(path: Path) -> None:
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def flipped(content: bytes, place: int) -> bytes:
-    """The same bytes but for one bit."""
-    changed = bytearray(content)
-    changed[place // 8] ^= 1 << place % 8
-    return bytes(changed)
-
-
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     path = tmp_path / "plan.parquet"
@@ -48,12 +48,8 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_table_is_a_plain_parquet_file_that_says_what_it_was_made_under(table: Path) -> None:
-    assert pl.read_parquet(table).to_dicts() == ROWS
-    assert keys_of(table) == KEYS
-
-
 def test_every_flipped_bit_of_a_table_is_noticed(table: Path) -> None:
+    assert pl.read_parquet(table).to_dicts() == ROWS and keys_of(table) == KEYS, "a plain parquet file"
     content, draw = table.read_bytes(), random.Random(0)
     for place in draw.sample(range(len(content) * 8), 300):
         table.write_bytes(flipped(content, place))
@@ -61,18 +57,15 @@ def test_every_flipped_bit_of_a_table_is_noticed(table: Path) -> None:
             read_table(table, FRAME_PLAN)
 
 
-@pytest.mark.parametrize("content", [b"", b"PAR1", b"reprise sha256="])
-def test_what_is_no_table_of_ours_is_refused(table: Path, content: bytes) -> None:
-    table.write_bytes(content)
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"reprise sha256=", None])
+def test_what_is_no_table_of_ours_is_refused(table: Path, content: bytes | None) -> None:
+    if content is None:
+        pl.read_parquet(table).write_parquet(table)
+    else:
+        table.write_bytes(content)
     with pytest.raises(UserError, match="damaged"):
         read_table(table, FRAME_PLAN)
     assert keys_of(table) is None
-
-
-def test_a_table_that_something_else_wrote_is_refused(table: Path) -> None:
-    pl.read_parquet(table).write_parquet(table)
-    with pytest.raises(UserError, match="damaged"):
-        read_table(table, FRAME_PLAN)
 
 
 def log_of(path: Path, *values: object) -> Path:
@@ -96,11 +89,12 @@ def test_a_flipped_bit_in_a_log_names_its_line_or_cuts_off_its_end(tmp_path: Pat
 def test_a_torn_end_is_cut_off_by_the_next_line(tmp_path: Path) -> None:
     path = log_of(tmp_path / "j.jsonl", "one", "two")
     whole = path.read_bytes()
-    for end in range(whole.index(b"\n") + 1, len(whole) - 1):
+    for end in range(len(whole) - 1):
+        before = [["one"]] * (end > whole.index(b"\n"))
         path.write_bytes(whole[:end])
-        assert list(read_lines(path)) == [["one"]]
+        assert list(read_lines(path)) == before
         log_of(path, "three")
-        assert list(read_lines(path)) == [["one"], ["three"]]
+        assert list(read_lines(path)) == [*before, ["three"]]
 
 
 def test_a_torn_end_of_a_log_above_2_gib_costs_no_whole_line(tmp_path: Path) -> None:
@@ -125,41 +119,30 @@ def test_a_full_disk_takes_no_half_line(tmp_path: Path) -> None:
         "import signal, sys; from pathlib import Path; from reprise.core.store import append_line;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); append_line(Path(sys.argv[1]), '[\"two\"]')"
     )
-
-    def little_room() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 5, size + 5))
-
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(path)], preexec_fn=little_room, capture_output=True, text=True, check=False
-    )
+    little = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size + 5, size + 5))  # noqa: E731
+    done = python(program, path, preexec_fn=little)
     assert done.returncode == 1 and f"File too large: '{path}'" in done.stderr
     assert path.stat().st_size == size
     assert list(read_lines(log_of(path, "three"))) == [["one"], ["three"]]
 
 
 def test_a_line_of_an_older_version_counts(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
-    path.write_text('["one"]\n')
+    path = write(tmp_path / "j.jsonl", b'["one"]\n')
     assert list(read_lines(log_of(path, "two"))) == [["one"], ["two"]]
 
 
 def test_repair_drops_the_damaged_lines_and_names_them(tmp_path: Path) -> None:
     journal = log_of(tmp_path / "journal/aa/aa1.jsonl", "one", "two", "three")
     other = log_of(tmp_path / "adopted.jsonl", "good")
-    journal.write_bytes(journal.read_bytes().replace(b"two", b"twp"))
+    write(journal, journal.read_bytes().replace(b"two", b"twp"))
     assert list(Store(tmp_path).repair()) == [f"{journal}: dropped line 2 of 3"]
     assert list(read_lines(journal)) == [["one"], ["three"]] and list(read_lines(other)) == [["good"]]
+    for line in ("[]", "{}", "5", "null"):
+        write(journal, f"{checked_line(line)}\n".encode())
+        with pytest.raises(UserError, match="line 1 is damaged: it is no list of values"):
+            list(read_lines(journal))
+        assert list(Store(tmp_path).repair()) == [f"{journal}: dropped line 1 of 1"]
     assert list(Store(tmp_path).repair()) == []
-
-
-@pytest.mark.parametrize("line", ["[]", "{}", "5", "null"])
-def test_a_line_of_another_shape_is_damaged_and_repaired(line: str, tmp_path: Path) -> None:
-    journal = tmp_path / "journal/ab/abc.jsonl"
-    journal.parent.mkdir(parents=True)
-    journal.write_text(f"{checked_line(line)}\n")
-    with pytest.raises(UserError, match="line 1 is damaged: it is no list of values"):
-        list(read_lines(journal))
-    assert list(Store(tmp_path).repair()) == [f"{journal}: dropped line 1 of 1"]
 
 
 def test_repair_revives_no_withdrawn_answer(tmp_path: Path) -> None:
@@ -195,29 +178,23 @@ def test_a_damaged_record_counts_as_none(tmp_path: Path) -> None:
 
 
 def test_a_damaged_digest_is_computed_again(tmp_path: Path) -> None:
-    root, weights = tmp_path / "store", tmp_path / "weights"
-    weights.write_bytes(b"a" * 1000)
+    root, weights = tmp_path / "store", write(tmp_path / "weights", b"a" * 1000)
     digest = Store(root).digest(weights)
     log = root / "digests.jsonl"
     log.write_bytes(log.read_bytes().replace(digest[:8].encode(), b"00000000"))
     assert Store(root).digest(weights) == digest
 
 
-Damage = Callable[[bytes], bytes]
+DAMAGES = [lambda content: content[:100], lambda content: flipped(content, 800), lambda _: b""]
 
 
-@pytest.mark.parametrize(
-    "damage", [lambda content: content[:100], lambda content: flipped(content, 800), lambda _: b""]
-)
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_an_object_that_is_not_what_its_ledger_names_stops_the_job_and_is_removed(
-    tmp_path: Path, damage: Damage
+    tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     store = Store(tmp_path)
-    path = store.path("clips", "ab" * 32, ".mp4")
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"frames" * 100)
-    kept = store.remember(path)
-    name = str(path.relative_to(tmp_path))
+    path = write(store.path("clips", "ab" * 32, ".mp4"), b"frames" * 100)
+    kept, name = store.remember(path), str(path.relative_to(tmp_path))
     assert store.remembered(path) == kept and Store(tmp_path).checked(name, kept.sha256, "clip u.a") == path
     path.write_bytes(damage(path.read_bytes()))
     assert Store(tmp_path).remembered(path) is None
@@ -231,9 +208,7 @@ def test_an_object_that_is_not_what_its_ledger_names_stops_the_job_and_is_remove
 def test_an_object_that_another_clone_made_otherwise_is_removed_as_the_message_says(tmp_path: Path) -> None:
     """By its size nothing shows that it is not what this clone's ledger names: the next run must find it gone."""
     store = Store(tmp_path)
-    path = store.path("sources", "ab" * 32, ".mp4")
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"fetched again")
+    path = write(store.path("sources", "ab" * 32, ".mp4"), b"fetched again")
     store.remember(path)
     with pytest.raises(UserError, match="source v was damaged or replaced, and is removed"):
         store.checked(str(path.relative_to(tmp_path)), "0" * 64, "source v")
@@ -241,8 +216,7 @@ def test_an_object_that_another_clone_made_otherwise_is_removed_as_the_message_s
 
 
 def test_a_text_that_another_job_reads_is_compared_with_its_checksum(tmp_path: Path) -> None:
-    path = tmp_path / "table2.md"
-    path.write_text("| 73.3 |")
+    path = write(tmp_path / "table2.md", b"| 73.3 |")
     assert sealed_text(path) == path, "an earlier version wrote no checksum"
     seal_text(path)
     assert sealed_text(path) == path
@@ -253,11 +227,9 @@ def test_a_text_that_another_job_reads_is_compared_with_its_checksum(tmp_path: P
 
 def test_a_file_of_a_release_that_is_another_now_has_the_release_looked_at_again(tmp_path: Path) -> None:
     rows, listing = tmp_path / "rows.csv", tmp_path / "files.json"
-    rows.write_text("a,b")
-    entry = {"name": "rows.csv", "path": str(rows), "sha256": file_digest(rows)}
     for change in (lambda: rows.write_text("a,c"), rows.unlink, lambda: decay(rows)):
         rows.write_text("a,b")
-        listing.write_text(json.dumps([entry]))
+        listing.write_text(json.dumps([{"name": "rows.csv", "path": str(rows), "sha256": file_digest(rows)}]))
         assert listed_files(listing) == {"rows.csv": rows}
         change()
         with pytest.raises(UserError, match=r"rows\.csv: not the file .* run the same command again"):
@@ -268,15 +240,12 @@ def test_a_file_of_a_release_that_is_another_now_has_the_release_looked_at_again
 def test_weights_that_are_not_what_was_fetched_are_not_loaded(tmp_path: Path) -> None:
     store = Store(tmp_path)
     folder = snapshot_folder("a/b", "0" * 40, store)
-    folder.mkdir(parents=True)
-    answers = {
-        "adapter": "transformers", "sampling": {}, "model": {"repo": "a/b", "revision": "0" * 40}, "settings": {},
-        "dtype": "float32", "attention": "", "trust_remote_code": False, "prompt": {}, "form": "", "ask": "",
-        "max_tokens": 1, "versions": {},
-    }  # fmt: skip
+    texts = dict.fromkeys(("dtype", "attention", "form", "ask"), "")
+    answers = {"adapter": "transformers", "model": {"repo": "a/b", "revision": "0" * 40}, "trust_remote_code": False}
+    answers |= texts | {key: {} for key in ("sampling", "settings", "prompt", "versions")} | {"max_tokens": 1}
     key = ModelRunKey.model_validate({"run": "r", "key": "k", "answers": answers})
     for name in ("model.safetensors", "config.json"):
-        (folder / name).write_text(name)
+        write(folder / name, name.encode())
     assert weights_folder(key, store) == folder, "an earlier version recorded nothing"
     record_files(folder, store)
     assert weights_folder(key, store) == folder

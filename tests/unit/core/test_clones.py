@@ -1,14 +1,11 @@
 """The clones that use a store: each is known by its folder and its own id, and pruning waits for what it cannot see."""
 
-import fcntl
-import os
 import shutil
 from pathlib import Path
-from typing import IO
 
 import pytest
 from reprise.core.checksums import write_record
-from reprise.core.clones import NO_LOCKS, forget, idle_clones, readable_clones, register, registered
+from reprise.core.clones import forget, idle_clones, readable_clones, register, registered
 from reprise.core.errors import UserError
 from reprise.core.store import Store
 
@@ -66,23 +63,3 @@ def test_a_note_of_an_earlier_version_is_named(tmp_path: Path) -> None:
     write_record(note, str(tmp_path))
     with pytest.raises(UserError, match=r"aa\.json: damaged, or of an earlier version. Run snakemake once"):
         readable_clones(Store(tmp_path))
-
-
-@pytest.mark.parametrize("number", sorted(NO_LOCKS))
-@pytest.mark.parametrize("without", ["store", "clone"])
-def test_a_file_system_without_locks_is_named(
-    number: int, without: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As the operating system refuses them there."""
-    flock = fcntl.flock
-
-    def refused(stream: IO[str], operation: int) -> None:
-        if f"/{without}/" in stream.name:
-            raise OSError(number, os.strerror(number))
-        flock(stream, operation)
-
-    monkeypatch.setattr("fcntl.flock", refused)
-    with pytest.raises(
-        UserError, match=rf"/{without}/\S+: the file system has no locks \({os.strerror(number)}\), .* `store:`"
-    ):
-        register(Store(tmp_path / "store"), new_clone(tmp_path / "clone"))

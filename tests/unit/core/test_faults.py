@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,14 @@ from reprise.core.checksums import write_record
 from reprise.core.errors import MachineError, faults_in_words
 from reprise.core.faults import REMEDIES, fault_of, fault_of_ffmpeg, named, path_of
 from reprise.core.files import file_digest, value_digest
-from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, write_table
+from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, table_of, write_table
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing
 from reprise.fetch.records import read_record, record_path
 from reprise.media.errors import MediaError
 from reprise.stages.sources import Wanted, fetch_shard, fetch_source
 
+from tests.unit.core.programs import python, write
 from tests.unit.videos import barcode_video
 
 MACHINE = sorted(set(REMEDIES) - {errno.EACCES, errno.EPERM})
@@ -39,36 +41,39 @@ def failing(error: BaseException) -> Fetcher:
     return Fetcher(lambda source_id: ["test", source_id], fetch, nothing)
 
 
+def giving(video: Path) -> Fetcher:
+    """A route that has this video."""
+    return Fetcher(lambda _: ["file", file_digest(video)], lambda *_: Fetched(video, is_borrowed=True), nothing)
+
+
 def caused(error: Exception, cause: BaseException) -> Exception:
     error.__cause__ = cause
     return error
 
 
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
 @pytest.mark.parametrize("number", MACHINE)
-def test_the_machines_failures_are_no_records(number: int, tmp_path: Path) -> None:
-    store = Store(tmp_path / "store")
+def test_the_machines_failures_are_no_records(number: int, store: Store) -> None:
     plain = OSError(number, os.strerror(number), "/some/file")
     for error in (plain, caused(MediaError("unreadable", "x"), plain), caused(FetchError("network", "x"), plain)):
         with pytest.raises(MachineError, match=f"/some/file: {os.strerror(number)}. Nothing was recorded"):
             fetch_source("a", failing(error), store)
-    assert not list((tmp_path / "store").rglob("*.json"))
+    assert not list(store.root.rglob("*.json"))
 
 
-def test_a_source_comes_when_there_is_room_again(tmp_path: Path, barcode: Path) -> None:
-    store = Store(tmp_path / "store")
+def test_a_source_comes_when_there_is_room_again(store: Store, barcode: Path) -> None:
     with pytest.raises(MachineError, match="make room"):
         fetch_source("a", failing(FetchError("disk_full", "no space left on device")), store)
-
-    def fetch(source_id: str, folder: Path) -> Fetched:
-        return Fetched(barcode, is_borrowed=True)
-
-    record = fetch_source("a", Fetcher(lambda source_id: ["file", file_digest(barcode)], fetch, nothing), store)
+    record = fetch_source("a", giving(barcode), store)
     assert (record.status, record.attempts) == ("ok", 1)
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM])
-def test_whose_file_is_refused_decides(number: int, tmp_path: Path) -> None:
-    store = Store(tmp_path / "store")
+def test_whose_file_is_refused_decides(number: int, tmp_path: Path, store: Store) -> None:
     theirs = PermissionError(number, os.strerror(number), str(tmp_path / "videos/a.mp4"))
     ledger = fetch_shard([Wanted("a", "u")], failing(theirs), store)
     assert ledger["status"].to_list() == ["unreadable"]
@@ -76,36 +81,25 @@ def test_whose_file_is_refused_decides(number: int, tmp_path: Path) -> None:
     with pytest.raises(MachineError, match="let this user read and write"):
         fetch_source("b", failing(ours), store)
 
-
-def test_a_file_whose_digest_cannot_be_read_is_a_row(tmp_path: Path) -> None:
     def identity(source_id: str) -> Any:
-        raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "a.mp4"))
+        raise theirs
 
-    fetcher = Fetcher(identity, lambda source_id, folder: Fetched(folder), nothing)
-    assert fetch_source("a", fetcher, Store(tmp_path / "store")).status == "unreadable"
+    assert fetch_source("a", replace(failing(theirs), identity=identity), store).status == "unreadable"
 
 
-def test_a_folder_in_the_place_of_a_video_is_said_and_no_failure_of_its_source(tmp_path: Path, barcode: Path) -> None:
-    def fetch(source_id: str, folder: Path) -> Fetched:
-        return Fetched(barcode, is_borrowed=True)
-
-    store = Store(tmp_path / "store")
-    fetcher = Fetcher(lambda source_id: ["file", file_digest(barcode)], fetch, nothing)
-    video = store.root / fetch_source("a", fetcher, store).object
+def test_a_folder_in_the_place_of_a_video_is_said_and_no_failure_of_its_source(store: Store, barcode: Path) -> None:
+    video = store.root / fetch_source("a", giving(barcode), store).object
     video.unlink()
     video.mkdir()
     with pytest.raises(MachineError) as caught, faults_in_words():
-        fetch_source("a", fetcher, store)
+        fetch_source("a", giving(barcode), store)
     assert f"{video}: Is a directory. Nothing was recorded: move away what lies in its place" in str(caught.value)
     video.rmdir()
-    assert fetch_source("a", fetcher, store).status == "ok"
+    assert fetch_source("a", giving(barcode), store).status == "ok"
 
 
-def test_a_record_of_another_source_does_not_count(tmp_path: Path, barcode: Path) -> None:
-    store = Store(tmp_path / "store")
-    other = fetch_source(
-        "b", Fetcher(lambda source_id: ["test", "b"], lambda *_: Fetched(barcode, True), nothing), store
-    )
+def test_a_record_of_another_source_does_not_count(store: Store, barcode: Path) -> None:
+    other = fetch_source("b", giving(barcode), store)
     mine = record_path(store, value_digest(["test", "a"]))
     for value in (other.model_dump(mode="json"), {"width": 4}, [], None):
         write_record(mine, value)
@@ -127,15 +121,13 @@ def test_a_record_of_another_source_does_not_count(tmp_path: Path, barcode: Path
 def test_what_lies_in_a_files_place_is_said(
     place: str, act: Callable[[Path], object], said: str, tmp_path: Path
 ) -> None:
-    gone = tmp_path / "gone"
-    for name in ("results", "a.csv"):
-        (tmp_path / name).symlink_to(gone)
-    (tmp_path / "loop").symlink_to("loop")
-    (tmp_path / "file").touch()
+    for name, target in {"results": tmp_path / "gone", "a.csv": tmp_path / "gone", "loop": "loop"}.items():
+        (tmp_path / name).symlink_to(target)
+    write(tmp_path / "file")
     (tmp_path / "folder").mkdir()
     with pytest.raises(MachineError) as caught, faults_in_words():
         act(tmp_path / place)
-    assert said.format(gone=gone) in str(caught.value)
+    assert said.format(gone=tmp_path / "gone") in str(caught.value)
 
 
 def test_the_file_that_an_error_names() -> None:
@@ -144,29 +136,20 @@ def test_the_file_that_an_error_names() -> None:
     assert path_of(OSError(errno.EBADF, "x", 7)) is None and path_of(OSError(errno.EBADF, "x")) is None
 
 
-def test_a_file_that_is_not_there_stays_a_bug(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError), faults_in_words():
-        (tmp_path / "none").read_text()
-
-
-@pytest.mark.parametrize("error", [MemoryError(), caused(MediaError("corrupt", "x"), MemoryError())])
-def test_too_little_memory_is_the_machines(error: BaseException) -> None:
-    assert "more memory" in (fault_of(error) or "")
-
-
-def test_what_is_wrong_with_a_file_stays_a_result() -> None:
+def test_what_is_wrong_with_a_file_stays_a_result_or_a_bug(tmp_path: Path) -> None:
     damaged: FFmpegError = AvOSError(errno.EIO, "Input/output error", "a.mp4")
-    for error in (
-        damaged,
-        caused(MediaError("truncated", "x"), damaged),
-        FileNotFoundError(errno.ENOENT, "x"),
-        ValueError(),
-    ):
+    missing = FileNotFoundError(errno.ENOENT, "x")
+    for error in (damaged, caused(MediaError("truncated", "x"), damaged), missing, ValueError()):
         assert fault_of(error) is None
     assert fault_of_ffmpeg(1, "Invalid data found when processing input", Path("a")) is None
+    for kind in (FileNotFoundError, ValueError):
+        with pytest.raises(kind), faults_in_words():
+            (tmp_path / "none").read_text() if kind is FileNotFoundError else int("x")
 
 
-def test_a_table_on_a_full_disk_is_said_in_words() -> None:
+def test_memory_and_room_are_the_machines() -> None:
+    for error in (MemoryError(), caused(MediaError("corrupt", "x"), MemoryError())):
+        assert "more memory" in (fault_of(error) or "")
     assert "No space left on device" in (fault_of(OSError("No space left on device (os error 28)")) or "")
     with pytest.raises(OSError, match="a.parquet"), named(Path("a.parquet")):
         raise OSError("No space left on device (os error 28)")
@@ -186,48 +169,27 @@ def barcode(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def bench(tmp_path: Path, barcode: Path) -> Path:
     """One clip to be cut from one source that is there."""
-    (tmp_path / "store/sources").mkdir(parents=True)
-    (tmp_path / "store/sources/good.mp4").write_bytes(barcode.read_bytes())
-    known = {"clip_id": "u.a", "unit": "u", "kind": "trim", "source_id": "s", "start_s": 0.0, "end_s": 1.0, "parts": []}
-    write_table(pl.DataFrame([known], schema=CLIPS), tmp_path / "clips.parquet", CLIPS)
-    source = {
-        "source_id": "s",
-        "unit": "u",
-        "status": "ok",
-        "transient": False,
-        "attempts": 1,
-        "bytes": barcode.stat().st_size,
-        "message": "",
-    }
-    source |= {"object": "sources/good.mp4", "sha256": file_digest(barcode)}
+    write(tmp_path / "store/sources/good.mp4", barcode.read_bytes())
+    clip = {"clip_id": "u.a", "unit": "u", "kind": "trim", "source_id": "s", "start_s": 0.0, "end_s": 1.0, "parts": []}
+    source = {"source_id": "s", "unit": "u", "status": "ok", "transient": False, "attempts": 1, "message": "",
+              "object": "sources/good.mp4", "sha256": file_digest(barcode), "bytes": barcode.stat().st_size}  # fmt: skip
+    write_table(table_of([clip], CLIPS), tmp_path / "clips.parquet", CLIPS)
     write_table(pl.DataFrame([source], schema=SOURCES), tmp_path / "sources.parquet", SOURCES)
     (tmp_path / "clips.json").write_text(json.dumps({"shards": 1, "encode": {"preset": "ultrafast", "crf": 0}}))
     (tmp_path / "facts.json").write_text(json.dumps({"code": "x"}))
     return tmp_path
 
 
-def stage(
-    folder: Path, name: str, before: Callable[[], None] | None = None, **env: str
-) -> "subprocess.CompletedProcess[str]":
-    inputs = {
-        "clips": ["--key", "clips.json", "--clips", "clips.parquet", "--sources", "sources.parquet", "--shard", "0"],
-        "facts": ["--key", "facts.json", "--ledgers", "clips.out"],
-    }
-    command = [
-        sys.executable,
-        "-m",
-        f"reprise.stages.{name}",
-        *inputs[name],
-        "--store",
-        "store",
-        "--out",
-        f"{name}.out",
-    ]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, preexec_fn=before, env=os.environ | env)
+INPUTS = {
+    "clips": "--key clips.json --clips clips.parquet --sources sources.parquet --shard 0",
+    "facts": "--key facts.json --ledgers clips.out",
+}
 
 
-def smallest_files() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+def stage(folder: Path, name: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", f"reprise.stages.{name}", *INPUTS[name].split()]
+    command += ["--store", "store", "--out", f"{name}.out"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, **options)
 
 
 def is_refused(done: "subprocess.CompletedProcess[str]", folder: Path, name: str) -> bool:
@@ -237,25 +199,22 @@ def is_refused(done: "subprocess.CompletedProcess[str]", folder: Path, name: str
 
 
 def test_clips_that_could_not_be_written_are_made_later(bench: Path) -> None:
-    done = stage(bench, "clips", smallest_files)
-    assert is_refused(done, bench, "clips"), done.stderr
-    assert not list((bench / "store").rglob("clips/*/*"))
-    assert stage(bench, "clips").returncode == 0
+    for name in ("clips", "facts"):
+        done = stage(bench, name, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+        assert is_refused(done, bench, name), done.stderr
+        assert not list((bench / "store").rglob(f"{name}/*/*"))
+        assert stage(bench, name).returncode == 0
     assert read_table(bench / "clips.out", CLIP_LEDGER)["status"].to_list() == ["ok"]
-    done = stage(bench, "facts", smallest_files)
-    assert is_refused(done, bench, "facts"), done.stderr
-    assert stage(bench, "facts").returncode == 0
 
 
 @pytest.mark.parametrize(
     "ending", ["kill -9 $$", "kill -TERM $$", "exit 255", "echo 'x: No space left on device' >&2; exit 228"]
 )
 def test_an_ffmpeg_that_was_ended_makes_no_result(bench: Path, ending: str) -> None:
-    fake = bench / "bin/ffmpeg"
-    fake.parent.mkdir()
-    fake.write_text(f'#!/bin/sh\n[ "$1" = -version ] && echo "ffmpeg version 1" && exit 0\n{ending}\n')
+    script = f'#!/bin/sh\n[ "$1" = -version ] && echo "ffmpeg version 1" && exit 0\n{ending}\n'
+    fake = write(bench / "bin/ffmpeg", script.encode())
     fake.chmod(0o755)
-    done = stage(bench, "clips", PATH=f"{fake.parent}:{os.environ['PATH']}")
+    done = stage(bench, "clips", env=os.environ | {"PATH": f"{fake.parent}:{os.environ['PATH']}"})
     assert is_refused(done, bench, "clips"), done.stderr
 
 
@@ -263,8 +222,6 @@ def test_a_message_whose_log_lies_on_the_full_disk_comes_on_the_terminal() -> No
     program = "from pathlib import Path; from reprise.core.errors import run_command;"
     program += "run_command(lambda: Path('/dev/full').write_text('x'))"
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=full, text=True)
-    assert done.returncode != 0
-    assert (
-        done.stdout.startswith("Error: ") and "No space left on device. Nothing was recorded: make room" in done.stdout
-    )
+        done = python(program, capture_output=False, stdout=subprocess.PIPE, stderr=full)
+    assert done.returncode != 0 and done.stdout.startswith("Error: ")
+    assert "No space left on device. Nothing was recorded: make room" in done.stdout

@@ -7,7 +7,7 @@ from pathlib import Path
 
 FIRST, SECOND, GROUP = 20001, 20002, 20003
 USE = """\
-import os, sys
+import os, psutil, sys
 from pathlib import Path
 from reprise.core.clones import register
 from reprise.core.store import Store

@@ -1,17 +1,19 @@
 """Several writers on one store, with its own locks and with locks elsewhere; work in progress on another disk."""
 
 import errno
+import fcntl
 import os
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from reprise.core.clones import register
 from reprise.core.errors import UserError
 from reprise.core.locks import HOLDING, put_locks
-from reprise.core.scratch import scratch_folder
+from reprise.core.scratch import store_on_node
 from reprise.core.store import Store, append_line, read_lines
 from reprise.models.asking.journal import Journal, journal_path
 
@@ -83,28 +85,35 @@ def test_a_killed_writer_leaves_nothing_locked_elsewhere(tmp_path: Path) -> None
     assert list(read_lines(store.root / "a.jsonl")) == [[1]]
 
 
+def no_locks_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system without locks, as the operating system says it."""
+    flock = fcntl.flock
+
+    def refused(file: Any, operation: int) -> None:
+        number = file if isinstance(file, int) else file.fileno()
+        if Path(f"/proc/self/fd/{number}").readlink().is_relative_to(folder):
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+        flock(file, operation)
+
+    monkeypatch.setattr("fcntl.flock", refused)
+
+
+@pytest.mark.parametrize("without", ["store", "clone"])
+def test_a_file_system_without_locks_is_named(without: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_locks_in(tmp_path / without, monkeypatch)
+    with pytest.raises(
+        UserError, match=rf"/{without}/\S+: the file system has no locks .* `locks:` there may name a folder"
+    ):
+        register(Store(tmp_path / "store"), tmp_path / "clone")
+
+
 def test_locks_elsewhere_serve_a_store_whose_file_system_has_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As the operating system refuses them there."""
-    import fcntl
-
-    without, real = tmp_path / "without", fcntl.flock
-
-    def refused(handle: object, operation: int) -> None:
-        number = handle if isinstance(handle, int) else handle.fileno()  # type: ignore[attr-defined]
-        if Path(f"/proc/self/fd/{number}").readlink().is_relative_to(without):
-            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-        real(number, operation)
-
-    monkeypatch.setattr("fcntl.flock", refused)
-    clone = tmp_path / "clone"
-    (clone / ".snakemake").mkdir(parents=True)
-    store = Store(without / "store")
-    with pytest.raises(UserError, match=r"has no locks .* `locks:` there may name a folder"):
-        register(store, clone)
+    store = Store(tmp_path / "store")
+    no_locks_in(store.root, monkeypatch)
     put_locks(store.root, str(tmp_path / "elsewhere"))
-    register(store, clone)
+    register(store, tmp_path / "clone")
     append_line(store.root / "digests.jsonl", "[1]")
     append_line(store.path("journal", "ab" * 32, ".jsonl"), "[2]")
     with store.alone("ab" * 32):
@@ -135,12 +144,13 @@ def test_locks_in_use_are_not_moved(tmp_path: Path) -> None:
 
 def test_work_in_progress_lies_where_the_node_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JOBS_OWN", str(tmp_path / "node"))
-    folder = scratch_folder(["$JOBS_OWN/${JOBS_OWN}"])
-    assert folder is not None and folder.is_relative_to(tmp_path / "node") and folder.name == f"reprise-{os.getuid()}"
-    assert scratch_folder([]) is None and scratch_folder([""]) is None
+    store = tmp_path / "store"
+    folder = store_on_node(store, ["$JOBS_OWN/${JOBS_OWN}"]).scratch("x").parent
+    assert folder.is_relative_to(tmp_path / "node") and folder.name == f"reprise-{os.getuid()}"
+    assert store_on_node(store, [""]).scratch("x").parent == store / "tmp"
     monkeypatch.delenv("JOBS_OWN")
     with pytest.raises(UserError, match=r"scratch: \$JOBS_OWN .*: the variable JOBS_OWN is not set on "):
-        scratch_folder(["$JOBS_OWN"])
+        store_on_node(store, ["$JOBS_OWN"])
 
 
 def test_a_file_from_another_disk_is_kept_whole(tmp_path: Path) -> None:

@@ -1,35 +1,27 @@
 """Released tables that are damaged, deep, of another encoding or cut off: one message with the file."""
 
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.tabular import csv_rows, read_own_rows, read_rows
+from reprise.core.tabular import csv_rows, only_table, read_own_rows, read_rows, require_columns
+
+from tests.unit.core.programs import python, write
 
 BAD = {
-    "latin.csv": b"a,b\n1,x\n2,caf\xe9\n",
-    "latin-header.csv": b"a,caf\xe9\n1,x\n",
-    "latin.tsv": b"a\tb\n1\tcaf\xe9\n",
-    "latin.json": b'[{"a": "caf\xe9"}]',
-    "deep.json": b"[" * 200_000,
-    "deep-closed.json": b"[" * 200_000 + b"]" * 200_000,
-    "deep-objects.json": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
-    "deep.jsonl": b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n",
-    "half.json": b'[{"a": 1}, {"a"',
-    "nothing.json": b"",
-    "nothing.parquet": b"",
-    "text.parquet": b"PAR1 this is no table PAR1",
-}
+    "latin.csv": b"a,b\n1,x\n2,caf\xe9\n", "latin-header.csv": b"a,caf\xe9\n1,x\n", "latin.tsv": b"a\tb\n1\tcaf\xe9\n",
+    "latin.json": b'[{"a": "caf\xe9"}]', "deep.json": b"[" * 200_000, "deep-closed.json": b"[" * 200_000 + b"]" * 200_000,
+    "deep-objects.json": b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "half.json": b'[{"a": 1}, {"a"',
+    "deep.jsonl": b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n", "nothing.json": b"", "nothing.parquet": b"",
+    "text.parquet": b"PAR1 this is no table PAR1", "other.txt": b"a,b",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_table_is_one_message(name: str, tmp_path: Path) -> None:
-    path = tmp_path / name
-    path.write_bytes(BAD[name])
+    path = write(tmp_path / name, BAD[name])
     with pytest.raises(UserError) as caught:
         read_rows(path)
     assert str(path) in str(caught.value)
@@ -38,12 +30,20 @@ def test_a_bad_table_is_one_message(name: str, tmp_path: Path) -> None:
 
 
 def test_a_table_that_people_write_is_checked_row_by_row(tmp_path: Path) -> None:
-    path = tmp_path / "a.CSV"
-    path.write_text("a,b\n1,2\n3,4,5\n")
+    path = write(tmp_path / "a.CSV", b"a,b\n1,2\n3,4,5\n")
     with pytest.raises(UserError, match=r"a.CSV: row 2: 3 cells for 2 columns"):
         read_own_rows(path)
-    path.write_text("a,b\n1,2\n")
-    assert read_own_rows(path).rows() == [("1", "2")]
+    assert read_own_rows(write(path, b"a,b\n1,2\n")).rows() == [("1", "2")]
+
+
+def test_a_table_of_a_release_is_known_by_its_columns(tmp_path: Path) -> None:
+    table, other = write(tmp_path / "a.csv", b"a,b\n1,2\n"), write(tmp_path / "b.csv", b"c\n1\n")
+    broken, text = write(tmp_path / "c.json", b"["), write(tmp_path / "readme.txt", b"a,b")
+    assert only_table([other, broken, text, table], ("a",)) == table and only_table([table, text], ("c",)) == table
+    with pytest.raises(UserError, match=r"expected one table with columns d, found 0 in a\.csv, b\.csv"):
+        only_table([table, other], ("d",))
+    with pytest.raises(UserError, match=r"column 'c' is missing\. Found: a, b\. Needed: a, c"):
+        require_columns(read_rows(table), ("a", "c"), table)
 
 
 def test_brackets_in_texts_are_no_nesting(tmp_path: Path) -> None:
@@ -52,38 +52,24 @@ def test_brackets_in_texts_are_no_nesting(tmp_path: Path) -> None:
 
 
 def test_damaged_parquet_is_read_or_refused_and_never_a_traceback(tmp_path: Path) -> None:
-    path = tmp_path / "good.parquet"
-    pl.DataFrame(
-        {"a": [str(n) * 9 for n in range(500)], "b": range(500), "c": [[n] for n in range(500)]}
-    ).write_parquet(path)
-    content = path.read_bytes()
-    draw = random.Random(7)
+    columns = {"a": [str(n) * 9 for n in range(500)], "b": range(500), "c": [[n] for n in range(500)]}
+    pl.DataFrame(columns).write_parquet(tmp_path / "good.parquet")
+    content, draw = (tmp_path / "good.parquet").read_bytes(), random.Random(7)
     for number in range(60):
         spoilt = bytearray(content)
         for _ in range(3):
             spoilt[draw.randrange(len(spoilt))] = draw.randrange(256)
-        (tmp_path / f"{number}.parquet").write_bytes(spoilt if number % 3 else content[: draw.randrange(len(content))])
+        write(tmp_path / f"{number}.parquet", spoilt if number % 3 else content[: draw.randrange(len(content))])
     program = (
-        "import sys, pathlib\n"
+        "import sys, pathlib, contextlib\n"
         "from reprise.core.errors import UserError\n"
         "from reprise.core.tabular import read_rows\n"
         "for path in sorted(pathlib.Path(sys.argv[1]).glob('[0-9]*.parquet')):\n"
-        "    try:\n        read_rows(path)\n"
-        "    except UserError:\n        pass\n"
+        "    with contextlib.suppress(UserError):\n        read_rows(path)\n"
         "print('done')\n"
     )
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True)
+    done = python(program, tmp_path)
     assert done.stdout.strip() == "done", done.stderr[-2000:]
-
-
-def test_csv_rows_of_a_known_shape(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
-    assert csv_rows(tmp_path / "a.csv", ("a", "b")) == [{"a": "1", "b": "2"}]
-    (tmp_path / "b.csv").write_bytes(b"a,b\n1,caf\xe9\n")
-    with pytest.raises(UserError, match="line 2: not UTF-8"):
-        csv_rows(tmp_path / "b.csv", ("a", "b"))
-    (tmp_path / "c.csv").write_text('a,b\n1,"' + "x" * 200_000 + '"\n')
-    assert len(csv_rows(tmp_path / "c.csv", ("a", "b"))[0]["b"]) == 200_000
 
 
 @pytest.mark.parametrize(
@@ -93,6 +79,7 @@ def test_csv_rows_of_a_known_shape(tmp_path: Path) -> None:
         ("\ufeffa,b\r\n1,2\r\n\r\n3,4", [("1", "2"), ("3", "4")]),
         ('a,b\n"1\n2",\n', [("1\n2", "")]),
         ("a,b\n", []),
+        ('a,b\n1,"' + "x" * 200_000 + '"\n', [("1", "x" * 200_000)]),
         ("a,b\n1,2\n3\n", "row 2: 1 cells for 2 columns (a, b). A text with a comma needs quotes"),
         ("a,b\n1,2,3\n", "row 1: 3 cells for 2 columns (a, b)."),
         ('a,b\n1,2\n"3,4\n5,6\n', "row 2: not readable as csv: unexpected end of data. A quote that begins there"),
@@ -104,13 +91,18 @@ def test_csv_rows_of_a_known_shape(tmp_path: Path) -> None:
         ("a\n1\n", "found columns ['a'], expected a, b."),
         ("", "found columns [], expected a, b."),
     ],
+    ids=lambda one: None if isinstance(one, list) else one[:20],
 )
 def test_csv_rows_have_all_their_cells(tmp_path: Path, text: str, found: list[tuple[str, ...]] | str) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text(text, newline="")
+    path = write(tmp_path / "a.csv", text.encode())
     if isinstance(found, list):
         assert [tuple(row.values()) for row in csv_rows(path, ("a", "b"))] == found
         return
     with pytest.raises(UserError) as caught:
         csv_rows(path, ("a", "b"))
     assert str(caught.value).startswith(f"{path}: {found}")
+
+
+def test_rows_in_another_encoding_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="line 2: not UTF-8"):
+        csv_rows(write(tmp_path / "b.csv", b"a,b\n1,caf\xe9\n"), ("a", "b"))

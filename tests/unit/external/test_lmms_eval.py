@@ -122,13 +122,12 @@ def test_a_log_is_read_by_the_entries_in_it(release: Release, folder: Path, form
     assert problems == expected
 
 
-def test_dropped_questions_are_missing_answers(release: Release, folder: Path) -> None:
+def test_dropped_questions_are_missing_and_another_id_is_matched_by_question_and_video(
+    release: Release, folder: Path
+) -> None:
     write(folder, "temporalbench_short_qa", release.logged()[:3])
     said, problems = release.read(folder)
     assert len(said) == 4 and said["short/s11"] == ("", "no_answer") and problems == []
-
-
-def test_another_id_is_matched_by_question_and_video(release: Release, folder: Path) -> None:
     lines = release.logged()
     for line in lines:
         item = line["temporalbench_score"]["item"]
@@ -238,95 +237,77 @@ def test_frames_that_depend_on_the_clip_are_not_compared(release: Release, folde
     assert release.read(folder, frames=None)[1] == []
 
 
-@pytest.mark.parametrize(
-    ("captions", "looks_cut"),
-    [
-        (["a man walks to the door and", "then he opens it."], True),
-        (["A man sits.", "He stands."], False),
-        (["a man walks to the door and", "word " * 17], False),
-        (["", ""], False),
-    ],
-)
-def test_captions_without_settings_are_looked_at(
-    release: Release, folder: Path, captions: list[str], looks_cut: bool
-) -> None:
-    lines = [
-        line | {"filtered_resps": [text]} for line, text in zip(release.logged("short_caption"), captions, strict=True)
-    ]
-    write(folder, "temporalbench_short_caption", lines)
-    found = [problem for *_, problem in release.read(folder, "caption")[1]]
-    assert ("captions that look cut off" in found) == looks_cut
+CAPTIONS = [
+    (["a man walks to the door and", "then he opens it."], True), (["A man sits.", "He stands."], False),
+    (["a man walks to the door and", "word " * 17], False), (["", ""], False),
+]  # fmt: skip
+
+
+def test_captions_without_settings_are_looked_at(release: Release, folder: Path) -> None:
+    for captions, looks_cut in CAPTIONS:
+        logged = zip(release.logged("short_caption"), captions, strict=True)
+        write(folder, "temporalbench_short_caption", [line | {"filtered_resps": [text]} for line, text in logged])
+        found = [problem for *_, problem in release.read(folder, "caption")[1]]
+        assert ("captions that look cut off" in found) == looks_cut
 
 
 # --- Vinoground ----------------------------------------------------------------------------------------------------
 
 
-class Pair:
-    """A release of one pair, whose text questions are told apart by the order of the options."""
+PAIR = {
+    "0_pos/text": "Which caption? A. up B. down", "0_neg/text": "Which caption? A. down B. up",
+    "0_pos/video": "Which segment: up?", "0_neg/video": "Which segment: down?",
+}  # fmt: skip
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir()
-        self.questions = {
-            "0_pos/text": "Which caption? A. up B. down", "0_neg/text": "Which caption? A. down B. up",
-            "0_pos/video": "Which segment: up?", "0_neg/video": "Which segment: down?",
-        }  # fmt: skip
-        (folder / "vinoground.csv").write_text("index,major,minor,pos_cap,neg_cap\n0,object,,up,down\n")
-        for kind in ("text", "video"):
-            rows = [
-                {"idx": name.split("/")[0], "video_name": f"{name[:5]}.mp4", "question": question, "GT": "A"}
-                for name, question in self.questions.items() if name.endswith(kind)
-            ]  # fmt: skip
-            (folder / f"vinoground_{kind}score.json").write_text(json.dumps(rows))
-        self.items = Whole("vinoground").annotations(sorted(folder.iterdir()), "release", {})[1]
 
-    def logged(self, *, old: bool = False) -> list[Line]:
-        """A log's lines; older ones keep the whole index in the metric."""
-        lines = []
-        for name, question in self.questions.items():
-            idx, kind = name.split("/")
-            score = {"index": f"{idx}_{kind}"} if old else {"index": idx, "question_type": kind}
-            score |= {"categories": ["all"], "pred": name}
-            lines.append({"doc_id": 0, "filtered_resps": [name], "vinoground_score": score, "input": question + SUFFIX})
-        return lines
+def logged_pair(*, old: bool = False) -> list[Line]:
+    """A log's lines; older ones keep the whole index in the metric."""
+    lines = []
+    for name, question in PAIR.items():
+        idx, kind = name.split("/")
+        score = {"index": f"{idx}_{kind}"} if old else {"index": idx, "question_type": kind}
+        score |= {"categories": ["all"], "pred": name}
+        lines.append({"doc_id": 0, "filtered_resps": [name], "vinoground_score": score, "input": question + SUFFIX})
+    return lines
 
 
 @pytest.fixture
-def pair(tmp_path: Path) -> Pair:
-    return Pair(tmp_path / "release")
+def pair(tmp_path: Path) -> pl.DataFrame:
+    """A release of one pair, whose text questions are told apart by the order of the options."""
+    folder = tmp_path / "release"
+    folder.mkdir()
+    (folder / "vinoground.csv").write_text("index,major,minor,pos_cap,neg_cap\n0,object,,up,down\n")
+    for kind in ("text", "video"):
+        rows = [
+            {"idx": name.split("/")[0], "video_name": f"{name[:5]}.mp4", "question": question, "GT": "A"}
+            for name, question in PAIR.items() if name.endswith(kind)
+        ]  # fmt: skip
+        (folder / f"vinoground_{kind}score.json").write_text(json.dumps(rows))
+    return Whole("vinoground").annotations(sorted(folder.iterdir()), "release", {})[1]
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_both_scores_are_in_one_log_and_the_suffix_is_another_prompt(pair: Pair, folder: Path, old: bool) -> None:
-    write(folder, "vinoground", pair.logged(old=old))
-    said, problems = read("vinoground", "questions", pair.items, folder)
-    assert said == {name: (name, "") for name in pair.questions}
+def test_both_scores_are_in_one_log_and_the_suffix_is_another_prompt(
+    pair: pl.DataFrame, folder: Path, old: bool
+) -> None:
+    path = write(folder, "vinoground", logged_pair(old=old))
+    said, problems = read("vinoground", "questions", pair, folder)
+    assert said == {name: (name, "") for name in PAIR}
     assert Counter(problem for *_, problem in problems) == {"asked with another prompt": 4}
+    with_suffix = requests_of("vinoground", "questions", pair, "authors")
+    assert load_importer("vinoground").FORMS["questions"].read([path], pair, with_suffix).problems == []
 
 
-def test_a_log_beside_the_authors_files_is_refused(pair: Pair, folder: Path) -> None:
-    write(folder, "vinoground", pair.logged())
+def test_what_is_beside_a_log_or_of_another_release_is_refused(pair: pl.DataFrame, folder: Path) -> None:
+    write(folder, "vinoground", [line | {"input": "Is it up?"} for line in logged_pair()])
+    found = r"none of its 4 rows is about a question of vinoground .* question 'Is it up\?'"
+    with pytest.raises(UserError, match=found):
+        read("vinoground", "questions", pair, folder)
     (folder / "textscore-response.jsonl").touch()
     with pytest.raises(
         UserError, match=r"found textscore-response.jsonl, .*answers in the authors' files and in a log"
     ):
-        read("vinoground", "questions", pair.items, folder)
-
-
-def test_questions_of_another_release_are_refused(pair: Pair, folder: Path) -> None:
-    write(folder, "vinoground", [line | {"input": "Is it up?"} for line in pair.logged()])
-    with pytest.raises(
-        UserError, match=r"none of its 4 rows is about a question of vinoground .* question 'Is it up\?'"
-    ):
-        read("vinoground", "questions", pair.items, folder)
-
-
-def test_settings_without_a_log_beside_them_are_not_read(tmp_path: Path) -> None:
-    (tmp_path / f"{DATE}_results.json").write_text("{}")
+        read("vinoground", "questions", pair, folder)
+    (folder / f"{DATE}_results.json").write_text("{}")
     files = load_importer("vinoground").FORMS["questions"]
-    assert files.beside([tmp_path / "textscore-response.jsonl", tmp_path / "other_samples_vinoground.jsonl"]) == []
-
-
-def test_a_protocol_with_the_harness_prompt_has_no_other_prompt(pair: Pair, folder: Path) -> None:
-    path = write(folder, "vinoground", pair.logged())
-    requests = requests_of("vinoground", "questions", pair.items, "authors")
-    assert load_importer("vinoground").FORMS["questions"].read([path], pair.items, requests).problems == []
+    assert files.beside([folder / "textscore-response.jsonl", folder / "other_samples_vinoground.jsonl"]) == []

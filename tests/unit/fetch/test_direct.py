@@ -1,131 +1,206 @@
-"""Direct links against a local server that misbehaves."""
+"""Direct links against a server that misbehaves: resumed, refused by a name, and never asked for again in vain."""
 
+import gzip
+from collections.abc import Sequence
+from contextlib import suppress
+from email.utils import formatdate
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 
 import pytest
-from reprise.core.errors import UserError
+from pydantic import ValidationError
+from reprise.core.errors import MachineError, UserError
 from reprise.core.schemas import SOURCES, write_table
 from reprise.core.store import Store
-from reprise.fetch.direct import http
-from reprise.fetch.outcome import Fetcher
-from reprise.fetch.records import forget_failures, wants_another_try
+from reprise.fetch.direct import download, http
+from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing
+from reprise.fetch.records import Record, forget_failures, wants_another_try
+from reprise.fetch.retry import wait_asked, within
 from reprise.fetch.settings import Http
 from reprise.stages.sources import Wanted, fetch_shard, fetch_source
 
-from tests.unit.fetch.server import Behaviour, serving
-from tests.unit.videos import barcode_video, truncated
-
-
-@pytest.fixture(scope="session")
-def video(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    return barcode_video(
-        tmp_path_factory.mktemp("video") / "video.mp4", 24, before=("-movflags", "+faststart")
-    ).read_bytes()
+from tests.unit.fetch.server import Behaviour, answering, serving
+from tests.unit.videos import truncated
 
 
 def route(url: str, **more: Any) -> Fetcher:
-    return http(
-        Http(kind="http", url=f"{url}/{{source_id}}.mp4", backoff_s=0.01, timeout_s=3, **({"retries": 2} | more))
-    )
+    quick = {"retries": 2, "backoff_s": 0.01, "timeout_s": 2}
+    return http(Http.model_validate({"kind": "http", "url": f"{url}/{{source_id}}.mp4"} | quick | more))
 
 
-def test_a_download_is_kept_under_what_it_was_asked_as_and_never_asked_for_again(video: bytes, tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    with serving({"/a.mp4": Behaviour(video)}) as (url, log):
-        first, second = fetch_source("a", route(url), store), fetch_source("a", route(url), store)
-    assert first.status == "ok" and first == second
-    assert (tmp_path / first.object).read_bytes() == video
-    assert first.bytes == len(video)
-    assert log.asked["/a.mp4"] == 1
-
-
-def test_a_cut_connection_is_resumed_with_a_range(video: bytes, tmp_path: Path) -> None:
-    with serving({"/a.mp4": Behaviour(video, cut_after=2000)}) as (url, log):
-        record = fetch_source("a", route(url), Store(tmp_path))
-    assert record.status == "ok", record
-    assert (tmp_path / record.object).read_bytes() == video
-    assert log.ranges == ["bytes=2000-"]
-
-
-def test_a_part_shorter_than_the_rest_is_no_whole_file(tmp_path: Path) -> None:
-    content = bytes(range(250)) * 36
-    with serving({"/a.mp4": Behaviour(content, cut_after=2000, part=3000)}) as (url, log):
-        assert route(url, retries=3).fetch("a", tmp_path).path.read_bytes() == content
-        assert log.ranges == ["bytes=2000-", "bytes=5000-", "bytes=8000-"]
-
-
-def test_a_cut_connection_without_ranges_starts_again(video: bytes, tmp_path: Path) -> None:
-    with serving({"/a.mp4": Behaviour(video, cut_after=2000, has_ranges=False)}) as (url, _):
-        record = fetch_source("a", route(url), Store(tmp_path))
-    assert record.status == "ok", record
-    assert (tmp_path / record.object).read_bytes() == video
-
-
-@pytest.mark.parametrize("status", [503, 500, 429])
-def test_a_server_that_recovers_is_asked_again(status: int, video: bytes, tmp_path: Path) -> None:
-    with serving({"/a.mp4": Behaviour(video, status=status, failures_before=2)}) as (url, log):
-        assert fetch_source("a", route(url), Store(tmp_path)).status == "ok"
-    assert log.asked["/a.mp4"] == 3
+def asked(url: str, store: Store, **more: Any) -> Record:
+    return fetch_source("a", route(url, **more), store)
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "status", "is_transient", "asked"),
+    ("behaviour", "ranges"),
     [
-        pytest.param(Behaviour(status=404), "not_found", False, 1, id="404"),
-        pytest.param(Behaviour(status=410), "not_found", False, 1, id="410"),
-        pytest.param(Behaviour(status=403), "forbidden", False, 1, id="403"),
-        pytest.param(Behaviour(status=429), "rate_limited", True, 3, id="429"),
-        pytest.param(Behaviour(status=503), "server_error", True, 3, id="503"),
-        pytest.param(Behaviour(b""), "empty_download", True, 3, id="empty"),
-        pytest.param(Behaviour(b"<html></html>", kind="text/html; charset=utf-8"), "wrong_type", True, 1, id="page"),
-        pytest.param(Behaviour(b"<html>sorry</html>" * 30), "not_media", True, 1, id="page-that-says-video"),
+        ({}, []),
+        ({"cut_after": 2000}, ["bytes=2000-"]),
+        ({"cut_after": 2000, "has_ranges": False}, ["bytes=2000-"]),
+        ({"cut_after": 1000, "part": 1000}, ["bytes=1000-", "bytes=2000-"]),
+    ],
+)
+def test_a_download_is_whole_and_never_asked_for_again(
+    behaviour: dict[str, Any], ranges: list[str], video: bytes, store: Store
+) -> None:
+    with serving({"/a.mp4": Behaviour(video, **behaviour)}) as (url, log):
+        first, second = (asked(url, store, retries=9, backoff_s=0) for _ in range(2))
+        assert first.status == "ok" and first == second, first
+        assert (store.root / first.object).read_bytes() == video and first.bytes == len(video)
+        assert log.ranges[: len(ranges)] == ranges
+        tries = log.asked["/a.mp4"]
+        (store.root / first.object).unlink()
+        assert asked(url, store) == first, "an object that was deleted is fetched again"
+        assert log.asked["/a.mp4"] == tries + 1
+
+
+def to(link: str) -> dict[str, Any]:
+    return {"status": 302, "headers": {"Location": link}}
+
+
+PAGE = b"<html>sorry</html>" * 30
+ENDLESS = Behaviour(b"x" * 4096, is_endless=True)
+SLOW = Behaviour(b"x" * 9999, bytes_per_s=40)
+STATES_MORE = Behaviour(b"x", headers={"Content-Length": "9" * 17})
+PACKED = Behaviour(gzip.compress(bytes(10**7)), headers={"Content-Encoding": "gzip"})
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "settings", "status", "words", "requests"),
+    [
+        (Behaviour(status=404), {}, "not_found", "404", 1),
+        (Behaviour(status=410), {}, "not_found", "410", 1),
+        (Behaviour(status=403), {}, "forbidden", "403", 1),
+        (Behaviour(status=429), {}, "rate_limited", "429", 3),
+        (Behaviour(status=503), {}, "server_error", "503", 3),
+        (Behaviour(b""), {}, "empty_download", "0 bytes", 3),
+        (Behaviour(PAGE, kind="text/html; charset=utf-8"), {}, "wrong_type", "text/html", 1),
+        (Behaviour(PAGE), {}, "not_media", "", 1),
+        (ENDLESS, {"max_mb": 1}, "too_large", "max_mb", 1),
+        (Behaviour(b"x" * 2_000_000), {"max_mb": 1}, "too_large", "max_mb", 1),
+        (STATES_MORE, {}, "too_large", "max_mb", 1),
+        (SLOW, {"timeout_s": 0.5}, "too_slow", "min_kb_s", 1),
+        (SLOW, {"max_s": 0.5, "min_kb_s": 0}, "too_slow", "max_s", 1),
+        (SLOW, {"timeout_s": 0.05, "retries": 0}, "network", "", 1),
+        (PACKED, {}, "wrong_type", "gzip", 1),
+        (Behaviour(**to("file:///etc/passwd")), {}, "bad_redirect", "", 1),
+        (Behaviour(**to("ftp://127.0.0.1/a")), {}, "bad_redirect", "", 1),
+        (Behaviour(**to("/a.mp4")), {}, "bad_redirect", "loop", 5),
+        (Behaviour(status=302), {}, "bad_redirect", "302", 1),
+        (Behaviour(**to("http://[x")), {"retries": 0}, "network", "", 1),
+        (Behaviour(b"x" * 99, status=206), {"retries": 0}, "network", "part", 1),
     ],
 )
 def test_every_failure_has_a_name(
-    behaviour: Behaviour, status: str, is_transient: bool, asked: int, tmp_path: Path
+    behaviour: Behaviour, settings: dict[str, Any], status: str, words: str, requests: int, store: Store
 ) -> None:
     with serving({"/a.mp4": behaviour}) as (url, log):
-        record = fetch_source("a", route(url), Store(tmp_path))
-    assert (record.status, record.is_transient) == (status, is_transient), record
-    assert record.message
-    assert log.asked["/a.mp4"] == asked
-    assert not list((tmp_path / "tmp").iterdir())
+        record = asked(url, store, **settings)
+    assert record.status == status and words in record.message and record.message, record
+    assert record.is_transient == (status not in ("not_found", "forbidden", "too_large", "bad_redirect"))
+    assert log.asked["/a.mp4"] == requests
+    assert not list((store.root / "tmp").iterdir())
 
 
-def test_a_download_that_does_not_decode_is_refused(video: bytes, tmp_path: Path) -> None:
-    whole = tmp_path / "whole.mp4"
-    whole.write_bytes(video)
-    cut = truncated(whole, tmp_path / "cut.mp4").read_bytes()
-    with serving({"/a.mp4": Behaviour(cut)}) as (url, _):
-        record = fetch_source("a", route(url), Store(tmp_path / "store"))
-    assert (record.status, record.is_transient) == ("truncated", True)
-    assert not list((tmp_path / "store").rglob("*.mp4"))
-
-
-def test_nobody_listening_and_no_such_host(tmp_path: Path) -> None:
+def test_a_server_that_nobody_runs_or_knows(store: Store) -> None:
     with serving({}) as (url, _):
         pass
-    assert fetch_source("a", route(url), Store(tmp_path)).status == "network"
-    assert fetch_source("a", route("http://no-such-host.invalid"), Store(tmp_path)).status == "network"
+    for link in (url, "http://no-such-host.invalid"):
+        assert asked(link, store).status == "network"
 
 
-def test_a_server_that_stalls_is_given_up(video: bytes, tmp_path: Path) -> None:
-    with serving({"/a.mp4": Behaviour(video, bytes_per_s=2000)}) as (url, _):
-        quick = http(Http(kind="http", url=f"{url}/{{source_id}}.mp4", retries=0, timeout_s=0.05))
-        assert fetch_source("a", quick, Store(tmp_path)).status == "network"
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [b"HTTP/1.1 200 OK\r\n", *[b"X-Header: y\r\n"] * 90],
+        [b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n", *[b"x"] * 900],
+        [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", *[b"0"] * 900],
+    ],
+    ids=["headers", "body", "chunk"],
+)
+def test_a_server_that_sends_a_byte_from_time_to_time_is_given_up(pieces: Sequence[bytes], store: Store) -> None:
+    with answering(pieces, pause_s=0.1) as url:
+        assert asked(url, store, max_s=1).status == "too_slow"
 
 
-def test_the_rate_limit_holds(video: bytes, tmp_path: Path) -> None:
+def test_what_is_no_http_is_a_failure_with_a_name(tmp_path: Path) -> None:
+    begun = b"HTTP/1.1 200 OK\r\n"
+    sized = [begun + b"Content-Length: " + size + b"\r\n\r\nx" for size in (b"\xb2", b"-5", b"9" * 5000)]
+    chunked = begun + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n"
+    for number, answer in enumerate(
+        [b"", b"\0" * 300, b"HTTP/9 x\r\n\r\n", chunked, begun + b"A: " + b"x" * 70_000, *sized]
+    ):
+        with answering([answer]) as url:
+            record = asked(url, Store(tmp_path / str(number)), retries=0)
+        assert record.status in ("network", "empty_download", "not_media"), (answer[:99], record)
+
+
+def test_a_redirect_is_followed_and_recorded_without_what_is_secret_in_it(video: bytes, tmp_path: Path) -> None:
+    behaviours = {"/b.mp4": Behaviour(video)}
+    with serving(behaviours) as (url, _):
+        behaviours["/a.mp4"] = Behaviour(**to(f"{url}/b.mp4?token=secret"))
+        record = asked(url, Store(tmp_path))
+        assert (record.status, record.message) == ("ok", f"redirected to {url}/b.mp4")
+        assert asked(url, Store(tmp_path / "other"), max_redirects=0).status == "bad_redirect"
+
+
+def test_a_server_that_recovers_is_asked_again_after_the_wait_that_it_asks_for(video: bytes, store: Store) -> None:
+    busy = Behaviour(video, status=429, failures_before=1, headers={"Retry-After": "1"})
+    with serving({"/a.mp4": busy}) as (url, log):
+        started = monotonic()
+        assert asked(url, store).status == "ok"
+    assert monotonic() - started >= 1 and log.asked["/a.mp4"] == 2
+
+
+def test_a_server_that_asks_for_too_long_a_wait_is_left_to_the_next_run(store: Store) -> None:
+    busy = Behaviour(b"", status=503, headers={"Retry-After": formatdate(time() + 9000)})
+    with serving({"/a.mp4": busy}) as (url, log):
+        record = asked(url, store)
+    assert (record.status, record.is_transient, log.asked["/a.mp4"]) == ("server_error", True, 1)
+    assert "max_wait_s" in record.message
+    assert wait_asked("17") == 17
+    assert wait_asked(formatdate(time() + 100, usegmt=True)) == pytest.approx(100, abs=2)
+    for written in ("", "-5", "soon", "Sat, 99 Foo 2040 00:00:00 GMT", formatdate(time() - 100)):
+        assert wait_asked(written) == 0
+
+
+def test_a_token_that_the_server_repeats_is_in_no_record(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_abcdefghijklmnop")
+    echo = "Bearer hf_abcdefghijklmnop"
+    for line, status in ((f"403 {echo}", "forbidden"), ("200 OK", "wrong_type")):
+        with answering([f"HTTP/1.1 {line}\r\nContent-Type: text/{echo}\r\n\r\n{echo}".encode()]) as url:
+            assert asked(url, store).status == status
+    written = b"".join(path.read_bytes() for path in store.root.rglob("*") if path.is_file())
+    assert written and b"hf_abc" not in written
+
+
+def test_a_limit_that_is_raised_is_tried(video: bytes, store: Store) -> None:
+    with serving({"/a.mp4": Behaviour(video)}) as (url, log):
+        found = [asked(url, store, **more).status for more in ({"max_mb": 0.001}, {}, {"max_mb": 0.001})]
+    assert found == ["too_large", "ok", "ok"] and log.asked["/a.mp4"] == 2
+
+
+def test_a_download_that_does_not_decode_is_refused(video_file: Path, tmp_path: Path, store: Store) -> None:
+    cut = truncated(video_file, tmp_path / "cut.mp4").read_bytes()
+    with serving({"/a.mp4": Behaviour(cut)}) as (url, _):
+        record = asked(url, store)
+    assert (record.status, record.is_transient) == ("truncated", True)
+    assert not list(store.root.rglob("*.mp4"))
+
+
+def test_the_rate_limit_holds(video: bytes, store: Store) -> None:
     with serving({"/a.mp4": Behaviour(video)}) as (url, _):
         started = monotonic()
-        fetch_source("a", route(url, rate_limit_mb_s=len(video) / 1e6), Store(tmp_path))
+        asked(url, store, rate_limit_mb_s=len(video) / 1e6)
     assert monotonic() - started > 0.8
 
 
-def test_transient_failures_are_tried_in_later_runs_a_bounded_number_of_times(video: bytes, tmp_path: Path) -> None:
-    store, ledger = Store(tmp_path / "store"), tmp_path / "0.parquet"
+def test_transient_failures_are_tried_in_later_runs_a_bounded_number_of_times(
+    video: bytes, tmp_path: Path, store: Store
+) -> None:
+    ledger = tmp_path / "0.parquet"
     wanted = [Wanted(name, name) for name in ("busy", "good", "gone")]
     behaviours = {"/good.mp4": Behaviour(video), "/busy.mp4": Behaviour(status=503)}
     with serving(behaviours) as (url, log):
@@ -135,35 +210,47 @@ def test_transient_failures_are_tried_in_later_runs_a_bounded_number_of_times(vi
             assert rows["status"].to_list() == ["server_error", "ok", "not_found"]
             assert rows["attempts"].to_list() == [attempt, 1, 1]
             assert wants_another_try([ledger], 3) == ([ledger] if attempt < 3 else [])
-        assert (log.asked["/busy.mp4"], log.asked["/good.mp4"], log.asked["/gone.mp4"]) == (9, 1, 1)
+        assert [log.asked[f"/{name}.mp4"] for name in ("busy", "good", "gone")] == [9, 1, 1]
         behaviours["/gone.mp4"] = Behaviour(video)
         assert forget_failures(store, ["not_found"]) == 1
         assert fetch_shard(wanted, route(url), store)["status"].to_list() == ["server_error", "ok", "ok"]
 
 
-def test_an_object_that_was_deleted_is_fetched_again(video: bytes, tmp_path: Path) -> None:
-    with serving({"/a.mp4": Behaviour(video)}) as (url, log):
-        record = fetch_source("a", route(url), Store(tmp_path))
-        (tmp_path / record.object).unlink()
-        assert fetch_source("a", route(url), Store(tmp_path)) == record
-    assert log.asked["/a.mp4"] == 2
-
-
-def test_disk_estimate_is_what_the_server_says(video: bytes, tmp_path: Path) -> None:
-    with serving({"/a.mp4": Behaviour(video), "/b.mp4": Behaviour(video)}) as (url, log):
-        assert route(url).estimate(["a", "b"]) == 2 * len(video)
+def test_the_disk_is_estimated_before_anything_is_asked_for(video: bytes, store: Store) -> None:
+    with serving({"/a.mp4": Behaviour(video), "/b.mp4": STATES_MORE}) as (url, log):
+        assert route(url).estimate(["a", "b"]) == len(video), "what is too large will not be fetched"
         assert route(url, mb_per_source=7).estimate(["c"]) == 7_000_000
-    assert not log.asked
-
-
-def test_more_than_the_disk_holds_is_not_started(tmp_path: Path) -> None:
-    with serving({}) as (url, log):
         with pytest.raises(UserError, match="GB free"):
-            fetch_shard([Wanted("a", "a")], route(url, mb_per_source=1e12), Store(tmp_path))
+            fetch_shard([Wanted("c", "c")], route(url, mb_per_source=1e12), store)
         assert not log.asked
 
 
-def test_ids_cannot_leave_their_place_in_the_link(video: bytes, tmp_path: Path) -> None:
+def test_a_full_disk_ends_the_job_and_is_not_remembered(video: bytes, store: Store) -> None:
+    with serving({"/a.mp4": Behaviour(video)}) as (url, _):
+
+        def fetch(source_id: str, scratch: Path) -> Fetched:
+            download(f"{url}/a.mp4", Path("/dev/full"), Http(kind="http", url=url))
+            return Fetched(Path("/dev/full"))
+
+        with pytest.raises(MachineError, match="No space left on device.*make room"):
+            fetch_source("a", Fetcher(lambda name: ["full", name], fetch, nothing), store)
+    assert not list((store.root / "sources").rglob("*.json"))
+
+
+def test_links_hold_no_password_and_ids_stay_in_their_place(video: bytes, store: Store) -> None:
+    with pytest.raises(ValidationError, match="without a user name or a password"):
+        Http(kind="http", url="https://me:secret@example.org/{source_id}.mp4")
+    assert Http(kind="http", url="https://example.org/@me/{source_id}.mp4")
     with serving({"/..%2Fa.mp4": Behaviour(video)}) as (url, log):
-        assert fetch_source("../a", route(url), Store(tmp_path)).status == "ok"
+        assert fetch_source("../a", route(url), store).status == "ok"
         assert list(log.asked) == ["/..%2Fa.mp4"]
+
+
+def test_time_is_up_even_where_a_library_goes_on_after_errors() -> None:
+    started = monotonic()
+    with pytest.raises(FetchError) as caught, within(0.2):
+        while True:
+            with suppress(Exception):
+                while monotonic() - started < 30:
+                    pass
+    assert caught.value.status == "too_slow"

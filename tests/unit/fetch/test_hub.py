@@ -19,15 +19,9 @@ from reprise.stages.release import release_folder
 from reprise.stages.sources import fetch_source
 
 from tests.unit.fetch.server import Behaviour, serving
-from tests.unit.videos import barcode_video
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 RESOLVE = f"/datasets/some/set/resolve/{REVISION}"
-
-
-@pytest.fixture(scope="module")
-def video(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    return barcode_video(tmp_path_factory.mktemp("video") / "video.mp4", 12).read_bytes()
 
 
 def repository_file(content: bytes) -> Behaviour:
@@ -56,41 +50,34 @@ def route(url: str, store: Store, monkeypatch: pytest.MonkeyPatch, **more: Any) 
     return huggingface(Huggingface.model_validate(settings | more), store)
 
 
-def test_members_of_a_repositorys_archive(video: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def listed(contents: dict[str, bytes]) -> dict[str, Behaviour]:
+    """A server with these files, and the list of them."""
+    listing = [{"type": "file", "path": name, "size": len(content), "oid": "0"} for name, content in contents.items()]
+    files = {f"{RESOLVE}/{name}": repository_file(content) for name, content in contents.items()}
+    as_json = Behaviour(json.dumps(listing).encode(), kind="application/json")
+    return files | {f"/api/datasets/some/set/tree/{REVISION}": as_json}
+
+
+@pytest.mark.parametrize("pieces", [1, 2])
+def test_members_of_a_repositorys_archive(
+    pieces: int, video: bytes, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("videos/a.mp4", video)
-    store = Store(tmp_path)
-    with serving({f"{RESOLVE}/videos.zip": repository_file(packed.getvalue())}) as (url, log):
-        fetcher = route(url, store, monkeypatch, files=["videos.zip"], member="videos/{source_id}.mp4")
+    whole, half = packed.getvalue(), len(packed.getvalue()) // 2 + 1
+    contents = {"v.zip": whole} if pieces == 1 else {"v_part_aa": whole[:half], "v_part_ab": whole[half:]}
+    with serving(listed(contents | {"README.md": b"x"})) as (url, log):
+        names = ["v.zip"] if pieces == 1 else ["v_part_*"]
+        fetcher = route(url, store, monkeypatch, files=names, member="videos/{source_id}.mp4")
         found = fetch_source("a", fetcher, store)
         assert found.status == "ok", found
         assert fetch_source("b", fetcher, store).status == "missing"
-        assert (store.root / found.object).read_bytes() == video
-        assert log.asked[f"{RESOLVE}/videos.zip"] == 1
-
-
-def test_members_of_an_archive_in_pieces(video: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    packed = BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("long_video/a.mp4", video)
-    whole, half = packed.getvalue(), len(packed.getvalue()) // 2 + 1
-    pieces = {"long_video_part_aa": whole[:half], "long_video_part_ab": whole[half:]}
-    served = {f"{RESOLVE}/{name}": repository_file(content) for name, content in pieces.items()}
-    listing = [{"type": "file", "path": name, "size": 1, "oid": "0"} for name in [*pieces, "README.md"]]
-    served[f"/api/datasets/some/set/tree/{REVISION}"] = Behaviour(json.dumps(listing).encode(), kind="application/json")
-    store = Store(tmp_path)
-    with serving(served) as (url, log):
-        fetcher = route(url, store, monkeypatch, files=["long_video_part_*"], member="{source_id}")
-        found = fetch_source("long_video/a.mp4", fetcher, store)
-        assert found.status == "ok", found
-        assert fetch_source("long_video/b.mp4", fetcher, store).status == "missing"
     assert (store.root / found.object).read_bytes() == video
-    assert [log.asked[f"{RESOLVE}/{name}"] for name in pieces] == [1, 1]
+    assert [log.asked[f"{RESOLVE}/{name}"] for name in contents] == [1] * pieces
 
 
-def test_loose_files(video: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(tmp_path)
+def test_loose_files(video: bytes, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving({f"{RESOLVE}/clips/a.mp4": repository_file(video)}) as (url, _):
         fetcher = route(url, store, monkeypatch, member="clips/{source_id}.mp4")
         assert fetch_source("a", fetcher, store).status == "ok"
@@ -101,15 +88,10 @@ def test_loose_files(video: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_damaged_file_of_a_release_is_fetched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a bad disk damages it: size, date and inode stay, and the hub's library goes by them."""
     content = b"test,pos\ncontrol,yes\n"
-    listing = [{"type": "file", "path": "rows.csv", "size": len(content), "oid": "0"}]
-    served = {
-        f"{RESOLVE}/rows.csv": repository_file(content),
-        f"/api/datasets/some/set/tree/{REVISION}": Behaviour(json.dumps(listing).encode(), kind="application/json"),
-    }
     key = ReleaseKey(
         benchmark="b", release=ReleaseHub(kind="huggingface", repo="some/set", revision=REVISION), files=("*.csv",)
     )
-    with serving(served) as (url, log):
+    with serving(listed({"rows.csv": content})) as (url, log):
         ask_here(url, monkeypatch)
         rows = release_folder(key, Store(tmp_path), tmp_path) / "rows.csv"
         status = rows.stat()
@@ -121,9 +103,8 @@ def test_a_damaged_file_of_a_release_is_fetched_again(tmp_path: Path, monkeypatc
         assert log.asked[f"{RESOLVE}/rows.csv"] == 2
 
 
-def test_a_gated_set_names_its_licence_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gated_set_names_its_licence_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     refusal = Behaviour(json.dumps({"error": "gated"}).encode(), status=403, headers={"X-Error-Code": "GatedRepo"})
-    store = Store(tmp_path)
     with serving({f"{RESOLVE}/videos.zip": refusal}) as (url, log):
         fetcher = route(url, store, monkeypatch, files=["videos.zip"])
         records = [fetch_source(name, fetcher, store) for name in "abc"]
@@ -133,8 +114,7 @@ def test_a_gated_set_names_its_licence_page(tmp_path: Path, monkeypatch: pytest.
     assert log.asked.total() <= 1
 
 
-def test_an_archive_that_is_not_there_is_asked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(tmp_path)
+def test_an_archive_that_is_not_there_is_asked_for_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving({}) as (url, log):
         fetcher = route(url, store, monkeypatch, files=["videos.zip"])
         records = [fetch_source(name, fetcher, store) for name in "ab"]
@@ -142,7 +122,7 @@ def test_an_archive_that_is_not_there_is_asked_for_once(tmp_path: Path, monkeypa
     assert log.heads.total() == 1
 
 
-def test_an_unpinned_set_is_not_fetched(tmp_path: Path) -> None:
+def test_an_unpinned_set_is_not_fetched(store: Store) -> None:
     settings = Huggingface(kind="huggingface", repo="some/set", revision="unpinned")
     with pytest.raises(UserError, match="reprise pin"):
-        huggingface(settings, Store(tmp_path))
+        huggingface(settings, store)

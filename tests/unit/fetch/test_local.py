@@ -1,166 +1,323 @@
-"""Archives and folders: members by name, nothing that leaves its place, nothing that a pickle would run."""
+"""Archives and folders: members by name, in one file or in pieces; what is damaged or made to harm is one row."""
 
 import os
-import pickle
+import random
 import re
 import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tarfile
 import zipfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from reprise.core.errors import MachineError, UserError
+from reprise.core.errors import UserError
 from reprise.core.store import Store
-from reprise.fetch.direct import download
+from reprise.fetch import plugins
 from reprise.fetch.local import archive, folder
-from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing, safe_name
-from reprise.fetch.pickles import read_videos
+from reprise.fetch.outcome import Fetcher, FetchError, safe_name
+from reprise.fetch.parts import gather, opened_zip
 from reprise.fetch.routes import fetcher_for
-from reprise.fetch.settings import Archive, Folder, Http, Toyworld
+from reprise.fetch.settings import Archive, Folder, Toyworld
 from reprise.stages.sources import fetch_source
 
-from tests.unit.fetch.server import Behaviour, serving
-from tests.unit.videos import barcode_video
+from tests.unit.fetch.conftest import Statuses
+
+DEFLATED = zipfile.ZIP_DEFLATED
 
 
-@pytest.fixture(scope="module")
-def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return barcode_video(tmp_path_factory.mktemp("video") / "video.mp4", 12)
+def archived(path: Path, store: Store, **more: Any) -> Fetcher:
+    return archive(Archive.model_validate({"kind": "archive", "path": str(path)} | more), store)
 
 
-def zipped(path: Path, members: dict[str, bytes]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as opened:
+def zipped(path: Path, members: dict[str, bytes], method: int = DEFLATED) -> bytes:
+    with zipfile.ZipFile(path, "w", method) as opened:
         for name, content in members.items():
             opened.writestr(name, content)
-    return path
+    return path.read_bytes()
 
 
-def test_members_of_zips(video: Path, tmp_path: Path) -> None:
-    content = video.read_bytes()
-    zipped(tmp_path / "one.zip", {"clips/a.mp4": content, "clips/broken.mp4": content[:900], "readme.txt": b"x"})
-    zipped(tmp_path / "two.zip", {"clips/b.mp4": content})
-    store = Store(tmp_path / "store")
-    route = archive(Archive(kind="archive", path=str(tmp_path / "*.zip"), member="clips/{source_id}.mp4"), store)
-    found = {name: fetch_source(name, route, store) for name in ("a", "b", "broken", "c", "../readme")}
-    assert {name: record.status for name, record in found.items()} == {
-        "a": "ok", "b": "ok", "broken": "truncated", "c": "missing", "../readme": "unsafe_path",
-    }  # fmt: skip
-    assert (store.root / found["a"].object).read_bytes() == content
-    assert not any(record.is_transient for record in found.values())
-    assert route.estimate(["a", "b", "../x"]) == 2 * len(content)
+def patched(path: Path, entry: int, kind: str, value: int) -> None:
+    """Set a number of the first member's entry in the zip's list of members; where its own header has it, there too."""
+    content = bytearray(path.read_bytes())
+    struct.pack_into(kind, content, content.index(b"PK\1\2") + entry, value)
+    if kind == "<H":
+        struct.pack_into(kind, content, content.index(b"PK\3\4") + entry - 2, value)
+    path.write_bytes(content)
 
 
-def test_a_member_whose_own_name_leaves_the_folder_is_never_written(video: Path, tmp_path: Path) -> None:
-    zipped(tmp_path / "evil.zip", {"../../evil.mp4": video.read_bytes(), "/abs.mp4": video.read_bytes()})
-    store = Store(tmp_path / "in" / "store")
-    route = archive(Archive(kind="archive", path=str(tmp_path / "evil.zip"), member="{source_id}"), store)
-    for name in ("../../evil.mp4", "/abs.mp4"):
-        assert fetch_source(name, route, store).status == "unsafe_path"
+def test_members_of_zips(video: bytes, tmp_path: Path, store: Store, statuses: Statuses) -> None:
+    zipped(tmp_path / "one.zip", {"clips/a.mp4": video, "clips/broken.mp4": video[:900], "readme.txt": b"x"})
+    zipped(tmp_path / "two.zip", {"clips/b.mp4": video, "../../evil.mp4": video, "/abs.mp4": video})
+    route = archived(tmp_path / "*.zip", store, member="clips/{source_id}.mp4")
+    found = {"a": "ok", "b": "ok", "broken": "truncated", "c": "missing", "../readme": "unsafe_path"}
+    assert statuses(route, *found) == found
+    record = fetch_source("a", route, store)
+    assert (store.root / record.object).read_bytes() == video and not record.is_transient
+    assert route.estimate(["a", "b", "../x"]) == 2 * len(video)
+    by_name = archived(tmp_path / "two.zip", store, member="{source_id}")
+    assert set(statuses(by_name, "../../evil.mp4", "/abs.mp4").values()) == {"unsafe_path"}
     assert not list(tmp_path.rglob("evil.mp4"))
+    zipped(tmp_path / "one.zip", {"clips/broken.mp4": video})
+    changed = archived(tmp_path / "*.zip", store, member="clips/{source_id}.mp4")
+    assert statuses(changed, "broken") == {"broken": "ok"}, "a changed archive is another source"
 
 
-def test_a_changed_archive_is_another_source(video: Path, tmp_path: Path) -> None:
-    path, store = tmp_path / "a.zip", Store(tmp_path / "store")
-    settings = Archive(kind="archive", path=str(path))
-    zipped(path, {"a.mp4": video.read_bytes()[:700]})
-    assert fetch_source("a", archive(settings, store), store).status == "truncated"
-    zipped(path, {"a.mp4": video.read_bytes()})
-    assert fetch_source("a", archive(settings, store), store).status == "ok"
-
-
-def test_pickles_of_videos(video: Path, tmp_path: Path) -> None:
-    content = video.read_bytes()
-    (tmp_path / "0.pkl").write_bytes(pickle.dumps({"a": content, "../b": content}))
-    store = Store(tmp_path / "store")
-    route = archive(Archive(kind="archive", path=str(tmp_path / "*.pkl")), store)
-    first = fetch_source("a", route, store)
-    assert first.status == "ok", first
-    assert (store.root / first.object).read_bytes() == content
-    assert fetch_source("c", route, store).status == "missing"
-    assert fetch_source("../b", route, store).status == "unsafe_path"
-    assert not list(tmp_path.glob("*.mp4"))
-
-
-class _Runs:
-    def __reduce__(self) -> Any:
-        return os.system, ("touch /tmp/never",)
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_member_is_one_row(
+    method: int, video: bytes, tmp_path: Path, store: Store, statuses: Statuses
+) -> None:
+    path = tmp_path / "a.zip"
+    whole = bytearray(zipped(path, {"bad.mp4": video * 3, "good.mp4": video * 3}, method))
+    start = whole.index(b"bad.mp4") + len("bad.mp4") + 20
+    whole[start : start + 400] = b"\xff" * 400
+    path.write_bytes(whole)
+    assert statuses(archived(path, store), "bad", "good") == {"bad": "damaged", "good": "ok"}
 
 
 @pytest.mark.parametrize(
-    "value",
-    [{"a": _Runs()}, {"a": Path("x")}, [b"x"], {"a": "text"}, {1: b"x"}, {"a": {"b": b"x"}}, {"a": bytearray(b"x")}],
-    ids=["runs", "object", "list", "text", "number", "nested", "bytearray"],
-)
-def test_pickles_with_anything_else_are_refused(value: object, tmp_path: Path) -> None:
-    path = tmp_path / "evil.pkl"
-    path.write_bytes(pickle.dumps(value))
-    with pytest.raises(FetchError) as caught:
-        read_videos(path)
-    assert caught.value.status == "unsafe_pickle"
+    ("entry", "kind", "value"), [(8, "<H", 1), (10, "<H", 97), (10, "<H", 9), (24, "<I", 100)],
+    ids=["locked", "unknown method", "deflate64", "states less than it holds"],
+)  # fmt: skip
+def test_a_member_that_cannot_be_unpacked_is_one_row(
+    entry: int, kind: str, value: int, video: bytes, tmp_path: Path, store: Store, statuses: Statuses
+) -> None:
+    zipped(tmp_path / "a.zip", {"bad.mp4": bytes(2**24), "good.mp4": video})
+    patched(tmp_path / "a.zip", entry, kind, value)
+    assert statuses(archived(tmp_path / "a.zip", store), "bad", "good") == {"bad": "damaged", "good": "ok"}
 
 
-def test_half_a_pickle(tmp_path: Path) -> None:
-    path = tmp_path / "half.pkl"
-    path.write_bytes(pickle.dumps({"a": bytes(10_000)})[:5000])
-    with pytest.raises(FetchError) as caught:
-        read_videos(path)
-    assert caught.value.status == "failed"
+def test_a_zip_bomb_is_one_row_and_fills_no_disk(
+    video: bytes, tmp_path: Path, store: Store, statuses: Statuses
+) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", DEFLATED) as opened:
+        with opened.open("bad.mp4", "w", force_zip64=True) as member:
+            for _ in range(100):
+                member.write(bytes(2**20))
+        opened.writestr("good.mp4", video)
+    route = archived(path, store, max_mb=10)
+    assert statuses(route, "bad", "good") == {"bad": "too_large", "good": "ok"}
+    assert route.estimate(["bad", "good"]) == len(video)
+    assert sum(path.stat().st_size for path in store.root.rglob("*") if path.is_file()) < 1_000_000
+    assert statuses(archived(path, store), "bad") == {"bad": "not_media"}, "another limit, another try"
 
 
-def test_half_a_zip_is_the_users_to_mend(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "half.zip", {"a.mp4": os.urandom(5000)})
-    path.write_bytes(path.read_bytes()[:2000])
-    store = Store(tmp_path / "store")
+def test_a_zip_that_is_not_whole_is_the_users_to_mend(tmp_path: Path, store: Store) -> None:
+    path = tmp_path / "a.zip"
+    path.write_bytes(zipped(path, {"a.mp4": os.urandom(5000)})[:2000])
     with pytest.raises(UserError, match="not a whole zip"):
-        fetch_source("a", archive(Archive(kind="archive", path=str(path)), store), store)
+        fetch_source("a", archived(path, store), store)
+    size = 2**27  # of the list of its members
+    with path.open("wb") as stream:
+        stream.truncate(size)
+        stream.seek(size)
+        stream.write(struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, 65535, 65535, size, 0, 0))
+    with pytest.raises(UserError, match="not a whole zip.*list of members"):
+        fetch_source("a", archived(path, store), store)
 
 
-def test_a_link_that_leads_out_of_the_folder(video: Path, tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    root.mkdir()
-    (root / "out.mp4").symlink_to(video)
-    (root / "in.mp4").write_bytes(video.read_bytes())
-    store = Store(tmp_path / "store")
-    route = folder(Folder(kind="folder", path=str(root)), store)
-    assert fetch_source("out", route, store).status == "unsafe_path"
-    assert fetch_source("in", route, store).status == "ok"
+def test_empty_archives_and_other_kinds(tmp_path: Path, store: Store, statuses: Statuses) -> None:
+    zipped(tmp_path / "empty.zip", {})
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        for name, kind in (("a.mp4", tarfile.SYMTYPE), ("b.mp4", tarfile.CHRTYPE), ("c.mp4", tarfile.LNKTYPE)):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname = kind, "/etc/passwd"
+            tar.addfile(entry)
+    (tmp_path / "nothing.pkl").touch()
+    for name, status in (("empty.zip", "missing"), ("a.tar", "failed"), ("nothing.pkl", "failed")):
+        assert statuses(archived(tmp_path / name, store), "a", "b") == {"a": status, "b": status}
 
 
-def test_subtitles_come_along(video: Path, tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    root.mkdir()
-    (root / "a.mp4").write_bytes(video.read_bytes())
-    (root / "a.vtt").write_text("WEBVTT\n")
-    store = Store(tmp_path / "store")
-    record = fetch_source("a", folder(Folder(kind="folder", path=str(root)), store), store)
+# --- pieces ----------------------------------------------------------------------------------------------------------
+
+
+def contents_of() -> dict[str, bytes]:
+    """Members of many sizes; the larger ones do not compress, so that they reach over several parts."""
+    dice = random.Random(0)
+    return {f"long_video/{i}.mp4": dice.randbytes(size) for i, size in enumerate((0, 1, 900, 5000, 20, 12_000, 3000))}
+
+
+def cut(content: bytes, size: int, folder: Path, naming: str = "a.zip.001") -> list[Path]:
+    """What `split -b` does."""
+    pieces = [content[at : at + size] for at in range(0, len(content), size)]
+    paths = [folder / name for name in NAMINGS[naming][: len(pieces)]]
+    for path, piece in zip(paths, pieces, strict=True):
+        path.write_bytes(piece)
+    return paths
+
+
+def read_all(paths: Sequence[Path]) -> dict[str, bytes]:
+    archives = gather(paths)
+    assert len(archives) == 1 and archives[0].is_zip
+    with opened_zip(archives[0]) as opened:
+        return {name: opened.read(name) for name in opened.namelist()}
+
+
+NAMINGS = {
+    "a.zip.001": [f"a.zip.{i:03}" for i in range(1, 99)],
+    "a.zip.000": [f"a.zip.{i:03}" for i in range(99)],
+    "long_video_part_aa": [f"long_video_part_{one}{two}" for one in "abcd" for two in "abcdefghijklmnopqrstuvwxyz"],
+    "a.zip.part-00": [f"a.zip.part-{i:02}" for i in range(99)],
+}
+
+
+@pytest.mark.parametrize("naming", NAMINGS)
+def test_pieces_of_a_zip(tmp_path: Path, naming: str) -> None:
+    whole = zipped(tmp_path / "whole", contents_of())
+    for size in (300, 1000, 7001, 10**6):
+        assert read_all(cut(whole, size, tmp_path, naming)[::-1]) == contents_of(), "in whatever order they are found"
+
+
+def test_videos_from_whole_zips_and_pieces_of_another(
+    video: bytes, tmp_path: Path, store: Store, statuses: Statuses
+) -> None:
+    """TemporalBench's release: one zip of short videos, the long ones' in pieces; no joined copy is written."""
+    zipped(tmp_path / "short_video.zip", {"short_video/a.mp4": video})
+
+    def route(more: bytes) -> Fetcher:
+        whole = zipped(tmp_path / "whole", {"long_video/b.mp4": video + more, "long_video/c.mp4": video[:900]})
+        cut(whole, len(whole) // 5 + 1, tmp_path, "long_video_part_aa")
+        return archived(tmp_path / "*_video[._]*", store, member="{source_id}")
+
+    found = {"short_video/a.mp4": "ok", "long_video/b.mp4": "ok", "long_video/c.mp4": "truncated", "d": "missing"}
+    before = route(b"")
+    assert statuses(before, *found) == found
+    assert (store.root / fetch_source("long_video/b.mp4", before, store).object).read_bytes() == video
+    lost = fetch_source("d", before, store).message
+    assert "in short_video.zip, long_video_part_aa ... long_video_part_ae" in lost
+    assert before.estimate(["short_video/a.mp4", "long_video/b.mp4"]) == 2 * len(video)
+    identity = before.identity("long_video/b.mp4")
+    assert route(b"x").identity("long_video/b.mp4") != identity, "a changed piece makes other sources"
+
+
+@pytest.mark.parametrize(
+    ("naming", "size", "lost", "message"),
+    [
+        ("a.zip.001", 1000, ["a.zip.003"], "part of an archive is missing: a.zip.003. Put it into the folder of the others."),
+        ("a.zip.001", 1000, ["a.zip.001", "a.zip.002"], "missing: a.zip.001, a.zip.002."),
+        ("a.zip.001", 1000, [f"a.zip.{i:03}" for i in range(1, 9)], "a.zip.003, a.zip.004, a.zip.005 and 3 more."),
+        ("long_video_part_aa", 600, ["long_video_part_az"], "missing: long_video_part_az"),
+    ],
+)  # fmt: skip
+def test_a_missing_piece_is_named(tmp_path: Path, naming: str, size: int, lost: list[str], message: str) -> None:
+    paths = cut(zipped(tmp_path / "whole", contents_of()), size, tmp_path, naming)
+    with pytest.raises(UserError) as error:
+        gather([path for path in paths if path.name not in lost])
+    assert message in str(error.value)
+
+
+def test_a_lost_last_piece_and_a_piece_cut_short(tmp_path: Path, store: Store) -> None:
+    paths = cut(zipped(tmp_path / "whole", contents_of()), 1000, tmp_path)
+    paths[-1].unlink()
+    with pytest.raises(UserError, match=rf"{paths[-2].name}: not a whole zip"):
+        fetch_source("a", archived(tmp_path / "a.zip.*", store), store)
+    paths[4].write_bytes(paths[4].read_bytes()[:700])
+    with pytest.raises(UserError, match=r"a\.zip\.005: 700 bytes, but a\.zip\.001 has 1000"):
+        archived(tmp_path / "a.zip.*", store)
+
+
+def test_a_spanned_zip_must_be_joined_first(tmp_path: Path) -> None:
+    zipped(tmp_path / "a.zip", {"a.mp4": b"video"})
+    patched(tmp_path / "a.zip", 34, "<H", 1)  # its members are on another disk
+    with pytest.raises(UserError, match=r"a\.zip: part of a spanned zip"):
+        read_all([tmp_path / "a.zip"])
+    for name in ("a.z01", "a.z100"):
+        (tmp_path / name).write_bytes(b"PK")
+    for names in (["a.z01", "a.zip"], ["a.z01"], ["a.zip"], ["a.z100"]):
+        with pytest.raises(UserError, match=r"a\.z\w+: part of a spanned zip.* zip -s 0 a\.zip --out whole\.zip"):
+            gather([tmp_path / name for name in names])
+
+
+# --- folders ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def root(tmp_path: Path, video: bytes) -> Path:
+    """A folder with a good video, and subtitles beside it."""
+    found = tmp_path / "root"
+    found.mkdir()
+    (found / "good.mp4").write_bytes(video)
+    (found / "good.vtt").write_text("WEBVTT\n")
+    return found
+
+
+def of_folder(root: Path, store: Store, pattern: str = "{source_id}.mp4") -> Fetcher:
+    return folder(Folder(kind="folder", path=str(root), pattern=pattern), store)
+
+
+def test_subtitles_come_along(root: Path, store: Store) -> None:
+    record = fetch_source("good", of_folder(root, store), store)
     assert (store.root / record.object).with_suffix(".vtt").read_text() == "WEBVTT\n"
 
 
-@pytest.mark.parametrize("name", ["", "..", "../x", "/x", "a/../../x", "a\\..\\x", "x\0y"])
-def test_unsafe_names(name: str) -> None:
-    with pytest.raises(FetchError) as caught:
-        safe_name("{source_id}", name)
-    assert caught.value.status == "unsafe_path"
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(os.path.relpath(path))
 
 
-def test_a_full_disk_ends_the_job_and_is_not_remembered(video: Path, tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    with serving({"/a.mp4": Behaviour(video.read_bytes())}) as (url, _):
-        settings = Http(kind="http", url=url)
+@pytest.mark.parametrize(
+    ("make", "status"),
+    [(lambda path: path.symlink_to(path), "missing"), (lambda path: path.symlink_to("/proc/self/mem"), "unsafe_path"),
+     (lambda path: path.symlink_to("/dev/zero"), "unsafe_path"), (os.mkfifo, "missing"), (os.mkdir, "missing"), (_socket, "missing")],
+    ids=["loop", "out of the folder", "device", "pipe", "folder", "socket"],
+)  # fmt: skip
+def test_what_is_no_file_is_one_row(
+    make: Callable[[Path], None],
+    status: str,
+    root: Path,
+    store: Store,
+    statuses: Statuses,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(root)
+    make(root / "bad.mp4")
+    found = statuses(of_folder(root, store), "bad", "good")
+    assert found["good"] == "ok" and found["bad"] in (status, "unreadable", "unsafe_path")
 
-        def fetch(source_id: str, scratch: Path) -> Fetched:
-            download(f"{url}/a.mp4", Path("/dev/full"), settings)
-            return Fetched(Path("/dev/full"))
 
-        with pytest.raises(MachineError, match="No space left on device.*make room"):
-            fetch_source("a", Fetcher(lambda name: ["full", name], fetch, nothing), store)
-    assert not list((tmp_path / "sources").rglob("*.json"))
+def test_a_name_that_no_file_can_have_is_one_row(root: Path, store: Store, statuses: Statuses) -> None:
+    names = ["n" * 300, "d/" * 3000 + "x", "line\nbreak", "nul\0", "\u202ereversed", " ", "~", "$HOME"]
+    found = statuses(of_folder(root, store), *names, "good")
+    assert found.pop("good") == "ok"
+    assert set(found.values()) <= {"missing", "unreadable", "unsafe_path"} and len(found) == len(names)
+    for name in ("", "..", "../x", "/x", "a/../../x", "a\\..\\x", "x\0y"):
+        with pytest.raises(FetchError) as caught:
+            safe_name("{source_id}", name)
+        assert caught.value.status == "unsafe_path"
 
 
-def test_the_toy_worlds_sources_are_rendered_once(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    with pytest.raises(UserError, match="no source 'nothing'"):
-        fetch_source("nothing", fetcher_for(Toyworld(kind="toyworld"), store), store)
+PROGRAM = """
+import os
+from pathlib import Path
+from reprise.core.store import Store
+from reprise.fetch.local import folder
+from reprise.fetch.settings import Folder
+from reprise.stages.sources import Wanted, fetch_shard
+if os.getuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+store = Store(Path('store'))
+route = folder(Folder(kind='folder', path='root'), store)
+print(fetch_shard([Wanted(n, n) for n in ('bad', 'good')], route, store)['status'].to_list())
+"""
+
+
+def test_a_file_that_may_not_be_read_is_one_row(root: Path, tmp_path: Path) -> None:
+    """As another user, since nothing is closed to root."""
+    shutil.copy(root / "good.mp4", root / "bad.mp4")
+    (root / "bad.mp4").chmod(0)
+    (tmp_path / "store").mkdir()
+    for path in (tmp_path, root, tmp_path / "store"):
+        path.chmod(0o777)
+    for parent in tmp_path.parents:
+        if parent.stat().st_uid == os.getuid() and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o011)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.strip() == "['unreadable', 'ok']", done.stderr
 
 
 @pytest.mark.parametrize(
@@ -170,17 +327,14 @@ def test_the_toy_worlds_sources_are_rendered_once(tmp_path: Path) -> None:
         (["cat.webm"], "cat.webm"),
         (["cat.mp4", "cat.mov"], "2 videos fit 'cat.*': cat.mov, cat.mp4 in the folder"),
         (["cat.json", "cats.mp4"], "no video 'cat.*' in the folder"),
-        ([], "no video 'cat.*' in the folder"),
     ],
 )
 def test_a_pattern_for_every_format_takes_the_one_video(
-    video: Path, tmp_path: Path, files: list[str], found: str
+    root: Path, store: Store, tmp_path: Path, files: list[str], found: str
 ) -> None:
-    root, store = tmp_path / "videos", Store(tmp_path / "store")
-    root.mkdir()
     for name in files:
-        shutil.copy(video, root / name)
-    route = folder(Folder(kind="folder", path=str(root), pattern="{source_id}.*"), store)
+        shutil.copy(root / "good.mp4", root / name)
+    route = of_folder(root, store, "{source_id}.*")
     if " " in found:
         with pytest.raises(FetchError, match=re.escape(found)):
             route.fetch("cat", tmp_path)
@@ -188,12 +342,19 @@ def test_a_pattern_for_every_format_takes_the_one_video(
         assert route.fetch("cat", tmp_path).path == root / found
 
 
-def test_a_pattern_for_every_format_stays_in_its_folder(video: Path, tmp_path: Path) -> None:
-    root, store = tmp_path / "videos", Store(tmp_path / "store")
-    root.mkdir()
-    (root / "cat.mov").symlink_to(video)
-    route = folder(Folder(kind="folder", path=str(root), pattern="{source_id}.*"), store)
+def test_a_pattern_for_every_format_stays_in_its_folder(root: Path, video_file: Path, store: Store) -> None:
+    (root / "cat.mov").symlink_to(video_file)
     for name in ("cat", "../cat", "/cat"):
         with pytest.raises(FetchError) as caught:
-            route.identity(name)
+            of_folder(root, store, "{source_id}.*").identity(name)
         assert caught.value.status == "unsafe_path"
+
+
+def test_worlds_made_here_are_found_by_their_import_strings(store: Store) -> None:
+    for kind, module in plugins.PLUGINS.items():
+        world = plugins.load_world(kind)
+        assert callable(world.write_release) and callable(world.fetcher)
+        assert plugins.plugin_modules(kind) == (module,)
+    assert plugins.plugin_modules("folder") == ()
+    with pytest.raises(UserError, match="no source 'nothing'"):
+        fetch_source("nothing", fetcher_for(Toyworld(kind="toyworld"), store), store)

@@ -16,8 +16,6 @@ from reprise.fetch.release_files import ReleaseFiles, owner_of, release_source, 
 from reprise.fetch.settings import Folder
 from reprise.stages.sources import fetch_source
 
-from tests.unit.videos import barcode_video
-
 
 def picture(suffix: str) -> bytes:
     image = np.arange(48 * 64 * 3, dtype=np.uint32).reshape(48, 64, 3) % 251
@@ -29,18 +27,13 @@ def in_base64(content: bytes) -> str:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store")
-
-
-@pytest.fixture
-def route(tmp_path: Path, store: Store) -> Fetcher:
+def route(tmp_path: Path, store: Store, video: bytes) -> Fetcher:
     """A folder of videos, and beside it a release with a table of images and a manifest."""
     release = tmp_path / "release"
     videos = release / "sets" / "clips"
     videos.mkdir(parents=True)
-    barcode_video(videos / "a.mp4", 12)
-    (tmp_path / "release" / "sets" / "secret.mp4").write_bytes((videos / "a.mp4").read_bytes())
+    (videos / "a.mp4").write_bytes(video)
+    (tmp_path / "release" / "sets" / "secret.mp4").write_bytes(video)
     (videos / "out.mp4").symlink_to(tmp_path / "release" / "sets" / "secret.mp4")
     (videos / "text.mp4").write_text("no video")
     (release / "sets" / "clips.csv").write_text("video,question,answer\n")
@@ -60,7 +53,7 @@ def route(tmp_path: Path, store: Store) -> Fetcher:
     files.append({"name": "sets/drawn.csv", "path": str(drawn), "sha256": file_digest(drawn), "videos": str(videos)})
     (tmp_path / "files.json").write_text(json.dumps(files))
     (tmp_path / "videos").mkdir()
-    barcode_video(tmp_path / "videos" / "main.mp4", 12)
+    (tmp_path / "videos" / "main.mp4").write_bytes(video)
     main = folder(Folder(kind="folder", path=str(tmp_path / "videos")), store)
     return with_release_files(main, ReleaseFiles.listed_in(tmp_path / "files.json", store))
 

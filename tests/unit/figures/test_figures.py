@@ -14,13 +14,15 @@ from typing import Any
 import polars as pl
 import pytest
 from reprise.benchmarks.registry import load_scores
-from reprise.config.figures import Scatter
+from reprise.config.figures import Part, Scatter
+from reprise.config.tables import TableSpec
+from reprise.construction.tables import STATISTICS
 from reprise.core.checksums import sealed_text
 from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, write_table
 from reprise.figures.chart import Panel, Series
 from reprise.figures.distribution import Count, draw_distribution, in_ranges
 from reprise.figures.draw import Sources, draw
-from reprise.figures.grids import draw_radars
+from reprise.figures.grids import draw_radars, gaps
 from reprise.figures.keys import FigureKey
 from reprise.figures.scatter import CLASSIC, STRICT, UNSCORED, WRONG, cloud_of
 from reprise.figures.style import WIDTHS, save, sheet, use_style
@@ -88,7 +90,9 @@ def drawn(
     builders = [Builder(part, pl.DataFrame(rows, schema=METRICS), numbers) for part in key.parts]
     items = pl.DataFrame([item_row(name, task="control") for name in "abcde"], schema=ITEMS)
     found = {} if verdicts is None else {RUN: verdicts}
-    figure, shown, _, _ = draw(key, builders, Sources(items, pl.DataFrame(schema=FACTS), found, numbers))
+    figure, shown, _, _ = draw(
+        key, builders, Sources(items, pl.DataFrame(schema=FACTS), found, numbers, pl.DataFrame(schema=STATISTICS))
+    )
     return figure, shown
 
 
@@ -162,6 +166,12 @@ def test_points_are_in_the_regions_that_the_metrics_count() -> None:
     words = pl.DataFrame([row | {"score": None} for row in rows], schema=VERDICTS)
     assert cloud_of(spec, "Ours", "control", "A", items, words, groups).state == "answers without scores"
     assert cloud_of(spec, "Ours", "coref", "A", items, words, groups).state == "nothing asked"
+    asked = pl.DataFrame(rows, schema=VERDICTS)
+    of_subset = spec.model_copy(update={"items": "subset"})
+    assert cloud_of(of_subset, "Ours", "control", "A", items, asked, groups).state == "none of the subset"
+    some = [item_row(name, task="control", groups=["subset"] * (name in "ac")) for name in scores]
+    drawn_points = cloud_of(of_subset, "Ours", "control", "A", pl.DataFrame(some, schema=ITEMS), asked, groups).points
+    assert drawn_points["item_id"].to_list() == ["a", "c"], "a run of all items contains those of the subset"
 
 
 @pytest.mark.parametrize(
@@ -175,6 +185,90 @@ def test_points_are_in_the_regions_that_the_metrics_count() -> None:
 )
 def test_values_are_counted_in_ranges(values: list[float], step: float, found: list[Count]) -> None:
     assert in_ranges(values, step) == found
+
+
+def test_a_range_can_take_its_upper_end() -> None:
+    """Vinoground's appendix L counts videos of at most 10 s and of at most 20 s."""
+    lengths = [0.0, 0.5, 1.0, 9.5, 10.0, 10.001, 20.0]
+    found = {one.group: one.value for one in in_ranges(lengths, 1, is_right=True) if one.value}
+    assert found == {"0-1": 3, "9-10": 2, "10-11": 1, "19-20": 1}
+
+
+@pytest.mark.parametrize(
+    ("is_damaged", "dash", "left_out"),
+    [
+        (False, "–: not run here, and not published.", "Without any number: B, C."),
+        (True, "lost in the paper's text", "as the paper's are lost in its text: B, C."),
+    ],
+)
+def test_bars_say_what_a_dash_is_and_which_columns_are_left_out(
+    tmp_path: Path, is_damaged: bool, dash: str, left_out: str
+) -> None:
+    path = tmp_path / "velociti.csv"
+    lines = ["velociti,table2,Ours,8,control,strict,81.6", f'velociti,table2,"{ROWS[1]["label"]}",1fps,agent,strict,5']
+    path.write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
+    key = figure_key(SPECS["bars"], runs=())
+    damaged = [
+        part.model_copy(update={"spec": part.spec.model_copy(update={"is_damaged": is_damaged})}) for part in key.parts
+    ]
+    figure, _ = drawn(key.model_copy(update={"parts": damaged}), [], Published(path, "table2"))
+    words = words_of(figure)
+    assert left_out in words and "Not run here, and not published: $x_{1}$" in words
+    assert dash not in words, "nothing is a dash: a row and two columns have no number at all"
+    panel = Panel("", ("A", "B"), (Series("S", {"A": Number(1.0)}),))
+    assert [number.value for number in gaps(panel)] == [None]
+
+
+def test_numbers_that_the_papers_text_states_stand_beside_ours(tmp_path: Path) -> None:
+    stated = {"published": {"stated": {"Ours": 49.2}}}
+    columns = [{"title": "A", "group": "control"} | stated, {"title": "B", "group": "chrono"} | stated]
+    key = figure_key(SPECS["bars"])
+    part = key.parts[0].model_copy(update={"spec": TableSpec.model_validate(table_key(columns)["spec"])})
+    empty = tmp_path / "velociti.csv"
+    empty.write_text(",".join(COLUMNS) + "\n")
+    figure, shown = drawn(
+        key.model_copy(update={"parts": [part]}), [measured("control", 50.0)], Published(empty, "table2")
+    )
+    assert shown.select("group", "value", "published", "source").rows() == [
+        ("control", 50.0, 49.2, "reproduced"), ("chrono", 49.2, 49.2, "published")
+    ]  # fmt: skip
+    assert "published, beside ours" in words_of(figure)
+
+
+def test_a_figure_shows_what_the_making_of_a_benchmark_counted(tmp_path: Path) -> None:
+    spec = {
+        "kind": "distribution",
+        "made": [{"title": "(a) verbs", "what": "verbs"}, {"title": "(b)", "what": "agents"}],
+    }
+    key = figure_key(spec)
+    numbers = [
+        ("verbs", "4 or more, %", 87.0, 50.0),
+        ("verbs", "2", None, 1.0),
+        ("verbs", "4", None, 1.0),
+        ("x", "1", None, 9.0),
+    ]
+    made = pl.DataFrame([(*row, "") for row in numbers], schema=STATISTICS, orient="row")
+    nothing = (pl.DataFrame(schema=ITEMS), pl.DataFrame(schema=FACTS), {}, Published(None, ""))
+    found = draw(key, [], Sources(*nothing, made))
+    assert found.rows.select("metric", "group", "value", "published").rows() == [
+        ("verbs", "4 or more, %", 50.0, 87.0), ("verbs", "2", 1.0, None), ("verbs", "4", 1.0, None)
+    ]  # fmt: skip
+    words = words_of(found.figure)
+    assert "(a) verbs, 4 or more: 50 % here, about 87 % in the paper." in words and "nothing to show" in words
+    empty = words_of(draw(key, [], Sources(*nothing, pl.DataFrame(schema=STATISTICS))).figure)
+    assert "The benchmark is not made here" in empty
+
+
+def test_a_part_can_choose_among_rows_of_one_label() -> None:
+    """Vinoground's Figure 1 shows neither GPT-4o without frames nor people who saw 32 frames."""
+    spec = TableSpec.model_validate(
+        {
+            "title": "T", "caption": "C", "columns": [{"title": "A", "group": "all", "metrics": ["text"]}],
+            "sections": [{"rows": [{"label": "GPT-4o", "frames": "32"}, {"label": "GPT-4o", "frames": "0"}]}],
+        }
+    )  # fmt: skip
+    part = Part.model_validate({"table": "table3", "rows": ["GPT-4o"], "frames": ["32"]})
+    assert [row.frames for row in part.of(spec).rows()] == ["32"]
 
 
 def test_two_draws_have_the_same_bytes(tmp_path: Path) -> None:

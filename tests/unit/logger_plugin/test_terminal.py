@@ -5,39 +5,28 @@ import io
 import logging
 import os
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.models.asking.progress import ProgressLine
-from snakemake.exceptions import (
-    InputFunctionException,
-    WorkflowError,
-    format_exception_to_string,
-)
+from reprise.core.job_logs import Progress
+from snakemake.exceptions import InputFunctionException, WorkflowError, format_exception_to_string
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
-from snakemake_logger_plugin_reprise.jobs import in_words, job_of, last_error
+from snakemake_logger_plugin_reprise import LogHandler, LogHandlerSettings
 from snakemake_logger_plugin_reprise.messages import mistake
-from snakemake_logger_plugin_reprise.terminal import Terminal
+from snakemake_logger_plugin_reprise.terminal import MOST_RUNNING, Terminal, in_words
 
 STATS = {"infer": 2, "table": 1, "all": 1, "total": 4}
-FAILED = "x/y.log"
-DONE = re.compile(r"Done in \d+ s: 3 of 3 jobs\.")
+DONE = re.compile(r"Done in 0 s: 3 of 3 jobs\.")
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 
 
-@dataclass
-class Settings:
-    """What Snakemake tells a logger plugin."""
-
-    nocolor: bool = False
-    quiet: tuple[Quietness, ...] = ()
-    dryrun: bool = False
+@pytest.fixture(autouse=True)
+def _no_time_goes_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.monotonic", lambda: 0.0)
 
 
 class Run:
@@ -45,7 +34,8 @@ class Run:
 
     def __init__(self, stream: Any = None, **settings: Any) -> None:
         self.stream = stream or io.StringIO()
-        self.terminal = Terminal(Settings(**settings), self.stream)  # type: ignore[arg-type]
+        common: Any = SimpleNamespace(**{"nocolor": False, "quiet": (), "dryrun": False, **settings})
+        self.terminal = Terminal(common, self.stream)
 
     def say(self, text: str, level: int = logging.INFO, event: LogEvent | None = None, **of: Any) -> None:
         record = logging.LogRecord("snakemake.logging", level, __file__, 1, text, None, None)
@@ -69,30 +59,6 @@ class Run:
         self.terminal.end()
         self.terminal.end()
         return str(self.stream.getvalue())
-
-
-@pytest.fixture
-def model_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Callable[[int, int], Path]:
-    """A log into which a job that asks a model has written how far it is."""
-
-    def write(done: int, total: int) -> Path:
-        path = tmp_path / "infer.log"
-        with caplog.at_level(logging.INFO, "reprise"):
-            progress = ProgressLine(total)
-            progress._last = float("-inf")  # the last line is old enough for another one
-            progress.advance(1)
-            progress.advance(done - 1)
-        path.write_text("loading the model\n" + "".join(f"{one.message}\n" for one in caplog.records))
-        return path
-
-    return write
-
-
-def test_a_running_inference_says_how_far_it_is(model_log: Callable[[int, int], Path]) -> None:
-    job = job_of("infer", {"benchmark": "velociti", "model": "toy"}, [str(model_log(30, 90))])
-    assert job.name == "infer velociti/toy"
-    assert re.fullmatch(r"30 of 90 questions, [\d.]+ a second, about .* left", job.state())
-    assert job_of("infer", {}, ["nowhere.log"]).state() == "0 s"
 
 
 def test_a_run_that_succeeds(tmp_path: Path) -> None:
@@ -135,13 +101,23 @@ def test_what_slurms_executor_says_of_every_job_is_left_out() -> None:
     run.count()
     for text in (
         "Auto-selected partition 'gpu' for job infer with score 0.500",
-        "No SLURM account given, trying to guess.",
         "No account was given, not able to get a SLURM account via sacct: sacct: invalid option -- '1'\n",
-        "Unable to guess SLURM account. Trying to proceed without.",
         "Job 28 has been submitted with SLURM jobid 10 (log: /x/10.log).",
     ):
         run.say(text, logging.WARNING)
     assert not re.search("account|partition|submitted", run.end())
+
+
+def test_a_job_without_an_error_in_its_log_fails_with_its_last_line(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    log.write_text("Traceback (most recent call last):\n  File x\nKeyError: 1\n")
+    run = Run()
+    run.count()
+    for jobid, path in enumerate((log, tmp_path / "none.log")):
+        run.start(jobid, "infer", path)
+        run.fail(jobid)
+    text = run.end()
+    assert f"FAILED infer: KeyError: 1 (log: {log})" in text and "FAILED infer: it wrote no message; it may" in text
 
 
 def test_a_job_that_is_tried_again_has_not_failed() -> None:
@@ -177,27 +153,64 @@ def test_quiet_runs_say_what_failed_and_silent_ones_nothing() -> None:
         assert said or text == ""
 
 
-def test_a_file_gets_plain_lines_and_a_terminal_a_status_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_gets_plain_lines_and_a_terminal_a_status_that_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.delenv("NO_COLOR", raising=False)
+    asks = tmp_path / "infer.log"
+    asks.write_text(f"loading the model\n{Progress(30, 90, 3.0, 20.0)}\n")
     main, side = os.openpty()
     with os.fdopen(side, "w") as stream:
         run = Run(stream)
+        run.terminal.show_status()
         run.count()
-        run.start(1, "infer", benchmark="velociti")
-        run.terminal._screen.status(run.terminal._status())
+        run.start(1, "infer", asks, benchmark="velociti", model="toy")
+        for jobid in range(2, 2 + MOST_RUNNING):
+            run.start(jobid, "score")
+        run.terminal.show_status()
+        run.say("a warning of the length of two lines " * 3, logging.WARNING)
         run.terminal.end()
     shown = ""
     with contextlib.suppress(OSError):  # the end, on Linux
         while part := os.read(main, 65536).decode():
             shown += part
     os.close(main)
-    assert "\x1b[1m3 jobs: 2 infer, 1 table\x1b[0m" in shown
-    assert "0 of 3 jobs\r\n  of them infer 0/2\r\n  infer velociti: 0 s\r\n\x1b[3F\x1b[J" in shown
+    assert "0 s: planning the jobs" in shown and "\x1b[1m3 jobs: 2 infer, 1 table\x1b[0m" in shown
+    status = (
+        "0 s: 0 of 3 jobs\r\n  of them infer 0/2\r\n  infer velociti/toy: 30 of 90 questions, 3.0 a second, abou\r\n"
+    )
+    assert status in shown and "  score: 0 s\r\n  and 1 more at work" in shown, "a line is cut at the screen's width"
+    assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l"), "the cursor is there"
+    assert shown.rindex("\x1b[2K") < shown.index("Not finished after 0 s"), "the status is gone"
     plain = Run()
     plain.count()
-    plain.start(1, "infer")
-    assert not CONTROL.search(plain.end())
+    plain.start(1, "infer", asks)
+    plain.terminal._said = float("-inf")  # the last line is old enough for another one
+    plain.terminal.show_status()
+    text = plain.end()
+    assert not CONTROL.search(text)
+    assert "\n0 s: 0 of 3 jobs; of them infer 0/2; infer: 30 of 90 questions, 3.0 a second, about 20 s left\n" in text
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_log_on_a_full_disk_gives_no_traceback(
+    full: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Snakemake's own log lies beside the results; what failed is shown all the same."""
+    monkeypatch.setattr(logging, "raiseExceptions", True)
+    of_snakemake = logging.FileHandler("/dev/full")
+    record = logging.LogRecord("snakemake.logging", logging.INFO, __file__, 1, "Building DAG of jobs", None, None)
+    of_snakemake.emit(record)
+    assert "No space left on device" in capsys.readouterr().err
+    names = ("stdout", "verbose", "debug_dag", "printshellcmds", "dryrun", "show_failed_logs")
+    common: Any = SimpleNamespace(nocolor=True, quiet=set(), **dict.fromkeys(names, False))
+    plugin = LogHandler(common, LogHandlerSettings(full=full))
+    of_snakemake.emit(record)
+    plugin.emit(record)
+    plugin.close()
+    assert capsys.readouterr().err == ("Building DAG of jobs\n" if full else "")
 
 
 def test_a_dry_run_is_a_screenful() -> None:
@@ -267,17 +280,6 @@ def test_a_mistake_in_an_input_function_stands_alone_and_a_bug_keeps_its_traceba
     assert mistake(shown, "InputFunctionException") == (shown if message is None else message)
 
 
-def test_the_last_error_is_the_last_line_where_a_traceback_ends_the_log(tmp_path: Path) -> None:
-    log = tmp_path / "x.log"
-    log.write_text("Traceback (most recent call last):\n  File x\nKeyError: 1\n")
-    assert last_error([tmp_path / "none", log]) == "KeyError: 1"
-
-
 def test_times_in_words() -> None:
-    assert [in_words(seconds) for seconds in (0.4, 59, 60, 252, 7530)] == [
-        "0 s",
-        "59 s",
-        "1 min 0 s",
-        "4 min 12 s",
-        "2 h 5 min",
-    ]
+    words = ["0 s", "59 s", "1 min 0 s", "4 min 12 s", "2 h 5 min"]
+    assert [in_words(seconds) for seconds in (0.4, 59, 60, 252, 7530)] == words

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import struct
-import zipfile
 from pathlib import Path
 
 import av
@@ -12,7 +11,7 @@ import pytest
 from reprise.media.decoder import count_decodable
 from reprise.media.encode import still_clip, trim
 from reprise.media.errors import MediaError
-from reprise.media.opening import check_picture, demuxer_of
+from reprise.media.opening import check_picture
 from reprise.media.probe import packet_index
 from reprise.media.settings import Encode, Images
 from reprise.stages.sources import check_decodes
@@ -47,36 +46,32 @@ def refused(path: Path) -> str:
     return caught.value.status
 
 
-@pytest.mark.parametrize("suffix", ["mp4", "mkv", "avi", "m3u8", "txt", "png", "jpg", "ts"])
 @pytest.mark.parametrize("kind", PLAYLISTS)
-def test_no_text_is_media_whatever_its_name(tmp_path: Path, barcode: Path, kind: str, suffix: str) -> None:
+def test_no_text_is_media_whatever_its_name(tmp_path: Path, barcode: Path, kind: str) -> None:
     shutil.copy(barcode, tmp_path / "secret.mp4")
-    path = tmp_path / f"video.{suffix}"
-    path.write_text(PLAYLISTS[kind])
-    assert refused(path) == "not_media"
-    for use in (packet_index, lambda path: trim(path, 0, 1, tmp_path / "out.mp4", FAST)):
-        with pytest.raises(MediaError) as caught:
-            use(path)
-        assert caught.value.status == "not_media"
-    with pytest.raises(MediaError):
-        still_clip([path], tmp_path / "out.mp4", FAST, Images())
-    assert not (tmp_path / "out.mp4").exists()
+    out = tmp_path / "out.mp4"
+    for suffix in ("mp4", "mkv", "avi", "m3u8", "txt", "png", "jpg", "ts"):
+        path = tmp_path / f"video.{suffix}"
+        path.write_text(PLAYLISTS[kind])
+        assert refused(path) == "not_media"
+        for use in (
+            packet_index,
+            lambda path: trim(path, 0, 1, out, FAST),
+            lambda path: still_clip([path], out, FAST, Images()),
+        ):
+            with pytest.raises(MediaError) as caught:
+                use(path)
+            assert caught.value.status in ("not_media", "missing")
+    assert not out.exists()
 
 
-def test_a_playlist_in_a_zip_is_no_video(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("video.mp4", PLAYLISTS["ffconcat"])
-    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
-        assert refused(Path(archive.extract("video.mp4", tmp_path))) == "not_media"
-
-
-@pytest.mark.parametrize("name", ["concat:a|b.mp4", "-i.mp4", "frame%03d.mp4", "a*[b]?.mp4", "http:x.mp4", "pipe:0"])
-def test_a_name_is_only_a_name(tmp_path: Path, barcode: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_is_only_a_name(tmp_path: Path, barcode: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    shutil.copy(barcode, tmp_path / name)
-    assert count_decodable(Path(name)) == 48
-    assert trim(Path(name), 0, 1, Path(f"{name}.out.mp4"), FAST) == 24
-    assert packet_index(Path(f"{name}.out.mp4")).frames == 24
+    for name in ("concat:a|b.mp4", "-i.mp4", "frame%03d.mp4", "a*[b]?.mp4", "http:x.mp4", "pipe:0"):
+        shutil.copy(barcode, tmp_path / name)
+        assert count_decodable(Path(name)) == 48
+        assert trim(Path(name), 0, 1, Path(f"{name}.out.mp4"), FAST) == 24
+        assert packet_index(Path(f"{name}.out.mp4")).frames == 24
 
 
 @pytest.mark.parametrize("suffix", ["png", "jpg", "webp", "bmp"])
@@ -84,7 +79,7 @@ def test_a_still_picture_is_one_file_and_no_pattern(tmp_path: Path, suffix: str)
     folder = tmp_path / "frames%d"
     folder.mkdir()
     run_ffmpeg("-f", "lavfi", "-i", "testsrc=s=64x48", "-frames:v", "1", "-update", "1", tmp_path / f"x.{suffix}")
-    picture = shutil.move(tmp_path / f"x.{suffix}", folder / f"%03d.{suffix}")
+    picture = (tmp_path / f"x.{suffix}").rename(folder / f"%03d.{suffix}")
     check_picture(picture)
     still_clip([picture], tmp_path / "clip.mp4", FAST, Images(frames=5, fps=8))
     assert packet_index(tmp_path / "clip.mp4").frames == 5
@@ -149,10 +144,6 @@ def test_a_pipe_is_no_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "video.mp4")
     os.mkfifo(tmp_path / "picture.png")
     assert refused(tmp_path / "video.mp4") == refused(tmp_path / "picture.png") == "not_media"
-
-
-def test_the_demuxer_is_named_for_every_format(barcode: Path) -> None:
-    assert demuxer_of(barcode) == "mov"
 
 
 def test_nobody_else_opens_media() -> None:

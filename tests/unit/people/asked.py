@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 
 from reprise.construction.review import Task, Verdict
 from reprise.people.answers import Counted, counting
-from reprise.people.settings import AnswerDesign
-from reprise.people.tasks import NOT_TESTED, Qualifying
+from reprise.people.settings import AnswerDesign, Asked
+from reprise.people.surveys import NOT_TESTED, Qualifying
 
 AB = ("A", "B")
 
@@ -27,6 +27,20 @@ def said(person: str, task: Task, answer: str) -> Verdict:
 
 
 def counted_of(
-    verdicts: Sequence[Verdict], asked: AnswerDesign, tested: Qualifying = NOT_TESTED, out: Collection[str] = ()
+    verdicts: Sequence[Verdict],
+    asked: Asked | None = None,
+    tested: Qualifying = NOT_TESTED,
+    out: Collection[str] = (),
+    tasks: Sequence[Task] = TASKS,
 ) -> Counted:
-    return counting(TASKS, verdicts, asked, tested, out)
+    return counting(tasks, verdicts, asked or design(), tested, out)
+
+
+def bad_rows(right: str, wrong: str, tasks: Sequence[Task] = TASKS) -> dict[str, Verdict]:
+    """Problem -> a row that does not count because of it."""
+    return {
+        "foreign_task": said("ann", tasks[0]._replace(task_id="x"), right),
+        "other_text": said("ann", tasks[0], right)._replace(digest="0"),
+        "no_reviewer": said("", tasks[0], right),
+        "unknown_verdict": said("ann", tasks[0], wrong),
+    }

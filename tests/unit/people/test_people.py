@@ -1,109 +1,293 @@
-"""Whose answers count, and the mode of several; each by hand."""
+"""Whose answers count, who is who, the mode of several, agreement; each by hand."""
 
+import json
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
-from reprise.construction.review import COLUMNS, Task, Verdict, as_csv, read_verdicts
-from reprise.people.answers import TIE, TOO_FEW, modes, replies
-from reprise.people.settings import Qualification
-from reprise.people.statistics import worker_rows
+from reprise.construction.label_studio import exported_rows, is_export
+from reprise.construction.review import COLUMNS, Verdict, as_csv, read_verdicts
+from reprise.core.errors import UserError
+from reprise.core.files import file_digest
+from reprise.core.schemas import REQUESTS
+from reprise.people.answers import NAMES_DIFFER, TIE, TOO_FEW, gather, named, people_named, read_names, replies
+from reprise.people.keys import Inputs
+from reprise.people.statistics import BY_DESIGN, agreement, numbers, worker_rows
+from reprise.people.surveys import question_tasks, task_id
+from reprise.stats.reliability import alpha
 
-from tests.unit.people.asked import AB, TASKS, TEST, counted_of, design, said, task
+from tests.unit.people.asked import AB, TASKS, TEST, bad_rows, counted_of, design, said, task
+from tests.unit.rows import request_row
 
-
-def by_ten(answers: str) -> list[Verdict]:
-    return [said(f"p{n}", TASKS[0], answer) for n, answer in enumerate(answers)]
-
-
-@pytest.mark.parametrize(
-    ("answers", "ties", "option", "error"),
-    [
-        ("AAAAAABBBB", "wrong", "A", ""),
-        ("BBBBBBBBBA", "wrong", "B", ""),
-        ("AAAAABBBBB", "wrong", "", TIE),
-        ("BBBBBAAAAA", "first_option", "A", ""),
-        ("AAAAABBBBA", "draw", "A", ""),
-        ("AAAAABBBB", "wrong", "", TOO_FEW),
-        ("", "wrong", "", TOO_FEW),
-        ("AAAAAABBBBB", "wrong", "A", ""),
-    ],
-)
-def test_the_mode_of_ten(answers: str, ties: str, option: str, error: str) -> None:
-    asked = design(workers=10, ties=ties)
-    reply = replies(TASKS, counted_of(by_ten(answers), asked).votes, asked)["q1"]
-    assert (reply.option, reply.error, reply.people) == (option, error, len(answers))
+Row = dict[str, Any]
+RECORDED = Path(__file__).parents[2] / "data/people"
 
 
-def test_a_drawn_tie_is_the_same_each_time_and_falls_both_ways() -> None:
-    drawn = {}
-    for seed in range(20):
-        asked = design(workers=10, ties="draw", seed=seed)
-        votes = counted_of(by_ten("AAAAABBBBB"), asked).votes
-        drawn[seed] = replies(TASKS, votes, asked)["q1"].option
-        assert drawn[seed] == replies(TASKS, counted_of(by_ten("BBBBBAAAAA"), asked).votes, asked)["q1"].option
-    assert set(drawn.values()) == {"A", "B"}
+# --- exports of Label Studio -------------------------------------------------------------------------------------------
 
 
-def test_of_three_options_those_that_are_equal_stand_as_offered() -> None:
-    assert modes(list("CCBBA"), "ABC") == ["B", "C"] and modes(list("CCBBB"), "ABC") == ["B"]
+def exported(*annotations: Row) -> Row:
+    return {"data": {"task_id": "q1", "digest": TASKS[0].digest}, "annotations": list(annotations)}
 
 
-BAD = {
-    "foreign_task": said("ann", Task("x", AB, {}), "A"),
-    "other_text": said("ann", TASKS[0], "A")._replace(digest="0"),
-    "no_reviewer": said("", TASKS[0], "A"),
-    "unknown_verdict": said("ann", TASKS[0], "C"),
+def annotation(choices: object, by: object = 3, **more: object) -> Row:
+    return {"completed_by": by, "result": [{"from_name": "verdict", "value": {"choices": choices}}], **more}
+
+
+EXPORTS = [
+    (exported(annotation(["A"])), [("q1", "label-studio 3", "A")]),
+    (exported(annotation(["A"], {"id": 4, "email": "x@example.org"})), [("q1", "label-studio 4", "A")]),
+    (exported(annotation(["A"]), annotation(["B"])), [("q1", "label-studio 3", "A"), ("q1", "label-studio 3", "B")]),
+    (exported(annotation(["A"], was_cancelled=True)), [("q1", "label-studio 3", "")]),
+    (exported(), []),
+    (exported(annotation(["A", "B"])), [("q1", "label-studio 3", "A, B")]),
+    (exported(annotation("A")), [("q1", "label-studio 3", "A")]),
+    (exported({"completed_by": None, "result": []}), [("q1", "", "")]),
+    (exported({"completed_by": 3, "result": "damaged"}), [("q1", "label-studio 3", "")]),
+]
+
+
+@pytest.mark.parametrize(("task", "rows"), EXPORTS)
+def test_an_export_is_rows(task: Row, rows: list[tuple[str, str, str]]) -> None:
+    assert is_export([task])
+    assert [(one["task_id"], one["reviewer"], one["verdict"]) for one in exported_rows([task])] == rows
+
+
+def test_other_json_is_no_export() -> None:
+    others: list[Any] = [[], {}, "x", [{"task_id": "q1"}], [{"data": {}, "annotations": 3}], [3]]
+    assert not any(map(is_export, others))
+
+
+def test_a_recorded_export_of_label_studio_is_read() -> None:
+    """One answer before, and all after: one skipped task, and one that the same person answered twice."""
+    half, whole, corrected = (RECORDED / f"label-studio-{name}.json" for name in ("half", "whole", "corrected"))
+    names = [task_id("toy/script/all", f"{n}_pos/text#text_pos") for n in range(4)]
+    tasks = [task(name, f"{n}.pos", f"Toy question {n}? A. one, B. two") for n, name in enumerate(names)]
+    assert [(one.task_id, one.verdict) for one in read_verdicts([half])] == [(names[0], "A")]
+    found = counted_of(read_verdicts([half, whole]), tasks=tasks)
+    assert found.votes.by_task == {names[0]: {"1": "A"}, names[1]: {"1": "B"}}
+    assert [one.problem for one in found.votes.problems] == ["two_verdicts"]
+    assert counted_of(read_verdicts([whole])).votes.problems[0].problem == "foreign_task"
+    later = counted_of(read_verdicts([half, corrected]), tasks=tasks)
+    assert later.votes.by_task == {names[0]: {"1": "B"}, names[1]: {"1": "B"}}
+
+
+EARLY, LATE = "2026-11-23T15:51:09.477469Z", "2026-11-23T17:00:00+00:00"
+
+
+def saved(verdict: str, at: str | None, name: str | None = "n", by: str = "3", **more: object) -> Row:
+    return annotation([verdict], by, unique_id=name, updated_at=at, **more)
+
+
+# A person's state of an annotation in each of two exports, whose answers count, and what is wrong.
+CORRECTED: dict[str, tuple[Row, Row, str, list[str]]] = {
+    "a later answer replaces an earlier one": (saved("A", EARLY), saved("B", LATE), "B", []),
+    "whichever file is read first": (saved("B", LATE), saved("A", EARLY), "B", []),
+    "the same answer twice": (saved("A", EARLY), saved("A", EARLY), "A", []),
+    "a later answer that is the same": (saved("A", EARLY), saved("A", LATE), "A", []),
+    "one that was taken back": (saved("A", EARLY), saved("A", LATE, was_cancelled=True), "", []),
+    "one that was skipped first": (saved("A", EARLY, was_cancelled=True), saved("A", LATE), "A", []),
+    "two annotations": (saved("A", EARLY), saved("B", LATE, "m"), "", ["two_verdicts"]),
+    "two annotations that agree": (saved("A", EARLY), saved("A", LATE, "m"), "A", []),
+    "two people": (saved("A", EARLY), saved("A", LATE, by="4"), "AA", []),
+    "two answers of one moment": (saved("A", EARLY), saved("B", EARLY), "", ["two_verdicts"]),
+    "no name of the annotation": (saved("A", EARLY, None), saved("B", LATE, None), "", ["two_verdicts"]),
+    "no moment": (saved("A", None), saved("B", LATE), "", ["two_verdicts"]),
+    "no moment, but when it was made": (saved("A", None, created_at=EARLY), saved("B", LATE), "B", []),
+    "a moment that is none": (saved("A", "soon"), saved("B", LATE), "", ["two_verdicts"]),
+    "a moment without a zone": (saved("A", EARLY.removesuffix("Z")), saved("B", LATE), "B", []),
 }
 
 
-@pytest.mark.parametrize(("problem", "bad"), BAD.items(), ids=BAD)
-def test_a_row_that_does_not_count_is_named_without_a_name(problem: str, bad: Verdict) -> None:
-    found = counted_of([said("bob", TASKS[1], "A"), bad], design())
-    assert [(one.where, one.problem) for one in found.votes.problems] == [(bad.where, problem)]
-    assert "ann" not in found.votes.problems[0].found and found.votes.by_task.keys() == {"q2"}
+@pytest.mark.parametrize(("first", "second", "counts", "problems"), CORRECTED.values(), ids=CORRECTED)
+def test_a_corrected_answer(tmp_path: Path, first: Row, second: Row, counts: str, problems: list[str]) -> None:
+    paths = [tmp_path / "1.json", tmp_path / "2.json"]
+    for path, one in zip(paths, (first, second), strict=True):
+        path.write_text(json.dumps([exported(one)]))
+    votes = counted_of(read_verdicts(paths)).votes
+    assert "".join(votes.by_task.get("q1", {}).values()) == counts
+    assert [one.problem for one in votes.problems] == problems
+
+
+# --- who is who --------------------------------------------------------------------------------------------------------
+
+
+def test_people_left_out_are_those_of_a_column_and_those_who_typed_captions(tmp_path: Path) -> None:
+    path, export = tmp_path / "captions.csv", tmp_path / "annotations-toy.json"
+    path.write_text("clip,reviewer\na,Ann \nb,bob\nc,\n")
+    typed = {"completed_by": 3, "result": [{"from_name": "typed", "value": {"text": ["A toy runs."]}}]}
+    export.write_text(json.dumps([exported(typed, {"completed_by": 4, "result": []})]))
+    assert people_named([path, export]) == {"ann", "bob", "label-studio 3"}
+    path.write_text("clip,who\na,ann\n")
+    with pytest.raises(UserError, match=r"captions.csv: column 'reviewer' is missing. Found: clip, who."):
+        people_named([path])
+
+
+NAMES: list[tuple[str, dict[str, str] | str]] = [
+    ("label-studio 3,Ann Smith\n7, BOB\n", {"label-studio 3": "ann smith", "7": "bob"}),
+    ("3,Ann\n3 ,ann\n", {"3": "ann"}),
+    ("", {}),
+    ("3,Ann\n3,Bob\n", "row 2: this reviewer has another name in a row above."),
+    ("3,\n", "row 1: an empty cell. Both columns need a text."),
+    ("3\n", "row 1: 1 cells for 2 columns (reviewer, name). A text with a comma needs quotes around it."),
+]
+
+
+@pytest.mark.parametrize(("rows", "found"), NAMES)
+def test_names_of_people(tmp_path: Path, rows: str, found: dict[str, str] | str) -> None:
+    path = tmp_path / "names.csv"
+    path.write_text(f"reviewer,name\n{rows}", encoding="utf-8-sig")
+    if isinstance(found, dict):
+        assert read_names(path) == found
+        return
+    with pytest.raises(UserError) as caught:
+        read_names(path)
+    assert str(caught.value).startswith(f"{path}: {found}")
+
+
+ONE = pl.DataFrame([request_row("q1#text", options=["A", "B"])], schema=REQUESTS)
+FILES = {"answers": "answers", "names": "names", "left_out": "captions"}
+
+
+@pytest.mark.parametrize(
+    ("reviewer", "wrote", "is_left_out"),
+    [
+        (" ANN Smith ", "ann smith", True),
+        ("Straße", "STRASSE", True),
+        ("Label-Studio 3", "Ann Smith", True),
+        ("label-studio 4", "Ann Smith", False),
+        ("3", "Ann Smith", False),
+    ],
+)
+def test_who_is_left_out_under_which_name(tmp_path: Path, reviewer: str, wrote: str, is_left_out: bool) -> None:
+    (tmp_path / "names.csv").write_text("reviewer,name\nlabel-studio 3,Ann Smith\n")
+    (tmp_path / "captions.csv").write_text(f"clip,reviewer\na,{wrote}\n")
+    asked = question_tasks("b/g/all", ONE)[0]
+    verdict = {"task_id": asked.task_id, "digest": asked.digest, "reviewer": reviewer, "verdict": "A"}
+    (tmp_path / "answers.csv").write_text(as_csv([verdict], COLUMNS))
+    paths = {kind: tmp_path / f"{name}.csv" for kind, name in FILES.items()}
+    files = Inputs.model_validate({kind: {str(path): file_digest(path)} for kind, path in paths.items()})
+    _, found = gather("b/g/all", design(), files, ONE)
+    assert [one.problem for one in found.votes.problems] == (["wrote_captions"] if is_left_out else [])
+    assert (found.named, found.left_out, found.nobody_left_out) == (1, int(is_left_out), not is_left_out)
+
+
+# --- whose answers count -----------------------------------------------------------------------------------------------
+
+
+def test_a_row_that_does_not_count_is_named_without_a_name() -> None:
+    for problem, bad in bad_rows("A", "C").items():
+        found = counted_of([said("bob", TASKS[1], "A"), bad])
+        assert [(one.where, one.problem) for one in found.votes.problems] == [(bad.where, problem)]
+        assert "ann" not in found.votes.problems[0].found and found.votes.by_task.keys() == {"q2"}
 
 
 def test_two_answers_of_one_person_count_for_nothing() -> None:
-    found = counted_of([said("ann", TASKS[0], "A"), said("ann", TASKS[0], "B"), said("ann", TASKS[1], "B")], design())
+    found = counted_of([said("ann", TASKS[0], "A"), said("ann", TASKS[0], "B"), said("ann", TASKS[1], "B")])
     assert [one.problem for one in found.votes.problems] == ["two_verdicts"]
     assert "'1' said 'A' and 'B' of q1" in found.votes.problems[0].found and found.votes.by_task == {"q2": {"1": "B"}}
+    under_two = named([said("label-studio 3", TASKS[0], "A"), said("ANN", TASKS[0], "B")], {"label-studio 3": "ann"})
+    assert [one.problem for one in counted_of(under_two).votes.problems] == ["two_verdicts"]
 
 
 def test_who_fails_the_test_or_wrote_captions_does_not_count() -> None:
-    asked = design(qualification=Qualification(questions="q.csv", right=2))
-    right = [said(who, task, "A") for who in ("ann", "bob") for task in TEST.tasks]
-    wrong = [said("cy", TEST.tasks[0], "A"), said("cy", TEST.tasks[1], "B")]
+    asked = design(qualification={"questions": "q.csv", "right": 2})
+    tests = [said(who, task, "A") for who in ("ann", "bob") for task in TEST.tasks]
+    tests += [said("cy", TEST.tasks[0], "A"), said("cy", TEST.tasks[1], "B")]
     answers = [said(who, TASKS[0], "A") for who in ("ann", "bob", "cy", "dan")]
-    found = counted_of([*right, *wrong, *answers], asked, TEST, {"bob"})
-    problems = {one.where: (one.problem, one.found.split(" ", 2)[2]) for one in found.votes.problems}
+    found = counted_of([*tests, *answers, said("eve", task("x"), "A")], asked, TEST, {"bob"})
+    problems = {one.where: (one.problem, one.found.split(" ", 2)[2]) for one in found.votes.problems[1:]}
     why = "of 2 answers of the qualification right, needed: 2"
     assert problems == {
         "file: bob q1": ("wrote_captions", "wrote captions"),
         "file: cy q1": ("not_qualified", f"has 1 {why}"),
         "file: dan q1": ("not_qualified", f"has 0 {why}"),
     }
+    assert found.votes.problems[0].problem == "foreign_task"
     assert list(found.votes.by_task) == ["q1"] and len(found.votes.by_task["q1"]) == 1
     rows = worker_rows(found, replies(TASKS, found.votes, asked), {"q1": "B", "q2": "A", "q3": "A"})
+    assert [row["worker"] for row in rows] == [1, 2, 3, 4], "only who answered a known task has a number"
     assert sorted(row["counts"] for row in rows) == ["not_qualified", "not_qualified", "wrote_captions", "yes"]
-    assert [(row["with_most"], row["right"]) for row in rows if row["counts"] == "yes"] == [(1, 0)]
-    assert [row["worker"] for row in rows] == [1, 2, 3, 4]
+    assert sum(row["with_most"] for row in rows) == 1 and sum(row["right"] for row in rows) == 0
 
 
-def test_only_who_answered_a_known_task_has_a_number() -> None:
-    elsewhere = [said(who, task("x"), "A") for who in ("cy", "bob")]
-    found = counted_of([said("ann", TASKS[0], "A"), *elsewhere, said("bob", TASKS[1], "A")], design(), out={"bob"})
-    assert sorted(worker.number for worker in found.workers) == [1, 2] and [w.given for w in found.workers] == [1, 1]
-    problems = [(one.where, one.problem) for one in found.votes.problems]
-    foreign = [(f"file: {who} x", "foreign_task") for who in ("cy", "bob")]
-    assert problems == [*foreign, ("file: bob q2", "wrote_captions")]
+def by_ten(answers: str) -> list[Verdict]:
+    return [said(f"p{n}", TASKS[0], answer) for n, answer in enumerate(answers)]
 
 
-def test_a_half_finished_file_and_the_whole_one_add_up(tmp_path: Path) -> None:
-    def saved(name: str, verdicts: list[Verdict]) -> Path:
-        (tmp_path / name).write_text(as_csv([{c: one._asdict()[c] for c in COLUMNS} for one in verdicts], COLUMNS))
-        return tmp_path / name
+MODES = [
+    ("AAAAAABBBB", "wrong", "A", ""), ("BBBBBBBBBA", "wrong", "B", ""), ("AAAAABBBBB", "wrong", "", TIE),
+    ("BBBBBAAAAA", "first_option", "A", ""), ("AAAAABBBBA", "draw", "A", ""), ("AAAAABBBB", "wrong", "", TOO_FEW),
+    ("", "wrong", "", TOO_FEW), ("AAAAAABBBBB", "wrong", "A", ""),
+]  # fmt: skip
 
-    half = saved("1.csv", [said("ann", TASKS[0], "A"), said("ann", TASKS[1], "")])
-    whole = saved("2.csv", [said("ann", TASKS[0], "A"), said("ann", TASKS[1], "B")])
-    found = counted_of(read_verdicts([half, whole]), design())
-    assert found.votes.by_task == {"q1": {"1": "A"}, "q2": {"1": "B"}} and found.votes.problems == []
+
+@pytest.mark.parametrize(("answers", "ties", "option", "error"), MODES)
+def test_the_mode_of_ten(answers: str, ties: str, option: str, error: str) -> None:
+    asked = design(workers=10, ties=ties)
+    reply = replies(TASKS, counted_of(by_ten(answers), asked).votes, asked)["q1"]
+    assert (reply.option, reply.error) == (option, error)
+
+
+def test_a_drawn_tie_is_the_same_each_time_and_falls_both_ways() -> None:
+    drawn = set()
+    for seed in range(20):
+        asked = design(workers=10, ties="draw", seed=seed)
+        one, other = (replies(TASKS, counted_of(by_ten(said), asked).votes, asked)["q1"].option for said in ("AAAAABBBBB", "BBBBBAAAAA"))  # fmt: skip
+        assert one == other
+        drawn.add(one)
+    assert drawn == {"A", "B"}
+
+
+# --- agreement and numbers ---------------------------------------------------------------------------------------------
+
+
+def test_alpha_by_hand() -> None:
+    """Three questions, two people: AA, AB, BB. Of 6 values 3 are A; 2 of 6 pairs differ; 2*3*3/(6-1) = 3.6 would by chance."""
+    assert alpha([{"A": 2}, {"A": 1, "B": 1}, {"B": 2}], AB) == pytest.approx(1 - 2 / 3.6)
+    assert [alpha(one, AB) for one in ([], [{"A": 1}, {"B": 1}], [{"A": 3}, {"A": 2}])] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    "counts", [[(3, 1), (0, 4), (4, 0), (2, 2)], [(10, 0), (5, 5), (1, 9)], [(1, 1), (2, 0), (0, 1)]]
+)
+def test_alpha_is_its_closed_form(counts: list[tuple[int, int]]) -> None:
+    """Of two values: 1 - (n - 1) * sum(a*b / (m - 1)) / (A * B), over questions with m = a + b answers or more than one."""
+    paired = [(a, b) for a, b in counts if a + b > 1]
+    of_a, of_b = (sum(column) for column in zip(*paired, strict=True))
+    differing = sum(a * b / (a + b - 1) for a, b in paired)
+    expected = 1 - (of_a + of_b - 1) * differing / (of_a * of_b)
+    assert alpha([{"A": a, "B": b} for a, b in counts], AB) == pytest.approx(expected)
+
+
+def lines_of(benchmark: str, *verdicts: Verdict, out: set[str] = frozenset()) -> Row:  # type: ignore[assignment]
+    found = counted_of(verdicts, out=out)
+    answers = replies(TASKS, found.votes, design())
+    return {one.what: one for one in numbers(benchmark, TASKS, found, answers, design())}
+
+
+def test_numbers_of_answers() -> None:
+    """Of two who differ there is no most frequent answer; both count."""
+    ann = said("ann", TASKS[0], "A")
+    found = lines_of("velociti", ann)
+    assert (found["questions"].paper, found["questions"].ours) == (2100, 3) and "people left out" not in found
+    assert found["questions that too few people answered"].ours == 2
+    assert agreement(TASKS, counted_of([ann]).votes, design()) == (None, BY_DESIGN)
+    assert found["Krippendorff's alpha"].note == BY_DESIGN
+    two = lines_of("temporalbench", ann, said("bob", TASKS[0], "B"), said("ann", TASKS[1], "A"))
+    assert two["questions that more people answered"].ours == 1 and two["ties"].ours == 1
+    assert two["questions that more people answered"].note == "than needed; all of their answers count"
+
+
+@pytest.mark.parametrize(
+    ("out", "note"),
+    [
+        ({"ann"}, "of 1 in `left_out:`"),
+        ({"ann", "zoe"}, "of 2 in `left_out:`"),
+        ({"zoe"}, f"of 1 in `left_out:`. {NAMES_DIFFER}"),
+    ],
+)
+def test_it_is_said_when_nobody_is_left_out(out: set[str], note: str) -> None:
+    found = lines_of("velociti", said("ann", TASKS[0], "A"), said("bob", TASKS[0], "A"), out=out)["people left out"]
+    assert (found.ours, found.note) == (len(out & {"ann"}), note)

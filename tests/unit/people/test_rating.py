@@ -7,31 +7,33 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reprise.benchmarks.human_ratings import read_ratings
-from reprise.construction.review import Task, Verdict, as_csv
+from reprise.construction.review import as_csv
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest
 from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS
-from reprise.people.answers import Counted, counting
-from reprise.people.gathering import gather
+from reprise.people.answers import Counted, gather
 from reprise.people.keys import Inputs
-from reprise.people.rating import rated, rating_requests, waiting
-from reprise.people.rating_statistics import rater_rows, rating_numbers
+from reprise.people.rating import rated, rating_requests
 from reprise.people.settings import RatingDesign
-from reprise.people.surveys import Shown, label_studio_tasks, survey_rows
-from reprise.people.tasks import NOT_TESTED, question_tasks
+from reprise.people.statistics import rater_rows, rating_numbers
+from reprise.people.surveys import NOT_TESTED, Shown, label_studio_tasks, question_tasks, survey_rows
 from reprise.stats.reliability import alpha
 
+from tests.unit.people.asked import bad_rows, counted_of, said
 from tests.unit.rows import item_row
 
 RUNS = ("b/p/s/one", "b/p/s/two")
+NAMES = [f"q{n}" for n in range(10)]
 ITEMS_OF_TEN = pl.DataFrame(
     [
-        item_row(f"q{n}", clip_id=f"v{n}", texts=[{"name": "question", "text": f"What {n}?"}], answer=f"Right {n}.")
-        for n in range(10)
+        item_row(name, clip_id=f"v{name[1]}", texts=[{"name": "question", "text": f"What {name[1]}?"}], answer=f"Right {name[1]}.")
+        for name in NAMES
     ],
     schema=ITEMS,
-)
+)  # fmt: skip
 DESIGN = RatingDesign(kind="rating", runs=("p/s/one", "p/s/two"), answers="*.csv")
+SCOPE = "b/raters/all"
+VIDEO = Shown(Path("resources/a.mp4"), has_sound=True)
 
 
 def answers_of(run: str, names: Sequence[str], failed: Sequence[str] = (), replies: str = "0123") -> pl.DataFrame:
@@ -47,21 +49,12 @@ def answers_of(run: str, names: Sequence[str], failed: Sequence[str] = (), repli
 
 
 def requests_of(questions: int = 10, seed: int = 0, **failed: Sequence[str]) -> pl.DataFrame:
-    names = [f"q{n}" for n in range(10)]
-    answers = {run: answers_of(run, names, failed.get(run[-3:], ())) for run in RUNS}
+    answers = {run: answers_of(run, NAMES, failed.get(run[-3:], ())) for run in RUNS}
     return pl.DataFrame(rating_requests(ITEMS_OF_TEN, answers, questions, seed), schema=REQUESTS)
 
 
 REQUESTS_OF_THREE = requests_of(3)
-SCOPE = "b/raters/all"
 TASKS = question_tasks(SCOPE, REQUESTS_OF_THREE)
-
-
-def said(person: str, task: Task, rating: str) -> Verdict:
-    return Verdict(task.task_id, task.digest, person, rating, f"file: {person} {task.task_id}")
-
-
-VIDEO = Shown(Path("resources/a.mp4"), has_sound=True)
 
 
 def ratings_of(**by_person: str) -> Counted:
@@ -72,27 +65,31 @@ def ratings_of(**by_person: str) -> Counted:
         for task, figure in zip(TASKS, figures, strict=False)
         if figure != "-"
     ]
-    return counting(TASKS, verdicts, DESIGN, NOT_TESTED, ())
+    return counted_of(verdicts, DESIGN, tasks=TASKS)
 
 
 def test_the_same_questions_are_drawn_of_each_run_whatever_their_order() -> None:
     drawn = requests_of(4)
     by_run = {run: set(drawn.filter(role=run)["item_id"]) for run in RUNS}
     assert len(by_run[RUNS[0]]) == 4 and by_run[RUNS[0]] == by_run[RUNS[1]]
-    names = [f"q{n}" for n in reversed(range(10))]
-    answers = {run: answers_of(run, names) for run in reversed(RUNS)}
+    answers = {run: answers_of(run, NAMES[::-1]) for run in reversed(RUNS)}
     again = pl.DataFrame(rating_requests(ITEMS_OF_TEN.reverse(), answers, 4, 0), schema=REQUESTS)
     assert again.sort("request_id").equals(drawn.sort("request_id"))
     assert {frozenset(requests_of(4, seed)["item_id"]) for seed in range(5)} != {frozenset(drawn["item_id"])}
+    assert set(REQUESTS_OF_THREE["request_id"]) < set(drawn["request_id"]) and requests_of(99).height == 20
+    some = {RUNS[0]: answers_of(RUNS[0], ["q1", "q2"]), RUNS[1]: answers_of(RUNS[1], ["q2", "q3"])}
+    assert {row["item_id"] for row in rating_requests(ITEMS_OF_TEN, some, 9, 0)} == {"q2"}, "all runs were asked it"
 
 
-def test_more_questions_keep_those_that_were_drawn() -> None:
-    assert set(requests_of(3)["request_id"]) < set(requests_of(4)["request_id"])
-    assert requests_of(99).height == 20
+def test_what_failed_is_not_rated_and_is_drawn_nevertheless() -> None:
+    (first, *_) = requests_of(4)["item_id"]
+    found = requests_of(4, one=[first])
+    assert set(found["request_id"]) < set(requests_of(4)["request_id"]) and found.height == 7
+    assert first not in found.filter(role=RUNS[0])["item_id"] and first in found.filter(role=RUNS[1])["item_id"]
 
 
 def test_a_rater_sees_the_question_and_both_answers_and_not_whose_it_is() -> None:
-    row = requests_of(10).filter(role=RUNS[0], item_id="q7").row(0, named=True)
+    row = requests_of().filter(role=RUNS[0], item_id="q7").row(0, named=True)
     assert row["prompt"] == "Question: What 7?\nGroundtruth answer: Right 7.\nCandidate answer: b/p/s/one q7"
     assert row["options"] == ["0", "1", "2", "3"] and row["clip_id"] == "v7"
     shown = survey_rows(TASKS, NOT_TESTED, DESIGN, {task.shown["clip"]: VIDEO for task in TASKS})
@@ -100,100 +97,55 @@ def test_a_rater_sees_the_question_and_both_answers_and_not_whose_it_is() -> Non
     assert not any(run in str(row | {"question": ""}) for run in RUNS for row in shown)
 
 
-def test_what_failed_is_not_rated_and_is_drawn_nevertheless() -> None:
-    (first, *_) = requests_of(4)["item_id"]
-    found = requests_of(4, one=[first])
-    assert set(requests_of(4)["request_id"]) - set(found["request_id"]) and found.height == 7
-    assert first not in found.filter(role=RUNS[0])["item_id"] and first in found.filter(role=RUNS[1])["item_id"]
-
-
-def test_only_questions_that_all_runs_were_asked_are_drawn() -> None:
-    answers = {RUNS[0]: answers_of(RUNS[0], ["q1", "q2"]), RUNS[1]: answers_of(RUNS[1], ["q2", "q3"])}
-    assert {row["item_id"] for row in rating_requests(ITEMS_OF_TEN, answers, 9, 0)} == {"q2"}
-
-
-def test_answers_that_choose_an_option_are_no_free_answers() -> None:
+def test_answers_are_rated_on_the_scale_of_their_judges_and_options_are_not() -> None:
     with pytest.raises(UserError, match=r"b/p/s/one: its answers choose an option\. Name runs .* are rated"):
         rating_requests(ITEMS_OF_TEN, {RUNS[0]: answers_of(RUNS[0], ["q1"], replies="AB")}, 1, 0)
-
-
-def test_answers_are_rated_on_the_scale_of_their_judges() -> None:
     (row,) = rating_requests(ITEMS_OF_TEN, {RUNS[0]: answers_of(RUNS[0], ["q1"], replies="012345")}, 1, 0)
     assert row["options"] == ["0", "1", "2", "3", "4", "5"]
 
 
-def test_the_mean_of_two_raters_by_hand() -> None:
+def test_the_mean_of_two_raters_by_hand(tmp_path: Path) -> None:
     """3 and 2 are 2.5, 0 and 0 are 0; the third answer was rated by one of two, the others by nobody."""
-    counted = ratings_of(ann="302", bob="20-")
-    found = rated(REQUESTS_OF_THREE, TASKS, counted.votes, DESIGN.workers)
-    assert [row["role"] for row in REQUESTS_OF_THREE.head(3).to_dicts()] == [RUNS[0]] * 3
+    found, waiting = rated(REQUESTS_OF_THREE, TASKS, ratings_of(ann="302", bob="20-").votes, DESIGN.workers)
     first, second, _ = REQUESTS_OF_THREE.head(3)["item_id"]
     assert found.rows() == [(RUNS[0], first, 2.5), (RUNS[0], second, 0.0)]
-    assert (
-        waiting(REQUESTS_OF_THREE, TASKS, counted.votes, DESIGN.workers)
-        == REQUESTS_OF_THREE["request_id"].to_list()[2:]
-    )
-
-
-def test_the_means_are_human_ratings(tmp_path: Path) -> None:
-    found = rated(REQUESTS_OF_THREE, TASKS, ratings_of(ann="3021", bob="2011").votes, DESIGN.workers)
+    assert waiting == REQUESTS_OF_THREE["request_id"].to_list()[2:]
     path = tmp_path / "ratings.csv"
     path.write_text(as_csv(found.to_dicts(), found.columns))
-    assert read_ratings(path).equals(found) and found["rating"].to_list() == [2.5, 0.0, 1.5, 1.0]
+    assert read_ratings(path).equals(found)
 
 
-BAD = {
-    "foreign_task": said("ann", Task("x", ("0",), {}), "0"),
-    "other_text": said("ann", TASKS[0], "2")._replace(digest="0"),
-    "no_reviewer": said("", TASKS[0], "2"),
-    "unknown_verdict": said("ann", TASKS[0], "4"),
-}
-
-
-@pytest.mark.parametrize(("problem", "bad"), BAD.items(), ids=BAD)
-def test_a_bad_rating_is_named_and_does_not_count(problem: str, bad: Verdict) -> None:
-    found = counting(TASKS, [said("bob", TASKS[1], "3"), bad], DESIGN, NOT_TESTED, ())
-    assert [(one.where, one.problem) for one in found.votes.problems] == [(bad.where, problem)]
-    assert "ann" not in found.votes.problems[0].found and found.votes.by_task.keys() == {TASKS[1].task_id}
-
-
-def test_two_ratings_by_one_person_count_for_nothing() -> None:
-    votes = counting(TASKS, [said("ann", TASKS[0], "1"), said("ann", TASKS[0], "2")], DESIGN, NOT_TESTED, ()).votes
-    assert [one.problem for one in votes.problems] == ["two_verdicts"] and not votes.by_task
+def test_a_bad_rating_is_named_and_does_not_count() -> None:
+    for problem, bad in bad_rows("2", "4", TASKS).items():
+        votes = counted_of([said("bob", TASKS[1], "3"), bad], DESIGN, tasks=TASKS).votes
+        assert [(one.where, one.problem) for one in votes.problems] == [(bad.where, problem)]
+        assert "ann" not in votes.problems[0].found and votes.by_task.keys() == {TASKS[1].task_id}
 
 
 def test_files_of_two_raters_add_up(tmp_path: Path) -> None:
-    """One as a csv file, one as Label Studio exports it; the third file is of nobody."""
-    videos = {task.shown["clip"]: VIDEO for task in TASKS}
-    rows = survey_rows(TASKS, NOT_TESTED, DESIGN, videos)
-    (tmp_path / "surveys.csv").write_text(as_csv(rows, list(rows[0])))
-    sheet = [{**row, "reviewer": "ann", "verdict": "3"} for row in rows]
-    (tmp_path / "ann.csv").write_text(as_csv(sheet, list(rows[0])))
-    exported = [
-        {"data": task, "annotations": [{"completed_by": 7, "result": [{"from_name": "verdict", "value": {"choices": ["2"]}}]}]}
-        for task in label_studio_tasks(tmp_path / "surveys.csv", "1")
-    ]  # fmt: skip
-    (tmp_path / "bob.json").write_text(json.dumps(exported))
-    paths = [tmp_path / name for name in ("ann.csv", "bob.json")]
-    files = Inputs(answers={str(path): file_digest(path) for path in paths})
-    votes = gather(SCOPE, DESIGN, files, REQUESTS_OF_THREE).counted.votes
-    found = rated(REQUESTS_OF_THREE, TASKS, votes, DESIGN.workers)
-    assert not votes.problems and found["rating"].to_list() == [2.5] * 6
-    paths[0].write_text(paths[0].read_text().replace("3", "1"))
+    """One as a csv file, one as Label Studio exports it."""
+    rows = survey_rows(TASKS, NOT_TESTED, DESIGN, {task.shown["clip"]: VIDEO for task in TASKS})
+    surveys, ann, bob = (tmp_path / name for name in ("surveys.csv", "ann.csv", "bob.json"))
+    surveys.write_text(as_csv(rows, list(rows[0])))
+    ann.write_text(as_csv([{**row, "reviewer": "ann", "verdict": "3"} for row in rows], list(rows[0])))
+    two = {"completed_by": 7, "result": [{"from_name": "verdict", "value": {"choices": ["2"]}}]}
+    bob.write_text(json.dumps([{"data": task, "annotations": [two]} for task in label_studio_tasks(surveys, "1")]))
+    files = Inputs(answers={str(path): file_digest(path) for path in (ann, bob)})
+    tasks, counted = gather(SCOPE, DESIGN, files, REQUESTS_OF_THREE)
+    found, _ = rated(REQUESTS_OF_THREE, tasks, counted.votes, DESIGN.workers)
+    assert not counted.votes.problems and found["rating"].to_list() == [2.5] * 6
+    ann.write_text(ann.read_text().replace("3", "1"))
     with pytest.raises(UserError, match=r"ann\.csv: edited since this run was planned"):
         gather(SCOPE, DESIGN, files, REQUESTS_OF_THREE)
 
 
-def test_alpha_of_ratings_by_hand() -> None:
+def test_numbers_of_ratings() -> None:
     """Interval: answers rated (0, 1), (3, 3) and (1, 2). Observed: each pair counts twice, (1 + 0 + 1) * 2 / 6 = 2/3.
     Expected, of all pairs of 0 1 3 3 1 2: 2 * (6 * 24 - 10²) / (6 * 5) = 44/15. Alpha = 1 - (2/3) / (44/15) = 17/22."""
-    votes = ratings_of(ann="031", bob="132").votes
-    counts = [{figure: list(given.values()).count(figure) for figure in "0123"} for given in votes.by_task.values()]
-    assert alpha(counts, "0123", "interval") == pytest.approx(17 / 22)
-
-
-def test_numbers_of_ratings() -> None:
     counted = ratings_of(ann="031", bob="132")
+    given = counted.votes.by_task.values()
+    counts = [{figure: list(one.values()).count(figure) for figure in "0123"} for one in given]
+    assert alpha(counts, "0123", "interval") == pytest.approx(17 / 22)
     found = {line.what: line for line in rating_numbers("mmbench_video", REQUESTS_OF_THREE, TASKS, counted, DESIGN)}
     assert (found["questions"].paper, found["questions"].ours) == (100, 3)
     assert (found["answers to rate"].paper, found["answers to rate"].ours) == (200, 6)
@@ -201,11 +153,8 @@ def test_numbers_of_ratings() -> None:
     assert found["answers with a mean"].ours == 3 and found["answers that too few people rated"].ours == 3
     assert found["Krippendorff's alpha"].ours == pytest.approx(17 / 22)
     assert found["Krippendorff's alpha"].note == "interval, of the answers that count"
-    first = found[f"mean rating of {RUNS[0]}"]
-    assert first.ours == pytest.approx((0.5 + 3 + 1.5) / 3) and found[f"mean rating of {RUNS[1]}"].ours is None
-
-
-def test_raters_are_numbers() -> None:
+    first, second = (found[f"mean rating of {run}"].ours for run in RUNS)
+    assert first == pytest.approx((0.5 + 3 + 1.5) / 3) and second is None
     rows = rater_rows(ratings_of(ann="031", bob="1"))
     assert [row["worker"] for row in rows] == [1, 2] and sorted(row["mean"] for row in rows) == [1.0, 4 / 3]
     assert "ann" not in str(rows)

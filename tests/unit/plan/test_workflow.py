@@ -70,7 +70,7 @@ def test_a_run_is_found_by_as_many_parts_as_tell_it_from_others(plan: Plan) -> N
     ("name", "why"),
     [
         ("vinoground/authors/linspace32/llava-onevision-72b", "`run:` in config/suites/paper.yaml does not select 'llava-onevision-72b' (it needs"),
-        ("vinoground/paper/linspace32/gpt-4o", "`run:` in config/suites/paper.yaml does not select 'gpt-4o'."),
+        ("vinoground/paper/black32/gpt-4o", "`run:` in config/suites/paper.yaml does not select 'gpt-4o'."),
     ],
 )  # fmt: skip
 def test_a_run_that_is_shown_but_not_made_says_why(name: str, why: str) -> None:

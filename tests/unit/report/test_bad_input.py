@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.commands.compare import _line, items_between
-from reprise.commands.trace import _with_interval
+from reprise.commands.compare import items_between, paired_lines
+from reprise.commands.show import with_interval
 from reprise.core.files import write_text
 from reprise.core.paths import table_file
 from reprise.core.plain import safe
@@ -93,7 +93,7 @@ def test_any_number_is_told(case: str, tmp_path: Path) -> None:
     (cell,) = Reproduction(key, tidy).cells
     why = "no interval of ours" if case == "one cluster" else "" if is_number else "nothing could be scored"
     assert cell.verdict[:2] == (("not comparable", why) if why else ("differs", ""))
-    words = _with_interval(numbers(case))
+    words = with_interval(numbers(case))
     assert words.startswith(("none; ", "0.0000", "100.0000", "55.0000", "nan", "inf"))
     assert f"{numbers(case)['asked']} asked" in words
     world = World(tmp_path)
@@ -198,9 +198,8 @@ def test_any_text_stays_a_text_in_tables_and_terminals(name: str) -> None:
         else:
             assert "<img" not in page and "<script" not in page
     assert not re.search("[\x00\u202e\x1b\x7f\ud800]", safe(TEXTS[name]))
-    frames = [pl.DataFrame({"item_id": [text.replace("\ud800", "")], "right": [right]}) for right in (1.0, 0.0)]
+    one = {"item_id": ["i", text.replace("\ud800", "")], "unit": ["u", "v"], "task": [text.replace("\ud800", "")] * 2}
+    frames = [pl.DataFrame({**one, "right": [right, right]}) for right in (1.0, 0.0)]
     (better, _) = items_between("strict", ("x", frames[0]), ("y", frames[1]))
-    found = compare_paired({"i": 1.0}, {"i": 0.0}, {"i": "u"})
-    assert found is not None
-    for line in (better, _line("strict", text, found)):
+    for line in (better, *paired_lines("strict", *frames, 0.95)):
         assert not re.search("[\x00\n\r\u2028\u202e\x1b\x7f]", line) and len(line) < 2200

@@ -40,7 +40,11 @@ def test_the_index_says_what_is_known_of_each_item_and_clip(world: World) -> Non
     assert (index["id"], index["task"], index["clip"]) == (["a", "b", "c"], [0, 1, 1], [0, 1, 1])
     groups = world.data("catalog")["benchmarks"][0]["groups"]
     named = [{groups[place] for place in places} for places in index["groups"]]
-    assert named == [{"subset", "average", "agent", "video_negation"}, {"average", "agent"}, {"average", "agent"}]
+    assert named == [
+        {"subset", "average", "agent", "video_negation", "verbs_movement"},
+        {"average", "agent"},
+        {"average", "agent"},
+    ]
     assert index["short"] == [CAPTION, "", ""] and index["unit"] == [0, 1, 1]
     there, gone = index["clips"]
     assert there["media"] == "../store/clips/aa/aa.mp4" and there["status"] == "ok"

@@ -51,7 +51,7 @@ def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
     keys = {
         "run": {"run": "r", "key": "k", "answers": {"adapter": "random", "sampling": {"rule": "none"}}},
         "verdicts": {"reading": "plain", "patterns": [], "embedder": None},
-        "metrics": {"benchmark": "velociti", "form": "entail", "items": None, "frames_min": {}, "level": 0.95},
+        "metrics": {"benchmark": "velociti", "form": "entail", "items": None, "level": 0.95},
     }
     for name, value in keys.items():
         (folder / f"{name}.json").write_text(json.dumps(value))

@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from reprise.benchmarks.velociti.analysed import FACETS
+from reprise.config.figures import Distribution, OfTables, Scatter
 from reprise.config.load import load
 from reprise.config.tables import Column, Row, TableSpec
 from reprise.media.sampling import plan
@@ -141,6 +143,71 @@ def test_runs_of_vinoground_follow_the_rules_of_their_runners() -> None:
         assert any("LLaVA-NeXT-Video-DPO" in note for note in specs[name].notes), "which of them is run is said"
 
 
+@pytest.mark.parametrize(
+    ("models", "rule"),
+    [
+        ("minicpm-v-2.6", "stride_thinned"),
+        ("videoclip", "stride_head"),
+        ("ma-lmm", "linspace_round"),
+        ("qwen2-vl-72b", "qwen"),
+        ("llava-onevision-72b llava-onevision-7b languagebind videollama2-72b humans", "linspace"),
+        ("o3 gpt-4.1 o4-mini gpt-4o claude-3.5-sonnet internvl3-78b internvl3-8b internvl2.5-78b internvl2.5-8b", "black_aware"),
+        ("qwen2.5-vl-72b qwen2.5-vl-7b llava-video-72b llava-video-7b videollama3-7b apollo-7b aria", "black_aware"),
+        ("video-llava-7b llava-next-video-34b llava-next-video-7b internvideo2.5-8b m3 vtimellm", "black_aware"),
+    ],
+)  # fmt: skip
+def test_runs_of_vinoground_follow_their_runners_and_without_one_the_printed_rule(models: str, rule: str) -> None:
+    """Section 4.2: of N frames (N-1)/2 of each video and the rest of the black between."""
+    for model in models.split():
+        rows = [row for spec in CONFIG.tables["vinoground"].tables.values() for row in spec.rows()
+                if row.model == model and str(row.frames).isdecimal()]  # fmt: skip
+        assert rows, model
+        for row in filter(lambda row: row.frames != "0", rows):
+            assert CONFIG.main.samplings[str(row.sampling)] == {"rule": rule, "frames": int(str(row.frames))}
+    assert CONFIG.tables["vinoground"].overview is not None  # what has no row has no runner either
+    assert CONFIG.main.samplings[CONFIG.tables["vinoground"].overview.sampling]["rule"] == "black_aware"
+
+
+@pytest.mark.parametrize("frames", [2, 4, 6, 8, 16, 32, 60, 64, 100, 128])
+def test_the_printed_rule_has_a_name_for_every_number_of_frames(frames: int) -> None:
+    assert CONFIG.main.samplings[f"black{frames}"] == {"rule": "black_aware", "frames": frames}
+
+
+@pytest.mark.parametrize(
+    ("model", "frames"),
+    [
+        ("claude-3.5-sonnet", [16, 8, 4, 2, 1]),
+        ("qwen2-vl-72b", [32, 8, 4, 2]),
+        ("minicpm-v-2.6", [32, 16, 8, 4, 2, 1]),
+        ("llava-next-video-34b", [32, 16, 8, 4, 2, 1]),
+    ],
+)
+def test_the_blocks_of_vinogrounds_table_7_can_be_asked(model: str, frames: list[int]) -> None:
+    """By the text's order of the numbers of frames, around the row of each whose numbers have a name elsewhere."""
+    spec = table("vinoground", 7)
+    assert [int(str(row.frames)) for row in spec.rows() if row.model == model] == frames and spec.is_damaged
+    known = [row for row in spec.rows() if row.model == model and published("vinoground", "table7", row)]
+    assert len(known) == 1, "only that row shows the paper's numbers"
+
+
+def published(benchmark: str, name: str, row: Row) -> bool:
+    """Whether the paper's numbers of a row are known."""
+    return any(number[:3] == (name, row.label, row.frames) for number in printed(benchmark))
+
+
+def test_vinoground_marks_the_best_of_proprietary_and_of_open_models_alone() -> None:
+    """Table 3's caption; Tables 7 and 8 print in bold what is above chance, and mark no best."""
+    marked = {section.title for section in table("vinoground", 3).sections if section.best and section.title}
+    assert marked == {"Proprietary Large Multimodal Models", "Open-Source Large Multimodal Models"}
+    assert not table("vinoground", 7).best and not table("vinoground", 8).best
+
+
+@pytest.mark.parametrize("number", [3, 4, 7, 8])
+def test_whose_test_is_behind_bold_numbers_is_said(number: int) -> None:
+    spec = table("vinoground", number)
+    assert spec.bold == "significant" and any("names no test: this one is ours" in note for note in spec.notes)
+
+
 # --- prompts and judges ----------------------------------------------------------------------------------------------
 
 PROMPTS = {
@@ -182,3 +249,62 @@ def test_judges_and_references_are_named() -> None:
     assert {name for name, spec in specs.items() if spec.judge} == {"table3", "table5", "table8"}
     marked = {slug for slug, model in CONFIG.models.items() if model.reference}
     assert marked == {"humans", "oracle", "always-first", "random", "random-imported", "cannot-tell", "toy-script"}
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------
+
+
+def parts_of(benchmark: str, figure: str) -> list[tuple[str | None, str | None, str | None]]:
+    """Label, number of frames and sampling of each row that a figure shows."""
+    spec = CONFIG.figures[benchmark].figures[figure]
+    assert isinstance(spec, OfTables)
+    tables = CONFIG.tables[benchmark].tables
+    return [(row.label, row.frames, row.protocol) for part in spec.of for row in part.of(tables[part.table]).rows()]
+
+
+def test_velocitis_scatter_plots_show_the_subset() -> None:
+    """5.3 says so of Figure 3, appendix A.1 of Figure 4."""
+    assert [row[0] for row in parts_of("velociti", "fig3")] == ["V-LLaVA", "OV-72B"]
+    shown = [row[0] for row in parts_of("velociti", "fig4")]
+    assert shown == ["P-LLaVA", "Owl-Con", "V-LLaVA", "OV-7B-SI", "OV-7B", "QVL-7B", "OV-72B"], "from top to bottom"
+    for name in ("fig3", "fig4"):
+        spec = CONFIG.figures["velociti"].figures[name]
+        assert isinstance(spec, Scatter) and spec.items == "subset" and "Control stays empty" in spec.notes[0]
+
+
+def test_vinogrounds_first_figure_shows_each_model_and_people_once() -> None:
+    rows = parts_of("vinoground", "fig1")
+    assert len({label for label, _, _ in rows}) == len(rows) > 10
+    assert {("Prolific Human", "All", "paper"), ("GPT-4o", "32", "paper")} <= set(rows)
+
+
+def test_vinogrounds_lengths_are_counted_as_its_appendix_counts_them() -> None:
+    spec = CONFIG.figures["vinoground"].figures["fig11"]
+    assert isinstance(spec, Distribution) and spec.closed == "right"
+
+
+def test_the_means_that_velociti_states_are_those_of_its_tables() -> None:
+    """49.2 and 35.8, 46.7 and 50.3, 54.9 and 49.4: to a tenth what Table 2 prints, so that they are the same runs'."""
+    spec = CONFIG.figures["velociti"].figures["own_facets"]
+    assert isinstance(spec, OfTables)
+    with (ROOT / "resources/published/velociti.csv").open(encoding="utf-8", newline="") as stream:
+        numbers = {(r["row"], r["group"]): float(r["value"]) for r in csv.DictReader(stream) if r["table"] == "table2"}
+    stated = [(column.group, row, value) for column in spec.of[0].columns or () if column.published
+              for row, value in column.published.stated.items()]  # fmt: skip
+    assert len(stated) == 6
+    for facet, row, value in stated:
+        tests = FACETS[facet]
+        assert value == pytest.approx(sum(numbers[row, test] for test in tests) / len(tests), abs=0.07), (row, facet)
+
+
+def test_who_wrote_velociti_can_be_asked_to_write() -> None:
+    writer = CONFIG.models["llama-3-70b"]
+    assert writer.repo == "meta-llama/Meta-Llama-3-70B-Instruct" and "write" in ADAPTERS[writer.adapter].asked(
+        writer.settings
+    )
+
+
+def test_the_pixels_of_velocitis_largest_model_are_said_to_be_ours() -> None:
+    assert CONFIG.models["qwen2-vl-72b"].settings["max_pixels"] == 602112
+    for number in (2, 3, 5, 7, 10):
+        assert any("602,112 pixels" in note for note in table("velociti", number).notes)

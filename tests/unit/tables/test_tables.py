@@ -13,6 +13,7 @@ from reprise.tables.build import Builder
 from reprise.tables.keys import TableKey
 from reprise.tables.published import COLUMNS, Published
 from reprise.tables.render import FORMATS, render
+from reprise.tables.render.table import numbers_of
 
 RUN = "velociti/entail/fps1/ov"
 ROWS = [
@@ -315,10 +316,12 @@ def test_a_bad_published_value_is_named_by_line(tmp_path: Path, line: str, messa
 OV = {"label": "OV", "model": "ov", "protocol": "paper", "sampling": "linspace1", "frames": "1"}
 
 
-def vinoground(build: Build, spec: dict[str, Any], *rows: dict[str, Any], printed: tuple[str, ...]) -> Builder:
+def vinoground(
+    build: Build, spec: dict[str, Any], *rows: dict[str, Any], printed: tuple[str, ...] = (), **changes: Any
+) -> Builder:
     rows = tuple(row | {"run": "vinoground/paper/linspace1/ov", "asked": 100} for row in rows)
     known = {"benchmark": "vinoground", "table": "table5", "runs": ["vinoground/paper/linspace1/ov"]}
-    return build(*rows, spec={"title": "T", "caption": "C."} | spec, printed=printed, **known)
+    return build(*rows, spec={"title": "T", "caption": "C."} | spec, printed=printed, **known, **changes)
 
 
 def test_numbers_of_frames_tell_rows_apart_and_significance_can_be_bold(build: Build) -> None:
@@ -334,12 +337,36 @@ def test_numbers_of_frames_tell_rows_apart_and_significance_can_be_bold(build: B
     assert [line.split("|")[2].strip() for line in text.splitlines() if line.startswith("| OV")] == ["1", "32"]
 
 
-def test_what_is_undefined_says_why_and_shows_the_papers_number(build: Build) -> None:
-    spec = {"columns": [{"title": "Video", "metrics": ["video"], "group": "all"}], "sections": [{"rows": [OV]}]}
-    found = metric("all", None, metric="video", low=None, high=None, note="undefined below 3 frames")
-    made = vinoground(build, spec, found, printed=("vinoground,table5,OV,1,all,video,25.2",))
-    assert "*25.2*" in markdown(made) and "undefined below 3 frames" in markdown(made)
-    assert [(one["source"], one["value"]) for one in made.tidy[:2]] == [("reproduced", None), ("published", 25.2)]
+@pytest.mark.parametrize(("frames", "greyed"), [(0, False), (1, True), (2, True), (3, False), (None, False)])
+def test_scores_of_too_few_frames_are_grey_and_compete_with_none(
+    build: Build, frames: int | None, greyed: bool
+) -> None:
+    """Vinoground greys 1 and 2 frames, which cannot show both videos and the black between, and uses 0 frames."""
+    columns = [{"title": name, "metrics": [name], "group": "all"} for name in ("text", "video")]
+    sections = [{"rows": [OV, OV | {"label": "Theirs", "model": "other"}]}]
+    spec = {"columns": columns, "sections": sections, "significance": True, "bold": "significant"}
+    found = [metric("all", 60.0, metric=name, p_chance=0.0) for name in ("text", "video")]
+    published = tuple(f"vinoground,table5,Theirs,1,all,{name},25.2" for name in ("text", "video"))
+    known = {} if frames is None else {"linspace1": frames}
+    made = vinoground(build, spec, *found, printed=published, frames=known, frames_min={"paper": {"video": 3}})
+    table = made.table()
+    ours, theirs = [numbers_of(row) for row in table.rows()]
+    assert [(one.value, one.greyed) for one in ours] == [(60.0, False), (60.0, greyed)]
+    assert [(one.value, one.greyed) for one in theirs] == [(25.2, False), (25.2, greyed)]
+    assert (ours[0].best, ours[0].significant) == (True, True)
+    assert (ours[1].best, ours[1].significant) == (not greyed, not greyed)
+    assert ("\\textcolor[gray]" in render(table, "tex"), "°" in render(table, "md")) == (greyed, greyed)
+
+
+def test_a_section_can_mark_no_best_number(build: Build) -> None:
+    rows = [OV | {"label": label, "group": label} for label in ("all", "object")]
+    spec = {
+        "columns": [{"title": "Text", "metrics": ["text"]}],
+        "sections": [{"rows": rows}, {"rows": rows, "best": False}],
+    }
+    found = [metric("all", 60.0, metric="text"), metric("object", 50.0, metric="text")]
+    best = [numbers_of(row)[0].best for row in vinoground(build, spec, *found).table().rows()]
+    assert best == [True, False, False, False]
 
 
 def test_a_column_can_be_a_run_and_its_groups_are_held_against_the_whole(build: Build) -> None:

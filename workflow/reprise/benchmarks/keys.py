@@ -82,7 +82,6 @@ class MetricsKey(BenchmarkKey):
     PART = "scores"
     form: str
     items: str | None = None
-    frames_min: dict[str, int] = Field({})
     level: float
     """of intervals"""
     ratings_sha256: str = ""

@@ -1,123 +1,69 @@
 """`adopt`: keep a run's answers after a change of key that cannot have altered them; a sample is asked again."""
 
 import random
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-import polars as pl
-
-from reprise.commands.plans import plan_of
+from reprise.commands.shared import plan_of, there, works_of
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json
 from reprise.core.keyfile import read_key
-from reprise.core.paths import Run
-from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, read_table
+from reprise.core.paths import Scored
+from reprise.core.schemas import REQUESTS, RESPONSES, read_table
 from reprise.core.store import append_line, read_lines
 from reprise.models.asking.journal import Journal, entry_id, journal_path
-from reprise.models.asking.lazy import LazyModel, lazy_model
+from reprise.models.asking.lazy import lazy_model
 from reprise.models.asking.outcomes import ask
 from reprise.models.asking.work import Work, prompt_digest
 from reprise.models.keys import ModelRunKey
+from reprise.plan.answers import job_of
 from reprise.plan.keys import write_keys
 from reprise.plan.runs import Plan
-from reprise.stages.works import gather_text_work, gather_work
+from reprise.stages.works import gather_text_work
 
 # A change of any other part of a key can alter answers, so they are never carried over.
 CHANGEABLE_PARTS = ("code", "versions")
 
 
-def adopt_run(name: str, why: str, sample: int, judge: str | None = None, suite: str | None = None) -> None:
+def adopt_run(words: str, why: str, sample: int, judge: str | None = None, suite: str | None = None) -> None:
     """Ask a sample again under the new key; if every answer is the same, copy the journal and say so.
 
     With a judge, that judge's replies to the run's answers are carried over.
     """
     plan = plan_of(suite)
-    run = plan.find_run(name)
-    name = run.name
+    run = plan.find_run(words)
     if run.model in plan.imports.models:
-        raise UserError(f"adopt: '{name}' is imported; its answers are read from its files again, run snakemake.")
-    asked = _asked_as_judge(plan, run, judge) if judge else _asked(plan, run)
-    name = f"{name}/{judge}" if judge else name
-    old, old_key = _old_answers(asked.responses, name)
+        raise UserError(f"adopt: '{run.name}' is imported; its answers are read from its files again, run snakemake.")
+    judges = plan.judges_of(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else []
+    if judge and judge not in judges:
+        raise UserError(
+            f"adopt: '{judge}' does not judge {run.name} in suite '{plan.config.name}'. "
+            f"Its judges: {', '.join(judges) or 'none'}."
+        )
+    job = job_of(plan, Scored(run, judge or ""))
+    name = job.scored.name
+    table = read_table(there(job.responses, "adopt"), RESPONSES)
+    old_key, old = str(table["key"][0]), {row["request_id"]: row for row in table.iter_rows(named=True)}
     write_keys(plan)
-    new = read_key(asked.key, ModelRunKey)
+    new = read_key(job.key, ModelRunKey)
     if new.key == old_key:
         print(f"{name}: the key has not changed; there is nothing to adopt.")
         return
     _refuse_other_changes(plan, old_key, new, name)
-    works = asked.works()
-    with lazy_model(new, plan.store, plan.config.models[asked.model].threads, budget=plan.budget) as model:
-        _check_sample(works, old, model, sample, name)
-    carried = _copy_answers(works, journal_path(plan.store, old_key), Journal(journal_path(plan.store, new.key)))
-    note = [name, old_key, new.key, why, sample, carried]
-    append_line(plan.store.root / "adopted.jsonl", canonical_json(note))
-    write_keys(plan)
-    print(f"{name}: {carried} answers carried over after {sample} of them came out the same. Run snakemake now.")
-
-
-def _copy_answers(works: list[Work], old: Path, target: Journal) -> int:
-    """Copy the answers to these questions from one journal to another; returns their number."""
-    source = Journal(old)
+    requests = plan.results.judge_requests(run)
+    works = gather_text_work(read_table(requests, REQUESTS)) if judge else works_of(plan, run)
+    _check_sample(plan, works, old, new, judge or run.model, sample, name)
+    source, target = (Journal(journal_path(plan.store, key)) for key in (old_key, new.key))
     carried = 0
     for work in works:
-        for request in work.requests:
-            entry = entry_id(work.recipe, prompt_digest(request))
+        for entry in (entry_id(work.recipe, prompt_digest(request)) for request in work.requests):
             answer = source.get(entry)
             if answer is not None and target.get(entry) is None:
                 target.add(entry, answer, source.seconds(entry), source.parts(entry))
                 carried += 1
     target.sync()
-    return carried
-
-
-class Asked(NamedTuple):
-    """A model or judge, its key, its answers and its questions."""
-
-    model: str
-    key: Path
-    responses: Path
-    works: Callable[[], list[Work]]
-
-
-def _asked(plan: Plan, run: Run) -> Asked:
-    """A run's model, about clips."""
-    results = plan.results
-
-    def works() -> list[Work]:
-        ledgers = [results.ledger("clips", run.benchmark, shard) for shard in range(plan.config.suite.shards)]
-        return gather_work(
-            read_table(results.requests(run.benchmark, run.protocol), REQUESTS),
-            read_table(results.frames(run.benchmark, run.sampling), FRAME_PLAN),
-            pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers]),
-            plan.store,
-        )
-
-    return Asked(run.model, results.run_key(run), results.responses(run), works)
-
-
-def _asked_as_judge(plan: Plan, run: Run, judge: str) -> Asked:
-    """A judge, about a run's answers."""
-    results = plan.results
-    judges = plan.judges_of(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else []
-    if judge not in judges:
-        raise UserError(
-            f"adopt: '{judge}' does not judge {run.name} in suite '{plan.config.name}'. "
-            f"Its judges: {', '.join(judges) or 'none'}."
-        )
-
-    def works() -> list[Work]:
-        return gather_text_work(read_table(results.judge_requests(run), REQUESTS))
-
-    key = results.judge_key(run.benchmark, run.protocol, judge)
-    return Asked(judge, key, results.judge_responses(run, judge), works)
-
-
-def _old_answers(path: Path, name: str) -> tuple[dict[str, dict[str, Any]], str]:
-    if not path.is_file():
-        raise UserError(f"adopt: {path}: not found, so '{name}' has no answers to carry over. Run snakemake.")
-    table = read_table(path, RESPONSES)
-    return {row["request_id"]: row for row in table.iter_rows(named=True)}, str(table["key"][0])
+    append_line(plan.store.root / "adopted.jsonl", canonical_json([name, old_key, new.key, why, sample, carried]))
+    write_keys(plan)
+    print(f"{name}: {carried} answers carried over after {sample} of them came out the same. Run snakemake now.")
 
 
 def _refuse_other_changes(plan: Plan, old_key: str, new: ModelRunKey, name: str) -> None:
@@ -136,17 +82,19 @@ def _refuse_other_changes(plan: Plan, old_key: str, new: ModelRunKey, name: str)
         )
 
 
-def _check_sample(works: list[Work], old: dict[str, dict[str, Any]], model: LazyModel, sample: int, name: str) -> None:
+def _check_sample(
+    plan: Plan, works: list[Work], old: dict[str, dict[str, Any]], new: ModelRunKey, slug: str, sample: int, name: str
+) -> None:
     """Ask a seeded sample again; refuse if one answer differs."""
     known = [(w, r) for w in works for r in w.requests if r.request_id in old and not old[r.request_id]["error"]]
-    chosen = random.Random(0).sample(known, min(sample, len(known)))
-    for work, request in chosen:
-        work.check()
-        *_, (_, answer, _) = ask(model, work.clip, [request])
-        before = old[request.request_id]
-        if answer.error or (answer.text, list(answer.scores)) != (before["text"], before["scores"]):
-            said = answer.message or answer.text or answer.scores
-            raise UserError(
-                f"adopt: '{name}' answers {request.request_id} with {said}, before with "
-                f"{before['text'] or before['scores']}. The change altered the answers: run snakemake to ask again."
-            )
+    with lazy_model(new, plan.store, plan.config.models[slug].threads, budget=plan.budget) as model:
+        for work, request in random.Random(0).sample(known, min(sample, len(known))):
+            work.check()
+            *_, (_, answer, _) = ask(model, work.clip, [request])
+            before = old[request.request_id]
+            if answer.error or (answer.text, list(answer.scores)) != (before["text"], before["scores"]):
+                said = answer.message or answer.text or answer.scores
+                raise UserError(
+                    f"adopt: '{name}' answers {request.request_id} with {said}, before with "
+                    f"{before['text'] or before['scores']}. The change altered the answers: run snakemake to ask again."
+                )

@@ -7,19 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import polars as pl
-
-from reprise.commands.plans import plan_of
+from reprise.commands.shared import data_of, plan_of, works_of
 from reprise.config.model import Model
 from reprise.core.errors import UserError, unknown
 from reprise.core.paths import Run
-from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, read_table
 from reprise.models.adapters import ADAPTERS, SHARE, load_adapter
 from reprise.models.asking.ahead import Asked
 from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.asking.reasons import REASONS, in_words
 from reprise.models.asking.sight import PLAN, Sight, sight_of
-from reprise.models.asking.work import Work
 from reprise.models.base import Adapter, ModelSpec, ServedSpec
 from reprise.models.local.devices import take_gpus
 from reprise.models.local.weights import WEIGHTS, snapshot_folder
@@ -27,14 +23,13 @@ from reprise.models.remote.serving.host import Host
 from reprise.models.settings import HALF
 from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.runs import Plan
-from reprise.stages.works import gather_work
 
 CLIPS = 12
 ASKED = ("score", "choose")
 MB = 10**6
 
 
-def check_model(slug: str, questions: int, suite: str | None = None) -> None:
+def check_model(slug: str, questions: int, suite: str | None) -> None:
     """Print what a model makes of a few of the suite's questions; a UserError if it fails or is blind."""
     plan = plan_of(suite)
     model = plan.config.models.get(slug)
@@ -54,8 +49,21 @@ def check_model(slug: str, questions: int, suite: str | None = None) -> None:
         for run in runs:
             sight = sight_of(adapter, _sample(plan, run, questions // len(runs)))
             print("\n".join(_lines(run, sight)))
-            ask = plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
-            problems += _problems(run, sight, _least_share(model) if ask == "score" else 0.0)
+            if sight.failures.total() == sight.questions:
+                reason, _ = sight.failures.most_common(1)[0]
+                problems.append(f"every question of {run.name} failed: {in_words(reason, sight.message)}.")
+            elif sight.is_blind:
+                problems.append(
+                    f"{run.name}: the model is blind. No answer changes when it is shown another clip: do not run it. "
+                    "Look at its weights, its chat template and `settings.frames`."
+                )
+            elif _is_scored(plan, run) and sight.readable < float(model.settings.get(SHARE, HALF)):
+                problems.append(
+                    f"{run.name}: the options hold {100 * sight.readable:.2g} % of the probability of an answer's "
+                    "first token, so that scores say nothing, and the run would end after its first questions. If the model "
+                    "thinks before it answers, set `template_arguments`, or ask it by protocols with `ask: choose` or "
+                    "`ask: write`."
+                )
     if ADAPTERS[model.adapter].needs_weights:
         print("\n".join(_memory(model)))
     if problems:
@@ -67,14 +75,16 @@ def _notes(plan: Plan, slug: str, model: Model) -> Iterator[str]:
     """What its files say of a model; a UserError in seconds where it cannot be asked."""
     from reprise.models.local.examine import differences, notes
 
-    folder = _weights(plan, slug, model)
-    spec = ModelSpec(
-        folder, "cpu", 1, model.dtype, model.attention, model.trust_remote_code, model.settings, shows_frames=True
-    )  # fmt: skip
+    folder, code = _weights(plan, slug, model), model.trust_remote_code
+    spec = ModelSpec(folder, "cpu", 1, model.dtype, model.attention, code, model.settings, shows_frames=True)
     found = list(differences(model.adapter, spec))
     if found:
         raise UserError(f"{slug}: " + " ".join(found))
     yield from notes(spec)
+
+
+def _is_scored(plan: Plan, run: Run) -> bool:
+    return plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask == "score"
 
 
 def sees_frames(model: Model) -> bool:
@@ -97,45 +107,35 @@ def _runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
     wanted = []
     for run in sorted(plan.runs(), key=lambda run: (run.model != slug, run)):
         ask = plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
-        if ask not in asks or not is_checked(plan, run):
-            continue
-        needed = data_of(plan, run)
-        wanted.append(needed)
-        if ask not in found and all(path.is_file() for path in needed):
-            found[ask] = Run(run.benchmark, run.protocol, run.sampling, slug)
+        if ask in asks and is_checked(plan, run):
+            needed = data_of(plan, run)
+            wanted.append(needed)
+            if ask not in found and all(path.is_file() for path in needed):
+                found[ask] = Run(run.benchmark, run.protocol, run.sampling, slug)
     if not found:
         how = f" Make some first: snakemake {' '.join(map(str, wanted[0]))}" if wanted else ""
         raise UserError(f"check: suite '{plan.config.name}' has no questions with frames yet that fit '{slug}'.{how}")
     return list(found.values())
 
 
-def data_of(plan: Plan, run: Run) -> list[Path]:
-    """Questions, frames and clips of a run."""
-    results = plan.results
-    ledgers = [results.ledger("clips", run.benchmark, shard) for shard in range(plan.config.suite.shards)]
-    return [results.requests(run.benchmark, run.protocol), results.frames(run.benchmark, run.sampling), *ledgers]
-
-
 def _sample(plan: Plan, run: Run, questions: int) -> list[Asked]:
     """Some questions about several clips, always the same."""
-    requests, frames, *ledgers = data_of(plan, run)
-    works = gather_work(
-        read_table(requests, REQUESTS),
-        read_table(frames, FRAME_PLAN),
-        pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers]),
-        plan.store,
-    )
-    shown = [work for work in works if work.clip.indices]
+    shown = [work for work in works_of(plan, run) if work.clip.indices]
     if len(shown) < 2:
+        frames = plan.results.frames(run.benchmark, run.sampling)
         raise UserError(f"check: {frames} shows {len(shown)} clips; two are needed, to show one instead of the other.")
     chosen = random.Random(0).sample(shown, min(CLIPS, len(shown)))
-    each = max(1, questions // len(chosen))
-    return [_asked(work, each) for work in chosen]
+    for work in chosen:
+        work.check()
+    return [Asked(work.clip, work.requests[: max(1, questions // len(chosen))]) for work in chosen]
 
 
-def _asked(work: Work, count: int) -> Asked:
-    work.check()
-    return Asked(work.clip, work.requests[:count])
+def _weights(plan: Plan, slug: str, model: Model) -> Path:
+    folder = Path(model.checkpoint or snapshot_folder(str(model.repo), str(model.revision), plan.store))
+    if not any(folder.glob(WEIGHTS)):
+        how = f"Fetch them first: snakemake {plan.results.weights(slug)}" if model.repo else "Correct `checkpoint`."
+        raise UserError(f"config/models/{slug}.yaml: no weights in {folder}. {how}")
+    return folder
 
 
 @contextmanager
@@ -161,21 +161,8 @@ def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
             host.close()
 
 
-def _weights(plan: Plan, slug: str, model: Model) -> Path:
-    fetched = snapshot_folder(str(model.repo), str(model.revision), plan.store)
-    folder = Path(model.checkpoint) if model.checkpoint else fetched
-    if not any(folder.glob(WEIGHTS)):
-        how = f"Fetch them first: snakemake {plan.results.weights(slug)}" if model.repo else "Correct `checkpoint`."
-        raise UserError(f"config/models/{slug}.yaml: no weights in {folder}. {how}")
-    return folder
-
-
-# --- words -----------------------------------------------------------------------------------------------------------
-
-
 def _lines(run: Run, sight: Sight) -> Iterator[str]:
-    low, high = min(sight.frames), max(sight.frames)
-    frames = f"{low}" if low == high else f"{low} to {high}"
+    frames = " to ".join(str(count) for count in sorted({min(sight.frames), max(sight.frames)}))
     yield f"{run.name}: {sight.questions} questions about {sight.clips} clips"
     yield f"  frames that reached it    {frames} a clip, {sight.tokens_a_frame:.1f} tokens each"
     for view, found in sight.differing.items():
@@ -185,28 +172,6 @@ def _lines(run: Run, sight: Sight) -> Iterator[str]:
     yield f"  time                      {sight.seconds:.2f} s a question"
     for reason, count in sight.failures.most_common():
         yield f"  failed                    {count}: {reason} ({REASONS[reason]})"
-
-
-def _least_share(model: Model) -> float:
-    """What the options of a scored question must hold of the probability."""
-    return float(model.settings.get(SHARE, HALF))
-
-
-def _problems(run: Run, sight: Sight, least_share: float) -> Iterator[str]:
-    if sight.failures.total() == sight.questions:
-        reason, _ = sight.failures.most_common(1)[0]
-        yield f"every question of {run.name} failed: {in_words(reason, sight.message)}."
-    elif sight.is_blind:
-        yield (
-            f"{run.name}: the model is blind. No answer changes when it is shown another clip: do not run it. "
-            "Look at its weights, its chat template and `settings.frames`."
-        )
-    elif sight.readable < least_share:
-        yield (
-            f"{run.name}: the options hold {100 * sight.readable:.2g} % of the probability of an answer's first token, "
-            "so that scores say nothing, and the run would end after its first questions. If the model thinks before "
-            "it answers, set `template_arguments`, or ask it by protocols with `ask: choose` or `ask: write`."
-        )
 
 
 def _memory(model: Model) -> Iterator[str]:

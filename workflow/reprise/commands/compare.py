@@ -1,30 +1,92 @@
 """`compare`: what two runs were made with, how they did on the samples that both were asked, and where they differ."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import chdir, contextmanager
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import chdir
+from difflib import SequenceMatcher
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise.benchmarks.registry import load_scores
-from reprise.benchmarks.scoring import Answered
-from reprise.commands.conditions import Conditions, differences
-from reprise.commands.plans import plan_of
+from reprise.commands.shared import ledger_of, outcomes_of, plan_of, reader_of
+from reprise.core.checksums import keys_of, sealed_text
 from reprise.core.errors import UserError
+from reprise.core.files import read_json
 from reprise.core.paths import Run
 from reprise.core.plain import plain
-from reprise.core.schemas import ITEMS, VERDICTS, read_table
+from reprise.core.schemas import FRAME_PLAN, ITEMS, RESPONSES, read_table
+from reprise.models.keys import ModelAnswers
+from reprise.plan.changes import ABSENT, changes_between, leaves
 from reprise.plan.runs import Plan
-from reprise.stats.paired import PairedComparison, compare_paired
+from reprise.stats.paired import compare_paired
 
-MOST_ITEMS = 8
+MOST_ITEMS = MOST_CLIPS = 8
+MOST_INDICES = 16
 LEAST_P = 0.0001
 Named = tuple[str, pl.DataFrame]
 HEADER = (
     "| metric | test | samples | videos | difference | {percent:g} % interval | p (sign flips over videos) |\n"
     "| :-- | :-- | --: | --: | --: | --: | --: |"
 )
+SHOWN = ("sampling", "settings")
+MADE = ("form", "ask", "max_tokens", "dtype", "attention", "reader", "model", "versions")
+"""the settings that are told before and after the prompt, in this order; what is none of them comes last"""
+KNOWN, NOT_KNOWN = "known", "not known"
+FRAMES, CLIPS, PROMPT = "frames", "clips", "prompt"
+WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+
+
+class Conditions(NamedTuple):
+    """What a run's answers were made with; empty where nobody knows, as of answers that were made elsewhere."""
+
+    settings: Mapping[str, Any]
+    """what its key says of the answers, how they were read, and the released files"""
+    frames: Mapping[str, tuple[int, ...]]
+    """clip -> the frames of its plan"""
+    clips: Mapping[str, str]
+    """clip -> digest of its file"""
+    prompts: Mapping[str, str]
+    """question -> digest of the prompt as it was sent"""
+    answered: frozenset[str]
+    """clips of the items that were asked about"""
+    unknown: frozenset[str] = frozenset()
+    """settings that nobody knows, and whether frames and clips are among that"""
+
+    @classmethod
+    def of(cls, plan: Plan, run: Run) -> "Conditions":
+        """The conditions of a run whose answers are there."""
+        results, reader = plan.results, reader_of(plan, run)
+        answers = read_table(results.responses(run), RESPONSES)
+        clip_of = dict(read_table(results.items(run.benchmark), ITEMS).select("item_id", "clip_id").iter_rows())
+        key = read_json(results.run_key(run))["answers"]
+        is_imported = run.model in plan.imports.models
+        read_under = keys_of(results.verdicts(run, reader)) or {}
+        reading = [Path(name) for name in read_under if "verdicts" in Path(name).parts and Path(name).is_file()]
+        read_with = {name: value for path in reading for name, value in read_json(path).items()}
+        release, frames = results.release(run.benchmark), results.frames(run.benchmark, run.sampling)
+        files = read_json(sealed_text(release)) if release.is_file() else []
+        plans = read_table(frames, FRAME_PLAN) if frames.is_file() else pl.DataFrame(schema=FRAME_PLAN)
+        clips = ledger_of(plan, "clips", run.benchmark).filter(status="ok")
+        return cls(
+            settings={
+                **{name: value for name, value in key.items() if name != "benchmark"},
+                "reader": {"name": reader, **read_with},
+                "released": {one["name"]: one["sha256"] for one in files},
+            },
+            frames={}
+            if is_imported
+            else {clip: tuple(shown) for clip, shown in plans.select("clip_id", "indices").iter_rows()},
+            clips={} if is_imported else dict(clips.select("clip_id", "sha256").iter_rows()),
+            prompts={name: sent for name, sent in answers.select("request_id", "prompt_sha256").iter_rows() if sent},
+            answered=frozenset(clip_of[item] for item in answers["item_id"].unique() if item in clip_of),
+            unknown=unknown_of(key) if is_imported else frozenset(),
+        )
+
+
+def unknown_of(key: Mapping[str, Any]) -> frozenset[str]:
+    """What nobody knows of answers that were made elsewhere: what the key of a model that is asked would say."""
+    return frozenset(ModelAnswers.model_fields.keys() - key.keys()) | {FRAMES, CLIPS}
 
 
 class Compared(NamedTuple):
@@ -39,97 +101,60 @@ class Compared(NamedTuple):
 
     @classmethod
     def of(cls, words: str, suite: str | None) -> "Compared":
-        """The run that words name, `<folder>:<run>` for one of another clone."""
+        """The run that words name, `<folder>:<run>` for one of another clone, whose own words begin with its folder."""
         folder, _, name = words.rpartition(":")
-        with _inside(Path(folder)):
-            plan = plan_of(suite)
-            run = plan.find_run(name)
-            form = plan.config.benchmarks[run.benchmark].protocols[run.protocol].form
-            return cls(
-                name=f"{folder}:{run.name}" if folder else run.name,
-                benchmark=run.benchmark,
-                form=form,
-                outcomes=_outcomes(plan, run, form),
-                conditions=Conditions.of(plan, run, _reader(plan, run)),
-                level=plan.config.main.confidence,
+        if folder and not Path(folder, "config", "config.yaml").is_file():
+            raise UserError(
+                f"compare: '{folder}' is no clone of Reprise: it has no config/config.yaml. A run of another clone is "
+                "named <folder>:<run>."
             )
-
-
-@contextmanager
-def _inside(folder: Path) -> Iterator[None]:
-    """Work in a clone's folder; what it says of its own files begins with the folder."""
-    if folder == Path():
-        yield
-        return
-    if not (folder / "config" / "config.yaml").is_file():
-        raise UserError(
-            f"compare: '{folder}' is no clone of Reprise: it has no config/config.yaml. A run of another clone is "
-            "named <folder>:<run>."
-        )
-    try:
-        with chdir(folder):
-            yield
-    except UserError as error:
-        raise UserError(f"in {folder}: {error}") from None
+        try:
+            with chdir(folder or "."):
+                plan = plan_of(suite)
+                run = plan.find_run(name)
+                return cls(
+                    name=f"{folder}:{run.name}" if folder else run.name,
+                    benchmark=run.benchmark,
+                    form=plan.config.benchmarks[run.benchmark].protocols[run.protocol].form,
+                    outcomes=outcomes_of(plan, run, "compare"),
+                    conditions=Conditions.of(plan, run),
+                    level=plan.config.main.confidence,
+                )
+        except UserError as error:
+            if not folder:
+                raise
+            raise UserError(f"in {folder}: {error}") from None
 
 
 def compare_runs(first: str, second: str, suite: str | None = None) -> None:
-    """Print first minus second, in percentage points."""
+    """Print in what conditions two runs differ, and first minus second, in percentage points."""
     one, other = (Compared.of(words, suite) for words in (first, second))
     if (one.benchmark, one.form) != (other.benchmark, other.form):
         raise UserError(
             f"compare: '{one.name}' asks {one.benchmark} {one.form}, '{other.name}' {other.benchmark} {other.form}."
         )
-    print("\n".join(_conditions(one, other)), end="\n\n")
-    header = HEADER.format(percent=100 * one.level)
-    print(f"{one.name} minus {other.name}, percentage points, on the samples both were asked\n\n{header}")
+    found = list(differences((one.name, other.name), one.conditions, other.conditions))
+    if found:
+        print("\n".join([f"What differs in the conditions: {one.name} | {other.name}", *found]))
+    else:
+        print("The answers of both were made with the same settings: prompt, frames, weights, reader, versions, clips.")
+    print(f"\n{one.name} minus {other.name}, percentage points, on the samples both were asked\n")
+    print(HEADER.format(percent=100 * one.level))
     metrics = sorted(one.outcomes.keys() & other.outcomes.keys())
     for metric in metrics:
-        for task, found in _by_task(one.outcomes[metric], other.outcomes[metric], one.level):
-            print(_line(metric, task, found))
+        for line in paired_lines(metric, one.outcomes[metric], other.outcomes[metric], one.level):
+            print(line)
     for metric in metrics:
         named = ((run.name, run.outcomes[metric]) for run in (one, other))
         print("\n" + "\n".join(items_between(metric, *named)))
     print("\nWhat a model saw and said: python -m reprise item <run> <sample>, in the clone of the run")
 
 
-def _conditions(one: Compared, other: Compared) -> Iterator[str]:
-    """What the answers of two runs were made with, setting by setting, where it differs."""
-    found = list(differences((one.name, other.name), one.conditions, other.conditions))
-    if not found:
-        yield "The answers of both were made with the same settings: prompt, frames, weights, reader, versions, clips."
-        return
-    yield f"What differs in the conditions: {one.name} | {other.name}"
-    yield from found
+# --- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def items_between(metric: str, one: Named, other: Named) -> Iterator[str]:
-    """The samples on which one of two runs does better than the other, and those that only one of them has."""
-    (first, ours), (second, theirs) = one, other
-    if set(ours["item_id"]) != set(theirs["item_id"]):
-        yield f"{metric}: {ours.height} samples of {first}, {theirs.height} of {second}"
-    both = ours.join(theirs.select("item_id", other=pl.col("right")), on="item_id", how="inner")
-    for name, wins in ((first, pl.col("right") > pl.col("other")), (second, pl.col("right") < pl.col("other"))):
-        found = both.filter(wins)["item_id"].to_list()
-        more = f" and {len(found) - MOST_ITEMS} more" if len(found) > MOST_ITEMS else ""
-        listed = f": {', '.join(map(plain, found[:MOST_ITEMS]))}{more}" if found else ""
-        yield f"{metric}: better by {name}: {len(found)} of {both.height}{listed}"
-
-
-def _reader(plan: Plan, run: Run) -> str:
-    """Who reads its answers: the suite's first judge where they are judged."""
-    return plan.judge_of(run) if plan.is_judged(run.benchmark, run.protocol) else "robust"
-
-
-def _outcomes(plan: Plan, run: Run, form: str) -> dict[str, pl.DataFrame]:
-    path = plan.results.verdicts(run, _reader(plan, run))
-    if not path.is_file():
-        raise UserError(f"compare: {path} not found. Run snakemake for a table with this run first.")
-    items = read_table(plan.results.items(run.benchmark), ITEMS)
-    return load_scores(run.benchmark).SCORES[form].outcomes(Answered(items, read_table(path, VERDICTS)))
-
-
-def _by_task(ours: pl.DataFrame, theirs: pl.DataFrame, level: float) -> Iterator[tuple[str, PairedComparison]]:
+def paired_lines(metric: str, ours: pl.DataFrame, theirs: pl.DataFrame, level: float) -> Iterator[str]:
+    """A row a task; its p-value has four decimals and is never 0, which no test can show."""
     for task in ours["task"].unique(maintain_order=True):
         mine, others = (frame.filter(pl.col("task") == task) for frame in (ours, theirs))
         found = compare_paired(
@@ -139,17 +164,100 @@ def _by_task(ours: pl.DataFrame, theirs: pl.DataFrame, level: float) -> Iterator
             level=level,
         )
         if found is not None:
-            yield task, found
+            ends = (found.low, found.high)
+            interval = "–" if None in ends else " to ".join(f"{100 * end:+.1f}" for end in ends if end is not None)
+            p = f"{found.p:.4f}" if found.p >= LEAST_P else f"<{LEAST_P}"
+            counts = f"{found.n_items} | {found.n_clusters} | {100 * found.difference:+.1f}"
+            yield f"| {metric} | {plain(task)} | {counts} | {interval} | {p} |"
 
 
-def _line(metric: str, task: str, found: PairedComparison) -> str:
-    interval = "–" if found.low is None or found.high is None else f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
-    return (
-        f"| {metric} | {plain(task)} | {found.n_items} | {found.n_clusters} "
-        f"| {100 * found.difference:+.1f} | {interval} | {p_in_words(found.p)} |"
+def items_between(metric: str, one: Named, other: Named) -> Iterator[str]:
+    """The samples on which one of two runs does better than the other, and those that only one of them has."""
+    (first, ours), (second, theirs) = one, other
+    if set(ours["item_id"]) != set(theirs["item_id"]):
+        yield f"{metric}: {ours.height} samples of {first}, {theirs.height} of {second}"
+    both = ours.join(theirs.select("item_id", other=pl.col("right")), on="item_id", how="inner")
+    for name, wins in ((first, pl.col("right") > pl.col("other")), (second, pl.col("right") < pl.col("other"))):
+        found = [plain(item) for item in both.filter(wins)["item_id"]]
+        yield f"{metric}: better by {name}: {len(found)} of {both.height}{': ' * bool(found)}{_some(found, MOST_ITEMS)}"
+
+
+def _some(texts: list[str], most: int) -> str:
+    """The first of some texts and how many more there are, on one line."""
+    return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")
+
+
+# --- conditions ------------------------------------------------------------------------------------------------------
+
+
+def differences(names: tuple[str, str], one: Conditions, other: Conditions) -> Iterator[str]:
+    """A line or more for each condition that differs, in the order in which people ask."""
+    yield from _settings(one, other, SHOWN)
+    yield from _known_of_one(one, other, FRAMES)
+    both = [clip for clip in one.frames if clip in other.frames]
+    differing = [clip for clip in both if one.frames[clip] != other.frames[clip]]
+    if differing:
+        shown = [found.frames[differing[0]] for found in (one, other)]
+        listed = " | ".join(f"{_some([*map(str, n)], MOST_INDICES) or 'none'} ({len(n)})" for n in shown)
+        yield f"- frames: others on {len(differing)} of {len(both)} clips; of {plain(differing[0])}: {listed}"
+    yield from _known_of_one(one, other, PROMPT)
+    if PROMPT not in one.unknown | other.unknown:
+        yield from _prompts(one, other)
+    yield from _settings(one, other, MADE)
+    yield from _settings(one, other, sorted((one.settings.keys() | other.settings.keys()) - {*SHOWN, *MADE, PROMPT}))
+    for name, clips in ((names[1], one.answered - other.answered), (names[0], other.answered - one.answered)):
+        if clips:
+            listed = _some([plain(clip) for clip in sorted(clips)], MOST_CLIPS)
+            yield f"- clips missing for {name} alone: {len(clips)}: {listed}"
+    both = [clip for clip in one.clips if clip in other.clips]
+    differing = [clip for clip in both if one.clips[clip] != other.clips[clip]]
+    if differing:
+        yield f"- clips: other bytes in {len(differing)} of {len(both)}, the first is {plain(differing[0])}"
+    yield from _known_of_one(one, other, CLIPS)
+
+
+def _settings(one: Conditions, other: Conditions, kinds: Iterable[str]) -> Iterator[str]:
+    """The settings of some kinds, in their order."""
+    for kind in kinds:
+        before, after = ({kind: found.settings[kind]} if kind in found.settings else {} for found in (one, other))
+        for change in changes_between(before, after):
+            ours, theirs = (
+                NOT_KNOWN if kind in found.unknown else text
+                for found, text in ((one, change.before), (other, change.after))
+            )
+            yield f"- {change.name}: {ours} | {theirs}"
+
+
+def _known_of_one(one: Conditions, other: Conditions, name: str) -> Iterator[str]:
+    """That something without a short value is not known of one of them."""
+    ours, theirs = (NOT_KNOWN if name in found.unknown else KNOWN for found in (one, other))
+    if ours != theirs:
+        yield f"- {name}: {ours} | {theirs}"
+
+
+def _prompts(one: Conditions, other: Conditions) -> Iterator[str]:
+    """The prompt as it stands in the settings, word by word, and how many questions were asked in other words."""
+    before, after = (
+        {f"prompt.{name}": text for name, text in leaves(found.settings.get(PROMPT, {}))} for found in (one, other)
     )
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name, "") != after.get(name, ""):
+            yield f"- {name}: {word_diff(before.get(name, ''), after.get(name, ''))}"
+    both = [name for name in one.prompts if name in other.prompts]
+    differing = sum(one.prompts[name] != other.prompts[name] for name in both)
+    if differing:
+        yield f"- prompts as they were sent: others in {differing} of {len(both)} questions"
 
 
-def p_in_words(p: float) -> str:
-    """A p-value with four decimals; never as 0, which no test can show."""
-    return f"{p:.4f}" if p >= LEAST_P else f"<{LEAST_P}"
+def word_diff(before: str, after: str) -> str:
+    """Both texts in one, on one line: [-what only the first has-], {+what only the second has+}."""
+    one, other = WORDS.findall(before), WORDS.findall(after)
+    pieces = []
+    for tag, first, last, start, end in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        gone, new = "".join(one[first:last]), "".join(other[start:end])
+        if tag == "equal":
+            pieces.append(gone)
+        else:
+            pieces += [f"[-{gone}-]"] * bool(gone) + [f"{{+{new}+}}"] * bool(new)
+    lines = "".join(pieces).splitlines()
+    return " \N{DOWNWARDS ARROW WITH CORNER LEFTWARDS} ".join(map(plain, lines)) or ABSENT

@@ -1,7 +1,7 @@
 """What a shell offers when a command is completed: names of files alone, so that it is there at once."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from typer import Context
@@ -12,50 +12,36 @@ SUITE = re.compile(r"^suite:\s*([\w.-]+)", re.MULTILINE)
 NO_RUNS = {"judges", "retries"}
 
 
-def suites(incomplete: str) -> list[str]:
-    """The suites."""
-    return sorted(name for name in _stems("suites") if name.startswith(incomplete))
+def _files_of(*folders: str) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        names = (path.stem for folder in folders for path in (CONFIG / folder).glob("*.yaml"))
+        return sorted(name for name in names if name.startswith(incomplete))
+
+    return complete
 
 
-def pinned(incomplete: str) -> list[str]:
-    """What can be pinned: models and suites."""
-    return sorted(name for name in (*_stems("models"), *_stems("suites")) if name.startswith(incomplete))
-
-
-def judges(incomplete: str) -> list[str]:
-    """The models that have a file."""
-    return sorted(name for name in _stems("models") if name.startswith(incomplete))
-
-
-def benchmarks(incomplete: str) -> list[str]:
-    """The benchmarks."""
-    return sorted(name for name in _stems("benchmarks") if name.startswith(incomplete))
+suites, models, benchmarks = _files_of("suites"), _files_of("models"), _files_of("benchmarks")
+pinned = _files_of("models", "suites")
 
 
 def runs(ctx: Context, incomplete: str) -> list[str]:
-    """The runs that a suite was planned with."""
-    found = _keys(ctx, "*/*/*/*.json")
-    return sorted(name for name in found if name.startswith(incomplete) and name.partition("/")[0] not in NO_RUNS)
+    found = _keys(ctx, "*/*/*/*.json", "", incomplete)
+    return [name for name in found if name.partition("/")[0] not in NO_RUNS]
 
 
 def tables(ctx: Context, incomplete: str) -> list[str]:
-    """The tables that a suite was planned with."""
-    return sorted(name for name in _keys(ctx, "tables/*/*.json", "tables") if name.startswith(incomplete))
+    return _keys(ctx, "*/*.json", "tables", incomplete)
 
 
-def _stems(folder: str) -> Iterator[str]:
-    return (path.stem for path in (CONFIG / folder).glob("*.yaml"))
-
-
-def _keys(ctx: Context, pattern: str, below: str = "") -> Iterator[str]:
+def _keys(ctx: Context, pattern: str, below: str, incomplete: str) -> list[str]:
     """The subjects of key files of the suite that is typed, or configured."""
-    folder = RESULTS / (ctx.params.get("suite") or _configured()) / "keys"
-    return (path.relative_to(folder / below).as_posix().removesuffix(".json") for path in folder.glob(pattern))
-
-
-def _configured() -> str:
-    try:
-        found = SUITE.search((CONFIG / "config.yaml").read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
-        return ""
-    return found[1] if found else ""
+    suite = ctx.params.get("suite")
+    if not suite:
+        try:
+            found = SUITE.search((CONFIG / "config.yaml").read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError):
+            found = None
+        suite = found[1] if found else ""
+    folder = RESULTS / suite / "keys" / below
+    names = (path.relative_to(folder).as_posix().removesuffix(".json") for path in folder.glob(pattern))
+    return sorted(name for name in names if name.startswith(incomplete))

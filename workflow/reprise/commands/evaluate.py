@@ -1,31 +1,48 @@
 """`eval`: from a repository or a folder of weights to a row of the overview; what it writes is what a person would."""
 
+import json
+import math
+import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
+import yaml
 
-from reprise.commands.check import data_of, is_checked, sees_frames
-from reprise.commands.new_model import prepare_model, slug_for
-from reprise.commands.pin import pin_files
-from reprise.commands.plans import plan_of
-from reprise.commands.show import show_tables
+from reprise import __version__
+from reprise.commands.check import is_checked, sees_frames
+from reprise.commands.pin import pin_files, resolve_commit
+from reprise.commands.shared import data_of, plan_of
+from reprise.commands.show import overview_of, show_tables
 from reprise.config.edit import put_item
+from reprise.config.model import Model
 from reprise.config.suite import OverviewLine
 from reprise.core.errors import UserError, choices
 from reprise.core.files import write_text
+from reprise.core.names import SLUG, SLUG_IN_WORDS
 from reprise.core.paths import OVERVIEW, Run, overview_file
+from reprise.models.local.devices import visible_gpus
+from reprise.models.local.weights import WEIGHTS
+from reprise.plan.identity import UNPINNED
+from reprise.plan.keys import collect_keys
+from reprise.plan.repositories import model_differences, sizes_of, weights_bytes
 from reprise.plan.runs import Plan, run_of
 from reprise.plan.targets import has_unpinned_data
+from reprise.tables.keys import OverviewKey
+
+HEAD = "# yaml-language-server: $schema=../schemas/model.schema.json\n# Written by `reprise eval`.\n"
+REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+MB = 10**6
+# Main memory beside the weights, which pass through it: half as much again, in steps of this.
+MEMORY_STEP_MB, MEMORY_LEAST_MB, MEMORY_TIMES = 1000, 2000, 1.5
 
 
 class Wanted(NamedTuple):
-    """What is to be evaluated."""
-
     model: str
     benchmarks: Sequence[str] | None = None
     frames: str | None = None
@@ -34,8 +51,13 @@ class Wanted(NamedTuple):
     gpus: int | None = None
 
 
-def evaluate_model(wanted: Wanted, cores: str, suite: str | None, *, dry_run: bool, yes: bool) -> None:
-    """Do it; before anything runs the plan is shown, and where that is as far as it goes the files are as before."""
+def evaluate_model(
+    wanted: Wanted, cores: str, suite: str | None, *, dry_run: bool, yes: bool, numbers: Path | None = None
+) -> None:
+    """Evaluate a model; the plan is shown before anything runs, and where it ends there the files are as before.
+
+    `numbers` is a file for the model's numbers of the overview, as JSON.
+    """
     plan = plan_of(suite)
     if plan.config.suite.stand_in is not None:
         raise UserError(f"eval: suite '{plan.config.name}' asks a stand-in and no model. Name another one by --suite.")
@@ -43,6 +65,13 @@ def evaluate_model(wanted: Wanted, cores: str, suite: str | None, *, dry_run: bo
     samplings = {name: _sampling(plan, name, wanted.frames) for name in asked} if wanted.frames else {}
     slug = slug_for(wanted.model, wanted.name, plan.config.models)
     files = Path(f"config/models/{slug}.yaml"), Path(f"config/suites/{plan.config.name}.yaml")
+
+    def snakemake(*arguments: str) -> None:
+        gpus = plan.config.models[slug].gpus
+        resources = ["--resources", f"gpu={gpus}"] if gpus else []
+        of_suite = ["--config", f"suite={suite}"] if suite else []
+        _run_module("snakemake", *arguments, "--cores", cores, *resources, *of_suite)
+
     with _as_before_unless_kept(files) as kept:
         prepare_model(wanted.model, slug, wanted.gpus, plan.config.models)
         _put_lines(plan, slug, asked if wanted.benchmarks else None, samplings, suite)
@@ -51,24 +80,70 @@ def evaluate_model(wanted: Wanted, cores: str, suite: str | None, *, dry_run: bo
             pin_files(Path(), [plan.config.name])
             plan = plan_of(suite)
         runs = _runs(plan, slug, asked)
-        snakemake = _Snakemake(cores, plan.config.models[slug].gpus, suite)
         print(f"{files[0]}, and its line of `overview:` in {files[1]}; runs:")
         print("".join(f"  {run.name}\n" for run in runs), end="")
         snakemake("--dry-run", str(overview_file("md")))
         if dry_run:
             print("The files of the configuration are as before (--dry-run).")
             return
-        if not _is_agreed(yes):
+        if not yes and not sys.stdin.isatty():
+            raise UserError("eval: add --yes to run this; nobody can be asked here.")
+        if not (yes or typer.confirm("Run this?")):
             return
         kept.extend(files)
-    _check_first(plan, slug, runs, snakemake, suite)
+    model = plan.config.models[slug]
+    due = [run for run in runs if not plan.results.responses(run).is_file()]
+    checked = [run for run in due if is_checked(plan, run)] if sees_frames(model) else []
+    if checked:  # a few questions before all are asked
+        needed = [path for run in checked for path in data_of(plan, run)]
+        needed += [plan.results.weights(slug)] if model.repo else []
+        snakemake(*(str(path) for path in dict.fromkeys(needed)))
+        _run_module("reprise", "check", slug, *(["--suite", suite] if suite else []))
+    elif due:
+        print(f"{slug} is not checked before: none of its runs shows frames and asks for an option.")
     snakemake(str(overview_file("md")))
     show_tables(OVERVIEW, suite)
+    if numbers is not None:
+        write_text(numbers, json.dumps(_numbers(plan, runs), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     named = f" --suite {suite}" if suite else ""
     for run in runs:
         main = plan.config.tables[run.benchmark].overview
         assert main is not None
         print(f"Beside all rows of the paper: reprise show {run.benchmark}/{main.table}{named}")
+
+
+def _numbers(plan: Plan, runs: Sequence[Run]) -> dict[str, Any]:
+    """A model's numbers of the overview, with intervals, counts and the keys of its runs, as in the overview's csv."""
+    key = collect_keys(plan)[plan.results.key("tables", OVERVIEW)]
+    assert isinstance(key, OverviewKey)
+    builder = overview_of(plan, key)
+    builder.table()
+    names = {run.name for run in runs}
+    return {"reprise": __version__, "numbers": [row for row in builder.tidy if row.get("run") in names]}
+
+
+def _run_module(name: str, *arguments: str) -> None:
+    """Run a program in a process of its own, which gives back its memory and its GPUs; a UserError if it fails."""
+    sys.stdout.flush()
+    if subprocess.run([sys.executable, "-m", name, *arguments], check=False).returncode:
+        raise UserError(f"eval: {name} ended with an error, see above. The same command goes on when it is corrected.")
+
+
+@contextmanager
+def _as_before_unless_kept(files: Sequence[Path]) -> Iterator[list[Path]]:
+    """Put these files back as they were, however the block ends, but for those that it lists as kept."""
+    before = {file: file.read_text(encoding="utf-8") if file.is_file() else None for file in files}
+    kept: list[Path] = []
+    try:
+        yield kept
+    finally:
+        for file, text in before.items():
+            if file in kept:
+                continue
+            if text is None:
+                file.unlink(missing_ok=True)
+            elif file.read_text(encoding="utf-8") != text:
+                write_text(file, text)
 
 
 # --- what is asked ---------------------------------------------------------------------------------------------------
@@ -108,17 +183,17 @@ def _put_lines(
     plan: Plan, slug: str, asked: Sequence[str] | None, samplings: dict[str, str], suite: str | None
 ) -> None:
     """Have the suite run the model and show it; what its line says already stays."""
+
+    def is_its(line: Any) -> bool:
+        return (OverviewLine.model_validate(line).model if isinstance(line, dict) else str(line)) == slug
+
     file = Path(f"config/suites/{plan.config.name}.yaml")
     lines = {line.model: line for line in plan.config.suite.overview_lines()}
     new = OverviewLine(model=slug, benchmarks=list(asked) if asked else None, samplings=samplings)
     line = lines[slug].with_more(asked, samplings) if slug in lines else new
-    put_item(file, OVERVIEW, line.as_written(), lambda one: _model_of(one) == slug)
+    put_item(file, OVERVIEW, line.as_written(), is_its)
     if slug not in plan_of(suite).models:
         put_item(file, "run", slug, lambda one: one == slug)
-
-
-def _model_of(line: Any) -> str:
-    return OverviewLine.model_validate(line).model if isinstance(line, dict) else str(line)
 
 
 def _runs(plan: Plan, slug: str, asked: Sequence[str]) -> list[Run]:
@@ -137,64 +212,84 @@ def _runs(plan: Plan, slug: str, asked: Sequence[str]) -> list[Run]:
     return found
 
 
-# --- how it is done --------------------------------------------------------------------------------------------------
+# --- the model's file ------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _as_before_unless_kept(files: Sequence[Path]) -> Iterator[list[Path]]:
-    """Put these files back as they were, however the block ends, but for those that it lists as kept."""
-    before = {file: file.read_text(encoding="utf-8") if file.is_file() else None for file in files}
-    kept: list[Path] = []
-    try:
-        yield kept
-    finally:
-        for file, text in before.items():
-            if file in kept:
-                continue
-            if text is None:
-                file.unlink(missing_ok=True)
-            elif file.read_text(encoding="utf-8") != text:
-                write_text(file, text)
+def slug_for(source: str, name: str | None, models: Mapping[str, Model]) -> str:
+    """The name of a model's file: of one that is there and means the same weights, or of a new one."""
+    if name is None and not Path(source).is_dir():
+        known = [slug for slug, model in models.items() if source in (slug, model.repo)]
+        if known:
+            return known[0]
+    slug = name or re.sub(r"[^a-z0-9._-]+", "-", Path(source).name.lower()).strip("-._")
+    if not re.fullmatch(SLUG, slug):
+        raise UserError(f"eval: '{slug}' cannot be a name. Allowed: {SLUG_IN_WORDS}. Say another one by --name.")
+    return slug
 
 
-def _is_agreed(yes: bool) -> bool:
-    if yes:
-        return True
-    if not sys.stdin.isatty():
-        raise UserError("eval: add --yes to run this; nobody can be asked here.")
-    return typer.confirm("Run this?")
-
-
-class _Snakemake(NamedTuple):
-    """Calls of the workflow with the same settings."""
-
-    cores: str
-    gpus: int
-    suite: str | None
-
-    def __call__(self, *arguments: str) -> None:
-        gpus = ["--resources", f"gpu={self.gpus}"] if self.gpus else []
-        suite = ["--config", f"suite={self.suite}"] if self.suite else []
-        run_module("snakemake", *arguments, "--cores", self.cores, *gpus, *suite)
-
-
-def run_module(name: str, *arguments: str) -> None:
-    """Run a program in a process of its own, which gives back its memory and its GPUs; a UserError if it fails."""
-    sys.stdout.flush()
-    if subprocess.run([sys.executable, "-m", name, *arguments], check=False).returncode:
-        raise UserError(f"eval: {name} ended with an error, see above. The same command goes on when it is corrected.")
-
-
-def _check_first(plan: Plan, slug: str, runs: Sequence[Run], snakemake: _Snakemake, suite: str | None) -> None:
-    """Have a few questions asked before all are, unless all have been or none can be checked."""
-    model = plan.config.models[slug]
-    due = [run for run in runs if not plan.results.responses(run).is_file()]
-    checked = [run for run in due if is_checked(plan, run)] if sees_frames(model) else []
-    if not checked:
-        if due:
-            print(f"{slug} is not checked before: none of its runs shows frames and asks for an option.")
+def prepare_model(source: str, slug: str, gpus: int | None, models: Mapping[str, Model]) -> None:
+    """Have the model's file there, its revision pinned, and its checkpoint looked at."""
+    file = Path(f"config/models/{slug}.yaml")
+    known = models.get(slug)
+    if known is None:
+        content = _described(source, file, gpus)
+        write_text(file, HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6))
+        _look_at(file, source)
         return
-    files = [path for run in checked for path in data_of(plan, run)]
-    files += [plan.results.weights(slug)] if model.repo else []
-    snakemake(*(str(path) for path in dict.fromkeys(files)))
-    run_module("reprise", "check", slug, *(["--suite", suite] if suite else []))
+    if source not in (slug, known.repo) and Path(source) != Path(known.checkpoint or ""):
+        weights = known.checkpoint or known.repo or "no weights"
+        raise UserError(f"{file}: is there, and is of another model ({weights}). Say another name by --name.")
+    if gpus not in (None, known.gpus):
+        raise UserError(f"{file}: gpus: is {known.gpus}. Change it there, or leave --gpus out.")
+    if known.revision == UNPINNED:
+        pin_files(Path(), [slug])
+
+
+def _described(source: str, file: Path, gpus: int | None) -> dict[str, Any]:
+    """What the file says: where the weights are, what the model needs."""
+    folder = Path(source)
+    where: dict[str, str | int]
+    if folder.is_dir():
+        sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
+        where = {"checkpoint": str(folder)}
+        if not any(fnmatch(name, WEIGHTS) for name in sizes):
+            raise UserError(
+                f"eval: '{source}' holds no weights ({WEIGHTS}). Found: {', '.join(sorted(sizes)) or 'nothing'}."
+            )
+    elif REPOSITORY.fullmatch(source):
+        revision = resolve_commit(source, "model", file)
+        sizes = dict(sizes_of("model", source, revision))
+        where = {"repo": source, "revision": revision, "weights_bytes": weights_bytes(sizes)}
+    else:
+        raise UserError(
+            f"eval: '{source}' is no folder, and no repository of the hub, which is named <owner>/<name>. "
+            "A model with a file in config/models/ is named by that file."
+        )
+    needed = MEMORY_TIMES * sum(size for name, size in sizes.items() if fnmatch(name, WEIGHTS)) / MB
+    memory = max(MEMORY_LEAST_MB, MEMORY_STEP_MB * math.ceil(needed / MEMORY_STEP_MB))
+    count = gpus if gpus is not None else int(bool(visible_gpus()))
+    on_gpu = {"gpus": count, "memory_mb": memory, "dtype": "checkpoint"} if count else {"memory_mb": memory}
+    return {"label": Path(source).name, "adapter": "transformers", **where, **on_gpu}
+
+
+def _look_at(file: Path, source: str) -> None:
+    """Stop at a checkpoint that the adapter cannot ask; its weights are not loaded."""
+    from reprise.models.base import ModelSpec
+    from reprise.models.local.examine import differences
+
+    model = Model.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
+    if model.repo is not None:
+        revision = str(model.revision)
+        found = list(model_differences(file, model, revision, sizes_of("model", model.repo, revision)))
+    else:
+        spec = ModelSpec(
+            Path(str(model.checkpoint)), "cpu", 1, model.dtype, model.attention, model.trust_remote_code, model.settings
+        )  # fmt: skip
+        found = list(differences(model.adapter, spec))
+    if found:
+        raise UserError(
+            f"eval: {source} cannot be asked by the adapter transformers:\n  "
+            + "\n  ".join(found)
+            + "\nA model that lives in a repository of its own is asked there, and its answers are imported "
+            "(docs/howto/import-answers.md)."
+        )

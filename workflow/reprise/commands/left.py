@@ -1,6 +1,6 @@
 """What runs have still to ask, and what those that were asked took, by the tables and journals that are there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
@@ -8,6 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from reprise.core.errors import UserError
+from reprise.core.paths import Scored
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.settings import Settings
 from reprise.media.sampling import pictures_shown
@@ -16,8 +17,9 @@ from reprise.models.asking.journal import Journal, journal_path
 from reprise.models.asking.work import Work
 from reprise.models.keys import RunKey
 from reprise.plan.answers import Job, asked_jobs, writer_jobs
+from reprise.plan.asking import Asking
 from reprise.plan.construction import WRITING
-from reprise.plan.costs import Load, Measured, Sure, measured
+from reprise.plan.costs import Estimate, Load, Measured, Sure, estimate, measured, tokens_by
 from reprise.plan.runs import Plan
 from reprise.plan.sizes import weights_of
 from reprise.stages.infer import timing
@@ -27,14 +29,30 @@ SHORT = 32  # tokens of an answer that names an option
 LARGEST_RATIO = 2  # between the weights of two models of about the same size
 
 
-class Left(NamedTuple):
-    """A job's questions."""
+class Planned(NamedTuple):
+    """A job that asks, and what it takes."""
 
+    asking: Asking
     load: Load | None
-    """those to ask; None where nobody knows yet how many"""
+    """the questions to ask; None where nobody knows yet how many"""
     answered: int = 0
     is_most: bool = False
     """whether some may not be asked, because their clips turn out to be missing"""
+    tokens: float | None = None
+    """of its prompts"""
+    time: Estimate | None = None
+
+    @property
+    def scored(self) -> Scored:
+        return self.asking.job.scored
+
+    @property
+    def questions(self) -> int | None:
+        return None if self.load is None else self.load.questions
+
+    @property
+    def frames(self) -> float | None:
+        return None if self.load is None else self.load.frames
 
 
 class Questions:
@@ -52,32 +70,38 @@ class Questions:
             for slug, model in plan.config.models.items()
         }
 
+    def planned(self, asking: Asking) -> Planned:
+        """What a job has to ask if it is made now, and what that takes."""
+        left = self._left(asking)
+        if left.load is None:
+            return left
+        took = self.took(asking.job)
+        tokens = tokens_by(left.load, took["itself"] or [*took["benchmark"], *took["model"]])
+        return left._replace(tokens=tokens, time=estimate(left.load, took))
+
     # What is left
 
-    def left(self, job: Job) -> Left:
-        """What a job has to ask if it is made now."""
+    def _left(self, asking: Asking) -> Planned:
+        job = asking.job
         journal, works = self._journal(job), self._works_of(job)
-        if works is None:
-            return self._before_clips(job, len(journal))
+        if works is None:  # it is not known yet which clips there are, and which frames they show
+            requests = _table(self._requests(job), REQUESTS)
+            if requests is None:
+                return Planned(asking, None, len(journal))
+            asked_of = requests["clip_id"].unique()
+            by_rule = self._frames_by_rule(job, asked_of) if self._is_shown(job) else 0.0
+            load = Load(max(0, requests.height - len(journal)), len(asked_of), by_rule)
+            return Planned(asking, load, len(journal), is_most=True)
         failures = Failures(failures_path(self._plan.store, self._key(job)), self._plan.config.suite.answer_attempts)
-        if not len(journal) and not failures.path.is_file():
-            return Left(_load(works, [len(work.requests) for work in works], self._is_shown(job)))
-        answered, due = 0, []
+        is_new = not len(journal) and not failures.path.is_file()
+        answered, due, clips, frames = 0, 0, 0, 0
         for work in works:
-            unanswered = {entry for entry in work.entries if journal.get(entry) is None}
-            answered += sum(entry not in unanswered for entry in work.entries)
-            due.append(sum(map(failures.is_due, unanswered)))
-        return Left(_load(works, due, self._is_shown(job)), answered)
-
-    def _before_clips(self, job: Job, answered: int) -> Left:
-        """By the requests alone, as long as it is not known which clips there are, and which frames they show."""
-        requests = _table(self._requests(job), REQUESTS)
-        if requests is None:
-            return Left(None, answered)
-        clips = requests["clip_id"].unique()
-        frames = self._frames_by_rule(job, clips) if self._is_shown(job) else 0.0
-        questions = max(0, requests.height - answered)
-        return Left(Load(questions, len(clips), frames), answered, is_most=True)
+            unanswered = {entry for entry in work.entries if not is_new and journal.get(entry) is None}
+            count = len(work.requests) if is_new else sum(map(failures.is_due, unanswered))
+            answered += 0 if is_new else sum(entry not in unanswered for entry in work.entries)
+            due, clips = due + count, clips + bool(count)
+            frames += work.clip.pictures if count else 0
+        return Planned(asking, Load(due, clips, float(frames) if self._is_shown(job) else 0.0), answered)
 
     def _frames_by_rule(self, job: Job, clips: pl.Series) -> float | None:
         """What a sampling says without looking at the clips; by frames a second, of clips whose length is released."""
@@ -99,13 +123,17 @@ class Questions:
         """The runs that say how long a job may take, by how sure that is."""
         own = self._by_journal(job) or self._took.get(job.scored)
         found: dict[Sure, list[Measured]] = {"itself": [own] if own else [], "benchmark": [], "model": [], "size": []}
+        ask, length = self._ask(job)
         for other in self._jobs:
-            if other.scored != job.scored and other.scored in self._took and self._length(other) == self._length(job):
-                one = self._took[other.scored]
-                if slug_of(other) == slug_of(job):
-                    found["benchmark" if self._is_alike(other, job) else "model"].append(one)
-                elif (factor := self._factor(slug_of(other), slug_of(job))) is not None:
-                    found["size"].append(one.times(factor))
+            of_other = self._ask(other)
+            if other.scored == job.scored or other.scored not in self._took or of_other[1] != length:
+                continue
+            one = self._took[other.scored]
+            if _slug(other) == _slug(job):
+                is_alike = other.scored.run.benchmark == job.scored.run.benchmark and of_other[0] == ask
+                found["benchmark" if is_alike else "model"].append(one)
+            elif (factor := self._factor(_slug(other), _slug(job))) is not None:
+                found["size"].append(one.times(factor))
         return found
 
     def _factor(self, one: str, other: str) -> float | None:
@@ -119,25 +147,15 @@ class Questions:
             return ratio if 1 / LARGEST_RATIO <= ratio <= LARGEST_RATIO else None
         return 1.0 if (mine.gpus, mine.memory_mb) == (its.gpus, its.memory_mb) else None
 
-    def _is_alike(self, one: Job, other: Job) -> bool:
-        """Whether two runs ask of the same videos in the same way."""
-        return one.scored.run.benchmark == other.scored.run.benchmark and self._ask(one) == self._ask(other)
-
-    def _ask(self, job: Job) -> str:
-        run = job.scored.run
+    def _ask(self, job: Job) -> tuple[str, str]:
+        """How a job asks, and how long an answer may be: most of what makes one question take longer than another."""
         if _is_writing(job):
-            return WRITING
-        return self._plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
-
-    def _length(self, job: Job) -> str:
-        """How long an answer may be, which is most of what makes one question take longer than another."""
+            return WRITING, WRITING
+        protocol = self._plan.config.benchmarks[job.scored.run.benchmark].protocols[job.scored.run.protocol]
+        ask, tokens = protocol.ask, protocol.max_tokens
         if job.scored.judge:
-            return "judge"
-        if _is_writing(job):
-            return WRITING
-        run, ask = job.scored.run, self._ask(job)
-        tokens = self._plan.config.benchmarks[run.benchmark].protocols[run.protocol].max_tokens
-        return ask if ask == "similarity" else "short" if ask == "score" or tokens <= SHORT else f"{tokens} tokens"
+            return ask, "judge"
+        return ask, ask if ask == "similarity" else "short" if ask == "score" or tokens <= SHORT else f"{tokens} tokens"
 
     def _by_table(self, job: Job) -> Measured | None:
         """What a finished run took."""
@@ -145,8 +163,7 @@ class Questions:
         answers = _table(job.responses, RESPONSES)
         if timings is None or answers is None:
             return None
-        tokens = answers.filter(pl.col("error") == "")["tokens_in"].to_list()
-        return measured(timings, self._frames_a_clip(job, timings["clip_id"].to_list()), self._tokens(job, tokens))
+        return self._measured(job, timings, answers.filter(pl.col("error") == "")["tokens_in"])
 
     def _by_journal(self, job: Job) -> Measured | None:
         """What the first questions took of a run that was cut short."""
@@ -158,31 +175,26 @@ class Questions:
             answers = [answer for entry in work.entries if (answer := journal.get(entry)) is not None]
             rows.append(timing(work, 0, journal) | {"requests": len(answers)})
             tokens += [answer.tokens_in for answer in answers]
-        timings = pl.DataFrame(rows, schema=TIMINGS)
-        return measured(timings, self._frames_a_clip(job, timings["clip_id"].to_list()), self._tokens(job, tokens))
+        return self._measured(job, pl.DataFrame(rows, schema=TIMINGS), tokens)
 
-    def _tokens(self, job: Job, counts: Sequence[int]) -> float | None:
-        """Of a prompt, in the mean; an adapter that loads weights and counts none does not say how many it reads."""
-        model = self._plan.config.models[slug_of(job)]
-        if not (model.has_weights or model.is_remote):
-            return 0.0
-        counted = [count for count in counts if count]
-        return fmean(counted) if counted else None
-
-    def _frames_a_clip(self, job: Job, clips: Sequence[str]) -> dict[str, int]:
-        works = self._works_of(job)
-        if not self._is_shown(job):
-            return dict.fromkeys(clips, 0)
-        if works is not None:
-            return {work.clip.clip_id: work.clip.pictures for work in works}
-        count = pictures_shown(self._plan.config.main.samplings[job.scored.run.sampling])
-        return {} if count is None else dict.fromkeys(clips, count)
+    def _measured(self, job: Job, timings: pl.DataFrame, tokens: Iterable[int]) -> Measured | None:
+        """By times of clips and by tokens of prompts; an adapter that loads weights and counts none says nothing."""
+        model, works = self._plan.config.models[_slug(job)], self._works_of(job)
+        counted = [count for count in tokens if count]
+        mean = fmean(counted) if counted else None
+        frames = dict.fromkeys(timings["clip_id"], 0)
+        if self._is_shown(job) and works is not None:
+            frames = {work.clip.clip_id: work.clip.pictures for work in works}
+        elif self._is_shown(job):
+            count = pictures_shown(self._plan.config.main.samplings[job.scored.run.sampling])
+            frames = {} if count is None else dict.fromkeys(frames, count)
+        return measured(timings, frames, mean if model.has_weights or model.is_remote else 0.0)
 
     # Tables and journals
 
     def _is_shown(self, job: Job) -> bool:
         """Whether the model looks at frames; a judge does not, nor does a baseline."""
-        return not _is_of_text(job) and self._plan.config.models[slug_of(job)].has_weights
+        return not _is_of_text(job) and self._plan.config.models[_slug(job)].has_weights
 
     def _key(self, job: Job) -> str:
         key = self._keys[job.key]
@@ -203,8 +215,7 @@ class Questions:
 
     def _works_of(self, job: Job) -> list[Work] | None:
         """The questions of each clip, the same for every model; None before their tables are made."""
-        run = job.scored.run
-        known = self._requests(job), "" if job.scored.judge else run.sampling
+        known = self._requests(job), "" if job.scored.judge else job.scored.run.sampling
         if known not in self._works:
             self._works[known] = self._gathered(job)
         return self._works[known]
@@ -232,19 +243,11 @@ def _is_writing(job: Job) -> bool:
 
 
 def _is_of_text(job: Job) -> bool:
-    """Whether a job is shown no clip."""
     return bool(job.scored.judge) or _is_writing(job)
 
 
-def slug_of(job: Job) -> str:
-    """The model that a job asks."""
+def _slug(job: Job) -> str:
     return job.scored.judge or job.scored.run.model
-
-
-def _load(works: Sequence[Work], due: Sequence[int], is_shown: bool) -> Load:
-    asked = [work for work, count in zip(works, due, strict=True) if count]
-    frames = sum(work.clip.pictures for work in asked) if is_shown else 0
-    return Load(sum(due), len(asked), float(frames))
 
 
 def _table(path: Path, schema: pl.Schema) -> pl.DataFrame | None:

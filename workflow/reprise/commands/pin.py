@@ -56,7 +56,7 @@ def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> N
 
 
 def _pin_file(path: Path, root: Path, unchecked: bool) -> list[str]:
-    """Pin one file; what differs, if its repositories are looked at."""
+    """Pin one file; returns what differs in its repositories, if they are looked at."""
     text = path.read_text(encoding="utf-8")
     is_model = path.parent.name == "models"
     if not (REVISION_LINE if is_model else UNPINNED_BLOCK).search(text):
@@ -70,7 +70,9 @@ def _pin_file(path: Path, root: Path, unchecked: bool) -> list[str]:
         if not unchecked:
             sizes = sizes_of("model", model.repo, revision)
             differing = list(model_differences(path, model, revision, sizes))
-            pinned = _with_weights_bytes(pinned, weights_bytes(sizes))
+            pinned = re.sub(r"^weights_bytes:.*\n", "", pinned, flags=re.MULTILINE)
+            size = f"weights_bytes: {weights_bytes(sizes)}"
+            pinned = re.sub(r"^revision:.*$", rf"\g<0>\n{size}", pinned, count=1, flags=re.MULTILINE)
     else:
         repos = sorted({found["repo"] for found in UNPINNED_BLOCK.finditer(text)})
         revisions = {repo: resolve_commit(repo, "dataset", path) for repo in repos}
@@ -79,12 +81,6 @@ def _pin_file(path: Path, root: Path, unchecked: bool) -> list[str]:
     if not differing:
         write_text(path, pinned)
     return [f"{path}: {one}" for one in differing]
-
-
-def _with_weights_bytes(text: str, count: int) -> str:
-    """A model's file with the size of its weights below their revision."""
-    without = re.sub(r"^weights_bytes:.*\n", "", text, flags=re.MULTILINE)
-    return re.sub(r"^revision:.*$", rf"\g<0>\nweights_bytes: {count}", without, count=1, flags=re.MULTILINE)
 
 
 def _suite_differences(path: Path, root: Path, revisions: Mapping[str, str]) -> Iterator[str]:

@@ -4,18 +4,17 @@ import shutil
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from reprise.commands.left import Questions
-from reprise.commands.plan_lines import Planned, lines
-from reprise.commands.plans import plan_of
+from reprise.commands.left import Planned, Questions
+from reprise.commands.plan_lines import lines
+from reprise.commands.shared import plan_of
 from reprise.commands.show import tables_named
 from reprise.core.errors import UserError
 from reprise.core.paths import RESULTS, Scored
 from reprise.core.plain import safe
 from reprise.plan.agreement import compared
-from reprise.plan.asking import Asking, Askings, askings, writings
+from reprise.plan.asking import Askings, askings, writings
 from reprise.plan.changes import KeyChanges
 from reprise.plan.construction import constructed
-from reprise.plan.costs import estimate, tokens_by
 from reprise.plan.keys import collect_keys, key_texts
 from reprise.plan.naming import fitting, listed, nearest
 from reprise.plan.runs import Plan
@@ -36,9 +35,12 @@ def plans(plan: Plan, targets: Sequence[str]) -> tuple[Askings, list[Planned]]:
     keys = collect_keys(plan)
     numbers = chosen(plan, targets)
     found, changes = askings(plan, States(plan, keys), numbers), KeyChanges(plan.results, key_texts(keys))
-    found = found._replace(asked=[*writings(plan, changes, _made(plan, targets, numbers)), *found.asked])
+    made = set(constructed(plan))  # benchmarks; of named targets those that they are about
+    if targets:
+        made &= {part for target in targets for part in target.split("/")} | {one.run.benchmark for one in numbers}
+    found = found._replace(asked=[*writings(plan, changes, made), *found.asked])
     questions = Questions(plan, keys)
-    return found, [_planned(questions, asking) for asking in found.asked]
+    return found, [questions.planned(asking) for asking in found.asked]
 
 
 def chosen(plan: Plan, targets: Sequence[str]) -> list[Scored]:
@@ -46,13 +48,6 @@ def chosen(plan: Plan, targets: Sequence[str]) -> list[Scored]:
     if not targets:
         return plan.numbers()
     return sorted(set(chain.from_iterable(_meant(plan, target) for target in targets)))
-
-
-def _made(plan: Plan, targets: Sequence[str], numbers: Iterable[Scored]) -> set[str]:
-    """The benchmarks that are made for these targets or numbers; all where nothing is named."""
-    known = constructed(plan)
-    named = {name for name in known for target in targets if name in target.split("/")}
-    return set(known) if not targets else named | {one.run.benchmark for one in numbers if one.run.benchmark in known}
 
 
 def _meant(plan: Plan, target: str) -> Iterable[Scored]:
@@ -73,12 +68,3 @@ def _meant(plan: Plan, target: str) -> Iterable[Scored]:
             f"Its tables: {listed(known)}; `python -m reprise runs` lists its runs."
         )
     return [one for one in plan.numbers() if one.run.name in found]
-
-
-def _planned(questions: Questions, asking: Asking) -> Planned:
-    left = questions.left(asking.job)
-    if left.load is None:
-        return Planned(asking, left, None, None)
-    took = questions.took(asking.job)
-    own = took["itself"] or [*took["benchmark"], *took["model"]]
-    return Planned(asking, left, tokens_by(left.load, own), estimate(left.load, took))

@@ -2,20 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import NamedTuple
 
-from reprise.commands.left import Left, slug_of
-from reprise.commands.plan_money import Bill, money
-from reprise.commands.plans import call_for
-from reprise.config.model import Model
-from reprise.core.paths import Scored
+from reprise.commands.left import Planned
+from reprise.commands.shared import call_for
+from reprise.models.adapters import ADAPTERS
+from reprise.models.asking.money.ledger import Ledger
+from reprise.models.asking.money.prices import Used
 from reprise.models.local.placement import allowance
-from reprise.plan.asking import Asking, Askings
-from reprise.plan.construction import WRITING
-from reprise.plan.costs import Estimate, Range, Sure
+from reprise.plan.asking import Askings
+from reprise.plan.construction import WRITING, written
+from reprise.plan.costs import Range, Sure
 from reprise.plan.runs import Plan
-from reprise.plan.sizes import Weights, data_left, weights_of
+from reprise.plan.sizes import data_left, weights_of
 from reprise.plan.targets import ended
 from reprise.tables.render.terminal import wrapped
 
@@ -29,64 +27,53 @@ SOURCES: Mapping[Sure, tuple[str, str]] = {
     "model": ("~~", "~~ from another run of its model"),
     "size": ("~~~", "~~~ roughly, from another model of its size"),
 }
-WIDTHS = (8, 9, 7, 7, 13)
-HEADER = "".join(
-    f"{name:>{width}}" for name, width in zip(("to ask", "answered", "frames", "tokens", "time"), WIDTHS, strict=True)
-)
-
-
-class Planned(NamedTuple):
-    """A job that asks, and what it takes."""
-
-    asking: Asking
-    left: Left
-    tokens: float | None
-    time: Estimate | None
-
-    @property
-    def slug(self) -> str:
-        return slug_of(self.asking.job)
-
-    @property
-    def questions(self) -> int | None:
-        return None if self.left.load is None else self.left.load.questions
-
-    @property
-    def frames(self) -> float | None:
-        return None if self.left.load is None else self.left.load.frames
+NUMBERS = "{:>8}{:>9}{:>7}{:>7}{:>13}"
+HEADER = NUMBERS.format("to ask", "answered", "frames", "tokens", "time")
 
 
 def lines(
     plan: Plan, found: Askings, planned: Sequence[Planned], suite: str | None, width: int, *, every: bool
 ) -> Iterator[str]:
-    """All of it; of many runs those of the models that are asked most."""
-    yield from wrapped(_summary(plan, found), width)
+    """The whole of what `plan` prints; of many runs those of the models that are asked most."""
+    count = len(found.asked)
+    head = f"Suite '{plan.config.name}': {count} {'run asks' if count == 1 else 'runs ask'} a model"
+    if not (found.asked or found.done or found.counted):
+        head += ": its `run:` selects no model of these tables, so that they show published values only"
+    for words, others in (("done", found.done), ("read and counted anew, without a question", found.counted)):
+        head += f"; {words}: {others}" if others else ""
+    yield from wrapped(f"{head}.", width)
     if not planned:
         return
     yield f"\n{HEADER}  run"
     yield from _runs(plan, planned, width, every=every)
     yield ""
-    ends = ended(plan, [one.asking.job.scored for one in planned])
-    for line in (*_sums(plan, planned), *money(plan, _bills(planned)), *ends, *_disk(plan, planned),
-                 *_legend(plan, planned, suite)):  # fmt: skip
+    for line in (*_sums(plan, planned), *money(plan, planned), *ended(plan, [one.scored for one in planned]),
+                 *_disk(plan, planned), *_legend(plan, planned, suite)):  # fmt: skip
         yield from wrapped(line, width)
-
-
-def _summary(plan: Plan, found: Askings) -> str:
-    count = len(found.asked)
-    text = f"Suite '{plan.config.name}': {count} {'run asks' if count == 1 else 'runs ask'} a model"
-    if not (found.asked or found.done or found.counted):
-        return f"{text}: its `run:` selects no model of these tables, so that they show published values only."
-    others = [("done", found.done), ("read and counted anew, without a question", found.counted)]
-    return f"{text}{''.join(f'; {words}: {count}' for words, count in others if count)}."
 
 
 # --- runs ------------------------------------------------------------------------------------------------------------
 
 
 def _runs(plan: Plan, planned: Sequence[Planned], width: int, *, every: bool) -> Iterator[str]:
-    """As many as there is room for: first models with weights, and of these the one that is asked most."""
-    entries = list(_entries(plan, planned, width))
+    """As many runs as there is room for: first models with weights, and of these the one that is asked most.
+
+    A model and the reason why it is asked stand above the first run that shares them.
+    """
+    groups: dict[tuple[str, tuple[str, ...]], list[Planned]] = defaultdict(list)
+    for one in planned:
+        groups[one.asking.slug, one.asking.why].append(one)
+    needed = {slug: _needed(plan, slug) for slug, _ in groups}
+
+    def rank(entry: tuple[tuple[str, tuple[str, ...]], list[Planned]]) -> tuple[bool, int, tuple[str, tuple[str, ...]]]:
+        return needed[entry[0][0]] is None, -sum(one.questions or 0 for one in entry[1]), entry[0]
+
+    entries = []
+    for (slug, why), members in sorted(groups.items(), key=rank):
+        above = wrapped(f"{slug}: {'; '.join(why)}. {needed[slug] or 'It has no weights.'}", width)
+        for one in sorted(members, key=lambda one: (-(one.questions or 0), one.scored)):
+            entries.append([*above, *_run(one, width)])
+            above = []
     printed = 0
     for number, entry in enumerate(entries):
         printed += len(entry)
@@ -96,55 +83,32 @@ def _runs(plan: Plan, planned: Sequence[Planned], width: int, *, every: bool) ->
         yield from entry
 
 
-def _entries(plan: Plan, planned: Sequence[Planned], width: int) -> Iterator[list[str]]:
-    """The lines of each run; the model's and the reason stand above the first that shares them."""
-    groups: dict[tuple[str, tuple[str, ...]], list[Planned]] = defaultdict(list)
-    for one in planned:
-        groups[one.slug, one.asking.why].append(one)
-    needed = {one.slug: weights_of(plan.config.models[one.slug], plan.store) for one in planned}
-    ordered = sorted(groups.items(), key=lambda entry: (needed[entry[0][0]] is None, -_asked(entry[1]), entry[0]))
-    for (slug, why), members in ordered:
-        above = wrapped(f"{slug}: {'; '.join(why)}. {_needs(plan.config.models[slug], needed[slug])}", width)
-        for one in sorted(members, key=lambda one: (-_asked([one]), one.asking.job.scored)):
-            yield [*above, *_line(one, width)]
-            above = []
-
-
-def _asked(planned: Sequence[Planned]) -> int:
-    return sum(one.questions or 0 for one in planned)
-
-
-def _needs(model: Model, weights: Weights | None) -> str:
-    """What a model needs of the machine."""
+def _needed(plan: Plan, slug: str) -> str | None:
+    """What a model needs of the machine; None where it has no weights."""
+    model = plan.config.models[slug]
+    weights = weights_of(model, plan.store)
     if weights is None:
-        return "It has no weights."
+        return None
     size = "unknown" if weights.loaded is None else _bytes(weights.loaded)
     if not model.gpus:
         return f"No GPU; weights: {size}."
     device = "1 GPU" if model.gpus == 1 else f"{model.gpus} GPUs"
-    room = (
-        "" if weights.loaded is None else f", and room for clips, by rule of thumb {_bytes(allowance(weights.loaded))}"
-    )
+    room = f", and room for clips, by rule of thumb {_bytes(allowance(weights.loaded))}" if weights.loaded else ""
     return f"{device}; memory: weights {size}{room}."
 
 
-def _line(one: Planned, width: int) -> list[str]:
-    asked = UNKNOWN if one.questions is None else f"{'≤' if one.left.is_most else ''}{one.questions:,}"
-    cells = (
+def _run(one: Planned, width: int) -> list[str]:
+    """A run without its model, which stands above; of a judge the run whose answers it judges."""
+    asked = UNKNOWN if one.questions is None else f"{'≤' if one.is_most else ''}{one.questions:,}"
+    numbers = NUMBERS.format(
         f"{'*' if one.asking.is_remade else ''}{asked}",
-        f"{one.left.answered:,}",
+        f"{one.answered:,}",
         short(one.frames),
         short(one.tokens),
         UNKNOWN if one.time is None else f"{SOURCES[one.time.sure][0]}{in_words(one.time.seconds)}",
     )
-    numbers = "".join(f"{cell:>{room}}" for cell, room in zip(cells, WIDTHS, strict=True))
-    name = _name(one.asking.job.scored)
+    name = f"of {one.scored.run.name}" if one.scored.judge else one.scored.run.name.rpartition("/")[0]
     return [f"{numbers}  {name}"] if len(numbers) + 2 + len(name) <= width else [numbers, f"{name:>{width}}"]
-
-
-def _name(scored: Scored) -> str:
-    """A run without its model, which stands above; of a judge the run whose answers it judges."""
-    return f"of {scored.run.name}" if scored.judge else scored.run.name.rpartition("/")[0]
 
 
 # --- sums ------------------------------------------------------------------------------------------------------------
@@ -152,19 +116,26 @@ def _name(scored: Scored) -> str:
 
 def _sums(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
     """What all of it takes, and of how many runs that is not known."""
-    parts = [
-        _sum([one.questions for one in planned], "questions", lambda count: f"{count:,.0f}"),
-        _sum([one.frames for one in planned], "frames", short),
-        _sum([one.tokens for one in planned], "tokens", short),
-    ]
+    gpus = [plan.config.models[one.asking.slug].gpus for one in planned]
+    kinds: tuple[tuple[str, list[float | None], Callable[[float], str]], ...] = (
+        ("questions", [one.questions for one in planned], "{:,.0f}".format),
+        ("frames", [one.frames for one in planned], short),
+        ("tokens", [one.tokens for one in planned], short),
+    )
+    parts = []
+    for what, counts, spelled in kinds:
+        known = [count for count in counts if count is not None]
+        parts.append(f"{what} {of_known(spelled(sum(known)), len(known), len(counts))}")
     yield f"In all: {'; '.join(parts)}."
     for title, is_on_gpus in (("GPU time", True), ("Time without a GPU", False)):
-        some = [one for one in planned if bool(_gpus(plan, one)) == is_on_gpus]
-        known = [(one.time.seconds, max(1, _gpus(plan, one))) for one in some if one.time]
-        total = Range(sum(time.low for time, _ in known), sum(time.high * count for time, count in known))
+        some = [
+            (one.time, max(1, count)) for one, count in zip(planned, gpus, strict=True) if bool(count) == is_on_gpus
+        ]
+        timed = [(time.seconds, count) for time, count in some if time]
+        total = Range(sum(time.low for time, _ in timed), sum(time.high * count for time, count in timed))
         if some:
-            yield f"{title}: {of_known(in_words(total), len(known), len(some))}."
-    if any(_gpus(plan, one) > 1 for one in planned):
+            yield f"{title}: {of_known(in_words(total), len(timed), len(some))}."
+    if max(gpus) > 1:
         yield (
             "Of a model that names several GPUs the time is of one copy, which copies side by side divide; its GPU "
             "time is from one device a copy to all devices."
@@ -176,15 +147,6 @@ def _sums(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
         )
 
 
-def _gpus(plan: Plan, one: Planned) -> int:
-    return plan.config.models[one.slug].gpus
-
-
-def _sum(counts: Sequence[float | None], what: str, spelled: Callable[[float], str]) -> str:
-    known = [count for count in counts if count is not None]
-    return f"{what} {of_known(spelled(sum(known)), len(known), len(counts))}"
-
-
 def of_known(text: str, known: int, among: int) -> str:
     """A sum, and how many runs it leaves out."""
     if known == among:
@@ -192,30 +154,71 @@ def of_known(text: str, known: int, among: int) -> str:
     return f"at least {text} (unknown of {among - known} of {among} runs)" if known else UNKNOWN
 
 
-def _bills(planned: Sequence[Planned]) -> Iterator[Bill]:
-    for one in planned:
-        yield Bill(one.asking.job, one.slug, one.questions, one.tokens)
+def money(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
+    """What was spent, and what the questions to vendors may cost: models whose price is known, and the others."""
+    models = plan.config.models
+    paid = [
+        one for one in planned if ADAPTERS[models[one.asking.slug].adapter].is_paid(models[one.asking.slug].settings)
+    ]
+    spent = Ledger(plan.store.root).spent()
+    for is_priced in (True, False):
+        some = [
+            (one, models[one.asking.slug]) for one in paid if (models[one.asking.slug].price is not None) == is_priced
+        ]
+        used = [(model.price, _used(plan, one)) for one, model in some]
+        costs = [price.usd(most) if price else float(most.total) for price, most in used if most is not None]
+        text = ("${:.2f}" if is_priced else "{:,.0f} tokens").format(sum(costs))
+        if len(costs) < len(some):
+            text += f", not counting {len(some) - len(costs)} of {len(some)} runs of which nothing is known"
+        text = text if costs else "what nobody knows yet: nothing like it was asked here"
+        if some and is_priced:
+            dates = {
+                f"{one.asking.slug} {model.price.date}, {model.price.source}" for one, model in some if model.price
+            }
+            yield (
+                f"Money: ${spent.usd:.2f} of `budget_usd` {plan.budget.usd:g} are spent; to ask costs at most about "
+                f"{text} (prices of {', '.join(sorted(dates))})."
+            )
+        elif some:
+            yield (
+                f"Price unknown: {', '.join(sorted({one.asking.slug for one, _ in some}))}. {spent.tokens:,} of "
+                f"`budget_tokens` {plan.budget.tokens:,} are used; to ask takes at most about {text}."
+            )
+
+
+def _used(plan: Plan, one: Planned) -> Used | None:
+    """The tokens of the prompts, and of answers that are as long as they may be; None where nobody knows."""
+    if one.questions is None or one.tokens is None:
+        return None
+    run, most = one.scored.run, plan.config.models[one.asking.slug].settings.get("max_tokens")
+    if not isinstance(most, int) and run.protocol == WRITING:
+        most = written(plan)[run.benchmark].max_tokens
+    elif not isinstance(most, int):
+        protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]
+        most = protocol.judge_tokens if one.scored.judge else protocol.max_tokens
+    return Used(round(one.tokens), one.questions * most)
 
 
 def _disk(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
     """What is fetched and made before anybody is asked."""
     parts: list[str] = []
-    for slug in sorted({one.slug for one in planned}):
+    for slug in sorted({one.asking.slug for one in planned}):
         weights = weights_of(plan.config.models[slug], plan.store)
         if weights is not None and weights.to_fetch != 0:
             parts.append(f"weights of {slug} {UNKNOWN if weights.to_fetch is None else _bytes(weights.to_fetch)}")
-    for benchmark in sorted({one.asking.job.scored.run.benchmark for one in planned}):
+    for benchmark in sorted({one.scored.run.benchmark for one in planned}):
         data = data_left(plan, benchmark)
         if data is None:
             parts.append(f"videos of {benchmark} {UNKNOWN}")
             continue
-        parts += [f"{data.sources:,} videos of {benchmark} {_about(data.sources_bytes)}"] if data.sources else []
-        parts += [f"{data.clips:,} clips of {benchmark} {_about(data.clips_bytes)}"] if data.clips else []
+        for what, count, size in (
+            ("videos", data.sources, data.sources_bytes),
+            ("clips", data.clips, data.clips_bytes),
+        ):
+            if count:
+                about = UNKNOWN if size is None else f"about {_bytes(size)}"
+                parts.append(f"{count:,} {what} of {benchmark} {about}")
     yield f"Disk, at most: {', '.join(parts)}." if parts else "Disk: nothing to fetch, no clip to make."
-
-
-def _about(size: float | None) -> str:
-    return UNKNOWN if size is None else f"about {_bytes(size)}"
 
 
 def _legend(plan: Plan, planned: Sequence[Planned], suite: str | None) -> Iterator[str]:
@@ -223,25 +226,21 @@ def _legend(plan: Plan, planned: Sequence[Planned], suite: str | None) -> Iterat
     used = {one.time.sure for one in planned if one.time}
     if used:
         yield f"Time: {'; '.join(words for sure, (_, words) in SOURCES.items() if sure in used)}."
-    if any(one.left.is_most for one in planned):
+    if any(one.is_most for one in planned):
         yield "≤ questions about clips that turn out to be missing are not asked."
     if any(one.asking.is_remade for one in planned):
         yield "* counted in tables that are made again first."
-    unread = sorted({one.asking.job.scored for one in planned if one.questions is None})
-    files = sorted({_questions(plan, one) for one in unread if not one.judge})
+    unread = {one.scored for one in planned if one.questions is None}
+    files = set()
+    for run in (one.run for one in unread if not one.judge):
+        written_to = plan.results.construction(run.benchmark, "requests")
+        asked = plan.results.requests(run.benchmark, run.protocol)
+        files.add(written_to / f"{run.sampling.removeprefix('round')}.parquet" if run.protocol == WRITING else asked)
     if files:
         more = f" (and {len(files) - 1} more such files)" if len(files) > 1 else ""
-        yield f"{UNKNOWN} to ask: `{call_for(files[0], suite)}`{more} reads the release and counts the questions."
+        yield f"{UNKNOWN} to ask: `{call_for(min(files), suite)}`{more} reads the release and counts the questions."
     if any(one.judge for one in unread):
         yield f"{UNKNOWN} to ask a judge: known when there are answers to judge."
-
-
-def _questions(plan: Plan, one: Scored) -> Path:
-    """The table of what a run, or a round of writing, asks."""
-    benchmark, protocol, sampling = one.run.benchmark, one.run.protocol, one.run.sampling
-    if protocol == WRITING:
-        return plan.results.construction(benchmark, "requests") / f"{sampling.removeprefix('round')}.parquet"
-    return plan.results.requests(benchmark, protocol)
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
@@ -249,18 +248,17 @@ def _questions(plan: Plan, one: Scored) -> Path:
 
 def in_words(seconds: Range) -> str:
     """A range of time in the unit that fits its end."""
-    for unit_s, name in ((HOUR_S, "h"), (MINUTE_S, "min")):
-        if seconds.high >= 1.5 * unit_s:
-            return _span(seconds.low / unit_s, seconds.high / unit_s, name)
-    return _span(seconds.low, seconds.high, "s") if seconds.high >= 1 else "0 s" if seconds.high == 0 else "<1 s"
-
-
-def _span(low: float, high: float, unit: str) -> str:
-    texts = [f"{value:.1f}" if value < 10 and unit != "s" else f"{value:,.0f}" for value in (low, high)]
-    return f"{'-'.join(dict.fromkeys(texts))} {unit}"
+    if seconds.high < 1:
+        return "0 s" if seconds.high == 0 else "<1 s"
+    units = ((HOUR_S, "h"), (MINUTE_S, "min"), (1, "s"))
+    unit_s, name = next(unit for unit in units if unit[0] == 1 or seconds.high >= 1.5 * unit[0])
+    ends = [end / unit_s for end in seconds]
+    texts = [f"{end:.1f}" if end < 10 and name != "s" else f"{end:,.0f}" for end in ends]
+    return f"{'-'.join(dict.fromkeys(texts))} {name}"
 
 
 def short(count: float | None) -> str:
+    """A count in at most five signs."""
     if count is None:
         return UNKNOWN
     for size, sign in THOUSANDS:

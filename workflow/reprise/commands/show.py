@@ -1,4 +1,4 @@
-"""`show`: tables in the terminal, from the numbers that exist now; nothing is made."""
+"""`show` and `trace`: tables in the terminal, from the numbers that exist now, and what is behind a cell."""
 
 import os
 import shutil
@@ -6,65 +6,55 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import polars as pl
 
-from reprise.commands.plans import call_for, plan_of
-from reprise.core.errors import UserError
+from reprise import __version__
+from reprise.commands.shared import call_for, plan_of
+from reprise.config.tables import Column, Row
+from reprise.core.errors import UserError, choices
 from reprise.core.paths import OVERVIEW, Scored, overview_file, table_file
+from reprise.core.plain import safe
 from reprise.core.schemas import TIMINGS, read_table
-from reprise.core.settings import Settings
 from reprise.plan.keys import collect_keys
 from reprise.plan.naming import fitting, listed, nearest
 from reprise.plan.runs import Plan
-from reprise.plan.states import State, States
-from reprise.tables.build import Builder
+from reprise.plan.states import States
+from reprise.report.chain import Chains
+from reprise.tables.build import COMPARED, SHOWN, Builder, column_name
 from reprise.tables.keys import OverviewKey, TableKey
 from reprise.tables.measured import read_metrics, read_problems
 from reprise.tables.overview import OverviewBuilder
 from reprise.tables.published import Published, published_file
-from reprise.tables.render.table import Table
 from reprise.tables.render.terminal import Print, render, wrapped
 
 TABLES = "results/tables/"
+COUNTS = ("asked", "scored", "failed", "unparsed", "missing")
+T = TypeVar("T")
 
 
 def show_tables(words: str, suite: str | None) -> None:
-    """Print every table that the words fit."""
     plan = plan_of(suite)
     keys = collect_keys(plan)
     states = States(plan, keys)
-    if typed(words) == OVERVIEW and plan.overview:
-        show_overview(plan, keys, suite)
-        return
-    look, width = screen()
-    for benchmark, table in chosen_tables(plan, words):
-        key = keys[plan.results.key("tables", benchmark, table)]
-        assert isinstance(key, TableKey)
-        print(render(table_of(plan, key), width, look))
-        for line in notes(
-            plan.table_scored(key.benchmark, key.table), table_file(benchmark, table, "md"), states, suite
-        ):
+    styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    look, width = Print(styled, styled and not os.environ.get("NO_COLOR")), shutil.get_terminal_size().columns
+    is_overview = _typed(words) == OVERVIEW and bool(plan.overview)
+    for benchmark, name in [("", OVERVIEW)] if is_overview else chosen_tables(plan, words):
+        key = keys[plan.results.key("tables", *filter(None, (benchmark, name)))]
+        if isinstance(key, OverviewKey):
+            table, scored, target = overview_of(plan, key).table(), plan.overview_scored(), overview_file("md")
+        else:
+            assert isinstance(key, TableKey)
+            table, scored = builder_of(plan, key).table(), plan.table_scored(benchmark, name)
+            target = table_file(benchmark, name, "md")
+        print(render(table, width, look))
+        for line in _notes(scored, target, states, suite):
             print("\n".join(wrapped(line, width)), end="\n\n")
 
 
-def show_overview(plan: Plan, keys: Mapping[Path, Settings], suite: str | None) -> None:
-    """Print the overview of models."""
-    key = keys[plan.results.key("tables", OVERVIEW)]
-    assert isinstance(key, OverviewKey)
-    look, width = screen()
-    print(render(overview_of(plan, key), width, look))
-    for line in notes(plan.overview_scored(), overview_file("md"), States(plan, keys), suite):
-        print("\n".join(wrapped(line, width)), end="\n\n")
-
-
-def screen() -> tuple[Print, int]:
-    """How a table looks here, and how wide it may be."""
-    styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    return Print(styled, styled and not os.environ.get("NO_COLOR")), shutil.get_terminal_size().columns
-
-
-def typed(words: str) -> str:
+def _typed(words: str) -> str:
     """A table's name without its folder and its format."""
     name = words.removeprefix(TABLES)
     return name.rpartition(".")[0] if Path(name).suffix else name
@@ -83,19 +73,13 @@ def chosen_tables(plan: Plan, words: str) -> list[tuple[str, str]]:
 
 
 def tables_named(plan: Plan, words: str) -> list[tuple[str, str]]:
-    """The tables that words fit, if any."""
     names = {f"{benchmark}/{table}": (benchmark, table) for benchmark, table, _ in plan.tables()}
-    found = fitting(typed(words), names)
+    found = fitting(_typed(words), names)
     return [known for name, known in names.items() if name in found]
 
 
-def table_of(plan: Plan, key: TableKey) -> Table:
-    """The table as the workflow would write it, of those of its numbers that are there."""
-    return builder_of(plan, key).table()
-
-
 def builder_of(plan: Plan, key: TableKey) -> Builder:
-    """What builds it."""
+    """What builds a table as the workflow would write it, of those of its numbers that are there."""
     results, benchmark = plan.results, key.benchmark
     scored = plan.table_scored(benchmark, key.table)
     return Builder(
@@ -106,8 +90,8 @@ def builder_of(plan: Plan, key: TableKey) -> Builder:
     )
 
 
-def overview_of(plan: Plan, key: OverviewKey) -> Table:
-    """The overview as the workflow would write it, of those of its numbers that are there."""
+def overview_of(plan: Plan, key: OverviewKey) -> OverviewBuilder:
+    """What builds the overview as the workflow would write it, of those of its numbers that are there."""
     scored, results = plan.overview_scored(), plan.results
     timings = {run.name: results.timings(run) for run in plan.timed(scored)}
     shows_papers = plan.config.suite.show_published
@@ -117,7 +101,7 @@ def overview_of(plan: Plan, key: OverviewKey) -> Table:
         {name: Published(published_file(name) if shows_papers else None, of.table) for name, of in key.of_all.items()},
         _problems(plan, scored),
         {name: read_table(path, TIMINGS) for name, path in timings.items() if path.is_file()},
-    ).table()
+    )
 
 
 def _metrics(files: Sequence[Path]) -> pl.DataFrame:
@@ -129,19 +113,106 @@ def _problems(plan: Plan, scored: Sequence[Scored]) -> dict[str, Counter[str]]:
     return read_problems([path for path in files if path.is_file()], plan.results)
 
 
-def notes(scored: Sequence[Scored], target: Path, states: States, suite: str | None) -> Iterator[str]:
+def _notes(scored: Sequence[Scored], target: Path, states: States, suite: str | None) -> Iterator[str]:
     """The runs; which of them are not what another run would make them, and how to make them."""
     found = [states.of(one) for one in scored]
     if found:
         yield f"Runs (`reprise item <run>` lists wrong answers): {listed([state.scored.name for state in found])}."
     others = [state for state in found if state.name != "done"]
     if others:
-        counts = ", ".join(f"{sum(one.name == name for one in others)} {name}" for name in _names(others))
+        counts = ", ".join(f"{n} {name}" for name, n in sorted(Counter(state.name for state in others).items()))
         yield (
             f"Of its {len(found)} runs: {counts}, such as {others[0].scored.name}. `python -m reprise why <run>` says "
             f"why; `{call_for(target, suite)}` makes them."
         )
 
 
-def _names(states: list[State]) -> list[str]:
-    return sorted({state.name for state in states})
+# --- trace ----------------------------------------------------------------------------------------------------------
+
+
+def trace_cell(words: str, row: str, column: str, suite: str | None) -> None:
+    """Print the numbers of a cell, and what they were made from, back to the sources."""
+    plan = plan_of(suite)
+    keys = collect_keys(plan)
+    names = chosen_tables(plan, words)
+    if len(names) > 1:
+        raise UserError(f"trace: '{words}' fits several tables: {', '.join('/'.join(one) for one in names)}. Name one.")
+    key = keys[plan.results.key("tables", *names[0])]
+    assert isinstance(key, TableKey)
+    builder, rows = builder_of(plan, key), {}
+    for one in key.spec.rows():
+        scored = builder.scored_of(one, key.spec.columns[-1])
+        frames = f", {one.frames} frames" if one.frames else ""
+        rows[f"{one.label}{frames} ({scored.name if scored else 'no run'})"] = one
+    columns = {column_name(one): one for one in key.spec.columns if one.shows == "metrics"}
+    found_row, found_column = chosen("row", row, rows), chosen("column", column, columns)
+    print(safe("\n".join(_lines(plan, builder, found_row, found_column))))
+
+
+def chosen(kind: str, words: str, named: Mapping[str, T]) -> T:
+    """The only one whose name is these words, begins with them, or has them all."""
+    folded = words.casefold()
+    ways = (
+        lambda name: name == folded,
+        lambda name: name.startswith((f"{folded} (", f"{folded}, ")),
+        lambda name: all(word in name for word in folded.split()),
+    )
+    for way in ways:
+        found = [name for name in named if way(name.casefold())]
+        if len(found) == 1:
+            return named[found[0]]
+        if found:
+            raise UserError(f"trace: {kind} '{words}' fits {len(found)}: {'; '.join(found)}. Add a word.")
+    labels = [name.rpartition(" (")[0] for name in named] if kind == "row" else list(named)  # a row's run comes last
+    raise UserError(f"trace: no {kind} '{words}'.{choices(words, labels)}")
+
+
+def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[str]:
+    key, scored = builder.key, builder.scored_of(row, column)
+    yield f"{key.benchmark}/{key.table}, row '{row.label}', column '{column_name(column)}'"
+    for metric in key.spec.metrics_of(column):
+        for reading in dict.fromkeys((SHOWN, COMPARED)):
+            found = builder.found(row, column, metric, reading)
+            if found is not None:
+                yield f"  {metric} ({', '.join(reading)}): {with_interval(found)}"
+        paper = builder.paper_value(row, column, metric)
+        if paper is not None:
+            yield f"  {metric} in the paper: {paper.value:.{paper.decimals}f}"
+    if scored is None and row.dataset:
+        yield f"Counted from the data: {plan.results.statistics(key.benchmark)}"
+    elif scored is None and row.chance:
+        yield "The score of random guessing."
+    elif scored is None:
+        yield "No run is behind it: the paper's number alone is shown."
+    elif scored.name not in key.runs:
+        yield f"{scored.name} does not run: `run:` of config/suites/{key.suite}.yaml says what does."
+    else:
+        yield f"  by Reprise {__version__}, suite {plan.config.name}"
+        # The last step first; a key file stands with the first step that was made under it.
+        for made in reversed(Chains(plan.results).of(plan.behind(scored))):
+            more = f" and {len(made.files) - 1} more" if made.files[1:] else ""
+            yield f"{made.name}: {made.files[0]}{more}{f' ({made.gone} not there)' if made.gone else ''}"
+            yield from (f"  {fact.name} {fact.text}" for fact in made.facts)
+            for used in made.keys:
+                changed = " (it says something else by now than when this was made)" if used.changed else ""
+                yield f"  key {used.path}{changed}"
+                yield from (line for fact in used.settings for line in _setting(fact.name, fact.text))
+
+
+def with_interval(found: Mapping[str, Any]) -> str:
+    """A number, its interval, and what it was counted from."""
+    counts = ", ".join(f"{found[name]} {name}" for name in COUNTS if found.get(name) is not None)
+    if found["value"] is None:
+        return f"none; {counts}"
+    ends = "" if found["low"] is None else f", interval {found['low']:.4f} to {found['high']:.4f}"
+    return f"{found['value']:.4f}{ends}; {counts}"
+
+
+def _setting(name: str, text: str) -> Iterator[str]:
+    """A setting whole; a text of several lines stands below its name."""
+    lines = text.splitlines() or [""]
+    if len(lines) == 1:
+        yield f"    {name}: {lines[0]}"
+    else:
+        yield f"    {name}:"
+        yield from (f"    | {line}" for line in lines)

@@ -1,12 +1,11 @@
 """`site`: write the section of a site in a profile for Slurm from what Slurm says."""
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from reprise.core.errors import UserError
 from reprise.core.files import write_text
-from reprise.plan.sinfo import Partition, has_accounting, partitions
+from reprise.plan.sinfo import has_accounting, partitions
 
 HEAD = """\
 # The partitions of this site, written by `reprise site`. Remove those that you may not use.
@@ -24,27 +23,19 @@ def write_site(profile: Path) -> None:
     found = partitions()
     if not found:
         raise UserError("site: sinfo lists no partition that is up. Ask those who run Slurm.")
+    lines, said = [], []
+    for name, minutes, node in ((one.name, one.minutes, one.node) for one in found):
+        limits = {"max_mem_mb": node.memory_mb, "max_threads": node.threads}
+        before = {"max_runtime": minutes} if minutes is not None else {}
+        after = {"max_gpu": node.gpus} if node.gpus else {}
+        listed = ", ".join(f"{limit}: {value}" for limit, value in (before | limits | after).items())
+        lines.append(f"  {name!r}: {{{listed}}}\n")
+        time = "any time" if minutes is None else f"{minutes} min"
+        said.append(f"{name} ({node.gpus} GPUs, {node.threads} CPUs, {node.memory_mb} MB, {time})")
     target = profile / "partitions.yaml"
-    write_text(target, written(found))
-    text = config.read_text(encoding="utf-8")
+    write_text(target, HEAD + "".join(lines))
     command = f"slurm-status-command: {'sacct' if has_accounting() else 'squeue'}"
-    changed, count = STATUS.subn(command, text)
+    changed, count = STATUS.subn(command, config.read_text(encoding="utf-8"))
     write_text(config, changed)
-    print(f"wrote {target}: {', '.join(_in_words(one) for one in found)}")
+    print(f"wrote {target}: {', '.join(said)}")
     print(f"{config}: {command}" if count else f"add to {config}: {command}")
-
-
-def written(found: Sequence[Partition]) -> str:
-    """The file of the partitions."""
-    return HEAD + "".join(f"  {one.name!r}: {{{', '.join(_limits(one))}}}\n" for one in found)
-
-
-def _limits(one: Partition) -> list[str]:
-    time = [f"max_runtime: {one.minutes}"] if one.minutes is not None else []
-    gpus = [f"max_gpu: {one.node.gpus}"] if one.node.gpus else []
-    return [*time, f"max_mem_mb: {one.node.memory_mb}", f"max_threads: {one.node.threads}", *gpus]
-
-
-def _in_words(one: Partition) -> str:
-    time = "any time" if one.minutes is None else f"{one.minutes} min"
-    return f"{one.name} ({one.node.gpus} GPUs, {one.node.threads} CPUs, {one.node.memory_mb} MB, {time})"

@@ -29,7 +29,8 @@ class Protocol(Settings):
     compare_with: Literal["all-MiniLM-L6-v2"] | None = None
     """The model whose embeddings compare free answers with what is expected."""
     frames_min: dict[str, int] = Field({})
-    """Metric -> number of frames below which it is undefined."""
+    """Metric -> the fewest frames that can show what it asks about. Numbers of fewer are printed in grey and compete
+    with none; those of no frames at all count."""
     items: Slug | None = None
     """Ask only these items of the benchmark, such as `subset`; all where none are named."""
     patterns: list[Pattern] = Field([])

@@ -1,14 +1,11 @@
 """Checks of a suite's constructions across files."""
 
-from collections.abc import Collection, Iterator
-from glob import has_magic
-from pathlib import Path
-
 from reprise.benchmarks.prompts import load_prompts
-from reprise.config.configuration import Configuration
+from reprise.config.known import Known
+from reprise.config.problems import Notes
 from reprise.config.unfiltered import static_filters
 from reprise.construction.settings import Constructing, MmbenchVideoSettings, StaticFilter
-from reprise.core.errors import UserError, choices, suggestion
+from reprise.core.errors import UserError
 from reprise.models.adapters import ADAPTERS
 
 PROMPTS = {
@@ -20,76 +17,72 @@ PROMPTS = {
 RANDOM_FRAME = "random_one"
 
 
-def construction_problems(found: Configuration, unreadable: Collection[str], root: Path) -> Iterator[tuple[str, str]]:
-    """Key below `benchmarks`, and what is wrong there."""
-    for name, entry in found.suite.benchmarks.items():
-        place = f"{name}.construction"
-        is_made = entry.release.kind == "constructed"
-        if entry.construction is None:
+def check_constructions(known: Known, suite: Notes) -> None:
+    """Note what is wrong with how a suite makes benchmarks."""
+    for name, entry in known.found.suite.benchmarks.items():
+        made, is_made = entry.construction, entry.release.kind == "constructed"
+        notes = suite.at(f"benchmarks.{name}.construction")
+        if made is None:
             if is_made:
-                yield place, "missing; `release: {kind: constructed}` says that the release is made as this says."
+                notes.say("missing; `release: {kind: constructed}` says that the release is made as this says.")
             continue
         if not is_made:
-            yield f"{name}.release", "should be `{kind: constructed}`, since `construction:` says how it is made."
-        if entry.construction.kind != name:
-            yield f"{place}.kind", f"found '{entry.construction.kind}', but this is '{name}'."
-        verdicts = entry.construction.review.verdicts
-        if not has_magic(verdicts) and not (root / verdicts).is_file():
-            instead = "or name a pattern such as 'reviews/*.csv', which may match none yet"
-            yield f"{place}.review.verdicts", f"no file '{verdicts}'. Put it there, {instead}."
-        if isinstance(entry.construction, Constructing):
-            yield from _writer_problems(found, unreadable, entry.construction.writer, f"{place}.writer")
-            yield from _prompt_problems(root, entry.construction.kind, entry.construction.prompts, f"{place}.prompts")
-        if isinstance(entry.construction, MmbenchVideoSettings) and (others := entry.construction.other_sets):
-            for one, file in others.files().items():
-                if not (root / file).is_file():
-                    yield f"{place}.other_sets.scoring.{one}", f"no file '{file}' with the questions of this set."
-    for name, how in static_filters(found).items():
-        yield from _static_problems(found, name, how, f"{name}.construction.static")
+            suite.at(f"benchmarks.{name}.release").say(
+                "should be `{kind: constructed}`, since `construction:` says how it is made."
+            )
+        kind = made.kind
+        if kind != name:
+            notes.at(".kind").say(f"found '{kind}', but this is '{name}'.")
+        notes.at(".review.verdicts").check_files(made.review.verdicts, known.root, "reviews/*.csv")
+        if isinstance(made, Constructing):
+            _check_writer(known, made.writer, notes.at(".writer"))
+            _check_prompts(known, made.prompts, PROMPTS[kind], notes.at(".prompts"))
+        if isinstance(made, MmbenchVideoSettings) and made.other_sets:
+            for one, file in made.other_sets.files().items():
+                if not (known.root / file).is_file():
+                    notes.at(f".other_sets.scoring.{one}").say(f"no file '{file}' with the questions of this set.")
+    for name, how in static_filters(known.found).items():
+        _check_static(known, name, how, suite.at(f"benchmarks.{name}.construction.static"))
 
 
-def _static_problems(found: Configuration, name: str, how: StaticFilter, place: str) -> Iterator[tuple[str, str]]:
-    spec, entry = found.benchmarks.get(name), found.suite.benchmarks[name]
+def _check_static(known: Known, name: str, how: StaticFilter, notes: Notes) -> None:
+    spec, entry = known.found.benchmarks.get(name), known.found.suite.benchmarks[name]
+    for run in how.runs():
+        notes.say(*known.run(run, name))
     asked = spec.protocols.get(how.protocol) if spec else None
     if spec and asked and asked.judge is None:
         judged = [one for one, protocol in spec.protocols.items() if protocol.judge is not None]
-        yield f"{place}.protocol", f"'{how.protocol}' has no judge. Allowed: {', '.join(judged)}."
-    if not (found.suite.judges if entry.judges is None else entry.judges):
-        yield place, "nobody rates its answers. Name a judge in `judges:` of the suite or of the benchmark."
+        notes.at(".protocol").say(f"'{how.protocol}' has no judge. Allowed: {', '.join(judged)}.")
+    if not (known.found.suite.judges if entry.judges is None else entry.judges):
+        notes.say("nobody rates its answers. Name a judge in `judges:` of the suite or of the benchmark.")
+    samplings = known.found.main.samplings
+    drawn = [one for one, rule in samplings.items() if rule["rule"] == RANDOM_FRAME]
     for sampling in how.samplings:
-        rule = found.main.samplings.get(sampling)
-        if rule is not None and rule["rule"] != RANDOM_FRAME:
-            drawn = [one for one, other in found.main.samplings.items() if other["rule"] == RANDOM_FRAME]
-            yield f"{place}.samplings", f"'{sampling}' is no random frame. Allowed: {', '.join(drawn)}."
+        if sampling in samplings and sampling not in drawn:
+            notes.at(".samplings").say(f"'{sampling}' is no random frame. Allowed: {', '.join(drawn)}.")
 
 
-def _writer_problems(
-    found: Configuration, unreadable: Collection[str], writer: str, place: str
-) -> Iterator[tuple[str, str]]:
-    if writer in unreadable:
+def _check_writer(known: Known, writer: str, notes: Notes) -> None:
+    notes.say(*known.model(writer))
+    model = known.found.models.get(writer)
+    if model is None:
         return
-    if writer not in found.models:
-        yield place, f"unknown model '{writer}'.{choices(writer, [*found.models, *unreadable])}"
-        return
-    model = found.models[writer]
-    if found.is_import(writer):
-        yield place, f"'{writer}' cannot write: its answers are imported. Name a model that is asked here."
-        return
-    asked = ADAPTERS[model.adapter].asked(model.settings)
-    if "write" not in asked or ADAPTERS[model.adapter].frames == "needed":
-        yield place, f"'{writer}' cannot write: adapter '{model.adapter}' gives {', '.join(asked)}."
+    adapter = ADAPTERS[model.adapter]
+    asked = adapter.asked(model.settings)
+    if adapter.is_import:
+        notes.say(f"'{writer}' cannot write: its answers are imported. Name a model that is asked here.")
+    elif "write" not in asked or adapter.frames == "needed":
+        notes.say(f"'{writer}' cannot write: adapter '{model.adapter}' gives {', '.join(asked)}.")
 
 
-def _prompt_problems(root: Path, kind: str, file: str, place: str) -> Iterator[tuple[str, str]]:
-    there = [str(path.relative_to(root)) for path in (root / "resources/prompts").glob("**/*.yaml")]
-    if not (root / file).is_file():
-        yield place, f"no file '{file}'.{suggestion(file, there)}"
+def _check_prompts(known: Known, file: str, needed: tuple[str, ...], notes: Notes) -> None:
+    if not notes.check_file(file, known.root, "resources/prompts"):
         return
     try:
-        prompts = load_prompts(root / file)
+        prompts = load_prompts(known.root / file)
     except UserError as error:
-        yield place, str(error)
+        notes.say(str(error))
         return
-    for name in PROMPTS[kind]:
+    for name in needed:
         if name not in prompts:
-            yield place, f"{file} has no prompt '{name}'. Needed: {', '.join(PROMPTS[kind])}."
+            notes.say(f"{file} has no prompt '{name}'. Needed: {', '.join(needed)}.")

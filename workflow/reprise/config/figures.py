@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from reprise.config.names import FigureName, Slug, TableName
-from reprise.config.tables import Column, PublishedAs, Section, TableSpec
+from reprise.config.tables import Column, PublishedAs, TableSpec
 from reprise.core.settings import Settings, mistake
 
 
@@ -33,6 +33,8 @@ class Part(Settings):
     """Titles of its sections, empty for one without; by default all."""
     rows: list[str] = Field([])
     """Labels of its rows; by default all."""
+    frames: list[str] = Field([])
+    """Only the rows of these printed numbers of frames; by default all."""
     metrics: list[str] = Field([])
     """Only the columns that show one of these metrics; by default all."""
     columns: list[FigureColumn] | None = Field(None, min_length=1)
@@ -40,26 +42,25 @@ class Part(Settings):
 
     def of(self, spec: TableSpec) -> TableSpec:
         """The part as a table of its own, with one number a cell."""
-        chosen = [
-            section.model_copy(update={"rows": rows})
-            for section in spec.sections
-            if (not self.sections or (section.title or "") in self.sections) and (rows := self._rows(section))
-        ]
-        columns = self._columns(spec)
-        return spec.model_copy(
-            update={"sections": chosen, "columns": columns, "best": False, "notes": [], "intervals": True}
-        )
-
-    def _rows(self, section: Section) -> list[object]:
-        return [row for row in section.rows if not self.rows or row.label in self.rows]
+        chosen = []
+        for section in spec.sections:
+            rows = [
+                row
+                for row in section.rows
+                if (not self.rows or row.label in self.rows) and (not self.frames or row.frames in self.frames)
+            ]
+            if rows and (not self.sections or (section.title or "") in self.sections):
+                chosen.append(section.model_copy(update={"rows": rows}))
+        changed = {"sections": chosen, "columns": self._columns(spec), "best": False, "notes": [], "intervals": True}
+        return spec.model_copy(update=changed)
 
     def _columns(self, spec: TableSpec) -> list[Column]:
         if self.columns is None:
-            shown = {
-                id(c): [one for one in spec.metrics_of(c) if not self.metrics or one in self.metrics]
-                for c in spec.columns
-            }
-            return [c.model_copy(update={"metrics": shown[id(c)][:1]}) for c in spec.columns if shown[id(c)]]
+            pairs = [(column, spec.metrics_of(column)) for column in spec.columns]
+            shown = [
+                (column, [one for one in found if not self.metrics or one in self.metrics]) for column, found in pairs
+            ]
+            return [column.model_copy(update={"metrics": found[:1]}) for column, found in shown if found]
         return [
             Column(
                 title=one.title,
@@ -103,7 +104,6 @@ class Bars(OfTables):
     """Bars beside each other."""
 
     kind: Literal["bars"]
-    """The kind of figure."""
     along: Literal["rows", "columns"] = "columns"
     """What the bars stand at: the tables' columns, with a bar for each row, or the other way round."""
 
@@ -112,7 +112,6 @@ class Lines(OfTables):
     """A line for each row, or for each section's rows of different numbers of frames."""
 
     kind: Literal["lines"]
-    """The kind of figure."""
     along: Literal["frames", "columns"] = "columns"
     """What the numbers stand at: the rows' numbers of frames on a logarithmic axis, or the tables' columns."""
 
@@ -121,7 +120,6 @@ class Radar(OfTables):
     """A closed line for each row, on an axis for each column; a panel for each spanning header."""
 
     kind: Literal["radar"]
-    """The kind of figure."""
     top: float = Field(gt=0)
     """The number at the rim, which larger numbers move outwards."""
 
@@ -130,13 +128,14 @@ class Scatter(OfTables):
     """A point for each item, by the scores of two of its questions; a panel for each row and column."""
 
     kind: Literal["scatter"]
-    """The kind of figure."""
     across: str
     """Role of the question whose score is the first coordinate: the caption that is right."""
     up: str
     """Role of the question whose score is the second one: the caption that is wrong."""
     panels: int = Field(4, ge=1)
     """Panels in a line."""
+    items: Slug | None = None
+    """Only these items of the benchmark, such as `subset`; all where none are named."""
 
 
 class Marks(Settings):
@@ -157,17 +156,29 @@ class CountedGroup(Settings):
     """The group."""
 
 
+class MadeCount(Settings):
+    """One of the numbers that the making of a benchmark counts."""
+
+    title: str
+    """What it is called."""
+    what: str
+    """Its name in column `what` of the construction's `statistics.csv`."""
+
+
 class Distribution(FigureText):
     """How often something occurs in the data: clips by a fact, questions by group, or videos by task."""
 
     kind: Literal["distribution"]
-    """The kind of figure."""
     fact: Literal["duration_s", "shots", "black_share"] | None = None
     """Counts the clips by what was measured of them."""
     step: float = Field(1, gt=0)
     """How wide a bar is, for a fact."""
+    closed: Literal["left", "right"] = "left"
+    """Which end belongs to a bar: `right` counts 10 among those above 9 and at most 10."""
     groups: list[CountedGroup] | None = None
     """Counts the questions of these groups."""
+    made: list[MadeCount] | None = Field(None, min_length=1)
+    """Shows what was counted when the suite made the benchmark (`construction:`), a panel for each number."""
     task: str | None = None
     """Only the items of this task."""
     group: str | None = None
@@ -181,8 +192,9 @@ class Distribution(FigureText):
 
     @model_validator(mode="after")
     def _counts_one_thing(self) -> Self:
-        if self.fact is not None and self.groups is not None:
-            raise mistake("groups: found `fact` too; a figure counts by one of them. Remove one.")
+        named = [name for name in ("made", "groups", "fact") if getattr(self, name) is not None]
+        if len(named) > 1:
+            raise mistake(f"{named[0]}: found `{named[1]}` too; a figure counts by one of them. Remove one.")
         return self
 
     def tables(self) -> list[TableName]:

@@ -8,17 +8,18 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from reprise.config.benchmark import Benchmark
-from reprise.config.checks import Checks
+from reprise.config.checks import check
 from reprise.config.configuration import EXTERNAL, Configuration
 from reprise.config.figures import Figures
+from reprise.config.known import Known
 from reprise.config.main import Main
 from reprise.config.model import External, Model
-from reprise.config.problems import Problems
+from reprise.config.problems import Notes, Problems, unknown_name
 from reprise.config.stand_in import with_stand_in
 from reprise.config.suite import Suite
 from reprise.config.tables import Tables
 from reprise.config.unfiltered import with_unfiltered
-from reprise.core.errors import UserError, choices, suggestion
+from reprise.core.errors import UserError
 from reprise.core.names import SLUG, SLUG_IN_WORDS
 from reprise.core.settings import dotted, mistakes
 from reprise.core.yaml_files import line_of, load_yaml
@@ -61,10 +62,6 @@ class _ConfigFiles:
                 self.problems.add(f"{folder}/{stem}.yaml", "", f"'{stem}' cannot be a name. Allowed: {SLUG_IN_WORDS}.")
         return [stem for stem in stems if re.fullmatch(SLUG, stem)]
 
-    def models(self) -> dict[str, Model | None]:
-        """The models that have a file each."""
-        return {name: self.read(Model, f"config/models/{name}.yaml") for name in self.names("config/models")}
-
     def external(self) -> dict[str, Model | None]:
         """The models that one file lists, because their answers were made elsewhere."""
         path = self.root / EXTERNAL
@@ -80,39 +77,22 @@ class _ConfigFiles:
     def benchmarks(self, suite: Suite, suite_file: str) -> dict[str, Benchmark | None]:
         """The benchmarks of a suite."""
         known = self.names("config/benchmarks")
-        for name in sorted(set(suite.benchmarks) - set(known)):
-            reason = f"unknown benchmark '{name}'.{choices(name, known)} These are the files in config/benchmarks/."
-            self.problems.add(suite_file, "benchmarks", reason)
+        for name in sorted(suite.benchmarks):
+            for reason in unknown_name("benchmark", name, known):
+                self.problems.add(suite_file, "benchmarks", f"{reason} These are the files in config/benchmarks/.")
         return {
             name: self.read(Benchmark, f"config/benchmarks/{name}.yaml") if name in known else None
             for name in suite.benchmarks
         }
 
-    def tables(self, suite: Suite, suite_file: str) -> dict[str, Tables]:
-        """The tables of the suite's benchmarks."""
-        there = [str(path.relative_to(self.root)) for path in (self.root / "config/tables").glob("**/*.yaml")]
+    def listed(self, kind: type[T], key: str, suite: Suite, suite_file: str) -> dict[str, T]:
+        """The files that the suite's benchmarks name under a key: their tables, or their figures."""
         found = {}
         for name, entry in suite.benchmarks.items():
-            if not (self.root / entry.tables).is_file():
-                reason = f"no file '{entry.tables}'.{suggestion(entry.tables, there)}"
-                self.problems.add(suite_file, f"benchmarks.{name}.tables", reason)
-            elif tables := self.read(Tables, entry.tables):
-                found[name] = tables
-        return found
-
-    def figures(self, suite: Suite, suite_file: str) -> dict[str, Figures]:
-        """The figures of those of the suite's benchmarks that have some."""
-        there = [str(path.relative_to(self.root)) for path in (self.root / "config/figures").glob("**/*.yaml")]
-        found = {}
-        for name, entry in suite.benchmarks.items():
-            if entry.figures is None:
-                continue
-            if not (self.root / entry.figures).is_file():
-                reason = f"no file '{entry.figures}'.{suggestion(entry.figures, there)}"
-                self.problems.add(suite_file, f"benchmarks.{name}.figures", reason)
-            elif figures := self.read(Figures, entry.figures):
-                found[name] = figures
-        return found
+            file, notes = getattr(entry, key), Notes(self.problems, suite_file, f"benchmarks.{name}.{key}")
+            if file is not None and notes.check_file(file, self.root, f"config/{key}"):
+                found[name] = self.read(kind, file)
+        return {name: value for name, value in found.items() if value is not None}
 
 
 def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuration:
@@ -124,33 +104,34 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuratio
     files = _ConfigFiles(root)
     problems = files.problems
     main = files.read(Main, MAIN)
-    own, external = files.models(), files.external()
+    own = {name: files.read(Model, f"config/models/{name}.yaml") for name in files.names("config/models")}
+    external = files.external()
     for slug in sorted(set(own) & set(external)):
         problems.add(EXTERNAL, slug, f"config/models/{slug}.yaml defines this model too. Remove one of the two.")
     models = external | own
     suites = files.names("config/suites")
     if main is not None:
         main = _override(main, overrides or {}, problems)
-    if main is not None and main.suite not in suites:
-        reason = f"unknown suite '{main.suite}'.{choices(main.suite, suites)} These are the files in config/suites/."
-        problems.add("--config" if "suite" in (overrides or {}) else MAIN, "suite", reason)
+    for reason in unknown_name("suite", main.suite, suites) if main else ():
+        file = "--config" if "suite" in (overrides or {}) else MAIN
+        problems.add(file, "suite", f"{reason} These are the files in config/suites/.")
     suite_file = f"config/suites/{main.suite}.yaml" if main else ""
     suite = files.read(Suite, suite_file) if main and main.suite in suites else None
     if main is None or suite is None:
         raise problems.error()
-    benchmarks, tables = files.benchmarks(suite, suite_file), files.tables(suite, suite_file)
+    benchmarks = files.benchmarks(suite, suite_file)
     found = Configuration.model_construct(
         name=main.suite,
         main=main,
         suite=suite,
         benchmarks={name: value for name, value in benchmarks.items() if value},
-        tables=tables,
-        figures=files.figures(suite, suite_file),
+        tables=files.listed(Tables, "tables", suite, suite_file),
+        figures=files.listed(Figures, "figures", suite, suite_file),
         models={name: value for name, value in models.items() if value},
         external=frozenset(external),
     )
     unreadable = {name for name, value in {**models, **benchmarks}.items() if value is None}
-    Checks(found, unreadable, suite_file, problems).run(root)
+    check(Known(found, unreadable, root), Notes(problems, suite_file))
     if problems:
         raise problems.error()
     return with_unfiltered(with_stand_in(found))

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, RootModel, Tag, ValidationInfo, field_validator, model_validator
 
-from reprise.config.names import Slug
+from reprise.config.names import Slug, text_or_group
 from reprise.core.errors import choices
 from reprise.core.names import REVISION
 from reprise.core.settings import InWords, Settings, mistake
@@ -164,12 +164,8 @@ class ExternalModel(ImportSettings):
     """Whether it is a yardstick for models, as people are: no table marks its numbers as best."""
 
 
-def _kind_of_entry(found: Any) -> str:
-    return "(label)" if isinstance(found, str) else "(model)"
-
-
 Entry = Annotated[
-    Annotated[str, Tag("(label)")] | Annotated[ExternalModel, Tag("(model)")], Discriminator(_kind_of_entry)
+    Annotated[str, Tag("(text)")] | Annotated[ExternalModel, Tag("(group)")], Discriminator(text_or_group)
 ]
 
 
@@ -178,11 +174,13 @@ class External(InWords, RootModel[dict[Slug, Entry]]):
 
     def models(self) -> dict[str, Model]:
         """Each entry as the settings that a file of its own would have."""
-        return {slug: _imported(entry) for slug, entry in self.root.items()}
-
-
-def _imported(entry: str | ExternalModel) -> Model:
-    if isinstance(entry, str):
-        return Model(label=entry, adapter="import")
-    settings = entry.model_dump(include=set(ImportSettings.model_fields))
-    return Model(label=entry.label, adapter="import", reference=entry.reference, settings=settings)
+        full = {slug: ExternalModel(label=one) if isinstance(one, str) else one for slug, one in self.root.items()}
+        return {
+            slug: Model(
+                label=entry.label,
+                adapter="import",
+                reference=entry.reference,
+                settings=entry.model_dump(include=set(ImportSettings.model_fields)),
+            )
+            for slug, entry in full.items()
+        }

@@ -1,12 +1,18 @@
 """Names in the configuration: each is safe in a path or a command."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from reprise.core.names import FIGURE, NAME, RUN, TABLE
+from reprise.core.settings import Settings
 
 Slug = Annotated[str, Field(pattern=NAME)]
 RunName = Annotated[str, Field(pattern=RUN)]
 TableName = Annotated[str, Field(pattern=TABLE)]
 FigureName = Annotated[str, Field(pattern=FIGURE)]
+
+
+def text_or_group(found: Any) -> str:
+    """The tag of an entry that is a text, or a group of keys that says more."""
+    return "(group)" if isinstance(found, dict | Settings) else "(text)"

@@ -1,6 +1,11 @@
 """All problems of a configuration in one message of at most a screenful."""
 
-from reprise.core.errors import UserError
+from collections.abc import Collection
+from glob import has_magic
+from pathlib import Path
+from typing import NamedTuple
+
+from reprise.core.errors import UserError, choices, suggestion
 
 MOST_SHOWN, MOST_PLACES = 20, 3
 
@@ -22,7 +27,11 @@ class Problems:
 
     def error(self) -> UserError:
         """One error that lists every problem."""
-        lines = [_line(file, places, reason) for (file, reason), places in self._places.items()]
+        lines = []
+        for (file, reason), (first, *others) in self._places.items():
+            more = [f"{len(others) - MOST_PLACES} more"] if len(others) > MOST_PLACES else []
+            also = f" (also: {', '.join([*others[:MOST_PLACES], *more])})" if others else ""
+            lines.append(": ".join(part for part in (file, first, reason) if part) + also)
         if len(lines) == 1:
             return UserError(lines[0])
         shown = [f"  - {line}" for line in lines[:MOST_SHOWN]]
@@ -31,8 +40,41 @@ class Problems:
         return UserError(f"{len(lines)} problems in the configuration:\n" + "\n".join(shown))
 
 
-def _line(file: str, places: list[str], reason: str) -> str:
-    first, *others = places
-    listed = [*others[:MOST_PLACES], *([f"{len(others) - MOST_PLACES} more"] if len(others) > MOST_PLACES else [])]
-    also = f" (also: {', '.join(listed)})" if listed else ""
-    return ": ".join(part for part in (file, first, reason) if part) + also
+class Notes(NamedTuple):
+    """A place of a file, at which problems are noted."""
+
+    problems: Problems
+    file: str
+    place: str = ""
+
+    def at(self, more: str) -> "Notes":
+        """A place below this one."""
+        return self._replace(place=f"{self.place}{more}")
+
+    def of(self, file: str) -> "Notes":
+        """Another file."""
+        return Notes(self.problems, file)
+
+    def say(self, *reasons: str) -> None:
+        """Note what is wrong here."""
+        for reason in reasons:
+            self.problems.add(self.file, self.place, reason)
+
+    def check_file(self, file: str, root: Path, folder: str) -> bool:
+        """Whether a file exists; where it does not, those below `folder` are suggested."""
+        is_there = (root / file).is_file()
+        if not is_there:
+            there = [str(path.relative_to(root)) for path in (root / folder).glob("**/*.yaml")]
+            self.say(f"no file '{file}'.{suggestion(file, there)}")
+        return is_there
+
+    def check_files(self, pattern: str, root: Path, example: str) -> None:
+        """A file must exist; a pattern, such as `example`, may match none yet."""
+        if not has_magic(pattern) and not (root / pattern).is_file():
+            instead = f"or name a pattern such as '{example}', which may match none yet"
+            self.say(f"no file '{pattern}'. Put it there, {instead}.")
+
+
+def unknown_name(what: str, name: str, allowed: Collection[str]) -> list[str]:
+    """The problem with a name that is not allowed; none with another one."""
+    return [] if name in allowed else [f"unknown {what} '{name}'.{choices(name, allowed)}"]

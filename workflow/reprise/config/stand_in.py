@@ -4,8 +4,7 @@ from collections.abc import Collection
 from hashlib import sha256
 
 from reprise.config.configuration import Configuration
-from reprise.config.model import Model
-from reprise.core.errors import choices
+from reprise.config.problems import unknown_name
 from reprise.models.adapters import ADAPTERS, ANYTHING
 
 
@@ -14,20 +13,16 @@ def stand_in_problems(found: Configuration, unreadable: Collection[str]) -> list
     name = found.suite.stand_in
     if name is None or name in unreadable:
         return []
-    able = sorted(slug for slug, model in found.models.items() if _is_able(model))
-    if name not in found.models:
-        return [f"unknown model '{name}'.{choices(name, able)}"]
-    if name not in able:
-        return [
-            f"'{name}' (adapter '{found.models[name].adapter}') needs weights or a server, or cannot answer all kinds "
-            f"of questions. Allowed: {', '.join(able)}."
-        ]
-    return []
-
-
-def _is_able(model: Model) -> bool:
-    adapter = ADAPTERS[model.adapter]
-    return not adapter.needs_weights and not adapter.is_remote and set(ANYTHING) <= set(adapter.asks)
+    adapters = {slug: ADAPTERS[model.adapter] for slug, model in found.models.items()}
+    able = sorted(
+        slug
+        for slug, adapter in adapters.items()
+        if not adapter.needs_weights and not adapter.is_remote and set(ANYTHING) <= set(adapter.asks)
+    )
+    if name in able or name not in found.models:
+        return unknown_name("model", name, able)
+    lacks = "needs weights or a server, or cannot answer all kinds of questions"
+    return [f"'{name}' (adapter '{found.models[name].adapter}') {lacks}. Allowed: {', '.join(able)}."]
 
 
 def with_stand_in(found: Configuration) -> Configuration:
@@ -42,13 +37,9 @@ def with_stand_in(found: Configuration) -> Configuration:
             update={
                 "label": model.label,
                 "reference": model.reference,
-                "settings": baseline.settings | {"seed": _seed(slug)},
+                "settings": baseline.settings | {"seed": int(sha256(slug.encode()).hexdigest()[:8], 16)},
             }
         )
         for slug, model in found.models.items()
     }
     return found.model_copy(update={"models": replaced | {name: baseline}})
-
-
-def _seed(slug: str) -> int:
-    return int(sha256(slug.encode()).hexdigest()[:8], 16)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from reprise.benchmarks.keys import LONGEST_TEXT
-from reprise.config.names import RunName, Slug
+from reprise.config.names import RunName, Slug, text_or_group
 from reprise.construction.settings import Construction, SubsetSearch
 from reprise.core.settings import Settings
 from reprise.fetch.settings import Release, Route
@@ -81,11 +81,7 @@ class OnGpus(Settings):
     """Selects every model that needs at most this many GPUs."""
 
 
-def _kind_of_term(found: Any) -> str:
-    return "(gpus)" if isinstance(found, dict | OnGpus) else "(name)"
-
-
-Term = Annotated[Annotated[Slug, Tag("(name)")] | Annotated[OnGpus, Tag("(gpus)")], Discriminator(_kind_of_term)]
+Term = Annotated[Annotated[Slug, Tag("(text)")] | Annotated[OnGpus, Tag("(group)")], Discriminator(text_or_group)]
 
 
 class OverviewLine(Settings):
@@ -110,11 +106,7 @@ class OverviewLine(Settings):
         return found if len(found) > 1 else self.model
 
 
-def _kind_of_line(found: Any) -> str:
-    return "(model)" if isinstance(found, dict | OverviewLine) else "(name)"
-
-
-Line = Annotated[Annotated[Slug, Tag("(name)")] | Annotated[OverviewLine, Tag("(model)")], Discriminator(_kind_of_line)]
+Line = Annotated[Annotated[Slug, Tag("(text)")] | Annotated[OverviewLine, Tag("(group)")], Discriminator(text_or_group)]
 
 
 class Suite(Settings):

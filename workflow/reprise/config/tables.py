@@ -17,6 +17,8 @@ class PublishedAs(Settings):
     """Its number of frames."""
     group: str | None = None
     """Its group."""
+    stated: dict[str, float] = Field({})
+    """Row of the csv -> its number, where the paper's text states it and no table prints it."""
 
 
 class Ratio(Settings):
@@ -101,6 +103,8 @@ class Section(RowSettings):
     """Title above the rows."""
     published_suffix: str = ""
     """Follows each row's label in the csv of published numbers."""
+    best: bool = True
+    """Mark the best of these rows, in a table that marks any."""
     rows: list[Row] = Field(min_length=1)
     """The rows."""
 

@@ -1,51 +1,97 @@
-"""Named filters: what is dropped stays in its table, with the filter's name and what it found."""
+"""Rows of a construction's tables: named filters, which keep what they drop with the reason, and seeded draws."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+import hashlib
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 KEPT = {"filter": "", "why": ""}
 Row = dict[str, Any]
+Found = Callable[[Mapping[str, Any]], str]  # what is wrong with a row; nothing if it is kept
 
 
-class Filter(NamedTuple):
-    """A reason to drop a row."""
+class Candidates(NamedTuple):
+    """What there is to make samples of, and the texts to be written."""
 
-    name: str
-    found: Callable[[Mapping[str, Any]], str]
-    """what is wrong with a row; nothing if it is kept"""
-
-
-def sifted(rows: Iterable[Row], filters: Sequence[Filter]) -> list[Row]:
-    """The rows, each with the first filter that drops it; one that was dropped before stays so."""
-    return [row if row.get("filter") else {**row, **_verdict(row, filters)} for row in rows]
+    pool: list[Row]
+    texts: list[Row]  # none where people write
+    candidates: list[Row]  # none where nothing can be made before the writer is asked
 
 
-def _verdict(row: Row, filters: Sequence[Filter]) -> dict[str, str]:
-    for name, found in filters:
-        why = found(row)
-        if why:
-            return {"filter": name, "why": why}
-    return KEPT
+class Made(NamedTuple):
+    """What was written, each text with all of its replies; and every sample that was made of it."""
+
+    written: list[Row]
+    samples: list[Row]
+
+
+def sifted(rows: Iterable[Row], filters: Mapping[str, Found], order: Sequence[str] = ()) -> list[Row]:
+    """The rows, each with the first filter that drops it and why; one that was dropped before stays so."""
+
+    def verdict(row: Row) -> Row:
+        names = [name for name in order if name in filters] or filters
+        return next(({"filter": name, "why": why} for name in names if (why := filters[name](row))), KEPT)
+
+    return [row if row.get("filter") else row | verdict(row) for row in rows]
+
+
+def repeated(name: Callable[[Mapping[str, Any]], Hashable], why: str) -> Found:
+    """Finds rows of the same name as a row before."""
+    seen: set[Hashable] = set()
+
+    def found(row: Mapping[str, Any]) -> str:
+        before = len(seen)
+        seen.add(name(row))
+        return why if len(seen) == before else ""
+
+    return found
+
+
+def beyond_draw(rows: Iterable[Row], group: Sequence[str], name: str, most: int | None, seed: int, of: str) -> Found:
+    """Finds what a seeded draw leaves of each group of the rows that are kept so far; nothing without a number."""
+    groups = grouped((row for row in rows if not row["filter"]), itemgetter(*group))
+    drawn = {one for own in groups.values() for one in shuffled((row[name] for row in own), seed)[:most]}
+    return lambda row: "" if row[name] in drawn else f"more than {most} {of}"
+
+
+def rank(seed: int, *names: str) -> str:
+    """The place of a name in a seeded order, which does not hang on other names."""
+    return hashlib.sha256("\n".join((str(seed), *names)).encode()).hexdigest()
+
+
+def shuffled(names: Iterable[str], seed: int) -> list[str]:
+    return sorted(names, key=lambda name: rank(seed, name))
+
+
+def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """The rows by a key, in their order."""
+    found: dict[K, list[T]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
 
 
 def kept(table: pl.DataFrame) -> pl.DataFrame:
-    """The rows that no filter dropped."""
     return table.filter(pl.col("filter") == "")
 
 
-def counts(step: str, table: pl.DataFrame, names: Sequence[str]) -> list[Row]:
-    """What entered and what left each filter of a step, in the order in which they are applied."""
-    dropped = dict(table.group_by("filter").len().iter_rows())
-    left = table.height
+def filter_counts(tables: Mapping[str, pl.DataFrame], steps: Mapping[str, Sequence[str]]) -> list[Row]:
+    """What entered and what left each filter of each step, in the order in which they are applied."""
     rows = []
-    for name in names:
-        entered, left = left, left - dropped.get(name, 0)
-        rows.append({"step": step, "filter": name, "entered": entered, "dropped": entered - left, "left": left})
+    for step in filter(tables.__contains__, steps):
+        table = tables[step]
+        if step == "reviewed":  # it keeps the rows that were dropped before
+            table = table.join(kept(tables["samples"]), on="sample_id", how="semi")
+        dropped, left = dict(table.group_by("filter").len().iter_rows()), table.height
+        for name in steps[step]:
+            entered, left = left, left - dropped.get(name, 0)
+            rows.append({"step": step, "filter": name, "entered": entered, "dropped": entered - left, "left": left})
     return rows
 
 
 def beside(what: str, group: str, paper: float | None, ours: float | None, note: str = "") -> Row:
-    """A number of ours beside the paper's."""
     return {"what": what, "group": group, "paper": paper, "ours": ours, "note": note}

@@ -1,6 +1,6 @@
 """Keys of the steps of a construction."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -22,27 +22,19 @@ class StepKey(Key):
 
 
 class PoolClipsKey(StepKey):
-    """Key of the stage `construction_clips`."""
-
     STEP = "clips"
 
 
 class CandidatesKey(StepKey):
-    """Key of the stage `construction_candidates`."""
-
     STEP = "candidates"
 
 
 class WritingKey(StepKey):
-    """Key of the stage `construction_requests`."""
-
     STEP = "requests"
     prompts: dict[str, Prompt]
 
 
 class SamplesKey(StepKey):
-    """Key of the stage `construction_samples`."""
-
     STEP = "samples"
     prompts: dict[str, Prompt]
     embedder: str | None = None
@@ -50,70 +42,37 @@ class SamplesKey(StepKey):
 
 
 class ReviewKey(StepKey):
-    """Key of the stage `construction_review`."""
-
     STEP = "review"
-    verdicts: dict[str, str] = Field({})
-    """file of verdicts -> sha256"""
+    verdicts: dict[str, str] = Field({})  # file of verdicts -> sha256
 
 
 class ConstructedReleaseKey(StepKey):
-    """Key of the stage `construction_release`."""
-
     STEP = "release"
 
 
 class StaticKey(StepKey):
-    """Key of the stage `construction_static`."""
-
     STEP = "static"
-    verdicts: dict[str, str] = Field({})
-    """file of people's checks -> sha256"""
+    verdicts: dict[str, str] = Field({})  # file of people's checks -> sha256
 
 
 class DrawKey(Key):
-    """Key of the stage `construction_draw`."""
-
     STAGE = "reprise.stages.construction_draw"
     scoring: dict[str, str]
     count: int
     seed: int
-    files: dict[str, str]
-    """file of questions -> sha256"""
+    files: dict[str, str]  # file of questions -> sha256
 
 
 class AnnotationKey(StepKey):
-    """Key of the stage `construction_guidelines`."""
-
     STEP = "guidelines"
 
 
 class ConstructionStatisticsKey(StepKey):
-    """Key of the stage `construction_statistics`."""
-
     STEP = "statistics"
     title: str
     notice: str
 
 
 class SubsetKey(Key):
-    """Key of the stage `construction_subset`."""
-
     STAGE = "reprise.stages.construction_subset"
     settings: SubsetSearch
-
-
-STEP_KEYS: dict[str, Any] = {
-    one.STEP: one
-    for one in (
-        PoolClipsKey,
-        CandidatesKey,
-        AnnotationKey,
-        WritingKey,
-        SamplesKey,
-        ReviewKey,
-        StaticKey,
-        ConstructedReleaseKey,
-        ConstructionStatisticsKey,
-    )
-}

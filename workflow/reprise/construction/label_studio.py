@@ -5,22 +5,18 @@ from typing import Any
 from urllib.parse import quote
 from xml.sax.saxutils import quoteattr
 
-LOCAL_FILES = "/data/local-files/?d="
-"""how it names a file below its LOCAL_FILES_DOCUMENT_ROOT"""
+LOCAL_FILES = "/data/local-files/?d="  # how it names a file below its LOCAL_FILES_DOCUMENT_ROOT
 VERDICT, TASK = "verdict", "task_id"
-TYPED = "typed"
-"""what people write themselves: the caption of a task that asks for one"""
+TYPED = "typed"  # what people write themselves: the caption of a task that asks for one
 NO_TEXT = ("reviewer", VERDICT)
+NO_NAME = "something without a name"
 
 
 def as_task(row: Mapping[str, Any], video: str, choices: Sequence[str]) -> dict[str, Any]:
     """A row of tasks with what its template shows: a video's address, and the choices."""
     shown = {name: value for name, value in row.items() if name not in NO_TEXT}
-    return {
-        **shown,
-        "video_url": f"{LOCAL_FILES}{quote(video)}" if video else "",
-        "options": [{"value": choice} for choice in choices],
-    }
+    address = f"{LOCAL_FILES}{quote(video)}" if video else ""
+    return {**shown, "video_url": address, "options": [{"value": choice} for choice in choices]}
 
 
 def template(title: str, texts: Sequence[str], typed: str = "") -> str:
@@ -45,53 +41,48 @@ def template(title: str, texts: Sequence[str], typed: str = "") -> str:
 
 def is_export(content: Any) -> bool:
     """Whether this is what Label Studio exports as `JSON`: a list of tasks with their annotations."""
-    return bool(content) and isinstance(content, list) and all(_is_task(one) for one in content)
-
-
-def _is_task(one: Any) -> bool:
-    return isinstance(one, dict) and isinstance(one.get("data"), dict) and isinstance(one.get("annotations"), list)
+    kinds = {"data": dict, "annotations": list}
+    return bool(content) and isinstance(content, list) and all(
+        isinstance(one, dict) and all(isinstance(one.get(name), kind) for name, kind in kinds.items())
+        for one in content
+    )  # fmt: skip
 
 
 def exported_rows(tasks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
     """A row an annotation; one that was skipped has no verdict. Its user's number says whose."""
     for task in tasks:
-        for annotation in task["annotations"]:
-            if isinstance(annotation, dict):
-                yield {
-                    "task_id": str(task["data"].get(TASK, "")),
-                    "digest": str(task["data"].get("digest", "")),
-                    "reviewer": _user(annotation.get("completed_by")),
-                    VERDICT: "" if annotation.get("was_cancelled") else _said(annotation, VERDICT, "choices", ", "),
-                    TYPED: "" if annotation.get("was_cancelled") else _said(annotation, TYPED, "text", " "),
-                    "annotation": str(annotation.get("unique_id") or ""),
-                    "at": str(annotation.get("updated_at") or annotation.get("created_at") or ""),
-                }
+        for one in filter(_is_object, task["annotations"]):
+            said = {} if one.get("was_cancelled") else _fields(one)
+            by = one.get("completed_by")
+            number = by.get("id") if isinstance(by, dict) else by
+            yield {
+                "task_id": str(task["data"].get(TASK, "")),
+                "digest": str(task["data"].get("digest", "")),
+                "reviewer": "" if number is None else f"label-studio {number}",
+                VERDICT: _said(said.get(VERDICT, {}).get("choices", ""), ", "),
+                TYPED: _said(said.get(TYPED, {}).get("text", ""), " "),
+                "annotation": str(one.get("unique_id") or ""),
+                "at": str(one.get("updated_at") or one.get("created_at") or ""),
+            }
 
 
 def fields_said(tasks: Sequence[Mapping[str, Any]]) -> set[str]:
     """The names of the fields that annotations fill in."""
-    given = [one for task in tasks for one in task["annotations"] if isinstance(one, dict)]
-    results = [one.get("result") for one in given]
-    return {
-        str(one.get("from_name", "something without a name"))
-        for result in results
-        if isinstance(result, list)
-        for one in result
-        if isinstance(one, dict) and "value" in one
-    }
+    return {name for task in tasks for one in filter(_is_object, task["annotations"]) for name in _fields(one)}
 
 
-def _user(found: Any) -> str:
-    """The user's number, which stands alone or in a record."""
-    number = found.get("id") if isinstance(found, dict) else found
-    return "" if number is None else f"label-studio {number}"
-
-
-def _said(annotation: Mapping[str, Any], name: str, kind: str, between: str) -> str:
-    """What an annotation says in a field of the template; several things, or another shape, as they are written."""
+def _fields(annotation: Mapping[str, Any]) -> dict[str, Any]:
+    """What an annotation says, by the fields of the template."""
     result = annotation.get("result")
-    for one in result if isinstance(result, list) else []:
-        if isinstance(one, dict) and one.get("from_name") == name and isinstance(one.get("value"), dict):
-            found = one["value"].get(kind)
-            return between.join(map(str, found)) if isinstance(found, list) else str(found)
-    return ""
+    listed = [one for one in result if _is_object(one)] if isinstance(result, list) else []
+    named = [one for one in reversed(listed) if _is_object(one.get("value"))]  # of several the first
+    return {str(one.get("from_name", NO_NAME)): one["value"] for one in named}
+
+
+def _is_object(found: Any) -> bool:
+    return isinstance(found, dict)
+
+
+def _said(found: Any, between: str) -> str:
+    """Several things, or another shape, as they are written."""
+    return between.join(map(str, found)) if isinstance(found, list) else str(found)

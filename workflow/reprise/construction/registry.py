@@ -1,6 +1,6 @@
-"""Finds the modules of a benchmark's construction: a folder beside this file with one module a step."""
+"""The steps of a construction: in which module of a benchmark's folder each one is, and the tables between them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -8,35 +8,43 @@ from typing import Any
 import polars as pl
 
 from reprise.construction.filters import Row
+from reprise.construction.tables import SCHEMAS
 from reprise.core.schemas import read_table, table_of, write_table
 
 MEASURED = ("temporalbench",)
-"""kinds that drop clips by what is measured in them: their module `clips` says which clips are fetched first"""
-STEPS = ("candidates", "requests", "samples", "review", "release", "statistics")
-"""in the order of the chain; between `requests` and `samples` the writer is asked, once a round"""
+"""benchmarks that drop clips by what is measured in them: their step `clips` says which are fetched first"""
+MODULES = {
+    "clips": "candidates", "candidates": "candidates", "guidelines": "writing", "requests": "writing",
+    "samples": "writing", "review": "review", "static": "review", "release": "review", "statistics": "statistics",
+}  # fmt: skip
+"""step -> its module, in the order of the chain; the step is a function there. Between `requests` and `samples` the
+writer is asked, once a round"""
 
 
 def module_name(kind: str, step: str) -> str:
-    """Import string of a step; its digest is in the key of the step's job."""
-    return f"reprise.construction.{kind}.{step}"
+    """Import string of the module of a step; its digest is in the key of the step's job."""
+    return f"reprise.construction.{kind}.{MODULES[step]}"
 
 
 def load_step(kind: str, step: str) -> Any:
-    """The module of a step."""
-    return import_module(module_name(kind, step))
+    return getattr(import_module(module_name(kind, step)), step)
+
+
+def filters_of(kind: str) -> Mapping[str, Sequence[str]]:
+    """Step -> its filters, in the order in which they are applied."""
+    found: Mapping[str, Sequence[str]] = import_module(module_name(kind, "statistics")).FILTERS
+    return found
 
 
 def read_tables(kind: str, paths: Iterable[Path]) -> dict[str, pl.DataFrame]:
     """Tables of a construction by their names, which are those of their files."""
-    schemas = import_module(f"reprise.construction.{kind}.tables").SCHEMAS
-    return {path.stem: read_table(path, schemas[path.stem]) for path in paths}
+    return {path.stem: read_table(path, SCHEMAS[kind][path.stem]) for path in paths}
 
 
 def write_tables(
     kind: str, found: Mapping[str, list[Row]], paths: Iterable[Path], made_under: Mapping[str, str]
 ) -> dict[str, pl.DataFrame]:
-    """Write each table to the file of its name."""
-    schemas = import_module(f"reprise.construction.{kind}.tables").SCHEMAS
+    schemas = SCHEMAS[kind]
     tables = {path: table_of(found[path.stem], schemas[path.stem]) for path in paths}
     for path, table in tables.items():
         write_table(table, path, schemas[path.stem], made_under)

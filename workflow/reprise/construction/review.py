@@ -10,33 +10,27 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import polars as pl
+
 from reprise.construction.filters import KEPT, Row
 from reprise.construction.label_studio import TYPED, VERDICT, exported_rows, fields_said, is_export
+from reprise.construction.settings import ReviewSettings
 from reprise.construction.sheets import shown
 from reprise.core.errors import UserError
+from reprise.core.log import log
 from reprise.core.plain import as_cell, of_cell
 from reprise.core.tabular import csv_cells
 
-COLUMNS = ("task_id", "digest", "reviewer", "verdict")
-"""of a file of verdicts; other columns are not read"""
+COLUMNS = ("task_id", "digest", "reviewer", "verdict")  # of a file of verdicts; other columns are not read
 SAVED = ("annotation", "at")
-MOST_LISTED = 16
+MOST_LISTED, NAMED = 16, 5
 REVIEW_FILTERS = ("not_reviewed", "refused")
 
 
 class Task(NamedTuple):
-    """What people are asked about one thing."""
-
     task_id: str
-    choices: tuple[str, ...]
-    """what a verdict may say; the first one is in favour"""
+    choices: tuple[str, ...]  # what a verdict may say; the first one is in favour
     shown: Mapping[str, str]
-
-    @property
-    def offered(self) -> str:
-        """The choices as people read them; of many only how they begin."""
-        listed = " | ".join(self.choices[:MOST_LISTED])
-        return f"{listed} | ..." if len(self.choices) > MOST_LISTED else listed
 
     @property
     def digest(self) -> str:
@@ -55,8 +49,6 @@ def known_as(name: str) -> str:
 
 
 class Verdict(NamedTuple):
-    """One person's verdict on a task."""
-
     task_id: str
     digest: str
     reviewer: str
@@ -64,30 +56,13 @@ class Verdict(NamedTuple):
     where: str
     annotation: str = ""
     """its name in Label Studio, where the same one in two exports is one that was corrected"""
-    at: str = ""
-    """when it was saved last"""
+    at: str = ""  # when it was saved last
 
 
 class Problem(NamedTuple):
-    """A row of a file that does not count."""
-
     where: str
     problem: str
     found: str
-
-
-class Reviewed(NamedTuple):
-    """What a review comes to."""
-
-    reviewed: list[Row]
-    votes: list[Row]
-    """single verdicts that only statistics read"""
-    tasks: list[Row]
-    columns: Sequence[str]
-    """of the tasks"""
-    problems: list[Problem]
-    typed: str = ""
-    """what people type in a task, where they do"""
 
 
 class Votes(NamedTuple):
@@ -96,16 +71,57 @@ class Votes(NamedTuple):
     by_task: Mapping[str, Mapping[str, str]]
     problems: list[Problem]
 
-
-def read_verdicts(paths: Iterable[Path], said: str = "verdict") -> list[Verdict]:
-    """The rows of all files of verdicts; a task without a verdict is not done yet, and no row."""
-    found = [_verdict(path, number, row, said) for path in paths for number, row in enumerate(_rows(path), start=1)]
-    return [one for one in without_corrected(found) if one.verdict]
+    def said(self, tasks: Iterable[str]) -> list[Row]:
+        return [{"task_id": task, "verdict": one} for task in tasks for one in self.by_task.get(task, {}).values()]
 
 
-def read_typed(paths: Iterable[Path]) -> list[Verdict]:
-    """What people typed in Label Studio, in the place of verdicts."""
-    return read_verdicts(paths, TYPED)
+class Reviewed(NamedTuple):
+    """What a review comes to."""
+
+    reviewed: list[Row]
+    votes: list[Row]  # single verdicts that only statistics read
+    tasks: list[Row]
+    shown: Sequence[str]  # what people see of a task
+    problems: list[Problem]
+    typed: str = ""  # what people type in a task, where they do
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ("task_id", "digest", *self.shown, "choices", "judged_by", "reviewer", "verdict")
+
+
+def read_verdicts(paths: Iterable[Path], said: str = VERDICT) -> list[Verdict]:
+    """The rows of all files of verdicts; a task without a verdict is not done yet, and no row.
+
+    Older states of what a person changed or took back in Label Studio are none either. `said` may be what people typed
+    there in the place of verdicts.
+    """
+    found = []
+    for path in paths:
+        columns = COLUMNS if path.suffix.lower() == ".csv" else (*COLUMNS, *SAVED)
+        for number, row in enumerate(_rows(path), start=1):
+            values = {name: _text(row.get(said if name == VERDICT else name)) for name in columns}
+            found.append(Verdict(**values, where=f"{path}: row {number}"))
+    saved = [((one.annotation, one.task_id, one.reviewer), _moment(one), one) for one in found]
+    latest: dict[tuple[str, str, str], datetime] = {}
+    for name, moment, _ in saved:
+        if moment:
+            latest[name] = max(latest.get(name, moment), moment)
+    return [one for name, moment, one in saved if one.verdict and moment in (None, latest.get(name))]
+
+
+def _moment(one: Verdict) -> datetime | None:
+    """When an annotation of Label Studio was saved last."""
+    try:
+        found = datetime.fromisoformat(one.at) if one.annotation else None
+    except ValueError:
+        return None
+    return found.replace(tzinfo=UTC) if found and not found.tzinfo else found
+
+
+def _text(value: Any) -> str:
+    """A cell as a text; a rating of 0 may be a number, and half a sign of JSON is none."""
+    return of_cell("" if value is None else str(value).encode(errors="replace").decode().strip())
 
 
 def is_exported(path: Path) -> bool:
@@ -116,90 +132,55 @@ def is_exported(path: Path) -> bool:
         return False
 
 
-def _verdict(path: Path, number: int, row: Mapping[str, Any], said: str) -> Verdict:
-    columns = COLUMNS if path.suffix.lower() == ".csv" else (*COLUMNS, *SAVED)
-    values = {name: of_cell(_text(row.get(said if name == "verdict" else name)).strip()) for name in columns}
-    return Verdict(**values, where=f"{path}: row {number}")
-
-
-def without_corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """The verdicts without the older states of those that a person changed or took back in Label Studio."""
-    saved = [(one, _identity(one), _moment(one.at) if one.annotation else None) for one in verdicts]
-    latest: dict[tuple[str, str, str], datetime] = {}
-    for _, name, moment in saved:
-        if moment:
-            latest[name] = max(latest.get(name, moment), moment)
-    return [one for one, name, moment in saved if moment in (None, latest.get(name))]
-
-
-def _identity(one: Verdict) -> tuple[str, str, str]:
-    return one.annotation, one.task_id, one.reviewer
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-def _text(value: Any) -> str:
-    """A cell as a text; a rating of 0 may be a number."""
-    return "" if value is None else str(value).encode(errors="replace").decode()  # half a sign of JSON is none
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise UserError(
-            f"{path}: not whole JSON ({error}). Export it again; the other files of verdicts stay."
-        ) from error
-
-
 def _rows(path: Path) -> list[dict[str, Any]]:
-    suffix = path.suffix.lower()
-    if suffix == ".json":
-        content = _json(path)
-        if is_export(content):
-            _refuse_other_template(path, content)
-            return list(exported_rows(content))
-        if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
-            raise UserError(
-                f"{path}: expected a list of objects with {', '.join(COLUMNS)}, or what Label Studio exports as JSON."
-            )
-        rows, names = content, list(content[0] if content else COLUMNS)
-    elif suffix == ".csv":
+    suffix, needed = path.suffix.lower(), ", ".join(COLUMNS)
+    if suffix not in (".csv", ".json"):
+        raise UserError(f"{path}: file type '{path.suffix}' is not known. Allowed: .csv, .json.")
+    if suffix == ".csv":
         header, *cells = [*csv_cells(path)] or [[]]
         names = [name.strip() for name in header]
-        rows = [dict(zip(names, row, strict=True)) for row in cells]
+        rows: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in cells]
     else:
-        raise UserError(f"{path}: file type '{path.suffix}' is not known. Allowed: .csv, .json.")
+        try:
+            rows = json.loads(path.read_text(encoding="utf-8-sig"))
+        except (ValueError, RecursionError) as error:
+            raise UserError(
+                f"{path}: not whole JSON ({error}). Export it again; the other files of verdicts stay."
+            ) from error
+        if is_export(rows):
+            fields = fields_said(rows)
+            if fields and not fields & {VERDICT, TYPED}:  # it would look as if nobody had given a verdict
+                raise UserError(
+                    f"{path}: its annotations say {', '.join(map(shown, sorted(fields)))}, and none says '{VERDICT}'. "
+                    "Make the project with `template.xml` of the tasks, or call the choices of its template so, then "
+                    "export it again."
+                )
+            return list(exported_rows(rows))
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise UserError(f"{path}: expected a list of objects with {needed}, or what Label Studio exports as JSON.")
+        names = list(rows[0] if rows else COLUMNS)
     missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise UserError(
             f"{path}: column '{missing[0]}' is missing. Found: {', '.join(map(shown, names)) or 'nothing'}. Needed: "
-            f"{', '.join(COLUMNS)}. Fill in a copy of the tasks."
+            f"{needed}. Fill in a copy of the tasks."
         )
     return rows
 
 
-def _refuse_other_template(path: Path, content: Sequence[Mapping[str, Any]]) -> None:
-    """Verdicts under another name would look as if nobody had given any."""
-    fields = fields_said(content)
-    if fields and not fields & {VERDICT, TYPED}:
-        raise UserError(
-            f"{path}: its annotations say {', '.join(map(shown, sorted(fields)))}, and none says '{VERDICT}'. Make the "
-            "project with `template.xml` of the tasks, or call the choices of its template so, then export it again."
-        )
+def warn_of(problems: Sequence[Problem], file: Path) -> None:
+    """Name the first rows that do not count in the log; all are in a file."""
+    for one in problems[:NAMED]:
+        log.warning(f"{one.where}: {one.problem}: {one.found}; the row does not count.")
+    if len(problems) > NAMED:
+        log.warning(f"{len(problems) - NAMED} more such rows: see {file}.")
 
 
 def counted(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
     """Whose verdict on each task counts; every other row is a problem by name."""
     known = {task.task_id: task for task in tasks}
     by_task: dict[str, dict[str, str]] = defaultdict(dict)
-    torn: set[tuple[str, str]] = set()
+    contradicted: set[tuple[str, str]] = set()
     written: dict[str, str] = {}
     problems = []
     for one in verdicts:
@@ -207,13 +188,13 @@ def counted(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
         person = written.setdefault(known_as(one.reviewer), one.reviewer)
         before = by_task[one.task_id].get(person)
         if not problem and before not in (None, one.verdict):
-            torn.add((one.task_id, person))
+            contradicted.add((one.task_id, person))
             problem = ("two_verdicts", f"'{one.reviewer}' said '{before}' and '{one.verdict}' of {one.task_id}")
         if problem:
             problems.append(Problem(one.where, *problem))
         else:
             by_task[one.task_id][person] = one.verdict
-    for task, reviewer in torn:
+    for task, reviewer in contradicted:
         del by_task[task][reviewer]  # neither counts: the task goes back to review
     return Votes({name: votes for name, votes in by_task.items() if votes}, problems)
 
@@ -230,33 +211,39 @@ def _problem(one: Verdict, task: Task | None) -> tuple[str, str] | None:
     return None
 
 
-def decided(tasks: Sequence[Task], votes: Votes, needed: int, keep_undecided: bool) -> dict[str, Row]:
+def decided(tasks: Sequence[Task], votes: Votes, how: ReviewSettings) -> dict[str, Row]:
     """By task: how many judged it, how many in favour, and the filter that drops it, if one does."""
-    return {
-        task.task_id: _decision(task, votes.by_task.get(task.task_id, {}), needed, keep_undecided) for task in tasks
-    }
+    found = {}
+    for task in tasks:
+        given = votes.by_task.get(task.task_id, {})
+        in_favour = sum(verdict == task.choices[0] for verdict in given.values())
+        verdict = KEPT
+        if len(given) < how.votes:
+            if how.undecided == "drop":
+                verdict = {"filter": "not_reviewed", "why": f"judged by {len(given)} of {how.votes}"}
+        elif 2 * in_favour <= len(given):
+            said = ", ".join(f"{who}: {verdict}" for who, verdict in sorted(given.items()))
+            verdict = {"filter": "refused", "why": said}
+        found[task.task_id] = {"votes": len(given), "in_favour": in_favour, **verdict}
+    return found
 
 
-def _decision(task: Task, given: Mapping[str, str], needed: int, keep_undecided: bool) -> Row:
-    in_favour = sum(verdict == task.choices[0] for verdict in given.values())
-    row: Row = {"votes": len(given), "in_favour": in_favour, **KEPT}
-    if len(given) < needed:
-        why = f"judged by {len(given)} of {needed}"
-        return row if keep_undecided else {**row, "filter": "not_reviewed", "why": why}
-    if 2 * in_favour <= len(given):
-        said = ", ".join(f"{who}: {verdict}" for who, verdict in sorted(given.items()))
-        return {**row, "filter": "refused", "why": said}
-    return row
+def judged(samples: pl.DataFrame, decisions: Mapping[str, Row]) -> list[Row]:
+    """The samples with what was decided on each; one that was dropped before stays so."""
+    return [
+        row | ({"votes": 0, "in_favour": 0} if row["filter"] else decisions[row["sample_id"]])
+        for row in samples.iter_rows(named=True)
+    ]
 
 
 def task_rows(tasks: Sequence[Task], votes: Votes, needed: int) -> list[Row]:
-    """The tasks as people get them, those that still need verdicts first."""
+    """The tasks as people get them, those that still need verdicts first; of many choices only how they begin."""
     rows = [
         {
             "task_id": task.task_id,
             "digest": task.digest,
             **task.shown,
-            "choices": task.offered,
+            "choices": " | ".join([*task.choices[:MOST_LISTED], *(["..."] if len(task.choices) > MOST_LISTED else [])]),
             "options": task.choices,
             "judged_by": ", ".join(sorted(votes.by_task.get(task.task_id, {}))),
             "reviewer": "",
@@ -268,7 +255,6 @@ def task_rows(tasks: Sequence[Task], votes: Votes, needed: int) -> list[Row]:
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    """Rows as a csv file."""
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, columns, lineterminator="\n")
     writer.writeheader()
@@ -277,10 +263,9 @@ def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
 
 
 def as_sheet(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    """The same for people, whose spreadsheet must not take what a language model wrote for a formula."""
+    """Rows as a csv file for people, whose spreadsheet must not take what a language model wrote for a formula."""
     return as_csv([{name: as_cell(str(row[name])) for name in columns} for row in rows], columns)
 
 
 def as_json(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as a JSON file."""
     return json.dumps(list(rows), indent=1, ensure_ascii=False) + "\n"

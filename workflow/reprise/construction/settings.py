@@ -41,6 +41,13 @@ class ReviewSettings(Settings):
     """What becomes of a task that too few people have judged: `keep` makes a release that says it is not reviewed."""
 
 
+class AgreedReview(ReviewSettings):
+    """How people decide what is kept where several of them must agree independently."""
+
+    votes: int = Field(2, ge=1)
+    """How many people must have judged a task; most of them must find it fit, so that two must agree."""
+
+
 class SubsetSearch(Settings):
     """The search for a subset of VELOCITI on which a model scores as on the whole (appendix B.3 of its paper)."""
 
@@ -185,6 +192,8 @@ class VinogroundSettings(Constructing):
             raise mistake(f"has no group '{missing[0]}'. Write (?P<{missing[0]}>...).")
         return span
 
+    review: AgreedReview
+    """The review by people. The paper keeps what several of its authors independently agree on."""
     captions_per_video: int = Field(5, ge=1)
     """Captions of a video that are searched, the first ones."""
     pairs: int = Field(500, ge=1)

@@ -12,8 +12,7 @@ from reprise.core.plain import visible
 from reprise.core.tabular import csv_cells
 
 VIDEO = re.compile(r"\w[\w.-]{0,119}")
-NAME = re.compile(r"[\w-][\w.-]{0,119}")
-"""of a source video: an id of YouTube may begin with '-'"""
+NAME = re.compile(r"[\w-][\w.-]{0,119}")  # of a source video: an id of YouTube may begin with '-'
 ENDING = re.compile(r"\.(?:mp4|mkv|webm|avi|mov)$", re.IGNORECASE)
 LONGEST_SHOWN = 60
 
@@ -28,40 +27,32 @@ def shown(text: str) -> str:
     return visible(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}...")
 
 
-class Row(NamedTuple):
-    """A row of a sheet, and where it is."""
+def number(text: str | None) -> float | None:
+    """A number that is finite; none where the text is no such number."""
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
+
+class Row(NamedTuple):
     where: str
     cells: dict[str, str]
 
-    def video(self, column: str) -> str:
-        """The name of a video's file, without its ending."""
-        name = ENDING.sub("", self.cells[column])
-        if not is_normalized("NFC", name):
-            allowed = "each letter as one sign (Unicode NFC), in the file's name too; here an accent stands by itself"
-            raise self.wrong(column, allowed)
-        if not VIDEO.fullmatch(name):
-            raise self.wrong(column, "the name of a file: at most 120 letters, digits, '.', '_' and '-', no folder")
-        return name
-
     def span(self, start: str, end: str) -> tuple[float, float]:
         """Two times of a video in seconds, the first before the second."""
-        first, last = self._seconds(start), self._seconds(end)
-        if not 0 <= first < last:
-            raise self.wrong(end, f"a time after column '{start}' ({first:g})")
-        return first, last
-
-    def _seconds(self, column: str) -> float:
-        try:
-            value = float(self.cells[column])
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value) or value < 0:
-            raise self.wrong(column, "seconds from the start of the video, such as 4 or 12.5")
-        return value
+        times = []
+        for column in (start, end):
+            value = number(self.cells[column])
+            if value is None or value < 0:
+                raise self.wrong(column, "seconds from the start of the video, such as 4 or 12.5")
+            times.append(value)
+        if not times[0] < times[1]:
+            raise self.wrong(end, f"a time after column '{start}' ({times[0]:g})")
+        return times[0], times[1]
 
     def wrong(self, column: str, allowed: str) -> UserError:
-        """The error about a cell."""
         found = shown(self.cells[column])
         return UserError(
             f"{self.where}: column '{column}': found '{found}', allowed is {allowed}. Correct the row, then run the "
@@ -76,8 +67,12 @@ class Videos:
         self._endings: dict[str, str] = {}
 
     def name(self, row: Row, column: str) -> str:
-        """The name of a row's video, without its ending."""
-        name = row.video(column)
+        name = ENDING.sub("", row.cells[column])
+        if not is_normalized("NFC", name):
+            allowed = "each letter as one sign (Unicode NFC), in the file's name too; here an accent stands by itself"
+            raise row.wrong(column, allowed)
+        if not VIDEO.fullmatch(name):
+            raise row.wrong(column, "the name of a file: at most 120 letters, digits, '.', '_' and '-', no folder")
         ending = row.cells[column][len(name) :].lower()
         known = self._endings.setdefault(name, ending) if ending else ending
         if known != ending:
@@ -89,29 +84,20 @@ def read_sheet(path: Path, needed: Sequence[str], optional: Sequence[str]) -> It
     """The rows of a csv file with these columns and no others; a row without any text is none."""
     rows = csv_cells(path)
     header = [name.strip() for name in next(rows, [])]
-    _check_header(path, header, needed, optional)
-    number = 0
-    for number, cells in enumerate(rows, start=1):
-        if any(cell.strip() for cell in cells):
-            yield _row(f"{path}: row {number}", header, cells)
-    if not number:
-        raise UserError(f"{path}: no rows below its columns. Write some, then run the same command again.")
-
-
-def _check_header(path: Path, header: Sequence[str], needed: Sequence[str], optional: Sequence[str]) -> None:
     allowed = (*needed, *optional)
     listed = f"Needed: {', '.join(needed)}. Allowed besides: {', '.join(optional) or 'nothing'}."
-    for name in needed:
+    for name in (*needed, *header):
         if name not in header:
             raise UserError(f"{path}: column '{name}' is missing. Found: {', '.join(header) or 'nothing'}. {listed}")
-    for name in header:
         if name not in allowed:
             raise UserError(f"{path}: unknown column '{name}'.{suggestion(name, allowed)} {listed}")
-
-
-def _row(where: str, header: Sequence[str], cells: Sequence[str]) -> Row:
-    row = Row(where, {name: " ".join(cell.split()) for name, cell in zip(header, cells, strict=True)})
-    for column, text in row.cells.items():
-        if has_control(text):
-            raise row.wrong(column, "text without control characters")
-    return row
+    place = 0
+    for place, cells in enumerate(rows, start=1):
+        row = Row(f"{path}: row {place}", {n: " ".join(one.split()) for n, one in zip(header, cells, strict=True)})
+        for column, text in row.cells.items():
+            if has_control(text):
+                raise row.wrong(column, "text without control characters")
+        if any(row.cells.values()):
+            yield row
+    if not place:
+        raise UserError(f"{path}: no rows below its columns. Write some, then run the same command again.")

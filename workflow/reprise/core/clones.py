@@ -1,22 +1,19 @@
 """The clones of the project that use a store: pruning spares what any of them names, and waits for their jobs."""
 
-import errno
-import fcntl
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 from uuid import uuid4
 
 from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError
 from reprise.core.files import value_digest
+from reprise.core.locks import locked
 from reprise.core.paths import RESULTS
 from reprise.core.store import Store
 
 LOCKS = Path(".snakemake/locks")
 ID = Path(".snakemake/reprise-clone")
-# How file systems say that they have no locks.
-NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
 def is_running(clone: Path) -> bool:
@@ -26,48 +23,22 @@ def is_running(clone: Path) -> bool:
 
 
 def register(store: Store, clone: Path) -> None:
-    """Note that a clone uses the store; an error where its file system, or the clone's, has no locks."""
-    lock_of_store = store.root / "locks" / "any.lock"
-    lock_of_store.parent.mkdir(parents=True, exist_ok=True)
-    with lock_of_store.open("a") as stream:
-        _lock(stream, lock_of_store)
-    found = str(clone.resolve()), _id_in(clone)
-    path = store.root / "clones" / f"{value_digest(found)[:16]}.json"
-    if read_record(path) != list(found):
-        write_record(path, found)
+    """Note that a clone uses the store; an error where its file system, or the clone's, has no locks.
 
-
-def _id_in(clone: Path) -> str:
-    """What tells a clone from others that other machines or containers have under the same path; given to it once."""
-    path = clone / ID
-    path.parent.mkdir(exist_ok=True)
-    with path.open("a+", encoding="utf-8", errors="replace") as stream:
-        _lock(stream, path)
-        stream.seek(0)
-        found = stream.read()
+    An id that is given to it once tells it from others that other machines or containers have under the same path.
+    """
+    with locked(store.root / "locks" / "any.lock"), locked(clone / ID):
+        found = (clone / ID).read_text(encoding="utf-8", errors="replace")
         if not found:
             found = uuid4().hex
-            stream.write(found)
-    return found
-
-
-def _lock(stream: IO[str], path: Path) -> None:
-    """Wait for the operating system's lock on a file."""
-    try:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-    except OSError as error:
-        if error.errno not in NO_LOCKS:
-            raise
-        raise UserError(
-            f"{path}: the file system has no locks ({error.strerror}), without which jobs overwrite each other. "
-            "Have it mounted with them, or move what lies there: the store by `store:` in config/config.yaml. For a "
-            "store, `locks:` there may name a folder on a file system with locks (docs/reference/store.md)."
-        ) from error
+            (clone / ID).write_text(found, encoding="utf-8")
+    note = [str(clone.resolve()), found]
+    path = store.root / "clones" / f"{value_digest(note)[:16]}.json"
+    if read_record(path) != note:
+        write_record(path, note)
 
 
 class Note(NamedTuple):
-    """The store's note of a clone."""
-
     path: Path
     clone: Path
     id: str
@@ -93,7 +64,6 @@ def forget(store: Store, clone: Path) -> None:
 
 
 def registered(store: Store) -> Iterator[Note]:
-    """The clones that use the store."""
     for path in sorted((store.root / "clones").glob("*.json")):
         match read_record(path):
             case [str(clone), str(found)]:

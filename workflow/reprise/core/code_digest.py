@@ -32,7 +32,11 @@ class CodeDigests:
         self._folder = folder
         self._record = record
         self._reader = f"{sys.version} {file_digest(Path(__file__))}"
-        self._recorded = self._read_record()
+        self._recorded: dict[str, Module] = {}
+        known = read_record(record) if record is not None else None
+        if known is not None and known["reader"] == self._reader:  # not by another Python, or version of this module
+            found = known["contents"].items()
+            self._recorded = {content: Module(digest, tuple(names)) for content, (digest, names) in found}
         self._modules: dict[str, Module] = {}
         self._contents: dict[str, Module] = {}
         self._closures: dict[tuple[tuple[str, ...], tuple[str, ...]], str] = {}
@@ -41,7 +45,15 @@ class CodeDigests:
         """Digest of modules and of all that they import, directly or not, but for those that fit `without`."""
         asked = tuple(roots), tuple(without)
         if asked not in self._closures:
-            self._closures[asked] = self._closure(*asked)
+            seen: dict[str, str] = {}
+            waiting = list(roots)
+            while waiting:
+                name = waiting.pop()
+                if name not in seen and not any(fnmatchcase(name, pattern) for pattern in without):
+                    module = self._module(name)
+                    seen[name] = module.digest
+                    waiting += module.imports
+            self._closures[asked] = value_digest(seen)[:16]
         return self._closures[asked]
 
     def keep(self) -> None:
@@ -50,67 +62,42 @@ class CodeDigests:
             write_record(self._record, {"reader": self._reader, "contents": self._contents})
             self._recorded = dict(self._contents)
 
-    def _closure(self, roots: Sequence[str], without: Sequence[str]) -> str:
-        seen: dict[str, str] = {}
-        waiting = list(roots)
-        while waiting:
-            name = waiting.pop()
-            if name not in seen and not any(fnmatchcase(name, pattern) for pattern in without):
-                module = self._module(name)
-                seen[name] = module.digest
-                waiting += module.imports
-        return value_digest(seen)[:16]
-
     def _module(self, name: str) -> Module:
         if name not in self._modules:
             text = self._files[name].read_bytes()
             content = sha256(text).hexdigest()
-            self._contents[content] = found = self._recorded.get(content) or _read(text)
+            found = self._recorded.get(content)
+            if found is None:
+                tree, imported = ast.parse(text), list[str]()
+                _keep_what_runs(tree, imported)
+                found = Module(text_digest(ast.dump(tree)), tuple(imported))
+            self._contents[content] = found
             self._modules[name] = Module(found.digest, tuple(name for name in found.imports if name in self._files))
         return self._modules[name]
 
-    def _read_record(self) -> dict[str, Module]:
-        """Nothing where another Python, or another version of this module, wrote it."""
-        found = read_record(self._record) if self._record is not None else None
-        if found is None or found["reader"] != self._reader:
-            return {}
-        return {content: Module(digest, tuple(names)) for content, (digest, names) in found["contents"].items()}
-
     @cached_property
     def _files(self) -> dict[str, Path]:
-        """Every module by its name."""
         files = list(self._folder.rglob("*.py"))
         names = [path.relative_to(self._folder).with_suffix("").parts for path in files]
         return {".".join(name).removesuffix(".__init__"): path for name, path in zip(names, files, strict=True)}
-
-
-def _read(text: bytes) -> Module:
-    tree = ast.parse(text)
-    imported: list[str] = []
-    _keep_what_runs(tree, imported)
-    return Module(text_digest(ast.dump(tree)), tuple(imported))
 
 
 def _keep_what_runs(node: ast.AST, imported: list[str]) -> None:
     """Drop docstrings and imports for type checkers below a node; list what may be imported modules of this library."""
     for part in ("body", "orelse", "finalbody", "handlers", "cases"):
         statements = getattr(node, part, None)
+        kept: list[ast.AST] = []
+        for statement in statements if isinstance(statements, list) else []:
+            names: list[str] = []
+            match statement:
+                case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.Expr(value=ast.Constant(value=str())):
+                    continue
+                case ast.ImportFrom(module=str(module)):
+                    names = [module, *(f"{module}.{alias.name}" for alias in statement.names)]
+                case ast.Import():
+                    names = [alias.name for alias in statement.names]
+            kept.append(statement)
+            imported += [name for name in names if name.split(".")[0] in PACKAGES]
+            _keep_what_runs(statement, imported)
         if isinstance(statements, list):
-            statements[:] = [statement for statement in statements if not _is_for_readers(statement)]
-            for statement in statements:
-                imported += [name for name in _imports(statement) if name.split(".")[0] in PACKAGES]
-                _keep_what_runs(statement, imported)
-
-
-def _is_for_readers(node: ast.AST) -> bool:
-    """Whether a statement is a docstring, or only for type checkers."""
-    if isinstance(node, ast.If):
-        return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def _imports(node: ast.AST) -> list[str]:
-    """Names that a statement imports, any of which may be a module."""
-    if isinstance(node, ast.ImportFrom) and node.module:
-        return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            statements[:] = kept

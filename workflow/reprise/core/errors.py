@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
@@ -46,18 +46,11 @@ def suggestion(found: str, allowed: Iterable[str]) -> str:
 def choices(found: str, allowed: Iterable[str]) -> str:
     """` Did you mean 'x'? Allowed: ...`; of a long list only the names that are nearest to what was found."""
     names = sorted(set(allowed))
-    if len(names) <= MOST_CHOICES:
-        listed = _listed(names) or "nothing"
-    else:
-        nearest = get_close_matches(found, names, n=NEAREST, cutoff=0)
-        listed = f"{_listed(nearest)}, ... ({len(names)} in all)"
-    return f"{suggestion(found, names)} Allowed: {listed}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Names on one line, in quotes where one of them has a comma."""
-    has_comma = any("," in name for name in names)
-    return ", ".join(f"'{name}'" if has_comma else name for name in names)
+    is_short = len(names) <= MOST_CHOICES
+    shown = names if is_short else get_close_matches(found, names, n=NEAREST, cutoff=0)
+    has_comma = any("," in name for name in shown)
+    listed = ", ".join(f"'{name}'" if has_comma else name for name in shown) or "nothing"
+    return f"{suggestion(found, names)} Allowed: {listed}{'' if is_short else f', ... ({len(names)} in all)'}."
 
 
 def unknown(what: str, found: str, allowed: Iterable[str], where: str) -> UserError:
@@ -85,15 +78,11 @@ def run_command(main: Callable[[], None]) -> None:
         with faults_in_words():
             main()
     except UserError as error:
-        _say(f"Error: {safe(str(error))}")
+        message = f"Error: {safe(str(error))}"
+        try:
+            print(message, file=sys.stderr, flush=True)
+        except OSError:  # the log that takes it lies on a full disk
+            print(message, flush=True)
         sys.exit(1)
     finally:
         gc.freeze()  # saves a garbage collection of the libraries' objects at exit
-
-
-def _say(message: str) -> None:
-    """Print a message for the user; where the log that takes it lies on a full disk, on the terminal."""
-    try:
-        print(message, file=sys.stderr, flush=True)
-    except OSError:
-        print(message, flush=True)

@@ -44,8 +44,16 @@ def fault_of(error: BaseException, store: Path | None = None) -> str | None:
     for cause in _causes(error):
         if isinstance(cause, MemoryError):
             return _message(getattr(cause, "filename", None), errno.ENOMEM)
-        if isinstance(cause, OSError) and _is_fault(cause, store):
-            return _message(cause.filename or store, _number(cause))
+        if not isinstance(cause, OSError):
+            continue
+        number = _number(cause)
+        is_fault = number in REMEDIES
+        if type(cause).__module__ == "av.error" and number in AMBIGUOUS:
+            is_fault = False
+        elif number in REFUSALS and store is not None and cause.filename is not None:
+            is_fault = Path(os.fsdecode(cause.filename)).resolve().is_relative_to(store.resolve())
+        if is_fault:
+            return _message(cause.filename or store, number)
     return None
 
 
@@ -81,7 +89,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def fault_of_ffmpeg(returncode: int, stderr: str, target: Path) -> str | None:
-    """The same for a run of ffmpeg on checked files: it was ended from outside, or its output names the failure."""
+    """The machine's failure that ended ffmpeg on checked files: it was killed, or its output names the failure."""
     for number in set(REMEDIES) - {errno.EPERM, errno.EAGAIN}:
         if os.strerror(number) in stderr:
             return _message(target, number)
@@ -114,15 +122,6 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
             yield one
             carried = getattr(one, "exc_info", None)
             waiting += [one.__cause__, getattr(one, "reason", None), *(carried if isinstance(carried, tuple) else ())]
-
-
-def _is_fault(error: OSError, store: Path | None) -> bool:
-    number = _number(error)
-    if type(error).__module__ == "av.error" and number in AMBIGUOUS:
-        return False
-    if number in REFUSALS and store is not None and error.filename is not None:
-        return Path(os.fsdecode(error.filename)).resolve().is_relative_to(store.resolve())
-    return number in REMEDIES
 
 
 def _number(error: OSError) -> int:

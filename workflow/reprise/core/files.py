@@ -22,7 +22,6 @@ def canonical_json(value: Any) -> str:
 
 
 def text_digest(text: str) -> str:
-    """sha256 of a text in hex."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -32,7 +31,6 @@ def value_digest(value: Any) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """sha256 of a file's bytes in hex."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -59,7 +57,6 @@ def half_written(folder: Path) -> Iterator[tuple[Path, int]]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a whole text file or none."""
     with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 

@@ -1,8 +1,9 @@
-"""Where a store's locks lie: in the store, or in a folder elsewhere where the store's file system has none.
+"""Locks on files, and where a store's locks lie: in it, or in a folder elsewhere where its file system has none.
 
 A store with locks elsewhere has links in place of the folders that hold locks: so all that use it see the same ones.
 """
 
+import errno
 import fcntl
 import os
 import shutil
@@ -20,6 +21,29 @@ HOLDING = (LOCKS, "limits", "uploads")
 # How deep in a store a log may lie: `journal/<2 digits>/<key>.jsonl`.
 DEPTH = 3
 SETTING = "`locks:` in config/config.yaml"
+# How file systems say that they have no locks.
+NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[int]:
+    """Wait for the lock of a file, which is made if need be, and hold it; it ends with its process, also by a kill."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+            raise UserError(
+                f"{path}: the file system has no locks ({error.strerror}), without which jobs overwrite each other. "
+                "Have it mounted with them, or move what lies there: the store by `store:` in config/config.yaml. "
+                "For a store, `locks:` there may name a folder on a file system with locks (docs/reference/store.md)."
+            ) from error
+        yield handle
+    finally:
+        os.close(handle)
 
 
 def put_locks(store: Path, folder: str | None) -> None:
@@ -66,12 +90,8 @@ def locked_elsewhere(log: Path) -> Iterator[bool]:
     if folder is None:
         yield False
         return
-    handle = os.open(folder / f"appending-{text_digest(log.name)[:2]}.lock", os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)  # it ends with its process, also by a kill
+    with locked(folder / f"appending-{text_digest(log.name)[:2]}.lock"):
         yield True
-    finally:
-        os.close(handle)
 
 
 @cache

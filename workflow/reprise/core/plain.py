@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 LONGEST = 2000
@@ -45,7 +45,7 @@ def safe(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """The same on one line of bounded length, as a ledger keeps it."""
+    """A text that others wrote, on one line of bounded length, as a ledger keeps it."""
     line = " ".join(safe(text).split())
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
 
@@ -57,13 +57,21 @@ def as_cell(text: str) -> str:
 
 
 def of_cell(cell: str) -> str:
-    """The text behind such a cell."""
+    """The text behind a cell that `as_cell` made."""
     return cell.removeprefix(QUOTE) if FORMULA.match(cell) else cell
 
 
 def without_secrets(text: str) -> str:
     """The text without this user's secrets, should a server or a program repeat them."""
-    for secret in _secrets():
+    secrets = [value for name, value in os.environ.items() if SECRET_NAMES.search(name)]
+    caches = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache"))
+    home = Path(os.environ.get("HF_HOME", caches / "huggingface"))
+    try:  # the token with which this user is signed in at Hugging Face
+        token = Path(os.environ.get("HF_TOKEN_PATH", home / "token")).expanduser()
+        secrets.append(token.read_text(encoding="utf-8", errors="replace").strip())
+    except (OSError, RuntimeError):
+        secrets.append("")  # nobody is signed in, or this user has no home
+    for secret in secrets:
         if len(secret) >= SHORTEST_SECRET:
             text = text.replace(secret, HIDDEN)
     for pattern, shown in SECRETS_IN_TEXT:
@@ -71,17 +79,7 @@ def without_secrets(text: str) -> str:
     return text
 
 
-def _secrets() -> Iterator[str]:
-    """The secrets in the environment, and the token with which this user is signed in at Hugging Face."""
-    yield from (value for name, value in os.environ.items() if SECRET_NAMES.search(name))
-    try:
-        yield _token_file().read_text(encoding="utf-8", errors="replace").strip()
-    except (OSError, RuntimeError):
-        return  # nobody is signed in, or this user has no home
-
-
-def _token_file() -> Path:
-    """Where huggingface_hub keeps that token."""
-    caches = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache"))
-    home = Path(os.environ.get("HF_HOME", caches / "huggingface"))
-    return Path(os.environ.get("HF_TOKEN_PATH", home / "token")).expanduser()
+def first_of(texts: Sequence[str], most: int | None, more: str = "and {} more") -> list[str]:
+    """The first of some texts, and how many more there are; all where `most` is None."""
+    rest = texts[len(texts) if most is None else most :]
+    return [*texts[: len(texts) - len(rest)], more.format(len(rest))] if rest else list(texts)

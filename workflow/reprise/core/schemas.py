@@ -195,15 +195,16 @@ FAILED_ANSWERS = "failed_answers"
 
 def table_of(rows: Sequence[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFrame:
     """Rows as a table. Each different list of texts is converted once: polars converts lists slowly."""
-    return pl.DataFrame([_column(name, [row.get(name) for row in rows], dtype) for name, dtype in schema.items()])
-
-
-def _column(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series:
-    if dtype != pl.List(pl.String):
-        return pl.Series(name, values, dtype=dtype)
-    places: dict[tuple[str, ...], int] = {}
-    place_of_row = [places.setdefault(tuple(value), len(places)) for value in values]
-    return pl.Series(name, list(map(list, places)), dtype=dtype).gather(place_of_row)
+    columns = []
+    for name, dtype in schema.items():
+        values: list[Any] = [row.get(name) for row in rows]
+        if dtype == pl.List(pl.String):
+            places: dict[tuple[str, ...], int] = {}
+            place_of_row = [places.setdefault(tuple(value), len(places)) for value in values]
+            columns.append(pl.Series(name, list(map(list, places)), dtype=dtype).gather(place_of_row))
+        else:
+            columns.append(pl.Series(name, values, dtype=dtype))
+    return pl.DataFrame(columns)
 
 
 def write_table(frame: pl.DataFrame, path: Path, schema: pl.Schema, made_under: Mapping[str, str] = NO_KEYS) -> None:

@@ -13,11 +13,11 @@ from reprise.core.store import Store
 VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
-def scratch_folder(setting: Sequence[str]) -> Path | None:
-    """This user's own folder where the setting says; None where there is no setting."""
+def store_on_node(root: Path, setting: Sequence[str]) -> Store:
+    """The store as a job sees it whose work in progress lies where the setting says, without what killed jobs left."""
     text = "".join(setting)
     if not text:
-        return None
+        return Store(root)
     for found in VARIABLE.finditer(text):
         name = found[1] or found[2]
         if not os.environ.get(name):
@@ -25,16 +25,9 @@ def scratch_folder(setting: Sequence[str]) -> Path | None:
                 f"scratch: {text} (config/config.yaml): the variable {name} is not set on {socket.gethostname()}. "
                 "Name a folder that each node has, or a variable that its jobs see."
             )
-    folder = Path(os.path.expandvars(text)) / f"reprise-{os.getuid()}"
+    folder = Path(os.path.expandvars(text)) / f"reprise-{os.getuid()}"  # this user's own
     with named(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
-
-
-def store_on_node(root: Path, setting: Sequence[str]) -> Store:
-    """The store as a job sees it whose work in progress lies where the setting says, without what killed jobs left."""
-    folder = scratch_folder(setting)
     store = Store(root, folder)
-    if folder is not None:
-        store.sweep()
+    store.sweep()
     return store

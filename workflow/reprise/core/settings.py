@@ -72,14 +72,13 @@ def _details(error: ValidationError, allowed: Sequence[str]) -> list[InitErrorDe
     unknown = [str(one["loc"][0]) for one in errors if one["type"] == "extra_forbidden" and len(one["loc"]) == 1]
     meant = {key for name in unknown for key in get_close_matches(name, allowed, n=1)}
     missing = [one for one in errors if one["type"] == "missing" and one["loc"][0] in meant]
-    return [_detail(one, allowed) for one in errors if one not in missing]
-
-
-def _detail(error: Mapping[str, Any], allowed: Sequence[str]) -> InitErrorDetails:
-    place = error["loc"]
-    if error["type"] == "union_tag_invalid":
-        place = (*place, error["ctx"]["discriminator"].strip("'()"))
-    return InitErrorDetails(type=mistake(_words(error, allowed)), loc=place, input=error["input"])
+    details = []
+    for one in errors:
+        if one not in missing:
+            tag = one["ctx"]["discriminator"].strip("'()") if one["type"] == "union_tag_invalid" else None
+            place = one["loc"] if tag is None else (*one["loc"], tag)
+            details.append(InitErrorDetails(type=mistake(_words(one, allowed)), loc=place, input=one["input"]))
+    return details
 
 
 def _words(error: Mapping[str, Any], allowed: Sequence[str]) -> str:
@@ -103,13 +102,10 @@ def _words(error: Mapping[str, Any], allowed: Sequence[str]) -> str:
         return f"should be {WORDS[context['pattern']]}, found {_shown(error['input'])}."
     if error["input"] is None and kind in PLAIN:
         return f"{PLAIN[kind]}, but nothing follows it."
-    quoted = f' Write it in quotes: "{error["input"]}".' if kind == "string_type" and _is_scalar(error["input"]) else ""
+    is_number = isinstance(error["input"], int | float) and not isinstance(error["input"], bool)
+    quoted = f' Write it in quotes: "{error["input"]}".' if kind == "string_type" and is_number else ""
     message = PLAIN.get(kind) or error["msg"].replace("Input should", "should").replace("String should", "should")
     return f"{message}, found {_shown(error['input'])}.{quoted}"
-
-
-def _is_scalar(found: object) -> bool:
-    return isinstance(found, int | float) and not isinstance(found, bool)
 
 
 def _shown(found: object) -> str:

@@ -16,7 +16,7 @@ from reprise.core.checksums import checked_line, read_record, value_of_line, wri
 from reprise.core.errors import UserError
 from reprise.core.faults import named
 from reprise.core.files import canonical_json, file_digest, value_digest, whole_file
-from reprise.core.locks import locked_elsewhere
+from reprise.core.locks import locked, locked_elsewhere
 
 KINDS = ("release", "sources", "clips", "facts", "weights", "environments", "journal", "failures", "embeddings")
 # Where a line of a journal has its entry, 32 digits: `["<entry>",...`
@@ -71,26 +71,20 @@ class Store:
     @contextmanager
     def alone(self, digest: str) -> Iterator[None]:
         """Wait until no other job makes the object of this digest, so that none is made twice."""
-        path = self.root / "locks" / f"making-{digest[:2]}.lock"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)  # it ends with its process, also by a kill
+        with locked(self.root / "locks" / f"making-{digest[:2]}.lock"):
             yield
-        finally:
-            os.close(handle)
 
     # Objects that are whole
 
     def remember(self, path: Path) -> Kept:
         """Record what an object is, beside it."""
         kept = Kept(self.digest(path), path.stat().st_size)
-        write_record(_record_of(path), kept._asdict())
+        write_record(path.with_suffix(".json"), kept._asdict())
         return kept
 
     def remembered(self, path: Path) -> Kept | None:
         """What is recorded of an object, if it still is that; None if it is gone, changed, or was never recorded."""
-        record = read_record(_record_of(path))
+        record = read_record(path.with_suffix(".json"))
         if not path.is_file():
             return None
         if record is None:
@@ -130,9 +124,13 @@ class Store:
 
     def sweep(self) -> None:
         """Remove the work in progress of jobs that were killed."""
+        from psutil import pid_exists
+
         for path in (path for folder in {self._near, self._scratch} for path in folder.glob("*")):
             with suppress(FileNotFoundError, PermissionError):
-                if _is_left_over(path):
+                mine = re.match(rf"{re.escape(socket.gethostname())}\.([0-9]+)\.", path.name)
+                is_silent = time.time() - path.stat().st_mtime > LEFT_OVER_S
+                if not pid_exists(int(mine[1])) if mine else is_silent:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     # Digests
@@ -147,7 +145,6 @@ class Store:
         return known[mark]
 
     def folder_digest(self, folder: Path) -> str:
-        """Digest of a folder's files by relative name and content."""
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         return value_digest({str(path.relative_to(folder)): self.digest(path) for path in files})
 
@@ -165,7 +162,6 @@ class Store:
     # Size and room
 
     def sizes(self) -> dict[str, tuple[int, int]]:
-        """Files and bytes of each kind."""
         return {
             kind: (len(files), sum(path.stat().st_size for path in files))
             for kind in KINDS
@@ -200,7 +196,12 @@ class Store:
                 lines = list(stream)
             good: dict[int, bytes] = {}
             for number, line in enumerate(lines, start=1):
-                if _is_good(line):
+                try:
+                    _values(line)
+                    is_good = line.endswith(b"\n")
+                except ValueError:
+                    is_good = False
+                if is_good:
                     good[number] = line
                 elif path in logs:
                     good = {place: one for place, one in good.items() if not _is_of_one_entry(one, line)}
@@ -211,76 +212,34 @@ class Store:
                 yield f"{path}: dropped line {', '.join(dropped)} of {len(lines)}"
 
 
-def _record_of(path: Path) -> Path:
-    return path.with_suffix(".json")
-
-
-def _is_left_over(path: Path) -> bool:
-    """Whether the job that works on a file has ended; on another machine, whether it has long been silent."""
-    found = re.match(rf"{re.escape(socket.gethostname())}\.([0-9]+)\.", path.name)
-    if found:
-        return not is_alive(int(found[1]))
-    return time.time() - path.stat().st_mtime > LEFT_OVER_S
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process of this machine still runs."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True  # another user's
-    return True
-
-
 # Logs
 
 
 def append_line(path: Path, line: str, *, to_disk: bool = True) -> None:
     """Append one JSON line with its checksum, whole or not at all, and sync it; several jobs may append to one file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with locked_elsewhere(path) as is_locked:
-        _append(path, f"{checked_line(line)}\n".encode(), to_disk=to_disk, is_locked=is_locked)
-
-
-def _append(path: Path, line: bytes, *, to_disk: bool, is_locked: bool) -> None:
-    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
-    try:
-        with named(path):
-            if not is_locked:
-                fcntl.flock(handle, fcntl.LOCK_EX)
-            end = _end_of_last_line(handle)
-            os.ftruncate(handle, end)
-            try:
-                _write_whole(handle, line)
-            except OSError:
-                os.ftruncate(handle, end)  # a full disk takes the half of a line
-                raise
-            if to_disk:
-                os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _end_of_last_line(handle: int) -> int:
-    """Where the last whole line ends: a kill may have cut the next one short."""
-    size = os.fstat(handle).st_size
-    if size == 0 or os.pread(handle, 1, size - 1) == b"\n":
-        return size
-    for start in range((size - 1) // BLOCK * BLOCK, -1, -BLOCK):  # one read returns at most 2 GiB
-        found = os.pread(handle, BLOCK, start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
-    return 0
-
-
-def _write_whole(handle: int, content: bytes) -> None:
-    while content:
-        written = os.write(handle, content)
-        if written == 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        content = content[written:]
+    with named(path), locked_elsewhere(path) as is_locked, path.open("ab+", buffering=0) as stream:
+        if not is_locked:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        handle = stream.fileno()
+        end = os.fstat(handle).st_size
+        if end and os.pread(handle, 1, end - 1) != b"\n":  # a kill cut the last line short
+            starts = range((end - 1) // BLOCK * BLOCK, -1, -BLOCK)  # one read returns at most 2 GiB
+            ends = (start + os.pread(handle, BLOCK, start).rfind(b"\n") + 1 for start in starts)
+            end = next((place for place, start in zip(ends, starts, strict=True) if place > start), 0)
+        stream.truncate(end)
+        content = f"{checked_line(line)}\n".encode()
+        try:
+            while content:
+                written = os.write(handle, content)
+                if written == 0:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                content = content[written:]
+        except OSError:
+            stream.truncate(end)  # a full disk takes the half of a line
+            raise
+        if to_disk:
+            os.fsync(handle)
 
 
 def read_lines(path: Path, *, skip_damaged: bool = False) -> Iterator[list[object]]:
@@ -315,11 +274,3 @@ def _is_of_one_entry(good: bytes, damaged: bytes) -> bool:
     entry = good[ENTRY]
     same = sum(one == other for one, other in zip(entry, damaged[ENTRY], strict=False))
     return entry in damaged or 2 * same > ENTRY.stop - ENTRY.start
-
-
-def _is_good(line: bytes) -> bool:
-    try:
-        _values(line)
-    except ValueError:
-        return False
-    return line.endswith(b"\n")

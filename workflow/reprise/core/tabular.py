@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def read_rows(path: Path) -> pl.DataFrame:
 
 
 def read_own_rows(path: Path) -> pl.DataFrame:
-    """The same of a file that people write by hand: what is wrong in a csv file is named by its row."""
+    """Rows of a table that people write by hand: what is wrong in a csv file is named by its row."""
     if path.suffix.lower() in SEPARATORS:
         for _ in csv_cells(path):
             pass
@@ -118,11 +119,21 @@ def csv_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
 
 def csv_cells(path: Path) -> Iterator[list[str]]:
     """The columns of a csv file and then its rows, blank ones left out; what is wrong is named by its row."""
+    return (cells for _, cells in csv_lines(path))
+
+
+def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The columns of a csv file and then its rows, each with the line of the file that it begins in."""
     separator = SEPARATORS.get(path.suffix.lower(), ",")
     number, columns = 0, []
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            for cells in filter(None, csv.reader(stream, delimiter=separator, strict=True)):
+            reader = csv.reader(stream, delimiter=separator, strict=True)
+            line = 1
+            for cells in reader:
+                began, line = line, reader.line_num + 1
+                if not cells:
+                    continue
                 if not number:
                     columns = cells
                     _refuse_columns(path, columns)
@@ -131,7 +142,7 @@ def csv_cells(path: Path) -> Iterator[list[str]]:
                         f"{path}: row {number}: {len(cells)} cells for {len(columns)} columns ({', '.join(columns)}). "
                         "A text with a comma needs quotes around it. Correct the row, then run the same command again."
                     )
-                yield cells
+                yield began, cells
                 number += 1
     except (UnicodeDecodeError, csv.Error) as error:
         refuse_other_encoding(path)
@@ -155,21 +166,17 @@ def _refuse_columns(path: Path, columns: Sequence[str]) -> None:
 def only_table(files: Sequence[Path], columns: Sequence[str]) -> Path:
     """The one file of a release that is a table with these columns."""
     tables = [path for path in files if path.suffix in {".parquet", ".csv", ".tsv", ".json", ".jsonl"}]
-    if len(tables) > 1:
-        tables = [path for path in tables if set(columns) <= set(_columns(path))]
+    for path in list(tables) if len(tables) > 1 else []:
+        with suppress(UserError):  # a file of another shape is not the table that is looked for
+            if set(columns) <= set(read_rows(path).columns):
+                continue
+        tables.remove(path)
     if len(tables) != 1:
         names = ", ".join(path.name for path in files) or "nothing"
         raise UserError(
             f"release: expected one table with columns {', '.join(columns)}, found {len(tables)} in {names}."
         )
     return tables[0]
-
-
-def _columns(path: Path) -> list[str]:
-    try:
-        return read_rows(path).columns
-    except UserError:
-        return []  # a file of another shape is not the table that is looked for
 
 
 def require_columns(frame: pl.DataFrame, columns: Sequence[str], path: Path) -> pl.DataFrame:

@@ -53,8 +53,7 @@ class AnswerFiles:
 class Importer(Protocol):
     """What a module of this package defines."""
 
-    FORMS: Mapping[str, AnswerFiles]
-    """the forms of question that the authors' files hold answers to"""
+    FORMS: Mapping[str, AnswerFiles]  # the forms of question that the authors' files hold answers to
 
 
 class RatingImporter(Protocol):
@@ -74,7 +73,6 @@ class RatingImporter(Protocol):
 
 
 def has_importer(benchmark: str) -> bool:
-    """Whether answers to a benchmark can be imported."""
     return find_spec(module_name(benchmark)) is not None
 
 

@@ -2,7 +2,6 @@
 
 import codecs
 import csv
-import io
 import json
 import math
 import re
@@ -11,10 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import polars as pl
+
 from reprise.core.checksums import seal_text
 from reprise.core.errors import UserError
-from reprise.core.files import whole_file
+from reprise.core.files import whole_file, write_text
 from reprise.core.plain import as_cell
+from reprise.core.tabular import csv_lines
 from reprise.external import NO_ANSWER, NO_TEXT
 from reprise.models.base import Answer
 from reprise.reading.readers import CONTRADICTORY
@@ -42,20 +44,14 @@ UNREADABLE = (KeyError, IndexError, ValueError, TypeError, AttributeError, Runti
 # A file of a few kB can unpack to gigabytes, and one cell at the far end makes a whole sheet.
 LARGEST_SHEET, MOST_CELLS = 2**29, 5_000_000
 
-csv.field_size_limit(2**27)  # a packed reply may be longer than the csv module's own limit
-
 
 class Place(NamedTuple):
-    """Where an answer is."""
-
     file: Path
     line: int
     id: str
 
 
 class Problem(NamedTuple):
-    """What is wrong at a place."""
-
     file: str
     line: int | None
     id: str
@@ -69,17 +65,16 @@ class ImportedAnswers:
     answers: dict[str, Answer] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
-    def note(self, place: Place, problem: str) -> None:
-        self.problems.append(Problem(str(place.file), place.line, place.id, problem))
+    def note(self, place: Place, *problems: str) -> None:
+        """Add problems of a place, but for empty ones."""
+        self.problems += [Problem(str(place.file), place.line, place.id, one) for one in problems if one]
 
     def add(self, question: str, answer: Answer, place: Place) -> None:
         known = self.answers.setdefault(question, answer)
         if known is answer:
             return
-        if known == answer:
-            self.note(place, REPEATED)
-        else:
-            self.note(place, DISAGREES)
+        self.note(place, REPEATED if known == answer else DISAGREES)
+        if known != answer:
             self.answers[question] = replace(answer, error=CONTRADICTORY)
 
 
@@ -114,25 +109,31 @@ def write_problems(problems: Sequence[Problem], unanswered: Sequence[str], path:
 # --- JSON, one answer a line -----------------------------------------------------------------------------------------
 
 
-def read_jsonl(path: Path, imported: ImportedAnswers) -> Iterator[tuple[Place, object]]:
-    """`{idx, response}` line by line; any other line is noted and skipped."""
-    entries = list(read_entries(path, imported))
-    if not entries and not imported.problems:
-        imported.note(Place(path, 0, ""), EMPTY_FILE)
-    for name in ("idx", "response"):
-        if entries and not any(name in entry for _, entry in entries):
+def read_responses(
+    path: Path, imported: ImportedAnswers, requests: Mapping[str, Mapping[str, Any]], name: str, looked_at: LookedAt
+) -> None:
+    """Add the answers of lines `{idx, response}`; `name` says how an id stands in those of the requests' items."""
+    entries = read_entries(path, imported)
+    for needed in ("idx", "response"):
+        if entries and not any(needed in entry for _, entry in entries):
             found = ", ".join(map(str, entries[0][1]))
-            raise UserError(f"{path}: no line has '{name}'. Found: {found}. Needed: idx, response.")
+            raise UserError(f"{path}: no line has '{needed}'. Found: {found}. Needed: idx, response.")
     for line, entry in entries:
         place = Place(path, line, str(entry.get("idx", "")))
-        if "idx" in entry and "response" in entry:
-            yield place, entry["response"]
-        else:
+        request = requests.get(name.format(place.id))
+        if "idx" not in entry or "response" not in entry:
             imported.note(place, NO_FIELD)
+        elif request is None:
+            imported.note(place, UNKNOWN_ID)
+        else:
+            answer, problem = response_as_answer(entry["response"], looked_at)
+            imported.note(place, problem, "" if request["expected"].strip() else NO_TRUTH)
+            imported.add(request["request_id"], answer, place)
 
 
-def read_entries(path: Path, imported: ImportedAnswers) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Number and object of every line; any other line is noted and skipped."""
+def read_entries(path: Path, imported: ImportedAnswers) -> list[tuple[int, dict[str, Any]]]:
+    """Number and object of every line; any other line is noted and skipped, and so is an empty file."""
+    found, noted = [], len(imported.problems)
     for number, line in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
         if not line.strip():
             continue
@@ -141,9 +142,12 @@ def read_entries(path: Path, imported: ImportedAnswers) -> Iterator[tuple[int, d
         except (ValueError, RecursionError):
             entry = None
         if isinstance(entry, dict):
-            yield number, entry
+            found.append((number, entry))
         else:
             imported.note(Place(path, number, ""), BROKEN_LINE)
+    if not found and len(imported.problems) == noted:
+        imported.note(Place(path, 0, ""), EMPTY_FILE)
+    return found
 
 
 def response_as_answer(response: object, looked_at: LookedAt) -> tuple[Answer, str]:
@@ -162,6 +166,21 @@ def response_as_answer(response: object, looked_at: LookedAt) -> tuple[Answer, s
     if any(other != first for other in response[1:]):
         return Answer(text=text, error=CONTRADICTORY), SEVERAL
     return Answer(text=text), ""
+
+
+def write_responses(path: Path, answered: pl.DataFrame, name: str) -> Path:
+    """The answers to the items of such names as lines `{idx, response}`; a failed one has none, as in the authors'."""
+    before, after = name.split("{}")
+    mine = pl.col("item_id").str.starts_with(before) & pl.col("item_id").str.ends_with(after)
+    lines = [
+        json.dumps({"idx": item.removeprefix(before).removesuffix(after), "response": text}, ensure_ascii=False) + "\n"
+        for item, text in answered.filter(mine, pl.col("error") == "").select("item_id", "text").iter_rows()
+    ]
+    write_text(path, "".join(lines))
+    return path
+
+
+# --- which file ------------------------------------------------------------------------------------------------------
 
 
 def of_frames(candidates: Sequence[Path], frames: int | None, where: Path) -> list[Path]:
@@ -208,88 +227,79 @@ class Record(NamedTuple):
     cells: dict[str, str]
 
 
-def read_records(path: Path, value: str = "") -> tuple[list[str], list[Record]]:
-    """Columns and rows of a csv, tsv, xlsx or json file; of a json object `{index: value}` under the name `value`."""
-    try:
-        if path.suffix == ".xlsx":
-            return _sheet(path)
-        text = path.read_text(encoding="utf-8-sig")
-        if path.suffix == ".json":
-            return _objects(json.loads(text), value)
-        return _lines(text, "\t" if path.suffix == ".tsv" else ",")
-    except (ValueError, TypeError, RecursionError) as error:
-        raise UserError(f"{path}: not readable as {path.suffix[1:]}: {error}.") from error
+def read_records(
+    path: Path, imported: ImportedAnswers, *choices: Sequence[str], value: str = ""
+) -> tuple[Sequence[str], list[Record]]:
+    """The first of several choices of columns that a csv, tsv, xlsx or json file has, and its rows.
+
+    A json object is `{index: value}`, under the name `value`. An empty file is noted.
+    """
+    if path.suffix == ".xlsx":
+        lines = _sheet(path)
+    elif path.suffix == ".json":
+        lines = _objects(path, value)
+    else:
+        lines = csv_lines(path)
+    columns = next(lines, (0, []))[1]
+    if not columns:
+        imported.note(Place(path, 0, ""), EMPTY_FILE)
+        return (), []
+    chosen = next((choice for choice in choices if set(choice) <= set(columns)), None)
+    if chosen is None:
+        missing = next(name for name in choices[0] if name not in columns)
+        needed = "; or ".join(", ".join(choice) for choice in choices)
+        raise UserError(f"{path}: column '{missing}' is missing. Found: {', '.join(columns)}. Needed: {needed}.")
+    if twice := [name for name in chosen if columns.count(name) > 1]:
+        raise UserError(f"{path}: duplicate column '{twice[0]}'. Found: {', '.join(columns)}.")
+    blanks = [""] * len(columns)  # a row of a sheet may be shorter
+    return chosen, [Record(line, dict(zip(columns, [*cells, *blanks], strict=False))) for line, cells in lines]
 
 
-def _lines(text: str, separator: str) -> tuple[list[str], list[Record]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    columns: list[str] = []
-    records = []
-    start = 1
-    try:
-        columns = next(reader, [])
-        start = reader.line_num + 1
-        for row in reader:
-            if len(row) > len(columns):
-                # Not left out: an answer would be cut at its comma.
-                raise ValueError(f"line {start}: {len(row)} cells for {len(columns)} columns ({', '.join(columns)})")
-            if row:
-                records.append(Record(start, dict(zip(columns, [*row, *[""] * len(columns)], strict=False))))
-            start = reader.line_num + 1
-    except csv.Error as error:
-        raise ValueError(f"line {start}: {error}; a quote that begins there may not be closed") from error
-    return columns, records
-
-
-def _sheet(path: Path) -> tuple[list[str], list[Record]]:
+def _sheet(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The columns and the rows of the first sheet."""
     import zipfile
     import zlib
     from xml.etree.ElementTree import ParseError
 
+    from openpyxl import load_workbook
     from openpyxl.utils.exceptions import InvalidFileException
 
-    columns: list[str] = []
-    records: list[Record] = []
+    rows: list[tuple[int, list[str]]] = []
     try:
         with zipfile.ZipFile(path) as parts:
             unpacked = sum(part.file_size for part in parts.infolist())
         if unpacked > LARGEST_SHEET:
             raise ValueError(f"{unpacked} bytes once it is unpacked, allowed are {LARGEST_SHEET}")
-        # An answer that begins with "=" was stored as a formula without a value: its text is the answer.
-        values, formulas = (_rows_of_sheet(path, data_only=data_only) for data_only in (True, False))
-        rows = (_first_known(*pair) for pair in zip(values, formulas, strict=True))
-        columns = [cell_text(cell) for cell in next(rows, ())]
-        for number, row in enumerate(rows, start=2):
-            if any(cell is not None for cell in row):
-                records.append(Record(number, dict(zip(columns, map(cell_text, row), strict=False))))
-            if len(records) * len(columns) > MOST_CELLS:
+        # An answer that begins with "=" was stored as a formula without a value: its text is the answer, not computed.
+        values, formulas = (
+            load_workbook(path, read_only=True, data_only=data_only).worksheets[0].iter_rows(values_only=True)
+            for data_only in (True, False)
+        )
+        for number, (known, written) in enumerate(zip(values, formulas, strict=True), start=1):
+            pairs = zip(known, written, strict=True)
+            row = [getattr(formula, "text", formula) if one is None else one for one, formula in pairs]
+            if number == 1 or any(cell is not None for cell in row):
+                rows.append((number, list(map(cell_text, row))))
+            if len(rows) * len(rows[0][1]) > MOST_CELLS:
                 raise ValueError(f"more than {MOST_CELLS} cells")
     except (zipfile.BadZipFile, zlib.error, ParseError, InvalidFileException, *UNREADABLE) as error:
         raise UserError(f"{path}: not readable as xlsx: {error}.") from error
-    return columns, records
+    return iter(rows)
 
 
-def _rows_of_sheet(path: Path, *, data_only: bool) -> Iterator[tuple[object, ...]]:
-    """The rows of the first sheet; formulas as their value or as their text, never computed."""
-    from openpyxl import load_workbook
-
-    return iter(load_workbook(path, read_only=True, data_only=data_only).worksheets[0].iter_rows(values_only=True))
-
-
-def _first_known(values: Sequence[object], formulas: Sequence[object]) -> list[object]:
-    pairs = zip(values, formulas, strict=True)
-    return [getattr(formula, "text", formula) if value is None else value for value, formula in pairs]
-
-
-def _objects(content: object, value: str) -> tuple[list[str], list[Record]]:
-    """Rows of a list of objects, or of one object whose values are no objects."""
-    if isinstance(content, dict) and not any(isinstance(one, dict) for one in content.values()):
-        content = [{"index": key, value: one} for key, one in content.items()]
-    if not isinstance(content, list) or not all(isinstance(one, dict) for one in content):
-        raise ValueError(f"expected a list of objects, or an object of index and {value}")
+def _objects(path: Path, value: str) -> Iterator[tuple[int, list[str]]]:
+    """The names and the rows of a list of objects, or of one object whose values are no objects."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        if isinstance(content, dict) and not any(isinstance(one, dict) for one in content.values()):
+            content = [{"index": key, value: one} for key, one in content.items()]
+        if not isinstance(content, list) or not all(isinstance(one, dict) for one in content):
+            raise ValueError(f"expected a list of objects, or an object of index and {value}")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UserError(f"{path}: not readable as json: {error}.") from error
     columns = list(dict.fromkeys(str(name) for one in content for name in one))
-    rows = [{name: cell_text(one.get(name)) for name in columns} for one in content]
-    return columns, [Record(number, row) for number, row in enumerate(rows, start=1)]
+    rows = [[cell_text(one.get(name)) for name in columns] for one in content]
+    return iter([(0, columns), *enumerate(rows, start=1)])
 
 
 def cell_text(cell: object) -> str:
@@ -299,17 +309,3 @@ def cell_text(cell: object) -> str:
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else str(cell)
-
-
-def need_columns(path: Path, columns: Sequence[str], *choices: Sequence[str]) -> Sequence[str]:
-    """The first choice of which no column is missing; one that is there twice is a mistake."""
-    for choice in choices:
-        if set(choice) <= set(columns):
-            if twice := [name for name in choice if columns.count(name) > 1]:
-                raise UserError(f"{path}: duplicate column '{twice[0]}'. Found: {', '.join(columns)}.")
-            return choice
-    missing = next(name for name in choices[0] if name not in columns)
-    needed = "; or ".join(", ".join(choice) for choice in choices)
-    raise UserError(
-        f"{path}: column '{missing}' is missing. Found: {', '.join(columns) or 'nothing'}. Needed: {needed}."
-    )

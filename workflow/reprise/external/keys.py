@@ -17,31 +17,23 @@ class ExternalAnswers(Answers):
 
 
 class RunFiles(ExternalAnswers):
-    """The answers of an imported run."""
-
     STAGE = "reprise.stages.import_answers"
     form: str
-    files: dict[str, str]
-    """file -> sha256"""
+    files: dict[str, str]  # file -> sha256
 
 
 class RatingFiles(ExternalAnswers):
     """The ratings of an imported judge, of all runs of a protocol."""
 
     STAGE = "reprise.stages.import_ratings"
-    files: dict[str, dict[str, str]]
-    """run -> file -> sha256"""
+    files: dict[str, dict[str, str]]  # run -> file -> sha256
 
 
 class ImportedRunKey(RunKey):
-    """Key of the stage `import_answers`."""
-
     model_config = ConfigDict(extra="forbid", frozen=True)
     answers: RunFiles
 
 
 class ImportedRatingsKey(RunKey):
-    """Key of the stage `import_ratings`."""
-
     model_config = ConfigDict(extra="forbid", frozen=True)
     answers: RatingFiles

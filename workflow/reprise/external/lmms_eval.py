@@ -15,7 +15,6 @@ import polars as pl
 from reprise.benchmarks.rows import Item
 from reprise.external import FAILED_ELSEWHERE
 from reprise.external.answers import (
-    EMPTY_FILE,
     NO_FIELD,
     NO_TRUTH,
     NOT_A_TEXT,
@@ -28,7 +27,7 @@ from reprise.external.answers import (
     read_entries,
     response_as_answer,
 )
-from reprise.external.matching import Questions, Said, plain_text
+from reprise.external.matching import Questions, Said, object_of, plain_text
 from reprise.models.base import Answer
 
 # What can be different from a run here; a table counts them by these words.
@@ -53,14 +52,11 @@ class Task(NamedTuple):
     """How the logs of a benchmark name their questions."""
 
     benchmark: str
-    identify: Callable[[Mapping[str, Any]], Said]
-    """a line -> its question"""
-    video: Callable[[Item], str]
-    """an item -> its video, as `identify` names it"""
+    identify: Callable[[Mapping[str, Any]], Said]  # a line -> its question
+    video: Callable[[Item], str]  # an item -> its video, as `identify` names it
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file of JSON lines is such a log."""
     return MARK in path.read_bytes()
 
 
@@ -72,13 +68,9 @@ def settings_beside(files: Sequence[Path]) -> list[Path]:
 
 
 def read_log(path: Path, imported: ImportedAnswers, items: pl.DataFrame, requests: pl.DataFrame, task: Task) -> None:
-    """Add the answers of a log."""
     asked = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     questions = Questions(items.filter(pl.col("item_id").is_in(asked.keys())), task.video)
-    entries = list(read_entries(path, imported))
-    if not entries and not imported.problems:
-        imported.note(Place(path, 0, ""), EMPTY_FILE)
-    for line, entry in entries:
+    for line, entry in read_entries(path, imported):
         said = task.identify(entry)
         place = Place(path, line, said.id)
         item = questions.match(said, place, imported)
@@ -90,8 +82,7 @@ def read_log(path: Path, imported: ImportedAnswers, items: pl.DataFrame, request
             problems.append(OTHER_PROMPT)
         if not question["expected"].strip():
             problems.append(NO_TRUTH)
-        for problem in problems:
-            imported.note(place, problem)
+        imported.note(place, *problems)
         imported.add(question["request_id"], answer, place)
     questions.need_a_match(task.benchmark)
 
@@ -129,13 +120,10 @@ def deviations(
 ) -> list[Problem]:
     """What is different of all answers, each named once, at the file that says so."""
     found = [one for path in files if path.suffix == ".json" for one in _of_settings(path, files, requests, frames)]
-    if FEWER_TOKENS not in {one.problem for one in found} and any(map(_is_sample_file, files)):
+    is_logged = any(path.suffix == ".jsonl" and is_log(path) for path in files)
+    if is_logged and FEWER_TOKENS not in {one.problem for one in found}:
         found += _cut_captions(files, requests, answers)
     return found
-
-
-def _is_sample_file(path: Path) -> bool:
-    return path.suffix == ".jsonl" and is_log(path)
 
 
 def _of_settings(path: Path, files: Sequence[Path], requests: pl.DataFrame, frames: int | None) -> list[Problem]:
@@ -145,31 +133,22 @@ def _of_settings(path: Path, files: Sequence[Path], requests: pl.DataFrame, fram
         settings = None
     if not isinstance(settings, dict):
         return [Problem(str(path), None, "", NO_SETTINGS)]
-    run = _object(settings, "config")
+    run = object_of(settings, "config")
     found = []
-    shown = {name: value for name, value in _arguments(run.get("model_args")).items() if name in FRAMES}
+    given = run.get("model_args")  # an object, or `a=1,b=2`
+    if isinstance(given, str):
+        given = {name.strip(): value.strip() for name, _, value in (one.partition("=") for one in given.split(","))}
+    arguments = given if isinstance(given, dict) else {}
+    shown = {name: str(value) for name, value in arguments.items() if name in FRAMES}
     found += [(OTHER_FRAMES, f"{name}={value}") for name, value in shown.items() if frames and value != str(frames)]
     most = int(requests["max_tokens"].max() or 0)  # type: ignore[arg-type]
     for task in {match["task"] for one in files if (match := NAME.fullmatch(one.name))}:
-        limit = _object(_object(_object(settings, "configs"), task), "generation_kwargs").get("max_new_tokens")
+        limit = object_of(object_of(object_of(settings, "configs"), task), "generation_kwargs").get("max_new_tokens")
         if isinstance(limit, int) and limit < most:
             found.append((FEWER_TOKENS, f"{task}: {limit}, here {most}"))
     if run.get("limit") is not None:
         found.append((LIMITED, f"limit={run['limit']}"))
     return [Problem(str(path), None, detail, problem) for problem, detail in found]
-
-
-def _object(settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = settings.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _arguments(given: object) -> dict[str, str]:
-    """The model's arguments, as an object or as `a=1,b=2`."""
-    if isinstance(given, dict):
-        return {str(name): str(value) for name, value in given.items()}
-    pairs = (one.partition("=") for one in given.split(",")) if isinstance(given, str) else ()
-    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def _cut_captions(files: Sequence[Path], requests: pl.DataFrame, answers: Mapping[str, Answer]) -> list[Problem]:

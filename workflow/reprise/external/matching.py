@@ -22,8 +22,7 @@ class Said(NamedTuple):
     """What a row says of its question; empty where it does not."""
 
     id: str
-    question: str
-    """the question, or a prompt that holds it"""
+    question: str  # the question, or a prompt that holds it
     video: str
 
 
@@ -76,6 +75,12 @@ def plain_text(text: str) -> str:
 def words_of(text: str) -> str:
     """The words of a text, without differences of quotes, marks and case that other readers of tables make."""
     return " ".join(WORD.findall(unicodedata.normalize("NFC", text).casefold()))
+
+
+def object_of(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A field that is an object; an empty one if it is missing or something else."""
+    value = entry.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def text_of(entry: Mapping[str, Any], name: str) -> str:

@@ -1,8 +1,12 @@
-"""MMBench-Video's answer files, as the reference harness writes them: predictions by index, and ratings of them."""
+"""MMBench-Video's answer files, as VLMEvalKit writes them: predictions by index, and ratings of them.
+
+`<model>_MMBench_Video_8frame_nopack.xlsx`: 8 frames (`1fps`: one a second), each question alone (`pack`: all of a video
+at once).
+"""
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -14,14 +18,16 @@ from reprise.benchmarks.mmbench_video.taxonomy import LEAF
 from reprise.benchmarks.rows import items_of
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
-from reprise.external import FAILED_ELSEWHERE, NO_ANSWER, RATED_ONLY, AnswerFiles, Read, Write, vlmevalkit
+from reprise.external import FAILED_ELSEWHERE, NO_ANSWER, RATED_ONLY, AnswerFiles, Read, Write
 from reprise.external.answers import (
-    EMPTY_FILE,
+    OTHER_FRAMES,
+    OTHER_PROMPT,
     UNKNOWN_ID,
     ImportedAnswers,
     Place,
+    Problem,
     fitting,
-    need_columns,
+    frames_in_name,
     of_frames,
     read_records,
 )
@@ -38,33 +44,38 @@ PREDICTIONS = (("index", "prediction"), *RATINGS)
 # What the harness writes in place of an answer that an API did not give.
 FAILED = "Failed to obtain answer via API."
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+WHOLE = re.compile(r"^(-?\d+)\.0+$")
+OTHER_PACKING = "packed otherwise than here (pack: all questions of a video at once)"
+PACKING, FORM = re.compile(r"_(nopack|pack)(?=_|$)"), {"nopack": "unpacked", "pack": "packed"}
+RATE = re.compile(r"_(\d+(?:\.\d+)?fps)(?=_|$)")
+# The harness has one prompt of packed questions; its system text begins so.
+PACKED_PROMPT = "You are an AI assistant responsible for answering questions about videos."
+UNANSWERED = Answer(error=NO_ANSWER)
+
+
+# --- which file ------------------------------------------------------------------------------------------------------
 
 
 def _files(form: str, folder: Path, frames: int | None) -> list[Path]:
     """The table of predictions with the run's frames; one of ratings alone where there is no other."""
-    found = _candidates(form, folder)[0] or _of_form(form, _predictions(folder))
+    found = _candidates(form, folder)[0] or _predictions(form, folder)
     return _only(fitting(found, frames) or of_frames(found, frames, folder), folder)
 
 
 def _candidates(form: str, folder: Path) -> list[list[Path]]:
     """The tables of predictions of a form, those left out whose names say that they were asked in another way."""
-    return [[path for path in _of_form(form, _predictions(folder)) if vlmevalkit.could_be(path, form)]]
+    named = {path: PACKING.search(path.stem) for path in _predictions(form, folder)}
+    return [[path for path, packing in named.items() if packing is None or FORM[packing[1]] == form]]
 
 
-def _predictions(folder: Path) -> list[Path]:
-    """All tables of predictions; those of ratings alone where there are no others."""
-    return _tables(folder, rated=False) or _tables(folder, rated=True)
-
-
-def _of_form(form: str, tables: Sequence[Path]) -> list[Path]:
-    """Those that the harness names after the form's data set; else those that it names after none of ours."""
-    named = [path for path in tables if DATA_SETS[form].search(path.stem)]
-    return named or [path for path in tables if not any(one.search(path.stem) for one in DATA_SETS.values())]
+def _predictions(form: str, folder: Path) -> list[Path]:
+    """The tables of predictions of a form's data set; those of ratings alone where there are no others."""
+    return _tables(form, folder, rated=False) or _tables(form, folder, rated=True)
 
 
 def rating_files(folder: Path) -> list[Path]:
     """The table of ratings: the one that the harness calls `..._score`, else the only one."""
-    return _only(_of_form("unpacked", _tables(folder, rated=True) or _tables(folder, rated=False)), folder)
+    return _only(_tables("unpacked", folder, rated=True) or _tables("unpacked", folder, rated=False), folder)
 
 
 def ratings_beside(predictions: Path, names: Sequence[str]) -> list[Path]:
@@ -76,11 +87,16 @@ def ratings_beside(predictions: Path, names: Sequence[str]) -> list[Path]:
     return [path for path in paths if path.is_file()][:1]
 
 
-def _tables(folder: Path, *, rated: bool) -> list[Path]:
-    """Tables of questions. The harness's `..._rating.json` holds means, `..._result` predictions that it rewrote."""
-    tables = [path for path in sorted(folder.iterdir()) if path.suffix in TYPES]
-    found = [path for path in tables if not path.stem.endswith(("_rating", "_result")) and path.stem != "status"]
-    return [path for path in found if path.stem.endswith("_score") == rated]
+def _tables(form: str, folder: Path, *, rated: bool) -> list[Path]:
+    """Tables that the harness names after the form's data set; else those that it names after none of ours.
+
+    The harness's `..._rating.json` holds means, `..._result` predictions that it rewrote.
+    """
+    tables = [path for path in sorted(folder.iterdir()) if path.suffix in TYPES and path.stem != "status"]
+    tables = [path for path in tables if not path.stem.endswith(("_rating", "_result"))]
+    tables = [path for path in tables if path.stem.endswith("_score") == rated]
+    named = [path for path in tables if DATA_SETS[form].search(path.stem)]
+    return named or [path for path in tables if not any(one.search(path.stem) for one in DATA_SETS.values())]
 
 
 def _only(found: Sequence[Path], folder: Path) -> list[Path]:
@@ -90,25 +106,44 @@ def _only(found: Sequence[Path], folder: Path) -> list[Path]:
     return list(found)
 
 
+def _deviations(
+    form: str, files: Sequence[Path], requests: pl.DataFrame, answers: Mapping[str, Answer], frames: int | None
+) -> list[Problem]:
+    """What was done otherwise than in a run with so many frames of each clip, by the files' names."""
+    found = []
+    for path in files:
+        packing, rate, number = PACKING.search(path.stem), RATE.search(path.stem), frames_in_name(path)
+        if packing and FORM[packing[1]] != form:
+            found.append((path, packing[1], OTHER_PACKING))
+        elif packing and form == "packed" and not requests["system"].str.contains(PACKED_PROMPT, literal=True).all():
+            found.append((path, packing[1], OTHER_PROMPT))
+        if rate and frames is not None:
+            found.append((path, rate[1], OTHER_FRAMES))
+        if number is not None and number != frames:
+            found.append((path, f"{number} frames", OTHER_FRAMES))
+    return [Problem(str(path), None, detail, problem) for path, detail, problem in found]
+
+
+# --- what is in it ---------------------------------------------------------------------------------------------------
+
+
 def _read_unpacked(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    """Answers by index."""
     by_index = _by_index(files, items)
     asked = requests.select("request_id", "item_id").iter_rows()
-    answers = {request: by_index.answers.get(item, Answer(error=NO_ANSWER)) for request, item in asked}
+    answers = {request: by_index.answers.get(item, UNANSWERED) for request, item in asked}
     return ImportedAnswers(answers, by_index.problems)
 
 
 def _read_packed(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    """Answers by index, those of one video packed into one reply."""
-    by_index = _by_index(files, items)
-    of_clip: dict[str, list[str]] = {}
-    for item, clip in items.select("item_id", "clip_id").iter_rows():
-        of_clip.setdefault(clip, []).append(item)
-    asked = requests.select("request_id", "clip_id").iter_rows()
-    answers = {
-        request: _packed({item: by_index.answers.get(item, Answer(error=NO_ANSWER)) for item in of_clip.get(clip, ())})
-        for request, clip in asked
-    }
+    """Answers by index, those of one video packed into one reply; of what failed only where all did."""
+    by_index, of_clip = _by_index(files, items), dict(items.group_by("clip_id").agg("item_id").iter_rows())
+    answers = {}
+    for request, clip in requests.select("request_id", "clip_id").iter_rows():
+        said = {item: by_index.answers.get(item, UNANSWERED) for item in of_clip.get(clip, ())}
+        texts = {item: answer.text for item, answer in said.items() if not answer.error}
+        errors = {answer.error for answer in said.values()}
+        failed = Answer(error=errors.pop() if len(errors) == 1 else NO_ANSWER)
+        answers[request] = Answer(text=json.dumps(texts, ensure_ascii=False)) if texts else failed
     return ImportedAnswers(answers, by_index.problems)
 
 
@@ -123,7 +158,7 @@ def _by_index(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
 def _predicted(cell: str) -> Answer:
     if FAILED in cell:
         return Answer(error=FAILED_ELSEWHERE)
-    return Answer(text=cell) if cell.strip() else Answer(error=NO_ANSWER)
+    return Answer(text=cell) if cell.strip() else UNANSWERED
 
 
 def _read_choices(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
@@ -133,15 +168,9 @@ def _read_choices(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataF
     }
     imported = ImportedAnswers()
     for path in files:
-        columns, records = read_records(path, "prediction")
-        if not columns:
-            imported.note(Place(path, 0, ""), EMPTY_FILE)
-            continue
-        need_columns(path, columns, CHOICES)
-        for record in records:
-            index = re.sub(r"^(\d+)\.0+$", r"\1", record.cells["index"].strip())
-            place = Place(path, record.line, index)
-            first = str(int(index) % ROTATION_STEP) if index.isdigit() else index
+        for record in read_records(path, imported, CHOICES, value="prediction")[1]:
+            place = Place(path, record.line, WHOLE.sub(r"\1", record.cells["index"].strip()))
+            first = str(int(place.id) % ROTATION_STEP) if place.id.isdigit() else place.id
             request = known.get((first, record.cells["answer"].strip()))
             if request is None:
                 imported.note(place, UNKNOWN_ID)
@@ -150,20 +179,11 @@ def _read_choices(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataF
     return imported
 
 
-def _packed(answers: dict[str, Answer]) -> Answer:
-    """One reply made of the answers that did not fail."""
-    texts = {index: answer.text for index, answer in answers.items() if not answer.error}
-    if texts:
-        return Answer(text=json.dumps(texts, ensure_ascii=False))
-    errors = {answer.error for answer in answers.values()}
-    return Answer(error=errors.pop() if len(errors) == 1 else NO_ANSWER)
-
-
 def read_ratings(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
     """Ratings by index, as the replies of a judge; the harness writes -1 where its judge gave none."""
     imported = ImportedAnswers()
     for item, place, _, cell in _cells(files, items, RATINGS, imported):
-        imported.add(item, Answer(text=re.sub(r"^(-?\d+)\.0+$", r"\1", cell.strip())), place)
+        imported.add(item, Answer(text=WHOLE.sub(r"\1", cell.strip())), place)
     return imported
 
 
@@ -172,29 +192,41 @@ def _cells(
 ) -> Iterator[tuple[str, Place, str, str]]:
     """Item, place, column and cell of every row about a question of the release."""
     for path in files:
-        columns, records = read_records(path, choices[0][1])
-        if not columns:
-            imported.note(Place(path, 0, ""), EMPTY_FILE)
-            continue
-        column = need_columns(path, columns, *choices)[1]
-        questions = Questions(items, attrgetter("unit"))
+        columns, records = read_records(path, imported, *choices, value=choices[0][1])
+        questions, has_questions = Questions(items, attrgetter("unit")), False
         for record in records:
-            place = Place(path, record.line, re.sub(r"^(\d+)\.0+$", r"\1", record.cells["index"].strip()))
+            has_questions = "question" in record.cells
+            place = Place(path, record.line, WHOLE.sub(r"\1", record.cells["index"].strip()))
             said = Said(place.id, record.cells.get("question", ""), record.cells.get("video", ""))
             item = questions.match(said, place, imported)
             if item is not None:
-                yield item, place, column, record.cells[column]
-        if "question" in columns:
+                yield item, place, columns[1], record.cells[columns[1]]
+        if has_questions:
             questions.need_a_match("MMBench-Video")
 
 
+# --- what is written -------------------------------------------------------------------------------------------------
+
+
 def _write_unpacked(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
-    return [_write_sheet(folder / f"{name}_MMBench-Video.xlsx", _question_rows(items, answered))]
+    texts = {row["item_id"]: row["text"] for row in answered.filter(pl.col("error") == "").iter_rows(named=True)}
+    rows: list[Sequence[str]] = [("index", "video", "video_type", "question", "answer", "dimensions", "prediction")]
+    for item in items_of(items):
+        leaves = repr([tag.text for tag in item.tags if tag.name == LEAF])
+        known = (item.item_id, item.unit, item.task, item.texts["question"], item.answer, leaves)
+        rows.append((*known, texts.get(item.item_id, "")))
+    return [_write_sheet(folder / f"{name}_MMBench-Video.xlsx", rows)]
 
 
 def _write_choices(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
-    data_set = answered["item_id"][0].split("/")[0]
-    return [_write_sheet(folder / f"{name}_{data_set}.xlsx", _choice_rows(answered))]
+    """One row per rotation, numbered as the harness does."""
+    rows: list[Sequence[str]] = [("index", *LETTERS, "answer", "prediction")]
+    for row in answered.iter_rows(named=True):
+        index, turn = row["item_id"].split("/")[1], int(row["role"].removeprefix("rotation"))
+        number = str(int(index) + ROTATION_STEP * turn) if turn else index
+        options = [*row["option_texts"], *[""] * (len(LETTERS) - len(row["option_texts"]))]
+        rows.append((number, *options, row["expected"], "" if row["error"] else row["text"]))
+    return [_write_sheet(folder / f"{name}_{answered['item_id'][0].split('/')[0]}.xlsx", rows)]
 
 
 def _write_sheet(path: Path, rows: Sequence[Sequence[str]]) -> Path:
@@ -202,38 +234,16 @@ def _write_sheet(path: Path, rows: Sequence[Sequence[str]]) -> Path:
     from openpyxl import Workbook
 
     book = Workbook(write_only=False)
-    sheet = book.active
     for number, row in enumerate(rows, start=1):
         for column, text in enumerate(row, start=1):
-            sheet.cell(number, column, CONTROL.sub("", text)).data_type = "s"  # never a formula
+            book.active.cell(number, column, CONTROL.sub("", text)).data_type = "s"  # never a formula
     with whole_file(path) as temporary:
         book.save(temporary)
     return path
 
 
-def _question_rows(items: pl.DataFrame, answered: pl.DataFrame) -> list[tuple[str, ...]]:
-    texts = {row["item_id"]: row["text"] for row in answered.filter(pl.col("error") == "").iter_rows(named=True)}
-    rows: list[tuple[str, ...]] = [("index", "video", "video_type", "question", "answer", "dimensions", "prediction")]
-    for item in items_of(items):
-        leaves = repr([tag.text for tag in item.tags if tag.name == LEAF])
-        known = (item.item_id, item.unit, item.task, item.texts["question"], item.answer, leaves)
-        rows.append((*known, texts.get(item.item_id, "")))
-    return rows
-
-
-def _choice_rows(answered: pl.DataFrame) -> list[tuple[str, ...]]:
-    """One row per rotation, numbered as the harness does."""
-    rows: list[tuple[str, ...]] = [("index", *LETTERS, "answer", "prediction")]
-    for row in answered.iter_rows(named=True):
-        index, turn = row["item_id"].split("/")[1], int(row["role"].removeprefix("rotation"))
-        number = str(int(index) + ROTATION_STEP * turn) if turn else index
-        options = [*row["option_texts"], *[""] * (len(LETTERS) - len(row["option_texts"]))]
-        rows.append((number, *options, row["expected"], "" if row["error"] else row["text"]))
-    return rows
-
-
 def _answers(form: str, read: Read, write: "Write | None" = None) -> AnswerFiles:
-    deviations = partial(vlmevalkit.deviations, form)
+    deviations = partial(_deviations, form)
     return AnswerFiles(partial(_files, form), partial(_candidates, form), read, write, deviations=deviations)
 
 

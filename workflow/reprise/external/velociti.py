@@ -2,10 +2,10 @@
 
 import ast
 import csv
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -14,15 +14,7 @@ import polars as pl
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
 from reprise.external import NO_ANSWER, AnswerFiles
-from reprise.external.answers import (
-    EMPTY_FILE,
-    NO_NUMBER,
-    UNKNOWN_ID,
-    ImportedAnswers,
-    Place,
-    need_columns,
-    read_records,
-)
+from reprise.external.answers import NO_NUMBER, UNKNOWN_ID, ImportedAnswers, Place, read_records
 from reprise.models.base import Answer
 from reprise.reading.readers import OTHER
 
@@ -36,11 +28,12 @@ Pairs: TypeAlias = Sequence[tuple[str, str]]
 
 
 class SampleAnswers(NamedTuple):
-    """Both answers about one sample."""
-
     place: Place
-    answers: dict[str, str]
-    """column -> cell"""
+    answers: dict[str, str]  # column -> cell
+
+
+Rows: TypeAlias = Mapping[str, Sequence[SampleAnswers]]
+"""what the ids of an event's samples begin with -> its rows, in the order of the file"""
 
 
 def _files(folder: Path, frames: int | None) -> list[Path]:
@@ -48,30 +41,20 @@ def _files(folder: Path, frames: int | None) -> list[Path]:
     return sorted(folder.glob("*.csv"))
 
 
-def _candidates(folder: Path) -> list[list[Path]]:
-    """Each file on its own."""
-    return [[path] for path in _files(folder, None)]
-
-
 def _read(pairs: Pairs, files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
     """Answers by test, video and event, several of one event in the order of the file."""
     imported = ImportedAnswers()
     rows: dict[str, list[SampleAnswers]] = {}
     for path in files:
-        columns, records = read_records(path)
-        if not columns:
-            imported.note(Place(path, 0, ""), EMPTY_FILE)
-            continue
-        named = need_columns(path, columns, *((*IDENTITY, *pair) for pair in pairs))[len(IDENTITY) :]
+        columns, records = read_records(path, imported, *((*IDENTITY, *pair) for pair in pairs))
         for record in records:
             event = event_id(record.cells)
-            row = SampleAnswers(Place(path, record.line, event), {column: record.cells[column] for column in named})
-            rows.setdefault(event, []).append(row)
+            answers = {column: record.cells[column] for column in columns if column not in IDENTITY}
+            rows.setdefault(event, []).append(SampleAnswers(Place(path, record.line, event), answers))
     questions = {(row["item_id"], row["role"]): row for row in requests.iter_rows(named=True)}
-    for item_id, row in matched(rows, items["item_id"].to_list(), requests["item_id"].to_list(), imported):
+    for item_id, row in matched(rows, items["item_id"], requests["item_id"], imported):
         for column, cell in row.answers.items():
-            question = questions.get((item_id, ROLE[column]))
-            if question is not None:
+            if question := questions.get((item_id, ROLE[column])):
                 imported.add(question["request_id"], _answer(column, cell, question, row.place, imported), row.place)
     return imported
 
@@ -89,10 +72,7 @@ def event_id(cells: Mapping[str, str]) -> str:
 
 
 def matched(
-    rows: Mapping[str, Sequence[SampleAnswers]],
-    released: Sequence[str],
-    asked: Sequence[str],
-    imported: ImportedAnswers,
+    rows: Rows, released: Iterable[str], asked: Iterable[str], imported: ImportedAnswers
 ) -> list[tuple[str, SampleAnswers]]:
     """Item and row, where an event has as many rows as samples: of the whole release, or of what the run asks."""
     known, subset = _by_event(released), _by_event(asked)
@@ -100,11 +80,13 @@ def matched(
         for row in rows[event]:
             imported.note(row.place, UNKNOWN_ID)
     events = [event for event in rows if event in known]
-    for members in (known, subset):
-        if all(len(rows[event]) == len(members.get(event, ())) for event in events):
-            return [pair for event in events for pair in zip(members[event], rows[event], strict=True)]
-    members = known if subset == known else min(known, subset, key=lambda one: _unequal(rows, events, one))
-    event = next(event for event in events if len(rows[event]) != len(members.get(event, ())))
+    unequal = [
+        [event for event in events if len(rows[event]) != len(samples.get(event, ()))] for samples in (known, subset)
+    ]
+    for samples, wrong in zip((known, subset), unequal, strict=True):
+        if not wrong:
+            return [pair for event in events for pair in zip(samples[event], rows[event], strict=True)]
+    event = min(unequal, key=len)[0]
     first = rows[event][0].place
     raise UserError(
         f"{first.file}: line {first.line}: {len(rows[event])} rows for {event}, but there are {len(known[event])} such "
@@ -113,13 +95,7 @@ def matched(
     )
 
 
-def _unequal(
-    rows: Mapping[str, Sequence[SampleAnswers]], events: Sequence[str], members: Mapping[str, Sequence[str]]
-) -> int:
-    return sum(len(rows[event]) != len(members.get(event, ())) for event in events)
-
-
-def _by_event(item_ids: Sequence[str]) -> dict[str, list[str]]:
+def _by_event(item_ids: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for item_id in dict.fromkeys(item_ids):
         found.setdefault(item_id.rpartition("/")[0], []).append(item_id)
@@ -128,8 +104,11 @@ def _by_event(item_ids: Sequence[str]) -> dict[str, list[str]]:
 
 def _answer(column: str, cell: str, question: Mapping[str, Any], place: Place, imported: ImportedAnswers) -> Answer:
     if column in SCORES:
-        score = _number(cell)
-        if math.isnan(score):
+        score = nan
+        with suppress(ValueError):
+            score = float(cell)
+        if not isfinite(score):
+            score = nan
             imported.note(place._replace(id=f"{place.id} {column}"), NO_NUMBER)
         # One option alone, such as a text and a clip that match, has its own score.
         return Answer(scores=(score,) if len(question["options"]) == 1 else (score, 1 - score))
@@ -139,14 +118,6 @@ def _answer(column: str, cell: str, question: Mapping[str, Any], place: Place, i
     return Answer(text=cell, error=OTHER if column in PREDICTIONS and cell not in ("Yes", "No") else "")
 
 
-def _number(cell: str) -> float:
-    try:
-        value = float(cell)
-    except ValueError:
-        return math.nan
-    return value if math.isfinite(value) else math.nan
-
-
 def _write(pairs: Pairs, folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
     """One csv per test; a failed score is blank, a failed answer in words is `error`."""
     has_scores = answered["scores"].list.len().fill_null(0).max() != 0
@@ -154,17 +125,16 @@ def _write(pairs: Pairs, folder: Path, name: str, items: pl.DataFrame, answered:
     answers = {(row["item_id"], row["role"]): row for row in answered.iter_rows(named=True)}
     paths = []
     for (test,), rows in items.group_by("task", maintain_order=True):
+        lines = []
+        for item_id in rows["item_id"]:
+            _, video, event, _ = item_id.rsplit("/", 3)
+            events = "[" + ", ".join(f'"{one}"' for one in event.split("-")) + "]" if "-" in event else event
+            cells = (_cell(column, answers[item_id, ROLE[column]]) for column in columns)
+            lines.append((test, video, events, *cells))
         paths.append(folder / f"{test}.csv")
         with whole_file(paths[-1]) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-            lines = [_line(item_id, columns, answers) for item_id in rows["item_id"]]
             csv.writer(stream, lineterminator="\n").writerows([(*IDENTITY, *columns), *lines])
     return paths
-
-
-def _line(item_id: str, columns: Sequence[str], answers: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
-    test, video, event, _ = item_id.rsplit("/", 3)
-    events = "[" + ", ".join(f'"{one}"' for one in event.split("-")) + "]" if "-" in event else event
-    return [test, video, events, *(_cell(column, answers[item_id, ROLE[column]]) for column in columns)]
 
 
 def _cell(column: str, row: Mapping[str, Any]) -> str:
@@ -179,7 +149,10 @@ def _cell(column: str, row: Mapping[str, Any]) -> str:
 
 
 def _answers(*pairs: tuple[str, str]) -> AnswerFiles:
-    return AnswerFiles(_files, _candidates, partial(_read, pairs), partial(_write, pairs), has_file_per_task=True)
+    def candidates(folder: Path) -> list[list[Path]]:
+        return [[path] for path in _files(folder, None)]
+
+    return AnswerFiles(_files, candidates, partial(_read, pairs), partial(_write, pairs), has_file_per_task=True)
 
 
 FORMS = {"entail": _answers(SCORES, PREDICTIONS), "similarity": _answers(SCORES), "mc": _answers(CHOICES)}

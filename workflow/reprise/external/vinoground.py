@@ -3,7 +3,6 @@
 lmms-eval logs both kinds into one file, a line's id and kind in `vinoground_score`.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,9 +11,8 @@ from typing import Any
 import polars as pl
 
 from reprise.core.errors import UserError
-from reprise.core.files import write_text
 from reprise.external import AnswerFiles, lmms_eval
-from reprise.external.answers import NO_TRUTH, UNKNOWN_ID, ImportedAnswers, of_frames, read_jsonl, response_as_answer
+from reprise.external.answers import ImportedAnswers, of_frames, read_responses, write_responses
 from reprise.external.matching import Said, text_of
 
 KINDS = {"text": "textscore", "video": "videoscore"}
@@ -32,32 +30,20 @@ def _files(folder: Path, frames: int | None) -> list[Path]:
 
 def _candidates(folder: Path) -> list[list[Path]]:
     """The files of each kind, and logs of both, for any number of frames."""
-    names = [re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl") for kind in KINDS.values()]
-    names.append(LOG)
+    names = [*(re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl") for kind in KINDS.values()), LOG]
     return [[path for path in sorted(folder.iterdir()) if name.fullmatch(path.name)] for name in names]
 
 
 def _read(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
     """Answers by kind and idx, such as `7_pos`."""
     imported = ImportedAnswers()
-    questions = {row["item_id"]: row for row in requests.iter_rows(named=True)}
-    for path in files:
-        if path.suffix != ".jsonl":
-            continue
+    by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
+    for path in (path for path in files if path.suffix == ".jsonl"):
         if LOG.fullmatch(path.name):
             lmms_eval.read_log(path, imported, items, requests, LOGGED)
-            continue
-        task = next(task for task, kind in KINDS.items() if path.name.startswith(kind))
-        for place, response in read_jsonl(path, imported):
-            question = questions.get(f"{place.id}/{task}")
-            if question is None:
-                imported.note(place, UNKNOWN_ID)
-                continue
-            answer, problem = response_as_answer(response, "character")
-            for one in (problem, "" if question["expected"] else NO_TRUTH):
-                if one:
-                    imported.note(place, one)
-            imported.add(question["request_id"], answer, place)
+        else:
+            task = next(task for task, kind in KINDS.items() if path.name.startswith(kind))
+            read_responses(path, imported, by_item, f"{{}}/{task}", "character")
     return imported
 
 
@@ -72,17 +58,9 @@ LOGGED = lmms_eval.Task("vinoground", _identify, lambda _: "")  # its logs name 
 
 
 def _write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
-    """Both files; a failed answer has no line, as in the authors' runners."""
-    paths = []
-    for task, kind in KINDS.items():
-        rows = answered.filter(pl.col("item_id").str.ends_with(f"/{task}") & (pl.col("error") == ""))
-        lines = [
-            json.dumps({"idx": row["item_id"].removesuffix(f"/{task}"), "response": row["text"]}, ensure_ascii=False)
-            for row in rows.iter_rows(named=True)
-        ]
-        paths.append(folder / f"{kind}-response.jsonl")
-        write_text(paths[-1], "".join(f"{line}\n" for line in lines))
-    return paths
+    return [
+        write_responses(folder / f"{kind}-response.jsonl", answered, f"{{}}/{task}") for task, kind in KINDS.items()
+    ]
 
 
 FORMS = {

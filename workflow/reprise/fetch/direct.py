@@ -30,7 +30,8 @@ def http(settings: Http) -> Fetcher:
 
     def fetch(source_id: str, folder: Path) -> Fetched:
         url = link(source_id)
-        target = folder / f"download{_suffix(settings.url)}"
+        suffix = Path(settings.url.split("?")[0]).suffix
+        target = folder / f"download{suffix if 1 < len(suffix) <= 5 else '.mp4'}"
         with within(settings.max_s):
             came_from = with_retries(lambda: download(url, target, settings), settings)
         return Fetched(target, note="" if came_from == url else f"redirected to {_without_query(came_from)}")
@@ -69,7 +70,8 @@ def download(url: str, target: Path, settings: Http) -> str:
     except (OSError, HTTPException, ValueError) as error:  # a ValueError is a link or a header that is none
         if fault_of(error):
             raise
-        raise FetchError("network", _words(error)) from error
+        reason = getattr(error, "reason", error)
+        raise FetchError("network", f"{type(reason).__name__}: {reason}") from error
     if arrived == 0:
         raise FetchError("empty_download", "0 bytes")
     if expected is not None and arrived < expected:
@@ -159,13 +161,3 @@ def _without_query(url: str) -> str:
     """A link without what may be secret in it."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-
-
-def _suffix(url: str) -> str:
-    suffix = Path(url.split("?")[0]).suffix
-    return suffix if 1 < len(suffix) <= 5 else ".mp4"
-
-
-def _words(error: Exception) -> str:
-    reason = getattr(error, "reason", error)
-    return f"{type(reason).__name__}: {reason}"

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from reprise.core.keyfile import Key
 from reprise.core.settings import Settings
-from reprise.fetch.plugins import plugin_module
+from reprise.fetch.plugins import plugin_modules
 from reprise.fetch.settings import Release, Route
 from reprise.media.settings import DEFAULT_LIMITS, Limits
 
@@ -32,7 +32,7 @@ class ReleaseKey(Key):
     """name -> sha256 of the files in a release's folder on this machine: an edited one is a change"""
 
     def modules(self) -> tuple[str, ...]:
-        return (self.STAGE, *_plugin(self.release.kind))
+        return (self.STAGE, *plugin_modules(self.release.kind))
 
 
 class SourcesKey(Key):
@@ -44,13 +44,7 @@ class SourcesKey(Key):
     limits: Limits = DEFAULT_LIMITS
 
     def modules(self) -> tuple[str, ...]:
-        return (self.STAGE, *_plugin(self.route.kind))
-
-
-def _plugin(kind: str) -> tuple[str, ...]:
-    """The module that makes what is not fetched."""
-    module = plugin_module(kind)
-    return () if module is None else (module,)
+        return (self.STAGE, *plugin_modules(self.route.kind))
 
 
 class BenchmarkLedgers(Settings):

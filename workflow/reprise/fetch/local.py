@@ -5,15 +5,14 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
-from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError
 from reprise.core.files import value_digest
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, located, nothing, safe_name
 from reprise.fetch.parts import DAMAGED, ArchiveFile, gather, opened_zip
-from reprise.fetch.pickles import Span, read_videos
+from reprise.fetch.pickles import read_videos
 from reprise.fetch.retry import too_large
 from reprise.fetch.settings import Archive, Folder
 
@@ -37,7 +36,13 @@ def folder(settings: Folder, store: Store) -> Fetcher:
     def locate(source_id: str) -> Path:
         name = safe_name(settings.pattern, source_id)
         if name.endswith(ANY_SUFFIX):
-            name = str(_with_any_suffix(root, Path(name)))
+            around = (root / name).parent
+            files = sorted(around.iterdir()) if around.is_dir() else []
+            found = [one.name for one in files if one.stem == Path(name).stem and one.suffix.lower() in VIDEO_SUFFIXES]
+            if len(found) != 1:
+                fit = f"{len(found)} videos fit '{name}': {', '.join(found)}" if found else f"no video '{name}'"
+                raise FetchError("missing", f"{fit} in the folder")
+            name = str(Path(name).with_name(found[0]))
         return located(root, name, "the folder")
 
     def fetch(source_id: str, scratch: Path) -> Fetched:
@@ -46,17 +51,6 @@ def folder(settings: Folder, store: Store) -> Fetcher:
         return Fetched(path, is_borrowed=True, subtitles=subtitles if subtitles.is_file() else None)
 
     return Fetcher(lambda source_id: ["file", store.digest(locate(source_id))], fetch, nothing)
-
-
-def _with_any_suffix(root: Path, name: Path) -> Path:
-    """The one video of this name, whatever its format."""
-    around = root / name.parent
-    files = sorted(around.iterdir()) if around.is_dir() else []
-    found = [path.name for path in files if path.stem == name.stem and path.suffix.lower() in VIDEO_SUFFIXES]
-    if len(found) == 1:
-        return name.with_name(found[0])
-    said = f"{len(found)} videos fit '{name}': {', '.join(found)}" if found else f"no video '{name}'"
-    raise FetchError("missing", f"{said} in the folder")
 
 
 def archive(settings: Archive, store: Store) -> Fetcher:
@@ -69,6 +63,16 @@ def archive(settings: Archive, store: Store) -> Fetcher:
     return Fetcher(members.identity, members.fetch, members.estimate)
 
 
+class Member(NamedTuple):
+    """A video in an archive."""
+
+    archive: ArchiveFile
+    name: str
+    size: int
+    start: int = 0
+    """Where it begins in a pickle."""
+
+
 @dataclass
 class Members:
     """Videos inside zips, whole or in pieces, and inside pickles, found by name."""
@@ -77,110 +81,78 @@ class Members:
     pattern: str
     store: Store
     max_mb: float
-    _where: dict[str, ArchiveFile] | None = None
-    _refused: dict[ArchiveFile, FetchError] = field(default_factory=dict)
-    """Archives of which nothing can be read."""
+    _where: dict[str, Member] | None = None
+    _refused: list[FetchError] = field(default_factory=list)
+    """Why nothing can be read of an archive."""
 
     def identity(self, source_id: str) -> Any:
-        file, member = self._find(source_id)
-        return ["member", self._digest(file), member]
+        member = self._find(source_id)
+        digests = [self.store.digest(path) for path in member.archive.parts]
+        return ["member", digests[0] if len(digests) == 1 else value_digest(digests), member.name]
 
     def fetch(self, source_id: str, scratch: Path) -> Fetched:
-        file, member = self._find(source_id)
-        if file.is_zip:
-            return Fetched(self._extract(file, member, scratch))
-        return Fetched(self._unpacked(file, member))
+        member = self._find(source_id)
+        if member.size > self.max_mb * 1e6:
+            raise too_large(member.size, self.max_mb)
+        target = scratch / f"member{Path(member.name).suffix or '.mp4'}"
+        with target.open("wb") as sink:
+            if member.archive.is_zip:
+                self._extract(member, sink)
+            else:
+                with member.archive.parts[0].open("rb") as source:
+                    source.seek(member.start)
+                    for left in range(member.size, 0, -CHUNK):
+                        sink.write(source.read(min(left, CHUNK)))
+        return Fetched(target)
 
     def estimate(self, source_ids: Sequence[str]) -> int:
-        """Unpacked sizes; a pickle unpacks to about its own size."""
+        """Unpacked sizes."""
         sizes = 0
-        for file in self.archives:
-            if file.is_zip:
-                with opened_zip(file) as opened:
-                    wanted = {safe_name(self.pattern, source_id) for source_id in source_ids if _is_safe(source_id)}
-                    found = [entry.file_size for entry in opened.infolist() if entry.filename in wanted]
-                    sizes += sum(size for size in found if size <= self.max_mb * 1e6)
-            else:
-                sizes += file.size
+        for source_id in source_ids:
+            try:
+                size = self._find(source_id).size
+            except FetchError:  # fetching it will say why
+                continue
+            sizes += size if size <= self.max_mb * 1e6 else 0
         return sizes
 
-    def _find(self, source_id: str) -> tuple[ArchiveFile, str]:
-        member = safe_name(self.pattern, source_id)
+    def _find(self, source_id: str) -> Member:
+        name = safe_name(self.pattern, source_id)
         if self._where is None:
-            self._where = {name: file for file in reversed(self.archives) for name in self._names_if_any(file)}
-        for name in (member, Path(member).stem):
-            if name in self._where:
-                return self._where[name], name
-        for error in self._refused.values():
+            self._where = {one.name: one for file in reversed(self.archives) for one in self._members(file)}
+        for known in (name, Path(name).stem):
+            if known in self._where:
+                return self._where[known]
+        for error in self._refused:
             raise error
-        raise FetchError("missing", f"no member '{member}' in {', '.join(file.name for file in self.archives)}")
+        raise FetchError("missing", f"no member '{name}' in {', '.join(file.name for file in self.archives)}")
 
-    def _digest(self, file: ArchiveFile) -> str:
-        digests = [self.store.digest(path) for path in file.parts]
-        return digests[0] if len(digests) == 1 else value_digest(digests)
-
-    def _names_if_any(self, file: ArchiveFile) -> list[str]:
-        """The members of an archive; one that is refused has none, and the others count."""
-        try:
-            return self._names(file)
-        except FetchError as error:
-            self._refused[file] = error
-            return []
-
-    def _names(self, file: ArchiveFile) -> list[str]:
+    def _members(self, file: ArchiveFile) -> list[Member]:
+        """The members of an archive; a pickle that is refused has none, and the others count."""
         if file.is_zip:
             try:
                 with opened_zip(file) as opened:
-                    return [entry.filename for entry in opened.infolist() if not entry.is_dir()]
+                    return [Member(file, one.filename, one.file_size) for one in opened.infolist() if not one.is_dir()]
             except DAMAGED as error:
                 path = file.parts[-1]
                 raise UserError(f"{path}: not a whole zip ({error}). Delete it and get it again.") from error
-        names: list[str] | None = read_record(self._index(file))
-        return self._unpack(file) if names is None else names
-
-    def _index(self, file: ArchiveFile) -> Path:
-        return self.store.path("sources", self._digest(file), ".names.json")
-
-    def _unpack(self, file: ArchiveFile) -> list[str]:
-        """Put all videos of a pickle into the store at once: their places are only found by reading it as a whole."""
-        path = file.parts[0]
-        videos = read_videos(path)
-        for name, place in videos.items():
-            if place.length <= self.max_mb * 1e6:
-                scratch = self.store.scratch(f"{value_digest(name)}.mp4")
-                _copy_part(path, place, scratch)
-                self.store.keep_file(scratch, "sources", self._unpacked_digest(file, name), ".mp4")
-        write_record(self._index(file), sorted(videos))
-        return sorted(videos)
-
-    def _unpacked(self, file: ArchiveFile, name: str) -> Path:
-        path = self.store.path("sources", self._unpacked_digest(file, name), ".mp4")
-        if not path.is_file():
-            self._unpack(file)
-        if not path.is_file():
-            raise FetchError("too_large", f"{file.name}: {name}: more than {self.max_mb:g} MB (max_mb)")
-        return path
-
-    def _extract(self, file: ArchiveFile, member: str, scratch: Path) -> Path:
-        target = scratch / f"member{Path(member).suffix or '.mp4'}"
         try:
-            with opened_zip(file) as opened, opened.open(member) as source, target.open("wb") as sink:
-                if opened.getinfo(member).file_size > self.max_mb * 1e6:
-                    raise too_large(opened.getinfo(member).file_size, self.max_mb)
+            return [Member(file, name, at.length, at.start) for name, at in read_videos(file.parts[0]).items()]
+        except FetchError as error:
+            self._refused.append(error)
+            return []
+
+    def _extract(self, member: Member, sink: BinaryIO) -> None:
+        try:
+            with opened_zip(member.archive) as opened, opened.open(member.name) as source:
                 while piece := source.read(CHUNK):
                     sink.write(piece)
                     if sink.tell() > self.max_mb * 1e6:
                         raise too_large(sink.tell(), self.max_mb)
-        except DAMAGED as error:
-            raise FetchError("damaged", f"{file.name}: {member}: {error}") from error
-        except OSError as error:
-            if error.errno is not None:
+        except (*DAMAGED, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # one without a number is how bzip2 says so
                 raise
-            raise FetchError("damaged", f"{file.name}: {member}: {error}") from error  # how bzip2 says so
-        return target
-
-    def _unpacked_digest(self, file: ArchiveFile, name: str) -> str:
-        return value_digest(["unpacked", self._digest(file), name])
+            raise FetchError("damaged", f"{member.archive.name}: {member.name}: {error}") from error
 
 
 def copy_file(source: Path, target: Path) -> None:
@@ -193,18 +165,3 @@ def copy_file(source: Path, target: Path) -> None:
             fcntl.ioctl(copy, FICLONE, original.fileno())
         except OSError:
             shutil.copyfileobj(original, copy, CHUNK)
-
-
-def _is_safe(source_id: str) -> bool:
-    try:
-        safe_name("{source_id}", source_id)
-    except FetchError:
-        return False
-    return True
-
-
-def _copy_part(path: Path, place: Span, target: Path) -> None:
-    with path.open("rb") as source, target.open("wb") as sink:
-        source.seek(place.start)
-        for left in range(place.length, 0, -CHUNK):
-            sink.write(source.read(min(left, CHUNK)))

@@ -64,10 +64,6 @@ class FetchError(Exception):
         """how long the server asks us to wait"""
         super().__init__(self.message)
 
-    @property
-    def is_transient(self) -> bool:
-        return self.status in TRANSIENT
-
 
 @dataclass(frozen=True)
 class Fetched:

@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import accumulate, product
@@ -88,7 +88,13 @@ def _in_order(name: Path, found: dict[str, Path]) -> tuple[Path, ...]:
     else:
         every = ("".join(letters) for letters in product(LETTERS, repeat=width))
         wanted = [number for number in every if number <= numbers[-1]]
-    _refuse_missing(name.with_name(f"{name.name}{number}") for number in wanted if number not in found)
+    missing = [f"{name.name}{number}" for number in wanted if number not in found]
+    if missing:
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        raise UserError(
+            f"{name.parent}: part of an archive is missing: {', '.join(missing[:5])}{more}. "
+            "Put it into the folder of the others."
+        )
     parts = tuple(found[number] for number in wanted)
     size = parts[0].stat().st_size
     for path in parts[1:-1]:
@@ -98,16 +104,6 @@ def _in_order(name: Path, found: dict[str, Path]) -> tuple[Path, ...]:
                 "All pieces but the last are of one size: get the smaller one again."
             )
     return parts
-
-
-def _refuse_missing(paths: Iterable[Path]) -> None:
-    missing = list(paths)
-    if missing:
-        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        names = ", ".join(path.name for path in missing[:5])
-        raise UserError(
-            f"{missing[0].parent}: part of an archive is missing: {names}{more}. Put it into the folder of the others."
-        )
 
 
 @contextmanager

@@ -23,9 +23,9 @@ class World(Protocol):
         """The route to the videos that its releases name."""
 
 
-def plugin_module(kind: str) -> str | None:
-    """The module behind a kind of release or route, for the keys of what it makes; None for what is fetched."""
-    return PLUGINS.get(kind)
+def plugin_modules(kind: str) -> tuple[str, ...]:
+    """The module behind a kind of release or route, for the keys of what it makes; none for what is fetched."""
+    return (PLUGINS[kind],) if kind in PLUGINS else ()
 
 
 def load_world(kind: str) -> World:

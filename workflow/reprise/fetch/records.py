@@ -49,7 +49,8 @@ def read_record(store: Store, asked: str) -> Record | None:
     record = _record(record_path(store, asked))
     if record is None or value_digest(record.asked_as) != asked:
         return None
-    return record if record.status != "ok" or _is_there(store, record) else None
+    path = store.root / record.object
+    return record if record.status != "ok" or (path.is_file() and path.stat().st_size == record.bytes) else None
 
 
 def _record(path: Path) -> Record | None:
@@ -62,11 +63,6 @@ def _record(path: Path) -> Record | None:
 def write_record(store: Store, asked: str, record: Record) -> None:
     """Remember an outcome, whole or not at all."""
     write_checked(record_path(store, asked), record.model_dump(mode="json"))
-
-
-def _is_there(store: Store, record: Record) -> bool:
-    path = store.root / record.object
-    return path.is_file() and path.stat().st_size == record.bytes
 
 
 def wants_another_try(ledgers: Iterable[Path], attempts: int) -> list[Path]:

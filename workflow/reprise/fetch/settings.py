@@ -21,14 +21,12 @@ class Toyworld(Made):
     """Videos rendered from the toy world's scripts."""
 
     kind: Literal["toyworld"]
-    """`toyworld`: rendered from the toy world's scripts."""
 
 
 class Rehearsal(Made):
     """A few short rendered videos serve for all ids, so that all stages run quickly."""
 
     kind: Literal["rehearsal"]
-    """`rehearsal`: a few short test films serve for all ids."""
     joined: str | None = None
     """Glob pattern of the ids of concatenations: two videos around a black span."""
 
@@ -41,10 +39,9 @@ class Bounded(Settings):
 
 
 class Folder(Settings):
-    """Files on this machine; nothing is copied."""
+    """Files on this machine, copied into the store."""
 
     kind: Literal["folder"]
-    """`folder`: files on this machine, copied into the store."""
     path: str
     """The folder."""
     pattern: str = "{source_id}.mp4"
@@ -55,7 +52,6 @@ class Archive(Bounded):
     """Members of zips, whole or cut into pieces, or of pickles of {name: bytes}, on this machine."""
 
     kind: Literal["archive"]
-    """`archive`: members of archives on this machine."""
     path: str
     """A file, or a glob pattern of several archives or of the pieces of one."""
     member: str = "{source_id}.mp4"
@@ -87,7 +83,6 @@ class Http(Remote):
     """Direct links."""
 
     kind: Literal["http"]
-    """`http`: direct links."""
     url: str = Field(pattern=LINK)
     """Link of a video, with `{source_id}` in place of its id."""
     max_redirects: int = Field(10, ge=0)
@@ -100,7 +95,6 @@ class Huggingface(Remote):
     """Archives or loose files of a data set repository at a pinned revision."""
 
     kind: Literal["huggingface"]
-    """`huggingface`: files of a data set on the Hugging Face hub."""
     repo: str
     """The data set, `<owner>/<name>`."""
     revision: str = Field(pattern=REVISION)
@@ -115,7 +109,6 @@ class Youtube(Remote):
     """YouTube ids through yt-dlp."""
 
     kind: Literal["youtube"]
-    """`youtube`: YouTube ids."""
     cookies: str | None = None
     """File of cookies in Netscape format."""
     rate_limit_mb_s: float | None = Field(None, gt=0)
@@ -139,23 +132,20 @@ class ReleaseToy(Settings):
     """The toy world's release of the benchmark, written on this machine."""
 
     kind: Literal["toyworld"]
-    """`toyworld`: rendered from the toy world's scripts."""
 
 
 class ReleaseFolder(Settings):
-    """A release on this machine."""
+    """A release on this machine, in the authors' layout."""
 
     kind: Literal["folder"]
-    """`folder`: files on this machine, in the authors' layout."""
     path: str
     """The folder."""
 
 
 class ReleaseHub(Settings):
-    """A release on the Hugging Face hub."""
+    """Files of a data set on the Hugging Face hub, fetched at a pinned revision."""
 
     kind: Literal["huggingface"]
-    """`huggingface`: files of a data set, fetched at a pinned revision."""
     repo: str
     """The data set, `<owner>/<name>`."""
     revision: str = Field(pattern=REVISION)
@@ -163,17 +153,15 @@ class ReleaseHub(Settings):
 
 
 class ReleaseRehearsal(Settings):
-    """A synthetic release."""
+    """Written on this machine in the authors' layout, with as many items as the paper counts."""
 
     kind: Literal["rehearsal"]
-    """`rehearsal`: written on this machine in the authors' layout, with as many items as the paper counts."""
 
 
 class ReleaseConstructed(Settings):
-    """A release that this workflow makes."""
+    """Made from raw annotations, as `construction:` of the benchmark says."""
 
     kind: Literal["constructed"]
-    """`constructed`: made from raw annotations, as `construction:` of the benchmark says."""
 
 
 Release = Annotated[

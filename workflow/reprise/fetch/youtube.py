@@ -3,7 +3,7 @@
 import re
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -52,7 +52,11 @@ def youtube(settings: Youtube, store: Store) -> Fetcher:
     def fetch(source_id: str, folder: Path) -> Fetched:
         if not ID.match(source_id):
             raise FetchError("bad_id", f"'{source_id}' is not a YouTube id")
-        _check_stop(stop, settings.cooldown_s)
+        earlier = read_record(stop)
+        # One that is damaged, old, or would last until a wrong date has passed stops nothing.
+        if earlier and -CLOCKS_APART_S <= time.time() - stop.stat().st_mtime <= settings.cooldown_s:
+            when = f"less than {settings.cooldown_s:g} s ago"
+            raise FetchError("stopped", f"{earlier['status']} {when}: {earlier['message']}")
         if lacking := lacking_parts():
             raise UserError(
                 f"route: YouTube's formats need {lacking}, which yt-dlp does not find. Nothing was asked. "
@@ -70,9 +74,9 @@ def youtube(settings: Youtube, store: Store) -> Fetcher:
     def estimate(source_ids: Sequence[str]) -> int:
         return int(len(source_ids) * settings.mb_per_source * 1e6)
 
-    identity = {"format": settings.format, "subtitles": settings.subtitle_languages if settings.subtitles else ()}
+    subtitles = list(settings.subtitle_languages) if settings.subtitles else []
     return Fetcher(
-        lambda source_id: ["youtube", source_id, identity["format"], list(identity["subtitles"])],
+        lambda source_id: ["youtube", source_id, settings.format, subtitles],
         fetch,
         estimate,
         attempts=settings.attempts,
@@ -111,12 +115,10 @@ def lacking_parts() -> str:
     return "" if find_spec(SCRIPTS.replace("-", "_")) else f"its JavaScript parts (package {SCRIPTS})"
 
 
-def _bounded(settings: Youtube) -> Callable[[dict[str, Any]], None]:
-    """Called while a download goes on: ends it where it is too large or too slow."""
-    return lambda progress: check_bounds(progress.get("downloaded_bytes") or 0, progress.get("elapsed") or 0, settings)
-
-
 def _options(folder: Path, settings: Youtube) -> dict[str, Any]:
+    def check_progress(progress: dict[str, Any]) -> None:
+        check_bounds(progress.get("downloaded_bytes") or 0, progress.get("elapsed") or 0, settings)
+
     options: dict[str, Any] = {
         "logger": _Quiet(),
         "quiet": True,
@@ -131,7 +133,7 @@ def _options(folder: Path, settings: Youtube) -> dict[str, Any]:
         "sleep_interval_requests": settings.pause_s,
         "ffmpeg_location": ffmpeg_executable(),
         "js_runtimes": {RUNTIME: {}},
-        "progress_hooks": [_bounded(settings)],
+        "progress_hooks": [check_progress],
         "cachedir": False,
         "noplaylist": True,
     }
@@ -160,11 +162,3 @@ def _refusal(error: DownloadError) -> FetchError:
     if status == "failed" and inner is not None:
         status = reason_of(f"{type(inner).__name__}: {inner.__cause__!r}")
     return FetchError(status, message)
-
-
-def _check_stop(stop: Path, cooldown_s: float) -> None:
-    """Stop while an earlier refusal, of this shard or another, is recent."""
-    earlier = read_record(stop)
-    if earlier is None or not -CLOCKS_APART_S <= time.time() - stop.stat().st_mtime <= cooldown_s:
-        return  # none, a damaged one, an old one, or one that would last until a wrong date has passed
-    raise FetchError("stopped", f"{earlier['status']} less than {cooldown_s:g} s ago: {earlier['message']}")

@@ -35,6 +35,10 @@ class Line:
     level: Number | None = None
     is_chance: bool = False
 
+    def shown(self) -> list[Number]:
+        """All its numbers."""
+        return [*self.numbers.values(), *([self.level] if self.level else [])]
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -87,21 +91,16 @@ def _run_words(entry: Entry) -> str:
 
 def panels_by_span(entries: Sequence[Entry]) -> list[Panel]:
     """A series for each row; a panel for each spanning header."""
-    spans = dict.fromkeys(column.span or "" for entry in entries for column, _ in entry.cells)
     known = [entry for entry in entries if any(number.value is not None for _, number in entry.cells)]
-    return [_panel(span, entries, known) for span in spans]
-
-
-def _panel(span: str, entries: Sequence[Entry], known: Sequence[Entry]) -> Panel:
-    ticks = dict.fromkeys(c.title for entry in entries for c, _ in entry.cells if (c.span or "") == span)
-    series = tuple(
-        Series(
-            entry.label,
-            {column.title: number for column, number in entry.cells if (column.span or "") == span},
-        )
-        for entry in known
-    )
-    return Panel(span, tuple(ticks), series)
+    panels = []
+    for span in dict.fromkeys(column.span or "" for entry in entries for column, _ in entry.cells):
+        ticks = dict.fromkeys(c.title for entry in entries for c, _ in entry.cells if (c.span or "") == span)
+        series = [
+            Series(one.label, {column.title: number for column, number in one.cells if (column.span or "") == span})
+            for one in known
+        ]
+        panels.append(Panel(span, tuple(ticks), tuple(series)))
+    return panels
 
 
 def side_by_side(entries: Sequence[Entry], along: str) -> Panel:
@@ -122,10 +121,20 @@ def side_by_side(entries: Sequence[Entry], along: str) -> Panel:
     return Panel("", tuple(columns_shown), tuple(Series(row, numbers[row]) for row in rows))
 
 
-def without_numbers(entries: Sequence[Entry]) -> list[str]:
+def rows_without_numbers(entries: Sequence[Entry]) -> list[str]:
     """The rows that have no number."""
     known = {entry.row.label for entry in entries if any(number.value is not None for _, number in entry.cells)}
     return list(dict.fromkeys(entry.label for entry in entries if entry.row.label not in known))
+
+
+def columns_without_numbers(entries: Sequence[Entry]) -> dict[str, bool]:
+    """The columns that have no number -> whether the paper's are lost."""
+    titles = {column.title for entry in entries for column, _ in entry.cells}
+    found: dict[str, list[Number]] = {}
+    for column, number in (cell for entry in entries for cell in entry.cells):
+        found.setdefault(_name(column, titles), []).append(number)
+    empty = {name: numbers for name, numbers in found.items() if all(one.value is None for one in numbers)}
+    return {name: any(one.state == "lost" for one in numbers) for name, numbers in empty.items()}
 
 
 def _is_shared(entry: Entry, entries: Sequence[Entry]) -> bool:
@@ -153,7 +162,7 @@ def by_frames(entries: Sequence[Entry], frames: dict[str, int]) -> Iterator[tupl
                 lines[name] = Line(name, level=number, is_chance=row.chance)
             else:
                 lines.setdefault(name, Line(name)).numbers[shown] = number
-        yield column.title, [line for line in lines.values() if _has_number(line)]
+        yield column.title, [line for line in lines.values() if any(n.value is not None for n in line.shown())]
 
 
 def lines_without_numbers(entries: Sequence[Entry]) -> list[str]:
@@ -163,8 +172,3 @@ def lines_without_numbers(entries: Sequence[Entry]) -> list[str]:
         name = entry.section.title or entry.row.label
         numbers.setdefault(name, []).extend(number for _, number in entry.cells)
     return [name for name, found in numbers.items() if all(number.value is None for number in found)]
-
-
-def _has_number(line: Line) -> bool:
-    numbers = [*line.numbers.values(), *([line.level] if line.level else [])]
-    return any(number.value is not None for number in numbers)

@@ -45,12 +45,14 @@ def counts_of(spec: Distribution, items: pl.DataFrame, facts: pl.DataFrame, grou
         videos = chosen.group_by("task").agg(pl.col("clip_id").n_unique())
         return sorted((Count(*row) for row in videos.iter_rows()), key=lambda one: (-one.value, one.group))
     values = facts.join(chosen.select("clip_id").unique(), on="clip_id", how="semi")[spec.fact]
-    return in_ranges([value for value in values if value is not None and math.isfinite(value)], spec.step)
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    return in_ranges(known, spec.step, is_right=spec.closed == "right")
 
 
-def in_ranges(values: Sequence[float], step: float) -> list[Count]:
-    """How many values are in each range of this width, from its lower end to below its upper one."""
-    places = Counter(math.floor(value / step + 1e-9) for value in values)
+def in_ranges(values: Sequence[float], step: float, *, is_right: bool = False) -> list[Count]:
+    """How many values are in each range of this width, which takes its lower end or its upper one."""
+    steps = [value / step for value in values]
+    places = Counter(max(0, math.ceil(one - 1e-9) - 1) if is_right else math.floor(one + 1e-9) for one in steps)
     if not places:
         return []
     return [
@@ -73,17 +75,14 @@ def height(counts: Sequence[Count]) -> float:
 def legend(marks: Sequence[Mark]) -> list[tuple[Artist, str]]:
     """The published numbers."""
     return [
-        (Line2D([], [], color=_colour(place), linestyle=_dashes(place)), f"{mark.label}: {mark.value:g} (published)")
+        (Line2D([], [], **_style(place)), f"{mark.label}: {mark.value:g} (published)")
         for place, mark in enumerate(marks)
     ]
 
 
-def _colour(place: int) -> str:
-    return COLOURS[(place + 1) % len(COLOURS)]
-
-
-def _dashes(place: int) -> Any:
-    return DASHES[place % len(DASHES)]
+def _style(place: int) -> dict[str, Any]:
+    """Colour and dashes of a published number."""
+    return {"color": COLOURS[(place + 1) % len(COLOURS)], "linestyle": DASHES[place % len(DASHES)]}
 
 
 def whole_numbers() -> MaxNLocator:
@@ -134,7 +133,7 @@ def _draw_panel(axes: Axes, counts: Sequence[Count], unit: str, axis: str, marks
         color=colour, edgecolor="black", linewidth=0.4,
     )  # fmt: skip
     for place, mark in enumerate(marks):
-        axes.axvline(mark.value, color=_colour(place), linestyle=_dashes(place))
+        axes.axvline(mark.value, **_style(place))
     if not counts and not marks:
         say_nothing(axes)
     axes.set_xlim(left=min([0.0, *(low for low, _ in ends)]))

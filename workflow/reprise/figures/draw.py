@@ -1,22 +1,24 @@
 """A figure from its key: what is shown is chosen, drawn, and returned as tidy rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 from matplotlib.figure import Figure
 
 from reprise.benchmarks.registry import load_scores
-from reprise.config.figures import Bars, Distribution, Lines, Radar, Scatter
-from reprise.figures import distribution, grids, scatter
+from reprise.config.figures import Bars, Distribution, Lines, MadeCount, Radar, Scatter
+from reprise.figures import distribution, grids, made, scatter
 from reprise.figures.chart import (
     Entry,
+    Panel,
     by_frames,
+    columns_without_numbers,
     entries_of,
     lines_without_numbers,
     panels_by_span,
+    rows_without_numbers,
     side_by_side,
-    without_numbers,
 )
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import WIDTHS, Sheet, sheet, use_style
@@ -48,6 +50,8 @@ class Sources(NamedTuple):
     verdicts: Mapping[str, pl.DataFrame]
     """run -> its verdicts"""
     marks: Published
+    made: pl.DataFrame
+    """what the making of the benchmark counted"""
 
 
 def draw(key: FigureKey, builders: Sequence[Builder], sources: Sources) -> Drawn:
@@ -55,7 +59,9 @@ def draw(key: FigureKey, builders: Sequence[Builder], sources: Sources) -> Drawn
     use_style()
     entries = entries_of(builders)
     spec = key.spec
-    if isinstance(spec, Distribution):
+    if isinstance(spec, Distribution) and spec.made is not None:
+        figure, rows = _made(key, spec.made, spec.axis, sources.made)
+    elif isinstance(spec, Distribution):
         figure, rows = _distribution(key, spec, sources)
     elif isinstance(spec, Scatter):
         figure, rows = _scatter(key, spec, builders, entries, sources)
@@ -82,22 +88,24 @@ def _distribution(key: FigureKey, spec: Distribution, sources: Sources) -> tuple
     page = _sheet(key, distribution.height(counts), distribution.legend(marks), notes)
     distribution.draw_distribution(page, counts, spec.unit, spec.axis, marks, key.benchmark_title, beside)
     name = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
+    counted = name | {"metric": spec.fact or "count", "source": "data"}
+    published = name | {"metric": spec.marks.metric if spec.marks else "", "source": "published"}
     rows = [
-        {**name, "row": row, "metric": spec.fact or "count", "group": one.group, "value": one.value, "source": "data"}
+        counted | {"row": row, "group": one.group, "value": one.value}
         for row, found in (("", counts), *beside)
         for one in found
     ]
-    rows += [
-        {
-            **name,
-            "row": mark.label,
-            "metric": spec.marks.metric if spec.marks else "",
-            "value": mark.value,
-            "source": "published",
-        }
-        for mark in marks
-    ]
+    rows += [published | {"row": mark.label, "value": mark.value} for mark in marks]
     return page.figure, pl.DataFrame(rows, schema=TIDY)
+
+
+def _made(key: FigureKey, counts: Sequence[MadeCount], axis: str, found: pl.DataFrame) -> tuple[Figure, pl.DataFrame]:
+    numbers = found.filter(pl.col("what").is_in([one.what for one in counts]))
+    notes = list(made.share_notes(counts, numbers)) or ["The benchmark is not made here: nothing is counted."]
+    page = _sheet(key, made.HEIGHT * -(-len(counts) // made.ACROSS), [], notes)
+    made.draw_made(page, counts, numbers, axis)
+    named = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
+    return page.figure, pl.DataFrame(made.tidy(numbers, named), schema=TIDY)
 
 
 def _scatter(
@@ -128,14 +136,17 @@ def _of_numbers(
     key: FigureKey, spec: Bars | Lines | Radar, builders: Sequence[Builder], entries: Sequence[Entry]
 ) -> tuple[Figure, pl.DataFrame]:
     rows = pl.DataFrame([row for builder in builders for row in builder.tidy], schema=TIDY)
-    notes = [*_state([number for entry in entries for _, number in entry.cells]), *_notes(builders, entries)]
+    numbers = [number for entry in entries for _, number in entry.cells]
+    notes = [*_state(numbers), *_notes(builders, entries)]
     if isinstance(spec, Bars):
         panel = side_by_side(entries, spec.along)
+        notes = [*_gap_notes(panel, entries), *notes]
         page = _sheet(key, grids.bars_height(panel), grids.bars_legend(panel), notes)
         grids.draw_bars(page, panel, spec.axis)
         return page.figure, rows
     if isinstance(spec, Lines) and spec.along == "frames":
-        lines = list(by_frames(entries, key.frames))
+        frames = {name: count for part in key.parts for name, count in part.frames.items()}
+        lines = list(by_frames(entries, frames))
         if empty := lines_without_numbers(entries):
             notes = [f"Without any number: {', '.join(empty)}.", *notes]
         page = _sheet(key, 2.8, grids.frames_legend(lines[0][1]), notes)
@@ -160,9 +171,22 @@ def _state(numbers: Sequence[Any]) -> list[str]:
     return [ALL_PUBLISHED] if all(map(grids.is_published, known)) else []
 
 
+def _gap_notes(panel: Panel, entries: Sequence[Entry]) -> Iterator[str]:
+    """What a dash stands for, and which columns are left out."""
+    if grids.gaps(panel):
+        lost = (
+            ", or lost in the paper's text" if any(n.state == "lost" for one in entries for _, n in one.cells) else ""
+        )
+        yield f"–: not run here, and not published{lost}."
+    columns = columns_without_numbers(entries)
+    for is_lost, why in ((False, ""), (True, ", as the paper's are lost in its text")):
+        if names := [name for name, lost in columns.items() if lost == is_lost]:
+            yield f"Without any number{why}: {', '.join(names)}."
+
+
 def _notes(builders: Sequence[Builder], entries: Sequence[Entry]) -> list[str]:
     """What has no number, who judged, what failed, and what the rows say of themselves."""
-    missing = without_numbers(entries)
+    missing = rows_without_numbers(entries)
     lines = [
         line
         for one in builders

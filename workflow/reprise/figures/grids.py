@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from matplotlib import colormaps
 from matplotlib.artist import Artist
@@ -15,6 +16,14 @@ from reprise.tables.render.table import Number
 
 Legend = list[tuple[Artist, str]]
 HATCH = "/////"
+BESIDE: dict[str, Any] = {
+    "linestyle": "",
+    "marker": "D",
+    "markersize": 3,
+    "color": "black",
+    "markerfacecolor": "white",
+    "markeredgewidth": 0.6,
+}
 SPOKE = 26  # characters of a line of a label of a radar
 TEXT_ONLY = 0.5  # where a logarithmic axis shows no frames
 
@@ -68,11 +77,20 @@ def bars_legend(panel: Panel) -> Legend:
         for colour, one in zip(colours, panel.series, strict=True)
     ]
     found = found if len(found) > 1 else []
-    if any(is_published(number) for number in all_numbers([panel])):
+    numbers = all_numbers([panel])
+    if any(map(is_published, numbers)):
         found.append(
             (Patch(facecolor="white", edgecolor="black", hatch=HATCH, linewidth=0.4), "published by the paper")
         )
+    if any(number.published is not None for number in numbers):
+        found.append((Line2D([], [], **BESIDE), "published, beside ours"))
     return found
+
+
+def gaps(panel: Panel) -> list[Number]:
+    """What stands as a dash: the places of a panel without a number."""
+    found = [one.numbers.get(tick) or Number(None) for one in panel.series for tick in panel.ticks]
+    return [number for number in found if number.value is None]
 
 
 def draw_bars(sheet: Sheet, panel: Panel, axis: str) -> None:
@@ -94,6 +112,8 @@ def draw_bars(sheet: Sheet, panel: Panel, axis: str) -> None:
             axes.barh(y, number.value, thick * 0.92, color=colours[place], linewidth=0.4, **style)
             if is_published(number):
                 axes.barh(y, number.value, thick * 0.92, color="none", edgecolor="black", linewidth=0.4)
+            if number.published is not None:
+                axes.plot(number.published, y, zorder=3, **BESIDE)
             if number.interval:
                 axes.errorbar(
                     number.value, y, xerr=spread(number), fmt="none", ecolor="#3a3a3a", elinewidth=0.8, capsize=1.2
@@ -179,8 +199,7 @@ def frame_labels(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
 def frames_legend(lines: Sequence[Line]) -> Legend:
     """The lines over frames, and the levels."""
     curves, levels = frame_labels(lines)
-    numbers = [number for line in lines for number in (*line.numbers.values(), *([line.level] if line.level else []))]
-    found = lines_legend([line.label for line in curves], shown(numbers))
+    found = lines_legend([line.label for line in curves], shown([number for line in lines for number in line.shown()]))
     level = [(Line2D([], [], **_level_style(line, place)), line.label) for place, line in enumerate(levels)]
     return [*found, *level]
 

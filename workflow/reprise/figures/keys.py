@@ -1,7 +1,5 @@
 """The key of a figure: its specification, and the parts of tables that it shows."""
 
-from pydantic import Field
-
 from reprise.benchmarks.registry import module_name
 from reprise.config.figures import Figure
 from reprise.core.keyfile import Key
@@ -24,8 +22,6 @@ class FigureKey(Key):
     spec: Figure
     parts: tuple[TableKey, ...] = ()
     """the parts of tables that it shows, each as a table of its own"""
-    frames: dict[str, int] = Field({})
-    """sampling -> its number of frames, where that is the same for every clip"""
     show_published: bool
     published_sha256: str = ""
     """digest of the paper's own numbers, where they are shown"""

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
 
+from reprise.benchmarks.rows import chosen_items
 from reprise.benchmarks.scoring import Groups, in_group
 from reprise.config.figures import Scatter
 from reprise.figures.chart import Entry
@@ -81,7 +82,8 @@ def cloud_of(
     spec: Scatter, row: str, group: str, title: str, items: pl.DataFrame, verdicts: pl.DataFrame, groups: Groups
 ) -> Cloud:
     """The items of a group with both scores, as the metrics count them; without scores, why."""
-    wide = in_group(items, group, groups).select("item_id")
+    chosen = chosen_items(in_group(items, group, groups), spec.items)
+    wide = chosen.select("item_id")
     for name, role in (("across", spec.across), ("up", spec.up)):
         one = verdicts.filter(role=role).select(
             "item_id", pl.col("score").alias(name), pl.col("right").alias(f"{name}_right")
@@ -96,8 +98,11 @@ def cloud_of(
     )  # fmt: skip
     points = wide.with_columns(region=region.fill_null(UNSCORED)).select("item_id", "across", "up", "region")
     without = points.filter(region=UNSCORED).height
-    state = "" if without < points.height else "nothing asked" if points.is_empty() else "answers without scores"
-    return Cloud(row, group, title, points, state)
+    if without < points.height:
+        return Cloud(row, group, title, points)
+    if chosen.is_empty() and spec.items:
+        return Cloud(row, group, title, points, f"none of the {spec.items}")
+    return Cloud(row, group, title, points, "nothing asked" if points.is_empty() else "answers without scores")
 
 
 def _nothing() -> pl.DataFrame:

@@ -1,6 +1,5 @@
 """Black frames: found by luma over the whole picture, since letterbox bars are black too."""
 
-from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -26,7 +25,7 @@ def is_black(grey: npt.NDArray[np.uint8]) -> bool:
 
 def black_runs(path: Path) -> list[Span]:
     """Frame numbers [start, end) of every run of black frames."""
-    marks = list(_marks(path))
+    marks = [is_black(frame.image) for frame in iter_frames(path, pixels="gray8")]
     runs = []
     for black, group in groupby(enumerate(marks), key=lambda pair: pair[1]):
         numbers = [number for number, _ in group]
@@ -47,8 +46,7 @@ def separating_span(path: Path, black_s: float, expected_start_s: float | None =
     fitting = [run for run in runs if index.times[run[1]] - index.times[run[0]] >= black_s - LENGTH_TOLERANCE_S]
     if not fitting:
         raise MediaError("no_black", f"no black span of {black_s:g} s; {found}")
-    nearest = min(fitting, key=lambda run: (abs(index.times[run[0]] - middle), run))
-    return nearest
+    return min(fitting, key=lambda run: (abs(index.times[run[0]] - middle), run))
 
 
 def check_black(path: Path, start: int, end: int) -> None:
@@ -56,12 +54,6 @@ def check_black(path: Path, start: int, end: int) -> None:
     frames = packet_index(path).frames
     if not 0 < start < end < frames:
         raise MediaError("no_black", f"span [{start}, {end}) of {frames} frames leaves a part empty")
-    inside = range(start, end)
-    for frame in iter_frames(path, inside, pixels="gray8"):
+    for frame in iter_frames(path, range(start, end), pixels="gray8"):
         if not is_black(frame.image):
             raise MediaError("no_black", f"frame {frame.number} of the span [{start}, {end}) is not black")
-
-
-def _marks(path: Path) -> Iterator[bool]:
-    for frame in iter_frames(path, pixels="gray8"):
-        yield is_black(frame.image)

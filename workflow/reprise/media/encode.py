@@ -14,7 +14,7 @@ import ffmpeg
 from reprise.core.errors import stop_on_fault_of_ffmpeg
 from reprise.media.errors import MediaError
 from reprise.media.ffmpeg import BIT_EXACT, QUIET, ffmpeg_executable
-from reprise.media.opening import drawn_input, ffmpeg_input, ffmpeg_target, picture_input
+from reprise.media.opening import drawn_input, ffmpeg_input, file_url, picture_input
 from reprise.media.probe import PacketIndex, open_video, packet_index
 from reprise.media.settings import Concat, Encode, Images
 
@@ -37,9 +37,15 @@ def trim(source: Path, start_s: float, end_s: float, target: Path, settings: Enc
     """Re-encode [start, end) of a video on its player's clock; returns the frames written."""
     index = packet_index(source)
     span = frames_in_span(index, start_s, end_s, settings.overhang_s)
-    opened = ffmpeg_input(source, **_seek(index, start_s))
-    picture = _cut(opened.video, index, span).filter("crop", *EVEN, 0, 0)
-    _write(picture, target, settings, **_clock(index))
+    seek: dict[str, str | None] = {"copyts": None, "noaccurate_seek": None}
+    if index.is_indexed and start_s > SEEK_MARGIN_S:  # skips what lies well before the span, where seeking is exact
+        seek["ss"] = f"{start_s - SEEK_MARGIN_S:.6f}"
+    clock = {"fps_mode": "cfr", "r": str(index.rate)}
+    if index.variable_rate:  # ffmpeg's default drops frames that share a tick
+        base = index.time_base
+        clock = {"fps_mode": "passthrough", "enc_time_base": f"{base.numerator}:{base.denominator}"}
+    picture = _cut(ffmpeg_input(source, **seek).video, index, span).filter("crop", *EVEN, 0, 0)
+    _write(picture, target, settings, **clock)
     written = packet_index(target).frames
     if written != len(span):
         raise MediaError("encode_failed", f"{written} frames written, the span holds {len(span)}")
@@ -76,22 +82,6 @@ def _before(index: PacketIndex, number: int) -> float:
     return sum(moments) / 2 if len(moments) == 2 else moments[0] + 1.0
 
 
-def _seek(index: PacketIndex, start_s: float) -> dict[str, str | None]:
-    """Input options that skip what lies well before the span; only where ffmpeg seeks by an index."""
-    options: dict[str, str | None] = {"copyts": None, "noaccurate_seek": None}
-    if index.is_indexed and start_s > SEEK_MARGIN_S:
-        options["ss"] = f"{start_s - SEEK_MARGIN_S:.6f}"
-    return options
-
-
-def _clock(index: PacketIndex) -> dict[str, str]:
-    """Encoder options that keep every frame: ffmpeg's default drops frames of a variable rate that share a tick."""
-    if index.variable_rate:
-        base = index.time_base
-        return {"fps_mode": "passthrough", "enc_time_base": f"{base.numerator}:{base.denominator}"}
-    return {"fps_mode": "cfr", "r": str(index.rate)}
-
-
 def concatenate(first: Path, second: Path, target: Path, settings: Encode, concat: Concat) -> None:
     """First clip, black span, second clip in one encode, at the larger clip's size and the higher rate."""
     indexes = [packet_index(first), packet_index(second)]
@@ -118,8 +108,8 @@ def still_clip(images: Sequence[Path], target: Path, settings: Encode, images_se
         for path in images
     ]
     joined = parts[0] if len(parts) == 1 else ffmpeg.concat(*parts, v=1, a=0)
-    number = images_settings.frames * len(images)
-    _write(joined, target, settings, r=str(rate), frames=number, **LOSSLESS)
+    number = {"frames:v": images_settings.frames * len(images)}
+    _write(joined, target, settings, r=str(rate), **number, **LOSSLESS)
 
 
 def _even_square(path: Path) -> tuple[int, int]:
@@ -156,10 +146,8 @@ def _inside(stream: Any, width: int, height: int, divisor: int) -> Any:
 
 def _write(stream: Any, target: Path, settings: Encode, **options: Any) -> None:
     """Encode into `target`; ffmpeg's own words become the message of a named status."""
-    if "frames" in options:
-        options["frames:v"] = options.pop("frames")
     coding = {"vcodec": "libx264", "crf": settings.crf, "preset": settings.preset, "pix_fmt": "yuv420p"}
-    output = ffmpeg.output(stream, ffmpeg_target(target), an=None, **{**coding, **options}, **BIT_EXACT)
+    output = ffmpeg.output(stream, file_url(target), an=None, **{**coding, **options}, **BIT_EXACT)
     command = ffmpeg.compile(output.global_args(*QUIET).overwrite_output(), cmd=ffmpeg_executable())
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     stop_on_fault_of_ffmpeg(done.returncode, done.stderr, target)
@@ -167,5 +155,5 @@ def _write(stream: Any, target: Path, settings: Encode, **options: Any) -> None:
         target.unlink(missing_ok=True)
         # Without the addresses of ffmpeg's objects, so that the same failure is the same message.
         lines = [ADDRESS.sub("", line) for line in done.stderr.strip().splitlines()[-3:]]
-        message = " | ".join(lines).replace(ffmpeg_target(target.parent) + "/", "")
+        message = " | ".join(lines).replace(file_url(target.parent) + "/", "")
         raise MediaError("encode_failed", message)

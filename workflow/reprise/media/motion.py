@@ -24,10 +24,14 @@ class MotionMeter:
 
     def add(self, time_s: float, picture: Grey) -> None:
         """A frame that was wanted."""
-        small = _shrink(picture, self._settings.long_side)
+        height, width = picture.shape
+        scale = self._settings.long_side / max(height, width)
+        size = (max(1, round(width * scale)), max(1, round(height * scale)))
+        if size != (width, height):
+            picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
         if self._before is not None:
-            self._flows.append(_flow(self._before, small))
-        self._before = small
+            self._flows.append(_flow(self._before, picture))
+        self._before = picture
         self._taken = int(time_s * self._settings.fps + 1e-6) + 1
 
     def mean(self) -> float:
@@ -42,17 +46,6 @@ class MotionMeter:
 def is_static(mean: float, median: float, settings: Motion) -> bool:
     """Little motion on the mean, or none in most pairs (a slide show)."""
     return mean < settings.static_below or median == 0.0
-
-
-def _shrink(picture: Grey, long_side: int) -> Grey:
-    height, width = picture.shape
-    scale = long_side / max(height, width)
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return (
-        picture
-        if size == (width, height)
-        else np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
-    )
 
 
 def _flow(before: Grey, after: Grey) -> float:

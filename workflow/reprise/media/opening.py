@@ -59,7 +59,8 @@ def demuxer_of(path: Path) -> str:
             return name
     if _is_transport_stream(head):
         return "mpegts"
-    raise MediaError("not_media", f"{path.name}: begins as none of the formats that are read ({_listed()})")
+    formats = ", ".join([*VIDEOS, "mpegts", *(name.removesuffix("_pipe") for name in PICTURES)])
+    raise MediaError("not_media", f"{path.name}: begins as none of the formats that are read ({formats})")
 
 
 def open_container(path: Path, most_pixels: int | None = None) -> InputContainer:
@@ -68,7 +69,7 @@ def open_container(path: Path, most_pixels: int | None = None) -> InputContainer
     if most_pixels is not None:
         check_pixels(path, _size_by_header(path, demuxer), most_pixels)
     options = _restrictions(demuxer) | decoder_options(most_pixels)
-    container: InputContainer = av.open(_url(path), format=demuxer, options=options, metadata_errors="replace")
+    container: InputContainer = av.open(file_url(path), format=demuxer, options=options, metadata_errors="replace")
     return container
 
 
@@ -84,7 +85,7 @@ def _size_by_header(path: Path, demuxer: str) -> tuple[int, int]:
     if demuxer in PICTURES:
         return _size_of_picture(path)
     options = _restrictions(demuxer) | {"codec_whitelist": "none"}
-    with av.open(_url(path), format=demuxer, options=options, metadata_errors="replace") as container:
+    with av.open(file_url(path), format=demuxer, options=options, metadata_errors="replace") as container:
         sizes = [
             (stream.width, stream.height) for stream in container.streams.video if stream.codec_context is not None
         ]
@@ -111,7 +112,7 @@ def decoder_options(most_pixels: int | None) -> dict[str, str]:
 def ffmpeg_input(path: Path, **options: Any) -> Any:
     """A file as an input of an ffmpeg command."""
     demuxer = demuxer_of(path)
-    return ffmpeg.input(_url(path), f=demuxer, **_restrictions(demuxer), **options)
+    return ffmpeg.input(file_url(path), f=demuxer, **_restrictions(demuxer), **options)
 
 
 def picture_input(path: Path, **options: Any) -> Any:
@@ -123,11 +124,6 @@ def picture_input(path: Path, **options: Any) -> Any:
 def drawn_input(description: str) -> Any:
     """A picture that ffmpeg draws itself as an input of an ffmpeg command."""
     return ffmpeg.input(description, f="lavfi")
-
-
-def ffmpeg_target(path: Path) -> str:
-    """A file as ffmpeg's output: a name that begins like an option or a protocol is still a name."""
-    return _url(path)
 
 
 def check_is_picture(path: Path) -> None:
@@ -166,7 +162,8 @@ def _check_file(path: Path) -> None:
         raise MediaError("empty", f"{path.name}: 0 bytes")
 
 
-def _url(path: Path) -> str:
+def file_url(path: Path) -> str:
+    """A file for ffmpeg: a name that begins like an option or a protocol is still a name."""
     return f"file:{path.absolute()}"
 
 
@@ -183,7 +180,3 @@ def _is_transport_stream(head: bytes) -> bool:
         for size in TRANSPORT_PACKETS
         for start in range(min(size, max(0, len(head) - SYNCS * size)))
     )
-
-
-def _listed() -> str:
-    return ", ".join([*VIDEOS, "mpegts", *(name.removesuffix("_pipe") for name in PICTURES)])

@@ -71,22 +71,19 @@ def open_video(path: Path, limits: Limits | None = None) -> Iterator[tuple[Input
     except (av.error.FFmpegError, ValueError, OverflowError) as error:
         raise _refusal(path, error) from error
     with container:
-        streams = [stream for stream in container.streams.video if not _is_cover(stream)]
+        cover = av.stream.Disposition.attached_pic
+        streams = [stream for stream in container.streams.video if not stream.disposition & cover]
         if not streams:
             kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "no"
             raise MediaError("no_video", f"{path.name}: {kinds} streams only")
         if streams[0].codec_context is None or streams[0].codec_context.width == 0:
             raise MediaError("not_media", f"{path.name}: the video stream has no picture size")
         if limits is not None:
-            check_pixels(path, _square_size(streams[0]), limits.pixels)
+            # As it is joined with others, which is once its pixels are square.
+            width, height = streams[0].codec_context.width, streams[0].codec_context.height
+            check_pixels(path, (int(width * max(1, streams[0].sample_aspect_ratio or 1)), height), limits.pixels)
         streams[0].codec_context.options = decoder_options(most_pixels)
         yield container, streams[0]
-
-
-def _square_size(stream: VideoStream) -> tuple[int, int]:
-    """A picture's size once its pixels are square, as it is joined with others."""
-    width, height = stream.codec_context.width, stream.codec_context.height
-    return int(width * max(1, stream.sample_aspect_ratio or 1)), height
 
 
 def packet_index(path: Path, limits: Limits | None = None) -> PacketIndex:
@@ -101,18 +98,13 @@ def packet_index(path: Path, limits: Limits | None = None) -> PacketIndex:
             if stream.time_base is None:
                 raise MediaError("corrupt", f"{path.name}: no time base")
             index = _index(container, stream, packets, stream.time_base)
-            if limits is not None:
-                _check_length(path, index, limits)
+            for name, found in (("duration_s", index.duration_s), ("fps", max(index.fps, float(index.rate)))):
+                if limits is not None and found > getattr(limits, name):
+                    allowed = f"allowed are {getattr(limits, name):g} (limits.{name})"
+                    raise MediaError("too_long", f"{path.name}: {name} is {found:g}, {allowed}")
             return index
     except av.error.FFmpegError as error:
         raise MediaError("truncated", f"{path.name}: {what(error)}") from error
-
-
-def _check_length(path: Path, index: PacketIndex, limits: Limits) -> None:
-    for name, found in (("duration_s", index.duration_s), ("fps", max(index.fps, float(index.rate)))):
-        if found > getattr(limits, name):
-            allowed = f"allowed are {getattr(limits, name):g} (limits.{name})"
-            raise MediaError("too_long", f"{path.name}: {name} is {found:g}, {allowed}")
 
 
 def what(error: Exception) -> str:
@@ -126,10 +118,6 @@ def _refusal(path: Path, error: Exception) -> MediaError:
         is_mp4 = stream.read(12)[4:8] in (b"ftyp", b"mdat", b"moov", b"wide", b"free")
     status = "truncated" if is_mp4 else "not_media"
     return MediaError(status, f"{path.name}: {what(error)}")
-
-
-def _is_cover(stream: VideoStream) -> bool:
-    return bool(stream.disposition & av.stream.Disposition.attached_pic)
 
 
 class _Packets(NamedTuple):

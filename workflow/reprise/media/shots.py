@@ -1,6 +1,6 @@
 """Shots of a clip with PySceneDetect's detectors, fed from our own decoder pass."""
 
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,11 @@ class ShotCounter:
         self.cuts: list[int] = []
         self._fps = max(float(fps), SLOWEST)
         self._frames = 0
-        self._detector = _detector(settings)
+        self._detector: SceneDetector
+        if settings.detector == "content":
+            self._detector = ContentDetector(settings.threshold, min_scene_len=settings.min_scene_frames)
+        else:
+            self._detector = AdaptiveDetector(settings.threshold, min_scene_len=settings.min_scene_frames)
 
     def add(self, picture: npt.NDArray[np.uint8]) -> None:
         """The next frame, in BGR."""
@@ -43,20 +47,5 @@ def detector_name(settings: Shots) -> str:
     """Detector, threshold, shortest shot and version, for the record."""
     return (
         f"{settings.detector} threshold={settings.threshold:g} min_scene_frames={settings.min_scene_frames} "
-        f"scenedetect={_version()}"
+        f"scenedetect={version('scenedetect-headless')}"
     )
-
-
-def _detector(settings: Shots) -> SceneDetector:
-    if settings.detector == "content":
-        return ContentDetector(threshold=settings.threshold, min_scene_len=settings.min_scene_frames)
-    return AdaptiveDetector(adaptive_threshold=settings.threshold, min_scene_len=settings.min_scene_frames)
-
-
-def _version() -> str:
-    for name in ("scenedetect-headless", "scenedetect"):
-        try:
-            return version(name)
-        except PackageNotFoundError:
-            continue
-    return "unknown"

@@ -1,30 +1,47 @@
-"""Whose answers count, and what they come to: bad rows by name, a test, the mode of what is left."""
+"""Whose answers count, and what they come to: who is who, bad rows by name, a test, the mode of what is left."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-from reprise.construction.draws import rank, shuffled
-from reprise.construction.review import Problem, Task, Verdict, Votes, counted
+import polars as pl
+
+from reprise.construction.filters import rank, shuffled
+from reprise.construction.label_studio import TYPED
+from reprise.construction.review import (
+    Problem,
+    Task,
+    Verdict,
+    Votes,
+    counted,
+    is_exported,
+    known_as,
+    read_verdicts,
+    warn_of,
+)
+from reprise.core.errors import UserError
+from reprise.core.keyfile import refuse_edited
+from reprise.core.log import log
+from reprise.core.tabular import csv_rows, read_own_rows
+from reprise.external.answers import Problem as Noted
+from reprise.external.answers import write_problems
+from reprise.people.keys import Inputs
 from reprise.people.settings import AnswerDesign, Asked
-from reprise.people.tasks import Qualifying
+from reprise.people.surveys import Qualifying, qualification_of, question_tasks
 
 # Why a question has no answer, and why a row does not count, besides what a review knows.
 TOO_FEW, TIE = "too_few_people", "tie"
 NOT_QUALIFIED, WROTE_CAPTIONS = "not_qualified", "wrote_captions"
 NAMES_DIFFER = "If some are, under another name or number, `names:` of the group says who is who"
+REVIEWER, NAME = "reviewer", "name"
 
 
 class Worker(NamedTuple):
-    """A person, known by a number."""
-
     number: int
-    right: int
-    """of the qualification"""
-    refused: str
-    """why no answer counts; empty where they do"""
-    given: int
-    """answers, those to the qualification left out"""
+    right: int  # of the qualification
+    refused: str  # why no answer counts; empty where they do
+    given: int  # answers, those to the qualification left out
 
 
 class Counted(NamedTuple):
@@ -32,8 +49,7 @@ class Counted(NamedTuple):
 
     votes: Votes
     workers: list[Worker]
-    named: int
-    """people that `left_out:` names"""
+    named: int  # people that `left_out:` names
 
     @property
     def left_out(self) -> int:
@@ -47,18 +63,56 @@ class Counted(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What people's answers to a question come to."""
-
-    option: str
-    """empty where there is no answer"""
+    option: str  # empty where there is no answer
     error: str
-    people: int
 
 
-def numbered(verdicts: Sequence[Verdict], known: Collection[str], seed: int) -> dict[str, str]:
-    """A number, in a drawn order, for each person who answered a known task."""
-    names = shuffled(sorted({one.reviewer for one in verdicts if one.task_id in known} - {""}), seed)
-    return {name: str(number) for number, name in enumerate(names, start=1)}
+def gather(scope: str, design: Asked, files: Inputs, requests: pl.DataFrame) -> tuple[list[Task], Counted]:
+    """The tasks of a group, in the order of the requests, and all that its files of answers say together."""
+    tasks, tested = question_tasks(scope, requests), qualification_of(scope, design)
+    names = {who: name for path in files.names for who, name in read_names(Path(path)).items()}
+    verdicts = named(read_verdicts(map(Path, files.answers)), names)
+    left_out = {names.get(name, name) for name in people_named(map(Path, files.left_out))}
+    refuse_edited(files.digests())
+    found = counting(tasks, verdicts, design, tested, left_out)
+    if found.nobody_left_out:
+        log.warning(f"None of the {found.named} people of `left_out:` is among those who answered. {NAMES_DIFFER}.")
+    return tasks, found
+
+
+def read_names(path: Path) -> dict[str, str]:
+    """The name behind what people are called in files of answers; names count without case and outer spaces."""
+    found: dict[str, str] = {}
+    for number, row in enumerate(csv_rows(path, (REVIEWER, NAME)), start=1):
+        reviewer, name = known_as(row[REVIEWER]), known_as(row[NAME])
+        if not reviewer or not name:
+            raise UserError(f"{path}: row {number}: an empty cell. Both columns need a text.")
+        if found.setdefault(reviewer, name) != name:
+            raise UserError(f"{path}: row {number}: this reviewer has another name in a row above.")  # logs name nobody
+    return found
+
+
+def named(verdicts: Sequence[Verdict], names: Mapping[str, str]) -> list[Verdict]:
+    """The verdicts, each by the name of its person."""
+    called = [(one, known_as(one.reviewer)) for one in verdicts]
+    return [one._replace(reviewer=names.get(name, name)) for one, name in called]
+
+
+def people_named(paths: Iterable[Path]) -> set[str]:
+    """The people that files name in their column `reviewer`, and those who typed captions in Label Studio."""
+    found: list[str] = []
+    for path in paths:
+        if is_exported(path):
+            found += [one.reviewer for one in read_verdicts([path], TYPED)]
+            continue
+        rows = read_own_rows(path)
+        if REVIEWER not in rows.columns:
+            raise UserError(
+                f"{path}: column '{REVIEWER}' is missing. Found: {', '.join(rows.columns)}. It names people "
+                "whose answers do not count."
+            )
+        found += map(str, rows[REVIEWER].drop_nulls())
+    return set(map(known_as, found)) - {""}
 
 
 def counting(
@@ -70,59 +124,54 @@ def counting(
 ) -> Counted:
     """The answers of those who may answer; of one person's two answers to a question neither counts."""
     questions, tests = ({task.task_id for task in some} for some in (tasks, tested.tasks))
-    numbers = numbered(verdicts, questions | tests, design.seed)
+    people = {one.reviewer for one in verdicts if one.task_id in questions | tests} - {""}
+    numbers = {name: str(number) for number, name in enumerate(shuffled(people, design.seed), start=1)}
     anonymous = [one._replace(reviewer=numbers.get(one.reviewer, "")) for one in verdicts]
-    asked = [one for one in anonymous if one.task_id in questions]
     of_tests = counted(tested.tasks, [one for one in anonymous if one.task_id in tests])
     foreign = counted((), [one for one in anonymous if one.task_id not in questions | tests])
-    right = _right_answers(of_tests, tested)
+    right = Counter(
+        person
+        for task, given in of_tests.by_task.items()
+        for person, said in given.items()
+        if said == tested.right[task]
+    )
     refused = {number: (WROTE_CAPTIONS, "wrote captions") for name, number in numbers.items() if name in left_out}
-    if design.qualification is not None:
-        needed = design.qualification.right
-        for number in numbers.values():
-            if right[number] < needed:
-                why = f"has {right[number]} of {len(tested.tasks)} answers of the qualification right, needed: {needed}"
-                refused.setdefault(number, (NOT_QUALIFIED, why))
+    needed = design.qualification.right if design.qualification else 0
+    for number in numbers.values():
+        if right[number] < needed:
+            why = f"has {right[number]} of {len(tested.tasks)} answers of the qualification right, needed: {needed}"
+            refused.setdefault(number, (NOT_QUALIFIED, why))
+    asked = [one for one in anonymous if one.task_id in questions]
     votes = counted(tasks, [one for one in asked if one.reviewer not in refused])
-    out = [
-        Problem(one.where, refused[one.reviewer][0], f"worker {one.reviewer} {refused[one.reviewer][1]}")
-        for one in asked
-        if one.reviewer in refused
-    ]
+    out = []
+    for one in asked:
+        if one.reviewer in refused:
+            problem, why = refused[one.reviewer]
+            out.append(Problem(one.where, problem, f"worker {one.reviewer} {why}"))
     given = Counter(one.reviewer for one in asked)
-    workers = [
-        Worker(int(number), right[number], refused.get(number, ("", ""))[0], given[number])
-        for number in numbers.values()
-    ]
-    return Counted(
-        Votes(votes.by_task, [*foreign.problems, *of_tests.problems, *out, *votes.problems]), workers, len(left_out)
-    )
-
-
-def _right_answers(votes: Votes, tested: Qualifying) -> Counter[str]:
-    return Counter(
-        person for task, given in votes.by_task.items() for person, said in given.items() if said == tested.right[task]
-    )
+    workers = [Worker(int(one), right[one], refused.get(one, ("", ""))[0], given[one]) for one in numbers.values()]
+    problems = [*foreign.problems, *of_tests.problems, *out, *votes.problems]
+    return Counted(Votes(votes.by_task, problems), workers, len(left_out))
 
 
 def replies(tasks: Sequence[Task], votes: Votes, design: AnswerDesign) -> dict[str, Reply]:
     """By task: the mode of people's answers; without enough people, or with a tie that counts as wrong, none."""
-    return {task.task_id: _reply(task, votes.by_task.get(task.task_id, {}), design) for task in tasks}
+    found = {}
+    for task in tasks:
+        given = votes.by_task.get(task.task_id, {})
+        counts, error = Counter(given.values()), ""
+        options = [one for one in task.choices if counts[one] == max(counts.values(), default=0)]
+        if len(given) < design.workers:
+            error = TOO_FEW
+        elif len(options) > 1 and design.ties == "wrong":
+            error = TIE
+        elif design.ties == "draw":
+            options = sorted(options, key=lambda option: rank(design.seed, task.task_id, option))
+        found[task.task_id] = Reply("" if error else options[0], error)
+    return found
 
 
-def _reply(task: Task, given: Mapping[str, str], design: AnswerDesign) -> Reply:
-    if len(given) < design.workers:
-        return Reply("", TOO_FEW, len(given))
-    first = modes(list(given.values()), task.choices)
-    if len(first) > 1 and design.ties == "wrong":
-        return Reply("", TIE, len(given))
-    if design.ties == "draw":
-        first = sorted(first, key=lambda option: rank(design.seed, task.task_id, option))
-    return Reply(first[0], "", len(given))
-
-
-def modes(answers: Sequence[str], options: Sequence[str]) -> list[str]:
-    """The most frequent answers, in the order in which they are offered."""
-    counts = Counter(answers)
-    most = max(counts.values())
-    return [option for option in options if counts[option] == most]
+def write_refused(refused: Sequence[Problem], waiting: Sequence[str], path: Path) -> None:
+    """Write the rows that do not count, and the tasks that still wait for people; the log names the first rows."""
+    write_problems([Noted(one.where, None, one.found, one.problem) for one in refused], waiting, path)
+    warn_of(refused, path)

@@ -20,17 +20,13 @@ class Inputs(Settings):
     names: dict[str, str] = Field({})
 
     def digests(self) -> dict[str, str]:
-        """Those of all of them."""
         return self.answers | self.left_out | self.qualification | self.names
 
     def paths(self) -> list[Path]:
-        """All of them."""
         return list(map(Path, self.digests()))
 
 
 class PeopleFiles(Answers):
-    """What shapes a run's answers that people gave."""
-
     model_config = ConfigDict(extra="forbid", frozen=True)
     STAGE = "reprise.stages.people_answers"
     scope: str
@@ -39,15 +35,11 @@ class PeopleFiles(Answers):
 
 
 class PeopleRunKey(RunKey):
-    """Key of the stage `people_answers`."""
-
     model_config = ConfigDict(extra="forbid", frozen=True)
     answers: PeopleFiles
 
 
 class SurveysKey(Key):
-    """Key of the stage `people_surveys`."""
-
     STAGE = "reprise.stages.people_surveys"
     scope: str
     design: Design
@@ -56,8 +48,6 @@ class SurveysKey(Key):
 
 
 class TasksKey(Key):
-    """Key of the stage `people_tasks`."""
-
     STAGE = "reprise.stages.people_tasks"
 
 
@@ -71,8 +61,6 @@ class RatedKey(Key):
 
 
 class RatingsKey(Key):
-    """Key of the stage `people_ratings`."""
-
     STAGE = "reprise.stages.people_ratings"
     scope: str
     design: RatingDesign
@@ -80,8 +68,6 @@ class RatingsKey(Key):
 
 
 class PeopleStatisticsKey(Key):
-    """Key of the stage `people_statistics`."""
-
     STAGE = "reprise.stages.people_statistics"
     benchmark: str
     title: str

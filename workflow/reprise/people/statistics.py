@@ -1,29 +1,34 @@
-"""Numbers of people's answers: what the paper states beside ours, their agreement, each person by a number."""
+"""Numbers of people's answers and ratings: the paper's beside ours, their agreement, each person by a number."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import polars as pl
+
 from reprise.construction.review import Task, Votes
 from reprise.people.answers import NAMES_DIFFER, TIE, TOO_FEW, Counted, Reply, Worker
-from reprise.people.settings import AnswerDesign, Asked
-from reprise.people.tasks import in_surveys
+from reprise.people.rating import rated
+from reprise.people.settings import AnswerDesign, Asked, RatingDesign
+from reprise.people.surveys import in_surveys
 from reprise.stats.reliability import Level, alpha
 
-# VELOCITI, A.6; Vinoground, 4.2 and appendix H. TemporalBench states none of these, and MMBench-Video's people rate.
+# VELOCITI, A.6; Vinoground, 4.2 and appendix H; MMBench-Video, 4.4: two of the authors, 100 questions, two models.
+# TemporalBench states none of these.
 PAPER: Mapping[str, Mapping[str, float]] = {
     "velociti": {"questions": 2100, "people": 3, "answers a question": 1},
     "vinoground": {"questions": 2000, "surveys": 50, "answers a question": 10, "people who may answer": 170},
+    "mmbench_video": {"questions": 100, "answers to rate": 200, "people": 2, "ratings an answer": 2},
 }
 BY_DESIGN = "undefined by design: each question has one person"
 NOTHING_TO_COMPARE = "undefined: no question has two different answers to compare with others"
 ALL_COUNT = "than needed; all of their answers count"
 WORKER_COLUMNS = ("worker", "counts", "qualification_right", "answers", "with_most", "right")
+RATER_COLUMNS = ("worker", "counts", "qualification_right", "answers", "mean")
+Lines = list[tuple[str, float | None, str]]
 
 
 class Number(NamedTuple):
-    """A line of the page."""
-
     what: str
     paper: float | None
     ours: float | None
@@ -34,16 +39,14 @@ def numbers(
     benchmark: str, tasks: Sequence[Task], counted: Counted, replies: Mapping[str, Reply], design: AnswerDesign
 ) -> list[Number]:
     """What was asked, who answered, how far they agree."""
-    paper = PAPER.get(benchmark, {})
     errors = Counter(reply.error for reply in replies.values())
     surveys = in_surveys([task.task_id for task in tasks], design.surveys, design.per_survey)
     counts = [len(given) for given in counted.votes.by_task.values()]
-    ours: list[tuple[str, float | None, str]] = [
+    lines: Lines = [
         ("questions", len(tasks), ""),
         ("surveys", len(set(surveys.values())), ""),
-        *people_lines(counted, "answer"),
-        ("answers that count", sum(counts), ""),
-        ("answers a question", min(counts, default=0), f"the fewest; the most: {max(counts, default=0)}"),
+        *_people(counted, "answer"),
+        *_given(counts, "answers that count", "answers a question"),
         ("questions with an answer", errors[""], ""),
         ("questions that too few people answered", errors[TOO_FEW], f"needed: {design.workers}"),
         ("questions that more people answered", sum(count > design.workers for count in counts), ALL_COUNT),
@@ -51,21 +54,53 @@ def numbers(
         ("rows that do not count", len(counted.votes.problems), "named in the problems of the run"),
         ("Krippendorff's alpha", *agreement(tasks, counted.votes, design)),
     ]
-    return [Number(what, paper.get(what), value, note) for what, value, note in ours]
+    return _beside(benchmark, lines)
 
 
-def people_lines(counted: Counted, do: str) -> list[tuple[str, float | None, str]]:
-    """Who took part, and who may not."""
-    lines: list[tuple[str, float | None, str]] = [
-        ("people", len(counted.workers), ""),
-        (f"people who may {do}", sum(not worker.refused for worker in counted.workers), "of those who took part here"),
+def rating_numbers(
+    benchmark: str, requests: pl.DataFrame, tasks: Sequence[Task], counted: Counted, design: RatingDesign
+) -> list[Number]:
+    """What was put to people, who rated, how far they agree, and how good they find each run."""
+    counts = [len(given) for given in counted.votes.by_task.values()]
+    ratings, unrated = rated(requests, tasks, counted.votes, design.workers)
+    by_run = {run: ratings.filter(run=run)["rating"].to_list() for run in requests["role"].unique(maintain_order=True)}
+    lines: Lines = [
+        ("questions", requests["item_id"].n_unique(), f"to draw: {design.questions}"),
+        ("answers to rate", len(tasks), "those that failed are left out"),
+        *_people(counted, "rate"),
+        *_given(counts, "ratings that count", "ratings an answer"),
+        ("answers with a mean", ratings.height, ""),
+        ("answers that too few people rated", len(unrated), f"needed: {design.workers}"),
+        ("answers that more people rated", sum(count > design.workers for count in counts), ALL_COUNT),
+        ("rows that do not count", len(counted.votes.problems), "named in problems.csv"),
+        ("Krippendorff's alpha", *agreement(tasks, counted.votes, design, "interval")),
+        *((f"mean rating of {run}", _mean(mine), f"of {len(mine)} answers") for run, mine in by_run.items()),
     ]
-    if counted.named:
-        note = f"of {counted.named} in `left_out:`"
-        lines.append(
-            ("people left out", counted.left_out, f"{note}. {NAMES_DIFFER}" if counted.nobody_left_out else note)
-        )
-    return lines
+    return _beside(benchmark, lines)
+
+
+def _beside(benchmark: str, lines: Lines) -> list[Number]:
+    paper = PAPER.get(benchmark, {})
+    return [Number(what, paper.get(what), value, note) for what, value, note in lines]
+
+
+def _given(counts: Sequence[int], all_of_them: str, of_one: str) -> Lines:
+    fewest, most = min(counts, default=0), max(counts, default=0)
+    return [(all_of_them, sum(counts), ""), (of_one, fewest, f"the fewest; the most: {most}")]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _people(counted: Counted, do: str) -> Lines:
+    may = sum(not worker.refused for worker in counted.workers)
+    note = f"of {counted.named} in `left_out:`" + (f". {NAMES_DIFFER}" if counted.nobody_left_out else "")
+    return [
+        ("people", len(counted.workers), ""),
+        (f"people who may {do}", may, "of those who took part here"),
+        *([("people left out", counted.left_out, note)] if counted.named else []),
+    ]
 
 
 def agreement(tasks: Sequence[Task], votes: Votes, design: Asked, level: Level = "nominal") -> tuple[float | None, str]:
@@ -79,22 +114,38 @@ def agreement(tasks: Sequence[Task], votes: Votes, design: Asked, level: Level =
 
 def worker_rows(counted: Counted, replies: Mapping[str, Reply], expected: Mapping[str, str]) -> list[dict[str, Any]]:
     """A row a person, by number: how often theirs is the answer of most, and the right one."""
-    said: dict[int, list[tuple[str, str]]] = {}
-    for task, given in counted.votes.by_task.items():
-        for person, option in given.items():
-            said.setdefault(int(person), []).append((task, option))
-    ordered = sorted(counted.workers, key=lambda worker: worker.number)
-    return [_worker_row(worker, said.get(worker.number, []), replies, expected) for worker in ordered]
+    return [
+        _person(worker)
+        | {
+            "with_most": sum(replies[task].option == option for task, option in said.items()),
+            "right": sum(expected[task] == option for task, option in said.items()),
+        }
+        for worker, said in _said(counted)
+    ]
 
 
-def _worker_row(
-    worker: Worker, said: Sequence[tuple[str, str]], replies: Mapping[str, Reply], expected: Mapping[str, str]
-) -> dict[str, Any]:
+def rater_rows(counted: Counted) -> list[dict[str, Any]]:
+    """A row a person, by number: how many answers they rated, and the mean of their ratings that count."""
+    rows = []
+    for worker, said in _said(counted):
+        mean = _mean(list(map(int, said.values())))
+        rows.append(_person(worker) | {"mean": "" if mean is None else mean})
+    return rows
+
+
+def _said(counted: Counted) -> list[tuple[Worker, dict[str, str]]]:
+    """The people by their numbers, and which of their answers count, by task."""
+    by_task = counted.votes.by_task.items()
+    return [
+        (worker, {task: given[str(worker.number)] for task, given in by_task if str(worker.number) in given})
+        for worker in sorted(counted.workers, key=lambda worker: worker.number)
+    ]
+
+
+def _person(worker: Worker) -> dict[str, Any]:
     return {
         "worker": worker.number,
         "counts": worker.refused or "yes",
         "qualification_right": worker.right,
         "answers": worker.given,
-        "with_most": sum(replies[task].option == option for task, option in said),
-        "right": sum(expected[task] == option for task, option in said),
     }

@@ -1,30 +1,111 @@
-"""What goes out to people: surveys as a csv file, and as tasks and a template for Label Studio."""
+"""What people are asked, under names that tell nobody which answer is right: tasks, a test before them, and surveys.
+
+Surveys go out as a csv file, and as tasks and a template for Label Studio.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reprise.construction.draws import shuffled
+import polars as pl
+
+from reprise.construction.filters import shuffled
 from reprise.construction.label_studio import as_task
-from reprise.construction.review import Task
+from reprise.construction.review import Task, name_of
 from reprise.core.checksums import sealed_text
 from reprise.core.errors import UserError, stop_on_fault
+from reprise.core.files import inside
 from reprise.core.plain import of_cell
 from reprise.core.tabular import csv_rows
 from reprise.media.errors import MediaError
 from reprise.media.slides import has_sound
 from reprise.people.settings import Asked
-from reprise.people.tasks import BETWEEN, QUALIFICATION, Qualifying, in_surveys
 
+QUESTION_COLUMNS = ("question_id", "video", "question", "options", "answer")
+BETWEEN = " | "
+ID_LENGTH = 16
+QUALIFICATION = "qualification"
 COLUMNS = (
     "survey", "task_id", "digest", "video", "sound", "question", "choices", "reviewer", "verdict",
 )  # fmt: skip
-BEFORE = QUALIFICATION
+
+
+class Qualifying(NamedTuple):
+    """The questions of a qualification, and what is right."""
+
+    tasks: list[Task]
+    right: Mapping[str, str]
+    videos: Mapping[str, Path]
+
+
+NOT_TESTED = Qualifying([], {}, {})
+
+
+def task_id(scope: str, *names: str) -> str:
+    """A task's name for people: it tells nothing, and is another one in another group or setting."""
+    return name_of("\n".join((scope, *names)), ID_LENGTH)
+
+
+def question_tasks(scope: str, requests: pl.DataFrame) -> list[Task]:
+    """A task for each question of a run, in their order; each offers the options of the question."""
+    tasks = []
+    for name, options, clip, prompt in requests.select("request_id", "options", "clip_id", "prompt").iter_rows():
+        if not options:
+            raise UserError(f"{name}: a free answer, which people cannot choose. Name a protocol that offers options.")
+        tasks.append(_task(task_id(scope, name), tuple(options), clip, prompt))
+    return tasks
+
+
+def _task(name: str, options: tuple[str, ...], clip: str, question: str) -> Task:
+    return Task(name, options, {"clip": clip, "question": question, "choices": BETWEEN.join(options)})
+
+
+def qualification_of(scope: str, design: Asked) -> Qualifying:
+    """The questions of a design's qualification; none without one."""
+    if design.qualification is None:
+        return NOT_TESTED
+    path, needed = Path(design.qualification.questions), design.qualification.right
+    found = qualification_tasks(scope, path)
+    if needed > len(found.tasks):
+        raise UserError(
+            f"{path}: has {len(found.tasks)} questions, and `right: {needed}` of the group needs more of them."
+        )
+    return found
+
+
+def qualification_tasks(scope: str, path: Path) -> Qualifying:
+    """The questions of a qualification, each with its right answer among its options."""
+    if not path.is_file():
+        raise UserError(f"{path}: no such file, which should hold the questions of a qualification.")
+    tasks, right, videos = [], {}, {}
+    for number, row in enumerate(csv_rows(path, QUESTION_COLUMNS), start=1):
+        name, options = task_id(scope, QUALIFICATION, row["question_id"]), tuple(row["options"].split(BETWEEN))
+        if row["answer"] not in options or len(options) < 2:
+            allowed = "two options or more, and the answer among them"
+            raise UserError(f"{path}: row {number}: found '{row['answer']}' of '{row['options']}'; needed: {allowed}.")
+        if name in right:
+            raise UserError(f"{path}: row {number}: question '{row['question_id']}' stands there twice.")
+        tasks.append(_task(name, options, row["video"], row["question"]))
+        right[name] = row["answer"]
+        if row["video"]:
+            video = inside(path.parent, row["video"])
+            if video is None or not video.is_file():
+                raise UserError(
+                    f"{path}: row {number}: no video '{row['video']}' in {path.parent}/: it must lie beside this file, "
+                    "or in a folder there."
+                )
+            videos[name] = path.parent / row["video"]
+    return Qualifying(tasks, right, videos)
+
+
+def in_surveys(names: Sequence[str], count: int | None, size: int | None) -> dict[str, int]:
+    """Survey of each name, from 1 on: dealt out evenly to a number of surveys, or so many to each."""
+    if size is not None:
+        return {name: place // size + 1 for place, name in enumerate(names)}
+    return {name: place % (count or 1) + 1 for place, name in enumerate(names)}
 
 
 class Shown(NamedTuple):
-    """The video of a question."""
-
     path: Path
     has_sound: bool
 
@@ -51,7 +132,7 @@ def survey_rows(
     """
     known = {task.task_id: task for task in tasks}
     dealt = in_surveys(shuffled(list(known), design.seed), design.surveys, design.per_survey)
-    rows = [_row(BEFORE, task, design, videos.get(task.task_id)) for task in tested.tasks]
+    rows = [_row(QUALIFICATION, task, design, videos.get(task.task_id)) for task in tested.tasks]
     placed = sorted(dealt, key=dealt.__getitem__)  # of a survey, in the order that was drawn
     there = [(name, videos.get(known[name].shown["clip"])) for name in placed]
     return rows + [_row(str(dealt[name]), known[name], design, shown) for name, shown in there if shown]

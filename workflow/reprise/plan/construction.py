@@ -28,7 +28,6 @@ from reprise.construction.settings import (
     Making,
     MmbenchVideoSettings,
     OtherSets,
-    ReviewSettings,
     VinogroundSettings,
 )
 from reprise.core.errors import UserError
@@ -166,7 +165,7 @@ def _lean(key: Key) -> Key:
     if isinstance(key.settings, Constructing):  # both are in the writer's key, as their content
         unread = {"writer": UNREAD, "prompts": UNREAD}
     if not isinstance(key, ReviewKey | StaticKey):
-        unread["review"] = ReviewSettings(verdicts=UNREAD)
+        unread["review"] = type(key.settings.review)(verdicts=UNREAD)
     if isinstance(key.settings, MmbenchVideoSettings) and not isinstance(key, StaticKey):
         unread |= {"static": None}
     if isinstance(key.settings, MmbenchVideoSettings) and not isinstance(key, ConstructedReleaseKey):

@@ -56,7 +56,8 @@ class Figured:
     def items(self, wildcards: Any) -> list[Path]:
         """The items of such a figure, or of one that counts them, where the data can be had."""
         benchmark, figure = wildcards.benchmark, wildcards.figure
-        is_counted = isinstance(self._plan.figure(benchmark, figure), Distribution) and self._data.has_data(benchmark)
+        spec = self._plan.figure(benchmark, figure)
+        is_counted = isinstance(spec, Distribution) and spec.made is None and self._data.has_data(benchmark)
         is_shown = self._shows_items(wildcards) and self._scored(wildcards)
         return [self._results.items(benchmark)] if is_counted or is_shown else []
 
@@ -65,6 +66,13 @@ class Figured:
         spec, benchmark = self._plan.figure(wildcards.benchmark, wildcards.figure), wildcards.benchmark
         is_needed = isinstance(spec, Distribution) and spec.fact is not None
         return [self._results.facts(benchmark)] if is_needed and benchmark in self._plan.data_benchmarks() else []
+
+    def made(self, wildcards: Any) -> list[Path]:
+        """What the making of the benchmark counted, for a figure that shows it where the benchmark is made."""
+        spec = self._plan.figure(wildcards.benchmark, wildcards.figure)
+        is_made = self._plan.config.suite.benchmarks[wildcards.benchmark].construction is not None
+        counted = self._results.construction(wildcards.benchmark, "statistics.parquet")
+        return [counted] if isinstance(spec, Distribution) and spec.made is not None and is_made else []
 
     def _shows_items(self, wildcards: Any) -> bool:
         return isinstance(self._plan.figure(wildcards.benchmark, wildcards.figure), Scatter)

@@ -193,7 +193,6 @@ class _Keys:
             benchmark=benchmark,
             form=protocol.form,
             items=protocol.items,
-            frames_min=protocol.frames_min,
             level=self._config.main.confidence,
             ratings_sha256=ratings_digest(self._plan, benchmark, name),
             rated_to=protocol.rated_to,
@@ -341,6 +340,8 @@ class _Keys:
             published_sha256=digest_of(self._plan, published_file(benchmark) if suite.show_published else None),
             spec=spec,
             forms={name: protocol.form for name, protocol in settings.protocols.items()},
+            frames_min={name: one.frames_min for name, one in settings.protocols.items() if one.frames_min},
+            frames=self._frames(spec),
             runs=tuple(one.name for one in scored),
             imported=tuple(one.name for one in scored if plan.is_imported(one)),
             judge_order=tuple(plan.judges_of(benchmark)) if judged else (),
@@ -355,13 +356,16 @@ class _Keys:
             failed_share_max=suite.failed_share_max,
         )
 
+    def _frames(self, spec: TableSpec) -> dict[str, int]:
+        """Sampling -> its number of frames, of a table's rows, where that is the same for every clip."""
+        shown = sorted({row.sampling for row in spec.cells() if row.sampling})
+        counts = {name: frames_shown(self._config.main.samplings[name]) for name in shown}
+        return {name: count for name, count in counts.items() if count is not None}
+
     def _figure(
         self, benchmark: str, figure: str, spec: Figure, runs: dict[Run, RunKey], adopted: dict[str, str]
     ) -> FigureKey:
         suite, settings = self._config.suite, self._config.benchmarks[benchmark]
-        shown = {row.sampling for _, part in self._plan.figure_parts(benchmark, figure) for row in part.cells()}
-        rules = {name: self._config.main.samplings[name] for name in sorted(filter(None, shown))}
-        counts = {name: frames_shown(rule) for name, rule in rules.items()}
         return FigureKey(
             suite=self._config.name,
             notice=suite.notice,
@@ -373,7 +377,6 @@ class _Keys:
                 self._table(benchmark, table, part, runs, adopted)
                 for table, part in self._plan.figure_parts(benchmark, figure)
             ),
-            frames={name: count for name, count in counts.items() if count is not None},
             show_published=suite.show_published,
             published_sha256=digest_of(self._plan, published_file(benchmark) if suite.show_published else None),
         )

@@ -14,7 +14,6 @@ from reprise.core.files import canonical_json, file_digest, half_written, value_
 from reprise.core.log import log
 from reprise.core.paths import FIGURES, STAMP, TABLES, Ledger
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
-from reprise.core.store import is_alive
 from reprise.fetch.outcome import Fetcher, FetchError
 from reprise.fetch.routes import fetcher_for
 from reprise.fetch.settings import Folder
@@ -51,8 +50,10 @@ def note_outdated(plan: Plan) -> None:
 
 def _sweep(plan: Plan) -> None:
     """Delete what writers that were killed left half written; no job works here now, but another dry run may write."""
+    from psutil import pid_exists
+
     for path, writer in half_written(plan.results.root):
-        if not is_alive(writer):
+        if not pid_exists(writer):
             path.unlink(missing_ok=True)
 
 

@@ -19,7 +19,7 @@ def main() -> None:
     )
     settings = read_key(args.key, CandidatesKey).settings
     measured = [read_table(path, FACTS) for path in args.facts]
-    found = load_step(settings.kind, "candidates").candidates(listed_files(args.files), settings, *measured)
+    found = load_step(settings.kind, "candidates")(listed_files(args.files), settings, *measured)
     tables = write_tables(settings.kind, found._asdict(), args.out, args.made_under)
     for name in ("pool", "candidates"):
         log.info(f"{name}: {tables[name].height} rows, {kept(tables[name]).height} kept")

@@ -17,7 +17,7 @@ from reprise.stages.arguments import arguments
 def main() -> None:
     args = arguments("List the clips that a construction measures.", key=Path, files=Path, out=Path)
     settings = read_key(args.key, PoolClipsKey).settings
-    found = load_step(settings.kind, "clips").clips(listed_files(args.files), settings)
+    found = load_step(settings.kind, "clips")(listed_files(args.files), settings)
     write_table(pl.DataFrame([clip._asdict() for clip in found], schema=CLIPS), args.out, CLIPS, args.made_under)
     log.info(f"{len(found)} clips")
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from reprise.construction.keys import AnnotationKey
-from reprise.construction.mmbench_video.guidelines import page, to_fill_in
+from reprise.construction.mmbench_video.writing import guidelines
 from reprise.construction.registry import read_tables
 from reprise.construction.settings import MmbenchVideoSettings
 from reprise.core.errors import run_command
@@ -18,8 +18,8 @@ def main() -> None:
     settings = read_key(args.key, AnnotationKey).settings
     if not isinstance(settings, MmbenchVideoSettings):
         raise ValueError(f"{args.key}: nobody writes questions for {settings.kind}")
-    rows = to_fill_in(read_tables(settings.kind, args.tables)["pool"])
-    write_text(args.guidelines, page(settings))
+    page, rows = guidelines(settings, read_tables(settings.kind, args.tables)["pool"])
+    write_text(args.guidelines, page)
     write_text(args.tasks, rows)
     log.info(f"{args.tasks}: for annotators to fill in, with {args.guidelines} beside it")
 

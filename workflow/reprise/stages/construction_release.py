@@ -26,7 +26,7 @@ def main() -> None:
             "dropped what, and `review/tasks.csv` is for people to fill in: put it where `review.verdicts:` says."
         )
     listing = []
-    for name, content in load_step(settings.kind, "release").release(tables, settings).items():
+    for name, content in load_step(settings.kind, "release")(tables, settings).items():
         path = args.out.parent / name
         write_text(path, content)
         listing.append({"name": name, "path": str(path), "sha256": file_digest(path)})

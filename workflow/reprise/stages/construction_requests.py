@@ -21,7 +21,7 @@ def main() -> None:
     key = read_key(args.key, WritingKey)
     tables = read_tables(key.settings.kind, args.tables)
     given = [read_table(path, RESPONSES) for path in args.replies]
-    rows = load_step(key.settings.kind, "requests").requests(tables, given, key.prompts, key.settings)
+    rows = load_step(key.settings.kind, "requests")(tables, given, key.prompts, key.settings)
     write_table(table_of(rows, REQUESTS), args.out, REQUESTS, args.made_under)
     log.info(f"round {len(given) + 1}: {len(rows)} requests")
 

@@ -27,9 +27,8 @@ def main() -> None:
     key = read_key(args.key, SamplesKey)
     tables = read_tables(key.settings.kind, args.tables)
     given = [read_table(path, RESPONSES) for path in args.replies]
-    step = load_step(key.settings.kind, "samples")
     encoder = {} if key.embedder is None else {"vectors": encoder_of(key.embedder, key.settings, Store(args.store))}
-    found = step.samples(tables, given, key.prompts, key.settings, **encoder)
+    found = load_step(key.settings.kind, "samples")(tables, given, key.prompts, key.settings, **encoder)
     if args.replies:
         refuse_nothing(found.written, args.replies[0].parent)
     for name, table in write_tables(key.settings.kind, found._asdict(), args.out, args.made_under).items():

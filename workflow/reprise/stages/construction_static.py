@@ -4,9 +4,9 @@ from pathlib import Path
 
 from reprise.construction.filters import kept
 from reprise.construction.keys import StaticKey
-from reprise.construction.mmbench_video.static import static
+from reprise.construction.mmbench_video.review import static
 from reprise.construction.registry import read_tables, write_tables
-from reprise.construction.review import Problem, as_sheet
+from reprise.construction.review import Problem, as_sheet, warn_of
 from reprise.construction.settings import MmbenchVideoSettings
 from reprise.core.errors import run_command
 from reprise.core.files import write_text
@@ -26,13 +26,12 @@ def main() -> None:
         raise ValueError(f"{args.key}: no filter of static questions")
     reviewed = read_tables(settings.kind, [args.reviewed])["reviewed"]
     rated = [read_table(path, VERDICTS) for path in args.ratings]
-    found = static(reviewed, rated, list(map(Path, key.verdicts)), settings.static.least, settings)
+    found = static(reviewed, rated, list(map(Path, key.verdicts)), settings)
     refuse_edited(key.verdicts)
     write_text(args.tasks, as_sheet(found.tasks, found.columns))
     write_text(args.problems, as_sheet([one._asdict() for one in found.problems], Problem._fields))
     table = write_tables(settings.kind, {"static": found.reviewed}, [args.out], args.made_under)["static"]
-    for one in found.problems:
-        log.warning(f"{one.where}: {one.problem}: {one.found}; the row does not count.")
+    warn_of(found.problems, args.problems)
     log.info(f"{kept(table).height} of {table.height} questions kept; {args.tasks} is for people to check")
 
 

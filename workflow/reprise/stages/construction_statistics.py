@@ -1,12 +1,13 @@
 """Stage `construction_statistics`: what every filter dropped, and the paper's numbers of its making beside ours."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from reprise.construction.filters import Row
+from reprise.construction.filters import Row, filter_counts
 from reprise.construction.keys import ConstructionStatisticsKey
-from reprise.construction.registry import load_step, read_tables
+from reprise.construction.registry import filters_of, load_step, read_tables
 from reprise.construction.review import as_csv
-from reprise.construction.schemas import COUNTS, STATISTICS
+from reprise.construction.tables import COUNTS, STATISTICS
 from reprise.core.errors import run_command
 from reprise.core.files import write_text
 from reprise.core.keyfile import read_key
@@ -21,9 +22,9 @@ def main() -> None:
         "Count a construction.", key=Path, tables=[Path], filters=Path, csv=Path, md=Path, out=Path
     )  # fmt: skip
     key = read_key(args.key, ConstructionStatisticsKey)
-    step = load_step(key.settings.kind, "statistics")
-    tables = read_tables(key.settings.kind, args.tables)
-    numbers, counts = step.statistics(tables, key.settings), step.filter_counts(tables)
+    kind, tables = key.settings.kind, read_tables(key.settings.kind, args.tables)
+    numbers = load_step(kind, "statistics")(tables, key.settings)
+    counts = filter_counts(tables, filters_of(kind))
     write_table(table_of(numbers, STATISTICS), args.out, STATISTICS, args.made_under)
     write_text(args.filters, as_csv(counts, list(COUNTS)))
     write_text(args.csv, as_csv(numbers, list(STATISTICS)))
@@ -31,29 +32,32 @@ def main() -> None:
     log.info(f"{len(numbers)} numbers, {len(counts)} filters")
 
 
-def _page(key: ConstructionStatisticsKey, numbers: list[Row], counts: list[Row]) -> str:
-    lines = [f"# Making {key.title}", ""]
-    lines += [key.notice, ""] if key.notice else []
-    lines += ["## Numbers that the paper states", "", "| what | of | paper | ours | note |", "|---|---|---|---|---|"]
-    lines += [_line(row["what"], row["group"], row["paper"], row["ours"], row["note"]) for row in numbers]
-    lines += [
-        "",
-        "## What each filter dropped",
-        "",
-        "| step | filter | entered | dropped | left |",
-        "|---|---|---|---|---|",
-    ]
-    lines += [_line(*row.values()) for row in counts]
-    lines += [
-        "",
-        f"The rows of each step, with the filter and its reason: `<step>.parquet` of `{key.settings.kind}`.",
-        "",
-    ]
-    return "\n".join(lines)
+PAGE = """\
+# Making {title}
+{notice}
+## Numbers that the paper states
+
+| what | of | paper | ours | note |
+|---|---|---|---|---|
+{numbers}
+
+## What each filter dropped
+
+| step | filter | entered | dropped | left |
+|---|---|---|---|---|
+{counts}
+
+The rows of each step, with the filter and its reason: `<step>.parquet` of `{kind}`.
+"""
 
 
-def _line(*cells: object) -> str:
-    return f"| {' | '.join(map(_cell, cells))} |"
+def _page(key: ConstructionStatisticsKey, numbers: Sequence[Row], counts: Sequence[Row]) -> str:
+    def lines(rows: Sequence[Row]) -> str:
+        return "\n".join(f"| {' | '.join(map(_cell, row.values()))} |" for row in rows)
+
+    notice = f"\n{key.notice}\n" if key.notice else ""
+    listed = {"numbers": lines(numbers), "counts": lines(counts)}
+    return PAGE.format(title=key.title, notice=notice, kind=key.settings.kind, **listed)
 
 
 def _cell(value: object) -> str:

@@ -7,6 +7,7 @@ import polars as pl
 from reprise.benchmarks.analysing import with_analysed_groups
 from reprise.benchmarks.registry import load_analyses
 from reprise.config.figures import Distribution
+from reprise.construction.tables import STATISTICS
 from reprise.core.checksums import seal_text
 from reprise.core.errors import run_command
 from reprise.core.files import whole_file
@@ -27,7 +28,7 @@ def main() -> None:
     args = arguments(
         "Draw a figure.",
         key=Path, published=[Path], metrics=[Path], statistics=[Path], problems=[Path], verdicts=[Path], items=[Path],
-        facts=[Path], out=Path,
+        facts=[Path], made=[Path], out=Path,
     )  # fmt: skip
     key = read_key(args.key, FigureKey)
     results, published = Results(key.suite), next(iter(args.published), None)
@@ -50,6 +51,7 @@ def main() -> None:
             facts=facts,
             verdicts=found,
             marks=Published(published, marks.table) if marks else Published(None, ""),
+            made=pl.concat([pl.DataFrame(schema=STATISTICS), *(read_table(path, STATISTICS) for path in args.made)]),
         ),
     )
     save(drawn.figure, args.out, {"title": drawn.title, "caption": drawn.caption})

@@ -47,7 +47,6 @@ class MetricsView(NamedTuple):
     benchmark: str
     form: str
     items: str | None
-    frames_min: dict[str, int]
     level: float
     rated_to: int = 3
 

@@ -1,7 +1,7 @@
 """Stage `metrics`: a run's numbers, by both conventions, with what was asked, failed, unread and missing."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,6 @@ from reprise.core.schemas import (
     read_table,
     write_table,
 )
-from reprise.media.sampling import frames_shown
 from reprise.models.asking.reasons import REASONS
 from reprise.stages.arguments import arguments
 from reprise.stages.key_views import MetricsView, RunView, read_view
@@ -52,7 +51,6 @@ def main() -> None:
     items = chosen_items(analysed_items(key.benchmark, args.items, args.facts), key.items)
     if run_key.answers["adapter"] == IMPORTED:
         items = of_answered_tasks(items, read_table(args.robust, VERDICTS))
-    undefined = undefined_metrics(key.frames_min, run_key.answers["sampling"])
     named = {"run": run_key.run, "judge": next(iter(args.judge), None), "key": run_key.key}
     scores = load_scores(key.benchmark)
     found: list[tuple[Measure, dict[str, Any]]] = []
@@ -80,7 +78,7 @@ def main() -> None:
     ]
     rows += [number | named | shown for number in read_by(robust)]
     rows += [number | named | shown for number in health_numbers(args.judge_requests, args.replies, robust, REPLIES)]
-    rows += [row_of(one, scores.CHANCE.get(one.metric), undefined.get(one.metric)) | names for one, names in found]
+    rows += [row_of(one, scores.CHANCE.get(one.metric)) | names for one, names in found]
     frame = pl.DataFrame(rows, schema=METRICS)
     write_table(frame, args.out, METRICS, args.made_under)
     log.info(f"{frame.height} numbers")
@@ -156,26 +154,10 @@ def measured(
     return [one if one.missing is not None else replace(one, missing=missing_of[one.group]) for one in found]
 
 
-def undefined_metrics(frames_min: Mapping[str, int], rule: Mapping[str, Any]) -> dict[str, str]:
-    """Metric -> why it is undefined for the frames that a sampling rule shows."""
-    frames = frames_shown(rule)
-    if frames is None:
-        return {}
-    return {
-        metric: f"Undefined below {fewest} frames; this run shows {frames}."
-        for metric, fewest in frames_min.items()
-        if frames < fewest
-    }
-
-
-def row_of(one: Measure, chance: float | None, undefined: str | None = None) -> dict[str, Any]:
-    """A measure as a row of the table, compared with chance; where it is undefined for these frames, the reason."""
-    counts = {
-        name: getattr(one, name) for name in ("metric", "group", "asked", "scored", "failed", "unparsed", "missing")
-    }
-    if undefined is not None:
-        return counts | {"note": undefined}
-    numbers = counts | {"value": one.value, "low": one.low, "high": one.high}
+def row_of(one: Measure, chance: float | None) -> dict[str, Any]:
+    """A measure as a row of the table, compared with chance."""
+    names = ("metric", "group", "value", "low", "high", "asked", "scored", "failed", "unparsed", "missing")
+    numbers = {name: getattr(one, name) for name in names}
     return numbers if chance is None else numbers | {"p_chance": one.p_above(chance / 100)}
 
 

@@ -10,10 +10,8 @@ from reprise.core.schemas import REQUESTS, RESPONSES, read_table, table_of, writ
 from reprise.external.answers import response_row
 from reprise.media.sampling import frames_shown
 from reprise.models.base import Answer
-from reprise.people.answers import TOO_FEW, replies
-from reprise.people.gathering import gather
+from reprise.people.answers import TOO_FEW, gather, replies, write_refused
 from reprise.people.keys import PeopleRunKey
-from reprise.people.refused import write_refused
 from reprise.stages.arguments import arguments
 
 
@@ -23,15 +21,15 @@ def main() -> None:
     )
     key = read_key(args.key, PeopleRunKey)
     requests = read_table(args.requests, REQUESTS)
-    found = gather(key.answers.scope, key.answers.design, key.answers.files, requests)
-    said = replies(found.tasks, found.counted.votes, key.answers.design)
+    tasks, counted = gather(key.answers.scope, key.answers.design, key.answers.files, requests)
+    said = replies(tasks, counted.votes, key.answers.design)
     frames = frames_shown(key.answers.sampling) or 0
     rows = [
         response_row(row, Answer(text=reply.option, error=reply.error), key.key, frames)
         for row, reply in zip(requests.iter_rows(named=True), said.values(), strict=True)
     ]
     waiting = [row["request_id"] for row in rows if row["error"] == TOO_FEW]
-    refused = found.counted.votes.problems
+    refused = counted.votes.problems
     write_refused(refused, waiting, args.problems)
     write_table(table_of(rows, RESPONSES), args.out, RESPONSES, args.made_under)
     failed = ", ".join(

@@ -9,20 +9,18 @@ from reprise.core.files import write_text
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import REQUESTS, read_table
-from reprise.people.gathering import gather
+from reprise.people.answers import gather, write_refused
 from reprise.people.keys import RatingsKey
-from reprise.people.rating import rated, waiting
-from reprise.people.refused import write_refused
+from reprise.people.rating import rated
 from reprise.stages.arguments import arguments
 
 
 def main() -> None:
     args = arguments("Average people's ratings.", key=Path, requests=Path, out=Path, problems=Path)
     key, requests = read_key(args.key, RatingsKey), read_table(args.requests, REQUESTS)
-    found = gather(key.scope, key.design, key.files, requests)
-    votes = found.counted.votes
-    ratings = rated(requests, found.tasks, votes, key.design.workers)
-    unrated = waiting(requests, found.tasks, votes, key.design.workers)
+    tasks, counted = gather(key.scope, key.design, key.files, requests)
+    votes = counted.votes
+    ratings, unrated = rated(requests, tasks, votes, key.design.workers)
     write_refused(votes.problems, unrated, args.problems)
     write_text(args.out, as_csv(ratings.to_dicts(), ratings.columns))
     seal_text(args.out)

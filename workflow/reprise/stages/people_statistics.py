@@ -8,12 +8,18 @@ from reprise.core.errors import run_command
 from reprise.core.files import write_text
 from reprise.core.keyfile import read_key
 from reprise.core.schemas import REQUESTS, read_table
-from reprise.people.answers import replies
-from reprise.people.gathering import gather
+from reprise.people.answers import gather, replies
 from reprise.people.keys import PeopleStatisticsKey
-from reprise.people.rating_statistics import RATER_COLUMNS, rater_rows, rating_numbers
 from reprise.people.settings import RatingDesign
-from reprise.people.statistics import WORKER_COLUMNS, Number, numbers, worker_rows
+from reprise.people.statistics import (
+    RATER_COLUMNS,
+    WORKER_COLUMNS,
+    Number,
+    numbers,
+    rater_rows,
+    rating_numbers,
+    worker_rows,
+)
 from reprise.stages.arguments import arguments
 
 DIGITS = 4
@@ -23,16 +29,16 @@ def main() -> None:
     args = arguments("Count people's answers.", key=Path, requests=Path, csv=Path, md=Path, workers=Path)
     key = read_key(args.key, PeopleStatisticsKey)
     requests = read_table(args.requests, REQUESTS)
-    found = gather(key.scope, key.design, key.files, requests)
+    tasks, counted = gather(key.scope, key.design, key.files, requests)
     if isinstance(key.design, RatingDesign):
-        lines = rating_numbers(key.benchmark, requests, found.tasks, found.counted, key.design)
-        workers = as_csv(rater_rows(found.counted), RATER_COLUMNS)
+        lines = rating_numbers(key.benchmark, requests, tasks, counted, key.design)
+        workers = as_csv(rater_rows(counted), RATER_COLUMNS)
         heading, runs = "People's ratings of answers to", key.design.runs
     else:
-        said = replies(found.tasks, found.counted.votes, key.design)
-        lines = numbers(key.benchmark, found.tasks, found.counted, said, key.design)
-        expected = dict(zip((task.task_id for task in found.tasks), requests["expected"], strict=True))
-        workers = as_csv(worker_rows(found.counted, said, expected), WORKER_COLUMNS)
+        said = replies(tasks, counted.votes, key.design)
+        lines = numbers(key.benchmark, tasks, counted, said, key.design)
+        expected = dict(zip((task.task_id for task in tasks), requests["expected"], strict=True))
+        workers = as_csv(worker_rows(counted, said, expected), WORKER_COLUMNS)
         heading, runs = "People's answers to", (key.design.run,)
     write_text(args.csv, as_csv([line._asdict() for line in lines], Number._fields))
     write_text(args.workers, workers)

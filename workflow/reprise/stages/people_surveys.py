@@ -17,11 +17,17 @@ from reprise.core.store import Store
 from reprise.media.errors import MediaError
 from reprise.media.ledgers import clip_file, present_clips
 from reprise.media.slides import has_sound, kept_slides
-from reprise.people.gathering import qualification_of
 from reprise.people.keys import SurveysKey
 from reprise.people.settings import AnswerDesign, RatingDesign
-from reprise.people.surveys import BEFORE, COLUMNS, Shown, qualification_videos, survey_rows
-from reprise.people.tasks import question_tasks
+from reprise.people.surveys import (
+    COLUMNS,
+    QUALIFICATION,
+    Shown,
+    qualification_of,
+    qualification_videos,
+    question_tasks,
+    survey_rows,
+)
 from reprise.stages.arguments import arguments
 
 TEXTS = ("question",)
@@ -60,7 +66,7 @@ def main() -> None:
     write_text(args.csv, as_sheet(rows, COLUMNS))
     seal_text(args.csv)
     write_text(args.template, template(_instructions(key, requests), TEXTS))
-    number, there = len({row["survey"] for row in rows} - {BEFORE}), len(rows) - len(tested.tasks)
+    number, there = len({row["survey"] for row in rows} - {QUALIFICATION}), len(rows) - len(tested.tasks)
     silent = sum(row["sound"] == "no" for row in rows)
     log.info(
         f"{there} questions in {number} surveys, {len(tested.tasks)} of a qualification; {len(tasks) - there} left out "

@@ -106,7 +106,8 @@ class Builder:
         sections = []
         for section in spec.sections:
             title = section.title or ""
-            sections.append(rendered.Section(tuple(self._row(row, title) for row in section.resolved()), title))
+            rows_shown = tuple(self._row(row, title) for row in section.resolved())
+            sections.append(rendered.Section(rows_shown, title, is_marked=section.best))
         table = rendered.Table(
             title=spec.title,
             origin=f"{key.benchmark_title}, Table {key.table.removeprefix('table')}",
@@ -176,6 +177,7 @@ class Builder:
     def _number(self, row: Row, column: Column, metric: str, section: str) -> Number:
         """One number: measured here if it can be, else chance, else published, else a dash."""
         group = row.group or column.group or ""
+        greyed = self.is_greyed(row.in_column(column), metric)
         paper = self.paper_value(row, column, metric) if self.key.show_published else None
         printed = {"published": paper.value, "published_decimals": paper.decimals} if paper else {}
         place = {"section": section, "row": row.label, "column": column_name(column), "metric": metric, "group": group}
@@ -206,7 +208,8 @@ class Builder:
                 column.decimals,
                 column.signed,
                 "incomplete" if found["missing"] else "imported" if is_imported else "reproduced",
-                significant=self.spec.significance and found["p_chance"] is not None and found["p_chance"] < ALPHA,
+                significant=self._is_significant(found["p_chance"]) and not greyed,
+                greyed=greyed,
                 published=paper.value if paper else None,
                 notes=notes,
                 interval=interval if self.spec.intervals else None,
@@ -214,7 +217,7 @@ class Builder:
             )
         if paper is not None:
             add_tidy_row("published", {"value": paper.value, **printed})
-            return Number(paper.value, column.decimals, column.signed, "published", notes=notes)
+            return Number(paper.value, column.decimals, column.signed, "published", greyed=greyed, notes=notes)
         # A cell with neither a number of ours nor the paper's says why.
         is_ours = row.chance or self.source_of(row, column) is not None
         is_lost = self.spec.is_damaged and self.key.show_published
@@ -224,6 +227,14 @@ class Builder:
         )
         return Number(None, column.decimals, state=state)
 
+    def _is_significant(self, p_chance: float | None) -> bool:
+        return self.spec.significance and p_chance is not None and p_chance < ALPHA
+
+    def is_greyed(self, row: Row, metric: str) -> bool:
+        """Whether a run shows too few frames for a metric: some, but fewer than the protocol's `frames_min`."""
+        frames = self.key.frames.get(row.sampling or "", 0)
+        return 0 < frames < self.key.frames_min.get(row.protocol or "", {}).get(metric, 0)
+
     def paper_value(self, row: Row, column: Column, metric: str) -> Printed | None:
         """The published value of a cell, by the names that the csv gives its row and column."""
         named = column.published
@@ -231,6 +242,8 @@ class Builder:
             return None
         label = named.row or row.published or row.label
         frames = row.frames if named.frames is None else named.frames
+        if label in named.stated:
+            return Printed.of(named.stated[label])
         return self.published.get(label, frames, named.group or row.group or column.group or "", metric)
 
     def _compared_with_group(self, found: Found) -> str:

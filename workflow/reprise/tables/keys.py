@@ -32,6 +32,10 @@ class TableKey(SuiteKey):
     spec: TableSpec
     forms: dict[str, str]
     """protocol -> form of question"""
+    frames_min: dict[str, dict[str, int]] = Field({})
+    """protocol -> metric -> the fewest frames that can show what it asks about"""
+    frames: dict[str, int] = Field({})
+    """sampling -> its number of frames, where that is the same for every clip"""
     runs: tuple[str, ...]
     """runs, by whose judge where answers are judged, whose numbers are made here"""
     imported: tuple[str, ...] = ()

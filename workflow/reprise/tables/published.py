@@ -22,6 +22,11 @@ class Printed(NamedTuple):
     value: float
     decimals: int
 
+    @classmethod
+    def of(cls, number: float) -> "Printed":
+        """A number with the decimals that it is written with."""
+        return cls(number, max(0, -int(Decimal(str(number)).as_tuple().exponent)))
+
 
 class Published:
     """A table's published values by row, frames, group and metric; none where the suite does not show them."""

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from training import dual, loop, measure, text_only
+from training import dual, measure, ranks, text_only
 from training.__main__ import View, app
 
 SHOWN = re.findall(
@@ -28,7 +28,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
         return call
 
-    for module, name in ((loop, "train"), (dual, "train_siglip"), (text_only, "train_text"), (measure, "measure")):
+    for module, name in ((ranks, "train"), (dual, "train_siglip"), (text_only, "train_text"), (measure, "measure")):
         monkeypatch.setattr(module, name, instead_of(name))
     monkeypatch.setattr("reprise.models.local.torch_setup.prepare", lambda: None)
     return record

@@ -1,6 +1,5 @@
 """Training: the packed forward pass is the model's own, a resumed run equals an unbroken one, exports load."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +10,11 @@ from reprise.core.errors import UserError
 from safetensors.torch import load_file
 from training.batches import LETTER, STATEMENT, TEXT, VERDICT, Encoder, make_batch
 from training.config import TrainConfig, load_config
-from training.loop import STATE, Trainer, train
+from training.loop import STATE, Trainer
 from training.model import build_processor
 from training.packed import PLAIN, frame_tokens, packed_hidden
 from training.prompts import messages, phrases, prompts, rendered
+from training.ranks import train
 from training.schedule import VIDEO_TOKENS, batch_kind, batch_of_step, learning_rate
 from training.tokenizer import build_tokenizer, save_tokenizer
 from transformers import AutoModelForImageTextToText, AutoProcessor
@@ -33,15 +33,6 @@ VALUES = {
     "caption_b": "The thing that is spinning slowly is also the one that is jumping low.",
     "question": "Who is spinning slowly?",
 }
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Sums in one order, so that two runs can be compared bit by bit."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

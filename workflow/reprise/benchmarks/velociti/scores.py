@@ -6,17 +6,21 @@ from typing import NamedTuple
 
 import polars as pl
 
+from reprise.benchmarks.analysing import groups_there
+from reprise.benchmarks.rows import is_in
 from reprise.benchmarks.scoring import Answered, Scores
-from reprise.benchmarks.velociti.analysed import FACETS
+from reprise.benchmarks.velociti.analysed import FACETS, VERB_GROUPS
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.stats.measures import Measure, Ratios, difference, mean, measure, ones
 
 AVERAGE = "average"
 MEANS = {AVERAGE: TESTS, **FACETS}
 """the mean of tests -> the tests"""
-GROUPS = {test: pl.col("task") == test for test in (CONTROL, *TESTS)} | {
-    mean_of: pl.col("task").is_in(tests) for mean_of, tests in MEANS.items()
-}
+GROUPS = (
+    {test: pl.col("task") == test for test in (CONTROL, *TESTS)}
+    | {mean_of: pl.col("task").is_in(tests) for mean_of, tests in MEANS.items()}
+    | {name: is_in(name) & pl.col("task").is_in(TESTS) for name in VERB_GROUPS}
+)
 CHANCE: dict[str, float | None] = {"strict": 25.0, "classic": 50.0, "mc_a": 50.0, "mc_b": 50.0, "mc_both": 25.0}
 
 
@@ -38,7 +42,7 @@ def _samples(roles: Sequence[str], answered: Answered) -> pl.DataFrame:
 
     By the authors' convention a sample with an answer that failed or could not be read is left out.
     """
-    wide = answered.items.select("item_id", "unit", "task")
+    wide = answered.items.select("item_id", "unit", "task", "groups")
     for role in roles:
         one = answered.verdicts.filter(pl.col("role") == role).select(
             "item_id", *(pl.col(name).alias(f"{role}_{name}") for name in ("right", "score", "unparsed", "failed"))
@@ -97,10 +101,11 @@ def _mean_difference(ratios: Ratios) -> Ratios:
 
 
 def _shares(samples: pl.DataFrame, shares: Mapping[str, Share], level: float) -> list[Measure]:
-    """Each share for each test, and the means of tests: each test counts the same, Control does not count."""
+    """Each share for each test and kind of action, and the means of tests; Control counts in none of these."""
     found = []
+    parts = [*_tests(samples), *((name, samples.filter(GROUPS[name])) for name in groups_there(samples, VERB_GROUPS))]
     for metric, share in shares.items():
-        found += [measure(metric, test, rows, [_ratio(rows, share)], level) for test, rows in _tests(samples)]
+        found += [measure(metric, group, rows, [_ratio(rows, share)], level) for group, rows in parts]
         for mean_of, tests in MEANS.items():
             rows = samples.filter(GROUPS[mean_of])
             ratios = [_ratio(rows, share, only=test) for test in tests]

@@ -7,7 +7,7 @@ import polars as pl
 
 from reprise.benchmarks.mmbench_video.taxonomy import GROUPS_TAKEN
 from reprise.benchmarks.mmbench_video.video_sets import COLUMNS, SCORING, set_of
-from reprise.construction.draws import rank
+from reprise.construction.filters import rank
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows
 

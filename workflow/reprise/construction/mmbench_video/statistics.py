@@ -8,44 +8,36 @@ import polars as pl
 from reprise.benchmarks.mmbench_video.analysed import OTHER_TYPE, QUESTION_TYPES
 from reprise.benchmarks.mmbench_video.analyses import question_type
 from reprise.benchmarks.mmbench_video.taxonomy import HALVES, L2_OF
-from reprise.construction.filters import Row, beside, counts, kept
-from reprise.construction.mmbench_video.candidates import ROW_FILTERS
-from reprise.construction.mmbench_video.collection import POOL_FILTERS
-from reprise.construction.mmbench_video.guidelines import SAMPLE_FILTERS
-from reprise.construction.mmbench_video.static import STATIC_FILTERS
+from reprise.construction.filters import Row, beside, kept
+from reprise.construction.mmbench_video.candidates import POOL_FILTERS, ROW_FILTERS
+from reprise.construction.mmbench_video.review import STATIC_FILTERS
+from reprise.construction.mmbench_video.writing import SAMPLE_FILTERS
 from reprise.construction.review import REVIEW_FILTERS
 from reprise.construction.settings import MmbenchVideoSettings
 
 HOUR = 3600
 SHOTS = "counted on the videos: Table 1 of the benchmark"
 IN_FIGURE = "the paper shows it in a figure"
-
-
-def filter_counts(tables: Mapping[str, pl.DataFrame]) -> list[Row]:
-    """What every filter of every step dropped."""
-    passed = kept(tables["samples"]).select("sample_id")
-    steps: list[tuple[str, pl.DataFrame, Sequence[str]]] = [
-        ("pool", tables["pool"], POOL_FILTERS),
-        ("candidates", tables["candidates"], ROW_FILTERS),
-        ("samples", tables["samples"], SAMPLE_FILTERS),
-        ("reviewed", tables["reviewed"].join(passed, on="sample_id", how="semi"), REVIEW_FILTERS),
-    ]
-    if "static" in tables:
-        steps.append(("static", tables["static"], STATIC_FILTERS))
-    return [row for step, table, names in steps for row in counts(step, table, names)]
+FILTERS = {
+    "pool": POOL_FILTERS, "candidates": ROW_FILTERS, "samples": SAMPLE_FILTERS, "reviewed": REVIEW_FILTERS,
+    "static": STATIC_FILTERS,
+}  # fmt: skip
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) -> list[Row]:
-    """The paper's numbers and ours."""
-    released = kept(tables.get("static", tables["reviewed"]))
+    static = tables.get("static")
+    released = kept(tables["reviewed"] if static is None else static)
+    removed = None if static is None else static.height - kept(static).height
     videos = kept(tables["pool"]).join(released, on="video", how="semi")
-    return [*_of_videos(tables["pool"], videos), *_of_questions(tables, released), *_of_words(released)]
-
-
-def _of_videos(collected: pl.DataFrame, videos: pl.DataFrame) -> list[Row]:
     lengths = (videos["end_s"] - videos["start_s"]).to_list()
+    named = released["dimensions"].to_list()
+    leaves = Counter(leaf for one in named for leaf in one)
+    groups = Counter(name for one in named for name in {L2_OF[leaf] for leaf in one})
+    kinds = Counter(map(question_type, released["question"].to_list()))
+    l2 = [name for half in HALVES.values() for name in half]
+    words = {name: [len(text.split()) for text in released[name].to_list()] for name in ("question", "answer")}
     return [
-        beside("videos collected", "all", None, collected.height, "the paper does not say"),
+        beside("videos collected", "all", None, tables["pool"].height, "the paper does not say"),
         beside("video clips", "all", 609, videos.height, "with a question that is released"),
         beside("categories of videos", "all", 16, videos["video_type"].n_unique()),
         *_spread("duration of a clip (s)", 165.4, 80.7, lengths),
@@ -55,30 +47,14 @@ def _of_videos(collected: pl.DataFrame, videos: pl.DataFrame) -> list[Row]:
         beside("shots of a clip", "mean", 32.6, None, SHOTS),
         beside("shots of a clip", "standard deviation", 33.5, None, SHOTS),
         beside("shots of a clip", "most", 210, None, SHOTS),
-    ]
-
-
-def _of_questions(tables: Mapping[str, pl.DataFrame], released: pl.DataFrame) -> list[Row]:
-    static = tables.get("static")
-    leaves = Counter(leaf for named in released["dimensions"].to_list() for leaf in named)
-    kinds = Counter(map(question_type, released["question"].to_list()))
-    l2 = [name for half in HALVES.values() for name in half]
-    groups = Counter(name for named in released["dimensions"].to_list() for name in {L2_OF[leaf] for leaf in named})
-    return [
         beside("questions written", "all", None, tables["candidates"].height, "rows of the annotators"),
         beside("questions cross-validated", "all", None, kept(tables["reviewed"]).height, "before the static filter"),
-        beside("static questions removed", "all", 246, None if static is None else static.height - kept(static).height),
+        beside("static questions removed", "all", 246, removed),
         beside("questions", "all", 1998, released.height),
         beside("leaf abilities", "all", 26, len(leaves)),
         *(beside("questions of an ability (level 2)", name, None, groups[name], IN_FIGURE) for name in l2),
         *(beside("questions of a leaf", leaf, None, leaves[leaf], IN_FIGURE) for leaf in L2_OF),
         *(beside("questions of a type", kind, None, kinds[kind], IN_FIGURE) for kind in (*QUESTION_TYPES, OTHER_TYPE)),
-    ]
-
-
-def _of_words(released: pl.DataFrame) -> list[Row]:
-    words = {name: [len(text.split()) for text in released[name].to_list()] for name in ("question", "answer")}
-    return [
         *_spread("words of a question", 10.9, 4.1, words["question"]),
         *_spread("words of an answer", 8.4, 7.7, words["answer"]),
     ]

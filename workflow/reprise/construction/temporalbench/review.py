@@ -1,24 +1,43 @@
-"""The review of TemporalBench as multiple choice: of each option of a video, in drawn order, whether it fits."""
+"""The review of TemporalBench as multiple choice, the option sets of Table 4, long videos, and the release."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise.construction.draws import rank
-from reprise.construction.filters import Row, kept
-from reprise.construction.review import REVIEW_FILTERS, Reviewed, Task, counted, decided, read_verdicts, task_rows
+from reprise.benchmarks.temporalbench.option_sets import SET_NAMES
+from reprise.construction.filters import Row, grouped, kept, rank, shuffled
+from reprise.construction.review import (
+    REVIEW_FILTERS,
+    Reviewed,
+    Task,
+    as_json,
+    counted,
+    decided,
+    read_verdicts,
+    task_rows,
+)
 from reprise.construction.settings import TemporalBenchSettings
-from reprise.construction.temporalbench.annotated import CAPTION_TASK, caption_task
-from reprise.construction.temporalbench.option_sets import OPTION_SET_FILTERS, with_option_sets
+from reprise.construction.temporalbench.candidates import CAPTION_TASK, WORDS, caption_task
+from reprise.construction.temporalbench.writing import CENTRAL, NEGATIVE_FILTERS, kept_words
+from reprise.core.times import seconds
 
-FITS, DOES_NOT = "fits", "does not fit"
-OF_OPTIONS = (FITS, DOES_NOT, "cannot be told")
-OF_NEGATIVES = (DOES_NOT, FITS, "cannot be told")
-"""the same, the first in favour of a negative; people read them in one order, which does not tell the options apart"""
+FITS, DOES_NOT, UNKNOWN = "fits", "does not fit", "cannot be told"
+OF_OPTIONS = (FITS, DOES_NOT, UNKNOWN)  # people read them in one order, which does not tell the options apart
+OF_NEGATIVES = (DOES_NOT, FITS, UNKNOWN)  # first what is in favour of a negative
 TO_TYPE = "Where the choice is 'described': a caption of the video. Two that differ are shown; then the one that holds"
-TASK_COLUMNS = ("task_id", "digest", "video", "option", "choices", "judged_by", "reviewer", "verdict")
+OPTION_SET_FILTERS = ("no_option_set", "other_option_set")
 OPTION_FILTERS = (*(f"caption_{name}" for name in REVIEW_FILTERS), *REVIEW_FILTERS, *OPTION_SET_FILTERS)
+OTHERS = 2  # negatives of the caption beside N1(C), and negatives of N1(C)
+# The last line is the authors'; what stands before the captions is ours.
+QUESTION = (
+    "Which caption best describes this video?\nA. {}\nB. {}\n"
+    "Answer with the option's letter from the given choices directly."
+)
+EXAMPLES = 3  # captions of other videos in a question for a caption (section 4.4)
+CAPTION = "Here are three captions of other videos.\n1. {}\n2. {}\n3. {}\nDescribe this video in the same style."
+Entry = dict[str, Any]
 
 
 def option_name(clip: str, text: str) -> str:
@@ -27,45 +46,191 @@ def option_name(clip: str, text: str) -> str:
 
 
 def option_tasks(samples: pl.DataFrame, seed: int) -> list[Task]:
-    """The captions of each video, its true one among them; those of a video stand together."""
-    options: dict[str, set[str]] = {}
-    for row in kept(samples).iter_rows(named=True):
-        options.setdefault(row["clip"], {row["caption"]}).add(row["negative"])
+    """The captions of each video, its true one among them in drawn order; those of a video stand together."""
+    by_clip = grouped(kept(samples).iter_rows(named=True), lambda row: row["clip"])
     return [
         Task(option_name(clip, text), OF_OPTIONS, {"video": clip, "option": text})
-        for clip, texts in options.items()
-        for text in sorted(texts, key=lambda text: rank(seed, clip, text))
+        for clip, rows in by_clip.items()
+        for text in sorted(
+            {rows[0]["caption"], *(row["negative"] for row in rows)}, key=lambda text: rank(seed, clip, text)
+        )
     ]
-
-
-def caption_tasks(pool: pl.DataFrame) -> Iterator[Task]:
-    """The clips that still need a caption, or one in the place of several: it goes into a file of the annotations."""
-    for row in pool.filter(pl.col("filter").is_in(["no_caption", "two_captions"])).iter_rows(named=True):
-        yield caption_task(row["clip"], row["caption"])
 
 
 def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: TemporalBenchSettings) -> Reviewed:
     """The negatives with what people said of them and of their captions, and what is left for people to do."""
-    tasks = option_tasks(tables["samples"], settings.seed)
-    everything = read_verdicts(verdicts)
+    tasks, everything = option_tasks(tables["samples"], settings.seed), read_verdicts(verdicts)
     describing = {f"{CAPTION_TASK}{clip}" for clip in tables["pool"]["clip"]}
     votes = counted(tasks, [one for one in everything if one.task_id not in describing])
-    needed, keeps = settings.review.votes, settings.review.undecided == "keep"
-    captions = decided(tasks, votes, needed, keeps)
-    negatives = decided([task._replace(choices=OF_NEGATIVES) for task in tasks], votes, needed, keeps)
-
-    def judged(row: Row) -> Row:
-        if row["filter"]:
-            return {**row, "votes": 0, "in_favour": 0}
-        caption = captions[option_name(row["clip"], row["caption"])]
-        found = row | negatives[option_name(row["clip"], row["negative"])]
-        why = {"filter": f"caption_{caption['filter']}", "why": f"its caption: {caption['why']}"}
-        return found | why if caption["filter"] else found
-
-    rows = with_option_sets([judged(row) for row in tables["samples"].iter_rows(named=True)])
-    given = [{"task_id": task, "verdict": said} for task, by in votes.by_task.items() for said in by.values()]
-    wanted = list(caption_tasks(tables["pool"]))
+    captions = decided(tasks, votes, settings.review)
+    negatives = decided([task._replace(choices=OF_NEGATIVES) for task in tasks], votes, settings.review)
+    rows = []
+    for row in tables["samples"].iter_rows(named=True):
+        found: Row = {"votes": 0, "in_favour": 0}
+        if not row["filter"]:
+            caption = captions[option_name(row["clip"], row["caption"])]
+            found = negatives[option_name(row["clip"], row["negative"])]
+            if caption["filter"]:
+                why = {"filter": f"caption_{caption['filter']}", "why": f"its caption: {caption['why']}"}
+                found = found | why
+        rows.append(row | found)
+    # Clips that still need a caption, or one in the place of several: it goes into a file of the annotations.
+    undescribed = tables["pool"].filter(pl.col("filter").is_in(["no_caption", "two_captions"]))
+    wanted = [caption_task(*one) for one in undescribed.select("clip", "caption").iter_rows()]
     waiting = {task.task_id for task in wanted}
     described = counted(wanted, [one for one in everything if one.task_id in waiting])
-    left = [*task_rows(tasks, votes, needed), *task_rows(wanted, described, needed)]
-    return Reviewed(rows, given, left, TASK_COLUMNS, [*votes.problems, *described.problems], TO_TYPE)
+    needed, problems = settings.review.votes, [*votes.problems, *described.problems]
+    left = task_rows(tasks, votes, needed) + task_rows(wanted, described, needed)
+    return Reviewed(with_option_sets(rows), votes.said(votes.by_task), left, ("video", "option"), problems, TO_TYPE)
+
+
+# Which negative of a caption is N1(C) of Table 4 is chosen after people have said which captions fit.
+
+
+def with_option_sets(rows: Sequence[Row]) -> list[Row]:
+    """The negatives of each clip; those of a negative stay only where they make the clip's one option set."""
+    dropped: dict[str, Row] = {}
+    for own in grouped(rows, lambda row: row["clip"]).values():
+        again = [row for row in own if row["level"] == CENTRAL and not row["filter"]]
+        made = {row["of"] for row in own if row["level"] == CENTRAL}
+        words = sorted((row for row in own if row["level"] == WORDS), key=lambda row: str(row["sample_id"]))
+        # Of the negatives of which negatives were made, in the order in which they are tried, why each cannot be N1(C).
+        broken = {row["negative"]: _broken(row["negative"], own, again) for row in words if row["negative"] in made}
+        chosen = next((first for first, why in broken.items() if not why), None)
+        for row in again:
+            if chosen is None:
+                dropped[row["sample_id"]] = {"filter": "no_option_set", "why": broken[row["of"]]}
+            elif row["of"] != chosen:
+                dropped[row["sample_id"]] = {"filter": "other_option_set", "why": f"N1(C) is '{chosen}'"}
+    return [row | dropped.get(row["sample_id"], {}) for row in rows]
+
+
+def _broken(first: str, own: Sequence[Row], again: Sequence[Row]) -> str:
+    words = [row["negative"] for row in kept_words(own)]
+    left = sum(row["of"] == first for row in again)
+    if first not in words:
+        why = [row["filter"] for row in own if row["negative"] == first and row["filter"] not in NEGATIVE_FILTERS]
+        return f"N1(C) was dropped: {', '.join(dict.fromkeys(why))}"
+    if len(words) <= OTHERS:
+        return f"{len(words)} negatives of the caption are left, {OTHERS + 1} are needed"
+    return "" if left >= OTHERS else f"{left} negatives of N1(C) are left, {OTHERS} are needed"
+
+
+def option_sets(rows: Sequence[Row]) -> Iterator[tuple[Row, list[str]]]:
+    """Of each clip that has one a row of it, and its captions: C, N1(C), N2(C), N3(C), two negatives of N1(C)."""
+    for own in grouped((row for row in rows if not row["filter"]), lambda row: row["clip"]).values():
+        again = [row for row in own if row["level"] == CENTRAL]
+        if again:
+            first = again[0]["of"]
+            others = [row["negative"] for row in kept_words(own) if row["negative"] != first][:OTHERS]
+            yield again[0], [again[0]["caption"], first, *others, *(row["negative"] for row in again)]
+
+
+class LongVideo(NamedTuple):
+    """A part of a source video, from its earliest clip to the end of its latest one: clips in a row."""
+
+    dataset: str
+    video: str
+    start_s: float
+    end_s: float
+    clips: tuple[str, ...]
+    caption: str
+    negatives: tuple[str, ...]  # in each the caption of one clip is replaced by one of its negatives
+
+
+def long_videos(reviewed: pl.DataFrame, settings: TemporalBenchSettings) -> list[LongVideo]:
+    """One of each source video with two clips or more, in the order of their names."""
+    rows = [
+        row
+        for row in kept(reviewed).filter(pl.col("level") != CENTRAL).iter_rows(named=True)
+        if settings.columns is None or row["dataset"] in settings.long_datasets
+    ]
+    found = []
+    for name, own in sorted(grouped(rows, lambda row: (row["dataset"], row["video"])).items()):
+        by_clip = grouped(own, lambda row: row["clip"])
+        drawn = shuffled(by_clip, settings.seed)[: settings.long_clips]
+        clips: list[list[Row]] = []
+        for clip in sorted((by_clip[one] for one in by_clip if one in drawn), key=lambda clip: clip[0]["start_s"]):
+            if not clips or clip[0]["start_s"] >= clips[-1][0]["end_s"]:  # one that begins earlier is left out
+                clips.append(clip)
+        if len(clips) > 1:
+            found.append(_joined(name, clips, settings))
+    return found
+
+
+def _joined(name: tuple[str, str], clips: Sequence[list[Row]], settings: TemporalBenchSettings) -> LongVideo:
+    captions = [rows[0]["caption"] for rows in clips]
+    options = [(place, row) for place, rows in enumerate(clips) for row in rows]
+    drawn = sorted(options, key=lambda one: rank(settings.seed, *name, one[1]["sample_id"]))[: settings.long_negatives]
+    negatives = [" ".join([*captions[:place], row["negative"], *captions[place + 1 :]]) for place, row in drawn]
+    start, end = clips[0][0]["start_s"], clips[-1][0]["end_s"]
+    parts = tuple(rows[0]["clip"] for rows in clips)
+    return LongVideo(*name, start, end, parts, " ".join(captions), tuple(negatives))
+
+
+def release(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettings) -> dict[str, str]:
+    """File -> content, and the captions of Table 4, which the authors did not release.
+
+    Clips and negatives are in the order of their names, so that a file stays the same.
+    """
+    rows = sorted(kept(tables["reviewed"]).to_dicts(), key=lambda row: row["sample_id"])
+    by_clip = grouped((row for row in rows if row["level"] != CENTRAL), lambda row: row["clip"])
+    short = [
+        _entry(short_name(row), number, row["dataset"], (row["caption"], row["negative"]))
+        | {"category": row["category"]}
+        for own in by_clip.values()
+        for number, row in enumerate(own)
+    ]
+    long = [
+        _entry(file_name("long_video", *one[:4]), number, one.dataset, (one.caption, negative))
+        for one in long_videos(tables["reviewed"], settings)
+        for number, negative in enumerate(one.negatives)
+    ]
+    central = []
+    for row, texts in option_sets(rows):
+        name = short_name(row)
+        central.append({"idx": name, "video_name": name} | dict(zip(SET_NAMES, texts, strict=True)))
+    return {
+        "temporalbench_short_qa.json": as_json(with_letters(short, settings.seed)),
+        "temporalbench_long_qa.json": as_json(with_letters(long, settings.seed)),
+        "temporalbench_short_caption.json": as_json(list(_captions(by_clip, settings))),
+        "temporalbench_central.json": as_json(central),
+    }
+
+
+def file_name(folder: str, dataset: str, video: str, start_s: float, end_s: float) -> str:
+    """A video's file, as the authors name it."""
+    return f"{folder}/{dataset}/{video}_start_{seconds(start_s)}_end_{seconds(end_s)}.mp4"
+
+
+def short_name(row: Mapping[str, Any]) -> str:
+    return file_name("short_video", row["dataset"], row["video"], row["start_s"], row["end_s"])
+
+
+def _entry(name: str, number: int, dataset: str, captions: tuple[str, str]) -> Entry:
+    return {"idx": f"{name}_{number}", "video_name": name, "dataset": dataset, "captions": captions}
+
+
+def with_letters(entries: Iterable[Entry], seed: int) -> list[Entry]:
+    """The questions; the true caption is A in half of them, drawn by the seed."""
+    listed = list(entries)
+    first = set(shuffled((one["idx"] for one in listed), seed)[: len(listed) // 2])
+    found = []
+    for one in listed:
+        shown = one["captions"] if one["idx"] in first else one["captions"][::-1]
+        question = {"question": QUESTION.format(*shown), "GT": "A" if one["idx"] in first else "B"}
+        found.append({name: value for name, value in one.items() if name != "captions"} | question)
+    return found
+
+
+def _captions(by_clip: Mapping[str, Sequence[Row]], settings: TemporalBenchSettings) -> Iterator[Entry]:
+    """A caption is asked of what people described, with captions of three other videos."""
+    asked = {clip: rows[0] for clip, rows in by_clip.items() if rows[0]["dataset"] not in settings.described}
+    for clip, row in asked.items():
+        others = sorted((one for one in asked if one != clip), key=lambda one: rank(settings.seed, clip, one))
+        if len(others) >= EXAMPLES:
+            name, shown = short_name(row), [asked[one]["caption"] for one in others[:EXAMPLES]]
+            yield {
+                "idx": name, "video_name": name, "dataset": row["dataset"], "question": CAPTION.format(*shown),
+                "GT": row["caption"],
+            }  # fmt: skip

@@ -1,144 +1,126 @@
 """VELOCITI's candidates: events that can be described, and what each test would set against them (section 3.2)."""
 
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import permutations
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import polars as pl
-
-from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
-from reprise.construction.draws import first_of_each, rank, shuffled
-from reprise.construction.filters import Filter, Row, kept, sifted
+from reprise.benchmarks.velociti.taxonomy import CONTROL
+from reprise.construction.filters import Candidates, Found, Row, beyond_draw, grouped, rank, repeated, shuffled, sifted
 from reprise.construction.settings import VelocitiSettings
-from reprise.construction.steps import Candidates
-from reprise.construction.velociti.dictionaries import Dictionary, Texts, manner_of, with_agent, with_deed
-from reprise.construction.velociti.sheets import read_sheets
-from reprise.construction.velociti.vidsitu import Event, read_events, read_split
-from reprise.construction.velociti.world import World, may_be
+from reprise.construction.velociti.events import MANNER, Event, World, annotated, may_be, plain_name
 
-APART_S = 2.0
-"""between the end of one event and the start of another"""
+APART_S = 2.0  # between the end of one event and the start of another
 EVENT_FILTERS = (
-    "other_split",
-    "other_video",
-    "other_annotation",
-    "no_verb",
-    "no_agent",
-    "too_long",
-    "verb_left_out",
-    "duplicate",
-)
-LONGEST_TEXT = 300
-"""characters of a verb or a role; the longest of VidSitu are far shorter"""
+    "other_split", "other_video", "other_annotation", "no_verb", "no_agent", "too_long", "verb_left_out", "duplicate",
+)  # fmt: skip
+LONGEST_TEXT = 300  # characters of a verb or a role; the longest of VidSitu are far shorter
 CANDIDATE_FILTERS = ("may_be_true", "enough_of_video")
+CAPTION = "caption"
 
 
-@dataclass
-class Draft:
+class Dictionary(NamedTuple):
+    """What the writer is shown: an event's roles, or the same with an agent or a deed replaced."""
+
+    event: Event
+    original: Event | None = None  # the event that it makes a false caption of
+    prompt: str = CAPTION
+    known: tuple[str, ...] = ()  # what a replacement must differ from
+
+
+class Draft(NamedTuple):
     """A sample before its captions are written; what is wrong with it, where something is."""
 
-    test: str
     events: tuple[Event, ...]
-    positive: list[Dictionary]
-    negative: list[Dictionary]
-    label: str
+    positive: Sequence[Dictionary]
+    negative: Sequence[Dictionary]
     why: str = ""
-    names: list[str] = field(default_factory=list)
 
-    def row(self, texts: Texts) -> Row:
-        positive, negative = ([texts.name(one) for one in side] for side in (self.positive, self.negative))
-        name = rank(0, *positive, "against", *negative)[:10]
-        events = "-".join(re.findall(r"Ev\d+", self.label))
-        return {
-            "sample_id": f"{self.test}/{self.events[0].video}/{events}/{name}",
-            "test": self.test,
-            "video": self.events[0].video,
-            "event": self.label,
-            "positive": positive,
-            "negative": negative,
-            "filter": "may_be_true" if self.why else "",
-            "why": self.why,
-        }
+
+class Texts:
+    """The texts to be written; the same dictionary is asked about once, whatever video it is of."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Row] = {}
+
+    def name(self, one: Dictionary) -> str:
+        """The id of the text of a dictionary, which stands as in Figs. 10 to 12."""
+        entries = {"Verb": one.event.verb, **one.event.roles}
+        text = "{" + ",\n".join(f"'{name}': '{entry}'" for name, entry in entries.items()) + "}"
+        name = f"{one.prompt}/{rank(0, text, *one.known)[:16]}"
+        instead_of = "" if one.original is None else self.name(Dictionary(one.original))
+        replaced = "Verb" if one.prompt != "action_manner" else MANNER
+        values = {"srl": text, "source": f"'{replaced}': '{entries[replaced]}'"}
+        row = {
+            "text_id": name, "kind": one.prompt, "video": one.event.video, "agent": one.event.agent,
+            "values": [{"name": key, "text": value} for key, value in values.items()], "known": list(one.known),
+            "instead_of": instead_of,
+        }  # fmt: skip
+        self.rows.setdefault(name, row)
+        return name
 
 
 def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Candidates:
     """Events, texts to be written and candidates, each dropped one with its reason."""
-    split, events = _annotated(files, settings.split)
+    split, events = annotated(files, settings.split)
     known = [video for video in split if any(event.video == video for event in events)]
     chosen = set(shuffled(known, settings.seed)[: settings.videos])
-    rows = sifted(map(_row, events), _event_filters(set(split), chosen, settings))
-    usable = [event for event, row in zip(events, rows, strict=True) if not row["filter"]]
-    once = [event for event, row in zip(events, rows, strict=True) if row["filter"] != "duplicate"]
+    pool = [
+        {**event._asdict(), "agent": event.agent, "roles": [{"name": n, "text": t} for n, t in event.roles.items()]}
+        for event in events
+    ]
+    pool = sifted(pool, _event_filters(set(split), chosen, settings), EVENT_FILTERS)
+    usable = [event for event, row in zip(events, pool, strict=True) if not row["filter"]]
+    once = [event for event, row in zip(events, pool, strict=True) if row["filter"] != "duplicate"]
     world, texts = World(once), Texts()
-    drafts = [draft for make in MAKERS for draft in make(usable, world, settings.seed)]
-    found = {row["sample_id"]: row for row in (draft.row(texts) for draft in drafts)}  # the same twice is one
-    return Candidates(rows, texts.rows(), _enough(list(found.values()), settings))
+    found: dict[str, Row] = {}  # the same twice is one
+    for test, drafts in BY_TEST.items():
+        for draft in drafts(usable, world, settings.seed):
+            # A coreference names its second event twice, as the authors' rows do.
+            names = [one.event for one in draft.events] + [draft.events[-1].event] * (test == "coref")
+            positive, negative = ([texts.name(one) for one in side] for side in (draft.positive, draft.negative))
+            video, digest = draft.events[0].video, rank(0, *positive, "against", *negative)[:10]
+            name = f"{test}/{video}/{'-'.join(names)}/{digest}"
+            found[name] = {
+                "sample_id": name,
+                "test": test,
+                "video": video,
+                "event": names[0] if len(names) == 1 else json.dumps(names, separators=(",", ":")),
+                "positive": positive,
+                "negative": negative,
+                "filter": "may_be_true" if draft.why else "",
+                "why": draft.why,
+            }
+    rows = list(found.values())
+    of = "of this test and video"
+    limit = beyond_draw(rows, ("test", "video"), "sample_id", settings.per_video, settings.seed, of)
+    return Candidates(pool, list(texts.rows.values()), sifted(rows, {"enough_of_video": limit}))
 
 
-def _annotated(files: Mapping[str, Path], split: str) -> tuple[list[str], list[Event]]:
-    """The videos of a split and all events: VidSitu's, or those of csv files, whose videos are all used."""
-    if files and all(path.suffix == ".csv" for path in files.values()):
-        rows = read_sheets(files.values())
-        return list(dict.fromkeys(event.video for event in rows)), rows
-    return read_split(files, split), list(read_events(files, split))
-
-
-def _row(event: Event) -> Row:
-    roles = [{"name": role, "text": text} for role, text in event.roles.items()]
-    return {**event._asdict(), "agent": event.agent, "roles": roles}
-
-
-def _event_filters(split: set[str], chosen: set[str], settings: VelocitiSettings) -> list[Filter]:
+def _event_filters(split: set[str], chosen: set[str], settings: VelocitiSettings) -> Mapping[str, Found]:
     left_out = {verb.lower() for verb in settings.verbs_left_out}
-    seen: set[tuple[object, ...]] = set()
 
-    def duplicate(row: Mapping[str, Any]) -> str:
+    def too_long(row: Mapping[str, Any]) -> str:  # no writer should be paid to read it
+        texts = {"verb": row["verb"]} | {role["name"]: role["text"] for role in row["roles"]}
+        found = next((name for name, text in texts.items() if len(text) > LONGEST_TEXT), "")
+        return f"{found[:LONGEST_TEXT]}: {len(texts[found])} characters, more than {LONGEST_TEXT}" if found else ""
+
+    def all_of_it(row: Mapping[str, Any]) -> tuple[object, ...]:
         roles = ((role["name"], role["text"]) for role in row["roles"])
-        name = (row["video"], row["annotation"], row["event"], row["start_s"], row["end_s"], row["verb"], *roles)
-        is_known = name in seen
-        seen.add(name)
-        return "the same event stands above" if is_known else ""
+        return (row["video"], row["annotation"], row["event"], row["start_s"], row["end_s"], row["verb"], *roles)
 
-    found: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    return {
         "other_split": lambda row: "" if row["video"] in split else f"not in split '{settings.split}'",
         "other_video": lambda row: "" if row["video"] in chosen else "not among the videos that were drawn",
         "other_annotation": lambda row: f"annotation {row['annotation']}" if row["annotation"] else "",
         "no_verb": lambda row: "" if row["verb"] else "the event has no verb",
         "no_agent": lambda row: "" if row["agent"] else "the event has no Arg0",
-        "too_long": _too_long,
+        "too_long": too_long,
         "verb_left_out": lambda row: row["verb"] if row["verb"].split(" (")[0].lower() in left_out else "",
-        "duplicate": duplicate,
+        "duplicate": repeated(all_of_it, "the same event stands above"),
     }
-    return [Filter(name, found[name]) for name in EVENT_FILTERS]
-
-
-def _too_long(row: Mapping[str, Any]) -> str:
-    """A text that no writer should be paid to read."""
-    texts = {"verb": row["verb"]} | {role["name"]: role["text"] for role in row["roles"]}
-    found = next((name for name, text in texts.items() if len(text) > LONGEST_TEXT), "")
-    return f"{found[:LONGEST_TEXT]}: {len(texts[found])} characters, more than {LONGEST_TEXT}" if found else ""
-
-
-def _enough(rows: list[Row], settings: VelocitiSettings) -> list[Row]:
-    """Drop what is more than the suite wants of a video."""
-    usable = [row for row in rows if not row["filter"]]
-    drawn = first_of_each(
-        usable, lambda row: (row["test"], row["video"]), lambda row: row["sample_id"], settings.per_video, settings.seed
-    )
-    limit = Filter(
-        "enough_of_video",
-        lambda row: "" if row["sample_id"] in drawn else f"more than {settings.per_video} of this test and video",
-    )
-    return sifted(rows, [limit])
-
-
-def texts_needed(texts: pl.DataFrame, candidates: pl.DataFrame) -> pl.DataFrame:
-    """The texts of the candidates that are left."""
-    used = kept(candidates).select(pl.concat_list("positive", "negative").explode().unique().alias("text_id"))
-    return texts.join(used, on="text_id", how="semi", maintain_order="left")
 
 
 # The tests, in the paper's order. A negative that may be true by any annotation of the video is dropped.
@@ -149,14 +131,15 @@ def control(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]
     order = sorted(events, key=lambda event: rank(seed, event.video, event.event))
     free = list(order)
     for event in order:
-        place = next((i for i, one in enumerate(free) if _is_foreign(one, event.video, world)), None)
+        fitting = (
+            place
+            for place, other in enumerate(free)
+            if other.video != event.video and not world.does(event.video, other.agent, other.action)
+        )
+        place = next(fitting, None)
         why = "" if place is not None else "no caption of another video is left that is false of this one"
         other = event if place is None else free.pop(place)
-        yield Draft(CONTROL, (event,), [Dictionary(event)], [Dictionary(other)], event.event, why)
-
-
-def _is_foreign(event: Event, video: str, world: World) -> bool:
-    return event.video != video and not world.does(video, event.agent, event.action)
+        yield Draft((event,), [Dictionary(event)], [Dictionary(other)], why)
 
 
 def agent_random(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
@@ -165,117 +148,94 @@ def agent_random(events: Sequence[Event], world: World, seed: int) -> Iterator[D
     for event in events:
         names = world.names(event.video)
         absent = [agent for agent in agents if not any(may_be(agent, name) for name in names)]
-        if absent:
-            agent = min(absent, key=lambda name: rank(seed, event.video, event.event, name))
-            yield Draft("agent_random", (event,), [Dictionary(event)], [with_agent(event, agent)], event.event)
-        else:
-            why = "every agent of the data may be in this video"
-            yield Draft("agent_random", (event,), [Dictionary(event)], [], event.event, why)
+        absent = sorted(absent, key=lambda name: rank(seed, event.video, event.event, name))[:1]
+        negative = [Dictionary(event.done_by(agent), event) for agent in absent]
+        why = "" if absent else "every agent of the data may be in this video"
+        yield Draft((event,), [Dictionary(event)], negative, why)
 
 
 def agent_bind(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
     """Arg0 replaced by another agent of the same video."""
     for event, other in _pairs(events):
-        if may_be(event.agent, other.agent):
-            continue
-        why = f"{other.agent}: may do this too" if world.does(event.video, other.agent, event.action) else ""
-        why = why or _plays_both_parts(event, other.agent)
-        yield Draft("agent_bind", (event,), [Dictionary(event)], [with_agent(event, other.agent)], event.event, why)
+        if not may_be(event.agent, other.agent):
+            negative = Dictionary(event.done_by(other.agent), event)
+            yield Draft((event,), [Dictionary(event)], [negative], _may_do(other.agent, event, world))
 
 
-def _plays_both_parts(event: Event, agent: str) -> str:
-    """Whether an agent would act on itself."""
+def action_bind(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
+    """The agent kept; verb and modifiers of another event of the video, with another verb and another agent."""
+    for event, other in _pairs(events):
+        if not may_be(event.agent, other.agent) and event.action != other.action:
+            negative = Dictionary(other.done_by(event.agent), event)
+            yield Draft((event,), [Dictionary(event)], [negative], _may_do(event.agent, other, world))
+
+
+def _may_do(agent: str, event: Event, world: World) -> str:
+    """Why an agent cannot stand for that of an event: it does the same, or would act on itself."""
+    if world.does(event.video, agent, event.action):
+        return f"{agent}: may do this too"
     own = [text for role, text in event.roles.items() if not role.startswith("Arg0")]
     return f"{agent}: is in another role of the event" if any(may_be(agent, text) for text in own) else ""
 
 
 def coref(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
     """Two deeds of one agent, against a deed of that agent and one of another."""
-    by_video = _by_video(events)
+    by_video = grouped(events, attrgetter("video"))
     for one, two in _pairs(events):
-        if one.start_s >= two.start_s or one.who != two.who or one.action == two.action:
+        is_same = plain_name(one.agent) == plain_name(two.agent)
+        if one.start_s >= two.start_s or not is_same or one.action == two.action:
             continue
         others = [other for other in by_video[one.video] if not may_be(other.agent, one.agent)]
-        others = sorted(others, key=lambda other: rank(seed, other.video, one.event, two.event, other.event))
-        label = json.dumps([one.event, two.event, two.event], separators=(",", ":"))
-        false = [other for other in others if not _may_corefer(one, other, world)]
-        if false:
-            yield Draft(
-                "coref", (one, two), [Dictionary(one), Dictionary(two)], [Dictionary(one), Dictionary(false[0])], label
-            )
-        elif others:
-            why = f"every deed of another may be one of {one.agent}"
-            yield Draft("coref", (one, two), [Dictionary(one), Dictionary(two)], [], label, why)
-
-
-def _may_corefer(one: Event, other: Event, world: World) -> bool:
-    """Whether both deeds may be of the same: its agent does the other's too, or the other its."""
-    return world.does(one.video, one.agent, other.action) or world.does(one.video, other.agent, one.action)
+        false = [
+            other
+            for other in others
+            # Neither does what the other one does, by any annotation.
+            if not world.does(one.video, one.agent, other.action) and not world.does(one.video, other.agent, one.action)
+        ]
+        false = sorted(false, key=lambda other: rank(seed, other.video, one.event, two.event, other.event))[:1]
+        if others:
+            why = "" if false else f"every deed of another may be one of {one.agent}"
+            negative = [Dictionary(one), *map(Dictionary, false)] if false else []
+            yield Draft((one, two), [Dictionary(one), Dictionary(two)], negative, why)
 
 
 def action_adv(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
     """The verb replaced by one that the writer thinks of; none of the video's may be meant."""
     for event in events:
-        known = sorted(world.actions(event.video))
-        negative = Dictionary(event, "action_adv", tuple(known), event)
-        yield Draft("action_adv", (event,), [Dictionary(event)], [negative], event.event)
+        known = sorted({one.action for one in world.events[event.video]})
+        yield Draft((event,), [Dictionary(event)], [Dictionary(event, event, "action_adv", tuple(known))])
 
 
 def action_manner(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
     """The manner replaced by one that the writer thinks of."""
     for event in events:
-        manner = manner_of(event)
-        if manner:
-            twice = len(world.starts(event.video, event.agent, event.action)) > _annotations(event, world)
-            why = f"{event.agent} may do this twice, and once in the other manner" if twice else ""
-            negative = Dictionary(event, "action_manner", (manner,), event)
-            yield Draft("action_manner", (event,), [Dictionary(event)], [negative], event.event, why)
-
-
-def _annotations(event: Event, world: World) -> int:
-    """How many annotations describe this very event."""
-    found = [one for one in world.of(event.video) if (one.event, one.action) == (event.event, event.action)]
-    return len([one for one in found if may_be(one.agent or event.agent, event.agent)])
-
-
-def action_bind(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
-    """The agent kept; verb and modifiers of another event of the video, with another verb and another agent."""
-    for event, other in _pairs(events):
-        if may_be(event.agent, other.agent) or event.action == other.action:
-            continue
-        why = f"{event.agent}: may do this too" if world.does(event.video, event.agent, other.action) else ""
-        why = why or _plays_both_parts(other, event.agent)
-        yield Draft("action_bind", (event,), [Dictionary(event)], [with_deed(event, other)], event.event, why)
+        if manner := event.roles.get(MANNER):
+            of_it = [one for one in world.events[event.video] if (one.event, one.action) == (event.event, event.action)]
+            annotations = [one for one in of_it if may_be(one.agent or event.agent, event.agent)]
+            is_twice = len(world.starts(event.video, event.agent, event.action)) > len(annotations)
+            why = f"{event.agent} may do this twice, and once in the other manner" if is_twice else ""
+            negative = Dictionary(event, event, "action_manner", (manner,))
+            yield Draft((event,), [Dictionary(event)], [negative], why)
 
 
 def chrono(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
     """Two events two seconds apart or more, in order and reversed."""
     for one, two in _pairs(events):
-        if two.start_s - one.end_s < APART_S:
-            continue
-        before = world.starts(two.video, two.agent, two.action)
-        after = world.starts(one.video, one.agent, one.action)
-        why = "both orders may be true: an event happens twice" if min(before) < max(after) else ""
-        label = json.dumps([one.event, two.event], separators=(",", ":"))
-        both = [Dictionary(one), Dictionary(two)]
-        yield Draft("chrono", (one, two), both, both[::-1], label, why)
-
-
-def _by_video(events: Iterable[Event]) -> dict[str, list[Event]]:
-    found: dict[str, list[Event]] = {}
-    for event in events:
-        found.setdefault(event.video, []).append(event)
-    return found
+        if two.start_s - one.end_s >= APART_S:
+            before = world.starts(two.video, two.agent, two.action)
+            after = world.starts(one.video, one.agent, one.action)
+            why = "both orders may be true: an event happens twice" if min(before) < max(after) else ""
+            both = [Dictionary(one), Dictionary(two)]
+            yield Draft((one, two), both, both[::-1], why)
 
 
 def _pairs(events: Sequence[Event]) -> Iterator[tuple[Event, Event]]:
-    """Any two different events of one video, in both orders."""
-    for own in _by_video(events).values():
-        yield from ((one, two) for one in own for two in own if one != two)
+    """Any two events of one video, in both orders."""
+    for own in grouped(events, attrgetter("video")).values():
+        yield from permutations(own, 2)
 
 
-BY_TEST = {
+BY_TEST: Mapping[str, Callable[[Sequence[Event], World, int], Iterator[Draft]]] = {
     CONTROL: control, "agent_random": agent_random, "agent_bind": agent_bind, "coref": coref,
     "action_adv": action_adv, "action_manner": action_manner, "action_bind": action_bind, "chrono": chrono,
 }  # fmt: skip
-MAKERS = [BY_TEST[test] for test in (CONTROL, *TESTS)]

@@ -4,26 +4,18 @@ The paper says no more than that. Ours is that each test is searched by itself u
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
 from reprise.benchmarks.velociti.subsets import captions_digest
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
-from reprise.construction.draws import rank
-from reprise.construction.filters import Row
+from reprise.construction.filters import Row, rank
 from reprise.construction.settings import SubsetSearch
 from reprise.core.errors import UserError
 
 ROLES = ("pos", "neg")
-
-
-class Sample(NamedTuple):
-    """A sample of a test, and whether both of its captions are judged right."""
-
-    item_id: str
-    is_right: bool
 
 
 class Found(NamedTuple):
@@ -37,27 +29,29 @@ class Found(NamedTuple):
     tries: int
 
 
-def samples_of(items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, list[Sample]]:
-    """By test, in the paper's order, the samples both of whose captions were asked about."""
+def samples_of(items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, dict[str, bool]]:
+    """By test, in the paper's order, the samples asked about both captions, and whether both are judged right."""
     asked = verdicts.filter(pl.col("role").is_in(ROLES)).group_by("item_id").agg(pl.col("right").all(), pl.len())
     rows = items.join(asked.filter(pl.col("len") == len(ROLES)), on="item_id", how="inner")
-    found: dict[str, list[Sample]] = {test: [] for test in (CONTROL, *TESTS)}
-    for item, test, is_right in rows.select("item_id", "task", "right").iter_rows():
-        if test in found:
-            found[test].append(Sample(item, is_right))
+    found: dict[str, dict[str, bool]] = {}
+    for test in (CONTROL, *TESTS):
+        found[test] = dict(rows.filter(task=test).select("item_id", "right").iter_rows())
     return {test: samples for test, samples in found.items() if samples}
 
 
-def search(test: str, samples: Sequence[Sample], how: SubsetSearch) -> Found:
+def search(test: str, right: Mapping[str, bool], how: SubsetSearch) -> Found:
     """The first seeded draw of a test whose score is near that of all its samples; all where there are no more."""
-    right = {one.item_id: one.is_right for one in samples}
-    strict = _percent(right, list(right))
+
+    def percent(chosen: Sequence[str]) -> float:
+        return 100 * sum(right[item] for item in chosen) / len(chosen)
+
+    strict = percent(list(right))
     if len(right) <= how.per_test:
         return Found(test, len(right), strict, sorted(right), strict, 0)
     nearest = Found(test, len(right), strict, [], float("inf"), 0)
     for number in range(1, how.tries + 1):
         chosen = sorted(sorted(right, key=lambda item: rank(how.seed, str(number), item))[: how.per_test])
-        score = _percent(right, chosen)
+        score = percent(chosen)
         if abs(score - strict) < abs(nearest.subset_strict - strict):
             nearest = Found(test, len(right), strict, chosen, score, number)
         if abs(score - strict) <= how.tolerance:
@@ -67,10 +61,6 @@ def search(test: str, samples: Sequence[Sample], how: SubsetSearch) -> Found:
         f"score of all {len(right)} samples; the nearest has {nearest.subset_strict:.2f}. Give `subset_search:` of the "
         "suite a larger `tolerance:` or more `tries:`."
     )
-
-
-def _percent(right: dict[str, bool], chosen: Sequence[str]) -> float:
-    return 100 * sum(right[item] for item in chosen) / len(chosen)
 
 
 def listed(items: pl.DataFrame, found: Sequence[Found]) -> list[Row]:

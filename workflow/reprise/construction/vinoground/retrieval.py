@@ -8,20 +8,22 @@ of their text alone, and are.
 
 import hashlib
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reprise.construction.vinoground.requests import words
-
 WIDTH = 2048
-BLOCK = 256
-"""queries that are compared at once, so that memory stays small"""
+BLOCK = 256  # queries that are compared at once, so that memory stays small
 Matrix = NDArray[np.float32]
-Vectors = Callable[[Sequence[str]], Matrix]
-"""an encoder: a row of length 1 for each text"""
+Vectors = Callable[[Sequence[str]], Matrix]  # an encoder: a row of length 1 for each text
+
+
+def words(text: str) -> list[str]:
+    """The words of a caption, in their order."""
+    return re.findall(r"[a-z0-9']+", text.lower())
 
 
 def terms(text: str) -> list[str]:
@@ -41,21 +43,17 @@ class Words:
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         """A row a text, of length 1; the same text is encoded once."""
-        return np.stack([self._vector(text) for text in texts]) if texts else np.zeros((0, WIDTH), np.float32)
-
-    def _vector(self, text: str) -> NDArray[np.float32]:
-        if text not in self._known:
+        for text in texts:
+            if text in self._known:
+                continue
             vector = np.zeros(WIDTH, np.float32)
             for term, count in Counter(terms(text)).items():
-                vector[self._place(term)] += count * np.log((1 + self._captions) / (1 + self._having[term]) + 1)
+                if term not in self._places:
+                    self._places[term] = int.from_bytes(hashlib.sha256(term.encode()).digest()[:4]) % WIDTH
+                vector[self._places[term]] += count * np.log((1 + self._captions) / (1 + self._having[term]) + 1)
             norm = float(np.linalg.norm(vector))
             self._known[text] = vector / norm if norm else vector
-        return self._known[text]
-
-    def _place(self, term: str) -> int:
-        if term not in self._places:
-            self._places[term] = int.from_bytes(hashlib.sha256(term.encode()).digest()[:4]) % WIDTH
-        return self._places[term]
+        return np.stack([self._known[text] for text in texts]) if texts else np.zeros((0, WIDTH), np.float32)
 
 
 def nearest(queries: Matrix, pool: Matrix, count: int) -> list[list[tuple[int, float]]]:

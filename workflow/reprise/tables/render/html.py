@@ -115,6 +115,7 @@ def _piece(piece: Piece, name: str) -> str:
     prints = ((piece.italic, "em"), (piece.underlined, "u"), (piece.bold, "strong"), (piece.small, "small"))
     for applies, tag in prints:
         source = f"<{tag}>{source}</{tag}>" if applies else source
+    source = f'<span class="grey">{source}</span>' if piece.grey else source
     return f'<a href="{escape(piece.link)}">{source}</a>' if piece.link else source
 
 

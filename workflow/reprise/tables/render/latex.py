@@ -5,9 +5,11 @@ from collections.abc import Iterable, Iterator
 from reprise.tables.render.latex_escape import comment, escape
 from reprise.tables.render.layout import LaidRow, LaidSection, Layout, in_lines, lay_out
 from reprise.tables.render.pieces import Indexed, Line, Marks, Piece, Span
-from reprise.tables.render.table import Alignment, Table
+from reprise.tables.render.table import Alignment, Table, numbers_of
 
 PACKAGES = ("booktabs", "graphicx", "pdflscape")
+# Grey where the document has the package color or xcolor; without one the sign beside the number says it alone.
+GREY = r"\providecommand{\textcolor}[3][]{#3}"
 ALIGNMENTS: dict[Alignment, str] = {"left": "l", "right": "r"}
 MOST_BESIDE = 3  # columns of a table whose comparisons stand beside its numbers; else they stand below
 MOST_UPRIGHT = 8  # columns of a table on an upright page; one with more lies on its side
@@ -37,7 +39,8 @@ def render(table: Table) -> str:
         floats += [r"\end{minipage}}%", TALL.replace("%s", r"\textwidth" if lies else r"\textheight"), r"\end{table}"]
         heading = [r"\tablename~\thetable{}, continued"]
     turned = [r"\begin{landscape}", *floats, r"\end{landscape}"] if lies else floats
-    return "\n".join([comment(table.heading), *map(comment, table.provenance), *turned]) + "\n"
+    grey = [GREY] if any(number.greyed for row in table.rows() for number in numbers_of(row)) else []
+    return "\n".join([comment(table.heading), *map(comment, table.provenance), *grey, *turned]) + "\n"
 
 
 def _parts(layout: Layout, most_lines: int) -> list[Part]:
@@ -127,4 +130,5 @@ def _piece(piece: Piece) -> str:
     source = escape(piece.text)
     for applies, command in ((piece.italic, "textit"), (piece.underlined, "underline"), (piece.bold, "textbf")):
         source = rf"\{command}{{{source}}}" if applies else source
+    source = rf"\textcolor[gray]{{0.5}}{{{source}}}" if piece.grey else source
     return rf"{{\scriptsize {source}}}" if piece.small else source

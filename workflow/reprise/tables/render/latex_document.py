@@ -49,7 +49,8 @@ def has_latex() -> bool:
 def document(fragments: Mapping[str, str]) -> str:
     """A document with each fragment on pages of its own; the log says where each begins."""
     pages = [rf"\typeout{{{START}{name}}}" + f"\n{source}" + r"\clearpage" for name, source in fragments.items()]
-    preamble = [r"\documentclass{article}", rf"\usepackage{{{','.join(PACKAGES)}}}", FIGURE, r"\begin{document}"]
+    packages = [rf"\usepackage{{{','.join(PACKAGES)}}}", r"\usepackage{color}"]
+    preamble = [r"\documentclass{article}", *packages, FIGURE, r"\begin{document}"]
     return "\n".join([*preamble, *pages, r"\end{document}", ""])
 
 

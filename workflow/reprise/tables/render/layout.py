@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 from textwrap import wrap
 
-from reprise.tables.render.legend import MARKS, legend
+from reprise.tables.render.legend import GREYED, MARKS, legend
 from reprise.tables.render.pieces import Indexed, Line, Marks, Piece, Span, heading
 from reprise.tables.render.table import (
     EN_DASH,
@@ -107,11 +107,12 @@ class _Rows:
 
         if is_known:
             italic = number.state == "published"
-            yield Span(shown(number.value), bold, underlined, italic=italic, link=number.link)
+            yield Span(shown(number.value), bold, underlined, italic=italic, grey=number.greyed, link=number.link)
         else:
             yield Span(EN_DASH)
         state = "" if number.state == shared else MARKS.get(number.state, "")
-        yield from self._marks(number.notes, state, "*" if number.significant and by_best else "")
+        significant = "*" if number.significant and by_best else ""
+        yield from self._marks(number.notes, state, significant, GREYED if number.greyed else "")
         if number.interval and is_known:
             yield from (Span(" "), Span(f"({EN_DASH.join(map(shown, number.interval))})", small=True))
         if self._table.comparison and not self._stacked and (found := compared(number)):

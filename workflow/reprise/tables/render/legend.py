@@ -16,6 +16,7 @@ MEANING: dict[State, str] = {
     "lost": "Not run; the paper's number is lost in its extracted text.",
 }
 
+GREYED = "°"
 NO_BREAK = "\N{NO-BREAK SPACE}"  # a symbol alone at the end of a line would explain nothing
 
 
@@ -38,6 +39,10 @@ def legend(table: Table, *, stacked: bool = False) -> tuple[Line, ...]:
         (not by_best and significant, (Span("Bold", bold=True), Span(f": {table.significance}."))),
         (not by_best and best, (Span("Underlined", underlined=True), Span(f": {of_rows}"))),
         *((state in states, (Marks((MARKS[state],)), Span(f"{NO_BREAK}{MEANING[state]}"))) for state in MARKS),
+        (
+            any(number.greyed for number in shown),
+            (Marks((GREYED,)), Span(f"{NO_BREAK}Grey: of too few frames to show what is asked; competes with none.")),
+        ),
         (len(shown) < len(numbers), (Span(f"{EN_DASH}: no value."),)),
         (
             table.comparison and any(map(compared, numbers)),

@@ -17,6 +17,7 @@ class Span:
     underlined: bool = False
     italic: bool = False
     small: bool = False
+    grey: bool = False
     link: str = ""
     """The address that HTML leads to."""
 

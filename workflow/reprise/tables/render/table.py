@@ -27,6 +27,8 @@ class Number:
     best: bool = False
     second: bool = False
     significant: bool = False
+    greyed: bool = False
+    """Printed in grey: of too few frames to mean what it is called."""
     published: float | None = None
     """The paper's value, shown next to the value in a table of comparison."""
     notes: tuple[str, ...] = ()
@@ -84,6 +86,8 @@ class Section:
 
     rows: tuple[TableRow, ...]
     title: str = ""
+    is_marked: bool = True
+    """Whether its best number is marked, in a table that marks any."""
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,23 @@
 """A table for a terminal of any width: what does not fit beside each other stands below, the row labels repeated."""
 
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from io import StringIO
 from textwrap import wrap
 
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
 from reprise.core.plain import visible
-from reprise.tables.render.layout import LaidRow, Layout, in_lines, lay_out
-from reprise.tables.render.pieces import BLANKS, Indexed, Line, Marks, Piece, Span
+from reprise.tables.render.layout import Layout, in_lines, lay_out
+from reprise.tables.render.pieces import BLANKS, Indexed, Line, Marks
 from reprise.tables.render.table import Table
 
 NARROWEST, GAP = 40, 2
 LABEL_SHARE = 0.4  # of the width, at most, for the row labels
 RAISED = str.maketrans("abcdefghijklmnoprstuvwxyz0123456789", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁰¹²³⁴⁵⁶⁷⁸⁹")
-PRINT = re.compile(r"\x1b\[[0-9;]*m")
-BOLD, DIM, ITALIC, UNDERLINED, RED, CYAN, END = 1, 2, 3, 4, 31, 36, "\x1b[0m"
+TITLE, WARNING = "bold cyan", "bold red"
 
 
 @dataclass(frozen=True)
@@ -24,36 +27,32 @@ class Print:
     styled: bool = False
     coloured: bool = False
 
-    def spell(self, line: Line) -> str:
+    def text(self, line: Line) -> Text:
         """A line of a table."""
-        return "".join(map(self._piece, line))
-
-    def _piece(self, piece: Piece) -> str:
-        if isinstance(piece, Marks):
-            return "".join(map(_raised, piece.symbols))
-        if isinstance(piece, Indexed):
-            return f"{piece.name}{'^' if piece.raised else '_'}{piece.index}"
-        text = _clean(piece.text)
-        if self.styled:
-            prints = ((piece.bold, BOLD), (piece.small, DIM), (piece.italic, ITALIC), (piece.underlined, UNDERLINED))
-            return self.bright(text, *(code for applies, code in prints if applies))
-        text = f"_{text}_" if piece.underlined else text
-        return f"[{text}]" if piece.bold else text
-
-    def bright(self, text: str, *codes: int) -> str:
-        """A text in the print of these codes, as far as the terminal has it."""
-        known = [str(code) for code in codes if self.coloured or code not in (RED, CYAN)]
-        return f"\x1b[{';'.join(known)}m{text}{END}" if known and self.styled else text
+        text = Text()
+        for piece in line:
+            if isinstance(piece, Marks):
+                text.append("".join(map(_raised, piece.symbols)))
+            elif isinstance(piece, Indexed):
+                text.append(f"{piece.name}{'^' if piece.raised else '_'}{piece.index}")
+            elif self.styled:
+                kinds = (("bold", piece.bold), ("dim", piece.small or piece.grey), ("italic", piece.italic))
+                styles = [kind for kind, is_set in (*kinds, ("underline", piece.underlined)) if is_set]
+                text.append(clean(piece.text), " ".join(styles))
+            else:
+                marked = f"_{clean(piece.text)}_" if piece.underlined else clean(piece.text)
+                text.append(f"[{marked}]" if piece.bold else marked)
+        return text
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """A text on one line that means nothing to a terminal."""
     return visible(BLANKS.sub(" ", text))
 
 
-def _width(text: str) -> int:
-    """The places that a text takes on the screen."""
-    return len(PRINT.sub("", text))
+def wrapped(text: str, width: int) -> list[str]:
+    """A text in lines of a width."""
+    return wrap(clean(text), width, break_on_hyphens=False)
 
 
 def _raised(symbol: str) -> str:
@@ -63,122 +62,98 @@ def _raised(symbol: str) -> str:
 
 def render(table: Table, width: int, look: Print) -> str:
     """The whole table: comparisons beside their numbers where all columns fit, else below them."""
-    width = max(width, NARROWEST)
-    grid = _Grid(table, lay_out(table), look)
-    if table.comparison and grid.width > width:
-        grid = _Grid(table, lay_out(table, stacked=True), look)
-    lines = [look.bright(line, BOLD, CYAN) for line in wrapped(table.heading, width)]
-    lines += [*wrapped(table.notice, width), *wrapped(table.caption, width), "", *grid.lines(width)]
-    for warning in table.warnings:
-        lines += [look.bright(line, BOLD, RED) for line in wrapped(warning, width)]
-    for line in grid.layout.legend:
-        lines += _wrapped_line(line, look, width)
-    for letter, text in grid.layout.footnotes:
-        lines += wrapped(text, width, f"{_raised(letter)} ")
-    for note in table.notes:
-        lines += wrapped(note, width)
-    return "\n".join(lines) + "\n"
+    written = StringIO()
+    console = Console(
+        file=written, width=max(width, NARROWEST), force_terminal=look.styled, no_color=not look.coloured,
+        color_system="standard" if look.styled else None, highlight=False,
+    )  # fmt: skip
+    layout = _Laid(table, lay_out(table), look)
+    if table.comparison and layout.width > console.width:
+        layout = _Laid(table, lay_out(table, stacked=True), look)
+    shown: list[Text | Grid] = [Text(clean(table.heading), TITLE)]
+    shown += [Text(clean(text)) for text in (table.notice, table.caption) if text]
+    shown += [Text(), *layout.blocks(console.width)]
+    shown += [Text(clean(warning), WARNING) for warning in table.warnings]
+    shown += [look.text(line) for line in layout.layout.legend]
+    footnotes = Grid.grid(padding=(0, 1, 0, 0))
+    for letter, text in layout.layout.footnotes:
+        footnotes.add_row(_raised(letter), Text(clean(text)))
+    shown += [footnotes] if layout.layout.footnotes else []
+    for one in (*shown, *(Text(clean(note)) for note in table.notes)):
+        console.print(one)
+    return "".join(f"{line.rstrip()}\n" for line in written.getvalue().splitlines())
 
 
-def wrapped(text: str, width: int, first: str = "") -> list[str]:
-    """A text in lines of a width; a sign before the first line stands alone."""
-    return wrap(_clean(text), width, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False)
-
-
-def _wrapped_line(line: Line, look: Print, width: int) -> Iterator[str]:
-    """A line of differently printed pieces, broken between words; marks belong to the word before them."""
-    words = [""]
-    for piece in line:
-        for part in re.findall("[^ ]+ *| +", piece.text) if isinstance(piece, Span) else [""]:
-            words[-1] += look.spell((replace(piece, text=part) if isinstance(piece, Span) else piece,))
-            if part.endswith(" "):
-                words.append("")
-    text = ""
-    for word in words:
-        if text and _width(text + word.rstrip()) > width:
-            yield text.rstrip()
-            text = ""
-        text += word
-    if text:
-        yield text.rstrip()
-
-
-class _Grid:
-    """The cells of a table, and how wide its columns are."""
+class _Laid:
+    """The columns of a table, and how wide they are."""
 
     def __init__(self, table: Table, layout: Layout, look: Print) -> None:
-        self.layout, self._look, self._table = layout, look, table
-        self._headers = [in_lines(_clean(look.spell((header,)))) for header in layout.headers]
-        self._stub = _clean(table.stub)
-        rows = [one for section in layout.sections for row in section.rows for one in (row, *row.below)]
-        columns = zip(*([_width(look.spell(cell)) for cell in row.cells] for row in rows), strict=True)
-        self._widths = [
-            max(*map(len, header), *widths, 1) for header, widths in zip(self._headers, columns, strict=True)
-        ]
-        self._label = max([len(self._stub), *(_width(look.spell(row.label)) for row in rows)])
-        self.width = self._label + sum(GAP + width for width in self._widths)
-        """of all columns beside each other"""
+        self.layout, self._look, self._groups = layout, look, table.groups
+        self._aligned = [column.align for column in table.columns]
+        self._headers = [look.text((header,)) for header in layout.headers]
+        self._stub = Text(clean(table.stub))
+        rows = [row for section in layout.sections for first in section.rows for row in (first, *first.below)]
+        self._widths = [max(map(len, in_lines(header.plain))) for header in self._headers]
+        for row in rows:
+            widths = (look.text(cell).cell_len for cell in row.cells)
+            self._widths = [max(pair) for pair in zip(self._widths, widths, strict=True)]
+        self._label = max([self._stub.cell_len, *(look.text(row.label).cell_len for row in rows)])
 
-    def lines(self, width: int) -> Iterator[str]:
+    @property
+    def width(self) -> int:
+        """Of all columns beside each other."""
+        return sum((GAP + width for width in self._widths), self._label)
+
+    def blocks(self, width: int) -> Iterator[Text | Grid]:
         """The columns in as many blocks as the width demands, all about as wide."""
         label = self._label if self.width <= width else min(self._label, round(LABEL_SHARE * width))
         room = width - label
-        blocks = self._blocks(room)
-        while room > 1 and len(found := self._blocks(room := room - 1)) == len(blocks):
+        blocks = self._columns_within(room)
+        while len(found := self._columns_within(room := room - 1)) == len(blocks) and room > 0:
             blocks = found
         for columns in blocks:
-            yield from self._head(label, columns)
+            spanning = self._spanning(label, columns)
+            if spanning.plain.strip():
+                yield spanning
+            yield self._beside(label, columns, [(self._stub, self._headers)])
+            yield Text("─" * (label + sum(GAP + self._widths[at] for at in columns)))
             for section in self.layout.sections:
                 if section.title:
-                    yield self._look.bright(_clean(section.title), BOLD, CYAN)
-                for row in section.rows:
-                    for one in (row, *row.below):
-                        yield from self._row(one, label, columns)
-            yield ""
+                    yield Text(clean(section.title), TITLE)
+                rows = [row for first in section.rows for row in (first, *first.below)]
+                spelled = [(self._look.text(row.label), [*map(self._look.text, row.cells)]) for row in rows]
+                yield self._beside(label, columns, spelled)
+            yield Text()
 
-    def _blocks(self, room: int) -> list[range]:
+    def _columns_within(self, room: int) -> list[range]:
         starts, used = [0], 0
         for at, width in enumerate(self._widths):
             if at > starts[-1] and used + GAP + width > room:
                 starts.append(at)
                 used = 0
             used += GAP + width
-        return [range(start, end) for start, end in zip(starts, [*starts[1:], len(self._widths)], strict=True)]
+        ends = [*starts[1:], len(self._widths)]
+        return [range(start, end) for start, end in zip(starts, ends, strict=True)]
 
-    def _head(self, label: int, columns: range) -> Iterator[str]:
-        """Headers over groups of columns, those of the columns, and a rule."""
-        spanning, first = " " * label, 0
-        for group in self._table.groups:
+    def _beside(self, label: int, columns: range, rows: Iterable[tuple[Text, list[Text]]]) -> Grid:
+        """Rows of a block; a label that is too long takes several lines, its cells are in its last one."""
+        grid = Grid.grid(padding=(0, GAP, 0, 0))
+        grid.add_column(width=label, vertical="bottom")
+        for at in columns:
+            grid.add_column(width=self._widths[at], justify=self._aligned[at], vertical="bottom")
+        for name, cells in rows:
+            grid.add_row(name, *(cells[at] for at in columns))
+        return grid
+
+    def _spanning(self, label: int, columns: range) -> Text:
+        """Headers over several columns, each above those of its columns that are in this block."""
+        line, first = " " * label, 0
+        for group in self._groups:
             members = [at for at in range(first, first + len(group.columns)) if at in columns]
             first += len(group.columns)
             if members:
                 room = sum(GAP + self._widths[at] for at in members) - GAP
-                text = _clean(group.header)
-                spanning += f"{' ' * GAP}{text if len(text) <= room else f'{text[: room - 1]}…':^{room}}"
-        if spanning.strip():
-            yield spanning.rstrip()
-        height = max(len(self._headers[at]) for at in columns)
-        for line in range(height):
-            above = [height - len(self._headers[at]) for at in columns]
-            texts = [
-                self._headers[at][line - top] if line >= top else "" for at, top in zip(columns, above, strict=True)
-            ]
-            yield f"{self._stub if line == height - 1 else '':<{label}}{self._cells(texts, columns)}".rstrip()
-        yield "─" * (label + sum(GAP + self._widths[at] for at in columns))
-
-    def _row(self, row: LaidRow, label: int, columns: range) -> Iterator[str]:
-        """A row; a label that is too long goes on below, its cells are in its last line."""
-        name = self._look.spell(row.label)
-        *before, last = [name] if _width(name) <= label else wrapped(name, label) or [""]
-        yield from before
-        cells = self._cells([self._look.spell(row.cells[at]) for at in columns], columns)
-        yield f"{last}{' ' * (label - _width(last))}{cells}".rstrip()
-
-    def _cells(self, cells: Sequence[str], columns: range) -> str:
-        """Cells beside each other, each aligned in its column."""
-        found = ""
-        for cell, at in zip(cells, columns, strict=True):
-            space = " " * (self._widths[at] - _width(cell))
-            is_left = self._table.columns[at].align == "left"
-            found += f"{' ' * GAP}{cell}{space}" if is_left else f"{' ' * GAP}{space}{cell}"
-        return found
+                text = Text(clean(group.header))
+                text.truncate(room, overflow="ellipsis")
+                line += " " * GAP + text.plain.center(room)
+        return Text(line)

@@ -1,0 +1,484 @@
+"""VELOCITI's making: its rules (section 3.2) on small annotations, bad replies of the writer, and the toy world's truth."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from reprise.benchmarks.rows import Item
+from reprise.benchmarks.velociti.release import read_release
+from reprise.benchmarks.velociti.subsets import LIST_COLUMNS, rows_in_subset
+from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
+from reprise.construction.filters import filter_counts
+from reprise.construction.registry import filters_of
+from reprise.construction.review import as_csv
+from reprise.construction.settings import SubsetSearch
+from reprise.construction.velociti.events import may_be, role_name
+from reprise.construction.velociti.statistics import TABLE11
+from reprise.construction.velociti.subset import listed, samples_of, scores, search
+from reprise.construction.velociti.writing import WRITTEN_FILTERS, in_order, plain, predicate, stems
+from reprise.core.errors import UserError
+from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS, table_of
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.journal import Journal
+from reprise.models.base import Adapter, Answer, Clip, Request
+from reprise.models.keys import RunKey
+from reprise.models.local.text import TextAdapter
+from reprise.stages.construction_samples import refuse_nothing
+from reprise.stages.infer import ask_all, gather_text_work
+from synthetic.reviewer import is_true, scripts, verdict
+from synthetic.toyworld.generate import Dice, evaluation_stories, training_script
+from synthetic.toyworld.velociti import write_release
+
+from tests.unit.asked import spec
+from tests.unit.construction.worlds import (
+    ROOT,
+    TOY_WRITER,
+    Files,
+    Row,
+    Tables,
+    Writer,
+    asked_of,
+    left,
+    names_of,
+    numbers,
+    of_suite,
+    pool_of,
+    released,
+    replies,
+    reviewed,
+    saved,
+    settings,
+    tables,
+    toy_writer,
+    written,
+)
+
+MAN, BOY = "man in a suit", "boy with a dog"
+ONE, TWO = "v_one_seg_0_10", "v_two_seg_0_10"
+HOW = settings("velociti", prompts="resources/prompts/construction/velociti.yaml")
+
+
+def event(verb: str, agent: str, **roles: str) -> Row:
+    """An event of VidSitu; `manner` by name."""
+    args = {"Arg0 (agent)": agent} | {"AMnr (manner)" if name == "manner" else name: t for name, t in roles.items()}
+    named = {"Verb": f"{verb} ({verb})" if verb else "", "VerbID": f"{verb}.01" if verb else ""}
+    return named | {"Args": {name: text for name, text in args.items() if text}}
+
+
+def annotated(video: str, *events: Row) -> Row:
+    return {f"Ev{place}": {"vid_seg_int": video, **one} for place, one in enumerate(events, 1)}
+
+
+def files(folder: Path, annotations: Any, split: Sequence[str] = (ONE, TWO)) -> Files:
+    return saved(folder / "vseg_split_valid_lb.json", split) | saved(folder / "vsann_valid_lb.json", annotations)
+
+
+WALK, JUMP, SING = event("walk", MAN, manner="slowly"), event("jump", BOY), event("sing", MAN, manner="loudly")
+VIDEO = annotated(ONE, WALK, JUMP, SING)
+OTHER = annotated(TWO, event("dance", "woman in red"), event("cook", "old chef"))
+NOBODY_ELSE = annotated(TWO, event("dance", "man"), event("cook", "person"), event("sit", "a suit"))
+BOY_WALKS = [annotated(ONE, event("walk", MAN), event("walk", BOY), event("sing", MAN)), OTHER]
+WALK_BOY = f"{{'Verb': 'walk (walk)',\n'Arg0 (agent)': '{BOY}',\n'ArgM (manner)': 'slowly'}}"
+SING_BOY = f"{{'Verb': 'sing (sing)',\n'Arg0 (agent)': '{BOY}',\n'ArgM (manner)': 'loudly'}}"
+# Test, the events that are looked at, and of each negative what it holds and why it is dropped.
+RULES: dict[str, tuple[list[Row], str, str, list[tuple[str, str]]]] = {
+    "a bound agent acts elsewhere in the video": ([VIDEO, OTHER], "agent_bind", "Ev1", [(WALK_BOY, "")]),
+    "nor does it do the same by another annotation": ([VIDEO, annotated(ONE, event("walk", BOY)), OTHER], "agent_bind", "Ev1", [(BOY, f"{BOY}: may do this too")]),
+    "nor does it act on itself": ([annotated(ONE, event("push", MAN, **{"Arg1 (pushed)": BOY}), JUMP), OTHER], "agent_bind", "Ev1", [(BOY, f"{BOY}: is in another role of the event")]),
+    "a bound action keeps the agent": ([VIDEO, OTHER], "action_bind", "Ev2", [(WALK_BOY, ""), (SING_BOY, "")]),
+    "it is another verb of another agent": (BOY_WALKS, "action_bind", "Ev1", []),
+    "a coreference mixes two agents": ([VIDEO, OTHER], "coref", '["Ev1","Ev3","Ev3"]', [(BOY, "")]),
+    "unless it may be true": (BOY_WALKS, "coref", '["Ev1","Ev3","Ev3"]', [("", f"every deed of another may be one of {MAN}")]),
+    "a random agent is no hypernym of anybody in the video": ([VIDEO, NOBODY_ELSE], "agent_random", "Ev1", [("", "every agent of the data may be in this video")]),
+    "a manner of what is done twice is not replaced": ([annotated(ONE, WALK, event("walk", MAN, manner="fast")), OTHER], "action_manner", "Ev1", [("slowly", f"{MAN} may do this twice, and once in the other manner")]),
+    "events of a chronology are two seconds apart": ([VIDEO, OTHER], "chrono", '["Ev1","Ev3"]', [(MAN, "")]),
+    "unless it is true both ways": ([annotated(ONE, WALK, JUMP, WALK, JUMP), OTHER], "chrono", '["Ev1","Ev3"]', [(MAN, "both orders may be true: an event happens twice")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("annotations", "test", "label", "expected"), RULES.values(), ids=RULES)
+def test_what_a_rule_sets_against_an_event(
+    tmp_path: Path, annotations: list[Row], test: str, label: str, expected: list[tuple[str, str]]
+) -> None:
+    here = pool_of(files(tmp_path, annotations), HOW)
+    texts = {row["text_id"]: row["values"][0]["text"] for row in here["texts"].to_dicts()}
+    rows = here["candidates"].filter(test=test, video=ONE, event=label).to_dicts()
+    assert [row["why"] for row in rows] == [why for _, why in expected]
+    for row, (negative, _) in zip(rows, expected, strict=True):
+        made = "".join(texts[name] for name in row["negative"])
+        assert negative in made if negative else not made
+
+
+def test_negatives_of_other_videos_and_manners(tmp_path: Path) -> None:
+    here = pool_of(files(tmp_path, [VIDEO, OTHER]), HOW)
+    texts = {row["text_id"]: row["values"][0]["text"] for row in here["texts"].to_dicts()}
+    rows = here["candidates"].filter(video=ONE).to_dicts()
+    foreign = [row for row in rows if row["test"] in (CONTROL, "agent_random") and not row["filter"]]
+    assert [row["test"] for row in foreign] == [CONTROL] * 2 + ["agent_random"] * 3
+    assert all("woman in red" in (said := texts[row["negative"][0]]) or "old chef" in said for row in foreign)
+    assert [row["why"] for row in rows if row["test"] == CONTROL and row["filter"]] == [
+        "no caption of another video is left that is false of this one"
+    ]
+    assert [row["event"] for row in rows if row["test"] == "action_manner"] == ["Ev1", "Ev3"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "name"),
+    [
+        (event("", MAN), "no_verb"),
+        (event("walk", ""), "no_agent"),
+        (event("stand", MAN), "verb_left_out"),
+        (event("walk", "x" * 301), "too_long"),
+    ],
+)
+def test_an_event_that_cannot_be_described_is_dropped_by_name(tmp_path: Path, bad: Row, name: str) -> None:
+    how = HOW.model_copy(update={"verbs_left_out": ["stand"]})
+    here = pool_of(files(tmp_path, [annotated(ONE, bad, JUMP), OTHER]), how)
+    assert names_of(here["pool"])[:2] == [name, ""] and here["pool"]["why"][0]
+    assert "Ev1" not in here["candidates"].filter(video=ONE)["event"]
+
+
+def test_a_draw_takes_as_many_as_wanted_and_stays_the_same(tmp_path: Path) -> None:
+    everything = pool_of(files(tmp_path, [VIDEO, OTHER]), HOW)["candidates"]
+    drawn = left(pool_of(files(tmp_path, [OTHER, VIDEO]), HOW.model_copy(update={"per_video": 1}))["candidates"])
+    assert len({(row["test"], row["video"]) for row in drawn}) == len(drawn)
+    assert {row["sample_id"] for row in drawn} <= set(everything["sample_id"])
+
+
+def entry(**parts: Any) -> list[Row]:
+    return [OTHER, {"Ev1": event("walk", MAN) | {"vid_seg_int": "v_a"} | parts}]
+
+
+BROKEN: dict[str, tuple[Any, str]] = {
+    "no list": ({"a": 1}, "expected a list of annotations"),
+    "no JSON": ("[{", "not valid JSON"),
+    "deep JSON": ("[" * 100_000, "not valid JSON"),
+    "no events": ([OTHER, {"Ev9": {}}], "annotation 2: expected an object with Ev1"),
+    "two videos": ([*entry(), {"Ev1": {"vid_seg_int": "v_a"}, "Ev2": {"vid_seg_int": "v_b"}}], "annotation 3: its events must be of one video (vid_seg_int), found 'v_a, v_b'"),
+    "roles that are no object": (entry(Args=["man"]), "annotation 2: Ev1: 'Args' should be an object"),
+    "a role that is a list": (entry(Args={"Arg0": ["man"]}), "annotation 2: Ev1: 'Arg0' should be a text, found list"),
+    "a verb that is a number": (entry(Verb=5), "Ev1: 'Verb' should be a text, found int"),
+    "no verb at all": (entry(Verb=None, Args={"Arg\ud800": "man"}), "a role holds control characters"),
+    "half a sign in a verb": (entry(Verb="walk\ud800"), "'Verb' holds control characters: 'walk[U+D800]'"),
+    "a NUL": (entry(Args={"Arg0 (agent)": "man\0"}), "'Arg0 (agent)' holds control characters"),
+    "a path for an id": (entry(vid_seg_int="../../x"), "'vid_seg_int' is '../../x', expected an id"),
+    "an id of a megabyte": (entry(vid_seg_int="/" * 2**20), "expected an id such as"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "words"), BROKEN.values(), ids=BROKEN)
+def test_broken_annotations_are_refused_with_their_place(tmp_path: Path, content: Any, words: str) -> None:
+    with pytest.raises(UserError) as error:
+        pool_of(files(tmp_path, content), HOW)
+    assert words in str(error.value) and "vsann_valid_lb.json" in str(error.value) and len(str(error.value)) < 500
+
+
+def test_files_of_another_split_are_named_with_the_setting(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"expected one file 'vseg_split_test_lb.json', found 0.*Correct `split:`"):
+        pool_of(files(tmp_path, [VIDEO]), HOW.model_copy(update={"split": "test"}))
+    with pytest.raises(UserError, match=r"vseg_split_valid_lb.json: expected a list of video ids"):
+        pool_of(files(tmp_path, [VIDEO], [1]), HOW)  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [("man in a suit", "the man", True), ("man in suit", "man with hat", False), ("someone", "boy", True), ("a Boy", "the boy", True), ("red circle", "red square", False)],
+)  # fmt: skip
+def test_who_may_be_whom(one: str, other: str, expected: bool) -> None:
+    assert may_be(one, other) is may_be(other, one) is expected
+
+
+def test_words_of_roles_captions_and_verbs() -> None:
+    assert [role_name(one) for one in ("AMnr (manner)", "AScn (scene of the event)", "ALoc", "Arg1 (thing)")] == [
+        "ArgM (manner)", "Scene of the Event", "ArgM (location)", "Arg1 (thing)",
+    ]  # fmt: skip
+    said = {
+        ("In a warehouse, a man in a suit is walking slowly.", "man in suit"): "is walking slowly",
+        ("The man in the Black hat, laughing, sits.", "man in the black hat"): "laughing, sits",
+        ("A cowboy walks.", "boy"): "",
+    }
+    assert {given: predicate(*given) for given in said} == said
+    assert stems("sliding left") & stems("slide") and stems("spinning") & stems("spin") and stems("runs") & stems("run")
+    assert not stems("sit") & stems("sink") and plain("The Man's hat.") == "the man's hat"
+    assert in_order("A sits", "B runs.") == "First, A sits. Then, B runs."
+
+
+# --- the writer --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    return pool_of(
+        files(tmp_path_factory.mktemp("small"), [annotated(ONE, WALK, JUMP, event("sing", MAN)), OTHER]), HOW
+    )
+
+
+def last_dictionary(asked: Row) -> str:
+    start = asked["prompt"].rindex("{'Verb': ")
+    return str(asked["prompt"][start : asked["prompt"].index("}", start) + 1])
+
+
+def good(asked: Row) -> str:
+    """Who does what, of the last dictionary of the prompt."""
+    lines = last_dictionary(asked).split("\n")
+    own = dict(line.strip("{},").replace("'", "").split(": ", 1) for line in lines)
+    who, verb = own["Arg0 (agent)"], own["Verb"].split(" ")[0]
+    manner = f" {own['ArgM (manner)']}" if "ArgM (manner)" in own else ""
+    if "verb misalignment" in asked["system"]:
+        return f"Target: fly\n\nFluent Caption: The {who} is flying{manner}."
+    if "manner misalignment" in asked["system"]:
+        return f"Target: quickly\n\nFluent Caption: The {who} is {verb}ing quickly."
+    return f"Fluent Caption: The {who} is {verb}ing{manner}."
+
+
+def bad_of(bad: str, agent: str, verb: str, system: str = "", *, learns: bool = False) -> Writer:
+    """A writer whose reply about one dictionary is bad, always or until it is told so."""
+
+    def reply(asked: Row) -> str:
+        is_meant = f"'{agent}'" in last_dictionary(asked) and f"'{verb} (" in last_dictionary(asked)
+        is_told = learns and "cannot be used" in asked["prompt"]
+        return bad if is_meant and system in asked["system"] and not is_told else good(asked)
+
+    return reply
+
+
+BAD = {
+    "prose": ("She dances, and she wears red.", "no_caption"),
+    "the prompt repeated": ("Using the provided dictionary containing verb and argument-role pairs in the style of PropBank, follow these\nFluent Caption: The woman in red is dancing.", "prompt_repeated"),
+    "nothing": ("", "empty"),
+    "no agent": ("Fluent Caption: Somebody is dancing.", "no_agent"),
+    "a name that the video lacks": ("Fluent Caption: The woman in red is dancing with Peter.", "foreign_name"),
+    "an agent of another video": ("Fluent Caption: The woman in red and the old chef are dancing.", "foreign_name"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("reply", "problem"), BAD.values(), ids=BAD)
+def test_a_bad_reply_is_named_asked_again_and_never_silently_a_sample(found: Tables, reply: str, problem: str) -> None:
+    names = {row["text_id"]: row["values"][0]["text"] for row in found["texts"].to_dicts() if row["kind"] == "caption"}
+    [name] = [one for one, text in names.items() if "'woman in red'" in text and "'dance (" in text]
+    again = written(found, bad_of(reply, "woman in red", "dance", learns=True), HOW)["written"]
+    row = again.filter(text_id=name).row(0, named=True)
+    assert (row["rounds"], row["text"], row["filter"]) == (2, "The woman in red is danceing.", "")
+    assert [one.partition(":")[0] for one in row["problems"]] == [problem] and row["replies"][0] == reply
+    stays = written(found, bad_of(reply, "woman in red", "dance"), HOW)
+    row = stays["written"].filter(text_id=name).row(0, named=True)
+    assert (row["rounds"], row["text"], row["filter"]) == (2, "", problem)
+    lost = stays["samples"].filter(filter="not_written").to_dicts()
+    assert lost and all(one["why"].startswith(f"{problem}: ") and not one["positive"] for one in lost)
+    captions = [one["positive"] + one["negative"] for one in left(stays["samples"])]
+    assert captions and not any("woman in red is danc" in one for one in captions)
+
+
+ADV, MANNER = "verb misalignment", "manner misalignment"
+TARGETS = {
+    "target_in_video": ("Target: singing\n\nFluent Caption: The man in a suit is singing slowly.", ADV, "'singing' is 'sing', which happens in the video"),
+    "unchanged": ("Target: strolling\n\nFluent Caption: The man in a suit is walking slowly.", ADV, "'The man in a suit is walking slowly.' is the true caption"),
+    "target_unchanged": ("Target: Slowly\nFluent Caption: The man in a suit walks slowly.", MANNER, "'Slowly' is the manner that it should replace"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("problem", "case"), TARGETS.items(), ids=TARGETS)
+def test_a_false_caption_that_may_be_true_is_refused(found: Tables, problem: str, case: tuple[str, str, str]) -> None:
+    reply, system, why = case
+    made = written(found, bad_of(reply, MAN, "walk", system), HOW)
+    [row] = made["written"].filter(filter=problem).to_dicts()
+    assert row["kind"] in ("action_adv", "action_manner") and why in row["why"]
+
+
+def test_captions_that_do_not_serve_a_test_are_dropped(found: Tables) -> None:
+    made = written(found, bad_of("Fluent Caption: Music is made by the man in a suit.", MAN, "sing"), HOW)
+    assert set(made["samples"].filter(test="coref")["filter"]) == {"no_reference"}
+    good_ones = written(found, good, HOW)
+    assert set(good_ones["written"]["rounds"]) == {1}
+    rows = left(good_ones["samples"])
+    assert {row["test"] for row in rows} == {CONTROL, *TESTS}
+    assert all(row["positive"] and row["negative"] and row["positive"] != row["negative"] for row in rows)
+    nothing = written(found, lambda asked: "I'm sorry, but no.", HOW)["written"].to_dicts()
+    with pytest.raises(UserError, match=r"^x/r: nothing that the writer said can be used: \d+ refusal. The first: I'm"):
+        refuse_nothing(nothing, Path("x/r"))
+    refuse_nothing(good_ones["written"].to_dicts(), Path("x/r"))
+
+
+# --- the toy world -----------------------------------------------------------------------------------------------------
+
+TOY = of_suite("velociti", "videos", "per_video", "verbs_left_out")
+ALL = of_suite("velociti", "verbs_left_out")
+
+
+@pytest.fixture(scope="module")
+def toy_files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    folder = tmp_path_factory.mktemp("toy")
+    write_release(folder)
+    return {path.name: path for path in folder.rglob("*.json")}
+
+
+@pytest.fixture(scope="module")
+def toy(toy_files: Files) -> Tables:
+    """Made, and reviewed by the verdicts of the repository."""
+    return reviewed(written(pool_of(toy_files, TOY), toy_writer, TOY), TOY)
+
+
+def test_every_sample_agrees_with_the_script(toy_files: Files, toy: Tables) -> None:
+    rows = left(written(pool_of(toy_files, ALL), toy_writer, ALL)["samples"])
+    assert {row["test"] for row in rows} == {CONTROL, *TESTS} and len(rows) > 2000
+    world = scripts()
+    assert all(is_true(row["positive"], world[row["video"]]) for row in rows)
+    assert not any(is_true(row["negative"], world[row["video"]]) for row in rows)
+    one = next(row for row in rows if row["test"] == "coref")
+    shown = {name: one[name] for name in ("video", "event", "positive", "negative")}
+    turned = shown | {"positive": one["negative"], "negative": one["positive"]}
+    assert [verdict(shown), verdict(turned)] == ["both fit", "both are wrong"]
+    stories = {world[row["video"]].story_digest() for row in rows}
+    assert stories <= evaluation_stories()
+    assert not stories & {training_script(Dice(7, number)).story_digest() for number in range(200)}
+
+
+def test_ids_stay_when_annotations_come_in_another_order(toy_files: Files, toy: Tables, tmp_path: Path) -> None:
+    moved = {
+        name: saved(tmp_path / name, json.loads(toy_files[name].read_text())[::-1])[name]
+        for name in ("vsann_valid_lb.json", "vseg_split_valid_lb.json")
+    }
+    again = written(pool_of(toy_files | moved, TOY), toy_writer, TOY)["samples"]
+    first, second = (
+        {row["sample_id"]: row["positive"] for row in table.to_dicts() if row["test"] != CONTROL}
+        for table in (toy["samples"], again)
+    )
+    same = first.keys() & second.keys()
+    assert len(same) > 0.8 * len(first)  # a second annotation that comes first describes other events
+    assert all(first[name] == second[name] for name in same)
+
+
+def test_the_release_is_read_and_numbers_stand_beside_the_paper_s(toy: Tables, tmp_path: Path) -> None:
+    kept = left(toy["reviewed"])
+    assert len(kept) == len(left(toy["samples"])) > 300 and min(row["votes"] for row in kept) == 1
+    read = read_release(released(toy, TOY, tmp_path), "ids", {})
+    assert len({item.item_id for item in read.items}) == len(read.items) == len(kept)
+    assert not any(item.flaws for item in read.items)
+    rows = numbers(toy, TOY)
+    assert rows["videos with a caption", "all"] == (864, 24)
+    judged = toy["votes"]["verdict"].to_list()
+    good = 100 * (1 - judged.count("negative") / len(judged))
+    assert rows["captions judged", "positive or neutral, %"] == (99.2, pytest.approx(good))
+    events = toy["pool"].filter(filter="").join(toy["reviewed"], on="video", how="semi")
+    share = 100 * (events["roles"].list.len() >= 4).mean()  # type: ignore[operator]
+    assert rows["roles of an event (Fig. 14c)", "4 or more, %"] == (70, pytest.approx(share))
+    assert {test: tuple(rows[f"{what} (Table 11)", test][0] for what in ("videos", "samples")) for test in TABLE11} == TABLE11  # fmt: skip
+    counts = filter_counts(toy, filters_of("velociti"))
+    assert all(row["entered"] - row["dropped"] == row["left"] for row in counts) and counts[-1]["left"] == len(kept)
+
+
+class Ending:
+    """A writer, killed at one of its questions."""
+
+    def __init__(self, writer: Adapter, last: int = 10**6) -> None:
+        self.asked: list[str] = []
+        self._last, self._writer = last, writer
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for one in requests:
+            if len(self.asked) == self._last:
+                raise KeyboardInterrupt
+            self.asked.append(one.request_id)
+            yield from self._writer.answers(clip, [one])
+
+
+@pytest.mark.parametrize(("adapter", "count", "last"), [("templates", None, 100), ("text", 12, 5)])
+def test_a_kill_in_mid_writing_asks_nothing_twice(
+    toy: Tables, tmp_path: Path, adapter: str, count: int | None, last: int
+) -> None:
+    """The demo's text model writes nothing that can be used; every reply of it has a name."""
+    is_text = adapter == "text"
+    writer: Adapter = TextAdapter(spec(ROOT / "resources/demo/checkpoints/qwen2-text")) if is_text else TOY_WRITER
+    how = TOY.model_copy(update={"max_tokens": 4}) if is_text else TOY
+    asked = asked_of(toy, [], how)[:count]
+    answers = {"adapter": adapter, "sampling": {"rule": "none"}}
+    key = RunKey.model_validate({"run": "writer of velociti", "key": "k", "answers": answers})
+    kept = (Journal(tmp_path / "j.jsonl"), Failures(tmp_path / "f.jsonl", 3), key)
+    first, second = Ending(writer, last), Ending(writer)
+    with pytest.raises(KeyboardInterrupt):
+        ask_all(gather_text_work(table_of(asked, REQUESTS)), first, *kept)
+    rows, _ = ask_all(gather_text_work(table_of(asked, REQUESTS)), second, *kept)
+    texts = {one["request_id"]: (one["system"], one["prompt"]) for one in asked}
+    sent = [texts[name] for name in (*first.asked, *second.asked)]
+    assert len(first.asked) == last and len(rows) == len(asked) and len(sent) == len(set(sent))
+    if not is_text:
+        assert [row["text"] for row in rows] == replies(asked, toy_writer)["text"].to_list()
+        return
+    made = written_once(toy, table_of(rows, RESPONSES), how)
+    tried = made["written"].filter(pl.col("rounds") > 0)
+    assert tried.height == len(asked) and set(tried["filter"]) <= set(WRITTEN_FILTERS) and all(tried["why"])
+    assert set(made["samples"]["filter"]) == {"not_written"}
+
+
+def written_once(here: Tables, given: pl.DataFrame, how: Any) -> Tables:
+    from reprise.construction.velociti.writing import samples
+
+    from tests.unit.construction.worlds import prompts
+
+    return tables("velociti", samples(here, [given], prompts("velociti"), how)._asdict())
+
+
+def test_the_toy_writer_knows_only_its_words() -> None:
+    asked = Request("r", "i", "1", "write", "", "{'Verb': 'fly (flying)',\n'Arg0 (agent)': 'the red star'}", (), "", 9)
+    [answer] = TOY_WRITER.answers(Clip("c", None, (), ()), [asked])
+    assert (answer.error, answer.text) == ("failed", "") and "no words for fly (flying)" in answer.message
+
+
+# --- the subset --------------------------------------------------------------------------------------------------------
+
+# Eight samples of which every second one is right: 50 percent.
+RIGHT = {f"chrono/v{number}/Ev1-Ev3/1": number % 2 == 0 for number in range(8)}
+SEARCH = SubsetSearch(per_test=4, tolerance=0, seed=3)
+
+
+def test_a_subset_is_as_hard_as_the_whole() -> None:
+    found = search("chrono", RIGHT, SEARCH)
+    assert (found.samples, found.strict, found.subset_strict) == (8, 50, 50) and 1 <= found.tries <= SEARCH.tries
+    assert len(found.chosen) == 4 and sum(RIGHT[one] for one in found.chosen) == 2
+    row = {"test_name": "chrono", "samples": 8, "strict": "50.00", "subset": 4, "subset_strict": "50.00"}
+    assert scores([found]) == [row | {"tries": found.tries}]
+    assert search("chrono", dict(reversed(RIGHT.items())), SEARCH) == found
+    drawn = {tuple(search("chrono", RIGHT, SEARCH.model_copy(update={"seed": seed})).chosen) for seed in range(5)}
+    assert len(drawn) > 1
+    few = dict(list(RIGHT.items())[:3])
+    assert (search("chrono", few, SEARCH).chosen, search("chrono", few, SEARCH).tries) == (sorted(few), 0)
+
+
+def test_a_tolerance_that_no_draw_meets_is_an_error_with_the_nearest() -> None:
+    # One of three is right: of two samples none is, or one, and 50 is nearer to 33.33 than 0.
+    few = {"a": True, "b": False, "c": False}
+    with pytest.raises(UserError, match=r"none of 30 tries is within 5 points of 33.33.*nearest has 50.00.*tolerance:"):
+        search("chrono", few, SubsetSearch(per_test=2, tolerance=5, tries=30))
+    assert search("chrono", few, SubsetSearch(per_test=2, tolerance=17, tries=30)).subset_strict == 50
+
+
+def test_the_list_names_the_same_rows_to_the_reader_of_a_suite_s_subset(tmp_path: Path) -> None:
+    events = {"chrono": "Ev1-Ev3", CONTROL: "Ev2"}
+    rows = [
+        Item(f"{test}/v{n}/{name}/1", f"v{n}.whole", f"v{n}", test, {"positive": f"{test}{n} +", "negative": f"{test}{n} -"})
+        for test, name in events.items() for n in range(6)
+    ]  # fmt: skip
+    named = [
+        one._asdict() | {"texts": [{"name": k, "text": t} for k, t in one.texts.items()], "tags": []} for one in rows
+    ]
+    items = pl.DataFrame(named, schema=ITEMS)
+    answers = [
+        {name: None for name in VERDICTS} | {"item_id": one.item_id, "role": role, "right": role == "pos" or n % 2 == 0}
+        for n, one in enumerate(rows)
+        for role in (("pos", "neg") if n else ("pos",))
+    ]
+    samples = samples_of(items, pl.DataFrame(answers, schema=VERDICTS))
+    # The first chronology was asked about one caption only.
+    assert [(test, len(one), sum(one.values())) for test, one in samples.items()] == [(CONTROL, 6, 3), ("chrono", 5, 2)]
+    found = [search(test, of_test, SubsetSearch(per_test=2, tolerance=15)) for test, of_test in samples.items()]
+    path = tmp_path / "subset.csv"
+    path.write_text(as_csv(listed(items, found), LIST_COLUMNS))
+    assert '"[""Ev1"",""Ev3""]"' in path.read_text()
+    columns, labels = ("test_name", "video_id", "event", "pos", "neg"), {"chrono": '["Ev1","Ev3"]', CONTROL: "Ev2"}
+    release = [(one.task, one.unit, labels[one.task], one.texts["positive"], one.texts["negative"]) for one in rows]
+    is_in = rows_in_subset(pl.DataFrame(release, schema=columns, orient="row"), columns, {"file": str(path)})
+    chosen = {one for test in found for one in test.chosen}
+    assert {one.item_id for one, is_listed in zip(rows, is_in, strict=True) if is_listed} == chosen and len(chosen) == 4

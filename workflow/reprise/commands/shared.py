@@ -1,0 +1,87 @@
+"""What several commands need: the plan of a suite, its clips, the questions of a run, failures in words."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from reprise.benchmarks.registry import load_scores
+from reprise.benchmarks.scoring import Answered
+from reprise.config.load import load
+from reprise.core.errors import UserError
+from reprise.core.paths import Ledger, Run
+from reprise.core.plain import first_of, plain
+from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, ITEMS, REQUESTS, VERDICTS, read_table
+from reprise.fetch.outcome import PERMANENT, TRANSIENT
+from reprise.media.errors import STATUSES
+from reprise.models.asking.reasons import REASONS
+from reprise.models.asking.work import Work
+from reprise.plan.runs import Plan
+from reprise.plan.upkeep import LEDGERS
+from reprise.stages.works import gather_work
+
+SHOWN = 3
+MEANINGS = STATUSES | REASONS | TRANSIENT | PERMANENT
+RETRY = "To have others tried again: python -m reprise retry <run or reason>"
+
+
+def plan_of(suite: str | None) -> Plan:
+    """The plan of a suite, or of the configured one."""
+    return Plan(load(Path(), {"suite": suite} if suite else None))
+
+
+def call_for(target: Path, suite: str | None) -> str:
+    """What to type to have a file of a suite made."""
+    return f"snakemake {target} --cores <N>{f' --config suite={suite}' if suite else ''}"
+
+
+def there(path: Path, command: str) -> Path:
+    """A file that a command reads; an error says how one is made that is not there."""
+    if not path.is_file():
+        raise UserError(f"{command}: {path} not found. Make it first: snakemake {path}")
+    return path
+
+
+def ledger_of(plan: Plan, stage: Ledger, benchmark: str) -> pl.DataFrame:
+    """The rows of a benchmark's ledgers, as far as they are there."""
+    schema = LEDGERS[stage]
+    paths = [path for name, _, path in plan.results.found_ledgers(stage) if name == benchmark]
+    return pl.concat([pl.DataFrame(schema=schema), *(read_table(path, schema) for path in paths)])
+
+
+def data_of(plan: Plan, run: Run) -> list[Path]:
+    """Questions, frames and clips of a run."""
+    results = plan.results
+    ledgers = [results.ledger("clips", run.benchmark, shard) for shard in range(plan.config.suite.shards)]
+    return [results.requests(run.benchmark, run.protocol), results.frames(run.benchmark, run.sampling), *ledgers]
+
+
+def works_of(plan: Plan, run: Run) -> list[Work]:
+    """A run's questions, clip by clip."""
+    requests, frames, *ledgers = data_of(plan, run)
+    clips = pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers])
+    return gather_work(read_table(requests, REQUESTS), read_table(frames, FRAME_PLAN), clips, plan.store)
+
+
+def reader_of(plan: Plan, run: Run) -> str:
+    """Who reads a run's answers: the suite's first judge where they are judged."""
+    return plan.judge_of(run) if plan.is_judged(run.benchmark, run.protocol) else "robust"
+
+
+def outcomes_of(plan: Plan, run: Run, command: str) -> dict[str, pl.DataFrame]:
+    """What each metric of a run counts as right."""
+    path = there(plan.results.verdicts(run, reader_of(plan, run)), command)
+    form = plan.config.benchmarks[run.benchmark].protocols[run.protocol].form
+    items = read_table(plan.results.items(run.benchmark), ITEMS)
+    return load_scores(run.benchmark).SCORES[form].outcomes(Answered(items, read_table(path, VERDICTS)))
+
+
+def failure_lines(failed: pl.DataFrame, due: Counter[str], shown: int | None = SHOWN) -> Iterator[str]:
+    """Failures (reason, name, message) by reason; `due` says how many of a reason the next run tries again."""
+    for reason, number in Counter(failed["reason"]).most_common():
+        again = f"; the next run tries {due[reason]} again" if due[reason] else ""
+        yield f"{number} {reason} ({MEANINGS.get(reason, reason)}){again}"
+        rows = failed.filter(reason=reason).select("name", "message").iter_rows()
+        named = [f"  {plain(name)}: {plain(message)}" if message else f"  {plain(name)}" for name, message in rows]
+        yield from first_of(named, shown, "  and {} more")

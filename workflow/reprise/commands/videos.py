@@ -1,0 +1,64 @@
+"""`store` and `subtitles`: what videos, clips and answers take, what no clone uses, and subtitles for a release."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from reprise.commands.shared import ledger_of, plan_of
+from reprise.config.load import load
+from reprise.core.clones import forget, idle_clones, readable_clones, register
+from reprise.core.errors import UserError, unknown
+from reprise.core.files import write_text
+from reprise.core.paths import RESULTS, Results
+from reprise.core.schemas import read_table
+from reprise.core.store import Store
+from reprise.fetch.outcome import safe_name
+from reprise.plan.upkeep import LEDGERS
+
+
+def look_at_store(*, prune: bool, repair: bool, forgotten: Path | None) -> None:
+    """Delete videos and clips that no clone's ledgers name, drop damaged lines, forget a clone; or print the sizes."""
+    store = Store(Path(load(Path()).main.store))
+    register(store, Path())  # this clone is known to use it
+    if forgotten is not None:
+        forget(store, forgotten)
+        print(f"{forgotten} is forgotten")
+    if repair:
+        idle_clones(store)
+        print("\n".join(store.repair()) or "no damaged line")
+    if prune:
+        print(f"{store.prune(_named_objects(store)) / 1e6:.1f} MB freed")
+    if not (forgotten or repair or prune):
+        print(store.root)
+        for kind, (files, size) in store.sizes().items():
+            print(f"  {kind:<10} {files:>8} files {size / 1e6:>12.1f} MB")
+
+
+def _named_objects(store: Store) -> Iterator[str]:
+    """The objects that ledgers of any clone name."""
+    for clone in readable_clones(store):
+        for results in Results.of_all_suites(clone / RESULTS):
+            for stage, schema in LEDGERS.items():
+                for _, _, path in results.found_ledgers(stage):
+                    yield from read_table(path, schema)["object"].to_list()
+
+
+def copy_subtitles(benchmark: str, suite: str | None = None) -> None:
+    """Copy the subtitles that came with a benchmark's videos into the folder that its suite names as `extras`."""
+    plan = plan_of(suite)
+    benchmarks = plan.config.suite.benchmarks
+    if benchmark not in benchmarks:
+        raise unknown("benchmark", benchmark, benchmarks, "subtitles")
+    extras = benchmarks[benchmark].extras
+    if extras is None:
+        raise UserError(
+            f"config/suites/{plan.config.name}.yaml: benchmarks.{benchmark}.extras: missing. Name the folder that "
+            "takes the subtitles; its files then count as files of the release."
+        )
+    count = 0
+    for name, video in ledger_of(plan, "sources", benchmark).filter(status="ok").select("source_id", "object").rows():
+        found = (plan.store.root / video).with_suffix(".vtt")
+        if found.is_file():
+            target = Path(extras) / "subtitles" / safe_name("{source_id}.vtt", name)
+            write_text(target, found.read_text(encoding="utf-8"))
+            count += 1
+    print(f"{count} files in {extras}/subtitles. Run snakemake now: it reads them.")

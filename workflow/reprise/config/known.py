@@ -1,0 +1,74 @@
+"""The names that a configuration and its benchmarks' modules define, and what is wrong with a name or a run."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
+
+from reprise.benchmarks.registry import load_scores, load_statistics
+from reprise.config.configuration import Configuration
+from reprise.config.imported import form_problems
+from reprise.config.problems import unknown_name
+from reprise.models.adapters import ADAPTERS
+
+
+class Known(NamedTuple):
+    """A configuration as it was read, to check names by; what a file with problems would define counts as known."""
+
+    found: Configuration
+    unreadable: Collection[str]
+    """models and benchmarks whose files have problems"""
+    root: Path
+
+    def model(self, name: str) -> list[str]:
+        """What is wrong with the name of a model."""
+        return unknown_name("model", name, [*self.found.models, *self.unreadable])
+
+    def sampling(self, name: str) -> list[str]:
+        """What is wrong with the name of a sampling."""
+        return self.found.main.sampling_problems(name)
+
+    def judge(self, name: str) -> list[str]:
+        """A judge must exist, and must be able to write."""
+        model = self.found.models.get(name)
+        asked = ADAPTERS[model.adapter].asked(model.settings) if model else ()
+        if model is None or "write" in asked:
+            return self.model(name)
+        return [f"'{name}' cannot judge: adapter '{model.adapter}' gives {', '.join(asked)}."]
+
+    def metrics(self, benchmark: str) -> set[str]:
+        """The metrics that a benchmark's modules define."""
+        forms = load_scores(benchmark).SCORES.values()
+        return {metric for form in forms for metric in form.metrics} | set(load_statistics(benchmark).metrics)
+
+    def groups(self, benchmark: str) -> list[str]:
+        """The groups of items that a benchmark's module and its file define."""
+        return [*load_scores(benchmark).GROUPS, *self.found.benchmarks[benchmark].groups]
+
+    def run(self, run: str, benchmark: str) -> list[str]:
+        """The names of a run must exist, and its model must be able to answer it."""
+        protocol, sampling, name = run.split("/")
+        spec, model = self.found.benchmarks.get(benchmark), self.found.models.get(name)
+        reasons = [
+            *self.model(name),
+            *(unknown_name("protocol", protocol, spec.protocols) if spec else []),
+            *self.sampling(sampling),
+        ]
+        if reasons or spec is None or model is None:
+            return reasons
+        asked, adapter = spec.protocols[protocol], ADAPTERS[model.adapter]
+        if adapter.is_import:
+            return form_problems(benchmark, asked.form)
+        given = adapter.asked(model.settings)
+        if asked.ask not in given:
+            able = next((value for value, asks in adapter.heads.items() if asked.ask in asks), None)
+            hint = f" Where its model can, set `settings: {{{adapter.chosen_by}: {able}}}`." if able else ""
+            wanted = f"the protocol asks for '{asked.ask}'"
+            reasons.append(f"{wanted}, adapter '{model.adapter}' gives {', '.join(given)}.{hint}")
+        shows_none = self.found.main.samplings[sampling].get("rule") == "none"
+        if adapter.frames == "needed" and shows_none:
+            needs = f"{model.adapter} needs frames, but sampling '{sampling}' shows none."
+            reasons.append(f"{needs} Use a sampling of another rule.")
+        if adapter.frames == "never" and not shows_none:
+            takes = f"adapter '{model.adapter}' takes no frames, but sampling '{sampling}' shows some."
+            reasons.append(f"{takes} Use `sampling: none`.")
+        return reasons

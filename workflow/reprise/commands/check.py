@@ -60,8 +60,8 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
             elif _is_scored(plan, run) and sight.readable < float(model.settings.get(SHARE, HALF)):
                 problems.append(
                     f"{run.name}: the options hold {100 * sight.readable:.2g} % of the probability of an answer's "
-                    "first token, so that scores say nothing, and the run would end after its first questions. If the model "
-                    "thinks before it answers, set `template_arguments`, or ask it by protocols with `ask: choose` or "
+                    "first token, so that scores say nothing, and the run would end after its first questions. If the "
+                    "model thinks before it answers, set `template_arguments`, or ask it by protocols with `ask: choose` or "
                     "`ask: write`."
                 )
     if ADAPTERS[model.adapter].needs_weights:

@@ -61,8 +61,8 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
                 problems.append(
                     f"{run.name}: the options hold {100 * sight.readable:.2g} % of the probability of an answer's "
                     "first token, so that scores say nothing, and the run would end after its first questions. If the "
-                    "model thinks before it answers, set `template_arguments`, or ask it by protocols with `ask: choose` "
-                    "or `ask: write`."
+                    "model thinks before it answers, set `template_arguments`, or ask it by protocols with `ask: "
+                    "choose` or `ask: write`."
                 )
     if ADAPTERS[model.adapter].needs_weights:
         print("\n".join(_memory(model)))

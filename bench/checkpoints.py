@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from reprise.models.torch_setup import prepare
+from reprise.models.local.torch_setup import prepare
 
 from bench.synthetic import sentence
 

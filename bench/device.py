@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import polars as pl
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, write_table
 from reprise.core.store import Store
-from reprise.models.adapters.base import Answer, ModelSpec, Ready
-from reprise.models.ahead import Ahead, Asked
-from reprise.models.journal import Journal, journal_path
+from reprise.models.asking.ahead import Ahead, Asked
+from reprise.models.asking.journal import Journal, journal_path
+from reprise.models.base import Answer, ModelSpec, Ready
 from reprise.models.keys import ModelRunKey
 from reprise.stages.works import gather_work
 
@@ -79,7 +79,7 @@ def run(path: Path, spec: ModelSpec, kind: Kind, seconds: float, cores: int, cli
     """The share of the time that the device works, and seconds a clip, from when the first clip is there."""
     asked = questions(kind.questions)
     shown = [clip_of(path, FRAMES, f"clip {number}") for number in range(clips + 1)]
-    with Ahead("reprise.models.adapters.prepared:ClipPreparer", spec, cores) as ahead:
+    with Ahead("reprise.models.local.prepared:ClipPreparer", spec, cores) as ahead:
         ahead.expect(Asked(clip, asked) for clip in shown)
         assert isinstance(ahead.take(shown[0], asked), Ready)
         start = time.monotonic()

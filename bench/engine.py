@@ -14,9 +14,9 @@ from typing import Any
 from reprise.media.decoder import read_frames
 from reprise.media.probe import packet_index
 from reprise.media.sampling import plan
-from reprise.models.adapters.base import Clip, ModelSpec, Request
-from reprise.models.adapters.prepared import common_start
-from reprise.models.adapters.transformers import TransformersAdapter
+from reprise.models.base import Clip, ModelSpec, Request
+from reprise.models.local.prepared import common_start
+from reprise.models.local.transformers import TransformersAdapter
 
 from bench.checkpoints import FAMILIES, SMALL, random_model, write_processor
 from bench.media import write_clip

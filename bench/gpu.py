@@ -19,10 +19,10 @@ from unittest import mock
 import av
 import torch
 import transformers
-from reprise.models.adapters import transformers as adapter_module
-from reprise.models.adapters.base import Clip, Ready, Request
-from reprise.models.adapters.transformers import TransformersAdapter
-from reprise.models.ahead import Ahead, Asked
+from reprise.models.asking.ahead import Ahead, Asked
+from reprise.models.base import Clip, Ready, Request
+from reprise.models.local import transformers as adapter_module
+from reprise.models.local.transformers import TransformersAdapter
 
 from bench.checkpoints import FAMILIES, REAL, Size, random_model, write_processor
 from bench.engine import clip_of, plain, questions, spec_of
@@ -71,7 +71,7 @@ def measured(
     start = time.monotonic()
     plain(adapter, shown[0], asked[:PLAIN_QUESTIONS])
     by_plain = (time.monotonic() - start) / PLAIN_QUESTIONS * QUESTIONS
-    with Ahead("reprise.models.adapters.prepared:ClipPreparer", spec, workers) as ahead:
+    with Ahead("reprise.models.local.prepared:ClipPreparer", spec, workers) as ahead:
         ahead.expect(Asked(clip, asked) for clip in shown)
         _ask(ahead, adapter, shown[0], asked)
         with utilisation() as samples:

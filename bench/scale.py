@@ -22,8 +22,8 @@ from reprise.core.files import canonical_json, text_digest
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, read_table, write_table
 from reprise.core.shards import shard_of
 from reprise.core.store import Store
-from reprise.models.adapters.base import Answer
-from reprise.models.journal import Journal, journal_path
+from reprise.models.asking.journal import Journal, journal_path
+from reprise.models.base import Answer
 from reprise.stages.works import gather_work
 
 ROOT = Path(__file__).parents[1]

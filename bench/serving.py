@@ -14,9 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from reprise.models.adapters.base import Clip, ModelSpec
-from reprise.models.adapters.openai import OpenAIAdapter
-from reprise.models.served import Due
+from reprise.models.base import Clip, Due, ModelSpec
+from reprise.models.remote.openai import OpenAIAdapter
 
 from bench.engine import clip_of, questions
 from bench.media import write_clip

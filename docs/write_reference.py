@@ -29,7 +29,7 @@ from reprise.core import names
 from reprise.core.files import write_if_changed
 from reprise.core.settings import InWords, Settings
 from reprise.models.adapters import ADAPTERS
-from reprise.models.serving.engine import MODULES as ENGINES
+from reprise.models.remote.serving.engine import MODULES as ENGINES
 
 ROOT = Path(__file__).parents[1]
 FOLDER = "config/schemas"

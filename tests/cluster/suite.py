@@ -24,7 +24,7 @@ class TroubledSettings(Settings):
 
 
 ADAPTERS |= {
-    "troubled": AdapterInfo("reprise.models.adapters.troubled:Troubled", TroubledSettings, asks=ANYTHING),
+    "troubled": AdapterInfo("reprise.models.local.troubled:Troubled", TroubledSettings, asks=ANYTHING),
 }
 """
 PAIRS = 6
@@ -73,9 +73,9 @@ class OnSlurm(Local):
 def cluster_suite(root: Path, names: tuple[str, ...]) -> Reduced:
     """The suite with a row for each of these models, nothing run."""
     project = reduced_suite(root)
-    adapters = project.root / "workflow/reprise/models/adapters"
-    shutil.copy2(Path(__file__).with_name("troubled.py"), adapters / "troubled.py")
-    with (adapters / "__init__.py").open("a") as registry:
+    models = project.root / "workflow/reprise/models"
+    shutil.copy2(Path(__file__).with_name("troubled.py"), models / "local" / "troubled.py")
+    with (models / "adapters.py").open("a") as registry:
         registry.write(REGISTRATION)
     rows: list[dict[str, str]] = []
     for name in names:

@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
-from reprise.models.adapters.plugged import Pixels
+from reprise.models.base import Answer, Clip, ModelSpec, Request
+from reprise.models.local.plugged import Pixels
 
 LONGEST_S = 900
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from reprise.media.decoder import read_frames
-from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Request
+from reprise.models.base import Answer, AnswerError, Clip, ModelSpec, Request
 
 REGISTRATION = """
 
@@ -19,8 +19,8 @@ class PluggedSettings(Settings):
 
 
 ADAPTERS |= {
-    "pixels": AdapterInfo("reprise.models.adapters.plugged:Pixels", PluggedSettings, asks=ANYTHING),
-    "faulty": AdapterInfo("reprise.models.adapters.plugged:Faulty", PluggedSettings, asks=ANYTHING),
+    "pixels": AdapterInfo("reprise.models.local.plugged:Pixels", PluggedSettings, asks=ANYTHING),
+    "faulty": AdapterInfo("reprise.models.local.plugged:Faulty", PluggedSettings, asks=ANYTHING),
 }
 """
 ONE_IN = 5  # of the questions to a faulty model, one in so many is met by its fault

@@ -171,9 +171,9 @@ SCORES = ("0.25", "0.75")  # of the false captions of VELOCITI's samples: one is
 
 def plug_adapters(project: Project) -> None:
     """Give the copy the harness's adapters."""
-    adapters = project.root / "workflow/reprise/models/adapters"
-    shutil.copy2(Path(__file__).with_name("plugged.py"), adapters / "plugged.py")
-    with (adapters / "__init__.py").open("a") as registry:
+    models = project.root / "workflow/reprise/models"
+    shutil.copy2(Path(__file__).with_name("plugged.py"), models / "local" / "plugged.py")
+    with (models / "adapters.py").open("a") as registry:
         registry.write(REGISTRATION)
 
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 from reprise.core.store import Store
-from reprise.models.serving.engine import hosting_of, serving_of
-from reprise.models.serving.environment import build, pins_file
-from reprise.models.serving.host import Host
-from reprise.models.serving.settings import Hosting, ServedBy, Serving
+from reprise.models.remote.serving.engine import hosting_of, serving_of
+from reprise.models.remote.serving.environment import build, pins_file
+from reprise.models.remote.serving.host import Host
+from reprise.models.remote.serving.settings import Hosting, ServedBy, Serving
 from safetensors.torch import load_file, save_file
 
 ROOT = Path(__file__).parents[2]
 CHECKPOINT = ROOT / "resources/demo/checkpoints/llava-ov-late"
 NAME = "toy@1"
-# Of pip's torchvision beside a torch for processors: as in `reprise.models.torch_setup`, in each process of the engine.
+# Of pip's torchvision beside a torch for processors: as in `reprise.models.local.torch_setup`, in each process of the engine.
 DECLARED = """
 import torch
 library = torch.library.Library("torchvision", "FRAGMENT")

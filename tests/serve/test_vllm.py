@@ -12,15 +12,13 @@ import psutil
 import pytest
 from reprise.core.schemas import RESPONSES, read_table
 from reprise.core.store import Store
-from reprise.models.adapters.base import Answer
-from reprise.models.adapters.openai import OpenAIAdapter
-from reprise.models.adapters.transformers import TransformersAdapter
+from reprise.models.asking.money.prices import NO_BUDGET, Account
+from reprise.models.base import Answer, ServedSpec
 from reprise.models.keys import ModelRunKey
-from reprise.models.money.calls import Account
-from reprise.models.money.prices import NO_BUDGET
-from reprise.models.served import ServedSpec
-from reprise.models.serving.host import KEY_VARIABLE
-from reprise.models.serving.settings import Hosting, Serving
+from reprise.models.local.transformers import TransformersAdapter
+from reprise.models.remote.openai import OpenAIAdapter
+from reprise.models.remote.serving.host import KEY_VARIABLE
+from reprise.models.remote.serving.settings import Hosting, Serving
 
 from tests.serve.conftest import CHECKPOINT, NAME
 from tests.unit.asked import BLIND, request, shown, spec

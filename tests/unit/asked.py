@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from reprise.models.adapters.base import Clip, ModelSpec, Request
+from reprise.models.base import Clip, ModelSpec, Request
 
 from tests.unit.videos import RATE
 

@@ -168,11 +168,13 @@ def test_the_plan_says_what_judges_are_asked(
 def test_a_failed_judgement_is_counted_and_asked_again(judged: Project) -> None:
     reply = "Answer(text=str(int(highest * shared + 0.5)))"
     judged.edit(
-        "workflow/reprise/models/adapters/wordmatch.py",
+        "workflow/reprise/models/local/stand_ins/wordmatch.py",
         f"yield {reply}",
         f'yield Answer(error="rate_limited") if "spins" in request.prompt and not Path("up").exists() else {reply}',
     )
-    judged.edit("workflow/reprise/models/adapters/wordmatch.py", "import re\n", "import re\nfrom pathlib import Path\n")
+    judged.edit(
+        "workflow/reprise/models/local/stand_ins/wordmatch.py", "import re\n", "import re\nfrom pathlib import Path\n"
+    )
     judged.made()
     row = cells(judged, "mmbench_video")["Oracle", "ALL"]
     assert (row["asked"], row["scored"], row["failed"], row["unparsed"], float(row["value"])) == (
@@ -192,7 +194,7 @@ def test_a_failed_judgement_is_counted_and_asked_again(judged: Project) -> None:
 def test_a_killed_judge_resumes_where_it_was(judged: Project) -> None:
     """kill -9 in the middle of its replies."""
     judged.edit(
-        "workflow/reprise/models/adapters/wordmatch.py",
+        "workflow/reprise/models/local/stand_ins/wordmatch.py",
         "            yield Answer",
         '            if "spins" in request.prompt and not Path("killed").exists():\n'
         '                Path("killed").touch()\n'
@@ -200,7 +202,7 @@ def test_a_killed_judge_resumes_where_it_was(judged: Project) -> None:
         "            yield Answer",
     )
     judged.edit(
-        "workflow/reprise/models/adapters/wordmatch.py",
+        "workflow/reprise/models/local/stand_ins/wordmatch.py",
         "import re\n",
         "import os\nimport re\nfrom pathlib import Path\n",
     )
@@ -217,7 +219,7 @@ def test_a_killed_judge_resumes_where_it_was(judged: Project) -> None:
 
 def test_adopting_a_judges_replies(judged: Project) -> None:
     run = "mmbench_video/unpacked/none/oracle"
-    judged.edit("workflow/reprise/models/adapters/wordmatch.py", "def words", "ADDED = 1\n\n\ndef words")
+    judged.edit("workflow/reprise/models/local/stand_ins/wordmatch.py", "def words", "ADDED = 1\n\n\ndef words")
     assert judged.planned().count("judge") == 3
     done = judged.reprise("reprise", "adopt", run, "--judge", "wordmatch", "--why", "added a name")
     assert done.returncode == 0 and f"{run}/wordmatch: 4 answers carried over" in done.stdout, done.stderr
@@ -225,7 +227,7 @@ def test_adopting_a_judges_replies(judged: Project) -> None:
     path = judged.root / f"results/judged/judge_responses/{run}/wordmatch.timings.parquet"
     timings = pl.read_parquet(path)
     assert (timings["resumed"] == timings["requests"]).all()
-    judged.edit("workflow/reprise/models/adapters/wordmatch.py", "highest * shared", "2 * shared")
+    judged.edit("workflow/reprise/models/local/stand_ins/wordmatch.py", "highest * shared", "2 * shared")
     done = judged.reprise("reprise", "adopt", run, "--judge", "wordmatch", "--why", "hope")
     assert done.returncode == 1 and "The change altered the answers" in done.stderr
     done = judged.reprise("reprise", "adopt", run, "--judge", "oracle", "--why", "hope")

@@ -106,7 +106,7 @@ FAILS = """\
 
 def break_oracle(project: Project, error: str, prompts: str) -> None:
     """Have the oracle raise an error at prompts with these words, while there is a file `down`."""
-    adapter = "workflow/reprise/models/adapters/baselines.py"
+    adapter = "workflow/reprise/models/local/stand_ins/baselines.py"
     project.edit(adapter, "            yield _certain(request, request.expected)\n", FAILS.format(error))
     project.edit(adapter, "import json\n", "import json\nfrom pathlib import Path\n")
     project.write("down", f"{prompts}\n")

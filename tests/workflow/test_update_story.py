@@ -124,7 +124,7 @@ def test_a_run_whose_answers_are_journaled_loads_no_model(toy: Project, tmp_path
 
 def test_adopting_carries_answers_over_a_refactoring(toy: Project) -> None:
     toy.edit(
-        "workflow/reprise/models/adapters/transformers.py",
+        "workflow/reprise/models/local/transformers.py",
         "class TransformersAdapter",
         "ADDED = 1\n\n\nclass TransformersAdapter",
     )
@@ -148,7 +148,7 @@ def test_adopting_another_model_is_refused(toy: Project) -> None:
 
 def test_adopting_a_change_that_altered_answers_is_refused(toy: Project) -> None:
     toy.edit(
-        "workflow/reprise/models/adapters/asking.py",
+        "workflow/reprise/models/local/forward.py",
         "torch.softmax(logits.double()",
         "torch.softmax(2 * logits.double()",
     )

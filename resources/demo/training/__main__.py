@@ -71,7 +71,7 @@ def measure(
 
 
 def _prepare_torch() -> None:
-    from reprise.models.torch_setup import prepare
+    from reprise.models.local.torch_setup import prepare
 
     prepare()
 

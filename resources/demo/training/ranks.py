@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise.core.errors import UserError
-from reprise.models.torch_setup import prepare
+from reprise.models.local.torch_setup import prepare
 from torch import multiprocessing as torch_processes
 
 from training.config import load_config

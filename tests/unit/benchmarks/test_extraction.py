@@ -12,8 +12,8 @@ from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Run
 from reprise.core.schemas import RESPONSES
-from reprise.models.adapters.base import Clip, Request
-from reprise.models.adapters.lastletter import LastLetter
+from reprise.models.base import Clip, Request
+from reprise.models.local.stand_ins.lastletter import LastLetter
 from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
 from reprise.reading.ratings import RATINGS

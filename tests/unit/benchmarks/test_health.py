@@ -15,6 +15,7 @@ from reprise.benchmarks.health import (
     OPTION,
     REPLIES,
     RIGHT_OPTION,
+    SHARE,
     SPREAD,
     UNREAD,
     health,
@@ -141,6 +142,16 @@ def test_scores_have_a_spread() -> None:
     given = [{"scores": [0.0, 1.0]}, {"scores": [1.0, 0.0]}, {"scores": [0.5, 0.5]}, {"error": "not_finite"}]
     read = [{"value": "No", "score": 0.0}, {"value": "Yes", "score": 1.0}, {"score": 0.5}, {"failed": True}]
     assert values(numbers(asked, given, read))[SPREAD] == (0.5, 3)
+
+
+def test_options_that_hold_little_of_the_probability_look_broken() -> None:
+    asked = [{"ask": "score", "options": ["Yes", "No"], "max_tokens": 1}] * 20
+    for share, is_broken in ((0.25, True), (0.5, False)):
+        given = [{"scores": [share * n / 20, share * (20 - n) / 20]} for n in range(20)]
+        found = numbers(asked, given, [{"value": "Yes", "score": n / 20} for n in range(20)])
+        assert values(found)[SHARE] == (pytest.approx(100 * share), 20)
+        words = "25.0 % of the probability of an answer's first token is the options', at least 50 % are wanted"
+        assert (words in reasons(found)) == is_broken
 
 
 def test_the_likeness_of_texts_is_no_score_of_the_model() -> None:

@@ -19,7 +19,7 @@ from reprise.core.files import matching_files
 from reprise.core.schemas import FACTS, VERDICTS
 from reprise.core.yaml_files import load_yaml
 from reprise.media.subtitles import as_prompt, read_vtt
-from reprise.models.adapters.wordmatch import overlap
+from reprise.models.local.stand_ins.wordmatch import overlap
 from reprise.stats.measures import Measure
 from synthetic.toyworld import mmbench_video as toy
 

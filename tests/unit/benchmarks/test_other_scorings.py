@@ -14,8 +14,8 @@ from reprise.construction.mmbench_video.other_sets import drawn
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES
 from reprise.core.yaml_files import load_yaml
-from reprise.models.adapters.base import Answer, Clip
-from reprise.models.adapters.wordmatch import WordMatch
+from reprise.models.base import Answer, Clip
+from reprise.models.local.stand_ins.wordmatch import WordMatch
 from reprise.reading.ratings import SCALES
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements

@@ -332,7 +332,7 @@ def test_captions_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     def likeness(left: Sequence[str], right: Sequence[str], *_: object) -> list[float]:
         return [1.0 if one == other else 0.5 for one, other in zip(left, right, strict=True)]
 
-    monkeypatch.setattr("reprise.models.embeddings.similarities", likeness)
+    monkeypatch.setattr("reprise.models.local.embeddings.similarities", likeness)
     texts = ["A person opens the door slowly.", "A dog jumps over it twice.", "The cup falls down."]
     entries = [caption(video(i), text) for i, text in enumerate(texts)]
     items = items_of(tmp_path, "caption", captions=entries)

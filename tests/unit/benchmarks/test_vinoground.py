@@ -16,8 +16,8 @@ from reprise.benchmarks.vinoground.scores import CHANCE, METRICS
 from reprise.benchmarks.vinoground.taxonomy import MAJOR
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, VERDICTS
-from reprise.models.adapters.base import Clip
-from reprise.models.adapters.baselines import Constant, Oracle, Random
+from reprise.models.base import Clip
+from reprise.models.local.stand_ins.baselines import Constant, Oracle, Random
 from reprise.stages.metrics import row_of
 from reprise.stages.verdicts import verdicts
 from reprise.stats.measures import Measure

@@ -10,9 +10,9 @@ from reprise.commands.plan_lines import money
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Run, Scored
+from reprise.models.asking.money.ledger import Entry, Ledger
+from reprise.models.asking.money.prices import Budget
 from reprise.models.keys import ModelRunKey
-from reprise.models.money.ledger import Entry, Ledger
-from reprise.models.money.prices import Budget
 from reprise.plan.answers import Job
 from reprise.plan.asking import Asking
 from reprise.plan.costs import Load

@@ -21,11 +21,11 @@ from reprise.construction.velociti.subset import listed, samples_of, scores, sea
 from reprise.construction.velociti.writing import WRITTEN_FILTERS, in_order, plain, predicate, stems
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS, table_of
-from reprise.models.adapters.base import Adapter, Answer, Clip, Request
-from reprise.models.adapters.text import TextAdapter
-from reprise.models.failures import Failures
-from reprise.models.journal import Journal
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.journal import Journal
+from reprise.models.base import Adapter, Answer, Clip, Request
 from reprise.models.keys import RunKey
+from reprise.models.local.text import TextAdapter
 from reprise.stages.construction_samples import refuse_nothing
 from reprise.stages.infer import ask_all, gather_text_work
 from synthetic.reviewer import is_true, scripts, verdict

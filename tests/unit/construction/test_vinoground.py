@@ -19,7 +19,7 @@ from reprise.construction.vinoground.statistics import TABLE2
 from reprise.construction.vinoground.writing import pairs, samples
 from reprise.core.errors import UserError
 from reprise.core.store import Store
-from reprise.models import embeddings
+from reprise.models.local import embeddings
 from reprise.stages.construction_samples import vectors_of
 from synthetic.reviewer import is_true, scripts
 

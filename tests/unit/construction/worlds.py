@@ -16,8 +16,8 @@ from reprise.construction.settings import Construction
 from reprise.construction.tables import SCHEMAS
 from reprise.core.schemas import FACTS, RESPONSES, table_of
 from reprise.core.yaml_files import load_yaml
-from reprise.models.adapters.base import Clip, Request
-from reprise.models.adapters.templates import Templates
+from reprise.models.base import Clip, Request
+from reprise.models.local.stand_ins.templates import Templates
 
 from tests.unit.asked import spec
 

@@ -15,10 +15,10 @@ from reprise.core.files import file_digest
 from reprise.core.schemas import FRAME_PLAN, read_table, write_table
 from reprise.core.store import Store, append_line, read_lines
 from reprise.core.tabular import listed_files
-from reprise.models.adapters.base import Answer
-from reprise.models.journal import Journal, entry_id, journal_path
+from reprise.models.asking.journal import Journal, entry_id, journal_path
+from reprise.models.base import Answer
 from reprise.models.keys import ModelRunKey
-from reprise.models.weights import record_files, snapshot_folder, weights_folder
+from reprise.models.local.weights import record_files, snapshot_folder, weights_folder
 
 from tests.unit.core.programs import python, write
 

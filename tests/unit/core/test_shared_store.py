@@ -11,8 +11,8 @@ import os, psutil, sys
 from pathlib import Path
 from reprise.core.clones import register
 from reprise.core.store import Store
-from reprise.models.adapters.base import Answer
-from reprise.models.journal import Journal, asking_alone, journal_path
+from reprise.models.base import Answer
+from reprise.models.asking.journal import Journal, asking_alone, journal_path
 store, who = Store(Path(sys.argv[1])), sys.argv[2]
 os.umask(0o002)
 if os.geteuid() == 0:  # after the imports: the interpreter may lie where only root reads

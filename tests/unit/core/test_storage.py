@@ -15,16 +15,16 @@ from reprise.core.errors import UserError
 from reprise.core.locks import HOLDING, put_locks
 from reprise.core.scratch import store_on_node
 from reprise.core.store import Store, append_line, read_lines
-from reprise.models.journal import Journal, journal_path
+from reprise.models.asking.journal import Journal, journal_path
 
 WRITERS, LINES, OBJECTS = 5, 60, 12
 WRITE = """\
 import os, sys, time
 from pathlib import Path
 from reprise.core.store import Store, append_line
-from reprise.models.adapters.base import Answer
-from reprise.models.journal import Journal, asking_alone, journal_path
-from reprise.models.pieces import Piece
+from reprise.models.base import Answer
+from reprise.models.asking.journal import Journal, asking_alone, journal_path
+from reprise.models.asking.pieces import Piece
 store, who, count, lines, objects = Store(Path(sys.argv[1])), int(sys.argv[2]), *map(int, sys.argv[3:6])
 while not (store.root / "go").exists():
     time.sleep(0.005)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from reprise.core.files import file_digest, inside, whole_file, write_if_changed
 from reprise.core.store import Store
-from reprise.models.adapters.base import Answer
-from reprise.models.journal import Journal, entry_id
+from reprise.models.asking.journal import Journal, entry_id
+from reprise.models.base import Answer
 
 from tests.unit.core.programs import python, write
 
@@ -126,7 +126,7 @@ def test_a_torn_line_is_passed_over_and_ended(tmp_path: Path) -> None:
 def test_a_killed_journal_keeps_every_answer_and_waits_for_the_disk_once_a_second(tmp_path: Path) -> None:
     program = (
         "import os, signal, sys; from pathlib import Path; from unittest import mock;"
-        "from reprise.models.adapters.base import Answer; from reprise.models.journal import Journal;"
+        "from reprise.models.base import Answer; from reprise.models.asking.journal import Journal;"
         "journal = Journal(Path(sys.argv[1]));"
         "counted = mock.patch('os.fsync', side_effect=os.fsync).start();"
         "[journal.add(str(number), Answer(text='A')) for number in range(500)];"

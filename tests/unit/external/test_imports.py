@@ -21,7 +21,7 @@ from reprise.core.schemas import ITEMS
 from reprise.external import load_importer
 from reprise.external.answers import ImportedAnswers, of_frames, write_problems
 from reprise.external.mmbench_video import FORMS, rating_files, read_ratings
-from reprise.models.adapters.base import Answer
+from reprise.models.base import Answer
 from reprise.stages import metrics
 from reprise.stages.import_answers import of_answered_tasks, responses
 from reprise.stages.import_ratings import replies

@@ -11,7 +11,7 @@ from reprise.core.errors import UserError
 from reprise.core.paths import Run
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, write_table
 from reprise.external.answers import ImportedAnswers
-from reprise.models.adapters.base import Answer
+from reprise.models.base import Answer
 from reprise.plan.keys import write_keys
 from reprise.plan.runs import Plan
 from reprise.stages.import_answers import responses

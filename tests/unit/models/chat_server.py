@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 MODEL = "toy-1"
+DRIP_SECONDS = 0.02
 # Where a server says what it is.
 INTRODUCTIONS = ("/v1/models", "/version")
 VERSION = "0.0.1"
@@ -59,6 +60,8 @@ class Says:
     delay: float = 0
     is_cut: bool = False
     """the connection is closed in the middle of the body"""
+    drips: bool = False
+    """byte after byte follows, without end"""
 
     @property
     def content(self) -> bytes:
@@ -80,6 +83,10 @@ def introduced(asked: Asked) -> Says:
     """What a server says of itself."""
     if asked.path == "/version":
         return Says({"version": VERSION})
+    if asked.path == "/tokenize":
+        return Says(
+            {"count": 3, "max_model_len": 4096, "tokens": [1, 2, 3], "token_strs": ["user", "\u010a", "assistant"]}
+        )
     return Says({"object": "list", "data": [{"id": MODEL, "object": "model"}]})
 
 
@@ -167,7 +174,7 @@ class ChatServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while (asked := await _read(reader)) is not None:
-                is_looked_at = asked.path in INTRODUCTIONS
+                is_looked_at = asked.path in INTRODUCTIONS or (asked.path == "/tokenize" and "messages" in asked.body)
                 (self.looked_at if is_looked_at else self.asked).append(asked)
                 self._now += 1
                 self.most_at_once = max(self.most_at_once, self._now)
@@ -180,6 +187,10 @@ class ChatServer:
                 await writer.drain()
                 if says.is_cut:
                     return
+                while says.drips:
+                    await asyncio.sleep(DRIP_SECONDS)
+                    writer.write(b" ")
+                    await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             return  # the client gave up, or the test ends
         finally:
@@ -200,7 +211,8 @@ async def _read(reader: asyncio.StreamReader) -> Asked | None:
 
 def _raw(says: Says) -> bytes:
     content = says.content
-    headers = {"Content-Type": "application/json", "Content-Length": str(len(content)), **says.headers}
+    length = {} if says.drips else {"Content-Length": str(len(content))}
+    headers = {"Content-Type": "application/json", **length, **says.headers}
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     return f"HTTP/1.1 {says.status} X\r\n{head}\r\n".encode() + (
         content[: len(content) // 2] if says.is_cut else content

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from reprise.core.errors import UserError
-from reprise.models.adapters.base import Answer, Clip, Request
+from reprise.models.base import Answer, Clip, Request
 
 
 class Echo:

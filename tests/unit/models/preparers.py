@@ -12,7 +12,7 @@ import numpy as np
 from reprise.core.errors import MachineError, UserError
 from reprise.media.decoder import read_frames
 from reprise.media.errors import MediaError
-from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Ready, Request
+from reprise.models.base import Answer, AnswerError, Clip, ModelSpec, Ready, Request
 
 FAULTS = ("value", "media", "user", "machine", "memory", "exit", "segfault", "sigkill", "leave", "own")
 

@@ -11,15 +11,15 @@ import pytest
 from reprise.core.errors import MachineError, UserError
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS, AdapterInfo
-from reprise.models.adapters.base import Clip, Ready, Request
-from reprise.models.ahead import AHEAD, Ahead, Asked
-from reprise.models.failures import Failures
-from reprise.models.journal import Journal
+from reprise.models.asking.ahead import AHEAD, Ahead, Asked
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.journal import Journal
+from reprise.models.asking.lazy import LazyModel
+from reprise.models.asking.preparing import outcome_by, worker_for
+from reprise.models.asking.work import Work
+from reprise.models.base import Clip, Ready, Request
 from reprise.models.keys import ModelRunKey
-from reprise.models.lazy import LazyModel
-from reprise.models.preparing import Worker
 from reprise.stages.infer import ask_all
-from reprise.stages.works import Work
 
 from tests.unit.asked import request, spec
 from tests.unit.models import preparers
@@ -95,8 +95,8 @@ def test_a_run_whose_answers_are_journaled_starts_no_worker(ask: Any, tmp_path: 
         ("own", "not_shown", "1 of 4 frames"),
         ("memory", "out_of_memory", "MemoryError"),
         ("exit", "failed", "SystemExit: 0"),
-        ("segfault", "killed", "the process that prepared its frames ended by SIGSEGV"),
-        ("sigkill", "killed", "the process that prepared its frames ended by SIGKILL"),
+        ("segfault", "killed", "the process that prepared its frames was ended by SIGSEGV"),
+        ("sigkill", "killed", "the process that prepared its frames was ended by SIGKILL"),
         ("leave", "killed", "the process that prepared its frames ended with code 3"),
     ],
 )
@@ -186,9 +186,9 @@ def test_workers_that_are_busy_end_with_the_job() -> None:
 
 
 def test_large_arrays_pass_as_they_are(tmp_path: Path) -> None:
-    worker = Worker("tests.unit.models.test_ahead:Large", spec())
-    outcome = worker.outcome(clip("c"), ())
-    worker.kill()
+    worker = worker_for("tests.unit.models.test_ahead:Large", spec())
+    outcome = outcome_by(worker, clip("c"), ())
+    worker.close()
     assert isinstance(outcome, Ready) and outcome.bytes == 3 * 2_000_003 + 8 * 5
     pixels, empty, numbers = outcome.value
     assert np.array_equal(pixels, large()) and empty.shape == (0, 3) and numbers.tolist() == [0, 1, 2, 3, 4]

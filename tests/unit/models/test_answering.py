@@ -17,15 +17,15 @@ from reprise.core.errors import MachineError, UserError
 from reprise.core.store import Store
 from reprise.media.errors import MediaError
 from reprise.models.adapters import ADAPTERS, AdapterInfo
-from reprise.models.adapters.base import Adapter, Answer, AnswerError, Clip, ModelSpec, Request
-from reprise.models.answering import ask
-from reprise.models.failures import Failures
-from reprise.models.first_questions import FIRST_QUESTIONS
-from reprise.models.journal import Journal
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.first_questions import FIRST_QUESTIONS
+from reprise.models.asking.journal import Journal
+from reprise.models.asking.lazy import LazyModel
+from reprise.models.asking.outcomes import ask
+from reprise.models.asking.work import Work
+from reprise.models.base import Adapter, Answer, AnswerError, Clip, ModelSpec, Request
 from reprise.models.keys import ModelRunKey, RunKey
-from reprise.models.lazy import LazyModel
 from reprise.stages.infer import ask_all
-from reprise.stages.works import Work
 
 from tests.unit.asked import request, spec
 

@@ -16,17 +16,17 @@ import pytest
 from reprise.core.errors import MachineError, UserError
 from reprise.core.schemas import RESPONSES, write_table
 from reprise.core.store import Store
-from reprise.models.adapters.base import Clip
-from reprise.models.copies import Copy
-from reprise.models.devices import free_memory
-from reprise.models.failures import Failures
-from reprise.models.journal import Journal
+from reprise.models.asking.copies import copy_of
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.journal import Journal
+from reprise.models.asking.lazy import LazyModel
+from reprise.models.asking.machine import model_on
+from reprise.models.asking.work import Work, shares_of
+from reprise.models.base import Clip
 from reprise.models.keys import ModelRunKey, RunKey
-from reprise.models.lazy import LazyModel
-from reprise.models.machine import model_on
-from reprise.models.placement import GB, Needed, groups_of
+from reprise.models.local.devices import free_memory
+from reprise.models.local.placement import GB, Needed, groups_of
 from reprise.stages.infer import ask_all
-from reprise.stages.works import Work, shares_of
 
 from tests.unit.asked import request, shown
 from tests.unit.models.adapters import tiny
@@ -35,7 +35,7 @@ from tests.unit.videos import barcode_video
 
 KEY = RunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": {"adapter": "a", "sampling": {}}})
 QUESTIONS = [request(f"Does the red circle {deed}?", "score", ("Yes", "No")) for deed in ("slide", "spin", "grow")]
-LOADED = ("reprise.models.adapters.transformers",)
+LOADED = ("reprise.models.local.transformers",)
 NAMES = [f"c{number}" for number in range(9)]
 
 
@@ -56,7 +56,7 @@ def rows_of(model: Any, asked: Sequence[Work], folder: Path) -> list[dict[str, A
 
 
 def by_copies(model: Echo, asked: Sequence[Work], folder: Path, count: int = 2) -> list[dict[str, Any]]:
-    copies = [Copy(partial(nullcontext, model)) for _ in range(count)]
+    copies = [copy_of(partial(nullcontext, model)) for _ in range(count)]
     try:
         return rows_of(copies, asked, folder)
     finally:
@@ -85,8 +85,8 @@ def test_a_checkpoint_in_two_copies_answers_as_one(tmp_path: Path) -> None:
     with make() as model:
         one = written(rows_of(model, asked, tmp_path / "one"), tmp_path)
     with (
-        closing(Copy(partial(make, workers=1), preload=LOADED)) as first,
-        closing(Copy(make, preload=LOADED)) as second,
+        closing(copy_of(partial(make, workers=1), preload=LOADED)) as first,
+        closing(copy_of(make, preload=LOADED)) as second,
     ):
         assert written(rows_of([first, second], asked, tmp_path / "two"), tmp_path) == one
     with make() as model:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from reprise.core.store import Store
-from reprise.models.embeddings import embed, similarities
+from reprise.models.local.embeddings import embed, similarities
 
 # By sentence-transformers 6.2.0 on the same files.
 REFERENCE = (
@@ -33,7 +33,7 @@ def test_a_text_is_embedded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             asked.append(text)
             return np.array([1.0, len(text)], dtype=np.float32)
 
-    monkeypatch.setattr("reprise.models.embeddings._Model", Model)
+    monkeypatch.setattr("reprise.models.local.embeddings._Model", Model)
     store = Store(tmp_path)
     embed(["a", "b", "a"], "1", store)
     assert embed(["b", "c"], "1", store)["b"].tolist() == [1, 1]

@@ -6,18 +6,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from socket import gethostname
 
 import pytest
 from reprise.core.store import Store
-from reprise.models.devices import take_gpus
-from reprise.models.journal import asking_alone
+from reprise.models.asking.journal import asking_alone
+from reprise.models.local.devices import take_gpus
 
 PROGRAM = """\
 import sys, time
 from pathlib import Path
 from reprise.core.store import Store
-from reprise.models.devices import take_gpus
-from reprise.models.journal import asking_alone
+from reprise.models.local.devices import take_gpus
+from reprise.models.asking.journal import asking_alone
 folder = Path(sys.argv[1])
 locks = take_gpus(2, folder / "locks")
 with asking_alone(Store(folder), "k"):
@@ -49,7 +50,8 @@ def test_a_killed_job_leaves_nothing_locked(
         with asking_alone(Store(tmp_path), "k"):
             assert "waiting" not in caplog.text
     names = {path.name for path in (tmp_path / "locks").iterdir()}
-    assert names == {"gpu-3.lock", "gpu-7.lock", "k.lock"}
+    host = gethostname()
+    assert names == {f"gpu-{host}-3.lock", f"gpu-{host}-7.lock", "k.lock"}
 
 
 def test_a_gpu_of_another_node_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,6 +62,8 @@ def test_a_gpu_of_another_node_is_not_waited_for(tmp_path: Path, monkeypatch: py
     held = take_gpus(1, tmp_path)
     monkeypatch.setenv("SLURM_JOB_ID", "18")
     assert len(held) == len(take_gpus(1, tmp_path)) == 1
+    monkeypatch.setattr("reprise.models.local.devices.gethostname", lambda: "node2")  # without Slurm too
+    assert len(take_gpus(1, tmp_path)) == 1
 
 
 def test_a_living_job_is_waited_for(

@@ -2,13 +2,15 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from reprise.core.errors import UserError
-from reprise.models.placement import GB, Needed, needed, needed_by, placed
-from reprise.models.weight_files import Tensor, tensors_of
+from reprise.models.local.devices import free_memory, take_gpus, visible_gpus
+from reprise.models.local.placement import GB, Needed, groups_of, needed, needed_by, placed
+from reprise.models.local.weight_files import Tensor, tensors_of
 from safetensors.torch import save_file
 
 # Weights and their largest layer, in GB, of checkpoints that the papers' tables name, in bfloat16.
@@ -28,11 +30,11 @@ H100, A6000, RTX4090, T4 = 84.5, 50.5, 25.2, 15.6
         (SEVENTY_TWO, [H100] * 4, [76.5, 76.5]),
         (SEVENTY_TWO, [A6000] * 4, [42.5] * 4),
         (SEVENTY_TWO, [H100, A6000, A6000], [76.5, 42.5, 42.5]),
-        # As much as the weights, but for what a layer that cannot be divided leaves unused.
-        ((100.0, 3.0), [59.4, 59.5], None),
+        # As much as the weights, but for what a layer that cannot be divided leaves unused: it is tried.
+        ((100.0, 3.0), [59.4, 59.5], [58.4, 58.5]),
         ((100.0, 3.0), [59.4, 59.6], [51.4, 51.6]),
-        # The first device is busy, and no layer fits beside what it does.
-        (SEVENTY_TWO, [10.4, H100, H100], None),
+        # The first device is busy, and little room is left beside what it does.
+        (SEVENTY_TWO, [10.4, H100, H100], [9.4, 83.5, 83.5]),
         (SEVEN, [RTX4090 - 10], None),
         (SEVENTY_TWO, [RTX4090] * 4, None),
         ((0.0, 0.0), [0.0], [0.0]),
@@ -43,7 +45,9 @@ def test_a_model_takes_the_fewest_devices_that_hold_it(
 ) -> None:
     need, there = Needed(*(round(one * GB) for one in weights)), [round(one * GB) for one in free]
     if rooms is None:
-        with pytest.raises(UserError, match=r"^m: too little memory: its weights take [\d.]+ GB, and [\d.]+ GB a dev"):
+        with pytest.raises(
+            UserError, match=r"^m: too little memory: its weights take [\d.]+ GB, and a device needs 1 GB"
+        ):
             placed(need, there, "m")
     else:
         assert [round(one / GB, 1) for one in placed(need, there, "m").rooms] == rooms
@@ -53,10 +57,102 @@ def test_what_is_short_is_said_in_numbers() -> None:
     with pytest.raises(UserError) as caught:
         placed(Needed(145_400_000_000, 2_500_000_000), [25_200_000_000] * 2, "weights/big")
     assert str(caught.value) == (
-        "weights/big: too little memory: its weights take 145 GB, and 8 GB a device are left for clips and what layers "
-        "compute; free here: 25.2 + 25.2 GB. Give it more or larger devices (`gpus` in the model's file), or smaller "
-        "weights (`dtype`, `settings.quantised`)."
+        "weights/big: too little memory: its weights take 145 GB, and a device needs 1 GB beside them, better 8 GB for "
+        "clips and what layers compute; free here: 25.2 + 25.2 GB. Give it more or larger devices (`gpus` in the "
+        "model's file), or smaller weights (`dtype`, `settings.quantised`)."
     )
+
+
+# --- kinds of cards: what the driver says of them when they are idle, in MiB ---------------------------------------
+
+CARDS = {
+    "T4": 14_910, "RTX 3090": 23_870, "RTX 4090": 23_650, "A10G": 22_320, "L4": 22_500, "A100 40 GB": 40_040,
+    "H100": 80_800, "H200": 142_600,
+}  # fmt: skip
+LLAVA_OV_7B = {
+    "num_hidden_layers": 28, "hidden_size": 3584, "intermediate_size": 18944, "num_attention_heads": 28,
+    "num_key_value_heads": 4, "max_position_embeddings": 32768,
+}  # fmt: skip
+QWEN3_VL_8B = {
+    "num_hidden_layers": 36, "hidden_size": 4096, "intermediate_size": 12288, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 262_144,
+}  # fmt: skip
+QWEN2_VL_72B = {
+    "num_hidden_layers": 80, "hidden_size": 8192, "intermediate_size": 29568, "num_attention_heads": 64,
+    "num_key_value_heads": 8, "max_position_embeddings": 32768,
+}  # fmt: skip
+# Numbers of weights, and of the cards above how many a model is put on when a job has eight; none where it is refused.
+MODELS: dict[str, tuple[dict[str, int], int, list[int | None]]] = {
+    "LLaVA-OneVision-7B": (LLAVA_OV_7B, 8_030_000_000, [2, 1, 1, 1, 1, 1, 1, 1]),
+    "Qwen3-VL-8B": (QWEN3_VL_8B, 8_770_000_000, [2, 2, 2, 2, 2, 1, 1, 1]),
+    "Qwen2-VL-72B": (QWEN2_VL_72B, 73_400_000_000, [None, 8, 8, 8, 8, 5, 2, 2]),
+}
+
+
+def checkpoint(folder: Path, text: dict[str, int], numbers: int) -> Path:
+    """Files of weights of this size that take no room on the disk, with their configuration."""
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"text_config": text, "dtype": "bfloat16"}))
+    layers = text["num_hidden_layers"]
+    each = numbers // layers
+    header = {
+        f"layers.{at}.w": {"dtype": "BF16", "shape": [each], "data_offsets": [2 * each * at, 2 * each * (at + 1)]}
+        for at in range(layers)
+    }
+    content = json.dumps(header).encode()
+    with (folder / "model.safetensors").open("wb") as stream:
+        stream.write(len(content).to_bytes(8, "little") + content)
+        stream.truncate(8 + len(content) + 2 * each * layers)
+    return folder
+
+
+@pytest.fixture
+def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
+    """A program that answers as `nvidia-smi` does, of so many cards with so much free memory."""
+
+    def install(count: int, free: int) -> None:
+        program = tmp_path / "bin" / "nvidia-smi"
+        program.parent.mkdir(exist_ok=True)
+        lines = [f"{at}, GPU-{at:08d}-aaaa-bbbb-cccc-dddddddddddd, {free}" for at in range(count)]
+        whole, short = "\n".join(lines), "\n".join(map(str, range(count)))
+        program.write_text(
+            f"#!/bin/sh\ncase \"$1\" in *memory.free*) echo '{whole}';; *) echo '{short}';; esac\n", encoding="utf-8"
+        )
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.delenv("CUDA_DEVICE_ORDER", raising=False)
+    return install
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_a_model_is_put_on_as_many_cards_as_it_takes(
+    card: str, driver: Callable[[int, int], None], tmp_path: Path
+) -> None:
+    driver(8, CARDS[card])
+    names = visible_gpus()
+    free = free_memory(names)
+    assert names == list("01234567") and free == [CARDS[card] * 2**20] * 8
+    for name, (text, numbers, expected) in MODELS.items():
+        need = needed(checkpoint(tmp_path / name, text, numbers), "bfloat16", None)
+        count = expected[list(CARDS).index(card)]
+        if count is None:
+            with pytest.raises(UserError, match="too little memory"):
+                groups_of(need, names, free, name)
+        else:
+            groups = groups_of(need, names, free, name)
+            assert {len(group) for group in groups} == {count}, (name, groups)
+            assert len(groups) == 8 // count
+    alone = needed(tmp_path / "Qwen3-VL-8B", "bfloat16", None)
+    if card != "T4":
+        assert placed(alone, free[:1], "m").devices == 1, "what might fit is tried"
+
+
+def test_cuda_numbers_gpus_as_the_driver_does(driver: Callable[[int, int], None], tmp_path: Path) -> None:
+    driver(4, CARDS["L4"])
+    take_gpus(2, tmp_path / "locks")
+    assert (os.environ["CUDA_VISIBLE_DEVICES"], os.environ["CUDA_DEVICE_ORDER"]) == ("0,1", "PCI_BUS_ID")
 
 
 LAYERS = {

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
-from reprise.models import embeddings
-from reprise.models.embeddings import Checkpoint, embed
+from reprise.models.local import embeddings
+from reprise.models.local.embeddings import Checkpoint, embed
 
 from tests.unit.models.adapters import tiny
 

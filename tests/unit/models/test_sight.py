@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from reprise.models.adapters.transformers import TransformersAdapter
-from reprise.models.ahead import Asked
-from reprise.models.sight import ANOTHER, BLIND, REVERSED, Sight, sight_of
+from reprise.models.asking.ahead import Asked
+from reprise.models.asking.sight import ANOTHER, BLIND, REVERSED, Sight, sight_of
+from reprise.models.local.transformers import TransformersAdapter
 from safetensors.torch import load_file, save_file
 
 from tests.unit.asked import request, shown, spec

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from reprise.config.model import Model
 from reprise.core.store import Store
-from reprise.models.weights import record_files, snapshot_folder
+from reprise.models.local.weights import record_files, snapshot_folder
 from reprise.plan.sizes import Weights, weights_of
 from safetensors.numpy import save_file
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
-from reprise.models.adapters.base import Clip, Request
-from reprise.models.failures import Failures
-from reprise.models.journal import Journal
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.journal import Journal
+from reprise.models.asking.lazy import LazyModel
+from reprise.models.asking.work import Work
+from reprise.models.base import Clip, Request
 from reprise.models.keys import ModelRunKey
-from reprise.models.lazy import LazyModel
 from reprise.stages.infer import ask_all
-from reprise.stages.works import Work
 
 from tests.unit.asked import request, shown
 from tests.unit.models.adapters import tiny
@@ -46,6 +46,7 @@ def run_key(folder: Path, adapter: str = "transformers", gpus: int = 0, **settin
         "max_tokens": 1, "versions": {},
     }  # fmt: skip
     found = {"run": "b/p/s/m", "key": "k", "answers": answers, "checkpoint": str(folder), "gpus": gpus}
+    found |= {"serving": {} if adapter == "contrastive" else {"option_share": 0}}  # of random weights
     return ModelRunKey.model_validate(found)
 
 
@@ -100,7 +101,7 @@ SPLIT = change("tokenizer.json", normalizer={"type": "Prepend", "prepend": "_"})
 UNKNOWN = change("config.json", model_type="nosuch")
 CUT = r"model\.safetensors: damaged or cut short: \d+ bytes, \d+ are named in its header\. Nothing was asked\. Fetch"
 CASES: dict[str, tuple[str, Callable[[Path], object], str]] = {
-    "too little memory": ("transformers", huge, r"too little memory: its weights take 8e\+03 GB, and 8 GB a device"),
+    "too little memory": ("transformers", huge, r"too little memory: its weights take 8e\+03 GB, and a device needs 1 GB"),
     "too little memory for texts": ("text", huge, "too little memory: its weights take"),
     "too little memory for a dual encoder": ("contrastive", huge, "too little memory: its weights take"),
     "no processor": (

@@ -20,15 +20,16 @@ from reprise.core.files import canonical_json
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES
 from reprise.core.store import Store, append_line, read_lines
 from reprise.fetch.keys import ReleaseKey
-from reprise.models.adapters.base import Answer, AnswerError, Clip, Request
-from reprise.models.adapters.baselines import Constant, Oracle, Random
-from reprise.models.devices import take_gpus
-from reprise.models.failures import Failures
-from reprise.models.journal import Journal
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.journal import Journal
+from reprise.models.asking.work import Work
+from reprise.models.base import Answer, AnswerError, Clip, Request
 from reprise.models.keys import RunKey
+from reprise.models.local.devices import take_gpus
+from reprise.models.local.stand_ins.baselines import Constant, Oracle, Random
 from reprise.stages.infer import ask_all
 from reprise.stages.release import release_folder
-from reprise.stages.works import Work, gather_work
+from reprise.stages.works import gather_work
 
 from tests.unit.asked import request, spec
 from tests.unit.rows import request_row
@@ -306,7 +307,7 @@ def test_two_jobs_never_share_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,7")
     held = take_gpus(1, tmp_path)
     program = (
-        "import os, sys; from pathlib import Path; from reprise.models.devices import take_gpus;"
+        "import os, sys; from pathlib import Path; from reprise.models.local.devices import take_gpus;"
         "locks = take_gpus(1, Path(sys.argv[1])); print(os.environ['CUDA_VISIBLE_DEVICES'])"
     )
     environment = {"CUDA_VISIBLE_DEVICES": "3,7", "PYTHONPATH": ":".join(sys.path), "PATH": ""}

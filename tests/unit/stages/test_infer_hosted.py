@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS
-from reprise.models.failures import Failures, failures_path
-from reprise.models.journal import journal_path
+from reprise.models.asking.failures import Failures, failures_path
+from reprise.models.asking.journal import journal_path
 from reprise.models.keys import ModelRunKey
 from reprise.models.settings import OpenAISettings
 

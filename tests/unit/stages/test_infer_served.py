@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store, read_lines
-from reprise.models.adapters.base import Clip, Request
-from reprise.models.failures import Failures
-from reprise.models.journal import Journal
-from reprise.models.lazy import lazy_model
-from reprise.models.served import served_by
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.journal import Journal
+from reprise.models.asking.lazy import lazy_model
+from reprise.models.asking.work import Work
+from reprise.models.base import Clip, Request, served_by
 from reprise.stages.infer import ask_all
-from reprise.stages.works import Work
 
 from tests.unit.asked import request
 from tests.unit.models.chat_server import MODEL, ChatServer, Says, completion, error, well

@@ -13,12 +13,12 @@ from reprise.construction.mmbench_video.review import mean_ratings
 from reprise.core.checksums import seal_text
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
-from reprise.models.adapters.base import Clip
-from reprise.models.adapters.wordmatch import WordMatch, overlap
-from reprise.models.failures import Failures
-from reprise.models.journal import Journal
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.journal import Journal
+from reprise.models.asking.lazy import LazyModel
+from reprise.models.base import Clip
 from reprise.models.keys import RunKey
-from reprise.models.lazy import LazyModel
+from reprise.models.local.stand_ins.wordmatch import WordMatch, overlap
 from reprise.reading.ratings import read_rating_authors
 from reprise.stages.infer import ask_all
 from reprise.stages.judge_requests import given_answers, judge_requests, read_answers, requests_about_unread
@@ -200,7 +200,7 @@ class Fails:
     calls = 0
 
     def answers(self, clip: Clip, requests: Any) -> Any:
-        from reprise.models.adapters.base import Answer
+        from reprise.models.base import Answer
 
         for _ in requests:
             Fails.calls += 1

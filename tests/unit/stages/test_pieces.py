@@ -11,15 +11,16 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, write_table
 from reprise.core.store import Store
-from reprise.models.adapters.base import Answer, Clip, Request
-from reprise.models.failures import Failures
-from reprise.models.first_questions import FIRST_QUESTIONS
-from reprise.models.journal import Journal, asking_alone
-from reprise.models.pieces import MOST_PIECES, PLACES, WHOLE, Piece, pieces_of
-from reprise.models.suspects import Suspects
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.first_questions import FIRST_QUESTIONS
+from reprise.models.asking.journal import Journal, asking_alone
+from reprise.models.asking.pieces import MOST_PIECES, PLACES, WHOLE, Piece, pieces_of
+from reprise.models.asking.suspects import Suspects
+from reprise.models.asking.work import Work
+from reprise.models.base import Answer, Clip, Request
 from reprise.stages.infer import ask_all
 from reprise.stages.join_pieces import check_all_are_there, joined
-from reprise.stages.works import Work, of_piece
+from reprise.stages.works import of_piece
 
 from tests.unit.stages.test_infer import KEY, Counting, yes_or_no
 
@@ -28,8 +29,8 @@ HOLD = """\
 import sys, time
 from pathlib import Path
 from reprise.core.store import Store
-from reprise.models.journal import asking_alone
-from reprise.models.pieces import Piece
+from reprise.models.asking.journal import asking_alone
+from reprise.models.asking.pieces import Piece
 with asking_alone(Store(Path(sys.argv[1])), "k", Piece.parse(sys.argv[2])):
     print("held", flush=True)
     time.sleep(float(sys.argv[3]))

@@ -12,11 +12,11 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, TIMINGS, read_table
 from reprise.core.store import Store
-from reprise.models.journal import Journal, journal_path
+from reprise.models.asking.journal import Journal, journal_path
+from reprise.models.asking.money.estimates import TEMPLATE_TOKENS
+from reprise.models.asking.money.ledger import Ledger
+from reprise.models.asking.money.prices import Budget
 from reprise.models.keys import ModelRunKey
-from reprise.models.money.estimates import TEMPLATE_TOKENS
-from reprise.models.money.ledger import Ledger
-from reprise.models.money.prices import Budget
 
 from tests.unit.models import vendor_servers as vendors
 from tests.unit.models.chat_server import (

@@ -5,11 +5,12 @@ from typing import Any
 
 import polars as pl
 
-from reprise.models.reasons import REASONS
+from reprise.models.asking.reasons import REASONS
 
 PREFIX = "health_"
 OPTION, RIGHT_OPTION = f"{PREFIX}option", f"{PREFIX}right_option"
 ALIKE, DEGENERATE, SPREAD = f"{PREFIX}alike", f"{PREFIX}degenerate", f"{PREFIX}spread"
+SHARE = f"{PREFIX}share"
 READ_BY = f"{PREFIX}read_by"
 UNREAD, FAILED, CUT, CONTEXT = f"{PREFIX}unread", f"{PREFIX}failed", f"{PREFIX}cut", f"{PREFIX}context"
 ANSWERS, REPLIES = "answers", "replies"
@@ -21,6 +22,7 @@ OPTION_MOST, OPTION_EXCESS = 95.0, 20.0  # one option, and by how much more ofte
 ALIKE_MOST = 50.0  # answers in own words that are the same
 DEGENERATE_MOST = 5.0
 SPREAD_LEAST = 1e-6  # standard deviation of scores
+SHARE_LEAST = 50.0  # of the probability, what the options hold together
 UNREAD_MOST, FAILED_MOST, CUT_MOST, CONTEXT_MOST = 20.0, 5.0, 10.0, 1.0
 
 REPEATS = 4  # times that a sign or a word stands in an answer of nothing else
@@ -45,6 +47,7 @@ def health(
         yield _alike(texts.filter(ask="write")["text"].str.strip_chars(), group)
     if verdicts is not None:
         yield _share(UNREAD, group, answers["unread"])
+        yield _held(answered.filter((pl.col("ask") == "score") & (pl.col("scores").list.len() > 1))["scores"], group)
         yield _spread(answered.filter(pl.col("scores").list.len() > 0)["score"].drop_nulls(), group)
         yield from _options(answered.filter(pl.col("value") != ""), group)
 
@@ -92,10 +95,11 @@ def beyond_context() -> pl.Expr:
 
 
 def _cut(answers: pl.DataFrame) -> pl.Series:
-    """Of answers whose tokens were counted, which reached the limit; a limit of one token cuts nothing."""
+    """Of answers whose tokens were counted, which reached the limit; a limit of one token cuts nothing, and a model
+    that writes more than the limit has one of its own."""
     is_thinking = pl.col("error") == STILL_THINKING
     counted = answers.filter(is_thinking | ((pl.col("tokens_out") > 0) & (pl.col("max_tokens") > 1)))
-    return counted.select(is_thinking | (pl.col("tokens_out") >= pl.col("max_tokens"))).to_series()
+    return counted.select(is_thinking | (pl.col("tokens_out") == pl.col("max_tokens"))).to_series()
 
 
 def is_degenerate(text: pl.Expr) -> pl.Expr:
@@ -117,6 +121,12 @@ def _alike(texts: pl.Series, group: str) -> dict[str, Any]:
     text, count = counts.row(0)
     shown = text if len(text) <= SHOWN_SIGNS else f"{text[:SHOWN_SIGNS]}..."
     return _numbers(ALIKE, group, 100 * count / len(texts), len(texts), shown)
+
+
+def _held(scores: pl.Series, group: str) -> dict[str, Any]:
+    """How many percent of the probability of an answer's first token the options hold together, in the mean."""
+    held = scores.list.sum().mean()
+    return _numbers(SHARE, group, 100 * held if isinstance(held, float) else None, len(scores))
 
 
 def _spread(scores: pl.Series, group: str) -> dict[str, Any]:
@@ -161,6 +171,9 @@ def _reason(row: Mapping[str, Any], known: Mapping[tuple[str, str], Mapping[str,
         return ""
     if metric == SPREAD:
         return f"its {number} scores are all alike" if value < SPREAD_LEAST else ""
+    if metric == SHARE:
+        least = f"of the probability of an answer's first token is the options', at least {SHARE_LEAST:g} % are wanted"
+        return f"{value:.1f} % {least}" if value < SHARE_LEAST else ""
     if metric == OPTION:
         return _option_reason(row, known.get((RIGHT_OPTION, row["group"])))
     limits = {

@@ -4,10 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from reprise.core.errors import UserError, suggestion
-from reprise.core.files import value_digest
 
 # A private-use character no caption holds: stands for the number of frames until the plan is known.
 FRAME_COUNT = "\ue000"
@@ -60,8 +58,3 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 def with_frame_count(text: str, frames: int) -> str:
     """The final prompt, now that the number of frames is known."""
     return text.replace(FRAME_COUNT, str(frames))
-
-
-def final_prompt_digest(system: str, prompt: str, settings: Mapping[str, Any]) -> str:
-    """Digest of what is really asked: system and user text and the settings of this answer."""
-    return value_digest({"system": system, "prompt": prompt, **settings})

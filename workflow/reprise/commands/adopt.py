@@ -10,14 +10,15 @@ from reprise.core.keyfile import read_key
 from reprise.core.paths import Scored
 from reprise.core.schemas import REQUESTS, RESPONSES, read_table
 from reprise.core.store import append_line, read_lines
-from reprise.models.answering import ask
-from reprise.models.journal import Journal, entry_id, journal_path
+from reprise.models.asking.journal import Journal, entry_id, journal_path
+from reprise.models.asking.lazy import lazy_model
+from reprise.models.asking.outcomes import ask
+from reprise.models.asking.work import Work, prompt_digest
 from reprise.models.keys import ModelRunKey
-from reprise.models.lazy import lazy_model
 from reprise.plan.answers import job_of
 from reprise.plan.keys import write_keys
 from reprise.plan.runs import Plan
-from reprise.stages.works import Work, gather_text_work, prompt_digest
+from reprise.stages.works import gather_text_work
 
 # A change of any other part of a key can alter answers, so they are never carried over.
 CHANGEABLE_PARTS = ("code", "versions")

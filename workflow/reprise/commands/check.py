@@ -11,17 +11,16 @@ from reprise.commands.shared import data_of, plan_of, works_of
 from reprise.config.model import Model
 from reprise.core.errors import UserError, unknown
 from reprise.core.paths import Run
-from reprise.models.adapters import ADAPTERS, load_adapter
-from reprise.models.adapters.base import Adapter, ModelSpec
-from reprise.models.ahead import Asked
-from reprise.models.devices import take_gpus
-from reprise.models.money.calls import Account
-from reprise.models.money.prices import NO_BUDGET
-from reprise.models.reasons import REASONS, in_words
-from reprise.models.served import ServedSpec
-from reprise.models.serving.host import Host
-from reprise.models.sight import PLAN, Sight, sight_of
-from reprise.models.weights import WEIGHTS, snapshot_folder
+from reprise.models.adapters import ADAPTERS, SHARE, load_adapter
+from reprise.models.asking.ahead import Asked
+from reprise.models.asking.money.prices import NO_BUDGET, Account
+from reprise.models.asking.reasons import REASONS, in_words
+from reprise.models.asking.sight import PLAN, Sight, sight_of
+from reprise.models.base import Adapter, ModelSpec, ServedSpec
+from reprise.models.local.devices import take_gpus
+from reprise.models.local.weights import WEIGHTS, snapshot_folder
+from reprise.models.remote.serving.host import Host
+from reprise.models.settings import HALF
 from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.runs import Plan
 
@@ -41,6 +40,9 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
             f"check: '{slug}' has adapter '{model.adapter}'; only models with weights that see frames, and servers of "
             "your own, are checked."
         )
+    if ADAPTERS[model.adapter].needs_weights:
+        for line in _notes(plan, slug, model):
+            print(line)
     runs = _runs_with_data(plan, slug, model)
     problems: list[str] = []
     with _loaded(plan, slug, model) as adapter:
@@ -55,11 +57,34 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
                     f"{run.name}: the model is blind. No answer changes when it is shown another clip: do not run it. "
                     "Look at its weights, its chat template and `settings.frames`."
                 )
+            elif _is_scored(plan, run) and sight.readable < float(model.settings.get(SHARE, HALF)):
+                problems.append(
+                    f"{run.name}: the options hold {100 * sight.readable:.2g} % of the probability of an answer's "
+                    "first token, so that scores say nothing, and the run would end after its first questions. If the "
+                    "model thinks before it answers, set `template_arguments`, or ask it by protocols with `ask: "
+                    "choose` or `ask: write`."
+                )
     if ADAPTERS[model.adapter].needs_weights:
         print("\n".join(_memory(model)))
     if problems:
         raise UserError(f"{slug}: " + " ".join(problems))
     print(f"{slug} sees its clips.")
+
+
+def _notes(plan: Plan, slug: str, model: Model) -> Iterator[str]:
+    """What its files say of a model; a UserError in seconds where it cannot be asked."""
+    from reprise.models.local.examine import differences, notes
+
+    folder, code = _weights(plan, slug, model), model.trust_remote_code
+    spec = ModelSpec(folder, "cpu", 1, model.dtype, model.attention, code, model.settings, shows_frames=True)
+    found = list(differences(model.adapter, spec))
+    if found:
+        raise UserError(f"{slug}: " + " ".join(found))
+    yield from notes(spec)
+
+
+def _is_scored(plan: Plan, run: Run) -> bool:
+    return plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask == "score"
 
 
 def sees_frames(model: Model) -> bool:
@@ -105,15 +130,18 @@ def _sample(plan: Plan, run: Run, questions: int) -> list[Asked]:
     return [Asked(work.clip, work.requests[: max(1, questions // len(chosen))]) for work in chosen]
 
 
+def _weights(plan: Plan, slug: str, model: Model) -> Path:
+    folder = Path(model.checkpoint or snapshot_folder(str(model.repo), str(model.revision), plan.store))
+    if not any(folder.glob(WEIGHTS)):
+        how = f"Fetch them first: snakemake {plan.results.weights(slug)}" if model.repo else "Correct `checkpoint`."
+        raise UserError(f"config/models/{slug}.yaml: no weights in {folder}. {how}")
+    return folder
+
+
 @contextmanager
 def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
     """A model that can be asked: loaded here, or by the server that is started for it, or at a server that runs."""
-    folder = None
-    if model.has_weights:
-        folder = Path(model.checkpoint or snapshot_folder(str(model.repo), str(model.revision), plan.store))
-        if not any(folder.glob(WEIGHTS)):
-            how = f"Fetch them first: snakemake {plan.results.weights(slug)}" if model.repo else "Correct `checkpoint`."
-            raise UserError(f"config/models/{slug}.yaml: no weights in {folder}. {how}")
+    folder = _weights(plan, slug, model) if model.has_weights else None
     take_gpus(model.gpus, plan.store.root / "locks")
     host, settings = None, model.settings
     serving, hosting, _, own = server_of(model, weights_identity(slug, model, plan.store), plan.store)

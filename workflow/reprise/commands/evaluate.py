@@ -26,8 +26,8 @@ from reprise.core.errors import UserError, choices
 from reprise.core.files import write_text
 from reprise.core.names import SLUG, SLUG_IN_WORDS
 from reprise.core.paths import OVERVIEW, Run, overview_file
-from reprise.models.devices import visible_gpus
-from reprise.models.weights import WEIGHTS
+from reprise.models.local.devices import visible_gpus
+from reprise.models.local.weights import WEIGHTS
 from reprise.plan.identity import UNPINNED
 from reprise.plan.keys import collect_keys
 from reprise.plan.repositories import model_differences, sizes_of, weights_bytes
@@ -274,8 +274,8 @@ def _described(source: str, file: Path, gpus: int | None) -> dict[str, Any]:
 
 def _look_at(file: Path, source: str) -> None:
     """Stop at a checkpoint that the adapter cannot ask; its weights are not loaded."""
-    from reprise.models.adapters.base import ModelSpec
-    from reprise.models.adapters.examine import differences
+    from reprise.models.base import ModelSpec
+    from reprise.models.local.examine import differences
 
     model = Model.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
     if model.repo is not None:

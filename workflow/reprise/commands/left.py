@@ -12,8 +12,9 @@ from reprise.core.paths import Scored
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.settings import Settings
 from reprise.media.sampling import pictures_shown
-from reprise.models.failures import Failures, failures_path
-from reprise.models.journal import Journal, journal_path
+from reprise.models.asking.failures import Failures, failures_path
+from reprise.models.asking.journal import Journal, journal_path
+from reprise.models.asking.work import Work
 from reprise.models.keys import RunKey
 from reprise.plan.answers import Job, asked_jobs, writer_jobs
 from reprise.plan.asking import Asking
@@ -22,7 +23,7 @@ from reprise.plan.costs import Estimate, Load, Measured, Sure, estimate, measure
 from reprise.plan.runs import Plan
 from reprise.plan.sizes import weights_of
 from reprise.stages.infer import timing
-from reprise.stages.works import Work, gather_text_work, gather_work
+from reprise.stages.works import gather_text_work, gather_work
 
 SHORT = 32  # tokens of an answer that names an option
 LARGEST_RATIO = 2  # between the weights of two models of about the same size

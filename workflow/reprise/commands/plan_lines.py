@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from reprise.commands.left import Planned
 from reprise.commands.shared import call_for
 from reprise.models.adapters import ADAPTERS
-from reprise.models.money.ledger import Ledger
-from reprise.models.money.prices import Used
-from reprise.models.placement import allowance
+from reprise.models.asking.money.ledger import Ledger
+from reprise.models.asking.money.prices import Used
+from reprise.models.local.placement import allowance
 from reprise.plan.asking import Askings
 from reprise.plan.construction import WRITING, written
 from reprise.plan.costs import Range, Sure

@@ -10,7 +10,7 @@ from reprise.core.files import read_json
 from reprise.core.origin import Step
 from reprise.core.paths import OVERVIEW, overview_file, table_file
 from reprise.core.plain import first_of, safe
-from reprise.models.journal import Journal, journal_path
+from reprise.models.asking.journal import Journal, journal_path
 from reprise.plan.answers import FailedAnswers, failed_answers
 from reprise.plan.construction import WRITING
 from reprise.plan.keys import collect_keys

@@ -15,10 +15,11 @@ from reprise.core.plain import first_of, plain
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, ITEMS, REQUESTS, VERDICTS, read_table
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.media.errors import STATUSES
-from reprise.models.reasons import REASONS
+from reprise.models.asking.reasons import REASONS
+from reprise.models.asking.work import Work
 from reprise.plan.runs import Plan
 from reprise.plan.upkeep import LEDGERS
-from reprise.stages.works import Work, gather_work
+from reprise.stages.works import gather_work
 
 SHOWN = 3
 MEANINGS = STATUSES | REASONS | TRANSIENT | PERMANENT

@@ -10,9 +10,9 @@ from reprise.core.errors import choices
 from reprise.core.names import REVISION
 from reprise.core.settings import InWords, Settings, mistake
 from reprise.models.adapters import ADAPTERS
-from reprise.models.money.prices import Price
-from reprise.models.pieces import MOST_PIECES
-from reprise.models.serving.settings import ServedBy
+from reprise.models.asking.money.prices import Price
+from reprise.models.asking.pieces import MOST_PIECES
+from reprise.models.remote.serving.settings import ServedBy
 from reprise.models.settings import ImportSettings
 from reprise.reading.patterns import Pattern
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from reprise.external.answers import ImportedAnswers, Problem
-    from reprise.models.adapters.base import Answer
+    from reprise.models.base import Answer
 
 FOLDER = Path("resources/imports")
 

@@ -18,7 +18,7 @@ from reprise.core.files import whole_file, write_text
 from reprise.core.plain import as_cell
 from reprise.core.tabular import csv_lines
 from reprise.external import NO_ANSWER, NO_TEXT
-from reprise.models.adapters.base import Answer
+from reprise.models.base import Answer
 from reprise.reading.readers import CONTRADICTORY
 
 # What can be wrong with an imported answer; a table counts them by these words.

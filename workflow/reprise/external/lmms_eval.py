@@ -28,7 +28,7 @@ from reprise.external.answers import (
     response_as_answer,
 )
 from reprise.external.matching import Questions, Said, object_of, plain_text
-from reprise.models.adapters.base import Answer
+from reprise.models.base import Answer
 
 # What can be different from a run here; a table counts them by these words.
 EMPTY = "empty answer, which lmms-eval also writes after an error"

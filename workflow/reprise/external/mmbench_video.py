@@ -32,7 +32,7 @@ from reprise.external.answers import (
     read_records,
 )
 from reprise.external.matching import Questions, Said
-from reprise.models.adapters.base import Answer
+from reprise.models.base import Answer
 
 TYPES = (".tsv", ".xlsx", ".json")
 # Form of question -> how the harness names its data set in the names of its files.

@@ -15,7 +15,7 @@ from reprise.core.errors import UserError
 from reprise.core.files import whole_file
 from reprise.external import NO_ANSWER, AnswerFiles
 from reprise.external.answers import NO_NUMBER, UNKNOWN_ID, ImportedAnswers, Place, read_records
-from reprise.models.adapters.base import Answer
+from reprise.models.base import Answer
 from reprise.reading.readers import OTHER
 
 IDENTITY = ("test_name", "video_id", "event")

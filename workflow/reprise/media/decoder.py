@@ -1,4 +1,4 @@
-"""Frames of a clip by index: one sequential pass, at the size the model wants, each frame checked by its time."""
+"""Frames of a clip by index, at the size the model wants, each checked by its time; what is between is left out."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,6 +10,7 @@ import numpy.typing as npt
 from av.video.frame import VideoFrame
 from av.video.reformatter import Interpolation, VideoReformatter
 
+from reprise.core.log import log
 from reprise.media.errors import MediaError
 from reprise.media.probe import PacketIndex, open_video, packet_index, what
 from reprise.media.settings import Limits
@@ -85,15 +86,66 @@ def iter_frames(
     turned = (width, height) if index.rotation % 180 == 0 else (height, width)
     shape = _Shape(VideoReformatter(), turned, pixels, Interpolation[scaling], index.rotation)
     at = 0
-    for number, frame in enumerate(_decode(path, threads)):
-        if at == len(wanted):
-            return
-        if number == wanted[at]:
-            _check_time(path, index, number, frame)
-            yield Frame(number, index.times[number], _picture(path, number, frame, shape))
-            at += 1
+    for number, frame in _found(path, index, wanted, threads):
+        _check_time(path, index, number, frame)
+        yield Frame(number, index.times[number], _picture(path, number, frame, shape))
+        at += 1
     if at < len(wanted):
         raise MediaError("corrupt", f"{path.name}: frame {wanted[at]} of {index.frames} cannot be decoded")
+
+
+def _found(path: Path, index: PacketIndex, wanted: Sequence[int], threads: int) -> Iterator[tuple[int, VideoFrame]]:
+    """The wanted frames; all is decoded where what is between them cannot be left out."""
+    done = 0
+    if index.is_timed and len(index.entries) > 1 and len(set(index.ticks)) == index.frames:
+        try:
+            for found in _decode_groups(path, index, wanted, threads):
+                yield found
+                done += 1
+        except av.error.FFmpegError as error:
+            log.debug(f"{path.name}: decoded from its start: {what(error)}")
+    left = wanted[done:]
+    for number, frame in enumerate(_decode(path, threads)) if left else ():
+        if number == left[0]:
+            yield number, frame
+            left = left[1:]
+            if not left:
+                return
+
+
+def _decode_groups(
+    path: Path, index: PacketIndex, wanted: Sequence[int], threads: int
+) -> Iterator[tuple[int, VideoFrame]]:
+    """The wanted frames as far as they come, of the packets from the last entry before each; the others are skipped."""
+    upcoming = iter(wanted)
+    number = next(upcoming, None)
+    with open_video(path) as (container, stream):
+        stream.thread_count = threads
+        stream.thread_type = "AUTO"
+        entry = _entry_before(index, number)
+        place, fed = -1, -1
+        for packet in container.demux(stream):
+            if packet.size and (packet.pts if packet.pts is not None else packet.dts) is not None:
+                place += 1
+            if number is None:
+                return
+            if place < entry:
+                continue
+            if fed >= 0 and place > fed + 1 and packet.size:
+                stream.codec_context.flush_buffers()
+            fed = place
+            for frame in packet.decode():
+                if number is not None and frame.pts == index.ticks[number]:
+                    yield number, frame
+                    number = next(upcoming, None)
+                    entry = _entry_before(index, number)
+
+
+def _entry_before(index: PacketIndex, number: int | None) -> int:
+    """The place of the packet at which the decoding of a frame may begin."""
+    if number is None:
+        return 0
+    return max((place for place, tick in index.entries if tick <= index.ticks[number]), default=0)
 
 
 def count_decodable(path: Path, limits: Limits | None = None) -> int:

@@ -14,6 +14,7 @@ from av.container import InputContainer
 from av.packet import Packet
 from av.video.stream import VideoStream
 
+from reprise.media.entry_points import may_begin_at
 from reprise.media.errors import MediaError
 from reprise.media.opening import check_pixels, decoder_options, open_container
 from reprise.media.settings import Limits
@@ -53,6 +54,8 @@ class PacketIndex:
     """Whether packets say when they are shown; in AVI files they do not, and guesses are wrong for B-frames."""
     is_indexed: bool
     """Whether the container lists its keyframes, so that seeking finds them."""
+    entries: tuple[tuple[int, int], ...] = ()
+    """Where decoding may begin: the place of a packet in the file, and its time in ticks."""
 
     @property
     def frames(self) -> int:
@@ -125,6 +128,8 @@ class _Packets(NamedTuple):
     end_s: float
     """Where the last stream ends."""
     rotation: int
+    entries: list[tuple[int, int]]
+    """Where decoding may begin."""
 
 
 def _read_packets(path: Path, container: InputContainer, stream: VideoStream, limits: Limits | None) -> _Packets:
@@ -133,6 +138,7 @@ def _read_packets(path: Path, container: InputContainer, stream: VideoStream, li
     Packets before the first keyframe, and leading pictures that refer to what came before it, are shown by no decoder.
     """
     packets: list[tuple[int, bool]] = []
+    entries: list[tuple[int, int]] = []
     first_key: int | None = None
     rotation: int | None = None
     end = 0.0
@@ -148,11 +154,13 @@ def _read_packets(path: Path, container: InputContainer, stream: VideoStream, li
             first_key = tick
         if limits is not None and len(packets) >= limits.frames:
             raise MediaError("too_long", f"{path.name}: more than {limits.frames} frames (limits.frames)")
+        if may_begin_at(packet, stream):
+            entries.append((len(packets), tick))
         packets.append((tick, packet.is_discard or first_key is None or tick < first_key))
         if rotation is None and first_key is not None:
             rotation = _rotation(path, packet)
     ticks = sorted(tick for tick, is_discarded in packets if not is_discarded)
-    return _Packets(ticks, len(packets), end, rotation or 0)
+    return _Packets(ticks, len(packets), end, rotation or 0, entries)
 
 
 def _rotation(path: Path, packet: "Packet[Any]") -> int | None:
@@ -205,4 +213,5 @@ def _index(container: InputContainer, stream: VideoStream, packets: _Packets, ba
         lead_s=float(shown[0] * base) - (container.start_time or 0) / av.time_base if is_timed else 0.0,
         is_timed=is_timed,
         is_indexed=bool({"mov", "matroska"} & names),
+        entries=tuple(packets.entries),
     )

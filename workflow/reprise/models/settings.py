@@ -1,12 +1,13 @@
 """`settings:` of every adapter. Imports neither torch nor an SDK, so that a configuration can."""
 
+from operator import not_
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from reprise.core.settings import Settings, mistake
-from reprise.models.quantised import Quantised
-from reprise.models.remote_settings import RemoteSettings
+from reprise.models.local.quantised import Quantised
+from reprise.models.remote.settings import RemoteSettings
 
 # Fields of a request that other settings, or the question, determine.
 OWN_FIELDS = frozenset({
@@ -14,12 +15,54 @@ OWN_FIELDS = frozenset({
     "top_logprobs", "logprob_token_ids", "return_tokens_as_token_ids", "media_io_kwargs",
 })  # fmt: skip
 
+# Arguments that are given to every chat template, and those of the function that renders it.
+OWN_ARGUMENTS = frozenset({
+    "add_generation_prompt", "chat_template", "conversation", "continue_final_message", "documents", "max_length",
+    "load_audio_from_video", "messages", "padding", "processor_kwargs", "return_assistant_tokens_mask", "return_dict",
+    "return_tensors", "sanitize_control_tokens", "tokenize", "tokenizer_kwargs", "tools", "truncation",
+})  # fmt: skip
+HALF = 0.5
+
 
 class NoSettings(Settings):
     """An adapter without settings."""
 
 
-class TransformersSettings(Settings):
+def _is_half(share: float) -> bool:
+    return share == HALF
+
+
+class ScoredSettings(Settings):
+    """Settings of adapters that can give the probabilities of options."""
+
+    option_share: float = Field(HALF, ge=0, le=1, exclude_if=_is_half)
+    """The least probability that the options of a scored question hold together, in the mean of the first questions.
+    With less the run ends there: such a model begins its answers with other words, and its scores say nothing. Lower it
+    only for a model that is known to do so."""
+
+
+class LocalSettings(ScoredSettings):
+    """Settings of adapters that load a language model."""
+
+    template_arguments: dict[str, bool | int | str] = Field({}, exclude_if=not_)
+    """Arguments of the checkpoint's chat template, such as `{enable_thinking: false}` for a model that thinks."""
+    max_tokens: int | None = Field(None, ge=1, exclude_if=not_)
+    """Most tokens of an answer in place of the protocol's number: a model that thinks before it answers needs more.
+    What it thought is no part of its answer; a thought that does not end fails the question, `still_thinking`."""
+    quantised: Quantised | None = None
+    """How the weights are quantised; tables say so. `int8` and `nf4`: on loading, by bitsandbytes. All others: the
+    checkpoint is, by the method that its `config.json` names."""
+
+    @field_validator("template_arguments")
+    @classmethod
+    def _of_the_template(cls, arguments: dict[str, Any]) -> dict[str, Any]:
+        own = sorted(OWN_ARGUMENTS & arguments.keys())
+        if own:
+            raise mistake(f"{', '.join(own)}: not here; the workflow says so itself.")
+        return arguments
+
+
+class TransformersSettings(LocalSettings):
     """Settings of the adapter `transformers`. The limits of pixels are those of one frame as the model sees it."""
 
     frames: Literal["video", "images"] | None = None
@@ -36,9 +79,6 @@ class TransformersSettings(Settings):
     engine: Literal["shared", "plain"] = "shared"
     """`shared`: what all questions about a clip begin with is encoded once, where the model's class allows it. `plain`:
     each question is asked from its beginning; the same numbers but for rounding."""
-    quantised: Quantised | None = None
-    """How the weights are quantised; tables say so. `int8` and `nf4`: on loading, by bitsandbytes. All others: the
-    checkpoint is, by the method that its `config.json` names."""
 
     @model_validator(mode="after")
     def _limits_that_agree(self) -> Self:
@@ -49,13 +89,11 @@ class TransformersSettings(Settings):
         return self
 
 
-class TextSettings(Settings):
+class TextSettings(LocalSettings):
     """Settings of the adapter `text`."""
 
     head: Literal["vera"] | None = None
     """`vera`: the encoder has VERA's head and gives plausibilities, for protocols that ask `similarity`."""
-    quantised: Quantised | None = None
-    """As of the adapter `transformers`."""
 
     @model_validator(mode="after")
     def _head_of_plain_weights(self) -> Self:
@@ -64,7 +102,7 @@ class TextSettings(Settings):
         return self
 
 
-class OpenAISettings(RemoteSettings):
+class OpenAISettings(ScoredSettings, RemoteSettings):
     """Settings of the adapter `openai`: a server, or a vendor, that answers OpenAI's chat completions."""
 
     server: str | None = None

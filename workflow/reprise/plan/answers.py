@@ -10,8 +10,8 @@ import polars as pl
 from reprise.core.files import read_json
 from reprise.core.paths import Scored
 from reprise.core.schemas import RESPONSES, read_table
-from reprise.models.failures import Failures
-from reprise.models.reasons import REASONS
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.reasons import REASONS
 from reprise.plan.construction import WRITER, writer_run, written
 from reprise.plan.runs import Plan
 

@@ -14,7 +14,7 @@ from reprise.core.errors import UserError
 from reprise.core.files import matching_files
 from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.fetch.snapshot import fetch_snapshot
-from reprise.models.weights import CODE, SMALL, WEIGHTS
+from reprise.models.local.weights import CODE, SMALL, WEIGHTS
 
 MB, GB = 10**6, 10**9
 # Files beyond this are not fetched to be looked at.
@@ -49,8 +49,8 @@ def model_differences(file: Path, model: Model, revision: str, sizes: Sizes) -> 
     if "config.json" not in wanted and model.adapter != "contrastive":
         yield f"it has no config.json. It holds {_listed(sizes)}."
         return
-    from reprise.models.adapters.base import ModelSpec
-    from reprise.models.adapters.examine import differences
+    from reprise.models.base import ModelSpec
+    from reprise.models.local.examine import differences
 
     with TemporaryDirectory() as folder:
         fetch_snapshot(str(file), "model", model.repo, revision, Path(folder), wanted)

@@ -18,6 +18,7 @@ from reprise.external import FOLDER, module_name
 from reprise.external.keys import ImportedRatingsKey, ImportedRunKey, RatingFiles, RunFiles
 from reprise.models.adapters import ADAPTERS
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
+from reprise.models.same_answers import known_code
 from reprise.people.keys import PeopleFiles, PeopleRunKey
 from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.runs import Plan
@@ -33,8 +34,8 @@ LEFT_OUT = (
 )
 # The registry lists adapters, and sending says in what order questions go: neither shapes an answer.
 LEFT_OUT_OF_ANSWERS = (
-    *("reprise.core.*", "reprise.models.settings", "reprise.models.remote_settings", "reprise.models.money.*"),
-    *("reprise.models.adapters", "reprise.models.adapters.sending"),
+    *("reprise.core.*", "reprise.models.settings", "reprise.models.remote.settings", "reprise.models.asking.money.*"),
+    *("reprise.models.adapters", "reprise.models.remote.sending"),
 )
 
 
@@ -111,7 +112,7 @@ class RunKeys:
             prompt=prompt,
             versions={one: version_of(one) for one in adapter.versioned(model.settings)} | server.versions,
             serving=server.serving,
-            code=self._code.closure((adapter.module,), LEFT_OUT_OF_ANSWERS),
+            code=known_code(self._code.closure((adapter.module,), LEFT_OUT_OF_ANSWERS), model.checkpoint),
             **asked,
         )
         return ModelRunKey(

@@ -17,8 +17,8 @@ from reprise.core.store import Store
 from reprise.external import FOLDER
 from reprise.fetch.settings import ReleaseHub
 from reprise.models.adapters import ADAPTERS
-from reprise.models.money.prices import Budget, needed_budget
-from reprise.models.pieces import pieces_of
+from reprise.models.asking.money.prices import Budget, needed_budget
+from reprise.models.asking.pieces import pieces_of
 from reprise.plan.identity import UNPINNED
 from reprise.plan.imported import Imports
 from reprise.plan.naming import fitting, listed, nearest

@@ -17,10 +17,10 @@ from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table
 from reprise.core.shards import shard_of
 from reprise.core.store import Store
 from reprise.fetch.settings import Remote
-from reprise.models.placement import needed
-from reprise.models.quantised import ON_LOADING
-from reprise.models.weight_files import INDEX
-from reprise.models.weights import WEIGHTS, fetched_files, snapshot_folder
+from reprise.models.local.placement import needed
+from reprise.models.local.quantised import ON_LOADING
+from reprise.models.local.weight_files import INDEX
+from reprise.models.local.weights import WEIGHTS, fetched_files, snapshot_folder
 from reprise.plan.runs import Plan
 
 MB = 10**6

@@ -13,7 +13,7 @@ from reprise.core.locks import put_locks
 from reprise.core.log import log
 from reprise.core.names import FIGURE, one_of
 from reprise.core.paths import READ_AS, STAMP
-from reprise.models.pieces import NAME
+from reprise.models.asking.pieces import NAME
 from reprise.plan.answers import failed_answers, summary
 from reprise.plan.changes import leaves
 from reprise.plan.keys import Rules, changed_keys, write_keys

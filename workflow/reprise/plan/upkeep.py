@@ -17,7 +17,7 @@ from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.fetch.outcome import Fetcher, FetchError
 from reprise.fetch.routes import fetcher_for
 from reprise.fetch.settings import Folder
-from reprise.models.weights import fetched_files, snapshot_folder
+from reprise.models.local.weights import fetched_files, snapshot_folder
 from reprise.plan.runs import Plan
 
 # Clocks of a file server and of this machine may differ that much.

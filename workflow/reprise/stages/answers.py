@@ -8,7 +8,7 @@ import polars as pl
 
 from reprise.core.log import log
 from reprise.core.schemas import RESPONSES, TIMINGS, write_table
-from reprise.models.pieces import WHOLE, Piece
+from reprise.models.asking.pieces import WHOLE, Piece
 from reprise.stages.command import MadeUnder
 
 PLACE = "place"

@@ -53,7 +53,7 @@ def refuse_nothing(written: Sequence[Row], replies: Path) -> None:
 
 def encoder_of(embedder: str, settings: Construction, store: Store) -> Any:
     """The model by which captions are compared."""
-    from reprise.models.embeddings import Checkpoint
+    from reprise.models.local.embeddings import Checkpoint
 
     assert isinstance(settings, VinogroundSettings)  # no other compares captions
     named = settings.encoder
@@ -63,7 +63,7 @@ def encoder_of(embedder: str, settings: Construction, store: Store) -> Any:
 
 def vectors_of(embedder: str, store: Store, texts: Sequence[str], checkpoint: Any = None) -> Any:
     """Embeddings of texts; each text is embedded once, and kept in the store."""
-    from reprise.models.embeddings import embed
+    from reprise.models.local.embeddings import embed
 
     found = embed(texts, embedder, store, checkpoint)
     return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 1), np.float32)

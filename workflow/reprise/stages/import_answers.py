@@ -11,7 +11,7 @@ from reprise.external import NO_ANSWER, load_importer
 from reprise.external.answers import NO_FILE, ImportedAnswers, Problem, response_row, write_problems
 from reprise.external.keys import ImportedRunKey
 from reprise.media.sampling import frames_shown
-from reprise.models.adapters.base import Answer
+from reprise.models.base import Answer
 from reprise.stages.command import In, MadeUnder, Out
 
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from reprise.core.errors import UserError
 from reprise.core.schemas import REQUESTS, RESPONSES, TIMINGS, check_key, read_table
-from reprise.models.pieces import WHOLE, Piece, pieces_of
+from reprise.models.asking.pieces import WHOLE, Piece, pieces_of
 from reprise.stages.answers import AnswerFiles, write_answers
 from reprise.stages.command import In, Json, MadeUnder, Out
 

@@ -30,7 +30,7 @@ from reprise.core.schemas import (
     read_table,
     write_table,
 )
-from reprise.models.reasons import REASONS
+from reprise.models.asking.reasons import REASONS
 from reprise.stages.command import In, Json, MadeUnder, Out, Param
 from reprise.stats.measures import Measure
 

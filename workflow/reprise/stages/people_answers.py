@@ -7,7 +7,7 @@ from reprise.core.log import log
 from reprise.core.schemas import REQUESTS, RESPONSES, read_table, table_of, write_table
 from reprise.external.answers import response_row
 from reprise.media.sampling import frames_shown
-from reprise.models.adapters.base import Answer
+from reprise.models.base import Answer
 from reprise.people.answers import TOO_FEW, gather, replies, write_refused
 from reprise.people.keys import PeopleRunKey
 from reprise.stages.command import In, MadeUnder, Out

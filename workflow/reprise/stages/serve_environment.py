@@ -5,7 +5,7 @@ from pathlib import Path
 
 from reprise.core.files import write_text
 from reprise.core.store import Store
-from reprise.models.serving.environment import build
+from reprise.models.remote.serving.environment import build
 from reprise.stages.command import Out, Site, Wildcard
 
 

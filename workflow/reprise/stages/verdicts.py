@@ -95,7 +95,7 @@ def option_by_score(undecided: str) -> pl.Expr:
 
 def with_similarity(frame: pl.DataFrame, requests: pl.DataFrame, embedder: str, store: Store) -> pl.DataFrame:
     """The verdicts with the likeness of each answer and what was expected as their score; a failed one has none."""
-    from reprise.models.embeddings import similarities
+    from reprise.models.local.embeddings import similarities
 
     expected = requests.select("request_id", "expected")
     joined = frame.join(expected, on="request_id", how="left", maintain_order="left")

@@ -8,7 +8,7 @@ from reprise.core.files import write_text
 from reprise.core.log import log
 from reprise.core.store import Store
 from reprise.fetch.snapshot import fetch_snapshot
-from reprise.models.weights import patterns_of, record_files, snapshot_folder
+from reprise.models.local.weights import patterns_of, record_files, snapshot_folder
 from reprise.stages.command import Out, Param, Site, Wildcard
 
 

@@ -1,43 +1,19 @@
 """All that a run asks about each of its clips, from the tables of its questions, its frames and its clips."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.prompts import final_prompt_digest, with_frame_count
+from reprise.benchmarks.prompts import with_frame_count
 from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.media.ledgers import clip_file
-from reprise.models.adapters.base import Clip, Request
-from reprise.models.journal import entry_id
-from reprise.models.lazy import Options
-from reprise.models.pieces import WHOLE, Piece
-
-NO_CLIP = ""
-
-
-@dataclass(frozen=True)
-class Work:
-    """All that is asked about one clip."""
-
-    clip: Clip
-    recipe: str
-    requests: tuple[Request, ...]
-    check: Callable[[], object] = str
-    """Stops the job where the clip's file is not what its ledger names: nobody is asked about damaged frames."""
-
-    @cached_property
-    def digests(self) -> list[str]:
-        """Of each question, what the model is really asked."""
-        return [prompt_digest(request) for request in self.requests]
-
-    @cached_property
-    def entries(self) -> list[str]:
-        """Of each question, its entry in the journal."""
-        return [entry_id(self.recipe, digest) for digest in self.digests]
+from reprise.models.asking.lazy import Options
+from reprise.models.asking.pieces import WHOLE, Piece
+from reprise.models.asking.work import NO_CLIP, Work
+from reprise.models.base import Clip, Request
 
 
 def scored_options(requests: pl.DataFrame) -> Options:
@@ -110,19 +86,3 @@ def _request(row: Mapping[str, Any], frames: int) -> Request:
         expected=row["expected"],
         max_tokens=row["max_tokens"],
     )
-
-
-def prompt_digest(request: Request) -> str:
-    """Digest of what the model is really asked."""
-    settings = {"ask": request.ask, "options": request.options, "max_tokens": request.max_tokens}
-    return final_prompt_digest(request.system, request.prompt, settings)
-
-
-def shares_of(works: Sequence[Work], count: int) -> list[Sequence[Work]]:
-    """The clips in so many shares, always the same; those with the same frames are in one."""
-    names = [work.recipe or work.clip.clip_id for work in works]
-    places = {name: place for place, name in enumerate(dict.fromkeys(names))}
-    shares: list[list[Work]] = [[] for _ in range(count)]
-    for name, work in zip(names, works, strict=True):
-        shares[places[name] % count].append(work)
-    return list(shares)

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import torch
 from PIL import Image
 from reprise.media.decoder import read_frames
-from reprise.models.adapters.base import Answer, Clip, Request
-from reprise.models.adapters.transformers import TransformersAdapter
+from reprise.models.base import Answer, Clip, Request
+from reprise.models.local.transformers import TransformersAdapter
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
 from tests.unit.asked import request, spec
@@ -22,7 +22,7 @@ FRAMES = 48
 """of the test's video"""
 YES_NO = ("Yes", "No")
 QUESTION = "Does the red circle slide left quickly?"
-SPLIT = {"idefics2": slice(4, None, 5)}
+SPLIT = {"idefics2": slice(4, None, 5), "llama4": slice(4, None, 5)}
 """The pictures that show a whole frame, where there are parts of it too."""
 
 
@@ -43,7 +43,7 @@ class Native(NamedTuple):
 
     @property
     def is_video(self) -> bool:
-        return self.name not in IMAGES
+        return self.name not in (*IMAGES, "llama4")
 
     @property
     def together(self) -> int:
@@ -59,7 +59,10 @@ class Native(NamedTuple):
         if asked.system:
             messages.insert(0, {"role": "system", "content": [{"type": "text", "text": asked.system}]})
         text = self.processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-        return dict(self.processor(text=[text], return_tensors="pt", **self._given(clip, frames)))
+        made = dict(self.processor(text=[text], return_tensors="pt", **self._given(clip, frames)))
+        if self.name == "llama4":  # which gives pixels in half precision
+            made |= {name: value.to(self.model.dtype) for name, value in made.items() if name == "pixel_values"}
+        return made
 
     def _given(self, clip: Clip, frames: Any) -> dict[str, Any]:
         if not len(frames):
@@ -128,6 +131,7 @@ def _pictures(name: str, pixels: torch.Tensor, together: int, grid: torch.Tensor
     """The frames (frames, height, width, 3) that a model's pixel tensor holds."""
     if grid is not None:
         time, rows, columns = grid[0].tolist()
+        together = pixels.shape[-1] // (3 * PATCH * PATCH)
         patches = pixels.reshape(time, rows // 2, columns // 2, 2, 2, 3, together, PATCH, PATCH)
         frames = patches.permute(0, 6, 5, 1, 3, 7, 2, 4, 8).reshape(together * time, 3, rows * PATCH, columns * PATCH)
     elif name == "llava_next":

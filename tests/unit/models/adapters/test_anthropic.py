@@ -12,11 +12,10 @@ from PIL import Image as Picture
 from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
-from reprise.models.adapters.anthropic import AnthropicAdapter
-from reprise.models.adapters.base import Answer, Clip, Request
-from reprise.models.money.vendors import LIMITS, Shown
-from reprise.models.remote_settings import AnthropicSettings
-from reprise.models.served import ServedAnswer
+from reprise.models.asking.money.vendors import LIMITS, Shown
+from reprise.models.base import Answer, Clip, Request, ServedAnswer
+from reprise.models.remote.anthropic import AnthropicAdapter
+from reprise.models.remote.settings import AnthropicSettings
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.chat_server import FRAME_TOKENS, MODEL, TEXT_TOKENS, ChatServer, Says

@@ -13,11 +13,11 @@ from reprise.config.model import Model
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_footage
 from reprise.media.grid import as_grid
-from reprise.models.adapters.asking import context_of
-from reprise.models.adapters.base import AnswerError
-from reprise.models.adapters.clip_inputs import ClipProcessor
-from reprise.models.adapters.prepared import clip_processor
-from reprise.models.adapters.transformers import TransformersAdapter
+from reprise.models.base import AnswerError
+from reprise.models.local.clip_inputs import ClipProcessor
+from reprise.models.local.forward import context_of
+from reprise.models.local.prepared import clip_processor
+from reprise.models.local.transformers import TransformersAdapter
 from transformers import LlamaConfig, Qwen3VLVideoProcessor
 
 from tests.unit.asked import BLIND, request, shown, spec

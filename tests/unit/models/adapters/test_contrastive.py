@@ -11,9 +11,9 @@ from PIL import Image
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
 from reprise.media.grid import as_grid
-from reprise.models.adapters.base import Clip, Request
-from reprise.models.adapters.contrastive import ContrastiveAdapter, load_encoder
-from reprise.models.adapters.open_clip import load_open_clip
+from reprise.models.base import Clip, Request
+from reprise.models.local.contrastive import ContrastiveAdapter, load_encoder
+from reprise.models.local.open_clip import load_open_clip
 from transformers import AutoImageProcessor, AutoModel, AutoTokenizer, CLIPModel
 
 from tests.unit.asked import BLIND, request, shown, spec

@@ -14,12 +14,10 @@ from google.genai import types
 from PIL import Image as Picture
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
-from reprise.models.adapters.base import Answer, Clip, Request
-from reprise.models.adapters.gemini import GeminiAdapter
-from reprise.models.adapters.uploads import own_uploads
-from reprise.models.money.calls import Account
-from reprise.models.money.prices import Budget
-from reprise.models.served import Due, ServedAnswer, ServedSpec
+from reprise.models.asking.money.prices import Account, Budget
+from reprise.models.base import Answer, Clip, Due, Request, ServedAnswer, ServedSpec
+from reprise.models.remote.gemini import GeminiAdapter
+from reprise.models.remote.uploads import own_uploads
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.chat_server import MODEL, TEXT_TOKENS, Asked, ChatServer, Says

@@ -5,10 +5,21 @@ from typing import Any
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.models.adapters.openai import OpenAIAdapter
+from reprise.models.remote.openai import OpenAIAdapter
 
 from tests.unit.asked import BLIND, request, spec
-from tests.unit.models.chat_server import MODEL, VERSION, ChatServer, Says, error
+from tests.unit.models.chat_server import (
+    MODEL,
+    TOKENS,
+    VERSION,
+    Asked,
+    ChatServer,
+    Says,
+    completion,
+    error,
+    introduced,
+    scored,
+)  # fmt: skip
 
 WRITE = request("say this", "write")
 
@@ -45,7 +56,7 @@ def test_a_server_says_once_what_it_is_and_the_log_keeps_it(caplog: pytest.LogCa
         asked = adapter(server)
         for _ in range(2):
             assert [one.text for one in asked.answers(BLIND, [WRITE])] == ["this"]
-        assert [one.path for one in server.looked_at] == ["/v1/models", "/version"]
+        assert [one.path for one in server.looked_at] == ["/v1/models", "/version", "/tokenize"]
         assert f"{server.url}: version {VERSION}, serves {MODEL}" in caplog.messages
 
 
@@ -62,3 +73,36 @@ def test_a_vendor_is_not_asked_what_it_serves(monkeypatch: pytest.MonkeyPatch) -
     with ChatServer() as server:
         (found,) = adapter(server, key="OUR_API_KEY").answers(BLIND, [WRITE])
         assert found.text == "this" and server.looked_at == []
+
+
+CUT = "So, let's see. First, let me consider A."
+OPENS = Says({"count": 3, "tokens": [1, 2, 3], "token_strs": ["assistant", "\u010a", "<think>", "\u010a"]})
+
+
+def test_a_thought_that_the_servers_template_opens_is_no_answer() -> None:
+    with ChatServer(
+        lambda asked: Says(completion(asked, CUT, finish_reason="length", logprobs=scores(asked)))
+    ) as server:
+        (found,) = adapter(server).answers(BLIND, [WRITE])
+        assert found.text == CUT, "of a server that does not say so"
+        server.introduces = lambda asked: OPENS if asked.path == "/tokenize" else introduced(asked)
+        asked = adapter(
+            server, scores="logprob_token_ids", option_tokens=TOKENS, body={"chat_template_kwargs": {"a": 1}}
+        )
+        (found,) = asked.answers(BLIND, [WRITE])
+        assert (found.error, found.text) == ("still_thinking", "") and "settings.max_tokens" in found.message
+        (found,) = asked.answers(BLIND, [request("so?", "score", ("Yes", "No"))])
+        assert (found.error, found.scores) == ("no_scores", ())
+    assert server.looked_at[-1].body["chat_template_kwargs"] == {"a": 1}
+
+
+def scores(asked: Asked) -> Any:
+    return scored(asked) if "logprob_token_ids" in asked.body else None
+
+
+def test_what_a_reply_shows_of_thoughts_holds_for_the_next() -> None:
+    replies = iter([{"text": f"{CUT}</think>B"}, {"text": CUT, "finish_reason": "length"}, {"text": "A"}])
+    with ChatServer(lambda asked: Says(completion(asked, **next(replies)))) as server:
+        asked = adapter(server)
+        found = [next(iter(asked.answers(BLIND, [WRITE]))) for _ in range(3)]
+    assert [(one.text, one.error) for one in found] == [("B", ""), ("", "still_thinking"), ("A", "")]

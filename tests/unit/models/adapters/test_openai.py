@@ -19,10 +19,9 @@ from reprise.core.errors import UserError
 from reprise.core.plain import HIDDEN
 from reprise.media.decoder import read_frames
 from reprise.media.grid import as_grid
-from reprise.models.adapters.base import Answer, Clip, Request
-from reprise.models.adapters.openai import OpenAIAdapter
-from reprise.models.adapters.sending import Slots
-from reprise.models.served import Due, ServedAnswer
+from reprise.models.base import Answer, Clip, Due, Request, ServedAnswer
+from reprise.models.remote.openai import OpenAIAdapter
+from reprise.models.remote.sending import Slots
 from reprise.models.settings import OpenAISettings
 
 from tests.unit.asked import BLIND, request, shown, spec

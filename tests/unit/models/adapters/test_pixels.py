@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from reprise.models.adapters.pixels import pictures_in
+from reprise.models.local.pixels import pictures_in
 
 
 def zeros(*shape: int) -> torch.Tensor:

@@ -9,11 +9,11 @@ from pydantic import ValidationError
 from reprise.config.model import Model
 from reprise.core.errors import UserError
 from reprise.models.adapters import ADAPTERS
-from reprise.models.adapters.base import ModelSpec
-from reprise.models.adapters.examine import differences
-from reprise.models.adapters.loading import load_model
-from reprise.models.adapters.text import TextAdapter
-from reprise.models.placement import needed
+from reprise.models.base import ModelSpec
+from reprise.models.local.examine import differences
+from reprise.models.local.loading import load_model
+from reprise.models.local.placement import needed
+from reprise.models.local.text import TextAdapter
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.unit.asked import BLIND, request, spec

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-from reprise.models.adapters.base import Answer, Clip, ModelSpec, Ready, Request
-from reprise.models.adapters.prepared import Tokens
-from reprise.models.adapters.sharing import PROVEN, Prefix
-from reprise.models.adapters.transformers import TransformersAdapter
+from reprise.models.base import Answer, Clip, ModelSpec, Ready, Request
+from reprise.models.local.prepared import Tokens
+from reprise.models.local.sharing import PROVEN, Prefix
+from reprise.models.local.transformers import TransformersAdapter
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.adapters.tiny_newer import glm46v

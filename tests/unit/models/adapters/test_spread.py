@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.models.adapters.base import ModelSpec
-from reprise.models.adapters.loading import check_places
-from reprise.models.adapters.sharing import Prefix
-from reprise.models.adapters.text import TextAdapter
-from reprise.models.adapters.transformers import TransformersAdapter
-from reprise.models.placement import allowance, needed
+from reprise.models.base import ModelSpec
+from reprise.models.local.loading import check_places
+from reprise.models.local.placement import allowance, needed
+from reprise.models.local.sharing import Prefix
+from reprise.models.local.text import TextAdapter
+from reprise.models.local.transformers import TransformersAdapter
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.adapters import tiny

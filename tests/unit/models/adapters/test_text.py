@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 from reprise.core.errors import UserError
-from reprise.models.adapters.base import Answer, Request
-from reprise.models.adapters.text import TextAdapter
+from reprise.models.base import Answer, Request
+from reprise.models.local.text import TextAdapter
 from safetensors.torch import load_file, save_file
 from transformers import (
     AutoTokenizer,

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pytest
 import torch
 from reprise.media.decoder import read_footage, read_frames
-from reprise.models.adapters.base import Answer, Clip, Request
-from reprise.models.adapters.clip_inputs import metadata_of
-from reprise.models.adapters.transformers import TransformersAdapter
+from reprise.models.base import Answer, Clip, Request
+from reprise.models.local.clip_inputs import metadata_of
+from reprise.models.local.transformers import TransformersAdapter
 from tokenizers.processors import TemplateProcessing
 from training.prompts import REPOSITORY, rendered
 from transformers import (
@@ -267,7 +267,7 @@ def test_a_processor_that_would_choose_frames_itself_does_not(
 def test_a_clip_is_decoded_once(subject: Subject, video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = []
     monkeypatch.setattr(
-        "reprise.models.adapters.prepared.read_footage",
+        "reprise.models.local.frames.read_footage",
         lambda path, indices: decoded.append(indices) or read_footage(path, indices),
     )
     list(subject.adapter.answers(shown(video, INDICES), [request(str(n), "score", YES_NO) for n in range(3)]))

@@ -11,8 +11,8 @@ import torch
 from pydantic import ValidationError
 from reprise.config.model import Model
 from reprise.core.errors import UserError
-from reprise.models.adapters.base import Answer, AnswerError
-from reprise.models.adapters.transformers import TransformersAdapter
+from reprise.models.base import Answer, AnswerError
+from reprise.models.local.transformers import TransformersAdapter
 from safetensors.torch import load_file, save_file
 from transformers import LlavaOnevisionModel
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reprise.models.torch_setup import prepare
+from reprise.models.local.torch_setup import prepare
 
 prepare()
 
@@ -145,9 +145,11 @@ def _t5_config(words: PreTrainedTokenizerFast, rows: int) -> T5Config:
     )  # fmt: skip
 
 
-def llama(folder: Path, template: str | None = None) -> Path:
+def llama(folder: Path, template: str | None = None, vocabulary: int = VOCABULARY) -> Path:
     words = tokenizer(ends=False, template=template)
-    config = LlamaConfig(**{**WORDS, "max_position_embeddings": 256}, **ids_of(words), num_key_value_heads=2)
+    config = LlamaConfig(
+        **{**WORDS, "max_position_embeddings": 256, "vocab_size": vocabulary}, **ids_of(words), num_key_value_heads=2
+    )
     return _save(folder, LlamaForCausalLM(config), words=words)
 
 

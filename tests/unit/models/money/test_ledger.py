@@ -10,8 +10,8 @@ import pytest
 from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.core.store import Store, read_lines
-from reprise.models.money.ledger import Entry, Ledger, Spent
-from reprise.models.money.prices import Budget, Price, Used
+from reprise.models.asking.money.ledger import Entry, Ledger, Spent
+from reprise.models.asking.money.prices import Budget, Price, Used
 
 PRICE = Price(input=2.0, output=10.0, cached=0.5, date=date(2026, 11, 22), source="a page")
 

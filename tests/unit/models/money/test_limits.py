@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 from reprise.core.errors import UserError
-from reprise.models.money import limits as module
-from reprise.models.money.calls import asked_wait
-from reprise.models.money.estimates import TEMPLATE_TOKENS, Estimates
-from reprise.models.money.limits import Gate, ProviderLimits
-from reprise.models.money.prices import Used
-from reprise.models.money.vendors import Shown, limits_of
+from reprise.models.asking.money import limits as module
+from reprise.models.asking.money.calls import asked_wait
+from reprise.models.asking.money.estimates import TEMPLATE_TOKENS, Estimates
+from reprise.models.asking.money.limits import Gate, ProviderLimits
+from reprise.models.asking.money.prices import Used
+from reprise.models.asking.money.vendors import Shown, limits_of
 
 
 class Clock:

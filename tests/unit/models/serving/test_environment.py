@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
-from reprise.models.serving.environment import build, environment_folder, named_versions, pins_file, python_of
+from reprise.models.remote.serving.environment import build, environment_folder, named_versions, pins_file, python_of
 
 NAME = "toy"
 

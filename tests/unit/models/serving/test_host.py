@@ -13,9 +13,9 @@ import httpx2
 import pytest
 from reprise.core.errors import MachineError, UserError
 from reprise.core.store import Store
-from reprise.models.adapters.openai import OpenAIAdapter
-from reprise.models.serving.engine import environment
-from reprise.models.serving.host import HOST, KEY_VARIABLE, Host, free_ports
+from reprise.models.remote.openai import OpenAIAdapter
+from reprise.models.remote.serving.engine import environment
+from reprise.models.remote.serving.host import HOST, KEY_VARIABLE, Host, free_ports
 
 from tests.unit.asked import BLIND, request, spec
 from tests.unit.models.chat_server import ChatServer

@@ -10,10 +10,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from reprise.models.adapters.base import Answer
-from reprise.models.adapters.openai import OpenAIAdapter
-from reprise.models.adapters.text import TextAdapter
-from reprise.models.serving.host import free_ports
+from reprise.models.base import Answer
+from reprise.models.local.text import TextAdapter
+from reprise.models.remote.openai import OpenAIAdapter
+from reprise.models.remote.serving.host import free_ports
 
 from tests.unit.asked import BLIND, request, spec
 
@@ -24,7 +24,7 @@ SERVED_AS = f"{CHECKPOINT}@main"
 SECONDS = 120
 # pip's torchvision misses operators beside a torch for processors: they are declared before it is imported.
 PROGRAM = """
-from reprise.models.torch_setup import prepare
+from reprise.models.local.torch_setup import prepare
 prepare()
 from transformers.cli.transformers import main
 main()

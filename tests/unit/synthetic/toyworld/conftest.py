@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from reprise.models.torch_setup import prepare
+from reprise.models.local.torch_setup import prepare
 from synthetic.toyworld.generate import evaluation_sources
 from synthetic.toyworld.script import Script
 

@@ -5,8 +5,8 @@ import re
 
 import numpy as np
 import pytest
-from reprise.models.adapters.contrastive import Encoder, load_encoder
-from reprise.models.adapters.text import TextAdapter
+from reprise.models.local.contrastive import Encoder, load_encoder
+from reprise.models.local.text import TextAdapter
 from synthetic.toyworld.captions import caption, description
 from synthetic.toyworld.generate import EVALUATION_SEED, evaluation_sources
 from synthetic.toyworld.render import Image, render_frame

@@ -8,8 +8,8 @@ import pytest
 import torch
 import yaml
 from reprise.core.errors import UserError
-from reprise.models.adapters.contrastive import ContrastiveAdapter
-from reprise.models.adapters.text import TextAdapter
+from reprise.models.local.contrastive import ContrastiveAdapter
+from reprise.models.local.text import TextAdapter
 from synthetic.toyworld.generate import Dice, evaluation_stories, training_script
 from synthetic.toyworld.pairs import Setting
 from synthetic.toyworld.script import Agent, Figure, Script, is_held_out

@@ -31,7 +31,7 @@ from reprise.core.settings import Settings
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.plugins import made_by
 from reprise.fetch.settings import ReleaseFolder
-from reprise.models.embeddings import DISTRIBUTION
+from reprise.models.local.embeddings import DISTRIBUTION
 from reprise.plan.construction import WRITER, constructed, writer_of, writing_prompts, written
 from reprise.plan.identity import local_weights
 from reprise.plan.run_keys import NO_FRAMES, RunKeys, version_of

@@ -9,7 +9,7 @@ from reprise.config.site import Site
 from reprise.core.names import one_of
 from reprise.core.paths import TIMINGS, Run, Scored
 from reprise.core.settings import Settings
-from reprise.models.pieces import Piece, pieces_of
+from reprise.models.asking.pieces import Piece, pieces_of
 from reprise.plan.construction import writer_of, writer_run, written
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan

@@ -10,7 +10,7 @@ from reprise.core.files import value_digest
 from reprise.core.keyfile import Key
 from reprise.core.names import one_of
 from reprise.core.settings import Settings
-from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
+from reprise.models.local.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.plan.people import RATINGS, people_file
 from reprise.plan.rules.inference import run_of
 from reprise.plan.run_keys import RunKeys, parts, version_of

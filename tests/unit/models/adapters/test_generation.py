@@ -1,0 +1,171 @@
+"""Settings of a checkpoint's generation_config.json or config.json, under which every engine writes what plain
+transformers writes."""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from reprise.core.errors import UserError
+from reprise.media.decoder import read_frames
+from reprise.models.base import Answer, Clip
+from reprise.models.local.generation import KEPT, Generation
+from reprise.models.local.prepared import Tokens
+from reprise.models.local.sharing import Prefix
+from reprise.models.local.text import TextAdapter
+from reprise.models.local.transformers import TransformersAdapter
+from training.prompts import rendered
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoModelForSeq2SeqLM,
+    AutoProcessor,
+    AutoTokenizer,
+    GenerationConfig,
+)
+
+from tests.unit.asked import BLIND, request, shown, spec
+from tests.unit.models.adapters import tiny
+
+QUESTION, LENGTH = "the red circle slides left. who spins?", 12
+ASKED = request(QUESTION, "write", max_tokens=LENGTH)
+# The numbers of these tokens mean nothing: they are among those that the checkpoints write.
+SHAPING: dict[str, Any] = {
+    "repetition_penalty": 40.0, "no_repeat_ngram_size": 1, "min_new_tokens": 8, "min_length": 70, "suppress_tokens": [],
+    "begin_suppress_tokens": [], "bad_words_ids": [[]], "sequence_bias": [[[7], 40.0]], "forced_eos_token_id": 5,
+    "eos_token_id": [],
+}  # fmt: skip
+OURS: dict[str, Any] = {
+    "use_cache": False, "num_beams": 3, "return_dict_in_generate": True, "output_scores": True, "output_logits": True,
+    "output_attentions": True, "output_hidden_states": True, "num_return_sequences": 2, "cache_implementation": "static",
+    "do_sample": True, "temperature": 9.0, "top_k": 5, "max_length": 3, "max_time": 1e-9, "renormalize_logits": True,
+    "prompt_lookup_num_tokens": 3, "length_penalty": 3.0, "penalty_alpha": 0.6, "remove_invalid_values": True,
+}  # fmt: skip
+TOGETHER: dict[str, dict[str, Any]] = {
+    "num_return_sequences": {"num_beams": 3},
+    "temperature": {"do_sample": True},
+    "top_k": {"do_sample": True},
+    "output_attentions": {"return_dict_in_generate": True},
+}
+
+
+class Plain(NamedTuple):
+    """A checkpoint as plain transformers asks it."""
+
+    folder: Path
+    model: Any
+    inputs: Mapping[str, Any]
+    tokenizer: Any
+    clip: Clip
+
+    def written(self, **settings: Any) -> Answer:
+        """What `generate` writes with these settings, greedily and without the checkpoint's own."""
+        with torch.inference_mode():
+            ids = self.model.generate(**self.inputs, max_new_tokens=LENGTH, do_sample=False, **settings)[0]
+        tokens_in = self.inputs["input_ids"].shape[1]
+        new = ids[1 if self.model.config.is_encoder_decoder else tokens_in :]
+        text = self.tokenizer.decode(new, skip_special_tokens=True)
+        return Answer(text=text, frames_shown=len(self.clip.indices), tokens_in=tokens_in, tokens_out=len(new))
+
+
+@pytest.fixture(scope="module")
+def llava(tmp_path_factory: pytest.TempPathFactory, video: Path) -> Plain:
+    folder = tiny.llava(tmp_path_factory.mktemp("llava") / "m")
+    clip = replace(shown(video, (3, 17, 30)), questions=2)
+    processor = AutoProcessor.from_pretrained(folder)
+    frames = read_frames(video, clip.indices)
+    inputs = dict(processor(text=[rendered(QUESTION)], videos=[frames], return_tensors="pt"))
+    return Plain(folder, AutoModelForImageTextToText.from_pretrained(folder).eval(), inputs, processor.tokenizer, clip)
+
+
+@pytest.fixture(scope="module", params=["llama", "t5"])
+def text(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plain:
+    folder = getattr(tiny, request.param)(tmp_path_factory.mktemp("text") / "m")
+    kind = AutoModelForSeq2SeqLM if request.param == "t5" else AutoModelForCausalLM
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    encoded = tokenizer(QUESTION, return_tensors="pt")
+    inputs = {name: encoded[name] for name in ("input_ids", "attention_mask")}
+    return Plain(folder, kind.from_pretrained(folder).eval(), inputs, tokenizer, BLIND)
+
+
+def changed(plain: Plain, folder: Path, settings: Mapping[str, Any], *, in_config: bool = False) -> Path:
+    """The checkpoint with such settings, in the one file or, as older ones have them, in the other."""
+    shutil.copytree(plain.folder, folder)
+    file = folder / "generation_config.json"
+    if in_config:
+        file.unlink()
+        file = folder / "config.json"
+    tiny.change(file, **settings)
+    return folder
+
+
+def fitted(name: str, plain: Plain) -> dict[str, Any]:
+    """A setting about tokens that this checkpoint writes; a least length beside an end that comes before it."""
+    first = plain.model.generate(**plain.inputs, max_new_tokens=3, do_sample=False)[0][-3:].tolist()
+    fitting = {
+        "suppress_tokens": first[:1], "begin_suppress_tokens": first[:1], "bad_words_ids": [first[:2]],
+        "eos_token_id": first[2],
+    }  # fmt: skip
+    beside = {"eos_token_id": first[2]} if name.startswith("min") else {}
+    return {name: fitting.get(name, SHAPING[name]), **beside}
+
+
+@pytest.mark.parametrize("name", SHAPING)
+def test_what_shapes_the_likeliest_token_stays_in_every_engine(
+    name: str, llava: Plain, text: Plain, tmp_path: Path
+) -> None:
+    for plain, engines in ((llava, ("plain", "shared")), (text, (None,))):
+        settings = fitted(name, plain)
+        folder = changed(plain, tmp_path / plain.folder.parent.name, settings)
+        expected, before = plain.written(**settings), plain.written()
+        for engine in engines:
+            adapter = TransformersAdapter(spec(folder, engine=engine)) if engine else TextAdapter(spec(folder))
+            assert list(adapter.answers(plain.clip, [ASKED])) == [expected], engine
+        if plain is llava:
+            assert expected != before, "or the setting would show nothing"
+
+
+# transformers refuses a config.json with `output_attentions` itself
+@pytest.mark.parametrize(
+    ("name", "in_config"),
+    [(name, place) for name in OURS for place in (False, True) if (name, place) != ("output_attentions", True)],
+)
+def test_how_it_is_searched_cached_and_returned_does_not(
+    name: str, in_config: bool, llava: Plain, text: Plain, tmp_path: Path
+) -> None:
+    settings = {name: OURS[name], **TOGETHER.get(name, {})}
+    for plain, engines in ((llava, ("plain", "shared")), (text, (None,))):
+        folder = changed(plain, tmp_path / plain.folder.parent.name, settings, in_config=in_config)
+        for engine in engines:
+            adapter = TransformersAdapter(spec(folder, engine=engine)) if engine else TextAdapter(spec(folder))
+            assert list(adapter.answers(plain.clip, [ASKED])) == [plain.written()], engine
+
+
+def test_a_batch_is_not_filled_up_where_a_setting_looks_at_the_prompt(llava: Plain, tmp_path: Path) -> None:
+    folder = changed(llava, tmp_path / "m", {"repetition_penalty": 40.0})
+    adapter = TransformersAdapter(spec(folder))
+    asked = [ASKED, request("who jumps?", "write", max_tokens=LENGTH)]
+    list(adapter.answers(llava.clip, asked))
+    assert adapter.asked is not None and isinstance(adapter.asked.prefix, Prefix)
+    questions = [adapter.asked._questions[one] for one in asked]
+    ids = [torch.as_tensor(one.tensors["input_ids"]) for one in questions if isinstance(one, Tokens)]
+    with torch.inference_mode():
+        together, alone = (adapter.asked.prefix.written(ids, LENGTH, rows) for rows in (3, 1))
+    assert all(map(torch.equal, together, alone))
+
+
+@pytest.mark.parametrize("setting", [{"stop_strings": ["."]}, {"guidance_scale": 1.5}])
+def test_what_cannot_be_kept_is_refused_by_name(setting: dict[str, Any], llava: Plain, tmp_path: Path) -> None:
+    folder = changed(llava, tmp_path / "m", setting)
+    with pytest.raises(UserError, match=rf"/m: `{next(iter(setting))}` in generation_config\.json"):
+        TransformersAdapter(spec(folder))
+
+
+def test_every_kept_setting_is_one_of_transformers() -> None:
+    assert set(vars(GenerationConfig())) >= KEPT >= SHAPING.keys()
+    found = Generation.of(GenerationConfig(**OURS | {"repetition_penalty": 1.0, "eos_token_id": 3}), "m")
+    assert found.kept == {"eos_token_id": 3} and found.told == {}
+    assert found.replaced.keys() == OURS.keys()

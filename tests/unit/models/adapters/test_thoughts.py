@@ -1,0 +1,220 @@
+"""Models that think before they answer: asked by the arguments of their template, read behind the thought, or refused."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from pydantic import ValidationError
+from reprise.core.errors import UserError
+from reprise.core.store import Store
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.journal import Journal
+from reprise.models.asking.lazy import LazyModel
+from reprise.models.asking.work import Work
+from reprise.models.base import Adapter, Answer, Clip, Request
+from reprise.models.keys import ModelRunKey
+from reprise.models.local.examine import differences, notes
+from reprise.models.local.text import TextAdapter
+from reprise.models.local.transformers import TransformersAdapter
+from reprise.models.settings import TransformersSettings
+from reprise.models.thoughts import behind_thought
+from reprise.stages.infer import ask_all
+from transformers import AutoProcessor, AutoTokenizer
+
+from tests.unit.asked import BLIND, request, spec
+from tests.unit.models.adapters import tiny
+from tests.unit.models.adapters.tiny_video import CHATML, chat
+
+QUESTION = "the red circle slides left. who spins?"
+SCORE, WRITE = request(QUESTION, "score", ("Yes", "No")), request(QUESTION, "write", max_tokens=8)
+THINKS = "{% if enable_thinking is not defined or enable_thinking %}<think>\n{% endif %}"
+ADAPTERS: dict[str, Any] = {"transformers": TransformersAdapter, "text": TextAdapter}
+PARTS: dict[str, Any] = {"transformers": AutoProcessor, "text": AutoTokenizer}
+
+
+def sound(folder: Path, adapter: str) -> Path:
+    if adapter == "transformers":
+        return tiny.llava(folder)
+    plain = chat(*CHATML, {}).replace("{% for part in message['content'] %}{% else %}{{ part['text'] }}{% endif %}", "")
+    template = plain.replace("{% endfor %}<|im_end|>", "{{ message['content'] }}<|im_end|>", 1)
+    return tiny.llama(folder, template, tiny.MANY_WORDS)
+
+
+@pytest.fixture(params=ADAPTERS)
+def adapter(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def plain(adapter: str, tmp_path: Path) -> Path:
+    return sound(tmp_path / "plain", adapter)
+
+
+def thinking(folder: Path, adapter: str, change: Callable[[Any], object] = str) -> Path:
+    """The same checkpoint with a template that opens a thought, as those of Qwen3-VL-Thinking and Qwen3.5 do."""
+    copy = folder.with_name("thinking")
+    shutil.copytree(folder, copy)
+    part = PARTS[adapter].from_pretrained(copy)
+    end = "{% endif %}"
+    whole = part.chat_template
+    part.chat_template = whole[: whole.rindex(end)] + THINKS + end
+    change(getattr(part, "tokenizer", part))
+    part.save_pretrained(copy)
+    return copy
+
+
+def answer(model: Adapter, asked: Request) -> Answer:
+    return next(iter(model.answers(BLIND, [asked])))
+
+
+def test_a_score_is_refused_where_the_template_opens_a_thought_and_right_without(adapter: str, plain: Path) -> None:
+    folder = thinking(plain, adapter)
+    with pytest.raises(UserError, match=r"/thinking: the chat template opens a thought .*enable_thinking: false"):
+        ADAPTERS[adapter](replace(spec(folder), options=(("Yes", "No"),)))
+    told = ADAPTERS[adapter](
+        replace(spec(folder, template_arguments={"enable_thinking": False}), options=(("Yes", "No"),))
+    )
+    expected = ADAPTERS[adapter](spec(plain))
+    for asked in (SCORE, WRITE):
+        assert answer(told, asked) == answer(expected, asked)
+
+
+@pytest.mark.parametrize("is_special", [False, True])
+def test_an_answer_is_read_behind_its_thought(is_special: bool, adapter: str, plain: Path) -> None:
+    folder = thinking(plain, adapter, lambda words: words.add_tokens(["</think>"], special_tokens=is_special))
+    words = AutoTokenizer.from_pretrained(folder)
+    close = words.convert_tokens_to_ids("</think>")
+    unended = answer(ADAPTERS[adapter](spec(folder)), WRITE)
+    assert unended == Answer(
+        error="still_thinking",
+        message="the thought did not end within 8 tokens. Set settings.max_tokens in the model's file",
+    )
+    ids = [int(one) for one in written(folder, adapter)]
+    assert len(set(ids[:3])) == 3
+    tiny.change(folder / "generation_config.json", sequence_bias=[[[ids[2], close], 1e4]])
+    model = ADAPTERS[adapter](spec(folder, max_tokens=11))
+    found, new = answer(model, WRITE), [int(one) for one in written(folder, adapter, 11)]
+    assert new[3] == close and found.tokens_out == len(new) == 11, "its own number of tokens"
+    assert found.text == words.decode(new[4:], skip_special_tokens=True).lstrip() and not found.error
+    assert words.decode(new[:3]) not in found.text
+
+
+def written(folder: Path, adapter: str, tokens: int = 8) -> Any:
+    """The tokens that plain transformers writes."""
+    model = ADAPTERS[adapter](spec(folder))
+    if adapter == "text":
+        inner, inputs = model._model._model, model._model._inputs(WRITE)
+    else:
+        inner, inputs = model.model, model.preparer.processor.ask(WRITE, model.preparer.processor.prepare(None))
+    with torch.inference_mode():
+        return inner.generate(**inputs, max_new_tokens=tokens, do_sample=False)[0, inputs["input_ids"].shape[1] :]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_open", "expected"),
+    [
+        ("Yes", False, "Yes"), ("<think>a</think>\n\nB", False, "B"), ("a</think> B", True, "B"), ("a", True, None),
+        ("<think>a", False, None), ("  <think>", False, None), ("I think so", False, "I think so"), ("a</think>", True, ""),
+    ],
+)  # fmt: skip
+def test_where_a_thought_ends(text: str, is_open: bool, expected: str | None) -> None:
+    assert behind_thought(text, is_open=is_open) == expected
+
+
+# --- what options hold -------------------------------------------------------------------------------------------
+
+
+def asked(folder: Path, where: Path, clips: int, **serving: Any) -> list[dict[str, Any]]:
+    answers = {
+        "adapter": "text", "sampling": {"rule": "none"}, "model": {}, "settings": {}, "dtype": "float32", "form": "f",
+        "attention": "sdpa", "trust_remote_code": False, "prompt": {}, "ask": "score", "max_tokens": 1, "versions": {},
+    }  # fmt: skip
+    found = {"run": "b/p/s/m", "key": "k", "answers": answers, "checkpoint": str(folder), "serving": serving}
+    key = ModelRunKey.model_validate(found)
+    questions = tuple(
+        request(f"does {word} slide?", "score", ("Yes", "No")) for word in ("it", "he", "red", "blue", "who")
+    )
+    works = [Work(Clip(str(at), None, (), ()), f"r{at}", questions) for at in range(clips)]
+    with LazyModel(key, Store(where), 1) as model:
+        rows, _ = ask_all(works, model, Journal(where / "j"), Failures(where / "f", 3), key)
+    return rows
+
+
+def test_a_run_ends_early_where_the_options_hold_too_little(tmp_path: Path) -> None:
+    folder = sound(tmp_path / "m", "text")
+    message = (
+        r"^b/p/s/m: the options hold [\d.e-]+ % of the probability of an answer's first token, in the mean of the first 8 "
+        r"questions; at least 50 % are wanted.*See `reprise check`"
+    )
+    with pytest.raises(UserError, match=message):
+        asked(folder, tmp_path, 9)
+    assert len(Journal(tmp_path / "j")) == 10, "two clips of nine"
+    before = (tmp_path / "j").read_bytes()
+    with pytest.raises(UserError, match=message):  # what is known is not asked again to find that out
+        asked(folder, tmp_path, 9)
+    assert (tmp_path / "j").read_bytes() == before
+    with pytest.raises(UserError, match="in the mean of the first 5 questions"):
+        asked(folder, tmp_path / "few", 1)
+    rows = asked(folder, tmp_path, 9, option_share=0.0)
+    assert len(rows) == 45
+    assert asked(folder, tmp_path, 9) == rows, "of a run that is answered nothing is left to be saved"
+
+
+# --- what a check says of the files ------------------------------------------------------------------------------
+
+
+def test_files_and_settings_without_use_are_named(tmp_path: Path) -> None:
+    folder = thinking(tiny.llava(tmp_path / "m"), "transformers")
+    assert list(differences("transformers", spec(folder))) == []
+    tiny.change(folder / "generation_config.json", repetition_penalty=1.1, top_k=3, do_sample=True)
+    for name in ("pytorch_model.bin", "mm_projector.bin", "optimizer.pt", "other.safetensors", "modeling.py"):
+        (folder / name).touch()
+    tiny.change(folder / "config.json", auto_map={"AutoModel": "modeling.X"})
+    found = "\n".join(notes(spec(folder)))
+    assert "kept: repetition_penalty: 1.1 (" in found and "not used: do_sample: True, top_k: 3 (" in found
+    assert "mm_projector.bin, modeling.py, other.safetensors, pytorch_model.bin\n" in found and "optimizer" not in found
+    assert "the chat template opens one" in found
+
+
+def test_an_adapter_beside_a_model_is_refused(adapter: str, plain: Path) -> None:
+    (plain / "adapter_config.json").write_text("[]")
+    (found,) = differences(adapter, spec(plain))
+    assert "/adapter_config.json: a LoRA adapter, which is not applied here" in found
+    with pytest.raises(UserError, match="a LoRA adapter"):
+        ADAPTERS[adapter](spec(plain))
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("processor_config.json", "[1]"),
+        ("processor_config.json", '{"image_processor": 3, "processor_class": "LlavaOnevisionProcessor"}'),
+        ("processor_config.json", '{"video_processor": [], "image_processor": []}'),
+        ("chat_template.jinja", "{% for %}"),
+        ("chat_template.jinja", "{{ messages.nosuch.content }}"),
+        ("chat_template.jinja", "{{ 1 + messages }}"),
+        ("tokenizer_config.json", "[]"),
+        ("config.json", '{"model_type": "llava_onevision", "text_config": 3}'),
+        ("config.json", '{"model_type": 7}'),
+        ("generation_config.json", "[]"),
+    ],
+)  # fmt: skip
+def test_a_file_of_an_unknown_form_is_a_message(file: str, content: str, tmp_path: Path) -> None:
+    folder = tiny.llava(tmp_path / "m")
+    (folder / file).write_text(content)
+    found = list(differences("transformers", spec(folder)))
+    assert found and str(folder) in found[0]
+    with pytest.raises(UserError, match=str(folder)):
+        TransformersAdapter(spec(folder))
+
+
+def test_arguments_that_the_workflow_gives_itself_are_refused() -> None:
+    with pytest.raises(ValidationError, match="tokenize: not here; the workflow says so itself"):
+        TransformersSettings.model_validate({"template_arguments": {"tokenize": True}})
+    assert TransformersSettings().model_dump().keys() == {
+        "frames", "min_pixels", "max_pixels", "total_pixels", "engine", "quantised",
+    }, "defaults that came later are in no key"  # fmt: skip

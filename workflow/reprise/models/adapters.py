@@ -1,0 +1,143 @@
+"""Adapters: how a model is asked. The registry holds import strings, so listing models imports no model library."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Literal
+
+from reprise.core.settings import Settings
+from reprise.models.local.quantised import packages_of
+from reprise.models.remote.settings import BESIDE_ANSWERS, AnthropicSettings, GeminiSettings
+from reprise.models.settings import (
+    ConstantSettings,
+    ImportSettings,
+    NoSettings,
+    OpenAISettings,
+    RandomSettings,
+    TemplatesSettings,
+    TextSettings,
+    TransformersSettings,
+    WordMatchSettings,
+)
+
+
+@dataclass(frozen=True)
+class AdapterInfo:
+    """What the workflow must know of an adapter before any of its code is imported."""
+
+    target: str
+    """module:class, imported in the job that needs it; none where answers are read from files"""
+    settings: type[Settings] = NoSettings
+    """what `settings:` of a model's file can say"""
+    needs_weights: bool = False
+    is_remote: bool = False
+    is_hosted: bool = False
+    """it can ask a server that the job starts"""
+    packages: tuple[str, ...] = ()
+    """distributions whose versions shape the answers of all models"""
+    asks: tuple[str, ...] = ("score", "choose", "write")
+    """what a protocol may ask of it"""
+    is_import: bool = False
+    """answers are read from files; no model is asked"""
+    heads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """what a protocol may ask instead where the setting `chosen_by` of a model has one of these values"""
+    chosen_by: str = "head"
+    beside_answers: frozenset[str] = frozenset()
+    """settings that do not shape answers, and stand beside them in the run's key file"""
+    preparer: str = ""
+    """module:class that prepares clips for it, in processes of their own; none where it reads them itself"""
+    frames: Literal["shown", "needed", "never"] = "shown"
+    """whether a run may show it frames, must, or must not"""
+
+    def asked(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """What a protocol may ask of a model with these settings."""
+        return self.heads.get(str(settings.get(self.chosen_by)), self.asks)
+
+    def is_paid(self, settings: Mapping[str, Any]) -> bool:
+        """Whether somebody is paid for the answers of a model with these settings."""
+        return self.is_remote and settings.get("key") is not None
+
+    def versioned(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """Distributions whose versions shape the answers of a model with these settings."""
+        return (*self.packages, *packages_of(settings.get("quantised")))
+
+    @property
+    def module(self) -> str:
+        return self.target.partition(":")[0]
+
+
+SHARE = "option_share"
+ANYTHING = ("score", "choose", "write", "similarity")
+
+ADAPTERS: dict[str, AdapterInfo] = {
+    "transformers": AdapterInfo(
+        "reprise.models.local.transformers:TransformersAdapter",
+        settings=TransformersSettings,
+        beside_answers=frozenset({SHARE}),
+        preparer="reprise.models.local.prepared:ClipPreparer",
+        needs_weights=True,
+        packages=("torch", "torchvision", "transformers", "av"),
+    ),
+    "contrastive": AdapterInfo(
+        "reprise.models.local.contrastive:ContrastiveAdapter",
+        preparer="reprise.models.local.frames:FramesPreparer",
+        needs_weights=True,
+        packages=("torch", "transformers", "tokenizers", "pillow", "av"),
+        asks=("similarity",),
+        frames="needed",
+    ),
+    "text": AdapterInfo(
+        "reprise.models.local.text:TextAdapter",
+        needs_weights=True,
+        packages=("torch", "transformers", "tokenizers"),
+        settings=TextSettings,
+        beside_answers=frozenset({SHARE}),
+        heads={"vera": ("similarity",)},
+        frames="never",
+    ),
+    "openai": AdapterInfo(
+        "reprise.models.remote.openai:OpenAIAdapter",
+        OpenAISettings,
+        is_remote=True,
+        is_hosted=True,
+        packages=("av", "pillow"),
+        asks=("choose", "write"),
+        heads={"logprob_token_ids": ("score", "choose", "write")},
+        chosen_by="scores",
+        beside_answers=BESIDE_ANSWERS | {"check_frames", SHARE},
+    ),
+    "anthropic": AdapterInfo(
+        "reprise.models.remote.anthropic:AnthropicAdapter",
+        AnthropicSettings,
+        is_remote=True,
+        packages=("av", "pillow"),
+        asks=("choose", "write"),
+        beside_answers=BESIDE_ANSWERS,
+    ),
+    "gemini": AdapterInfo(
+        "reprise.models.remote.gemini:GeminiAdapter",
+        GeminiSettings,
+        is_remote=True,
+        packages=("av", "pillow"),
+        asks=("choose", "write"),
+        beside_answers=BESIDE_ANSWERS | {"upload_s"},
+    ),
+    "wordmatch": AdapterInfo("reprise.models.local.stand_ins.wordmatch:WordMatch", WordMatchSettings, asks=("write",)),
+    "templates": AdapterInfo("reprise.models.local.stand_ins.templates:Templates", TemplatesSettings, asks=("write",)),
+    "import": AdapterInfo("", ImportSettings, is_import=True),
+    "lastletter": AdapterInfo("reprise.models.local.stand_ins.lastletter:LastLetter", asks=("write",)),
+    "oracle": AdapterInfo("reprise.models.local.stand_ins.baselines:Oracle", asks=ANYTHING),
+    "constant": AdapterInfo("reprise.models.local.stand_ins.baselines:Constant", ConstantSettings, asks=ANYTHING),
+    "random": AdapterInfo("reprise.models.local.stand_ins.baselines:Random", RandomSettings, asks=ANYTHING),
+}
+
+
+def load_adapter(name: str) -> Any:
+    """The adapter's class."""
+    return loaded(ADAPTERS[name].target)
+
+
+def loaded(target: str) -> Any:
+    """What an import string, module:class, names."""
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)

@@ -1,0 +1,1 @@
+"""How a question gets its one answer: asked, checked, journaled, counted and paid for."""

@@ -1,0 +1,119 @@
+"""The first questions of a run: what all of them show is found out before the others are asked."""
+
+from collections.abc import Callable, Mapping
+from statistics import mean
+
+from reprise.core.errors import UserError
+from reprise.media.errors import STATUSES as MEDIA_STATUSES
+from reprise.models.adapters import ADAPTERS, SHARE
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.reasons import TRANSIENT, in_words
+from reprise.models.base import Answer, Request
+from reprise.models.keys import ModelRunKey, RunKey
+from reprise.models.settings import HALF
+
+# A model that has answered nothing yet is given up when this many questions, about two clips at least, fail alike.
+FIRST_QUESTIONS = 8
+
+
+class FirstFailures:
+    """What became of them until one of them is answered."""
+
+    def __init__(
+        self,
+        run: str,
+        *,
+        is_over: bool,
+        answers_elsewhere: Callable[[], int] = int,
+        other_pieces: Callable[[], Failures] | None = None,
+    ) -> None:
+        """`answers_elsewhere` counts those that other jobs got from the model by now; a piece of a run is also given
+        what failed in its other pieces by now."""
+        self._run = run
+        self._answers_elsewhere = answers_elsewhere
+        self._other_pieces = other_pieces
+        self._failed: list[tuple[str, Answer]] = []
+        self.is_over = is_over
+
+    def note(self, clip: str, failed: Mapping[str, Answer], *, is_answered: bool) -> None:
+        """What became of a clip's questions; a UserError when enough of them have failed alike."""
+        if self.is_over:
+            return
+        self.is_over = is_answered
+        self._failed += [(clip, answer) for answer in failed.values() if answer.error not in MEDIA_STATUSES]
+        if len(self._failed) >= FIRST_QUESTIONS and len({name for name, _ in self._failed}) > 1:
+            self._decide()
+
+    def end(self) -> None:
+        """A UserError if all failed alike, be they few: but a piece's few count with those of the run's others."""
+        if self.is_over:
+            return
+        if self._other_pieces is None or len(self._failed) >= FIRST_QUESTIONS:
+            self._decide()
+            return
+        others = self._other_pieces()
+        failed = [("in another piece", answer) for answer in others.answers() if answer.error not in MEDIA_STATUSES]
+        if self._failed and failed and len(self._failed) + len(failed) >= FIRST_QUESTIONS:
+            self._failed += failed
+            self._decide(others)
+        self.is_over = True
+
+    def _decide(self, others: Failures | None = None) -> None:
+        """A UserError if nothing was answered and all that failed did so alike."""
+        is_alike = len({answer.error for _, answer in self._failed}) == 1
+        if not self.is_over and is_alike and not self._answers_elsewhere():
+            if others is not None:
+                others.retry()  # as of this piece's, nothing counts against them
+            _, first = self._failed[0]
+            raise UserError(
+                f"{self._run}: the first {len(self._failed)} questions all failed: "
+                f"{in_words(first.error, first.message)}. Nothing was recorded. {_advice(first.error)}"
+            )
+        self.is_over = True
+
+
+class OptionShare:
+    """How much of the probability the options of the first scored questions hold together.
+
+    Of a model that begins its answers with other words, such as a thought, the table would look like any other.
+    """
+
+    def __init__(self, key: RunKey) -> None:
+        self._run, self._least = key.run, 0.0
+        if isinstance(key, ModelRunKey) and ADAPTERS[key.answers.adapter].beside_answers >= {SHARE}:
+            self._least = float(key.serving.get(SHARE, HALF))
+        self._shares: list[float] = []
+        self._clips: set[str] = set()
+        self.is_over = self._least == 0
+
+    def note(self, clip: str, request: Request, answer: Answer) -> None:
+        """An answer, be it of an earlier job; a UserError when those of enough questions hold too little."""
+        if self.is_over or request.ask != "score" or not answer.scores:
+            return
+        self._shares.append(sum(answer.scores))
+        self._clips.add(clip)
+        if len(self._shares) >= FIRST_QUESTIONS and len(self._clips) > 1:
+            self.end()
+
+    def end(self) -> None:
+        """A UserError if the options of the questions so far hold too little, be they few."""
+        self.is_over = True
+        share = mean(self._shares) if self._shares else 1.0
+        if share < self._least:
+            raise UserError(
+                f"{self._run}: the options hold {100 * share:.2g} % of the probability of an answer's first token, in "
+                f"the mean of the first {len(self._shares)} questions; at least {100 * self._least:g} % are wanted, or "
+                "scores say nothing. Does the model think, or write something before its answer? See `reprise check`; "
+                "set `template_arguments` in its file, or ask it by a protocol with `ask: choose` or `ask: write`. "
+                "Where it is known to be right, lower `settings.option_share`."
+            )
+
+
+def _advice(error: str) -> str:
+    if error == "out_of_memory":
+        return "Use a larger device, give the job more memory, or show the model fewer frames."
+    if error == "beyond_context":
+        return "Show the model fewer frames, or smaller ones (`settings.max_pixels` in its file)."
+    if error in TRANSIENT:
+        return "Run the same command again when the cause has passed."
+    return "Correct the model's file or its adapter, then run the same command again."

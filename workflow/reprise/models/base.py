@@ -1,0 +1,202 @@
+"""What an adapter is given and what it gives back: the seam between the inference job and a model."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from reprise.models.asking.money.prices import Account, Used
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question about one clip, ready to be asked."""
+
+    request_id: str
+    item_id: str
+    role: str
+    ask: str
+    system: str
+    prompt: str
+    options: tuple[str, ...]
+    expected: str
+    max_tokens: int
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A clip and the frames that its plan shows of it; no path and no indices for a blind run."""
+
+    clip_id: str
+    path: Path | None
+    indices: tuple[int, ...]
+    times_s: tuple[float, ...]
+    questions: int = 0
+    """how many the run has about it, answered or not"""
+    grid: tuple[int, int] | None = None
+    """rows and columns, where all frames are one picture"""
+
+    @property
+    def pictures(self) -> int:
+        """How many pictures the frames are."""
+        return min(1, len(self.indices)) if self.grid else len(self.indices)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A model's answer: text, or a score per option, or an error class with a message and nothing else."""
+
+    text: str = ""
+    scores: tuple[float, ...] = ()
+    frames_shown: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    error: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """The `model` part of a run's key, as the adapter needs it."""
+
+    folder: Path | None
+    device: str
+    threads: int
+    dtype: str
+    attention: str
+    trust_remote_code: bool
+    settings: dict[str, Any]
+    prompt_start: str = ""
+    """what all prompts of the run begin with"""
+    memory: Mapping[int | str, int] | None = None
+    """devices, by their number or name, and the bytes that are free on each; by default what is found"""
+    shows_frames: bool = False
+    """whether the run shows frames, so that a checkpoint that takes none is refused before its weights are loaded"""
+    options: tuple[tuple[str, ...], ...] = ()
+    """of the run's questions that ask for a score; refused like that where one is several tokens"""
+
+
+class Ready:
+    """A clip that is prepared for its model with the questions about it, and how long each part of that took."""
+
+    def __init__(self, value: Any, requests: Sequence[Request], seconds: dict[str, float]) -> None:
+        self.value = value
+        self.requests = tuple(requests)
+        self.seconds = seconds
+        self.bytes = 0
+        """of the memory that it passed through, where another process prepared it"""
+
+
+class AnswerError(Exception):
+    """A question failed for a reason that `models/asking/failures.py` names; only that question counts as failed."""
+
+    def __init__(self, status: str, message: str) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status = status
+        self.message = message
+
+
+class ReplyError(AnswerError):
+    """A reply of a server that is not read to its end, whatever it says."""
+
+
+class ClipFailedError(AnswerError):
+    """A clip could not be prepared: all questions about it count as failed."""
+
+
+class Preparer(Protocol):
+    """Makes of a clip's frames and questions what a model is given; the same in every process, without the model."""
+
+    def __init__(self, spec: ModelSpec) -> None: ...
+
+    def read(self, clip: Clip) -> Any:
+        """The frames of a clip, decoded."""
+        ...
+
+    def prepare(self, clip: Clip, frames: Any, requests: Sequence[Request]) -> Any:
+        """What the model is given of them; passes from process to process, so tensors are numpy arrays."""
+        ...
+
+
+class Adapter(Protocol):
+    """A model that answers all questions of a clip; loaded once a job, asked clip by clip.
+
+    An error that it raises fails the question that it was asked last; the others are asked again without it.
+    """
+
+    def __init__(self, spec: ModelSpec) -> None: ...
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        """One answer per request, in order, each yielded as soon as it is ready."""
+        ...
+
+
+class PreparingAdapter(Adapter, Protocol):
+    """An adapter whose clips can be prepared ahead, by the preparer that `AdapterInfo.preparer` names."""
+
+    preparer: Preparer
+
+    def answers_about(self, ready: Ready, requests: Sequence[Request]) -> Iterator[Answer]:
+        """The answers about a clip that is prepared, in the order of the requests."""
+        ...
+
+
+# --- models at servers ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ServedAnswer(Answer):
+    """An answer that a server gave."""
+
+    served: str = ""
+    """id of the model that answered, by the server"""
+    tokens_cached: int = 0
+    """of its prompt, those that the server had read before"""
+
+
+@dataclass(frozen=True)
+class ServedSpec(ModelSpec):
+    """What an adapter of a server needs besides."""
+
+    account: Account | None = None
+    """who pays; without it, as in a trial, limits of other jobs are not known, and nothing is counted"""
+
+
+def served_by(answer: Answer | None) -> str:
+    """Id of the model that answered; empty where no server did."""
+    return answer.served if isinstance(answer, ServedAnswer) else ""
+
+
+def used_by(answer: Answer | None) -> Used:
+    """Tokens that an answer took."""
+    if answer is None:
+        return Used(0, 0)
+    cached = answer.tokens_cached if isinstance(answer, ServedAnswer) else 0
+    return Used(answer.tokens_in, answer.tokens_out, cached)
+
+
+class Due(NamedTuple):
+    """A clip and the questions that are due about it."""
+
+    clip: Clip
+    requests: tuple[Request, ...]
+    check: Callable[[], object] = str
+    """stops the job where the clip's file is not what its ledger names"""
+
+
+class Arrived(NamedTuple):
+    """An answer or a failure as soon as it is there, and how long the question was on its way."""
+
+    clip: Clip
+    request: Request
+    answer: Answer
+    seconds: float
+    parts: Mapping[str, float] = {}
+    """what was done once for the clip; stands at one of its answers"""
+
+
+@runtime_checkable
+class ServedModel(Protocol):
+    """A model that is asked about many clips at a time."""
+
+    def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]: ...

@@ -1,0 +1,275 @@
+"""What a processor makes of a clip and of the questions about it, and the proof that the plan's frames are in it.
+
+Needs the processor and the configuration of a checkpoint, not its weights: it can work ahead, in another process.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from reprise.core.errors import UserError
+from reprise.media.decoder import Footage
+from reprise.models.base import AnswerError, Request
+from reprise.models.local.chat_template import Template
+from reprise.models.local.forward import check_length, context_of
+from reprise.models.local.pixels import check_limits, pictures_in, size_for, sizes_in
+from reprise.models.local.torch_setup import prepare
+from reprise.models.settings import TransformersSettings
+from reprise.models.thoughts import opens_thought
+
+prepare()
+
+import torch  # noqa: E402  prepare() must come first
+from PIL import Image  # noqa: E402
+from transformers import ProcessorMixin  # noqa: E402
+
+VIDEO, IMAGES = "video", "images"
+KINDS = {VIDEO: "video", IMAGES: "image"}
+"""A way to show frames -> what a chat template calls each part of it."""
+TYPES = ("mm_token_type_ids", "token_type_ids")
+TEXTUAL = ("input_ids", "attention_mask", *TYPES)
+TRIED = (64, 64)
+"""height and width of frames on which a processor is tried"""
+PLACEHOLDERS = ("image_token_id", "video_token_id", "image_token_index", "video_token_index")
+
+
+@dataclass(frozen=True)
+class ClipInputs:
+    """A clip as it was prepared, once for all questions about it; without frames in a blind run."""
+
+    frames: int = 0
+    """of the plan, each of them found in what the processor made"""
+    tensors: Mapping[str, Any] = field(default_factory=dict)
+    """what the model is given besides a question's tokens"""
+    replacements: tuple[str, ...] = ()
+    """what stands in a question's text for the video, or for each image"""
+    placeholders: int = 0
+    """tokens of a question in whose place the model sees the clip"""
+    types: tuple[str, ...] = ()
+    """what says of each token whether the clip is in its place"""
+    footage: Footage | None = None
+    """the frames themselves, for a processor that cannot prepare a clip apart from a question"""
+
+    def on(self, device: str, dtype: Any) -> "ClipInputs":
+        """These inputs on a device, their pixels in the model's type."""
+        return replace(self, tensors=placed(self.tensors, device, dtype))
+
+
+def placed(tensors: Mapping[str, Any], device: str, dtype: Any) -> dict[str, Any]:
+    """Tensors on a device; pixels in the model's type, times and positions as they are."""
+    return {
+        name: value.to(device, dtype) if name.startswith("pixel_values") else value.to(device)
+        for name, value in tensors.items()
+    }
+
+
+def metadata_of(footage: Footage) -> dict[str, Any]:
+    """What processors want to know of frames that are sampled already: where they are in their clip.
+
+    Without it they assume 24 frames a second, and models with temporal positions squeeze the clip together.
+    """
+    return {
+        "total_num_frames": footage.total,
+        "fps": footage.rate,
+        "duration": footage.total / footage.rate,
+        "frames_indices": list(footage.places),  # a list of its own: some classes lengthen it
+    }
+
+
+class ClipProcessor:
+    """Prepares clips and questions for a model; `prepare` is for a clip, `ask` for each question about it."""
+
+    def __init__(self, processor: Any, config: Any, settings: TransformersSettings) -> None:
+        self.processor = processor
+        self._settings = settings
+        self._template = Template(processor, settings.template_arguments)
+        self._placeholders = [number for name in PLACEHOLDERS if isinstance(number := getattr(config, name, None), int)]
+        self.context = context_of(config.get_text_config())
+        if settings != TransformersSettings():
+            check_limits(settings, self._videos if self.mode == VIDEO else None)
+
+    @property
+    def _videos(self) -> Any:
+        return getattr(self.processor, "video_processor", None)
+
+    def check_shows(self) -> None:
+        """A UserError where neither a video nor images reach the model."""
+        _ = self.mode
+
+    @cached_property
+    def mode(self) -> str:
+        """How frames are shown: as the settings say, or as a video if the checkpoint takes one, or as images."""
+        wanted = self._settings.frames
+        for mode in [wanted] if wanted else KINDS:
+            if self._can_show(mode):
+                return mode
+        what = f"frames as {wanted}" if wanted else "frames, neither as a video nor as images"
+        raise UserError(
+            f"{self.processor.tokenizer.name_or_path}: {type(self.processor).__name__} and its chat template do not "
+            f"show the model {what}. Use a checkpoint or a revision that does, correct `settings.frames` in the "
+            "model's file, or ask this model by `sampling: none`."
+        )
+
+    def _can_show(self, mode: str) -> bool:
+        if not self._placeholders or getattr(self.processor, f"{KINDS[mode]}_processor", None) is None:
+            return False
+        visuals = [KINDS[mode]] * (1 if mode == VIDEO else 2)
+        return self._template.places(visuals, getattr(self.processor, f"{KINDS[mode]}_token", None)) == len(visuals)
+
+    @cached_property
+    def _is_apart(self) -> bool:
+        """Whether a clip can be prepared apart from the questions, as nearly all of the library's processors can."""
+        name = f"replace_{KINDS[self.mode]}_token"
+        return getattr(type(self.processor), name) is not getattr(ProcessorMixin, name)
+
+    # --- a clip --------------------------------------------------------------------------------------------------
+
+    def prepare(self, footage: Footage | None) -> ClipInputs:
+        """A clip's inputs; an AnswerError where what the processor made of it is not the frames of the plan."""
+        if footage is None or not len(footage.frames):
+            return ClipInputs()
+        text = self._text("", "", len(footage.frames))
+        made = self._made(text, footage, **({"return_text_replacement_offsets": True} if self._is_apart else {}))
+        self._check_pictures(made, footage)
+        offsets = made.pop("text_replacement_offsets", [[]])[0]
+        apart = ClipInputs(
+            frames=len(footage.frames),
+            tensors={name: torch.as_tensor(value) for name, value in made.items() if name not in self._of_questions},
+            replacements=tuple(one["replacement"] for one in offsets),
+            placeholders=self._places_in(made["input_ids"]),
+            types=tuple(name for name in TYPES if name in made),
+        )
+        if self._is_apart:
+            tokens, names = self._tokens(text, apart), [name for name in made if name in self._of_questions]
+            if sorted(tokens) == sorted(names) and all(torch.equal(tokens[name], made[name]) for name in names):
+                return apart
+        return replace(apart, tensors={}, footage=footage)
+
+    @cached_property
+    def _of_questions(self) -> frozenset[str]:
+        """The names of what belongs to a question: what is not the same in what the processor makes of the same frames
+        with two questions, one longer than the other."""
+        black = self._black(1)
+        short, long = (self._made(self._text("", prompt, 1), black) for prompt in ("", "A question. " * 8))
+        alike = {
+            name
+            for name, value in short.items()
+            if name in long and torch.equal(torch.as_tensor(value), torch.as_tensor(long[name]))
+        }
+        return frozenset((short.keys() | long.keys()) - alike)
+
+    @staticmethod
+    def _black(frames: int) -> Footage:
+        return Footage(np.zeros((frames, *TRIED, 3), np.uint8), tuple(range(frames)), 1.0, frames)
+
+    def _made(self, text: str, footage: Footage, **options: Any) -> dict[str, Any]:
+        """All that the processor makes of a text and frames."""
+        images = {"images": [Image.fromarray(frame) for frame in footage.frames]}
+        given = images if self.mode == IMAGES else self._video(footage)
+        return dict(self.processor(text=[text], return_tensors="pt", **given, **self._specials(text), **options))
+
+    def _video(self, footage: Footage) -> dict[str, Any]:
+        """Frames that are sampled already, whatever the checkpoint's own setting is, with the times that they have.
+
+        A class that looks at several frames together refuses fewer: they are filled with the last frame, as the
+        classes themselves fill an odd number.
+        """
+        together, frames, places = self._together, footage.frames, list(footage.places)
+        if len(frames) < together:
+            repeated = [*range(len(frames)), *[len(frames) - 1] * (together - len(frames))]
+            frames, places = frames[repeated], [places[at] for at in repeated]
+        return self._given(footage._replace(frames=frames, places=tuple(places)))
+
+    def _given(self, footage: Footage) -> dict[str, Any]:
+        options = {"do_sample_frames": False, **size_for(self._settings, self._videos, len(footage.frames))}
+        return {"videos": [footage.frames], "video_metadata": [metadata_of(footage)], **options}
+
+    @cached_property
+    def _together(self) -> int:
+        """How many frames the model looks at together, as one picture.
+
+        A class that names a number may also mean the length of its segments, so it is tried.
+        """
+        named = self._named_together
+        if named == 1:
+            return 1
+        return named // pictures_in(self._videos(**self._given(self._black(named)), return_tensors="pt"))
+
+    @property
+    def _named_together(self) -> int:
+        return int(getattr(self._videos, "temporal_patch_size", 1)) if self.mode == VIDEO else 1
+
+    def _check_pictures(self, made: Mapping[str, Any], footage: Footage) -> None:
+        """The pictures that were made must be those of the frames: as many for each as for one alone."""
+        frames, together = len(footage.frames), self._together
+        wanted = -(-frames // together)
+        if self.mode == IMAGES or sizes_in(made) is not None:
+            alone = footage._replace(frames=footage.frames[:1], places=footage.places[:1])
+            wanted *= pictures_in(self._made(self._text("", "", 1), alone))
+        found = pictures_in(made)
+        # Where the model itself looks at several pictures together, its processor may fill them up with the last one.
+        filled = -(-wanted // self._named_together) * self._named_together if together == 1 else wanted
+        if found not in (wanted, filled) or found == 0 or self._places_in(made["input_ids"]) == 0:
+            raise AnswerError(
+                "not_shown",
+                f"{frames} frames are {wanted} pictures, {found} came out of {type(self.processor).__name__}",
+            )
+
+    def end_of_clip(self, ids: Any) -> int:
+        """How many tokens of a question there are up to the last one in whose place the model sees the clip."""
+        places = torch.isin(ids[0], torch.tensor(self._placeholders)).nonzero()
+        return int(places[-1]) + 1 if len(places) else 0
+
+    def _places_in(self, ids: Any) -> int:
+        return int(torch.isin(ids, torch.tensor(self._placeholders)).sum())
+
+    # --- a question ----------------------------------------------------------------------------------------------
+
+    def ask(self, request: Request, clip: ClipInputs) -> dict[str, Any]:
+        """What the model is given of a question: its tokens and, where they are not in `clip`, the frames."""
+        text = self._text(request.system, request.prompt, clip.frames)
+        made = self._tokens(text, clip) if clip.footage is None else self._made(text, clip.footage)
+        places, length = self._places_in(made["input_ids"]), int(made["input_ids"].shape[1])
+        if places != clip.placeholders:
+            raise AnswerError(
+                "not_shown", f"{places} tokens of the prompt stand for frames, {clip.placeholders} are needed"
+            )
+        check_length(length, self.limit(request), self.context)
+        return made
+
+    def limit(self, request: Request) -> int:
+        """The most tokens that are written as an answer; none where the first one's probabilities are the answer."""
+        return 0 if request.ask == "score" else self._settings.max_tokens or request.max_tokens
+
+    @cached_property
+    def opens_thought(self) -> bool:
+        """Whether the chat template begins the answer with a thought."""
+        return opens_thought(self._text("", "", 0))
+
+    def _text(self, system: str, prompt: str, frames: int) -> str:
+        if frames == 0:
+            return self._template.render(system, prompt)
+        return self._template.render(system, prompt, ["video"] if self.mode == VIDEO else ["image"] * frames)
+
+    def _tokens(self, text: str, clip: ClipInputs) -> dict[str, Any]:
+        """The tokens of a text as the processor's own call makes them, with the parts of the clip in their places."""
+        if not clip.frames:
+            return dict(self.processor(text=[text], return_tensors="pt", **self._specials(text)))
+        mark, needed = getattr(self.processor, f"{KINDS[self.mode]}_token"), len(clip.replacements)
+        if text.count(mark) != needed:
+            raise AnswerError("not_shown", f"the prompt has {text.count(mark)} marks {mark}, {needed} are for frames")
+        parts = {f"{KINDS[self.mode]}s_replacements": list(clip.replacements)}
+        (text,), _ = self.processor.get_text_with_replacements([text], **parts)
+        options = {**getattr(self.processor, "text_kwargs", {}), **self._specials(text), "return_tensors": None}
+        made = dict(self.processor.tokenizer([text], **options))
+        if clip.types:
+            made |= dict.fromkeys(clip.types, self.processor.create_mm_token_type_ids(made["input_ids"]))
+        return {name: torch.as_tensor(value) for name, value in made.items()}
+
+    def _specials(self, text: str) -> dict[str, bool]:
+        """A tokenizer adds the token that begins a text, unless the chat template wrote it already."""
+        begin = self.processor.tokenizer.bos_token
+        return {"add_special_tokens": False} if begin and text.startswith(begin) else {}

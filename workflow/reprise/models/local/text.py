@@ -1,0 +1,139 @@
+"""Adapter for models of text alone: language models, and VERA's plausibility of a statement."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from reprise.core.errors import UserError
+from reprise.models.base import Answer, Clip, ModelSpec, Request
+from reprise.models.local.forward import (
+    answered,
+    check_length,
+    check_no_thought,
+    check_options,
+    context_of,
+    device_of,
+    option_probabilities,
+    option_tokens,
+    written_greedily,
+)
+from reprise.models.local.loading import load_model, load_part
+from reprise.models.local.torch_setup import prepare
+from reprise.models.settings import TextSettings
+from reprise.models.thoughts import CUT, opens_thought, words_behind_thought
+
+prepare()
+
+import torch  # noqa: E402  prepare() must come first
+from transformers import (  # noqa: E402
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    T5EncoderModel,
+)
+
+# Where VERA's authors put its head: rows of the embedding matrix that no word uses.
+VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE = 32099, 32098, 32097
+VERA_TOKENS = 512
+
+
+class TextModel(Protocol):
+    """A model that answers a request by its texts alone."""
+
+    def answer(self, request: Request) -> Answer: ...
+
+
+class TextAdapter:
+    """A model of text alone: it is never shown a frame."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        if spec.folder is None:
+            raise UserError("the text adapter needs weights: set checkpoint or repo in the model's file.")
+        torch.set_num_threads(spec.threads)
+        head = TextSettings.model_validate(spec.settings).head
+        self._model: TextModel = Vera(spec) if head == "vera" else LanguageModel(spec)
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for request in requests:
+            yield answered(partial(self._model.answer, request))
+
+
+class LanguageModel:
+    """A decoder, or an encoder with a decoder, as the checkpoint's configuration says."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._has_encoder = bool(load_part(AutoConfig, spec).is_encoder_decoder)
+        self._tokenizer = load_part(AutoTokenizer, spec)
+        check_options(self._tokenizer, spec.options)
+        settings = TextSettings.model_validate(spec.settings)
+        self._limit, self._arguments = settings.max_tokens, settings.template_arguments
+        self._opens_thought = opens_thought(self._text("", "The question."))
+        check_no_thought(spec, is_open=self._opens_thought)
+        self._model = load_model(AutoModelForSeq2SeqLM if self._has_encoder else AutoModelForCausalLM, spec)
+
+    def answer(self, request: Request) -> Answer:
+        inputs = self._inputs(request)
+        tokens_in = int(inputs["input_ids"].shape[1])
+        # Beside an encoder, what is written is read apart from the prompt.
+        limit = self._limit or request.max_tokens
+        new = 0 if request.ask == "score" or self._has_encoder else limit
+        check_length(tokens_in, new, context_of(self._model.config))
+        if request.ask == "score":
+            options = option_tokens(self._tokenizer, request.options)
+            scores = option_probabilities(self._first_logits(inputs), options)
+            return Answer(scores=scores, tokens_in=tokens_in)
+        written = written_greedily(self._model, inputs, limit)
+        # A decoder goes on after the prompt; beside an encoder it begins with one token of its own.
+        new = written[1 if self._has_encoder else tokens_in :]
+        text = words_behind_thought(self._tokenizer, new, is_open=self._opens_thought)
+        if text is None:
+            return Answer(error="still_thinking", message=CUT.format(len(new)))
+        return Answer(text=text, tokens_in=tokens_in, tokens_out=len(new))
+
+    def _inputs(self, request: Request) -> Any:
+        # A template writes the tokens that begin a text itself.
+        adds_own, text = not self._tokenizer.chat_template, self._text(request.system, request.prompt)
+        encoded = self._tokenizer(text, add_special_tokens=adds_own, return_tensors="pt")
+        wanted = {name: encoded[name] for name in ("input_ids", "attention_mask")}
+        return {name: tensor.to(device_of(self._model)) for name, tensor in wanted.items()}
+
+    def _text(self, system: str, prompt: str) -> str:
+        """The chat template's text where the tokenizer has one, else the plain prompt after its system text."""
+        if not self._tokenizer.chat_template:
+            return f"{system}\n\n{prompt}" if system else prompt
+        messages = [{"role": "system", "content": system}] if system else []
+        messages.append({"role": "user", "content": prompt})
+        given = {**self._arguments, "add_generation_prompt": True, "tokenize": False}
+        return str(self._tokenizer.apply_chat_template(messages, **given))
+
+    def _first_logits(self, inputs: Any) -> Any:
+        if not self._has_encoder:
+            return self._model(**inputs, logits_to_keep=1).logits[0, -1]
+        start = torch.tensor([[self._model.config.decoder_start_token_id]], device=device_of(self._model))
+        return self._model(**inputs, decoder_input_ids=start).logits[0, -1]
+
+
+class Vera:
+    """VERA: a T5 encoder whose last token is read by a linear head; calibrated, the plausibility of a statement."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._tokenizer = load_part(AutoTokenizer, spec)
+        self._model = load_model(T5EncoderModel, spec)
+        table = self._model.shared.weight
+        if table.shape[0] <= VERA_WEIGHT:
+            raise UserError(
+                f"settings.head: vera needs an embedding matrix of more than {VERA_WEIGHT} rows, which hold its head; "
+                f"{spec.folder} has {table.shape[0]}. Remove `head` if this is a plain language model."
+            )
+        self._weight, self._bias, self._temperature = (
+            table[VERA_WEIGHT], table[VERA_BIAS, 0], table[VERA_TEMPERATURE, 0],
+        )  # fmt: skip
+
+    def answer(self, request: Request) -> Answer:
+        encoded = self._tokenizer(request.prompt, truncation=True, max_length=VERA_TOKENS, return_tensors="pt")
+        ids = encoded["input_ids"].to(device_of(self._model))
+        hidden = self._model(input_ids=ids).last_hidden_state[0, -1]
+        logit = (hidden @ self._weight + self._bias).double() / self._temperature.double()
+        # In double precision statements that are next to certain stay apart.
+        return Answer(scores=(float(torch.sigmoid(logit)),), tokens_in=int(ids.shape[1]))

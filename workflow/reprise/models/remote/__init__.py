@@ -1,0 +1,1 @@
+"""Models behind a connection: vendors, servers that run, and servers that a job starts."""

@@ -1,0 +1,205 @@
+"""Adapter for the models of Anthropic, by its Messages interface; frames are sent as lossless images."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import httpx2
+from anthropic import APIConnectionError, APIStatusError, APITimeoutError, AsyncAnthropic
+from pydantic import BaseModel, Field, ValidationError
+
+from reprise.core.plain import plain
+from reprise.models.asking.money.calls import Calls, Failure
+from reprise.models.asking.money.estimates import Estimates
+from reprise.models.asking.money.prices import Used
+from reprise.models.asking.money.vendors import Shown, limits_of
+from reprise.models.base import Answer, AnswerError, Due, ModelSpec, Request, ServedAnswer
+from reprise.models.remote.adapter import RemoteAdapter
+from reprise.models.remote.bounded_client import AsyncClient
+from reprise.models.remote.errors import PAYMENT_REQUIRED, broken, of_status, timed_out
+from reprise.models.remote.images import Encoded
+from reprise.models.remote.openai_replies import mistake_of, of_pinned
+from reprise.models.remote.settings import AnthropicSettings
+
+HOST = "api.anthropic.com"
+IMAGE = b'{"type":"image","source":{"type":"base64","media_type":"image/png","data":"', b'"}},'
+NO_CREDIT = ("billing_error", "credit balance")
+TOO_LONG = ("prompt is too long", "exceed context limit", "request_too_large")
+
+
+class Block(BaseModel):
+    """A part of an answer; thoughts have another type."""
+
+    type: str
+    text: str = ""
+
+
+class Usage(BaseModel):
+    """What a request took. Tokens that were read into a cache, or from it, are counted apart."""
+
+    input_tokens: int = Field(0, ge=0)
+    output_tokens: int = Field(0, ge=0)
+    cache_creation_input_tokens: int | None = Field(None, ge=0)
+    cache_read_input_tokens: int | None = Field(None, ge=0)
+
+    @property
+    def used(self) -> Used:
+        cached = self.cache_read_input_tokens or 0
+        return Used(self.input_tokens + cached + (self.cache_creation_input_tokens or 0), self.output_tokens, cached)
+
+
+class Reply(BaseModel):
+    """A message of the model."""
+
+    model: str
+    content: list[Block]
+    stop_reason: str | None = None
+    usage: Usage = Usage()
+
+
+class Counted(BaseModel):
+    """A reply of which only the counts matter."""
+
+    usage: Usage
+
+
+class AnthropicAdapter(RemoteAdapter):
+    """A model of Anthropic."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._settings = AnthropicSettings.model_validate(spec.settings)
+        super().__init__(spec, self._settings)
+        self.limits = limits_of(self._settings.url, HOST)
+        self._estimates = Estimates(self._settings.image_tokens, self.limits, is_paid=self.is_paid)
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator["Messages"]:
+        settings = self._settings
+        sender = AsyncClient()
+        sender.seconds = settings.timeout_s
+        client = AsyncAnthropic(
+            http_client=sender,
+            base_url=settings.url,
+            api_key=self._key,
+            timeout=settings.timeout_s,
+            max_retries=0,  # each try is paid for, and counted, by itself
+        )
+        async with client:
+            calls = Calls(self._account, settings, partial(failure_of_anthropic, settings=settings))
+            yield Messages(client, calls, settings, self._estimates)
+
+
+class Messages:
+    """A connection to the interface."""
+
+    def __init__(self, client: AsyncAnthropic, calls: Calls, settings: AnthropicSettings, estimates: Estimates) -> None:
+        self._client, self.calls, self.settings, self.estimates = client, calls, settings, estimates
+
+    async def show(self, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> "AskedClip":
+        return AskedClip(self, frames, seconds)
+
+    async def post(self, body: bytes) -> bytes:
+        headers = {"Content-Type": "application/json"}
+        response = await self._client.post(
+            "/v1/messages", cast_to=httpx2.Response, content=body, options={"headers": headers}
+        )
+        return bytes(response.content)
+
+
+class AskedClip:
+    """A clip whose frames are encoded."""
+
+    def __init__(self, messages: Messages, frames: Encoded | None, seconds: dict[str, float]) -> None:
+        self._messages = messages
+        self._shown: Shown | None = frames.shown if frames else None
+        self._visual = b"".join(image.join(IMAGE) for image in frames.images) if frames else b""
+        self.size, self.seconds = len(self._visual), seconds
+
+    async def answer(self, request: Request) -> Answer:
+        """The answer to one question."""
+        messages = self._messages
+        tokens = messages.settings.max_tokens or request.max_tokens
+        body = body_of(request, tokens, messages.settings, self._visual)
+        worst = messages.estimates.worst(request.system + request.prompt, self._shown, tokens)
+        content = await messages.calls.call(worst, partial(messages.post, body), used_by)
+        reply = read_reply(content, messages.settings)
+        messages.estimates.learn(self._shown, reply.usage.used.input)
+        return answer_of(reply, self._shown.frames if self._shown else 0)
+
+    async def close(self) -> None:
+        """Nothing is left at the vendor."""
+
+
+def body_of(request: Request, tokens: int, settings: AnthropicSettings, visual: bytes) -> bytes:
+    """A request as bytes: frames are put in as they are, since they are megabytes."""
+    fields: dict[str, Any] = {"model": settings.model, "max_tokens": tokens}
+    if request.system:
+        fields["system"] = request.system
+    if settings.temperature is not None:
+        fields["temperature"] = settings.temperature
+    if settings.thinking == "adaptive":
+        fields["thinking"] = {"type": "adaptive"}
+    elif settings.thinking is not None:
+        fields["thinking"] = {"type": "enabled", "budget_tokens": settings.thinking}
+    if settings.effort is not None:
+        fields["output_config"] = {"effort": settings.effort}
+    text = json.dumps({"type": "text", "text": request.prompt}).encode()
+    start = json.dumps(fields)[:-1].encode()
+    return b"".join([start, b',"messages":[{"role":"user","content":[', visual, text, b"]}]}"])
+
+
+def used_by(content: bytes) -> Used | None:
+    """The tokens that a reply says it took, whatever else is wrong with it."""
+    try:
+        return Counted.model_validate_json(content).usage.used
+    except ValidationError:
+        return None
+
+
+def read_reply(content: bytes, settings: AnthropicSettings) -> Reply:
+    """The reply of the model that was asked, and of no other."""
+    try:
+        reply = Reply.model_validate_json(content)
+    except ValidationError as error:
+        raise AnswerError("malformed", f"no message: {mistake_of(error)}") from None
+    of_pinned(reply.model, settings)
+    return reply
+
+
+def answer_of(reply: Reply, frames: int) -> ServedAnswer:
+    """The answer in a reply, without what the model thought before it."""
+    text = "".join(block.text for block in reply.content if block.type == "text")
+    if reply.stop_reason == "refusal":
+        raise AnswerError("refused", text or "stop_reason: refusal")
+    if reply.stop_reason == "model_context_window_exceeded":
+        raise AnswerError("beyond_context", f"stop_reason: {reply.stop_reason}")
+    if not text.strip():
+        if reply.stop_reason == "max_tokens":
+            raise AnswerError("still_thinking", "stop_reason: max_tokens. Set settings.max_tokens in the model's file")
+        raise AnswerError("empty", f"stop_reason: {reply.stop_reason}")
+    used = reply.usage.used
+    return ServedAnswer(
+        text=text,
+        frames_shown=frames,
+        tokens_in=used.input,
+        tokens_out=used.output,
+        served=reply.model,
+        tokens_cached=used.cached,
+    )
+
+
+def failure_of_anthropic(error: Exception, settings: AnthropicSettings) -> Failure | None:
+    """What an error of the SDK means for the question, or for the job; none for an error of another kind."""
+    if isinstance(error, APITimeoutError):
+        return timed_out(settings)
+    if isinstance(error, APIConnectionError):
+        return broken(error, settings)
+    if not isinstance(error, APIStatusError):
+        return None
+    said = plain(error.api_message or str(error))
+    in_words = f"{error.type} {said}".lower()
+    status = PAYMENT_REQUIRED if any(words in in_words for words in NO_CREDIT) else error.status_code
+    is_too_long = any(words in in_words for words in TOO_LONG)
+    return of_status(status, said, error.response.headers, settings, is_too_long=is_too_long)

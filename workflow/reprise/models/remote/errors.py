@@ -1,0 +1,55 @@
+"""What the errors of all vendors mean: a failure of one question with a name, or a mistake that ends the job because
+nothing would be answered."""
+
+from reprise.core.errors import UserError
+from reprise.core.plain import plain
+from reprise.models.asking.money.calls import Failure, asked_wait
+from reprise.models.base import AnswerError
+from reprise.models.remote.settings import RemoteSettings
+
+PAYMENT_REQUIRED = 402
+MISTAKES = {
+    401: "refuses the key",
+    PAYMENT_REQUIRED: "has no credit left for this key",
+    403: "forbids this: the key has no access to the model, or this region none to the server",
+    404: "does not know the model or the address",
+}
+SERVER_FAILED = 500
+
+
+def timed_out(settings: RemoteSettings) -> Failure:
+    """No answer in time; it may have been paid for."""
+    error = AnswerError("timeout", f"{settings.url}: no answer in {settings.timeout_s:g} s")
+    return Failure(error, may_pass=True, is_free=False)
+
+
+def broken(error: Exception, settings: RemoteSettings) -> Failure:
+    """No connection, or one that broke when the answer may have been paid for."""
+    cause = error.__cause__ or error
+    named = AnswerError("network", f"{settings.url}: {type(cause).__name__}: {plain(str(cause))}")
+    return Failure(named, may_pass=True, is_free=False)
+
+
+def malformed(error: Exception) -> Failure:
+    """An answer that its own SDK cannot read; it was paid for."""
+    return Failure(AnswerError("malformed", f"{type(error).__name__}: {plain(str(error))}"), is_free=False)
+
+
+def of_status(
+    status: int, said: str, headers: object, settings: RemoteSettings, *, is_too_long: bool = False
+) -> Failure:
+    """What a server's error of this status means; vendors take nothing for it."""
+    if status in MISTAKES:
+        return Failure(
+            UserError(
+                f"{settings.url}: the server {MISTAKES[status]} (model '{settings.model}', key "
+                f"{f'in {settings.key}' if settings.key else 'none: see settings.key'}). It says: {said}. Answers so "
+                "far are kept. Correct the model's file or the key, then run the same command again."
+            )
+        )
+    if status == 429:
+        return Failure(AnswerError("rate_limited", said), may_pass=True, wait_s=asked_wait(headers))
+    if status in (408, 409) or status >= SERVER_FAILED:
+        failed = AnswerError("server_error", f"HTTP {status}: {said}")
+        return Failure(failed, may_pass=True, wait_s=asked_wait(headers))
+    return Failure(AnswerError("beyond_context" if is_too_long else "bad_request", f"HTTP {status}: {said}"))

@@ -1,0 +1,60 @@
+"""Clips as a server is shown them: each frame a PNG, which loses nothing, encoded once for all questions."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from io import BytesIO
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image as Picture
+
+from reprise.media.decoder import Footage, Image
+from reprise.models.asking.money.vendors import Shown
+from reprise.models.base import Clip, ModelSpec, Request
+from reprise.models.local.frames import footage_of
+
+FASTEST = 1  # of zlib's levels: the others make frames little smaller
+
+
+class Encoded(NamedTuple):
+    """The frames of a clip, and when they are shown."""
+
+    images: tuple[bytes, ...]
+    """each a PNG in base64, in the order of the plan"""
+    places: tuple[int, ...]
+    rate: float
+    total: int
+    width: int
+    height: int
+
+    @property
+    def shown(self) -> Shown:
+        """What a vendor's limits are about."""
+        sizes = [len(image) for image in self.images]
+        return Shown(len(sizes), self.width, self.height, max(sizes, default=0), sum(sizes))
+
+
+class ImagesPreparer:
+    """Decodes and encodes frames; needs no model for that."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        del spec  # nothing to load
+
+    def read(self, clip: Clip) -> Footage:
+        return footage_of(clip)
+
+    def prepare(self, clip: Clip, frames: Footage, requests: Sequence[Request]) -> Encoded:
+        """A frame that the plan shows several times is encoded once."""
+        shown = clip.indices[: len(frames.frames)]
+        first = {index: at for at, index in reversed(list(enumerate(shown)))}
+        encoded = {index: as_png(frames.frames[at]) for index, at in first.items()}
+        height, width = frames.frames[0].shape[:2]
+        images = tuple(encoded[index] for index in shown)
+        return Encoded(images, frames.places, frames.rate, frames.total, width, height)
+
+
+def as_png(frame: Image) -> bytes:
+    """A frame as PNG in base64."""
+    stream = BytesIO()
+    Picture.fromarray(np.ascontiguousarray(frame)).save(stream, "PNG", compress_level=FASTEST)
+    return b64encode(stream.getvalue())

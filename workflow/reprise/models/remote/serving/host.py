@@ -1,0 +1,193 @@
+"""The server of one job: started on a free port of this machine, waited for, and ended with all its processes."""
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from reprise.core.errors import MachineError, UserError
+from reprise.core.log import log
+from reprise.core.plain import plain
+from reprise.core.store import Store
+from reprise.models.base import ReplyError
+from reprise.models.remote.bounded_client import get_bounded
+from reprise.models.remote.serving.engine import HOST, command, environment
+from reprise.models.remote.serving.environment import python_of
+from reprise.models.remote.serving.keeper import GRACE_SECONDS
+from reprise.models.remote.serving.settings import Hosting, Serving
+
+KEEPER = Path(__file__).with_name("keeper.py")
+# The variable by which the job's adapter finds the server's key; the name hides its value in logs.
+KEY_VARIABLE = "REPRISE_SERVER_API_KEY"
+POLL_SECONDS, PROGRESS_SECONDS, ANSWER_SECONDS = 0.25, 10.0, 5.0
+STARTS = 3
+# After a connection was lost, until its end is known.
+ENDING_SECONDS = 1.0
+TAKEN = "address already in use"
+SAID_LINES = 5
+DONE = b"."
+# What a server of this job says without its key, and with it.
+OURS = (401, 200)
+
+
+class Host:
+    """A server from its start until it is closed."""
+
+    def __init__(
+        self,
+        serving: Serving,
+        hosting: Hosting,
+        *,
+        weights: Path,
+        name: str,
+        store: Store,
+        log_file: Path,
+        ports: Iterator[int] | None = None,
+    ) -> None:
+        self._serving, self._hosting, self._weights, self._name = serving, hosting, weights, name
+        self._python = python_of(hosting.environment, store)
+        self._log_file = log_file
+        self._ports = ports or free_ports()
+        self._key = secrets.token_hex(16)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._url = ""
+
+    def start(self) -> dict[str, Any]:
+        """Start it and wait until it answers; gives the adapter's settings by which it is reached."""
+        try:
+            for left in reversed(range(STARTS)):
+                self._launch(next(self._ports))
+                if self._is_ready(can_move=left > 0):
+                    break
+                self.close()
+        except BaseException:
+            self.close()
+            raise
+        return {"url": f"{self._url}/v1", "key": KEY_VARIABLE}
+
+    def check(self) -> None:
+        """A MachineError where it has ended, or does so in this moment."""
+        if self._process is None:
+            return
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(ENDING_SECONDS)
+            raise MachineError(
+                f"the server of this job has ended: {self._said()}. Answers so far are kept. See {self._log_file}, "
+                "then run the same command again."
+            )
+
+    def close(self) -> None:
+        """End the server and all that it started."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        assert process.stdin is not None
+        with suppress(BrokenPipeError):
+            process.stdin.write(DONE)
+            process.stdin.flush()
+        try:
+            process.wait(GRACE_SECONDS + ANSWER_SECONDS)
+        except subprocess.TimeoutExpired:
+            log.info("the server does not end: it is killed")
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+
+    def _launch(self, port: int) -> None:
+        words = command(self._python, self._serving, self._hosting, weights=self._weights, name=self._name, port=port)
+        self._url = f"http://{HOST}:{port}"
+        os.environ[KEY_VARIABLE] = self._key
+        log.info(f"starting {self._serving.engine} on port {port}; its log: {self._log_file}")
+        self._log_file.parent.mkdir(parents=True, exist_ok=True)
+        with self._log_file.open("wb") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", str(KEEPER), *words],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment(self._serving, self._key),
+                start_new_session=True,
+            )
+
+    def _is_ready(self, *, can_move: bool) -> bool:
+        """Wait until it answers; False where its port was taken and another one can be tried."""
+        start = told = time.monotonic()
+        process, name, minutes = self._process, self._serving.engine, self._hosting.start_minutes
+        assert process is not None
+        with httpx2.Client(base_url=self._url, timeout=ANSWER_SECONDS, trust_env=False) as client:
+            while self._name not in _served(client, self._key) or process.poll() is not None:
+                now = time.monotonic()
+                if process.poll() is not None:
+                    if can_move and TAKEN in self._text().lower():
+                        log.info(f"{self._url}: the port was taken meanwhile; another one is tried")
+                        return False
+                    raise UserError(
+                        f"{name} does not start: {self._said()}. See {self._log_file}; correct `served_by` or the "
+                        "weights of the model's file, then run the same command again."
+                    )
+                if now - start > 60 * minutes:
+                    raise UserError(
+                        f"{name} does not answer as '{self._name}' after {minutes:g} minutes: {self._said()}. See "
+                        f"{self._log_file}; give it longer by `served_by.start_minutes`."
+                    )
+                if now - told >= PROGRESS_SECONDS:
+                    told = now
+                    log.info(f"{name} starts, for {now - start:.0f} s: {self._said(1)}")
+                time.sleep(POLL_SECONDS)
+            seconds, version = time.monotonic() - start, version_of(client)
+        log.info(f"{name} {version or 'of an unknown version'} answers after {seconds:.0f} s")
+        return True
+
+    def _text(self) -> str:
+        """The end of what it said."""
+        return self._log_file.read_text(encoding="utf-8", errors="replace")[-100_000:]
+
+    def _said(self, count: int = SAID_LINES) -> str:
+        lines = deque((line for text in self._text().splitlines() if (line := plain(text))), maxlen=count)
+        return " / ".join(lines) or "it said nothing"
+
+
+def free_ports() -> Iterator[int]:
+    """Ports of this machine that nobody uses at this moment."""
+    while True:
+        with socket.socket() as one:
+            one.bind((HOST, 0))
+            port = one.getsockname()[1]
+        yield port
+
+
+def _served(client: httpx2.Client, key: str) -> list[str]:
+    """The models that a server names to who has the key, and to nobody else; none where it does not answer so."""
+    try:
+        refused = get_bounded(client, "/v1/models", ANSWER_SECONDS).status_code
+        reply = get_bounded(client, "/v1/models", ANSWER_SECONDS, Authorization=f"Bearer {key}")
+        found = reply.json() if (refused, reply.status_code) == OURS else {}
+    except (httpx2.HTTPError, ReplyError, ValueError):
+        return []
+    return [str(one["id"]) for one in _entries(found) if "id" in one]
+
+
+def _entries(found: Any) -> list[Mapping[str, Any]]:
+    data = found.get("data") if isinstance(found, dict) else None
+    return [one for one in data if isinstance(one, dict)] if isinstance(data, list) else []
+
+
+def version_of(client: httpx2.Client) -> str:
+    """The version that a server says; empty where it does not."""
+    try:
+        found = get_bounded(client, "/version", ANSWER_SECONDS).json()
+    except (httpx2.HTTPError, ReplyError, ValueError):
+        return ""
+    return plain(str(found.get("version", ""))) if isinstance(found, dict) else ""

@@ -116,7 +116,10 @@ def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
         ("reprise/fetch/youtube.py", ["sources/.+"]),
         ("reprise/models/local/transformers.py", [TOY_LLAVA]),
         ("reprise/models/local/stand_ins/wordmatch.py", ["judges/mmbench_video/.+/wordmatch(-recall)?"]),
-        ("reprise/models/local/torch_setup.py", [TOY_LLAVA, ".+/toy-(siglip|text)", "verdicts/.+", "judge_requests/.+"]),
+        (
+            "reprise/models/local/torch_setup.py",
+            [TOY_LLAVA, ".+/toy-(siglip|text)", "verdicts/.+", "judge_requests/.+"],
+        ),
         ("reprise/external/vinoground.py", ["vinoground/.+/random-imported"]),
         ("reprise/tables/render/html.py", ["tables/.+", REPORT]),
         ("reprise/tables/render/latex.py", ["tables/.+", REPORT]),

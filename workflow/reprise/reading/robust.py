@@ -13,13 +13,13 @@ from reprise.reading.table import Row
 
 YES_NO = {"yes", "no"}
 HEAD, TAIL = 1_000, 4_000  # characters of a longer answer that are read
-ALIKE, SAME_STEM = 88.0, 60.0  # how like two words are that count as one, and two of one beginning
-
+ALIKE = 88.0  # how like two words are that count as one
 
 THOUGHT_ENDS = re.compile(r"</think(?:ing)?>", re.I)
 THOUGHT = re.compile(r"<think(?:ing)?>", re.I)
 TYPOGRAPHY = str.maketrans(
-    {"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "\t": " ", "\r": None, "*": None, "`": None}
+    {"’": "'", "‘": "'", "“": '"', "”": '"', "«": '"', "»": '"', "‹": '"', "›": '"', "。": ".", "，": ",", "：": ":"}
+    | {"\u00a0": " ", "\t": " ", "\r": None, "*": None, "`": None}
 )
 TEX = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\{([^{}]{0,200})\}")
 ANSWER_TAG = re.compile(r"<answer>", re.I)
@@ -28,6 +28,7 @@ GOES_ON = re.compile(r"(?<=\S)\s*\n\s*(?:Question|Q|User|Human) ?:", re.I)
 LINE_SIGNS = re.compile(r"^ *(?:#+|>+(?! ?\d)|[-•]) +", re.M)
 SENTENCES = re.compile(r"[^.!?\n]+(?:[.!?]+|\n|$)|[.!?\n]+")
 WORDS = re.compile(r"[\w']+")
+ENDING, DOUBLED = re.compile(r"(?<=\w\w)(?:ing|ed|es|e|s)$"), re.compile(r"([bdgmnprt])\1$")
 
 
 def clean(text: str | None) -> str:
@@ -136,10 +137,12 @@ LISTED = re.compile(r"^\W{0,3}(?:(?:Option|Caption|Sentence|Segment) )?\(?([A-F]
 ITEM = re.compile(r"«([A-F])»[.:)]? ?‹~?\1›")
 WEIGHED = re.compile(r"[«‹]~?([A-F])[»›][.)]? ?(?:[:=<>✗✓❌✅✘✔]|[-–] )[^«‹\n]{0,80}")
 PAIR = re.compile(r"([«‹])~?([A-F*])([»›])(?:[\s:.,\"'()-]{0,4}[«‹]~?\2[»›])+")
-CLASH = re.compile(r"«([A-F])»[\s:.,\"'()-]{0,4}[‹«]~?(?!~?\1)[A-F][»›]")
+CLASH = re.compile(r"«([A-F])»[\s:.,\"'()-]{0,4}[‹«]~?(?!\1)[A-F][»›]")
 SEVERAL = re.compile(
     r"[«‹]~?[A-F][»›](?: ?(?:,|/|&|\+|,? ?\b(?:and|or|nor|versus|vs\.?)\b(?: also| the)?) ?[«‹]~?[A-F][»›]){1,5}"
 )
+ARTICLE = re.compile(r"\b(?:an?|the) $", re.I)
+IN_NUMBER, GOES_ON_AS = re.compile(r"\d[.,/:-]$|-$"), re.compile(r"[.,/:-]\d|[.)] \w")
 MARKS = re.compile(r"[«‹](~?[A-F*])[»›]")
 ENDS_SENTENCE = frozenset(("", *'.,;!\n")]'))
 
@@ -147,8 +150,9 @@ ENDS_SENTENCE = frozenset(("", *'.,;!\n")]'))
 def mark(plain: str, options: Sequence[str], texts: Sequence[str]) -> str:
     """An answer with its mentions of options as marks."""
     marked = _without_list(plain, options)
-    for option, text in sorted(zip(options, texts, strict=False), key=lambda pair: -len(pair[1])):
-        marked = _marked_text(marked, option, text.strip().rstrip("."))
+    shown = [text.translate(TYPOGRAPHY).strip().rstrip(".").lower() for text in texts]
+    for option, text in sorted(zip(options, shown, strict=False), key=lambda pair: -len(pair[1])):
+        marked = _marked_text(marked, option if shown.count(text) == 1 else "*", text)
     are_segments = bool(texts) and all("segment" in text.lower() for text in texts)
     for option, pattern in _ordinals(are_segments):
         marked = pattern.sub(partial(_ordinal_mark, option=option, are_segments=are_segments), marked)
@@ -157,12 +161,13 @@ def mark(plain: str, options: Sequence[str], texts: Sequence[str]) -> str:
     for list_of in (ITEM, WEIGHED):
         if len(set(list_of.findall(marked))) > 1:
             marked = list_of.sub(" ", marked)
-    marked = CLASH.sub("«*»", PAIR.sub(r"\1\2\3", marked))
+    marked = PAIR.sub(r"\1\2\3", marked)
     marked = SEVERAL.sub(lambda match: match[0] if len(set(MARKS.findall(match[0]))) == 1 else "«*»", marked)
     marked = without_sentences(marked, table.NO_CHOICE)
     marked = compiled(table.ONLY_SAYS).sub(lambda match: MARKS.sub("", match[0]), marked)
     for denial in table.DENIALS:
         marked = compiled(denial).sub(lambda match: match[0].replace(match["mark"], f"«-{match['mark'][-2]}»"), marked)
+    marked = CLASH.sub("«*»", marked)
     denied = set(re.findall("«-(.)»", marked))
     if len(options) == 2 and len(denied) == 1:
         other = next((option for option in options if option not in denied), "")
@@ -178,8 +183,6 @@ def _exact(pattern: str) -> re.Pattern[str]:
 def without_sentences(text: str, pattern: str) -> str:
     """A text without the sentences that a pattern finds."""
     found = compiled(pattern)
-    if not found.search(text):
-        return text
     return "".join(one[0] for one in SENTENCES.finditer(text) if not found.search(one[0].rstrip("\n")))
 
 
@@ -189,27 +192,34 @@ def _without_list(plain: str, options: Sequence[str]) -> str:
     return LISTED.sub("", plain) if len(led) > 1 else plain
 
 
-def _marked_text(plain: str, option: str, text: str) -> str:
+def _marked_text(plain: str, option: str, known: str) -> str:
     """An answer with an option's text as marks; a lone word may be any word of a sentence but its last one."""
-    low, known = plain.lower(), text.lower()
-    if len(known) < 2 and not known.isdigit():
+    low = plain.lower()
+    if (len(known) < 2 and not known.isdigit()) or len(low) != len(plain):
         return plain
     parts, done, at = list[str](), 0, low.find(known)
     while at >= 0:
         end = at + len(known)
-        if not (at and low[at - 1].isalnum()) and not low[end : end + 1].isalnum():
+        if not (at and low[at - 1].isalnum()) and not low[end : end + 1].isalnum() and not _in_number(low, at, end):
             is_sure = " " in known or low[end : end + 1] in ENDS_SENTENCE
-            parts += [plain[done:at], f"‹{option}›" if is_sure else f"‹~{option}›"]
+            before = plain[done:at]
+            parts += [ARTICLE.sub("", before) if plain[at].islower() else before]
+            parts += [f"‹{option}›" if is_sure else f"‹~{option}›"]
             done = end
         at = low.find(known, end)
     return "".join(parts) + plain[done:]
+
+
+def _in_number(low: str, at: int, end: int) -> bool:
+    """Whether a number there is a part of another one, or of a list ("1. The man")."""
+    return low[at].isdigit() and bool(IN_NUMBER.search(low[max(at - 2, 0) : at]) or GOES_ON_AS.match(low, end))
 
 
 @cache
 def _ordinals(are_segments: bool) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Options by their place: "the second caption", and where the options are segments "the second clip"."""
     nouns = (
-        "segment|clip|video|part|half|one"
+        "(?:video )?(?:segment|clip|video|part|half|one)(?: of the (?:video|clip))?"
         if are_segments
         else "option|caption|sentence|choice|statement|description|answer"
     )
@@ -227,7 +237,8 @@ def _ordinal_mark(match: re.Match[str], option: str, are_segments: bool) -> str:
     """A segment may be what a sentence is about, if it does not end it."""
     if not are_segments:
         return f"«{option}»"
-    return f"‹{option}›" if match.string[match.end() : match.end() + 1] in ENDS_SENTENCE else f"«~{option}»"
+    after = match.string[match.end() : match.end() + 1]
+    return f"‹{option}›" if after in ENDS_SENTENCE and after != "," else f"«~{option}»"
 
 
 def _content(text: str) -> list[str]:
@@ -240,7 +251,12 @@ def _same_words(said: Sequence[str], known: Sequence[str]) -> bool:
         bool(said)
         and len(said) == len(known)
         and all(
-            one == other or fuzz.ratio(one, other) >= (SAME_STEM if one[:3] == other[:3] else ALIKE)
+            _stem(one) == _stem(other) or (one[0] == other[0] and fuzz.ratio(one, other) >= ALIKE)
             for one, other in zip(said, known, strict=True)
         )
     )
+
+
+def _stem(word: str) -> str:
+    """A word without its ending: "slides" and "sliding", "stops" and "stopped" have one stem."""
+    return DOUBLED.sub(r"\1", ENDING.sub("", word))

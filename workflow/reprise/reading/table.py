@@ -50,12 +50,12 @@ ORDINALS = {"A": "first|1st|former|1", "B": "second|2nd|latter|2", "C": "third|3
 
 # Options that are denied.
 _NOT = (
-    r"(?:\b(?:not|never|neither|nor|cannot|than|over|unlike|except|no way|instead of|rather than|opposed to|rul(?:e|es|ed|ing) out|"
+    r"(?:\b(?:not|never|neither|nor|cannot|over|unlike|except|no way|instead of|rather than|opposed to|contradicts?|rul(?:e|es|ed|ing) out|"
     r"eliminat\w{1,4}|exclud\w{1,4}|reject\w{0,4})|n't)"
 )
-_LINK = r"(?:be|to|is|it|it's|the|by|that|with|in|just|only|think|believe|say|choose|pick|select|for|match)"
+_LINK = r"(?:be|to|is|it|it's|the|by|that|with|in|just|only|think|believe|say|choose|pick|select|for|match|true|show|support)"
 _WRONG = (
-    r"(?:never\b|incorrect|wrong|false|inaccurate|untrue|ruled out|eliminated|excluded|less\b|worse\b|worst\b|unlikely|reversed|out\b|"
+    r"(?:never\b|incorrect|wrong|false|inaccurate|untrue|ruled out|eliminated|excluded|less\b|worse\b|worst\b|unlikely|reversed|opposite|out\b|"
     r"contradict|fails?\b|mis\w{3})"
 )
 _BE = (
@@ -66,11 +66,12 @@ DENIALS = (
     rf"{_NOT}[ \"'(]{{1,2}}(?:{_LINK}[ \"'(]{{1,2}}){{0,3}}(?P<mark>[«‹]~?[A-F][»›])",
     rf"(?P<mark>[«‹]~?[A-F][»›]),? (?:(?:{_BE} ){{1,3}}not\b|(?:{_BE} ){{0,3}}(?:\w{{1,5}}n't\b|cannot\b|(?:\w{{1,12}}ly )?{_WRONG}))",
     rf"\b(?:wrong|incorrect|worst|worse|false|other|remaining) {NOUN}\b{GAP}{{0,20}}(?P<mark>[«‹]~?[A-F][»›])",
+    rf"\b(?:more|better|rather|other|closer|likelier)\b{GAP}{{0,40}}\bthan (?P<mark>[«‹]~?[A-F][»›])",
     r"\bprefer(?:red)? [«‹]~?.[»›] to (?P<mark>[«‹]~?[A-F][»›])",
 )
 # Sentences that choose nothing (questions, conditions, what cannot be told), and what an option only says.
 NO_CHOICE = (
-    r"\?$|\b(?:if|whether|unless|suppose|assuming)\b(?! (?:i|we|one|forced|you)\b)|"
+    r"\?|\b(?:if|whether|unless|suppose|assuming)\b(?! (?:i|we|one|forced|you)\b)|"
     r"\b(?:can(?:'t|not)|unable to|impossible to|hard to|difficult to) (?:\w{1,12} )?(?:tell|see|say|determine|judge|decide|know)\b"
 )
 ONLY_SAYS = (
@@ -86,6 +87,7 @@ _CHOOSE = (
     r"(?:chooses?|chose|picks?|picked|selects?|selected|go(?:ing)? with|went with|opt for|prefer|vote for|say|guess|believe|think|"
     r"lean towards?)"
 )
+_NO = r"(?:\b(?:no|not|never|nothing|cannot|without)\b|n't\b)[^.,;:!?\n«‹]{0,60}"
 CHOICE = (
     Row("boxed", rf"\\boxed\{{{GAP}{{0,20}}?{MARK}", "last"),
     Row("final answer", rf"\bfinal(?: (?:answer|choice|decision|verdict|selection))?\b{GAP}{{0,40}}{MARK}", "last"),
@@ -115,7 +117,9 @@ CHOICE = (
         "stated",
         rf"\b{_ANSWER}\b(?:\s[\w'-]{{1,15}}){{0,7}}?\s?{_SAID}\W{{0,4}}(?:that |probably |(?:most )?likely |clearly )?{MARK}",
     ),
-    Row("stated", rf"\b{_CHOOSE}\W{{1,3}}(?:that |it is |it's |it must be |the answer is |for ){{0,2}}{MARK}"),
+    Row(
+        "stated", rf"\b{_CHOOSE}[^\w.!?\n«‹]{{1,3}}(?:that |it is |it's |it must be |the answer is |for ){{0,2}}{MARK}"
+    ),
     Row(
         "stated",
         rf"{LABEL}\W{{0,3}}(?:which |that )?(?:is|was|would be|seems|appears|must be|gives|provides|offers) "
@@ -130,10 +134,11 @@ CHOICE = (
     Row("stated", rf"{LABEL}\W{{0,2}}(?:because|since|due to)\b"),
     Row("leading segment", r"\A\W{0,4}«~(?P<option>[A-F*])»:", "alone"),
     Row("only label", r"«(?P<option>[A-F*])»", "alone"),
+    Row("only label", rf"{_NO}(?P<denied>«[A-F*]»)", "alone"),
     Row("the other one is denied", r"«-(?P<option>[A-F])»", "alone"),
     Row(
         "option's text",
-        r"\A[^.!?\n«‹]{0,400}‹(?P<option>[A-F*])›(?![^.!?\n]{0,400}[«‹](?!(?P=option)))",
+        rf"\A(?!{GAP}{{0,400}}?{_NO}‹){GAP}{{0,400}}‹(?P<option>[A-F*])›(?![^.!?\n]{{0,400}}[«‹](?!(?P=option)))",
         "alone",
     ),
 )
@@ -166,13 +171,17 @@ _TRUE = r"(?:accurate|correct|true|right(?! \w)|consistent|entailed|supported|fa
 _UNTRUE = r"(?:inaccurate|incorrect|untrue|false|wrong|inconsistent|not entailed|unsupported|misleading)"
 _AGREES = r"(?:match(?:es)?|describes?|reflects?|represents?|depicts?|aligns?|entails?|corresponds?|agrees?|fits?|supports?|captures?)"
 _DENIES = r"(?:(?:does|do|did|is|are|was|would|can|could)(?:n't| not)|cannot|fails to|never)"
-_HOW = r"(?: (?!in|wrong|part|hard|mis)\w{1,12}ly| also| indeed| quite| fully| to be| be){0,3}"
+_HOW = r"(?: (?!in|wrong|part|hard|mis)\w{1,12}ly| also| indeed| quite| fully| to be| be| an?){0,3}"
+# What is said of it may be taken back in the same breath.
+_ALL_OF_IT = r"(?![^.!?\n]{0,120}?(?:\b(?:but|except|although|though)\b|[,;.] ?however\b))"
 # A leading word that is taken back, both words at once, and what is right only in part: nothing is read.
 UNDECIDED = (
     r"\A\W{0,4}yes\b[^.!?\n]{0,200}\b(?:but|however|except|exception|apart from|although|though|if|provided|mismatch|an error)\b"
     r"|\A\W{0,4}(?:yes|no)\b\W{1,6}(?:(?:actually|correction|edit|sorry|wait|or|and|maybe)\W{1,3}){0,3}(?:yes|no)\b"
     r"|\A\W{0,4}(?:no doubt|no,? (?:i see no|there (?:is|are) (?:no|nothing))|yes,? (?:to some|up to a|mostly|partly|the first|only))\b"
     r"|\A\W{0,4}(?:yes|no)\W{1,3}\d"
+    r"|\A\W{0,4}no\W{1,4}(?:it|this|that)(?:'s| is) (?:accurate|correct|true|right\b(?! \w))"
+    r"|\A\W{0,4}yes\W{1,4}(?:it|this|that)(?:'s| is| does)(?:n't| not)? (?:not match|inaccurate|incorrect|false|wrong)"
     r"|\b(?:partly|partially|almost|mostly|nearly|somewhat|largely) (?:accurate|correct|true|right|match\w*|describ\w*)"
 )
 # A sentence that doubts, supposes or speaks of a part judges no caption.
@@ -190,6 +199,7 @@ WORD = (
         r"\b(?:answer (?:is|would be|to this is)|say|:)\W{0,4}(?P<option>yes|no)\b(?! [a-z])",
         "last",
     ),
+    Row("final answer", r"\b(?:so|thus|therefore|hence),? (?P<option>yes|no)(?=[.!]?\s?(?:\Z|\n))", "last"),
     Row("leading word", rf"\A\W{{0,4}}(?P<option>yes|no)(?=[.,;:!)\n\"'\]-]|\s?$|\s[-–—(]|\s{_AFTER_NO}\b)"),
     Row(
         "stated",
@@ -199,21 +209,28 @@ WORD = (
         "stated",
         r"\b(?:i(?:'d| would)? (?:say|answer|choose|go with)|entailment|response|label|output)\b\W{1,4}(?P<option>yes|no)\b(?! [a-z])",
     ),
-    Row("stated", r"(?:(?<=[.:\n])|(?<=[.:\n] ))[\"'(]?(?P<option>yes|no)[.!]?[\"')]?\s?(?=\Z|\n)"),
-    Row("judgement", rf"\b{_CAPTION}\b{GAP}{{0,40}}?\b(?:is|are|seems|appears|was){_HOW} (?P<yes>{_TRUE})\b"),
-    Row("judgement", rf"\b(?P<yes>{_CAPTION}{_HOW} (?:matches|entails|agrees with|aligns with))\b"),
-    Row("judgement", rf"\b{_CAPTION} (?P<yes>(?:accurately|correctly|perfectly|faithfully) {_AGREES})\b"),
-    Row("judgement", rf"\bvideo{_HOW} (?P<yes>entails|matches|supports|confirms) the (?:given )?{_CAPTION}\b"),
+    Row("stated", r"(?:(?<=[.:?\n])|(?<=[.:?\n] ))[\"'(]?(?P<option>yes|no)[.!]?[\"')]?\s?(?=\Z|\n)"),
+    Row(
+        "judgement", rf"\b{_CAPTION}\b{GAP}{{0,40}}?\b(?:is|are|seems|appears|was){_HOW} (?P<yes>{_TRUE})\b{_ALL_OF_IT}"
+    ),
+    Row("judgement", rf"\b(?P<yes>{_CAPTION}{_HOW} (?:matches|entails|agrees with|aligns with))\b{_ALL_OF_IT}"),
+    Row("judgement", rf"\b{_CAPTION} (?P<yes>(?:accurately|correctly|perfectly|faithfully) {_AGREES})\b{_ALL_OF_IT}"),
+    Row(
+        "judgement",
+        rf"\bvideo{_HOW} (?P<yes>entails|matches|supports|confirms) the (?:given )?{_CAPTION}\b{_ALL_OF_IT}",
+    ),
     Row(
         "judgement",
         rf"\b{_CAPTION}\b{GAP}{{0,40}}?\b(?P<no>{_DENIES}{_HOW} (?:{_AGREES}|{_TRUE})|(?:is|are|seems|appears|was){_HOW} {_UNTRUE}|"
         rf"contradicts)\b",
     ),
-    Row("judgement", rf"\bvideo (?P<no>{_DENIES}{_HOW} {_AGREES}|contradicts) the (?:given )?{_CAPTION}\b"),
+    Row("judgement", rf"\bvideo (?P<no>{_DENIES}{_HOW} {_AGREES}|contradicts) the (?:given )?{_CAPTION}\b{_ALL_OF_IT}"),
     Row(
-        "judgement of it", rf"\b(?:it|this|that|video|clip)(?:'s| is| seems| appears){_HOW} (?P<yes>{_TRUE})\b", "alone"
+        "judgement of it",
+        rf"\b(?:it|this|that|video|clip)(?:'s| is| seems| appears){_HOW} (?P<yes>{_TRUE})\b{_ALL_OF_IT}",
+        "alone",
     ),
-    Row("judgement of it", rf"\b(?:accurately|correctly) (?P<yes>{_AGREES})\b", "alone"),
+    Row("judgement of it", rf"\b(?:accurately|correctly) (?P<yes>{_AGREES})\b{_ALL_OF_IT}", "alone"),
     Row("judgement of it", rf"\b(?P<no>{_DENIES}{_HOW} (?:{_AGREES}|{_TRUE})|contradicts)\b", "alone"),
     Row("judgement of it", rf"\b(?:it|this|that)(?:'s| is| seems){_HOW} (?P<no>{_UNTRUE})\b", "alone"),
     Row("judgement alone", r"\A\W{0,3}(?P<yes>accurate|correct|true|right|entailed|match(?:es)?)\W{0,3}\Z", "alone"),
@@ -238,14 +255,15 @@ NO_RATING = (
 UNSURE = (
     r"(?<![\w.])\d ?(?:-|–|~|to|or|and) ?\d(?![\w.]| ?(?:/|out of) ?\d)",
     r"[<>≤≥]=? ?\d|\b(?:at most|at least|less than|more than|greater than|below|above|up to|between a \w+ of) \d(?=\W{0,3}\Z)",
-    r"(?<![\w/])\d{1,3}\.[1-9]|\A\W{0,2}-\s?\d|\A\W{0,2}\d(?:, ?(?:no, ?)?\d)+|\A\d\?|\d\n{1,2}\d\W{0,2}\Z",
+    r"(?<![\w/])\d{1,3}\.[1-9]|(?:\A\W{0,2}|[:=] ?)-\s?\d|\A\W{0,2}\d(?:, ?(?:no, ?)?\d)+|\A\d\?|\d\n{1,2}\d\W{0,2}\Z",
 )
 # A sentence that supposes or denies gives no rating.
-NO_VERDICT = r"\b(?:if|unless|might|may|could|can't|cannot|would (?:be|require|need)|would not|wouldn't|not (?:give|deserve|an?|rate))\b|\?$"
+NO_VERDICT = r"\b(?:if|unless|might|may|could|can't|cannot|would (?:be|require|need)|would not|wouldn't|not (?:give|deserve|an?|rate))\b|\?"
 _AFTER_NUMBER = (
     r"(?! (?!points?|stars?|because|since|as|on|for|in|and|but|based|due|given|here|overall|with|the|is)[a-z]{2,})"
 )
 RATING = (
+    Row("boxed", r"\\boxed\{(?P<option>[0-<top>])\}", "last"),
     Row("number alone", r"\A\W{0,3}(?P<option>[0-<top>]|<said>)(?:\.0)?(?: ?(?:points?|stars?))?[\s.!\"')\]]{0,3}\Z"),
     Row(
         "over the highest",
@@ -254,10 +272,10 @@ RATING = (
     Row("over the highest", r"\A\W{0,3}(?P<option>[0-<top>]) of <top>\b(?! (?!points)[a-z])"),
     Row(
         "stated",
-        r"(?:\b(?:rating|score|rate[sd]?|marks?|grade|similarity|give|giving|assign|deserves?)\b|"
+        r"(?:\b(?:rating|score|rate[sd]?|marks?|grade|similarity|give|giving|gets?|receives?|assign|deserves?)\b|"
         r"\b(?:answer|response|result|value)\b(?=[\"']? ?(?:is|:|=)))"
         r"(?:[\"']? ?(?:of|is|as|at|:|=|it|this|that|an?|the|would|will|be|should|my|candidate|to|answer|response|rating|score)\b|[\"']? ?[:=]){0,6}"
-        r"[\W]{0,4}(?P<option>[0-<top>]|<said>)(?![\w/%]|\.\d| ?(?:out of|or|and)\b)" + _AFTER_NUMBER,
+        r"[\W]{0,8}(?P<option>[0-<top>]|<said>)(?![\w/%]|\.\d| ?(?:out of|or|and)\b)" + _AFTER_NUMBER,
     ),
     Row("leading number", r"\A\W{0,3}(?P<option>[0-<top>])(?: ?points?)? ?(?=[-–—:;(\n]|[.,] |because\b|since\b|as\b)"),
     Row(

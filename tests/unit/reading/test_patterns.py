@@ -18,6 +18,8 @@ from tests.unit.rows import request_row, response_row
         ("the answer (A|B)", "has no group for the option. Write it as `(?P<option>[AB])`"),
         ("(a+)+(?P<option>[AB])$", "can take very long"),
         (r"(\w+\s?)*:(?P<option>[AB])", "can take very long"),
+        (r"(?:so)+[^z]*[^z]*z(?P<option>[AB])", "can take very long"),
+        ("(?P<option>[AB])?", "fits every text"),
     ],
 )
 def test_a_pattern_that_does_not_work_is_refused_where_it_stands(pattern: str, words: str) -> None:

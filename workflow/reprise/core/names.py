@@ -18,6 +18,7 @@ REVISION = r"^([0-9a-f]{40}|unpinned)$"
 UNFILTERED = "-unfiltered"
 """end of the name that a benchmark has here before static questions are dropped from it"""
 
+PHRASE = r"^\w[\w' -]*$"
 LINK = r"^https?://[^/@]*(/|$)"
 
 WORDS = {
@@ -26,6 +27,7 @@ WORDS = {
     TABLE: "table<N>, such as table3",
     FIGURE: "fig<N>, such as fig3, or own_<name> for an analysis of our own",
     REVISION: "a commit (40 hexadecimal digits) or 'unpinned'",
+    PHRASE: "letters, digits, spaces, '-' and \"'\", first a letter or a digit",
     LINK: "an http or https link without a user name or a password in it",
 }
 

@@ -134,10 +134,14 @@ def decided(found: Iterable[Hit]) -> Reading | None:
 
 # A list of options, line by line or in a row, is the question again, or weighs them; several named at once choose none.
 LISTED = re.compile(r"^\W{0,3}(?:(?:Option|Caption|Sentence|Segment) )?\(?([A-F])(?:\)?[.:)]| [-–] |\W*$)[^\n]*$", re.M)
+LAST_LINE = re.compile(r"\b(answer|choice|is) ?:?\n+(?=[^\n]+\Z)", re.I)
 ITEM = re.compile(r"«([A-F])»[.:)]? ?‹~?\1›")
 WEIGHED = re.compile(r"[«‹]~?([A-F])[»›][.)]? ?(?:[:=<>✗✓❌✅✘✔]|[-–] )[^«‹\n]{0,80}")
 PAIR = re.compile(r"([«‹])~?([A-F*])([»›])(?:[\s:.,\"'()-]{0,4}[«‹]~?\2[»›])+")
-CLASH = re.compile(r"«([A-F])»[\s:.,\"'()-]{0,4}[‹«]~?(?!\1)[A-F][»›]")
+CLASH = re.compile(
+    r"«([A-F])»[\s:.,\"'()-]{0,4}[‹«]~?(?!\1)[A-F][»›]"
+    r"|\A\W{0,2}«([A-F])»[.:)] [^.!?\n«‹]{1,80}‹(?!\2)[A-F]›(?=\W{0,3}\Z)"
+)
 SEVERAL = re.compile(
     r"[«‹]~?[A-F][»›](?: ?(?:,|/|&|\+|,? ?\b(?:and|or|nor|versus|vs\.?)\b(?: also| the)?) ?[«‹]~?[A-F][»›]){1,5}"
 )
@@ -149,13 +153,14 @@ ENDS_SENTENCE = frozenset(("", *'.,;!\n")]'))
 
 def mark(plain: str, options: Sequence[str], texts: Sequence[str]) -> str:
     """An answer with its mentions of options as marks."""
-    marked = _without_list(plain, options)
+    marked = _without_list(LAST_LINE.sub(r"\1: ", plain), options)
     shown = [text.translate(TYPOGRAPHY).strip().rstrip(".").lower() for text in texts]
     for option, text in sorted(zip(options, shown, strict=False), key=lambda pair: -len(pair[1])):
         marked = _marked_text(marked, option if shown.count(text) == 1 else "*", text)
     are_segments = bool(texts) and all("segment" in text.lower() for text in texts)
     for option, pattern in _ordinals(are_segments):
         marked = pattern.sub(partial(_ordinal_mark, option=option, are_segments=are_segments), marked)
+    marked = compiled(table.OTHERS).sub(r"\1", marked)
     for name in table.NAMES:
         marked = _exact(name).sub(lambda match: f"«{match['o'].upper()}»", marked)
     for list_of in (ITEM, WEIGHED):
@@ -183,6 +188,8 @@ def _exact(pattern: str) -> re.Pattern[str]:
 def without_sentences(text: str, pattern: str) -> str:
     """A text without the sentences that a pattern finds."""
     found = compiled(pattern)
+    if not found.search(text):
+        return text
     return "".join(one[0] for one in SENTENCES.finditer(text) if not found.search(one[0].rstrip("\n")))
 
 

@@ -37,6 +37,11 @@ AFTER_A = (
     r"(?:is|are|was|and|or|nor|to|because|since|as|would|must|could|can|cannot|(?:is|does|ca|could|would)n't|seems|sounds|looks|"
     r"does|has|gets|says|shows|describes|mentions|mixes|matches|fits|best|better|correctly|accurately|more|rather|over|than)"
 )
+# Letters that name something in the video.
+OTHERS = (
+    r"\b(person|man|woman|user|speaker|player|group|team|type|plan|scene|frame|shot|camera|point|object|figure|grade|rated)"
+    r":? [A-F]\b"
+)
 NAMES = (
     rf"\b(?i:{NOUN}s?) ?[:#]? ?[\"'(\[]{{0,2}}(?P<o>[B-Fb-f]|A|a(?=\W*(?:\n|$)|[.,;:)\"'\]]))(?![\w'])[\"')\]]{{0,2}}",
     r"[(\[](?P<o>[A-Fa-f])[)\]]",
@@ -55,7 +60,7 @@ _NOT = (
 )
 _LINK = r"(?:be|to|is|it|it's|the|by|that|with|in|just|only|think|believe|say|choose|pick|select|for|match|true|show|support)"
 _WRONG = (
-    r"(?:never\b|incorrect|wrong|false|inaccurate|untrue|ruled out|eliminated|excluded|less\b|worse\b|worst\b|unlikely|reversed|opposite|out\b|"
+    r"(?:never\b|incorrect|wrong|false|inaccurate|untrue|ruled out|eliminated|excluded|less\b|worse\b|worst\b|unlikely|inconsistent|reverse[sd]|opposite|out\b|"
     r"contradict|fails?\b|mis\w{3})"
 )
 _BE = (
@@ -65,7 +70,9 @@ _BE = (
 DENIALS = (
     rf"{_NOT}[ \"'(]{{1,2}}(?:{_LINK}[ \"'(]{{1,2}}){{0,3}}(?P<mark>[«‹]~?[A-F][»›])",
     rf"(?P<mark>[«‹]~?[A-F][»›]),? (?:(?:{_BE} ){{1,3}}not\b|(?:{_BE} ){{0,3}}(?:\w{{1,5}}n't\b|cannot\b|(?:\w{{1,12}}ly )?{_WRONG}))",
-    rf"\b(?:wrong|incorrect|worst|worse|false|other|remaining) {NOUN}\b{GAP}{{0,20}}(?P<mark>[«‹]~?[A-F][»›])",
+    rf"\b(?:{NOUN}|one) (?:that|which)\b{GAP}{{0,12}}(?:n't|\b(?:not|less|least|wrong|incorrect|inaccurate))\b{GAP}{{0,30}}\bis "
+    r"(?P<mark>[«‹]~?[A-F][»›])",
+    rf"\b(?:wrong|incorrect|worst|worse|false|other|remaining) (?:{NOUN}|one)\b{GAP}{{0,20}}(?P<mark>[«‹]~?[A-F][»›])",
     rf"\b(?:more|better|rather|other|closer|likelier)\b{GAP}{{0,40}}\bthan (?P<mark>[«‹]~?[A-F][»›])",
     r"\bprefer(?:red)? [«‹]~?.[»›] to (?P<mark>[«‹]~?[A-F][»›])",
 )
@@ -73,9 +80,10 @@ DENIALS = (
 NO_CHOICE = (
     r"\?|\b(?:if|whether|unless|suppose|assuming)\b(?! (?:i|we|one|forced|you)\b)|"
     r"\b(?:can(?:'t|not)|unable to|impossible to|hard to|difficult to) (?:\w{1,12} )?(?:tell|see|say|determine|judge|decide|know)\b"
+    r"(?![^.!?\n]{0,60}, but (?:i|the answer|my|it is|it's)\b)"
 )
 ONLY_SAYS = (
-    r"[«‹]~?[A-F*][»›],? (?!\w{1,12}ly |better|best|more|most)(?:which |that )?"
+    r"[«‹]~?[A-F*][»›],? (?!\w{1,12}ly |better|best|more|most)(?!describes the video(?:[.,]|$))(?:which |that )?"
     r"(?:says?|shows?|describes?|mentions?|states?|gets?|mix(?:es)?|claims?|suggests?|depicts?|implies|involves?|talks|has|swaps)\b"
     r"(?![^.!?\n]{0,80}\b(?:accurately|correctly)\b)"
 )
@@ -178,7 +186,7 @@ _ALL_OF_IT = r"(?![^.!?\n]{0,120}?(?:\b(?:but|except|although|though)\b|[,;.] ?h
 UNDECIDED = (
     r"\A\W{0,4}yes\b[^.!?\n]{0,200}\b(?:but|however|except|exception|apart from|although|though|if|provided|mismatch|an error)\b"
     r"|\A\W{0,4}(?:yes|no)\b\W{1,6}(?:(?:actually|correction|edit|sorry|wait|or|and|maybe)\W{1,3}){0,3}(?:yes|no)\b"
-    r"|\A\W{0,4}(?:no doubt|no,? (?:i see no|there (?:is|are) (?:no|nothing))|yes,? (?:to some|up to a|mostly|partly|the first|only))\b"
+    r"|\A\W{0,4}(?:no doubt|no,? (?:i see no|there (?:is|are) (?:no|nothing))|yes,? (?:to some|up to a|mostly|partly|partially|somewhat|the first|only))\b"
     r"|\A\W{0,4}(?:yes|no)\W{1,3}\d"
     r"|\A\W{0,4}no\W{1,4}(?:it|this|that)(?:'s| is) (?:accurate|correct|true|right\b(?! \w))"
     r"|\A\W{0,4}yes\W{1,4}(?:it|this|that)(?:'s| is| does)(?:n't| not)? (?:not match|inaccurate|incorrect|false|wrong)"
@@ -187,7 +195,7 @@ UNDECIDED = (
 # A sentence that doubts, supposes or speaks of a part judges no caption.
 DOUBT = (
     r"\b(?:whether|if|unless|can't|cannot|unable|doubt|nothing|none|no one|no part|not a single|hardly|only|apart from|except|could be|"
-    r"might|may be|part of|half|wouldn't|true that|false that|wrong to|do(?:n't| not) (?:think|believe|see))\b"
+    r"might|may be|part of|half|wouldn't|true that|false that|wrong to|unlikely|unsure|not (?:all|every\w*|sure|certain|clear)|some of|do(?:n't| not) (?:think|believe|see))\b"
 )
 _AFTER_NO = r"(?:the|it|this|that|there|they|he|she|because|since|as|i|we|in|based|an?|both|all|these|those|you|at|from|for|is|not)"
 WORD = (
@@ -199,8 +207,12 @@ WORD = (
         r"\b(?:answer (?:is|would be|to this is)|say|:)\W{0,4}(?P<option>yes|no)\b(?! [a-z])",
         "last",
     ),
-    Row("final answer", r"\b(?:so|thus|therefore|hence),? (?P<option>yes|no)(?=[.!]?\s?(?:\Z|\n))", "last"),
+    Row("final answer", r"\b(?:so|thus|therefore|hence|overall),? (?P<option>yes|no)(?=[.!]?\s?(?:\Z|\n))", "last"),
     Row("leading word", rf"\A\W{{0,4}}(?P<option>yes|no)(?=[.,;:!)\n\"'\]-]|\s?$|\s[-–—(]|\s{_AFTER_NO}\b)"),
+    Row(
+        "leading word",
+        r"\A(?:based on|according to|in the|from the) [^.!?\n,]{0,60}, (?P<option>yes|no)(?=[.,!]|\s?\Z)",
+    ),
     Row(
         "stated",
         r"\banswer\b(?:(?!not|n't|could|may|might)[^.!?\n]){0,30}?(?:is|:|be|=)\W{0,4}(?P<option>yes|no)\b(?! [a-z]|\s?/)",
@@ -209,7 +221,8 @@ WORD = (
         "stated",
         r"\b(?:i(?:'d| would)? (?:say|answer|choose|go with)|entailment|response|label|output)\b\W{1,4}(?P<option>yes|no)\b(?! [a-z])",
     ),
-    Row("stated", r"(?:(?<=[.:?\n])|(?<=[.:?\n] ))[\"'(]?(?P<option>yes|no)[.!]?[\"')]?\s?(?=\Z|\n)"),
+    Row("stated", r"\A[^\n?]{0,300}\?\s?[\"'(]?(?P<option>yes|no)[.!]?[\"')]?\s?\Z"),
+    Row("stated", r"(?:(?<=[.:\n])|(?<=[.:\n] ))[\"'(]?(?P<option>yes|no)[.!]?[\"')]?\s?(?=\Z|\n)"),
     Row(
         "judgement", rf"\b{_CAPTION}\b{GAP}{{0,40}}?\b(?:is|are|seems|appears|was){_HOW} (?P<yes>{_TRUE})\b{_ALL_OF_IT}"
     ),
@@ -233,10 +246,14 @@ WORD = (
     Row("judgement of it", rf"\b(?:accurately|correctly) (?P<yes>{_AGREES})\b{_ALL_OF_IT}", "alone"),
     Row("judgement of it", rf"\b(?P<no>{_DENIES}{_HOW} (?:{_AGREES}|{_TRUE})|contradicts)\b", "alone"),
     Row("judgement of it", rf"\b(?:it|this|that)(?:'s| is| seems){_HOW} (?P<no>{_UNTRUE})\b", "alone"),
-    Row("judgement alone", r"\A\W{0,3}(?P<yes>accurate|correct|true|right|entailed|match(?:es)?)\W{0,3}\Z", "alone"),
     Row(
         "judgement alone",
-        r"\A\W{0,3}(?P<no>inaccurate|incorrect|false|wrong|contradiction|not (?:accurate|correct|true|entailed|a match)|does not match)"
+        r"\A\W{0,3}(?P<yes>accurate|correct|true|right|entail(?:ed|ment)|(?:it )?match(?:es)?)\W{0,3}\Z",
+        "alone",
+    ),
+    Row(
+        "judgement alone",
+        r"\A\W{0,3}(?P<no>inaccurate|incorrect|false|wrong|contradiction|not (?:accurate|correct|true|entailed|a match)|no match|does not match)"
         r"\W{0,3}\Z",
         "alone",
     ),

@@ -27,7 +27,7 @@ TAG = re.compile(r"</?\w{1,12}>")
 GOES_ON = re.compile(r"(?<=\S)\s*\n\s*(?:Question|Q|User|Human) ?:", re.I)
 LINE_SIGNS = re.compile(r"^ *(?:#+|>+(?! ?\d)|[-•]) +", re.M)
 SENTENCES = re.compile(r"[^.!?\n]+(?:[.!?]+|\n|$)|[.!?\n]+")
-WORDS = re.compile(r"[\w']+")
+WORDS = re.compile(r"-?\d+%?|[\w']+")
 ENDING, DOUBLED = re.compile(r"(?<=\w\w)(?:ing|ed|es|e|s)$"), re.compile(r"([bdgmnprt])\1$")
 
 
@@ -147,6 +147,7 @@ SEVERAL = re.compile(
 )
 ARTICLE = re.compile(r"\b(?:an?|the) $", re.I)
 IN_NUMBER, GOES_ON_AS = re.compile(r"\d[.,/:-]$|-$"), re.compile(r"[.,/:-]\d|[.)] \w")
+SURE = re.compile("‹([A-F])›")
 MARKS = re.compile(r"[«‹](~?[A-F*])[»›]")
 ENDS_SENTENCE = frozenset(("", *'.,;!\n")]'))
 
@@ -160,6 +161,8 @@ def mark(plain: str, options: Sequence[str], texts: Sequence[str]) -> str:
     are_segments = bool(texts) and all("segment" in text.lower() for text in texts)
     for option, pattern in _ordinals(are_segments):
         marked = pattern.sub(partial(_ordinal_mark, option=option, are_segments=are_segments), marked)
+    if are_segments and len(set(SURE.findall(marked))) > 1:
+        marked = SURE.sub(r"‹~\1›", marked)  # "a man sits in the first segment. He stands in the second."
     marked = compiled(table.OTHERS).sub(r"\1", marked)
     for name in table.NAMES:
         marked = _exact(name).sub(lambda match: f"«{match['o'].upper()}»", marked)

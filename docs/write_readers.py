@@ -94,7 +94,7 @@ protocols:
 1. `judge` names a prompt of the benchmark's file of prompts (`resources/prompts/`). It may use `{candidate}` (the answer), `{question}` (what the model was
    asked), `{options}` (a line each) and the item's texts, and should ask for the option's name alone: the reply is read by the table.
 2. The model is the first of [the suite's `judges:`](suites.md#judges), and is named in `run:` too, as [every judge](../howto/judges.md).
-3. A table shows it where a row says `protocol: paper.read`. The answers to `paper` are asked once for both.
+3. A table shows it where a row says `protocol: paper.read`. The answers to `paper` are asked once for both; `answers_of` says the same of imported ones.
 
 An empty answer is put to nobody. The model's readings are counted by its name (`read_by: <model>`), and a note below the table says how many there were; the
 authors' readings stay what they are. `judge_reads: all`, the default, puts every answer to the judge.

@@ -73,7 +73,7 @@ DENIALS = (
     rf"\b(?:{NOUN}|one) (?:that|which)\b{GAP}{{0,12}}(?:n't|\b(?:not|less|least|wrong|incorrect|inaccurate))\b{GAP}{{0,30}}\bis "
     r"(?P<mark>[«‹]~?[A-F][»›])",
     rf"\b(?:wrong|incorrect|worst|worse|false|other|remaining) (?:{NOUN}|one)\b{GAP}{{0,20}}(?P<mark>[«‹]~?[A-F][»›])",
-    rf"\b(?:more|better|rather|other|closer|likelier)\b{GAP}{{0,40}}\bthan (?P<mark>[«‹]~?[A-F][»›])",
+    rf"\b(?:more|better|rather|closer|likelier)\b{GAP}{{0,40}}\bthan (?P<mark>[«‹]~?[A-F][»›])",
     r"\bprefer(?:red)? [«‹]~?.[»›] to (?P<mark>[«‹]~?[A-F][»›])",
 )
 # Sentences that choose nothing (questions, conditions, what cannot be told), and what an option only says.
@@ -181,7 +181,7 @@ _AGREES = r"(?:match(?:es)?|describes?|reflects?|represents?|depicts?|aligns?|en
 _DENIES = r"(?:(?:does|do|did|is|are|was|would|can|could)(?:n't| not)|cannot|fails to|never)"
 _HOW = r"(?: (?!in|wrong|part|hard|mis)\w{1,12}ly| also| indeed| quite| fully| to be| be| an?){0,3}"
 # What is said of it may be taken back in the same breath.
-_ALL_OF_IT = r"(?![^.!?\n]{0,120}?(?:\b(?:but|except|although|though)\b|[,;.] ?however\b))"
+_ALL_OF_IT = r"(?![^.!?\n]{0,120}?(?:\b(?:but|except|although|though)\b|[,;.] ?(?:however|but)\b))"
 # A leading word that is taken back, both words at once, and what is right only in part: nothing is read.
 UNDECIDED = (
     r"\A\W{0,4}yes\b[^.!?\n]{0,200}\b(?:but|however|except|exception|apart from|although|though|if|provided|mismatch|an error)\b"

@@ -108,4 +108,4 @@ rule import_answers:
         settings=SUITE.settings("{benchmark}/{protocol}/{sampling}/{model}"),
         stage=SUITE.inference.reader_of_files,
     shell:
-        command("import_answers", name="{params.stage}")
+        command("import_answers", name="{params.stage:q}")

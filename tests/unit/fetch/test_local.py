@@ -354,7 +354,7 @@ def test_worlds_made_here_are_found_by_their_import_strings(store: Store) -> Non
     for kind, module in plugins.PLUGINS.items():
         world = plugins.load_world(kind)
         assert callable(world.write_release) and callable(world.fetcher)
-        assert plugins.plugin_modules(kind) == (module,)
-    assert plugins.plugin_modules("folder") == ()
+        assert plugins.made_by(kind) == [module]
+    assert plugins.made_by("folder") == []
     with pytest.raises(UserError, match="no source 'nothing'"):
         fetch_source("nothing", fetcher_for(Toyworld(kind="toyworld"), store), store)

@@ -116,7 +116,7 @@ class _Laid:
             if spanning.plain.strip():
                 yield spanning
             yield self._beside(label, columns, [(self._stub, self._headers)])
-            yield Text("─" * (label + sum(GAP + self._widths[at] for at in columns)))
+            yield Text("─" * min(width, label + sum(GAP + self._widths[at] for at in columns)))
             for section in self.layout.sections:
                 if section.title:
                     yield Text(clean(section.title), TITLE)

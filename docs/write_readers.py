@@ -50,7 +50,7 @@ TAIL = """
 
 `read_by` in `results/<suite>/verdicts/<run>/robust.parquet` names the row (`score` where the answer is a probability); `reprise item <run>` and the report
 show it beside the answer. The shares of a run are in its [health](health.md) (`health_read_by`), so that a run whose usual row is rare is seen at once:
-`reprise trace` and the provenance below a table print them, such as "read by: leading label 96.1 %, stated 2.0 %, unread 1.9 %".
+`reprise trace` and the provenance below a table print them, and `results/<suite>/health.csv` has those of all runs, such as "read by: leading label 96.1 %, stated 2.0 %, unread 1.9 %".
 
 ## Add a row
 

@@ -155,6 +155,7 @@ TARGETS = (
     "all",
     PREVIEW,
     "results/tables/judges.md",
+    f"{RESULTS}/health.csv",
     FIGURE,
     REPORT,
     f"{RESULTS}/construction/mmbench_video/annotation/questions.csv",

@@ -112,3 +112,16 @@ rule score_judged:
         judge="{judge}",
     shell:
         command("judgements", "metrics")
+
+
+rule health:
+    input:
+        key="<suite>/keys/health.json",
+        metrics=SUITE.scores.every,
+    output:
+        csv="<suite>/health.csv",
+    log:
+        "<suite>/logs/health.log",
+    localrule: True
+    shell:
+        command("health")

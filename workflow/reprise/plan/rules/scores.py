@@ -27,6 +27,7 @@ class Scores:
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
         config, results = self._plan.config, self._plan.results
         yield results.key("judgements"), runs.coded("judgements", Key())
+        yield results.key("health"), runs.coded("health", Key())
         for benchmark, settings in config.benchmarks.items():
             for name, protocol in settings.protocols.items():
                 embedder = None if protocol.compare_with is None else version_of(EMBEDDER)
@@ -59,6 +60,10 @@ class Scores:
                 yield results.key("judge_requests", benchmark, name), asked
                 for judge in self._plan.judges_of(benchmark):
                     yield results.judge_key(benchmark, name, judge), runs.of_judge(benchmark, name, judge)
+
+    def every(self, wildcards: Any) -> list[Path]:
+        """The metrics of every run of the suite that this site can make."""
+        return [self._plan.results.metrics(one) for one in self._plan.numbers() if one.run.model in self._plan.models]
 
     def _ratings_digest(self, benchmark: str, protocol: str) -> str:
         """The digest of people's ratings of a protocol's answers; empty where no judge rates them, or nobody has."""

@@ -230,6 +230,9 @@ def test_adding_a_model(demo: Project) -> None:
     before = numbers(demo, "velociti/table2")
     assert len(MODEL.files) == 1 and len(MODEL.changes) == 1
     MODEL.follow(demo)
+    # Weights drawn at random give the options next to no probability, which would end the run.
+    with (demo.root / "config/models/my-qwen2-vl.yaml").open("a") as stream:
+        stream.write("settings: {option_share: 0}\n")
     demo.edit("config/suites/demo.yaml", "run: [oracle]", "run: [oracle, my-qwen2-vl]")
     typed(demo, look)
     assert demo.planned(make[1]) == ["infer", "score", "table"], "nothing else is asked again"

@@ -108,7 +108,7 @@ def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
         # a room
         ("reprise/stats/measures.py", ["metrics/.+", "tables/.+", "figures/.+", REPORT]),
         ("reprise/benchmarks/asking.py", ["requests/.+", "judge_requests/.+"]),
-        ("reprise/benchmarks/health.py", ["metrics/.+", "tables/.+", "figures/.+", REPORT]),
+        ("reprise/benchmarks/health.py", ["health", "metrics/.+", "tables/.+", "figures/.+", REPORT]),
         ("reprise/benchmarks/scoring.py", ["metrics/.+", "tables/(?!judges).+", "figures/.+", REPORT]),
         ("reprise/reading/robust.py", ["verdicts/.+", "judgements", "judge_requests/.+", IMPORTED]),
         ("reprise/media/black.py", ["clips/.+", "facts/.+"]),

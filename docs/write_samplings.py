@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from reprise.config.load import load
+from reprise.config.main import Grid
 from reprise.media.sampling import RULES, description, plan
+from reprise.media.views import ANOTHER, IN_WORDS, NONE
 
 PAGE = "docs/reference/samplings.md"
 FRAMES, FPS, BLACK = 240, 24, (96, 144)
 SHOWN = 8
+OF_ONE, OF_SEVERAL = "frames", "more than one frame"
 HEAD = f"""# Samplings: which frames a model sees
 
 Written by `make reference` from `config/config.yaml` and `workflow/reprise/media/sampling.py`.
@@ -27,10 +30,19 @@ For another sampling add a line to `config/config.yaml`, such as `linspace12: {{
 it in a row.
 
 A *view* is another way to show the frames of any sampling, named behind it: `interior16.grid4x4` shows the frames of
-`interior16` as one picture. Views are declared in `views:` of `config/config.yaml`; a view that does not fit its
-sampling, such as a grid with another number of cells than frames, is refused. A prompt that names the number of frames
-names that of the plan. A model takes the picture as it takes a clip of one frame: as an image where its file says
-`settings.frames: images`.
+`interior16` as one picture, `fps1.shuffled` those of `fps1` in another order. Views are declared in `views:` of
+`config/config.yaml`; one that does not fit its sampling is refused: a grid with another number of cells than frames,
+an order of one frame, a view of `none`, a view of a view. A prompt that names the number of frames names that of the
+plan. A model takes a grid as it takes a clip of one frame: as an image where its file says `settings.frames: images`.
+A server that is given whole clips (`gemini` with `settings.frames: video`) can be shown no view.
+
+The views of time show other frames at the moments of the plan: a model that is told the times of frames is told those
+of the plan, whatever it sees at them. A shuffle is drawn by clip, and is never the planned order. Another clip is one
+of the same benchmark and of another unit (a video, or a pair of Vinoground), with as many frames where there is one;
+a clip that is missing is not drawn, and the frame plan names the one that is shown (`shown_clip`). Of a concatenation
+each side of the black is viewed by itself, what is black stays, and another clip is another concatenation. A clip of
+which a view shows just what was planned, such as one of a single frame, says so in its frame plan. `<sampling>.none`
+has the answers of `none`.
 
 ## Names
 
@@ -41,12 +53,12 @@ are black. Frames are counted from 0.
 
 def named(root: Path) -> Iterator[str]:
     """The table of names."""
-    samplings = load(root).main.samplings
+    main = load(root).main
     times = [number / FPS for number in range(FRAMES)]
     yield "| name | rule | frames shown | which |"
     yield "|---|---|--: |---|"
-    for name, sampling in samplings.items():
-        if "view" in sampling:
+    for name, sampling in main.samplings.items():
+        if main.is_viewed(name):
             continue
         shown = plan(sampling, FRAMES, times, "example.clip", BLACK).indices
         which = ", ".join(map(str, shown[:SHOWN])) + (", ..." if len(shown) > SHOWN else "")
@@ -58,8 +70,12 @@ def views(root: Path) -> Iterator[str]:
     yield "| view | shows | of samplings with |"
     yield "|---|---|---|"
     for name, view in load(root).main.views.items():
-        cells = f"{view.rows * view.columns} frames"
-        yield f"| `{name}` | all frames as one picture, {view.rows} x {view.columns}, in reading order | {cells} |"
+        if isinstance(view, Grid):
+            words = f"all frames as one picture, {view.rows} x {view.columns}, in reading order"
+            of = f"{view.rows * view.columns} frames"
+        else:
+            words, of = IN_WORDS[view.show], OF_ONE if view.show in (NONE, ANOTHER) else OF_SEVERAL
+        yield f"| `{name}` | {words} | {of} |"
 
 
 def in_words(sampling: Mapping[str, Any]) -> str:

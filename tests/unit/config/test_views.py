@@ -1,5 +1,7 @@
 """Views of samplings: where they are declared, what they are named, and which are refused."""
 
+import re
+
 import pytest
 from reprise.config.load import load
 from reprise.plan.keys import collect_keys
@@ -44,13 +46,49 @@ def test_a_view_changes_the_key_of_its_run_and_of_no_other(project: Project) -> 
     assert all("view" not in key["answers"]["sampling"] for key in found.values() if key is not viewed)
 
 
+def test_views_of_time_are_of_any_sampling_that_shows_several_frames(project: Project) -> None:
+    main = load(project.root).main
+    assert main.samplings["fps1.shuffled"] == {"rule": "fps_mid", "fps": 1, "view": {"show": "shuffled", "seed": 0}}
+    assert main.samplings["black32.reversed"]["view"] == {"show": "reversed"}
+    assert {"linspace1.another", "random1.none"} < main.samplings.keys()
+    assert main.samplings["fps1.none"] == main.samplings["none"], "the same run key: nothing is asked twice"
+    assert (main.viewed("fps1", "none"), main.viewed("fps1", "first")) == ("none", "fps1.first")
+    assert main.is_viewed("fps1.none") and main.is_viewed("fps0.5.first")
+    assert not main.is_viewed("fps0.5") and not main.is_viewed("none")
+    for name in main.samplings:
+        assert re.fullmatch(main.pattern, name)
+    assert not re.fullmatch(main.pattern, "fps1.shufled") and not re.fullmatch(main.pattern, "fps1.")
+
+
+def test_only_views_that_a_run_uses_have_a_plan_of_frames(project: Project) -> None:
+    project.edit(SUITE, "  velociti:\n", "  velociti:\n    extra_runs: [entail/fps1.shuffled/random]\n")
+    plan = Plan(load(project.root))
+    keys = (path.relative_to(plan.results.folder / "keys") for path in collect_keys(plan))
+    planned = {tuple(path.parts[1:]) for path in keys if path.parts[0] == "frames"}
+    main = plan.config.main
+    own = {
+        (benchmark, f"{name}.json")
+        for benchmark in plan.config.benchmarks
+        for name in main.samplings
+        if not main.is_viewed(name)
+    }
+    assert planned == own | {("velociti", "fps1.shuffled.json")}
+
+
 ROW = "sampling: interior8}"
 MISTAKES = [
     ("interior8.grid4x4", "sampling 'interior8.grid4x4': a grid of 4 x 4 holds 16 frames, rule 'interior' shows 8."),
     ("fps1_floor.grid4x4", "rule 'fps_floor' shows a number that depends on the clip."),
-    ("interior16.grid4x5", "sampling 'interior16' has no view 'grid4x5'. Did you mean 'grid4x4'? Allowed: grid4x4."),
+    ("interior16.grid4x5", "sampling 'interior16' has no view 'grid4x5'. Did you mean 'grid4x4'? Allowed: another, first, grid4x4, middle, none, reversed, shuffled."),
+    ("linspace1.shuffled", "sampling 'linspace1.shuffled': rule 'linspace' shows one frame, which is the same 'shuffled' as planned."),
+    ("random1.reversed", "sampling 'random1.reversed': rule 'random_one' shows one frame, which is the same 'reversed' as planned."),
+    ("none.shuffled", "sampling 'none.shuffled': it shows no frame, so that there is none to show 'shuffled'."),
+    ("fps1.none.none", "sampling 'fps1.none.none': it shows no frame, so that there is none to show 'none'."),
+    ("fps1.shuffled.reversed", "sampling 'fps1.shuffled.reversed': it has the view 'shuffled' already, and a sampling has one."),
+    ("interior16.grid4x4.grid4x4", "'interior16.grid4x4.grid4x4': it has the view 'grid' already, and a sampling has one."),
+    ("fps1.shufled", "sampling 'fps1' has no view 'shufled'. Did you mean 'shuffled'?"),
     ("interier16.grid4x4", "unknown sampling 'interier16.grid4x4'. Did you mean 'interior16.grid4x4'?"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "message"), MISTAKES)
@@ -65,6 +103,20 @@ def test_people_are_shown_no_view(project: Project) -> None:
     assert "'short/linspace16.grid4x4/humans' has a view, by which models are shown frames" in project.message("paper")
 
 
+def test_a_server_that_is_given_whole_clips_is_shown_no_view(project: Project) -> None:
+    project.edit(
+        SUITE, "  mmbench_video:\n", "  mmbench_video:\n    extra_runs: [unpacked/fps1.reversed/gemini-video]\n"
+    )
+    model = "label: Gemini\nadapter: gemini\nsettings: {model: gemini-2.5-pro, frames: video, image_tokens: 300}\n"
+    project.write("config/models/gemini-video.yaml", model)
+    assert (
+        "'fps1.reversed': the server is given the clip's file, so that no view of its frames can be shown. "
+        "Set `settings.frames: images` in config/models/gemini-video.yaml."
+    ) in project.message()
+    project.edit("config/models/gemini-video.yaml", "frames: video", "frames: images")
+    load(project.root)
+
+
 def test_a_view_is_declared_in_its_own_place(project: Project) -> None:
     inline = "  mine: {rule: interior, frames: 4, view: {show: grid, rows: 2, columns: 2}}\n"
     project.edit(MAIN, "samplings:\n", f"samplings:\n{inline}")
@@ -74,7 +126,10 @@ def test_a_view_is_declared_in_its_own_place(project: Project) -> None:
 @pytest.mark.parametrize(
     ("view", "message"),
     [
-        ("{show: gird, rows: 4, columns: 4}", "views.grid4x4.show: should be 'grid', found 'gird'."),
+        (
+            "{show: gird, rows: 4, columns: 4}",
+            "views.grid4x4.show: should be 'grid', 'none', 'middle', 'first', 'reversed', 'shuffled', 'another', found 'gird'.",
+        ),
         ("{show: grid, rows: 0, columns: 4}", "views.grid4x4.rows: should be greater than or equal to 1, found 0."),
     ],
 )

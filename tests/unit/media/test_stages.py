@@ -223,6 +223,51 @@ def test_a_grid_is_planned_and_previewed_as_the_one_picture_that_a_model_sees(ma
     assert [number - shown[0] for number in shown] == [index - first[0] for index in first]
 
 
+def viewed(made: Path, folder: Path, show: str, rule: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The plans of a rule with a view of time, by clip."""
+    (folder / f"{show}.json").write_text(json.dumps({"rule": {**rule, "view": {"show": show, "seed": 0}}}))
+    run_stage("frames", made, "--key", folder / f"{show}.json", "--facts", "facts.parquet", *LEDGERS,
+              "--out", folder / f"{show}.parquet")  # fmt: skip
+    return {row["clip_id"]: row for row in read_table(folder / f"{show}.parquet", FRAME_PLAN).iter_rows(named=True)}
+
+
+def pictured(made: Path, folder: Path, show: str, clip_id: str, count: int, columns: int) -> list[int]:
+    """The numbers that the preview's pictures carry, in reading order."""
+    run_stage("preview", made, "--key", folder / f"{show}.json", "--frames", folder / f"{show}.parquet", *LEDGERS,
+              "--clip", clip_id, "--out", folder / "sheet.png")  # fmt: skip
+    sheet = cv2.imread(str(folder / "sheet.png"))
+    assert sheet is not None
+    tiles = [(44 + at // columns * 268, 6 + at % columns * 246) for at in range(count)]
+    return [read_barcode(sheet[top : top + 240, left : left + 240]) for top, left in tiles]
+
+
+def test_a_view_of_time_is_planned_and_previewed_as_it_is_shown(made: Path, tmp_path: Path) -> None:
+    plan = viewed(made, tmp_path, "reversed", {"rule": "interior", "frames": 4})["pair.first"]
+    assert plan["indices"] == [19, 14, 9, 4] and plan["shown_clip"] is None
+    assert plan["times_s"] == pytest.approx([n / 24 for n in (4, 9, 14, 19)]), "the moments are those of the rule"
+    assert plan["note"] == "in reverse order"
+    assert pictured(made, tmp_path, "reversed", "pair.first", 4, 2) == [12 + n for n in (19, 14, 9, 4)]
+
+
+def test_another_clip_is_shown_where_one_is_there(made: Path, tmp_path: Path) -> None:
+    plans = viewed(made, tmp_path, "another", {"rule": "black_aware", "frames": 7})
+    units = {name: name.partition(".")[0] for name in plans}
+    assert all(units[plan["shown_clip"]] != units[name] for name, plan in plans.items()), "none is shown its own pair"
+    assert plans["pair.joined"]["shown_clip"] == "ready.joined" and plans["ready.joined"]["shown_clip"] == "pair.joined"
+    assert plans["pair.joined"]["note"] == "the frames of clip 'ready.joined'"
+    other = plans["long.a"]["shown_clip"]
+    assert len(plans["long.a"]["indices"]) == 7
+    (alone,) = (
+        plan for name, plan in viewed(made, tmp_path, "", {"rule": "black_aware", "frames": 7}).items() if name == other
+    )
+    assert plans["long.a"]["indices"] == alone["indices"]
+    assert plans["whole.all"]["times_s"] == pytest.approx([n / 24 for n in (0, 7, 15, 23, 31, 39, 47)])
+    start = {"pair.first": 12, "pair.second": 24, "long.a": 6, "long.b": 24, "long.segment": 6, "ready.first": 0}
+    name = next(name for name, plan in plans.items() if plan["shown_clip"] in start)
+    shown = plans[name]["shown_clip"]
+    assert pictured(made, tmp_path, "another", name, 7, 3) == [start[shown] + n for n in plans[name]["indices"]]
+
+
 def test_list_of_what_is_missing(made: Path) -> None:
     ledgers = {name: [str(made / f"{name[0]}{n}.parquet") for n in range(SHARDS)] for name in ("sources", "clips")}
     key = {"benchmarks": {"toy": {"title": "Toy", "tables": ["table3", "table4"], **ledgers}}}

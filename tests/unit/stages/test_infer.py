@@ -22,6 +22,7 @@ from reprise.core.store import Store, append_line, read_lines
 from reprise.fetch.keys import ReleaseKey
 from reprise.models.asking.failures import Failures
 from reprise.models.asking.journal import Journal
+from reprise.models.asking.pieces import pieces_of
 from reprise.models.asking.work import Work
 from reprise.models.base import Answer, AnswerError, Clip, Request
 from reprise.models.keys import RunKey
@@ -231,6 +232,26 @@ def test_a_clip_without_a_plan_is_an_error(tmp_path: Path) -> None:
     requests, plans, ledger = tables({"here": "ok"})
     with pytest.raises(UserError, match="clip 'here' has no frame plan"):
         gather_work(requests, plans.clear(), ledger, Store(tmp_path))
+
+
+def test_a_clip_that_another_one_is_shown_for_is_asked_about_by_the_other_s_frames(tmp_path: Path) -> None:
+    requests, plans, ledger = tables({"a": "ok", "b": "ok", "c": "ok"})
+    own = pl.struct("clip_id").map_elements(lambda row: f"clips/{row['clip_id']}.mp4", pl.String)
+    ledger = ledger.with_columns(object=own, recipe="clip_id")
+    shown = plans.with_columns(shown_clip=pl.Series(["b", "c", "b"]))
+    alone = gather_work(requests, plans, ledger, Store(tmp_path))
+    found = gather_work(requests, shown, ledger, Store(tmp_path))
+    assert [(one.clip.clip_id, one.clip.path) for one in found] == [
+        (name, tmp_path / f"clips/{other}.mp4") for name, other in (("a", "b"), ("b", "c"), ("c", "b"))
+    ]
+    entries = [entry for one in (*alone, *found) for entry in one.entries]
+    assert len(set(entries)) == 6, "an answer about another clip's frames is no answer about a clip"
+    everything = {entry for one in found for entry in one.entries}
+    of_pieces = [gather_work(requests, shown, ledger, Store(tmp_path), piece) for piece in pieces_of(2)]
+    assert {entry for works in of_pieces for one in works for entry in one.entries} == everything
+    assert sum(map(len, of_pieces)) == 3, "a piece asks about its clips, whatever they are shown"
+    with pytest.raises(UserError, match="clip 'a' has no frame plan"):
+        gather_work(requests, shown, ledger.filter(pl.col("clip_id") != "b"), Store(tmp_path))
 
 
 def test_responses_have_the_declared_schema(tmp_path: Path) -> None:

@@ -97,7 +97,8 @@ class Look:
     def _clip(self, clip_id: str, frames: Row | None, shown: pl.Series) -> Iterator[str]:
         """The clip, and the frames of the sampling as a picture, with how many of them the model says it saw."""
         yield f"Clip {plain(clip_id)}"
-        clip = _first(ledger_of(self._plan, "clips", self._run.benchmark).filter(clip_id=clip_id))
+        clips = ledger_of(self._plan, "clips", self._run.benchmark)
+        clip = _first(clips.filter(clip_id=clip_id))
         if clip is None or clip["status"] != "ok":
             status, message = (clip["status"], plain(clip["message"])) if clip else ("not looked for yet", "")
             meaning = f" ({MEANINGS[status]})" if status in MEANINGS else ""
@@ -120,6 +121,12 @@ class Look:
         if frames["indices"]:
             name = f"{clip_id.replace('/', '_')}.{self._run.sampling}.png"
             target = self._plan.results.folder / "frames" / "preview" / self._run.benchmark / name
+            if frames["shown_clip"]:
+                path = (
+                    self._plan.store.root
+                    / clips.row(by_predicate=pl.col("clip_id") == frames["shown_clip"], named=True)["object"]
+                )
+                yield f"{INDENT}their file: {path}"
             try:
                 write_sheet(contact_sheet(path, dict(frames), name), target)
                 yield f"{INDENT}picture: {target}"

@@ -55,8 +55,8 @@ def _check_static(known: Known, name: str, how: StaticFilter, notes: Notes) -> N
         notes.at(".protocol").say(f"'{how.protocol}' has no judge. Allowed: {', '.join(judged)}.")
     if not (known.found.suite.judges if entry.judges is None else entry.judges):
         notes.say("nobody rates its answers. Name a judge in `judges:` of the suite or of the benchmark.")
-    samplings = known.found.main.samplings
-    drawn = [one for one, rule in samplings.items() if rule["rule"] == RANDOM_FRAME]
+    main, samplings = known.found.main, known.found.main.samplings
+    drawn = [one for one, rule in samplings.items() if rule["rule"] == RANDOM_FRAME and not main.is_viewed(one)]
     for sampling in how.samplings:
         if sampling in samplings and sampling not in drawn:
             notes.at(".samplings").say(f"'{sampling}' is no random frame. Allowed: {', '.join(drawn)}.")

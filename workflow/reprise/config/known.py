@@ -64,7 +64,11 @@ class Known(NamedTuple):
             hint = f" Where its model can, set `settings: {{{adapter.chosen_by}: {able}}}`." if able else ""
             wanted = f"the protocol asks for '{asked.ask}'"
             reasons.append(f"{wanted}, adapter '{model.adapter}' gives {', '.join(given)}.{hint}")
-        shows_none = self.found.main.samplings[sampling].get("rule") == "none"
+        rule = self.found.main.samplings[sampling]
+        if "view" in rule and adapter.takes_files(model.settings):
+            whole = "the server is given the clip's file, so that no view of its frames can be shown"
+            reasons.append(f"'{sampling}': {whole}. Set `settings.frames: images` in {self.found.file_of(name)}.")
+        shows_none = rule["rule"] == "none"
         if adapter.frames == "needed" and shows_none:
             needs = f"{model.adapter} needs frames, but sampling '{sampling}' shows none."
             reasons.append(f"{needs} Use a sampling of another rule.")

@@ -1,14 +1,17 @@
 """`config/config.yaml`: the suite to make, and the settings that all suites share."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, field_validator
+from pydantic import AfterValidator, Discriminator, Field, ValidationInfo, WithJsonSchema, field_validator
 
 from reprise.config.names import Slug
 from reprise.core.errors import UserError, choices
+from reprise.core.names import one_of
 from reprise.core.settings import Settings, mistake
 from reprise.media import sampling
+from reprise.media.views import NONE
 
 
 def _checked(rule: dict[str, Any]) -> dict[str, Any]:
@@ -55,6 +58,27 @@ class Grid(Settings):
     """Columns of the grid. The sampling must show as many frames as it has cells."""
 
 
+class InTime(Settings):
+    """A view that shows other frames at the moments of a sampling, which a model is told as before."""
+
+    show: Literal["none", "middle", "first", "reversed"]
+    """`none`: no frame; `middle`: the middle one alone; `first`: the first one at every moment; `reversed`: all in
+    reverse order. Of a concatenation each side of the black is viewed by itself, and what is black stays."""
+
+
+class Drawn(Settings):
+    """A view of the same kind, which is drawn for each clip."""
+
+    show: Literal["shuffled", "another"]
+    """`shuffled`: the frames in an order that is never the planned one; `another`: as many frames of another clip of
+    the benchmark, which is of another unit (a video, or a pair)."""
+    seed: int = 0
+    """Seed of the draw."""
+
+
+View = Annotated[Grid | InTime | Drawn, Discriminator("show")]
+
+
 class Main(Settings):
     """`config/config.yaml`: the suite to make, and the settings that all suites share."""
 
@@ -73,7 +97,7 @@ class Main(Settings):
     report_clips: Literal["link", "copy"] = "link"
     """`link`: the report plays clips from the store; `copy`: it holds copies of them, so that its folder can be sent to
     somebody where the licence of the videos allows it (docs/howto/report.md)."""
-    views: dict[Slug, Grid] = Field({})
+    views: dict[Slug, View] = Field({})
     """Named ways to show the frames of any sampling. Tables refer to them as `<sampling>.<view>`."""
     samplings: dict[Slug, Sampling]
     """Named sampling rules: which frames of a clip a model sees. Tables refer to them by name."""
@@ -82,16 +106,37 @@ class Main(Settings):
     @classmethod
     def _by_view(cls, declared: dict[str, dict[str, Any]], info: ValidationInfo) -> dict[str, dict[str, Any]]:
         """Each rule by its name, and by each view that fits it as `<sampling>.<view>`."""
-        own = {name: rule for name, rule in declared.items() if "view" not in rule}
+        views: dict[str, Settings] = info.data.get("views", {})
+        own = {name: rule for name, rule in declared.items() if not _is_viewed(name, declared, views)}
         found = dict(own)
-        for view, how in info.data.get("views", {}).items():
+        for view, how in views.items():
             for name, rule in own.items():
                 with suppress(UserError):
                     found[f"{name}.{view}"] = sampling.with_view(rule, how.model_dump())
         for name, rule in declared.items():
-            if found.get(name) != rule:
+            if found.get(name) != rule or (name in own and "view" in rule):
                 raise mistake(f"'{name}': a view is declared in `views:`; it is named behind any sampling.")
         return found
+
+    def is_viewed(self, name: str) -> bool:
+        """Whether a name is that of a sampling with a view."""
+        return _is_viewed(name, self.samplings, self.views)
+
+    @property
+    def pattern(self) -> str:
+        """A wildcard's pattern: any sampling, with a view or without one."""
+        own = one_of(name for name in self.samplings if not self.is_viewed(name))
+        return rf"(?:{own})(?:\.(?:{one_of(self.views)}))?"
+
+    def viewed(self, name: str, show: str) -> str:
+        """The name of a sampling with the view that shows this; of words alone that of the sampling without frames."""
+        if show == NONE:
+            return next(one for one, rule in self.samplings.items() if rule == sampling.BLIND)
+        return f"{name}.{self.view_that_shows(show)}"
+
+    def view_that_shows(self, show: str) -> str | None:
+        """The first view that shows this."""
+        return next((name for name, view in self.views.items() if view.show == show), None)
 
     def sampling_problems(self, name: str) -> list[str]:
         """Why there is no sampling of this name, if there is none."""
@@ -107,3 +152,8 @@ class Main(Settings):
         except UserError as error:
             return [f"sampling '{name}': {error}"]
         return []
+
+
+def _is_viewed(name: str, samplings: Mapping[str, Any], views: Mapping[str, Any]) -> bool:
+    base, _, view = name.rpartition(".")
+    return base in samplings and view in views

@@ -85,10 +85,11 @@ FACTS = _schema(
 
 FRAME_PLAN = _schema(
     clip_id=pl.String,
-    indices=pl.List(pl.Int32),
-    times_s=pl.List(pl.Float64),
+    indices=pl.List(pl.Int32),  # in the order in which they are shown
+    times_s=pl.List(pl.Float64),  # the moments of the rule's frames, which a model is told
     note=pl.String,  # why fewer or other frames than the rule asked for, and how they are shown; usually empty
     grid=pl.List(pl.Int32),  # rows and columns of the one picture as which they are shown; null: each is a picture
+    shown_clip=pl.String,  # the clip whose frames these are, where a view shows another one's; null: its own
 )
 
 REQUESTS = _schema(

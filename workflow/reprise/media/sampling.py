@@ -12,13 +12,18 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from reprise.core.errors import UserError, unknown
+from reprise.media.views import ANOTHER, MIDDLE, NONE, Span, within_clip
 
-Span = tuple[int, int]
+GRID = "grid"
+AS_PLANNED = {"show": ""}
+BLIND = {"rule": "none"}
 
 
 class Plan(NamedTuple):
     indices: tuple[int, ...]
+    """the frames in the order in which they are shown"""
     times_s: tuple[float, ...]
+    """the moments of the rule's frames, which a model is told, whatever a view shows at them"""
     note: str
     grid: tuple[int, int] | None = None
     """rows and columns of the one picture as which the frames are shown"""
@@ -239,12 +244,12 @@ def plan(
     if frames == 0:
         return Plan((), (), "the clip has no frames")
     chosen, grid = _choose(rule, Clip(frames, mean_rate(times), clip_id, black)), cells_of(rule)
+    shown, order = within_clip(rule.get("view", AS_PLANNED), chosen.indices, clip_id, black)
+    notes = [chosen.note, _shortfall(rule, chosen.indices, frames), _pictured(clip_id, chosen, grid), order]
     return Plan(
-        tuple(chosen.indices),
-        tuple(times[index] for index in chosen.indices),
-        "; ".join(
-            filter(None, [chosen.note, _shortfall(rule, chosen.indices, frames), _pictured(clip_id, chosen, grid)])
-        ),
+        tuple(chosen.indices[place] for _, place in shown),
+        tuple(times[chosen.indices[moment]] for moment, _ in shown),
+        "; ".join(filter(None, notes)),
         grid,
     )
 
@@ -257,19 +262,36 @@ def mean_rate(times: Sequence[float]) -> float:
 
 def frames_shown(rule: Mapping[str, Any]) -> int | None:
     """How many frames a rule shows of every clip; None where that depends on the clip."""
+    if show_of(rule) == MIDDLE:
+        return None  # of a concatenation that of each side, and what is black
     if "frames" in rule:
         return int(rule["frames"])
     return {"none": 0, "random_one": 1}.get(str(rule["rule"]))
 
 
 def pictures_shown(rule: Mapping[str, Any]) -> int | None:
-    """The same in pictures, which a grid has one of."""
-    return frames_shown(rule) if cells_of(rule) is None else 1
+    """The same in pictures, which a grid has one of, about."""
+    return 1 if show_of(rule) in (GRID, MIDDLE) else frames_shown(rule)
 
 
 def with_view(rule: Mapping[str, Any], view: Mapping[str, Any]) -> dict[str, Any]:
     """A rule whose frames are shown by a view; a UserError where that makes no sense."""
-    cells, frames = view["rows"] * view["columns"], frames_shown(rule)
+    show, frames = view["show"], frames_shown(rule)
+    if "view" in rule:
+        raise UserError(f"it has the view '{show_of(rule)}' already, and a sampling has one. Leave one of them out.")
+    if show == GRID:
+        return _with_grid(rule, view, frames)
+    if frames == 0:
+        raise UserError(f"it shows no frame, so that there is none to show '{show}'.")
+    if show == NONE:
+        return dict(BLIND)
+    if frames == 1 and show != ANOTHER:
+        raise UserError(f"rule '{rule['rule']}' shows one frame, which is the same '{show}' as planned.")
+    return {**rule, "view": dict(view)}
+
+
+def _with_grid(rule: Mapping[str, Any], view: Mapping[str, Any], frames: int | None) -> dict[str, Any]:
+    cells = view["rows"] * view["columns"]
     if frames != cells:
         shown = "a number that depends on the clip" if frames is None else str(frames)
         raise UserError(
@@ -278,9 +300,14 @@ def with_view(rule: Mapping[str, Any], view: Mapping[str, Any]) -> dict[str, Any
     return {**rule, "view": dict(view)}
 
 
+def show_of(rule: Mapping[str, Any]) -> str:
+    """How a rule's frames are shown; empty where as they are."""
+    return str(rule["view"]["show"]) if "view" in rule else ""
+
+
 def cells_of(rule: Mapping[str, Any]) -> tuple[int, int] | None:
     """Rows and columns of the grid as which a rule's frames are shown; None where each is a picture of its own."""
-    return (rule["view"]["rows"], rule["view"]["columns"]) if "view" in rule else None
+    return (rule["view"]["rows"], rule["view"]["columns"]) if show_of(rule) == GRID else None
 
 
 def check(rule: dict[str, Any]) -> None:

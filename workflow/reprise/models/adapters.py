@@ -57,6 +57,10 @@ class AdapterInfo:
         """Whether somebody is paid for the answers of a model with these settings."""
         return self.is_remote and settings.get("key") is not None
 
+    def takes_files(self, settings: Mapping[str, Any]) -> bool:
+        """Whether a server is given whole clips, so that no view of their frames can be shown."""
+        return self.settings is GeminiSettings and settings.get("frames") == "video"
+
     def versioned(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
         """Distributions whose versions shape the answers of a model with these settings."""
         return (*self.packages, *packages_of(settings.get("quantised")))

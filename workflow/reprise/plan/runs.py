@@ -295,6 +295,11 @@ class Plan:
         judged = self.is_judged(run.benchmark, run.protocol)
         return (self._rater(run, self.judges_of(run.benchmark)) or "") if judged else ""
 
+    def samplings_of(self, benchmark: str) -> list[str]:
+        """The samplings by which a benchmark's frames are planned: all, and those with a view that a run has."""
+        main, used = self.config.main, {run.sampling for run in self.runs() if run.benchmark == benchmark}
+        return [name for name in main.samplings if name in used or not main.is_viewed(name)]
+
     def find_run(self, name: str) -> Run:
         """The run of this name, or the only one that the words fit; a UserError if the suite has none or several."""
         runs = {run.name: run for run in self.runs()}

@@ -117,7 +117,7 @@ class Suite(Rules):
         return {
             "benchmark": one_of(config.benchmarks),
             "protocol": one_of({name for spec in config.benchmarks.values() for name in spec.protocols}),
-            "sampling": one_of(config.main.samplings),
+            "sampling": config.main.pattern,
             "model": one_of(config.models),
             "judge": one_of(self._plan.judges()),
             "environment": one_of(one.served_by.environment for one in config.models.values() if one.served_by),

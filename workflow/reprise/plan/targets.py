@@ -114,6 +114,12 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
         case ["results", folder, _, *_] if folder not in (suite, TABLES.name, FIGURES.name, REPORT.name):
             there = [TABLES.name, FIGURES.name, REPORT.name, suite]
             yield f"nothing is made in '{RESULTS / folder}'.{choices(folder, there)}"
+        case ["results", _, "frames", benchmark, file] if benchmark in plan.config.benchmarks:
+            yield from _frames_problems(plan, benchmark, file.removesuffix(".parquet"))
+        case ["results", _, "frames", "preview", benchmark, file] if benchmark in plan.config.benchmarks:
+            named = [name for name in plan.config.main.samplings if file.endswith(f".{name}.png")]
+            if named:
+                yield from _frames_problems(plan, benchmark, max(named, key=len))
         case ["results", _, stage, *names] if stage in OF_RUNS:
             yield from _run_problems(plan, names)
         case ["results", file] if file.partition(".")[0] == REPRODUCTION:
@@ -178,6 +184,16 @@ def _run_problems(plan: Plan, names: Sequence[str]) -> Iterator[str]:
     elif not any(f"{model}.".startswith(f"{slug}.") for slug in config.models):  # a slug may have dots
         slug = model.removesuffix(".parquet")
         yield f"unknown model '{slug}'.{choices(slug, config.models)}"
+
+
+def _frames_problems(plan: Plan, benchmark: str, sampling: str) -> Iterator[str]:
+    """Why there is no plan of frames of this sampling."""
+    yield from (problems := plan.config.main.sampling_problems(sampling))
+    if not problems and sampling not in plan.samplings_of(benchmark):
+        yield (
+            f"no run of suite '{plan.config.name}' shows {benchmark} so. Name one in `extra_runs:` of "
+            f"config/suites/{plan.config.name}.yaml, or in a table."
+        )
 
 
 def _nearest(plan: Plan, target: str) -> str:

@@ -14,7 +14,8 @@ from reprise.media.errors import MediaError
 from reprise.media.keys import FramesKey
 from reprise.media.ledgers import clip_file, present_clips
 from reprise.media.probe import packet_index
-from reprise.media.sampling import Span, check, plan
+from reprise.media.sampling import check, plan, show_of
+from reprise.media.views import ANOTHER, Planned, Span, other_clips
 from reprise.stages.command import In, MadeUnder, Out, Site
 
 
@@ -25,16 +26,36 @@ def plan_clips(clips: pl.DataFrame, frames: dict[str, int], store: Store, rule: 
     for clip in clips.iter_rows(named=True):
         times = _times(clip, frames, store)
         found = plan(rule, len(times), times, clip["clip_id"], _black(clip))
-        rows.append(
-            {
-                "clip_id": clip["clip_id"],
-                "indices": found.indices,
-                "times_s": found.times_s,
-                "note": found.note,
-                "grid": found.grid,
-            }
-        )
+        rows.append({"clip_id": clip["clip_id"], **found._asdict()})
+    if show_of(rule) == ANOTHER:
+        rows = _of_others(rows, clips, rule["view"]["seed"])
     return pl.DataFrame(rows, schema=FRAME_PLAN)
+
+
+def _of_others(rows: list[dict[str, Any]], clips: pl.DataFrame, seed: int) -> list[dict[str, Any]]:
+    """The plans with the frames of other clips, at their own moments."""
+    planned = [
+        Planned(clip["clip_id"], clip["unit"], clip["sha256"], clip["black_start"] is not None, row["indices"])
+        for row, clip in zip(rows, clips.iter_rows(named=True), strict=True)
+    ]
+    counts, others = {one.clip_id: len(one.indices) for one in planned}, other_clips(planned, seed)
+    return [
+        row
+        if (other := others.get(row["clip_id"])) is None
+        else row
+        | {
+            "indices": other.indices,
+            "shown_clip": other.clip_id,
+            "note": "; ".join(filter(None, [row["note"], _of_other(other, counts)])),
+        }
+        for row in rows
+    ]
+
+
+def _of_other(other: Planned, counts: dict[str, int]) -> str:
+    own, asked = counts[other.clip_id], len(other.indices)
+    number = "" if own == asked else f", {asked} of the {own} that it has"
+    return f"the frames of clip '{other.clip_id}'{number}"
 
 
 # Clips may share a file; files are read in the order of the clips, so a few remembered ones are enough.

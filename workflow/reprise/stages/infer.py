@@ -21,7 +21,7 @@ from reprise.models.base import Answer, Request, served_by, used_by
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.stages.answers import AnswerFiles, write_answers
 from reprise.stages.command import In, Job, MadeUnder, Out, Param, Site
-from reprise.stages.works import about, gather_text_work, gather_work, of_piece, scored_options
+from reprise.stages.works import about, gather_text_work, gather_work, scored_options
 
 # Columns of the timings: what is done once for a clip.
 PARTS = ("decode", "preprocess", "waiting", "encode")
@@ -47,7 +47,7 @@ def main(
     if frames:
         ledger = pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers])
         plans = pl.concat([read_table(path, FRAME_PLAN) for path in frames])
-        works = gather_work(asked, plans, of_piece(ledger, asked_of), store)
+        works = gather_work(asked, plans, ledger, store, asked_of)
         options = scored_options(about(asked, ledger))  # of the whole run: a server is started alike for each piece
     else:
         works = gather_text_work(asked)

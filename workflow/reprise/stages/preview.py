@@ -28,7 +28,7 @@ INK, PAPER = (30, 30, 30), 255
 
 
 def contact_sheet(path: Path, plan: dict[str, Any], title: str) -> Image:
-    """The planned frames in reading order, each over its number and time, or the one picture that holds them all."""
+    """The planned frames in reading order, each over its number and moment, or the one picture that holds them all."""
     index = packet_index(path)
     size = TILE_WIDTH, max(1, round(TILE_WIDTH * index.height / index.width))
     pictures = read_frames(path, plan["indices"], size)
@@ -87,8 +87,9 @@ def main(
 ) -> None:
     rule = key.rule
     plan = _row(read_table(frames, FRAME_PLAN), clip, str(frames))
-    found = _row(present_clips(ledgers), clip, "the clip ledgers")
-    details = ", ".join(f"{key}={value}" for key, value in rule.items() if key != "rule")
+    found = _row(present_clips(ledgers), plan["shown_clip"] or clip, "the clip ledgers")
+    parameters = {**rule, **rule.get("view", {})}
+    details = ", ".join(f"{key}={value}" for key, value in parameters.items() if key not in ("rule", "view"))
     path = clip_file(store, found)
     try:
         sheet = contact_sheet(path, plan, f"{clip}   {rule['rule']} {details}")

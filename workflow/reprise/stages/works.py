@@ -8,6 +8,7 @@ import polars as pl
 
 from reprise.benchmarks.prompts import with_frame_count
 from reprise.core.errors import UserError
+from reprise.core.files import value_digest
 from reprise.core.store import Store
 from reprise.media.ledgers import clip_file
 from reprise.models.asking.lazy import Options
@@ -21,25 +22,34 @@ def scored_options(requests: pl.DataFrame) -> Options:
     return tuple(sorted(set(map(tuple, requests.filter(pl.col("ask") == "score")["options"].unique()))))
 
 
-def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFrame, store: Store) -> list[Work]:
-    """The questions of each clip that exists, in the order of the clips."""
+def gather_work(
+    requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFrame, store: Store, piece: Piece = WHOLE
+) -> list[Work]:
+    """The questions of each clip that exists, or of a piece of them, in the order of the clips."""
     found = {row["clip_id"]: row for row in ledger.filter(pl.col("status") == "ok").iter_rows(named=True)}
-    planned = {row["clip_id"]: row for row in about(plans, ledger).iter_rows(named=True)}
+    own = of_piece(ledger, piece)
+    planned = {row["clip_id"]: row for row in about(plans, own).iter_rows(named=True)}
     works = []
-    for name, rows in _by_clip(about(requests, ledger)).items():
-        if name not in planned:
+    for name, rows in _by_clip(about(requests, own)).items():
+        shown = found.get(planned[name]["shown_clip"] or name) if name in planned else None
+        if shown is None:
             raise UserError(f"clip '{name}' has no frame plan. Delete the frames table of this sampling and run again.")
         clip = Clip(
             clip_id=name,
-            path=store.root / found[name]["object"],
+            path=store.root / shown["object"],
             indices=tuple(planned[name]["indices"]),
             times_s=tuple(planned[name]["times_s"]),
             questions=len(rows),
             grid=grid_of(planned[name]),
         )
         asked = tuple(_request(row, len(clip.indices)) for row in rows)
-        works.append(Work(clip, found[name]["recipe"], asked, partial(clip_file, store, found[name])))
+        works.append(Work(clip, _recipe(found[name], shown), asked, partial(clip_file, store, shown)))
     return works
+
+
+def _recipe(clip: Mapping[str, Any], shown: Mapping[str, Any]) -> str:
+    """What the frames are made from, by which answers are remembered."""
+    return str(clip["recipe"]) if clip is shown else value_digest([clip["recipe"], shown["recipe"]])
 
 
 def grid_of(plan: Mapping[str, Any]) -> tuple[int, int] | None:

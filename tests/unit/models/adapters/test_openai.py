@@ -93,6 +93,19 @@ def test_every_frame_of_the_plan_is_sent_as_it_is(video: Path) -> None:
     assert found.frames_shown == 4 and found.tokens_in == TEXT_TOKENS + 4 * FRAME_TOKENS
 
 
+def test_frames_of_a_view_are_sent_at_the_moments_of_the_plan(video: Path) -> None:
+    planned = shown(video, (0, 24, 48))
+    with ChatServer() as server:
+        list(adapter(server, frames="video").answers(replace(planned, indices=(48, 24, 0)), [WRITE]))
+    asked = server.asked[-1]
+    assert numbers(np.stack([np.asarray(Picture.open(BytesIO(base64.b64decode(one)))) for one in asked.images])) == [
+        48,
+        24,
+        0,
+    ]
+    assert asked.body["media_io_kwargs"]["video"]["frames_indices"] == [0, 24, 48]
+
+
 def test_a_video_is_sent_as_a_list_of_frames_with_their_times(video: Path) -> None:
     with ChatServer() as server:
         list(adapter(server, frames="video").answers(shown(video, (0, 24, 48)), [WRITE]))

@@ -9,9 +9,10 @@ from reprise.models.base import Clip, ModelSpec, Request
 
 
 def footage_of(clip: Clip) -> Footage:
-    """The pictures that a clip's plan shows: its frames, or the one that holds them all, at the time of the first."""
+    """The pictures that a clip's plan shows, at its moments: its frames, or one of them all, at the first moment."""
     assert clip.path is not None
     footage = read_footage(clip.path, clip.indices)
+    footage = footage._replace(places=tuple(round(moment * footage.rate) for moment in clip.times_s))
     if clip.grid is None:
         return footage
     return footage._replace(frames=as_grid(footage.frames, *clip.grid)[None], places=footage.places[:1])

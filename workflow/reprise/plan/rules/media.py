@@ -28,7 +28,8 @@ class Media:
             yield key("sources", benchmark), runs.coded("sources", sources, *made_by(entry.route.kind))
             yield key("clips", benchmark), runs.coded("clips", clips)
             yield key("facts", benchmark), runs.coded("facts", FactsKey(**dict(suite.fact_settings)))
-            for name, rule in self._plan.config.main.samplings.items():
+            for name in self._plan.samplings_of(benchmark):
+                rule = self._plan.config.main.samplings[name]
                 yield key("frames", benchmark, name), runs.coded("frames", FramesKey(rule=rule))
         ledgers = {
             name: BenchmarkLedgers(

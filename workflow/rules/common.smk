@@ -1,7 +1,8 @@
-# What all rules share. SUITE has an object for each file of rules, whose methods are their input functions; SITE is what
-# all jobs are told alike.
+# What all rules share. SUITE has an object for each file of rules, whose methods are their input functions; command()
+# writes the shell command of a stage.
 import gc
 import sys
+from functools import partial
 
 from snakemake.exceptions import WorkflowError
 
@@ -11,20 +12,24 @@ gc.set_threshold(100_000)
 try:
     from reprise.core.errors import UserError
     from reprise.plan.suite import load_suite
-    from reprise.stages.command import command
+    from reprise.stages.command import command_of
 except ModuleNotFoundError as error:
     raise WorkflowError(
         f"This Snakemake is not of the project's environment: {sys.executable} has no module '{error.name}'. "
         "Set the environment up with `make setup`, then run .venv/bin/snakemake, or `source .venv/bin/activate` first."
     ) from None
 
-PYTHON = sys.executable
 try:
-    SUITE = load_suite(config, sys.argv)
+    SUITE = load_suite(
+        config,
+        sys.argv,
+        within=workflow.modifier.namespace,
+        rules_in=workflow.current_basedir.get_path_or_uri(secret_free=True),
+    )
 except UserError as error:
     # Raised here, so that Snakemake shows no file of the library.
     raise WorkflowError(str(error)) from None
-SITE = SUITE.for_jobs
+command = partial(command_of, SUITE.for_jobs)
 
 
 # No wildcard: Snakemake finds the rule of a file by what its path begins with.

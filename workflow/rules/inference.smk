@@ -19,7 +19,7 @@ rule weights:
 
 rule serve_environment:
     input:
-        pins="envs/{environment}.txt",
+        pins=SUITE.inference.pins,
     output:
         out="<suite>/environments/{environment}.json",
     log:

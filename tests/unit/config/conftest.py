@@ -58,8 +58,9 @@ def each_text_is_parsed_once() -> Iterator[None]:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     shutil.copytree(ROOT / "config", tmp_path / "config")
+    monkeypatch.setattr("reprise.core.paths.WORKFLOW", tmp_path)
     (tmp_path / "resources").mkdir()
     for path in (ROOT / "resources").iterdir():
         if path.name == "imports":

@@ -1,8 +1,10 @@
 """How rules run stages: their options, several in one process, and the first error, which ends them."""
 
 import json
+import shlex
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +12,8 @@ import pytest
 from reprise.benchmarks.registry import benchmark_names
 from reprise.core.checksums import keys_of
 from reprise.core.schemas import ITEMS, METRICS, REQUESTS, RESPONSES, VERDICTS, read_table, write_table
-from reprise.stages.command import command
+from reprise.plan.suite import ForJobs
+from reprise.stages.command import command_of
 
 from tests.unit.rows import item_row, request_row, response_row
 
@@ -18,13 +21,16 @@ READERS = ("authors", "robust")
 
 
 def test_a_rules_command_names_each_option_once_and_says_where_it_stands() -> None:
-    found = command("judgements", "metrics")
-    assert found.startswith("{PYTHON:q} -m reprise.stages judgements+metrics --run-key {input.run_key:q} --judge-key ")
+    command = partial(command_of, ForJobs("a {store}", ["$TMPDIR"], 3, [0.5, 20]))
+    found, python = command("judgements", "metrics"), shlex.quote(sys.executable)
+    assert found.startswith(f"{python} -m reprise.stages judgements+metrics --run-key {{input.run_key:q}} --judge-key ")
     assert found.endswith(" 2> {log:q}") and "made" not in found
     assert found.count("--authors {output.authors:q}") == found.count("--run-key ") == 1
-    assert "--threads {threads:q} --log {log:q}" in command("infer") and "{SITE.store:q}" in command("infer")
+    assert "--threads {threads:q} --log {log:q}" in command("infer")
+    assert " --store 'a {{store}}' " in command("infer") and " --budget 0.5 20 " in command("infer")
+    assert " --scratch '$TMPDIR' " in command("sources")
     assert command("import_answers", name="{params.stage}").startswith(
-        "{PYTHON:q} -m reprise.stages {params.stage} --key"
+        f"{python} -m reprise.stages {{params.stage}} --key"
     )
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from typer import Context
 
-CONFIG, RESULTS = Path("config"), Path("results")
+from reprise.core.paths import RESULTS, located, places
+
+CONFIG = Path("config")
 SUITE = re.compile(r"^suite:\s*([\w.-]+)", re.MULTILINE)
 # Folders of keys that are as deep as a run's and of something else.
 NO_RUNS = {"judges", "retries"}
@@ -14,8 +16,8 @@ NO_RUNS = {"judges", "retries"}
 
 def _files_of(*folders: str) -> Callable[[str], list[str]]:
     def complete(incomplete: str) -> list[str]:
-        names = (path.stem for folder in folders for path in (CONFIG / folder).glob("*.yaml"))
-        return sorted(name for name in names if name.startswith(incomplete))
+        paths = (path for place in places() for folder in folders for path in (place / CONFIG / folder).glob("*.yaml"))
+        return sorted({path.stem for path in paths if path.stem.startswith(incomplete)})
 
     return complete
 
@@ -38,7 +40,7 @@ def _keys(ctx: Context, pattern: str, below: str, incomplete: str) -> list[str]:
     suite = ctx.params.get("suite")
     if not suite:
         try:
-            found = SUITE.search((CONFIG / "config.yaml").read_text(encoding="utf-8"))
+            found = SUITE.search(located(CONFIG / "config.yaml").read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError):
             found = None
         suite = found[1] if found else ""

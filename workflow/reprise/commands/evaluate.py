@@ -19,13 +19,13 @@ from reprise.commands.check import is_checked, sees_frames
 from reprise.commands.pin import pin_files, resolve_commit
 from reprise.commands.shared import data_of, plan_of
 from reprise.commands.show import overview_of, show_tables
-from reprise.config.edit import put_item
+from reprise.config.edit import own_copy, put_item
 from reprise.config.model import Model
 from reprise.config.suite import OverviewLine
 from reprise.core.errors import UserError, choices
 from reprise.core.files import write_text
 from reprise.core.names import SLUG, SLUG_IN_WORDS
-from reprise.core.paths import OVERVIEW, Run, overview_file
+from reprise.core.paths import OVERVIEW, WORKFLOW, Run, overview_file
 from reprise.models.local.devices import visible_gpus
 from reprise.models.local.weights import WEIGHTS
 from reprise.plan.identity import UNPINNED
@@ -37,6 +37,7 @@ from reprise.tables.keys import OverviewKey
 
 HEAD = "# yaml-language-server: $schema=../schemas/model.schema.json\n# Written by `reprise eval`.\n"
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+OWN_SNAKEFILES = Path("Snakefile"), Path("workflow/Snakefile")  # where Snakemake looks by itself
 MB = 10**6
 # Main memory beside the weights, which pass through it: half as much again, in steps of this.
 MEMORY_STEP_MB, MEMORY_LEAST_MB, MEMORY_TIMES = 1000, 2000, 1.5
@@ -69,8 +70,9 @@ def evaluate_model(
     def snakemake(*arguments: str) -> None:
         gpus = plan.config.models[slug].gpus
         resources = ["--resources", f"gpu={gpus}"] if gpus else []
+        snakefile = [] if any(map(Path.is_file, OWN_SNAKEFILES)) else ["--snakefile", str(WORKFLOW / "Snakefile")]
         of_suite = ["--config", f"suite={suite}"] if suite else []
-        _run_module("snakemake", *arguments, "--cores", cores, *resources, *of_suite)
+        _run_module("snakemake", *snakefile, *arguments, "--cores", cores, *resources, *of_suite)
 
     with _as_before_unless_kept(files) as kept:
         prepare_model(wanted.model, slug, wanted.gpus, plan.config.models)
@@ -187,7 +189,7 @@ def _put_lines(
     def is_its(line: Any) -> bool:
         return (OverviewLine.model_validate(line).model if isinstance(line, dict) else str(line)) == slug
 
-    file = Path(f"config/suites/{plan.config.name}.yaml")
+    file = own_copy(f"config/suites/{plan.config.name}.yaml")
     lines = {line.model: line for line in plan.config.suite.overview_lines()}
     new = OverviewLine(model=slug, benchmarks=list(asked) if asked else None, samplings=samplings)
     line = lines[slug].with_more(asked, samplings) if slug in lines else new

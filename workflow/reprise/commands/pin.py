@@ -16,6 +16,7 @@ from reprise.config.model import Model
 from reprise.config.suite import Suite
 from reprise.core.errors import UserError, suggestion
 from reprise.core.files import write_text
+from reprise.core.paths import located, places
 from reprise.core.settings import dotted, mistakes
 from reprise.core.yaml_files import load_yaml
 from reprise.fetch.settings import Huggingface, ReleaseHub
@@ -36,9 +37,13 @@ REVISION_LINE = re.compile(r"^(revision:[ ]*)unpinned\b", re.MULTILINE)
 
 def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> None:
     """Pin the named models and suites, or all; `unchecked` looks at no repository."""
-    files = {path.stem: path for folder in ("suites", "models") for path in (root / "config" / folder).glob("*.yaml")}
+    folders = [Path("config") / folder for folder in ("suites", "models")]
+    found = [
+        path.relative_to(place) for place in places(root) for one in folders for path in (place / one).glob("*.yaml")
+    ]
+    files = {path.stem: path for path in found}
     if not files:
-        raise UserError("pin: no models and no suites in config/. Run it in the folder of the Snakefile.")
+        raise UserError("pin: no models and no suites in config/.")
     for name in names:
         if name not in files:
             raise UserError(
@@ -55,8 +60,9 @@ def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> N
         )
 
 
-def _pin_file(path: Path, root: Path, unchecked: bool) -> list[str]:
-    """Pin one file; returns what differs in its repositories, if they are looked at."""
+def _pin_file(file: Path, root: Path, unchecked: bool) -> list[str]:
+    """Pin one file, in the working directory; returns what differs in its repositories, if they are looked at."""
+    path = located(file, root)
     text = path.read_text(encoding="utf-8")
     is_model = path.parent.name == "models"
     if not (REVISION_LINE if is_model else UNPINNED_BLOCK).search(text):
@@ -79,7 +85,7 @@ def _pin_file(path: Path, root: Path, unchecked: bool) -> list[str]:
         differing = [] if unchecked else list(_suite_differences(path, root, revisions))
         pinned = UNPINNED_BLOCK.sub(lambda found: f"{found['head']}{revisions[found['repo']]}", text)
     if not differing:
-        write_text(path, pinned)
+        write_text(root / file, pinned)
     return [f"{path}: {one}" for one in differing]
 
 
@@ -87,7 +93,7 @@ def _suite_differences(path: Path, root: Path, revisions: Mapping[str, str]) -> 
     for name, entry in _read(path, Suite).benchmarks.items():
         release, route = entry.release, entry.route
         if isinstance(release, ReleaseHub) and release.repo in revisions:
-            benchmark = _read(root / f"config/benchmarks/{name}.yaml", Benchmark)
+            benchmark = _read(located(f"config/benchmarks/{name}.yaml", root), Benchmark)
             found = release_differences(path, name, entry, benchmark, release, revisions[release.repo])
             yield from (f"benchmarks.{name}.release: {one}" for one in found)
         if isinstance(route, Huggingface) and route.repo in revisions:

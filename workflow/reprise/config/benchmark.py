@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from reprise.config.names import Slug
-from reprise.core.settings import Settings
+from reprise.core.settings import FilePath, Settings
 from reprise.reading.patterns import Pattern
 
 
@@ -55,7 +55,7 @@ class Benchmark(Settings):
     """The benchmark's name in tables."""
     paper: str
     """The paper, as tables cite it."""
-    prompts: str
+    prompts: FilePath
     """The file of its prompts."""
     release_files: list[str]
     """Glob patterns of the released annotation files."""

@@ -14,6 +14,7 @@ from reprise.config.people_checks import check_people
 from reprise.config.problems import Notes, unknown_name
 from reprise.config.stand_in import stand_in_problems
 from reprise.config.tables import Column, Overview, Row, Section, TableSpec
+from reprise.core.paths import located
 
 TERMS = ("local", "none", "all")
 
@@ -130,7 +131,7 @@ def _check_benchmark(known: Known, name: str, notes: Notes) -> None:
     for module, reason in unmatched_forms(name):
         notes.of(module).say(reason)
     benchmark, forms, judged = known.found.benchmarks[name], load_scores(name).SCORES, load_answers(name)
-    prompts = load_prompts(known.root / benchmark.prompts)
+    prompts = load_prompts(located(benchmark.prompts, known.root))
     for key, protocol in benchmark.protocols.items():
         here = notes.at(f"protocols.{key}")
         here.at(".form").say(*unknown_name("form", protocol.form, forms))

@@ -6,6 +6,7 @@ from reprise.config.problems import Notes
 from reprise.config.unfiltered import static_filters
 from reprise.construction.settings import Constructing, MmbenchVideoSettings, StaticFilter
 from reprise.core.errors import UserError
+from reprise.core.paths import located
 from reprise.models.adapters import ADAPTERS
 
 PROMPTS = {
@@ -39,7 +40,7 @@ def check_constructions(known: Known, suite: Notes) -> None:
             _check_prompts(known, made.prompts, PROMPTS[kind], notes.at(".prompts"))
         if isinstance(made, MmbenchVideoSettings) and made.other_sets:
             for one, file in made.other_sets.files().items():
-                if not (known.root / file).is_file():
+                if not located(file, known.root).is_file():
                     notes.at(f".other_sets.scoring.{one}").say(f"no file '{file}' with the questions of this set.")
     for name, how in static_filters(known.found).items():
         _check_static(known, name, how, suite.at(f"benchmarks.{name}.construction.static"))
@@ -79,7 +80,7 @@ def _check_prompts(known: Known, file: str, needed: tuple[str, ...], notes: Note
     if not notes.check_file(file, known.root, "resources/prompts"):
         return
     try:
-        prompts = load_prompts(known.root / file)
+        prompts = load_prompts(located(file, known.root))
     except UserError as error:
         notes.say(str(error))
         return

@@ -8,7 +8,16 @@ import yaml
 
 from reprise.core.errors import UserError
 from reprise.core.files import write_text
+from reprise.core.paths import located
 from reprise.core.yaml_files import load_yaml
+
+
+def own_copy(file: str) -> Path:
+    """A file of the working directory that may be changed; one that is only in the workflow's own place is copied."""
+    path = Path(file)
+    if not path.is_file() and located(path).is_file():
+        write_text(path, located(path).read_text(encoding="utf-8"))
+    return path
 
 
 def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool]) -> None:

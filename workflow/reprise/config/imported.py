@@ -5,7 +5,7 @@ from pathlib import Path
 from reprise.config.configuration import Configuration
 from reprise.core.errors import UserError
 from reprise.core.files import inside
-from reprise.external import FOLDER, has_importer, load_importer
+from reprise.external import has_importer, imports_of, load_importer
 from reprise.models.settings import ImportSettings
 
 
@@ -16,7 +16,7 @@ def import_settings(found: Configuration, slug: str) -> ImportSettings:
 
 def import_folder(slug: str, benchmark: str, folder: str) -> Path:
     """A folder of a model's files; a UserError if it is outside the model's own folder."""
-    own = FOLDER / benchmark / slug
+    own = imports_of(benchmark, slug)
     if folder == ".":
         return own
     if inside(own, folder) is None:

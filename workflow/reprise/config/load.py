@@ -1,9 +1,13 @@
-"""Reading the configuration of a suite: every problem of every file, reported at once."""
+"""Reading the configuration of a suite: every problem of every file, reported at once.
+
+A file is looked up in the working directory, then in the workflow's own place. The main settings are put together:
+those of the workflow's own file, over them those of the working directory's, over them what a call or a module says.
+"""
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -21,13 +25,22 @@ from reprise.config.tables import Tables
 from reprise.config.unfiltered import with_unfiltered
 from reprise.core.errors import UserError
 from reprise.core.names import SLUG, SLUG_IN_WORDS
-from reprise.core.settings import dotted, mistakes
+from reprise.core.paths import WORKFLOW, located, places
+from reprise.core.settings import Place, dotted, mistakes
 from reprise.core.yaml_files import line_of, load_yaml
 
 T = TypeVar("T", bound=BaseModel)
 
 MAIN = "config/config.yaml"
 LOOK_AT_YAML = "Look at this line and the one before it: indentation (spaces only), `key: value`, quotes, brackets."
+
+
+class _Layer(NamedTuple):
+    """Main settings that one place says."""
+
+    file: str
+    path: Path | None
+    content: Any
 
 
 class _ConfigFiles:
@@ -40,23 +53,57 @@ class _ConfigFiles:
     def read(self, kind: type[T], file: str) -> T | None:
         """One file; None if it has problems."""
         try:
-            content = load_yaml(self.root / file)
-        except UserError as error:
-            words = str(error).replace(f"{self.root}/", "")
-            is_syntax = ": not valid YAML: " in words and "duplicate key" not in words
-            self.problems.add(f"{words} {LOOK_AT_YAML}" if is_syntax else words, "", "")
+            content = self._content(located(file, self.root))
+        except UserError:
             return None
         try:
             return kind.model_validate(content)
         except ValidationError as error:
             for place, words in mistakes(error, content):
-                line = f"line {line_of(self.root / file, place)}"
-                self.problems.add(file, f"{line}: {dotted(place)}" if place else "", words)
+                self._add(file, located(file, self.root), place, words)
+            return None
+
+    def _content(self, path: Path) -> Any:
+        try:
+            return load_yaml(path)
+        except UserError as error:
+            words = str(error).replace(f"{self.root}/", "")
+            is_syntax = ": not valid YAML: " in words and "duplicate key" not in words
+            self.problems.add(f"{words} {LOOK_AT_YAML}" if is_syntax else words, "", "")
+            raise
+
+    def _add(self, file: str, path: Path | None, place: Place, words: str) -> None:
+        """Note what is wrong at a place of a file, or of what is no file."""
+        line = f"line {line_of(path, place)}: " if path is not None else ""
+        self.problems.add(file, f"{line}{dotted(place)}" if place else "", words)
+
+    def main(self, told: Mapping[str, Any], told_by: str) -> Main | None:
+        """The main settings; None if they have problems."""
+        paths = [path for place in places(self.root) if (path := place / MAIN).is_file()]
+        try:
+            layers = [_Layer(MAIN, path, self._content(path)) for path in paths]
+        except UserError:
+            return None
+        layers.append(_Layer(told_by, None, told))
+        content: Any = {}
+        for layer in layers:
+            if not isinstance(layer.content, Mapping):
+                self.problems.add(layer.file, "", "should be a group of keys.")
+                return None
+            content |= {key: _over(content.get(key), value) for key, value in layer.content.items()}
+        try:
+            return Main.model_validate(content)
+        except ValidationError as error:
+            for place, words in mistakes(error, content):
+                saying = [one for one in layers if place[:1] and place[0] in one.content]
+                first = next((one for one in saying if one.content[place[0]] == content[place[0]]), None)
+                layer = first or (saying or layers)[-1 if saying else 0]
+                self._add(layer.file, layer.path, place, words)
             return None
 
     def names(self, folder: str) -> list[str]:
         """The names that the files of a folder define; an invalid name is a problem."""
-        stems = sorted(path.stem for path in (self.root / folder).glob("*.yaml"))
+        stems = sorted({path.stem for place in places(self.root) for path in (place / folder).glob("*.yaml")})
         for stem in stems:
             if not re.fullmatch(SLUG, stem):
                 self.problems.add(f"{folder}/{stem}.yaml", "", f"'{stem}' cannot be a name. Allowed: {SLUG_IN_WORDS}.")
@@ -64,7 +111,7 @@ class _ConfigFiles:
 
     def external(self) -> dict[str, Model | None]:
         """The models that one file lists, because their answers were made elsewhere."""
-        path = self.root / EXTERNAL
+        path = located(EXTERNAL, self.root)
         if not path.is_file():
             return {}
         listed = self.read(External, EXTERNAL)
@@ -95,25 +142,27 @@ class _ConfigFiles:
         return {name: value for name, value in found.items() if value is not None}
 
 
-def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuration:
-    """Read the whole configuration of the chosen suite, or end with one error that lists every problem."""
-    if not (root / MAIN).is_file():
+def load(root: Path, told: Mapping[str, Any] | None = None, told_by: str = "--config") -> Configuration:
+    """Read the whole configuration of the chosen suite, or end with one error that lists every problem.
+
+    `told` are main settings that are in no file, by whom they are told.
+    """
+    if not located(MAIN, root).is_file():
         raise UserError(
-            f"{MAIN}: no such file in {root.absolute()}. Run in the project's folder, where the Snakefile is."
+            f"{MAIN}: no such file in {root.absolute()}, and none in {WORKFLOW}, where the library is. "
+            "Set the environment up in a clone of the project, by `make setup`."
         )
     files = _ConfigFiles(root)
     problems = files.problems
-    main = files.read(Main, MAIN)
+    main = files.main(told or {}, told_by)
     own = {name: files.read(Model, f"config/models/{name}.yaml") for name in files.names("config/models")}
     external = files.external()
     for slug in sorted(set(own) & set(external)):
         problems.add(EXTERNAL, slug, f"config/models/{slug}.yaml defines this model too. Remove one of the two.")
     models = external | own
     suites = files.names("config/suites")
-    if main is not None:
-        main = _override(main, overrides or {}, problems)
     for reason in unknown_name("suite", main.suite, suites) if main else ():
-        file = "--config" if "suite" in (overrides or {}) else MAIN
+        file = told_by if "suite" in (told or {}) else MAIN
         problems.add(file, "suite", f"{reason} These are the files in config/suites/.")
     suite_file = f"config/suites/{main.suite}.yaml" if main else ""
     suite = files.read(Suite, suite_file) if main and main.suite in suites else None
@@ -137,11 +186,6 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuratio
     return with_unfiltered(with_stand_in(found))
 
 
-def _override(main: Main, overrides: Mapping[str, Any], problems: Problems) -> Main | None:
-    """Apply the overrides of Snakemake's `--config key=value`."""
-    try:
-        return Main.model_validate({**main.model_dump(), **overrides})
-    except ValidationError as error:
-        for place, words in mistakes(error, overrides):
-            problems.add("--config", dotted(place), words)
-        return None
+def _over(below: Any, value: Any) -> Any:
+    """A setting over one below it; of two groups of names, such as samplings, all names."""
+    return {**below, **value} if isinstance(below, Mapping) and isinstance(value, Mapping) else value

@@ -8,7 +8,7 @@ from pydantic import Discriminator, Field, RootModel, Tag, ValidationInfo, field
 from reprise.config.names import Slug, text_or_group
 from reprise.core.errors import choices
 from reprise.core.names import REVISION
-from reprise.core.settings import InWords, Settings, mistake
+from reprise.core.settings import FilePath, InWords, Settings, mistake
 from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.money.prices import Price
 from reprise.models.asking.pieces import MOST_PIECES
@@ -41,7 +41,7 @@ class Model(Settings):
     adapter: str
     """How the model is asked: `transformers`, `contrastive`, `text`, `openai`, `anthropic`, `gemini`,
     `import`, or one of the baselines."""
-    checkpoint: str | None = None
+    checkpoint: FilePath | None = None
     """Folder of weights (`*.safetensors`) on this machine; either this or `repo`."""
     repo: str | None = None
     """Repository of weights on the Hugging Face hub, `<owner>/<name>`."""

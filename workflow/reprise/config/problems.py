@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reprise.core.errors import UserError, choices, suggestion
+from reprise.core.paths import located
 
 MOST_SHOWN, MOST_PLACES = 20, 3
 
@@ -62,7 +63,7 @@ class Notes(NamedTuple):
 
     def check_file(self, file: str, root: Path, folder: str) -> bool:
         """Whether a file exists; where it does not, those below `folder` are suggested."""
-        is_there = (root / file).is_file()
+        is_there = located(file, root).is_file()
         if not is_there:
             there = [str(path.relative_to(root)) for path in (root / folder).glob("**/*.yaml")]
             self.say(f"no file '{file}'.{suggestion(file, there)}")
@@ -70,7 +71,7 @@ class Notes(NamedTuple):
 
     def check_files(self, pattern: str, root: Path, example: str) -> None:
         """A file must exist; a pattern, such as `example`, may match none yet."""
-        if not has_magic(pattern) and not (root / pattern).is_file():
+        if not has_magic(pattern) and not located(pattern, root).is_file():
             instead = f"or name a pattern such as '{example}', which may match none yet"
             self.say(f"no file '{pattern}'. Put it there, {instead}.")
 

@@ -8,7 +8,7 @@ from pydantic import Discriminator, Field, Tag
 from reprise.benchmarks.keys import LONGEST_TEXT
 from reprise.config.names import RunName, Slug, text_or_group
 from reprise.construction.settings import Construction, SubsetSearch
-from reprise.core.settings import Settings
+from reprise.core.settings import FilePath, Settings
 from reprise.fetch.settings import Release, Route
 from reprise.media.settings import DEFAULT_LIMITS, ClipSettings, FactSettings, Limits
 from reprise.people.settings import Design
@@ -17,7 +17,7 @@ from reprise.people.settings import Design
 class SubsetFile(Settings):
     """A subset that was published as a list."""
 
-    file: str
+    file: FilePath
     """The list, a csv file."""
 
 
@@ -42,9 +42,9 @@ Subset = Annotated[
 class SuiteBenchmark(Settings):
     """One benchmark of a suite."""
 
-    tables: str
+    tables: FilePath
     """The file of its tables."""
-    figures: str | None = None
+    figures: FilePath | None = None
     """The file of its figures; without one it has none."""
     release: Release
     """Where its annotation files come from."""
@@ -61,9 +61,9 @@ class SuiteBenchmark(Settings):
     """Judges of this benchmark's answers; by default those of the suite."""
     passing_on: str = ""
     """What the licence of its videos says about passing clips on; the report shows it beside them."""
-    extras: str | None = None
+    extras: FilePath | None = None
     """A folder on this machine whose files count as files of the release; where both have a file, this one counts."""
-    ratings: str | None = None
+    ratings: FilePath | None = None
     """csv file of people's ratings of answers (`run,item_id,rating`) that were not asked for here, read if it exists;
     people are asked for theirs by a group of `people:` of kind `rating`."""
     people: dict[Slug, Design] = Field({})

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from reprise.core.names import SLUG
-from reprise.core.settings import Settings, mistake
+from reprise.core.settings import FilePath, Settings, mistake
 from reprise.fetch.settings import ReleaseFolder, ReleaseHub, ReleaseToy
 
 Annotations = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub, Field(discriminator="kind")]
@@ -25,7 +25,7 @@ def _with_places(text: str, *names: str) -> str:
 class ReviewSettings(Settings):
     """How people decide what is kept."""
 
-    verdicts: str
+    verdicts: FilePath
     """Glob pattern of the csv or json files with people's verdicts; the tasks say which columns they have."""
     votes: int = Field(1, ge=1)
     """How many people must have judged a task; most of them must find it fit."""
@@ -92,7 +92,7 @@ class Constructing(Making):
 
     writer: str = Field(pattern=SLUG)
     """The model that writes the texts; `run:` must select it."""
-    prompts: str
+    prompts: FilePath
     """The file of its prompts."""
     rounds: int = Field(2, ge=1, le=100)
     """How often the writer is asked: from the second time on about what could not be used, with the reason."""
@@ -156,7 +156,7 @@ class CheckpointEncoder(Settings):
 
     kind: Literal["checkpoint"]
     """`checkpoint`: sentence embeddings of a folder, such as the paper's MPNet."""
-    folder: str
+    folder: FilePath
     """Folder of a transformers checkpoint with its tokenizer, such as all-mpnet-base-v2; it is not fetched."""
     tokens: int = Field(384, ge=3)
     """Longest text in tokens, what marks its ends included; the rest is cut. 384 is what all-mpnet-base-v2 has."""
@@ -279,7 +279,7 @@ class StaticFilter(Settings):
     """The random frames, one sampling a seed."""
     least: float = Field(2.5, ge=0, le=3)
     """Mean rating, 0 to 3, from which a question is dropped."""
-    verdicts: str | None = None
+    verdicts: FilePath | None = None
     """Glob pattern of the files in which people check by hand; what most of them say counts, not the rating."""
 
     def runs(self) -> list[str]:
@@ -290,7 +290,7 @@ class StaticFilter(Settings):
 class OtherSets(Settings):
     """Other sets of videos, of which questions are drawn for the table of temporal indispensability."""
 
-    folder: str
+    folder: FilePath
     """Folder of their questions, a csv file `<set>.csv` each, with the columns `video`, `question` and `answer`."""
     scoring: dict[Annotated[str, Field(pattern=SLUG)], Literal["0 to 3", "0 to 5", "accuracy"]]
     """The sets, and how each is scored."""

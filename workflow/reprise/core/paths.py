@@ -1,12 +1,15 @@
-"""Names of runs, and all paths under `results/`. The Snakemake rules have the same paths as patterns."""
+"""Names of runs, where files are looked up, and all paths under `results/`, which the rules have as patterns."""
 
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
+from glob import has_magic
 from pathlib import Path
 from typing import Literal
 
 from reprise.core.errors import UserError
 
+WORKFLOW = Path(__file__).resolve().parents[3]
+"""the workflow's own place: the folder of its Snakefile"""
 RESULTS = Path("results")
 STAMP = RESULTS / "suite.json"
 TABLES = RESULTS / "tables"
@@ -21,6 +24,21 @@ REPRODUCTION = "reproduction"
 READ_AS = ("tex", "md", "html")
 """formats in which people read tables"""
 Ledger = Literal["sources", "clips"]
+
+
+def places(root: Path = Path()) -> list[Path]:
+    """The folders in which files are looked up, each once; what stands in a later one counts."""
+    return [WORKFLOW] if root.resolve() == WORKFLOW else [WORKFLOW, root]
+
+
+def located(path: str | Path, root: Path = Path()) -> Path:
+    """Where a file, a folder or what fits a pattern is: in the working directory, or in the workflow's own place."""
+    is_only_there = not Path(path).is_absolute() and not _is_in(root, path) and _is_in(WORKFLOW, path)
+    return WORKFLOW / path if is_only_there else root / path
+
+
+def _is_in(place: Path, path: str | Path) -> bool:
+    return (place / path).exists() or (has_magic(str(path)) and any(True for _ in place.glob(str(path))))
 
 
 @dataclass(frozen=True, order=True)

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from reprise.core.errors import choices, suggestion
 from reprise.core.names import WORDS
+from reprise.core.paths import located
 
 IN_WORDS = "in_words"  # a kind of mistake whose message is complete
 # Kinds of mistakes for which there are plainer words than pydantic's.
@@ -25,6 +26,9 @@ PLAIN = {
 LONGEST_FOUND = 60
 
 Place = tuple[str | int, ...]
+
+FilePath = Annotated[str, AfterValidator(lambda path: str(located(path)))]
+"""A file, a folder or a pattern, looked up in the working directory and then in the workflow's own place."""
 
 
 class InWords(BaseModel):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from reprise.core.names import UNFILTERED
+from reprise.core.paths import located
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,6 +71,11 @@ class RatingImporter(Protocol):
     def read_ratings(self, files: Sequence[Path], items: "pl.DataFrame") -> "ImportedAnswers":
         """Replies of a judge by item."""
         ...
+
+
+def imports_of(benchmark: str, slug: str) -> Path:
+    """The folder of a model's answers to a benchmark."""
+    return located(FOLDER / benchmark / slug)
 
 
 def has_importer(benchmark: str) -> bool:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from reprise.core.names import LINK, REVISION
-from reprise.core.settings import Settings
+from reprise.core.settings import FilePath, Settings
 
 # Video only: nothing here listens, and no merge is needed. avc1 first: OpenCV wheels cannot decode AV1.
 AVC_FIRST = "bv*[vcodec^=avc1][height<=720]/b[vcodec^=avc1][height<=720]/bv*[height<=720]/b[height<=720]"
@@ -42,7 +42,7 @@ class Folder(Settings):
     """Files on this machine, copied into the store."""
 
     kind: Literal["folder"]
-    path: str
+    path: FilePath
     """The folder."""
     pattern: str = "{source_id}.mp4"
     """Name of a video's file in it; `{source_id}.*` takes videos of every format."""
@@ -52,7 +52,7 @@ class Archive(Bounded):
     """Members of zips, whole or cut into pieces, or of pickles of {name: bytes}, on this machine."""
 
     kind: Literal["archive"]
-    path: str
+    path: FilePath
     """A file, or a glob pattern of several archives or of the pieces of one."""
     member: str = "{source_id}.mp4"
     """Name of a video in the archives."""
@@ -138,7 +138,7 @@ class ReleaseFolder(Settings):
     """A release on this machine, in the authors' layout."""
 
     kind: Literal["folder"]
-    path: str
+    path: FilePath
     """The folder."""
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Discriminator, Field, Tag
 
 from reprise.core.names import RUN
-from reprise.core.settings import Settings
+from reprise.core.settings import FilePath, Settings
 
 RunName = Annotated[str, Field(pattern=RUN)]
 
@@ -13,7 +13,7 @@ RunName = Annotated[str, Field(pattern=RUN)]
 class Qualification(Settings):
     """Questions that a person must answer before the others count."""
 
-    questions: str
+    questions: FilePath
     """csv file with the columns `question_id`, `video` (a path beside the file; may be empty), `question`, `options`
     (with ` | ` between them) and `answer`."""
     right: int = Field(ge=1)
@@ -23,7 +23,7 @@ class Qualification(Settings):
 class Asked(Settings):
     """What every way of asking people says."""
 
-    answers: str
+    answers: FilePath
     """Glob pattern of the files with people's answers: csv, or json as Label Studio exports it."""
     seed: int = 0
     """Seed of all draws."""
@@ -38,10 +38,10 @@ class Asked(Settings):
     """How many people must have answered a question; it has no answer before."""
     qualification: Qualification | None = None
     """A test that people must pass."""
-    left_out: str | None = None
+    left_out: FilePath | None = None
     """Glob pattern of files with people whose answers do not count, those who wrote the captions: csv files with a
     column `reviewer`, and Label Studio's exports of captions that were typed there."""
-    names: str | None = None
+    names: FilePath | None = None
     """Csv file with the columns `reviewer` and `name`, where `left_out:` has other names than the answers: whose they
     are. Users of Label Studio answer as `label-studio <number>`."""
 

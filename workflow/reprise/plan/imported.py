@@ -12,7 +12,7 @@ from reprise.config.imported import import_folder, import_settings
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.paths import Run, Scored
-from reprise.external import FOLDER, AnswerFiles, has_importer, load_importer, load_rating_importer
+from reprise.external import FOLDER, AnswerFiles, has_importer, imports_of, load_importer, load_rating_importer
 from reprise.external.answers import could_be, fitting
 from reprise.media.sampling import frames_shown
 from reprise.plan.people import People
@@ -73,7 +73,7 @@ class Imports:
             for slug in self._config.models
             if slug in self.models
             and any(
-                self.rating_files(run, slug) for run in (runs if (FOLDER / benchmark / slug).is_dir() else answered)
+                self.rating_files(run, slug) for run in (runs if imports_of(benchmark, slug).is_dir() else answered)
             )
         ]
 
@@ -81,7 +81,7 @@ class Imports:
         """Name the files in the folders that runs share whose names fit no run of these models."""
         for benchmark in self._config.benchmarks:
             for slug in sorted(self.models & models):
-                runs, folder = self._runs(benchmark, slug), FOLDER / benchmark / slug
+                runs, folder = self._runs(benchmark, slug), imports_of(benchmark, slug)
                 used = {path for run in runs for path in self.answer_files(run)}
                 unused = [path for path in _files(folder) if path not in used] if runs else []
                 if unused:
@@ -109,7 +109,7 @@ class Imports:
 
     def _shared_files(self, run: Run) -> list[Path]:
         """The files that fit a run in the folder that all runs of its model share; each can be of one run only."""
-        folder = FOLDER / run.benchmark / run.model
+        folder = imports_of(run.benchmark, run.model)
         said = import_settings(self._config, run.model).runs.items()
         prefix = f"{run.benchmark}/"
         taken = {name: import_folder(run.model, run.benchmark, one) for name, one in said if name.startswith(prefix)}
@@ -129,7 +129,7 @@ class Imports:
 
     def _check_single_run(self, path: Path, run: Run) -> None:
         """Stop where a file could hold the answers of other runs of the same model too."""
-        folder = FOLDER / run.benchmark / run.model
+        folder = imports_of(run.benchmark, run.model)
         rivals = [
             other
             for other in self._runs(run.benchmark, run.model)
@@ -152,7 +152,7 @@ class Imports:
 
     def _folders(self, slug: str, benchmark: str, said: str | None, usual: list[str]) -> list[Path]:
         """The folder that the model's file says, else those of the usual ones that exist."""
-        own = FOLDER / benchmark / slug
+        own = imports_of(benchmark, slug)
         places = [own / name for name in usual] if said is None else [import_folder(slug, benchmark, said)]
         return [place for place in places if place.is_dir()]
 

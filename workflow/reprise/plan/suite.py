@@ -1,5 +1,7 @@
 """What the Snakemake rules call: a suite that is ready to be run. Wildcards go in, paths and resources come out."""
 
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +14,7 @@ from reprise.core.files import canonical_json, is_other, read_json, text_digest,
 from reprise.core.locks import put_locks
 from reprise.core.log import log
 from reprise.core.names import FIGURE, one_of
-from reprise.core.paths import READ_AS, STAMP
+from reprise.core.paths import READ_AS, RESULTS, STAMP, WORKFLOW
 from reprise.models.asking.pieces import NAME
 from reprise.plan.answers import failed_answers, summary
 from reprise.plan.changes import leaves
@@ -25,18 +27,27 @@ from reprise.plan.targets import check_profile, check_targets, targets_of, warn_
 from reprise.plan.upkeep import note_outdated
 
 
-def load_suite(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "Suite":
-    """Read the configuration in the working directory and bring key files and the suite's stamp up to date.
+def load_suite(
+    told: dict[str, Any], arguments: Sequence[str] = (), *, within: str | None = None, rules_in: str = ""
+) -> "Suite":
+    """Read the configuration and bring key files and the suite's stamp in the working directory up to date.
 
     Problems with Snakemake's arguments, and weights or data that are not pinned, are reported before jobs are planned.
+    `within` is the workflow's name where another one has it as a module, and may have targets of its own; `rules_in`
+    is the folder of the rules that call.
     """
     with faults_in_words():
-        plan = Plan(load(Path(), overrides))
+        _check_places(Path(rules_in).resolve())
+        told_by = "--config" if within is None else f"`config:` of module '{within}'"
+        plan = Plan(load(Path(), told, told_by))
+        if within is not None:
+            _take(within, plan.config.name)
         if "--target-jobs" in arguments:  # given where Snakemake itself calls, for a job of this workflow
             return Suite(plan)
         check_profile(arguments)
         targets = targets_of(arguments)
-        check_targets(plan, targets)
+        if within is None:
+            check_targets(plan, targets)
         site = site_of(arguments)
         if site is not None:
             check_models(plan, site, targets)
@@ -48,6 +59,31 @@ def load_suite(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "Sui
         else:
             _bring_up_to_date(plan)
         return Suite(plan, targets, site)
+
+
+def _check_places(rules: Path) -> None:
+    """Stop where rules of one clone would run the library of another, and where nothing can be written."""
+    if not os.access(Path(), os.W_OK):
+        raise UserError(
+            f"{Path().absolute()}: this working directory cannot be written, and results go there. Nothing was "
+            "changed. Let this user write there, or name another folder: snakemake -d <folder>."
+        )
+    if rules.name == "rules" and rules.is_dir() and rules.parents[1] != WORKFLOW:
+        raise UserError(
+            f"the Snakefile is that of {rules.parents[1]}, and this Snakemake ({sys.executable}) has the library of "
+            f"{WORKFLOW}. Run the snakemake of the Snakefile's own environment, or name {WORKFLOW / 'Snakefile'}."
+        )
+
+
+def _take(module: str, suite: str) -> None:
+    """Note that a Snakefile has the workflow as a module; it can have one, for suites share what people read."""
+    for name, other in _TAKEN.items():
+        raise UserError(
+            f"modules '{name}' (suite '{other}') and '{module}' (suite '{suite}') are both Reprise, and what people "
+            f"read in {RESULTS}/ belongs to one suite. Keep one of them here; run the other from its own Snakefile "
+            "in another working directory (snakemake -d)."
+        )
+    _TAKEN[module] = suite
 
 
 def _bring_up_to_date(plan: Plan) -> None:
@@ -82,6 +118,8 @@ def _stamp(plan: Plan) -> str:
 
 UNSHOWN = ("code", "key")
 LONGEST = 60
+_TAKEN: dict[str, str] = {}
+"""module -> suite, of the Snakefile that this process reads"""
 
 
 class ForJobs(NamedTuple):

@@ -22,6 +22,7 @@ from reprise.core.paths import (
     agreement_file,
     collected_table_file,
     figure_file,
+    located,
     report_files,
     suite_pdf_file,
     table_file,
@@ -47,15 +48,15 @@ OF_RUNS = ("responses", "verdicts", "metrics")
 def check_profile(arguments: Sequence[str]) -> None:
     """Stop at a profile of the workflow that does not exist: Snakemake would run without one, and not say so."""
     value = _profile(arguments)
-    if value != "none" and value != DEFAULT and not any(path.exists() for path in (Path(value), PROFILES / value)):
-        there = [str(path.parent) for path in PROFILES.glob("*/config*.yaml")]
+    if value != "none" and value != DEFAULT and not any(located(path).exists() for path in (value, PROFILES / value)):
+        there = [str(path.parent) for path in located(PROFILES).glob("*/config*.yaml")]
         raise UserError(f"{PROFILE}: no profile '{value}'.{choices(value, there)}")
 
 
 def profile_file(arguments: Sequence[str]) -> Path | None:
     """The file of the workflow's profile, as Snakemake finds it; None without a profile."""
     value = _profile(arguments)
-    places = [Path(value), PROFILES / value]
+    places = [located(value), located(PROFILES / value)]
     files = [*places, *(place / name for place in places for name in PROFILE_FILES)]
     return next((path for path in files if path.is_file()), None)
 
@@ -107,7 +108,7 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
         case ["results", "figures", benchmark, file]:
             names = list(plan.config.figures[benchmark].figures)
             yield from _file_problems(file, names, PICTURES, f"{benchmark} of suite '{suite}'", names)
-        case ["results", other, _, *_] if other != suite and Path(f"config/suites/{other}.yaml").is_file():
+        case ["results", other, _, *_] if other != suite and located(f"config/suites/{other}.yaml").is_file():
             yield f"is of suite '{other}', but the suite is '{suite}'. Add `--config suite={other}` after the targets."
         case ["results", REPORT.name, *_] if Path(target) not in report_files():
             yield f"the report is made as a whole. Did you mean '{report_files()[0]}'?"

@@ -10,6 +10,8 @@ time than the import of pydantic.
 import ast
 import gc
 import inspect
+import shlex
+import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -28,7 +30,8 @@ Param = Annotated[T, "params"]
 Wildcard = Annotated[T, "wildcards"]
 Site = Annotated[T, "SITE"]
 Job = Annotated[T, ""]
-PLACES = {"In": "input.", "Out": "output.", "Param": "params.", "Wildcard": "wildcards.", "Site": "SITE.", "Job": ""}
+PLACES = {"In": "input.", "Out": "output.", "Param": "params.", "Wildcard": "wildcards.", "Job": ""}
+OF_SITE = "Site"
 MadeUnder = Mapping[str, str]
 """key file -> its digest before the work began; it is no option"""
 FILLED_IN = "made_under"
@@ -38,15 +41,32 @@ KEY_DIGITS = 16
 # For rules
 
 
+def command_of(site: Any, *stages: str, name: str = "") -> str:
+    """The shell command of a rule that runs a stage, or several in one process; `name` is said in place of theirs.
+
+    It says this Python and what is the site's as they are: names of a Snakefile mean nothing in the commands of a
+    module, and as `params` they would be taken for what shapes a result.
+    """
+    kinds = {option: kind for stage in stages for option, kind in _options(stage).items()}
+    words = [f"--{option.replace('_', '-')} {_value_in_rule(option, kind, site)}" for option, kind in kinds.items()]
+    python = _literal([sys.executable])
+    return " ".join([f"{python} -m reprise.stages", name or "+".join(stages), *words, "2> {log:q}"])
+
+
+def _value_in_rule(option: str, kind: str, site: Any) -> str:
+    if kind != OF_SITE:
+        return f"{{{PLACES[kind]}{option}:q}}"
+    found = getattr(site, option)
+    return _literal(found if isinstance(found, list) else [found])
+
+
+def _literal(words: Sequence[object]) -> str:
+    """Words as a shell takes them, in which Snakemake has nothing to fill in."""
+    return shlex.join(map(str, words)).replace("{", "{{").replace("}", "}}")
+
+
 @cache
-def command(*stages: str, name: str = "") -> str:
-    """The shell command of a rule that runs a stage, or several in one process; `name` is said in place of theirs."""
-    options = {option: place for stage in stages for option, place in _places(stage).items()}
-    words = [f"--{option.replace('_', '-')} {{{place}{option}:q}}" for option, place in options.items()]
-    return " ".join(["{PYTHON:q} -m reprise.stages", name or "+".join(stages), *words, "2> {log:q}"])
-
-
-def _places(stage: str) -> dict[str, str]:
+def _options(stage: str) -> dict[str, str]:
     """Option -> where of a rule it stands. The module's text is read: to import all stages takes too long."""
     text = Path(__file__).with_name(f"{stage}.py").read_text(encoding="utf-8")
     start = text.index("\ndef main(") + 1
@@ -54,7 +74,7 @@ def _places(stage: str) -> dict[str, str]:
     main = ast.parse(f"{head}) -> None: ...").body[0]
     assert isinstance(main, ast.FunctionDef)
     hints = {one.arg: ast.unparse(one.annotation) for one in main.args.args if one.annotation is not None}
-    return {name: PLACES[hint.partition("[")[0]] for name, hint in hints.items() if name != FILLED_IN}
+    return {name: hint.partition("[")[0] for name, hint in hints.items() if name != FILLED_IN}
 
 
 # In a job

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reprise.core.errors import UserError
+from reprise.core.paths import located
 from reprise.core.tabular import csv_rows
 
 COLUMNS = ("paper", "table", "row", "frames", "group", "metric", "value")
@@ -13,7 +14,7 @@ COLUMNS = ("paper", "table", "row", "frames", "group", "metric", "value")
 
 def published_file(benchmark: str) -> Path:
     """The file of a paper's numbers."""
-    return Path("resources/published") / f"{benchmark}.csv"
+    return located(f"resources/published/{benchmark}.csv")
 
 
 class Printed(NamedTuple):

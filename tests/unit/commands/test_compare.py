@@ -4,15 +4,21 @@ from typing import Any
 
 import polars as pl
 import pytest
+from reprise.benchmarks.registry import benchmark_names, load_scores
+from reprise.benchmarks.scoring import no_outcomes
 from reprise.commands.compare import (
     MOST_ITEMS,
     Conditions,
     differences,
+    headline,
     items_between,
-    paired_lines,
+    pair_of,
+    parts,
+    table_lines,
     unknown_of,
     word_diff,
 )
+from reprise.core.errors import UserError
 
 NAMES = ("one", "two")
 SETTINGS: dict[str, Any] = {
@@ -125,5 +131,63 @@ def test_samples_are_listed_by_who_does_better() -> None:
 @pytest.mark.parametrize(("units", "p"), [(4, "0.1250"), (30, "<0.0001")])
 def test_no_p_value_is_printed_as_nothing(units: int, p: str) -> None:
     ours = pl.DataFrame({"item_id": range(units), "unit": range(units), "task": "a|b", "right": True})
-    (line,) = paired_lines("mean", ours, ours.with_columns(right=pl.lit(False)), 0.95)
+    (part,) = parts("mean", ours, ours.with_columns(right=pl.lit(False)), 0.95)
+    (line,) = table_lines([part], [part.found.p])
     assert line.startswith(f"| mean | a|b | {units} | {units} | +100.0 | ") and line.endswith(f" | {p} |")
+
+
+def answered(**right: list[float]) -> pl.DataFrame:
+    """Samples of tests, each of a video of its own."""
+    rows = [(f"{task}{number}", task, value) for task, of in right.items() for number, value in enumerate(of)]
+    names, tasks, values = zip(*rows, strict=True)
+    return pl.DataFrame({"item_id": names, "unit": names, "task": tasks, "right": values})
+
+
+def test_the_number_that_velociti_leads_with_is_the_mean_of_its_tests_without_the_control() -> None:
+    scores = load_scores("velociti").SCORES["entail"]
+    ours = {"strict": answered(control=[0, 0], coref=[1, 1, 1, 1], chrono=[1, 0])}
+    theirs = {"strict": answered(control=[1, 1], coref=[1, 1, 0, 0], chrono=[0, 0])}
+    found = headline(scores, ours, theirs, 0.95)
+    assert found is not None and found.subject == ("strict", "average of 7")
+    assert found.found.difference == pytest.approx((0.5 + 0.5) / 2) and found.found.n_items == 6
+    assert found.found.p == pytest.approx(2 / 2**3), "weights 1/8, 1/8 and 1/4 of three videos that differ"
+    assert headline(scores, ours, {}, 0.95) is None
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "form", "leads"),
+    [("vinoground", "questions", "group"), ("temporalbench", "short", "mba"), ("mmbench_video", "unpacked", "mean")],
+)
+def test_the_other_benchmarks_lead_with_one_metric_of_all_samples(benchmark: str, form: str, leads: str) -> None:
+    scores = load_scores(benchmark).SCORES[form]
+    ours, theirs = ({name: answered(x=[right, right], y=[right]) for name in scores.metrics} for right in (1, 0))
+    found = headline(scores, ours, theirs, 0.95)
+    assert found is not None and found.subject == (leads, "all") and found.found.difference == 1
+
+
+def test_every_form_that_can_be_compared_has_a_number_to_lead_with() -> None:
+    for benchmark in benchmark_names():
+        for form, scores in load_scores(benchmark).SCORES.items():
+            assert (scores.headline in scores.metrics) or scores.outcomes is no_outcomes, (benchmark, form)
+
+
+RUNS = ("b/mc/fps1/late", "b/mc/fps1/early", "b/entail/fps1/late", "b/entail/fps2/late", "c/mc/fps1/late")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "meant"),
+    [
+        ("b/mc/fps1/late", "early", ("b/mc/fps1/late", "b/mc/fps1/early")),
+        ("late", "early", ("b/mc/fps1/late", "b/mc/fps1/early")),
+        ("entail/fps1", "entail/fps2", ("b/entail/fps1/late", "b/entail/fps2/late")),
+        ("late", "nobody", ("late", "nobody")),
+    ],
+)
+def test_two_runs_are_named_as_short_as_the_pair_is_clear(first: str, second: str, meant: tuple[str, str]) -> None:
+    assert pair_of(first, second, RUNS) == meant
+
+
+def test_pairs_that_are_not_clear_are_offered_to_be_copied() -> None:
+    with pytest.raises(UserError) as error:
+        pair_of("entail", "mc", RUNS)
+    assert "\n  reprise compare b/entail/fps1/late b/mc/fps1/late" in str(error.value)

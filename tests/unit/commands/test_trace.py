@@ -1,5 +1,7 @@
 """How `trace` finds a row or a column by its words, and what it says where it does not."""
 
+import shlex
+
 import pytest
 from reprise.commands.show import chosen
 from reprise.core.errors import UserError
@@ -19,15 +21,22 @@ def test_a_row_is_found_by_its_label_or_by_words_of_it(words: str, found: int) -
     assert chosen("row", words, ROWS) == found
 
 
-SEVERAL = "GPT-4o, 32 frames (b/p/linspace32/gpt-4o); GPT-4o (CoT), 32 frames (b/cot/linspace32/gpt-4o). Add a word."
+SEVERAL = """Copy one:
+  --row 'GPT-4o, 32 frames (b/p/linspace32/gpt-4o)'
+  --row 'GPT-4o (CoT), 32 frames (b/cot/linspace32/gpt-4o)'"""
+ALL = """Copy one:
+  --row 'GPT-4o, 8 frames'
+  --row 'GPT-4o, 32 frames'
+  --row 'GPT-4o (CoT), 32 frames'
+  --row Human"""
 
 
 @pytest.mark.parametrize(
     ("kind", "words", "named", "message"),
     [
-        ("row", "GPT-5", ROWS, "trace: no row 'GPT-5'. Allowed: 'GPT-4o (CoT), 32 frames', 'GPT-4o, 32 frames', 'GPT-4o, 8 frames', 'Human'."),
-        ("row", "32", ROWS, f"trace: row '32' fits 2: {SEVERAL}"),
-        ("column", "avg", {"Score (%)": 1}, "trace: no column 'avg'. Allowed: Score (%)."),
+        ("row", "GPT-5", ROWS, f"trace: no row 'GPT-5'. {ALL}"),
+        ("row", "32", ROWS, f"trace: row '32' fits 2. {SEVERAL}"),
+        ("column", "avg", {"Score (%)": 1}, "trace: no column 'avg'. Copy one:\n  --column 'Score (%)'"),
     ],
 )  # fmt: skip
 def test_labels_with_commas_and_brackets_are_told_apart(
@@ -36,3 +45,10 @@ def test_labels_with_commas_and_brackets_are_told_apart(
     with pytest.raises(UserError) as error:
         chosen(kind, words, named)
     assert str(error.value) == message
+
+
+def test_what_is_offered_is_found_when_it_is_typed() -> None:
+    with pytest.raises(UserError) as error:
+        chosen("row", "GPT", ROWS)
+    offered = [shlex.split(line)[1] for line in str(error.value).splitlines()[1:]]
+    assert [chosen("row", name, ROWS) for name in offered] == [1, 2, 3]

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.commands.compare import items_between, paired_lines
+from reprise.commands.compare import items_between, parts, table_lines
 from reprise.commands.show import with_interval
 from reprise.core.files import write_text
 from reprise.core.paths import table_file
@@ -201,5 +201,5 @@ def test_any_text_stays_a_text_in_tables_and_terminals(name: str) -> None:
     one = {"item_id": ["i", text.replace("\ud800", "")], "unit": ["u", "v"], "task": [text.replace("\ud800", "")] * 2}
     frames = [pl.DataFrame({**one, "right": [right, right]}) for right in (1.0, 0.0)]
     (better, _) = items_between("strict", ("x", frames[0]), ("y", frames[1]))
-    for line in (better, *paired_lines("strict", *frames, 0.95)):
+    for line in (better, *table_lines(list(parts("strict", *frames, 0.95)), [0.5])):
         assert not re.search("[\x00\n\r\u2028\u202e\x1b\x7f]", line) and len(line) < 2200

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reprise.stats.paired import compare_paired, sign_flip_p
+from reprise.stats.paired import compare_paired, holm, sign_flip_p
 from scipy.stats import binomtest, norm, permutation_test
 
 
@@ -94,3 +94,25 @@ def test_p_is_uniform_when_the_models_are_equal() -> None:
     generator = np.random.default_rng(1)
     ps = [sign_flip_p(generator.normal(size=40), np.arange(40) // 2, draws=200) for _ in range(400)]
     assert 0.02 <= np.mean(np.array(ps) <= 0.05) <= 0.08
+
+
+def test_a_mean_of_tests_counts_each_test_alike() -> None:
+    first = {f"{test}{number}": float(test == "a") for test, size in (("a", 2), ("b", 8)) for number in range(size)}
+    second = dict.fromkeys(first, 0.0)
+    tests = {item: item[0] for item in first}
+    found = compare_paired(first, second, {item: item for item in first}, tests)
+    assert found is not None and found.difference == pytest.approx(0.5) and found.n_items == 10
+    plain = compare_paired(first, second, {item: item for item in first})
+    assert plain is not None and plain.difference == pytest.approx(0.2)
+    one = compare_paired(first, second, {item: item for item in first}, dict.fromkeys(first, "x"))
+    assert one == plain, "one test is all items"
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
+    assert holm([0.5, 0.9]) == [1.0, 1.0] and holm([]) == [] and holm([0.02]) == [0.02]
+
+
+def test_holm_keeps_the_chance_of_any_false_alarm() -> None:
+    ps = np.random.default_rng(4).uniform(size=(2000, 8))
+    assert np.mean([min(holm(row)) <= 0.05 for row in ps.tolist()]) == pytest.approx(0.05, abs=0.015)

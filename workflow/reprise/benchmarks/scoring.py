@@ -41,6 +41,10 @@ class Scores:
     """every metric of every group"""
     outcomes: Callable[[Answered], dict[str, pl.DataFrame]] = no_outcomes
     """metric -> one row per sample (item_id, unit, task, right), to compare two models sample by sample"""
+    headline: str = ""
+    """the metric of `outcomes` that the benchmark's tables lead with"""
+    averaged: tuple[str, ...] = ()
+    """the tasks whose mean that number is; without any it is that of all samples"""
 
 
 def in_group(items: pl.DataFrame, group: str, groups: Groups) -> pl.DataFrame:
@@ -65,4 +69,4 @@ def share_right(metric: str, groups: Groups) -> Scores:
     def outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
         return {metric: rows_of(answered).select("item_id", "unit", "task", "right")}
 
-    return Scores(frozenset({metric}), measures, outcomes)
+    return Scores(frozenset({metric}), measures, outcomes, headline=metric)

@@ -1,7 +1,7 @@
 """`compare`: what two runs were made with, how they did on the samples that both were asked, and where they differ."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from reprise.benchmarks.registry import load_scores
+from reprise.benchmarks.scoring import Scores
 from reprise.commands.shared import ledger_of, outcomes_of, plan_of, reader_of
 from reprise.core.checksums import keys_of, sealed_text
 from reprise.core.errors import UserError
@@ -18,15 +20,18 @@ from reprise.core.plain import plain
 from reprise.core.schemas import FRAME_PLAN, ITEMS, RESPONSES, read_table
 from reprise.models.keys import ModelAnswers
 from reprise.plan.changes import ABSENT, changes_between, leaves
+from reprise.plan.naming import fitting
 from reprise.plan.runs import Plan
-from reprise.stats.paired import compare_paired
+from reprise.stats.paired import PairedComparison, compare_paired, holm
 
 MOST_ITEMS = MOST_CLIPS = 8
 MOST_INDICES = 16
+MOST_PAIRS = 12
 LEAST_P = 0.0001
+DRAWS = 20_000  # as many as tell a p of that size
 Named = tuple[str, pl.DataFrame]
 HEADER = (
-    "| metric | test | samples | videos | difference | {percent:g} % interval | p (sign flips over videos) |\n"
+    "| metric | test | samples | videos | difference | {percent:g} % interval | {p} |\n"
     "| :-- | :-- | --: | --: | --: | --: | --: |"
 )
 SHOWN = ("sampling", "settings")
@@ -126,24 +131,51 @@ class Compared(NamedTuple):
             raise UserError(f"in {folder}: {error}") from None
 
 
+def pair_of(first: str, second: str, names: Iterable[str]) -> tuple[str, str]:
+    """The two runs that are meant: words that fit several runs mean the one that is asked as the other run is."""
+    known = list(names)
+    ours, theirs = (fitting(words, known) for words in (first, second))
+    if not ours or not theirs:
+        return first, second
+    if len(ours) == len(theirs) == 1:
+        return ours[0], theirs[0]
+    pairs = [(one, other) for one in ours for other in theirs if one != other]
+    alike = [(one, other) for one, other in pairs if Path(one).parent == Path(other).parent]
+    if len(alike) == 1:
+        return alike[0]
+    several = alike or pairs
+    calls = "".join(f"\n  reprise compare {one} {other}" for one, other in several[:MOST_PAIRS])
+    more = f"\n  ... ({len(several)} in all)" if several[MOST_PAIRS:] else ""
+    raise UserError(f"compare: '{first}' and '{second}' fit several pairs of runs. Copy one:{calls}{more}")
+
+
 def compare_runs(first: str, second: str, suite: str | None = None) -> None:
     """Print in what conditions two runs differ, and first minus second, in percentage points."""
+    if ":" not in first + second:  # of this clone
+        first, second = pair_of(first, second, [run.name for run in plan_of(suite).runs()])
     one, other = (Compared.of(words, suite) for words in (first, second))
     if (one.benchmark, one.form) != (other.benchmark, other.form):
         raise UserError(
             f"compare: '{one.name}' asks {one.benchmark} {one.form}, '{other.name}' {other.benchmark} {other.form}."
         )
-    found = list(differences((one.name, other.name), one.conditions, other.conditions))
-    if found:
-        print("\n".join([f"What differs in the conditions: {one.name} | {other.name}", *found]))
+    differing = list(differences((one.name, other.name), one.conditions, other.conditions))
+    if differing:
+        print("\n".join([f"What differs in the conditions: {one.name} | {other.name}", *differing]))
     else:
         print("The answers of both were made with the same settings: prompt, frames, weights, reader, versions, clips.")
     print(f"\n{one.name} minus {other.name}, percentage points, on the samples both were asked\n")
-    print(HEADER.format(percent=100 * one.level))
     metrics = sorted(one.outcomes.keys() & other.outcomes.keys())
-    for metric in metrics:
-        for line in paired_lines(metric, one.outcomes[metric], other.outcomes[metric], one.level):
-            print(line)
+    scores = load_scores(one.benchmark).SCORES[one.form]
+    leading = headline(scores, one.outcomes, other.outcomes, one.level)
+    if leading is not None:
+        print(HEADER.format(percent=100 * one.level, p="p (sign flips over videos)"))
+        print("\n".join(table_lines([leading], [leading.found.p])))
+    of_all = [part for name in metrics for part in parts(name, one.outcomes[name], other.outcomes[name], one.level)]
+    found = [part for part in of_all if leading is None or part.subject != leading.subject]
+    if found:
+        print(f"\nThe parts; their p are adjusted for their number, {len(found)}, by Holm's method\n")
+        print(HEADER.format(percent=100 * one.level, p="p (sign flips over videos, Holm)"))
+        print("\n".join(table_lines(found, holm([part.found.p for part in found]))))
     for metric in metrics:
         named = ((run.name, run.outcomes[metric]) for run in (one, other))
         print("\n" + "\n".join(items_between(metric, *named)))
@@ -153,22 +185,61 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def paired_lines(metric: str, ours: pl.DataFrame, theirs: pl.DataFrame, level: float) -> Iterator[str]:
-    """A row a task; its p-value has four decimals and is never 0, which no test can show."""
+class Part(NamedTuple):
+    """A difference of two runs: of a metric on a test, or of the number that the tables lead with."""
+
+    metric: str
+    test: str
+    found: PairedComparison
+
+    @property
+    def subject(self) -> tuple[str, str]:
+        return self.metric, self.test
+
+
+def headline(
+    scores: Scores, ours: Mapping[str, pl.DataFrame], theirs: Mapping[str, pl.DataFrame], level: float
+) -> Part | None:
+    """The difference of the number that the benchmark's tables lead with; None where it is not known of both."""
+    metric = scores.headline
+    if metric not in ours or metric not in theirs:
+        return None
+    tests = ours[metric]["task"].unique()
+    if scores.averaged:
+        mine, others = (found[metric].filter(pl.col("task").is_in(scores.averaged)) for found in (ours, theirs))
+        found = _paired(mine, others, level, dict(mine.select("item_id", "task").iter_rows()))
+    else:
+        found = _paired(ours[metric], theirs[metric], level)
+    name = f"average of {len(scores.averaged)}" if scores.averaged else tests[0] if len(tests) == 1 else "all"
+    return Part(metric, name, found) if found else None
+
+
+def parts(metric: str, ours: pl.DataFrame, theirs: pl.DataFrame, level: float) -> Iterator[Part]:
+    """The difference on each task."""
     for task in ours["task"].unique(maintain_order=True):
-        mine, others = (frame.filter(pl.col("task") == task) for frame in (ours, theirs))
-        found = compare_paired(
-            dict(mine.select("item_id", pl.col("right").cast(pl.Float64)).iter_rows()),
-            dict(others.select("item_id", pl.col("right").cast(pl.Float64)).iter_rows()),
-            dict(mine.select("item_id", "unit").iter_rows()),
-            level=level,
-        )
+        found = _paired(ours.filter(pl.col("task") == task), theirs.filter(pl.col("task") == task), level)
         if found is not None:
-            ends = (found.low, found.high)
-            interval = "–" if None in ends else " to ".join(f"{100 * end:+.1f}" for end in ends if end is not None)
-            p = f"{found.p:.4f}" if found.p >= LEAST_P else f"<{LEAST_P}"
-            counts = f"{found.n_items} | {found.n_clusters} | {100 * found.difference:+.1f}"
-            yield f"| {metric} | {plain(task)} | {counts} | {interval} | {p} |"
+            yield Part(metric, task, found)
+
+
+def _paired(
+    ours: pl.DataFrame, theirs: pl.DataFrame, level: float, tests: Mapping[str, str] | None = None
+) -> PairedComparison | None:
+    mine, others = (
+        dict(frame.select("item_id", pl.col("right").cast(pl.Float64)).iter_rows()) for frame in (ours, theirs)
+    )
+    return compare_paired(
+        mine, others, dict(ours.select("item_id", "unit").iter_rows()), tests, level=level, draws=DRAWS
+    )
+
+
+def table_lines(found: Sequence[Part], ps: Sequence[float]) -> Iterator[str]:
+    """A row each; a p-value has four decimals and is never 0, which no test can show."""
+    for (metric, test, one), p in zip(found, ps, strict=True):
+        ends = (one.low, one.high)
+        interval = "–" if None in ends else " to ".join(f"{100 * end:+.1f}" for end in ends if end is not None)
+        counts = f"{one.n_items} | {one.n_clusters} | {100 * one.difference:+.1f}"
+        yield f"| {metric} | {plain(test)} | {counts} | {interval} | {f'{p:.4f}' if p >= LEAST_P else f'<{LEAST_P}'} |"
 
 
 def items_between(metric: str, one: Named, other: Named) -> Iterator[str]:

@@ -1,10 +1,12 @@
 """`show` and `trace`: tables in the terminal, from the numbers that exist now, and what is behind a cell."""
 
 import os
+import shlex
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +15,7 @@ import polars as pl
 from reprise import __version__
 from reprise.commands.shared import call_for, plan_of
 from reprise.config.tables import Column, Row
-from reprise.core.errors import UserError, choices
+from reprise.core.errors import UserError
 from reprise.core.paths import OVERVIEW, Scored, overview_file, table_file
 from reprise.core.plain import safe
 from reprise.core.schemas import TIMINGS, read_table
@@ -30,6 +32,7 @@ from reprise.tables.published import Published, published_file
 from reprise.tables.render.terminal import Print, render, wrapped
 
 TABLES = "results/tables/"
+MOST_OFFERED = 12
 COUNTS = ("asked", "scored", "failed", "unparsed", "missing")
 T = TypeVar("T")
 
@@ -136,7 +139,9 @@ def trace_cell(words: str, row: str, column: str, suite: str | None) -> None:
     keys = collect_keys(plan)
     names = chosen_tables(plan, words)
     if len(names) > 1:
-        raise UserError(f"trace: '{words}' fits several tables: {', '.join('/'.join(one) for one in names)}. Name one.")
+        said = f"--row {shlex.quote(row)} --column {shlex.quote(column)}"
+        calls = "".join(f"\n  reprise trace {'/'.join(one)} {said}" for one in names)
+        raise UserError(f"trace: '{words}' fits {len(names)} tables. Copy one:{calls}")
     key = keys[plan.results.key("tables", *names[0])]
     assert isinstance(key, TableKey)
     builder, rows = builder_of(plan, key), {}
@@ -162,9 +167,16 @@ def chosen(kind: str, words: str, named: Mapping[str, T]) -> T:
         if len(found) == 1:
             return named[found[0]]
         if found:
-            raise UserError(f"trace: {kind} '{words}' fits {len(found)}: {'; '.join(found)}. Add a word.")
+            raise UserError(f"trace: {kind} '{words}' fits {len(found)}. Copy one:{_options(kind, found)}")
     labels = [name.rpartition(" (")[0] for name in named] if kind == "row" else list(named)  # a row's run comes last
-    raise UserError(f"trace: no {kind} '{words}'.{choices(words, labels)}")
+    near = get_close_matches(words, labels, n=MOST_OFFERED, cutoff=0)
+    more = f"\n  ... ({len(labels)} in all)" if len(labels) > len(near) else ""
+    raise UserError(f"trace: no {kind} '{words}'. Copy one:{_options(kind, near)}{more}")
+
+
+def _options(kind: str, names: Iterable[str]) -> str:
+    """Names as they are typed, a line each."""
+    return "".join(f"\n  --{kind} {shlex.quote(name)}" for name in names)
 
 
 def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Two models compared on the items that both were asked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,12 +35,16 @@ def compare_paired(
     first: Mapping[str, float],
     second: Mapping[str, float],
     clusters: Mapping[str, str],
+    tests: Mapping[str, str] | None = None,
     *,
     level: float = 0.95,
     draws: int = 2000,
     seed: int = 0,
 ) -> PairedComparison | None:
-    """Compare two models' values from 0 to 1 by item id; None when no item is common to both."""
+    """Compare two models' values from 0 to 1 by item id; None when no item is common to both.
+
+    With `tests`, item -> test, what is compared is the mean of the tests' means.
+    """
     common = sorted(first.keys() & second.keys())
     if not common:
         return None
@@ -49,17 +53,24 @@ def compare_paired(
         raise ValueError(f"item '{homeless[0]}' has no cluster")
     ours = finite_column([first[item] for item in common], "first")
     theirs = finite_column([second[item] for item in common], "second")
-    ones, cluster_of_item = np.ones_like(ours), [clusters[item] for item in common]
-    ratios = [(ours, ones), (theirs, ones)]
-    estimate = clustered_estimate(ratios, cluster_of_item, lambda shares: shares[:, 0] - shares[:, 1])
+    names, test_of_item = np.unique([tests[item] if tests else "" for item in common], return_inverse=True)
+    inside = [(test_of_item == number).astype(np.float64) for number in range(len(names))]
+    cluster_of_item = [clusters[item] for item in common]
+    ratios = [(values * members, members) for members in inside for values in (ours, theirs)]
+    estimate = clustered_estimate(
+        ratios, cluster_of_item, lambda shares: (shares[:, 0::2] - shares[:, 1::2]).mean(axis=1)
+    )
     interval = estimate.interval(level) if estimate else None
+    # An item counts by how few there are of its test; all count alike where there is one test.
+    weights = len(common) / (len(names) * np.bincount(test_of_item))[test_of_item]
+    differences = (ours - theirs) * weights
     return PairedComparison(
         n_items=len(common),
         n_clusters=len(set(cluster_of_item)),
-        difference=float((ours - theirs).mean()),
+        difference=float(differences.mean()),
         low=interval.low if interval else None,
         high=interval.high if interval else None,
-        p=sign_flip_p(ours - theirs, cluster_of_item, draws=draws, seed=seed),
+        p=sign_flip_p(differences, cluster_of_item, draws=draws, seed=seed),
     )
 
 
@@ -88,6 +99,15 @@ def sign_flip_p(differences: ArrayLike, clusters: ArrayLike, *, draws: int = 200
         totals = (1.0 - 2.0 * generator.integers(2, size=size, dtype=np.int8)) @ sums
         extreme += int((np.abs(totals) >= threshold).sum())
     return (1 + extreme) / (1 + draws)
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """Holm's adjustment of p-values for their number: each may be held against alpha as if it were the only one."""
+    adjusted, largest = [0.0] * len(ps), 0.0
+    for before, place in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        largest = max(largest, min(1.0, (len(ps) - before) * ps[place]))
+        adjusted[place] = largest
+    return adjusted
 
 
 def whole_flips_p(sums: FloatArray) -> float:

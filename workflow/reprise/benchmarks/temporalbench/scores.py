@@ -125,6 +125,7 @@ def _accuracy_scores(answers_of: Answers, task: str) -> Scores:
         frozenset({"ba", "mba"}),
         partial(_accuracies, answers_of, GROUPS_OF_TASK[task]),
         partial(_accuracy_outcomes, answers_of),
+        "mba",
     )
 
 
@@ -134,5 +135,5 @@ SCORES = {
     "short_similarity": _accuracy_scores(_closer, "short"),
     "long_similarity": _accuracy_scores(_closer, "long"),
     "caption": Scores(frozenset(CAPTION_METRICS), _captions),
-    **{form: Scores(frozenset({"share"}), partial(_shares, form), _share_outcomes) for form in OPTION_SETS},
+    **{form: Scores(frozenset({"share"}), partial(_shares, form), _share_outcomes, "share") for form in OPTION_SETS},
 }

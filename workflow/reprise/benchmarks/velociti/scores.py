@@ -142,7 +142,7 @@ def _choice_outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
 
 
 SCORES = {
-    "entail": Scores(frozenset({*ENTAILED, "classic"}), _entailment, _strict_outcomes),
-    "similarity": Scores(frozenset({"classic"}), _similarity, _classic_outcomes),
-    "mc": Scores(frozenset({*CHOSEN, "mc_bias"}), _multiple_choice, _choice_outcomes),
+    "entail": Scores(frozenset({*ENTAILED, "classic"}), _entailment, _strict_outcomes, "strict", TESTS),
+    "similarity": Scores(frozenset({"classic"}), _similarity, _classic_outcomes, "classic", TESTS),
+    "mc": Scores(frozenset({*CHOSEN, "mc_bias"}), _multiple_choice, _choice_outcomes, "mc_both", TESTS),
 }

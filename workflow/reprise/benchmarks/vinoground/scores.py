@@ -122,6 +122,6 @@ def _as_authors_score(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 SCORES = {
-    form: Scores(frozenset(METRICS), partial(_measures, pairs_of), partial(_outcomes, pairs_of))
+    form: Scores(frozenset(METRICS), partial(_measures, pairs_of), partial(_outcomes, pairs_of), "group")
     for form, pairs_of in {"questions": _by_questions, "similarity": _by_similarities}.items()
 }

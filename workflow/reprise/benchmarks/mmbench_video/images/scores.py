@@ -50,6 +50,6 @@ def _outcomes(turns: pl.Expr, answered: Answered) -> dict[str, pl.DataFrame]:
 
 
 SCORES = {
-    form: Scores(frozenset({"accuracy"}), partial(_measures, data_set, turns), partial(_outcomes, turns))
+    form: Scores(frozenset({"accuracy"}), partial(_measures, data_set, turns), partial(_outcomes, turns), "accuracy")
     for form, data_set, turns in (("circular", MMBENCH, EVERY_ROTATION), ("choice", MMSTAR, ONCE))
 }

@@ -4,6 +4,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+LIST = "items.html#b=velociti&run=velociti/entail/fps1/one"
 PATIENCE = 200
 
 
@@ -23,7 +24,7 @@ class Viewer:
         if not address.startswith((self._base, "data:", "blob:")):
             self.elsewhere.append(address)
 
-    def open(self, page: str = "items.html") -> None:
+    def open(self, page: str = LIST) -> None:
         """Open a page of the report; the browser at a state, once it shows that."""
         self.page.goto(f"{self._base}report/{page}")
         if page.startswith("items.html"):

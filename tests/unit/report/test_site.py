@@ -83,7 +83,8 @@ def test_a_run_page_says_what_failed_and_what_it_was_made_with(world: World) -> 
     assert f'<a href="{OF_RUN}&show=failed" class="bad">1</a>'.replace("&", "&amp;") in first
     assert "<b>late" not in page
     assert "adapter</th><td>random</td>" in page
-    assert page.index("health_same") < page.index(">strict<"), "health stands before the numbers"
+    assert page.index("Looks fine.") < page.index(">strict<"), "health stands before the numbers"
+    assert page.index(">strict<") < page.index("health_same"), "and what it is read off below them"
     assert f'<a href="../{OF_RUN}&metric=strict&group=average">'.replace("&", "&amp;") in page
 
 

@@ -5,7 +5,7 @@ the answers of all runs, so that opening an item loads one small file.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -30,19 +30,30 @@ from reprise.report.items import Items, Requests, questions
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
 from reprise.report.runs import RunTables, Summary, columns, metrics_of, summary
 from reprise.report.scripts import ENCODE, in_words, leaves, script, shown
+from reprise.report.telling import State, Telling, opened, telling
 
 CHUNK = 20
 IDLE_COLUMNS = ("prompt_sha256", "key")
 
 
-def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -> dict[str, Summary]:
-    """Write everything that the item browser reads; returns what became of each run."""
+class Written(NamedTuple):
+    """What pages say of the data."""
+
+    summaries: dict[str, Summary]
+    """run -> what became of it"""
+    telling: dict[str, list[Telling]]
+    """benchmark -> its items that tell most"""
+
+
+def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -> Written:
+    """Write everything that the item browser reads."""
     benchmarks: list[dict[str, Any]] = []
-    summaries: dict[str, Summary] = {}
+    written = Written({}, {})
     for entry in key.browsed():
         writer = BenchmarkWriter(entry, key.shards, results, folder)
         writer.write_items(media)
-        summaries |= writer.write_runs()
+        written.summaries.update(writer.write_runs())
+        written.telling[entry.name] = [one for one, _ in writer.telling]
         benchmarks.append(writer.of_catalog())
     catalog = {
         "suite": key.suite,
@@ -52,7 +63,7 @@ def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -
         "benchmarks": benchmarks,
     }
     folder.put("catalog", catalog)
-    return summaries
+    return written
 
 
 class BenchmarkWriter:
@@ -71,10 +82,15 @@ class BenchmarkWriter:
         self._samplings = sorted(shown_here)
         self._metrics: list[list[str]] = []
         """of each run"""
+        self._opened: State = {}
+        self.telling: list[tuple[Telling, Sequence[int]]] = []
+        """the items that tell most, once the runs are written"""
 
     def write_items(self, media: Media) -> None:
         """The list of items and clips, the text that is searched, and the frames of each sampling."""
-        index = self._items.index(self._clips.places) | {"clips": self._clips.objects(media)}
+        clips = self._clips.objects(media)
+        index = self._items.index(self._clips.places) | {"clips": clips}
+        self._plays = [bool(clips[place]["media"]) for place in index["clip"]]
         self._folder.put(f"{self._name}/index", index)
         self._folder.put(f"{self._name}/texts", self._items.searched())
         for sampling in self._samplings:
@@ -86,6 +102,7 @@ class BenchmarkWriter:
         asked: dict[str, pl.DataFrame] = {}
         answers: list[dict[int, str]] = []
         summaries: dict[str, Summary] = {}
+        all_columns: dict[str, dict[str, Any]] = {}
         numbers = {item: number for number, item in enumerate(self._items.ids)}
         for place, run in enumerate(self._entry.runs):
             protocol = run.scored.run.protocol
@@ -97,8 +114,11 @@ class BenchmarkWriter:
             found = columns(self._name, form, self._items.grouped, requests, tables, highest)
             self._folder.put(f"{self._name}/runs/{place}", found)
             self._metrics.append(metrics_of(found))
+            all_columns[run.scored.name] = found
             summaries[run.scored.name] = summary(found, tables.responses, [*self._items.tasks, *self._items.groups])
             answers.append(encoded_answers(numbers, tables, run.judge))
+        self.telling = telling(self._entry, all_columns)
+        self._opened = opened(self.telling, self._items.ids, self._plays.__getitem__)
         self._folder.put(f"{self._name}/settings", [self._settings(run) for run in self._entry.runs])
         self._write_chunks({protocol: questions(found) for protocol, found in asked.items()}, answers)
         return summaries
@@ -147,6 +167,7 @@ class BenchmarkWriter:
                 "metrics": metrics,
                 "page": entry.page,
                 "imported": entry.imported,
+                "reference": entry.reference,
                 "made": entry.made,
                 "reader": entry.judge or "robust",
             }
@@ -161,5 +182,6 @@ class BenchmarkWriter:
             "samplings": self._samplings,
             "passing_on": shown(self._entry.passing_on),
             "runs": runs,
+            "opened": {name: shown(text) for name, text in self._opened.items()},
             "protocols": {name: {"form": form} for name, form in self._entry.forms.items()},
         }

@@ -10,6 +10,11 @@ from reprise.core.settings import Settings
 from reprise.tables.keys import SuiteKey
 
 
+def model_page(model: str) -> str:
+    """The file of a model's page."""
+    return f"models/{model}.html"
+
+
 class ReportedRun(Settings):
     """A run whose answers the report shows, as its readers or one judge have read them."""
 
@@ -44,6 +49,11 @@ class ReportedRun(Settings):
         return f"runs/{self.scored.name.replace('/', '.')}.html"
 
     @property
+    def model_page(self) -> str:
+        """The file of its model's page."""
+        return model_page(self.scored.run.model)
+
+    @property
     def made(self) -> str:
         """The name of the data that say where its numbers come from."""
         return f"{self.scored.run.benchmark}/made/{self.scored.name.replace('/', '.')}"
@@ -55,6 +65,19 @@ class ReportedTable(Settings):
     name: str
     statistics: bool = False
     """whether it shows numbers of the data"""
+
+
+class Headline(Settings):
+    """The number that a benchmark leads with, and of which runs it is."""
+
+    metric: str
+    group: str
+    title: str
+    decimals: int
+    table: str
+    """where the benchmark's chance stands"""
+    protocol: str
+    sampling: str
 
 
 class ReportedBenchmark(Settings):
@@ -70,9 +93,15 @@ class ReportedBenchmark(Settings):
     """protocol -> form of question"""
     rated_to: dict[str, int] = Field({})
     """protocol whose answers a judge rates -> the best rating"""
+    headline: Headline | None = None
     runs: tuple[ReportedRun, ...] = ()
     tables: tuple[ReportedTable, ...] = ()
     figures: tuple[str, ...] = ()
+
+    @property
+    def scale(self) -> float:
+        """The largest value of its headline."""
+        return float(self.rated_to.get(self.headline.protocol, 100)) if self.headline else 100.0
 
 
 class ReportKey(SuiteKey):
@@ -94,3 +123,7 @@ class ReportKey(SuiteKey):
     def runs(self) -> list[ReportedRun]:
         """The runs of all benchmarks."""
         return [run for benchmark in self.benchmarks for run in benchmark.runs]
+
+    def references(self) -> frozenset[str]:
+        """The models that are baselines."""
+        return frozenset(run.scored.run.model for run in self.runs() if run.reference)

@@ -7,6 +7,11 @@ from reprise.report.fixed import BROWSER
 from reprise.report.runs import Summary
 
 
+def browser_at(state: Mapping[str, str]) -> str:
+    """The item browser at a state, from the top of the report."""
+    return f"{BROWSER}#" + "&".join(f"{name}={quote(value, safe='')}" for name, value in state.items() if value)
+
+
 class Links:
     """Links to the items behind numbers, by what the item browser can choose."""
 
@@ -36,4 +41,4 @@ class Links:
             "show": show,
             "made": f"{metric}/{group}" if made and not of_data else "",
         }
-        return f"{BROWSER}#" + "&".join(f"{name}={quote(value, safe='')}" for name, value in chosen.items() if value)
+        return browser_at(chosen)

@@ -1,6 +1,7 @@
 """The pages beside the item browser. All that comes from data is escaped; only tables are HTML already."""
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from functools import partial
 from typing import Any
 
@@ -13,30 +14,37 @@ from reprise.core.keyfile import read_key
 from reprise.core.paths import Results, figure_file, reproduction_file, table_file
 from reprise.figures.keys import FigureKey
 from reprise.report.chain import Chains, settings
+from reprise.report.data import Written
+from reprise.report.first_page import compared, ranking
 from reprise.report.fixed import TEMPLATES
 from reprise.report.folder import Folder
 from reprise.report.inputs import FIGURE_KINDS
-from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
-from reprise.report.links import Links
+from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey, model_page
+from reprise.report.links import Links, browser_at
 from reprise.report.missing import read_missing
-from reprise.report.run_page import cells_of, metric_lines, speed, where_from
-from reprise.report.runs import Summary
+from reprise.report.run_page import cells_of, leading, metric_lines, speed, where_from
 from reprise.report.scripts import shown
-from reprise.report.tables import LinkedTables
+from reprise.report.tables import Built, LinkedTables
 from reprise.tables.render.html import content_of_page
 from reprise.tables.render.table import format_value
+
+NOTICE = re.compile(r'<p class="notice">.*?</p>\n')  # the page has it once
 
 
 class Pages:
     """Writes the pages of a report."""
 
-    def __init__(self, key: ReportKey, results: Results, folder: Folder, summaries: dict[str, Summary]) -> None:
-        self._key, self._results, self._folder, self._summaries = key, results, folder, summaries
-        self._links = Links(summaries)
+    def __init__(self, key: ReportKey, results: Results, folder: Folder, written: Written) -> None:
+        self._key, self._results, self._folder, self._written = key, results, folder, written
+        self._links = Links(written.summaries)
         self._tables = LinkedTables(key, results, self._links)
         self._chains = Chains(results)
         self._cells: dict[str, list[dict[str, Any]]] = defaultdict(list)
         """run -> the numbers that tables show of it"""
+        self._broken: dict[str, list[str]] = {}
+        """run -> why it looks broken, empty where it does not"""
+        self._built: dict[str, dict[str, Built]] = {}
+        self._figures: dict[str, dict[str, FigureKey]] = {}
         self._templates = Environment(
             loader=FileSystemLoader(TEMPLATES),
             autoescape=True,
@@ -44,32 +52,74 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.filters["number"] = partial(format_value, decimals=2)
+        self._templates.filters["number"] = lambda value, decimals=2: format_value(value, decimals)
         self._templates.filters["text"] = shown
 
     def write(self) -> None:
         """Write all of them."""
-        overview = self._tables.overview() if self._key.overview else ""
-        self._page("index.html", "index", overview=overview, summaries=self._summaries)
         for benchmark in self._key.benchmarks:
             self._write_tables(benchmark)
             self._write_figures(benchmark)
             for run in benchmark.runs:
                 self._write_run(benchmark, run)
+        models = {run.scored.run.model: run.label for run in self._key.runs()}
+        for model, label in models.items():
+            self._write_model(model, label)
         missing = (self._results.folder / "sources" / "missing.md").read_text(encoding="utf-8")
         self._page("missing.html", "missing", sections=read_missing(missing))
         if self._key.show_published:
             content = content_of_page(reproduction_file("html").read_text(encoding="utf-8"))
             self._folder.copy(sealed_text(reproduction_file("csv")), "reproduction.csv")
-            self._page("reproduction.html", "reproduction", content=content)
+            self._page("reproduction.html", "reproduction", content=NOTICE.sub("", content))
+        self._write_first()
 
     def _page(self, name: str, template: str, **values: Any) -> None:
         page = self._templates.get_template(f"{template}.html")
-        known = {"key": self._key, "top": "../" * name.count("/"), "here": name, "behind": self._links.behind}
+        known = {
+            "key": self._key,
+            "top": "../" * name.count("/"),
+            "here": name,
+            "behind": self._links.behind,
+            "summaries": self._written.summaries,
+            "broken": self._broken,
+        }
         self._folder.write(name, page.render(known | values))
 
+    def _write_first(self) -> None:
+        overview = self._tables.overview() if self._key.overview else None
+        tidy, link = overview.tidy if overview else [], partial(self._links.behind, made=True)
+        places = (ranking(one, tidy, self._chance(one), self._key.references(), link) for one in self._key.benchmarks)
+        published = (
+            list(compared(sealed_text(reproduction_file("csv")), self._key.benchmarks))
+            if self._key.show_published
+            else []
+        )
+        self._page(
+            "index.html",
+            "index",
+            overview=overview,
+            rankings=list(filter(None, places)),
+            published=published,
+            broken_in=Counter(name.partition("/")[0] for name, why in self._broken.items() if why),
+            telling=self._written.telling,
+            browser_at=browser_at,
+            tables=self._built,
+            figures=self._figures,
+        )
+
+    def _chance(self, benchmark: ReportedBenchmark) -> float | None:
+        """What guessing scores by the number that a benchmark leads with, as its main table, else another, has it."""
+        main = benchmark.headline
+        if main is None:
+            return None
+        tables = sorted(self._built[benchmark.name].items(), key=lambda one: one[0] != main.table)
+        rows = (row for _, built in tables for row in built.tidy)
+        of_main = (row for row in rows if (row["metric"], row["group"]) == (main.metric, main.group))
+        return next((row["value"] for row in of_main if row["source"] == "chance"), None)
+
     def _write_tables(self, benchmark: ReportedBenchmark) -> None:
-        tables, name = {}, benchmark.name
+        name = benchmark.name
+        tables = self._built[name] = {}
         for table in benchmark.tables:
             self._folder.copy(sealed_text(table_file(name, table.name, "csv")), f"tables/{name}/{table.name}.csv")
             tables[table.name] = self._tables.built(name, table)
@@ -78,19 +128,27 @@ class Pages:
         self._page(f"tables/{name}.html", "tables", benchmark=benchmark, tables=tables)
 
     def _write_figures(self, benchmark: ReportedBenchmark) -> None:
-        figures, name = {}, benchmark.name
+        name = benchmark.name
+        figures = self._figures[name] = {}
         for figure in benchmark.figures:
             figures[figure] = read_key(self._results.key("figures", name, figure), FigureKey)
             for kind in FIGURE_KINDS:
                 self._folder.copy(sealed_text(figure_file(name, figure, kind)), f"figures/{name}/{figure}.{kind}")
         self._page(f"figures/{name}.html", "figures", benchmark=benchmark, figures=figures)
 
+    def _write_model(self, model: str, label: str) -> None:
+        parts = [(one, [run for run in one.runs if run.scored.run.model == model]) for one in self._key.browsed()]
+        runs = {one.title: (one, found) for one, found in parts if found}
+        self._page(model_page(model), "model", model=model, label=label, runs=runs)
+
     def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun) -> None:
-        one = run.scored.run
+        one, name = run.scored.run, run.scored.name
         lines = metric_lines(run, self._results, self._links)
         health = [line for line in lines if line.row["metric"].startswith(PREFIX)]
+        numbers = [line for line in lines if line not in health]
         chain = self._chains.of(run.origin(self._results, self._key.shards))
-        self._folder.put(run.made, where_from(lines, self._cells[run.scored.name], chain))
+        self._folder.put(run.made, where_from(lines, self._cells[name], chain))
+        self._broken[name] = [] if run.reference else reasons([line.row for line in lines])
         keys = {"Answers": self._results.run_key(one)}
         if run.judge:
             keys["Judge"] = self._results.judge_key(one.benchmark, one.protocol, run.judge)
@@ -98,12 +156,13 @@ class Pages:
             run.page,
             "run",
             run=run,
-            title=run.scored.name,
+            title=name,
             benchmark=benchmark,
-            summary=self._summaries[run.scored.name],
-            lines=[line for line in lines if line not in health],
+            summary=self._written.summaries[name],
+            leading=leading(numbers, benchmark.headline),
+            lines=numbers,
             health=health,
-            broken=[] if run.reference else reasons([line.row for line in lines]),
+            reasons=self._broken[name],
             speed=list(speed(run, self._results)),
             settings={title: settings(path) for title, path in keys.items()},
             chain=chain,

@@ -10,7 +10,7 @@ from reprise.benchmarks.health import FAILED, PREFIX, UNREAD
 from reprise.core.paths import Results
 from reprise.core.schemas import FAILED_ANSWERS, METRICS, READERS_DIFFER, TIMINGS, read_table
 from reprise.report.chain import Fact, Made
-from reprise.report.keys import ReportedRun
+from reprise.report.keys import Headline, ReportedRun
 from reprise.report.links import Links
 from reprise.report.scripts import finite, shown, without_empty
 from reprise.tables.limits import subject
@@ -20,6 +20,7 @@ OF_CELL = ("table", "row", "column", *OF_NUMBER)
 COUNTS = ("asked", "scored", "failed", "unparsed", "missing")
 # Metric -> what the item browser is to show.
 COUNTED = {READERS_DIFFER: "readers", FAILED_ANSWERS: "failed", FAILED: "failed", UNREAD: "unread"}
+MOST_LEADING = 4
 SECONDS = ("decode", "preprocess", "waiting", "encode")
 
 
@@ -45,6 +46,13 @@ def metric_lines(run: ReportedRun, results: Results, links: Links) -> list[Line]
         )
         found.append(Line(row, row["authors"], link))
     return found
+
+
+def leading(lines: Sequence[Line], main: Headline | None) -> list[Line]:
+    """The numbers that a run leads with: those of all its items, what its benchmark leads with first."""
+    numbers = [line for line in lines if line.row["metric"] not in COUNTED]
+    whole = [line for line in numbers if main and line.row["group"] == main.group] or numbers
+    return sorted(whole, key=lambda line: main is None or line.row["metric"] != main.metric)[:MOST_LEADING]
 
 
 def speed(run: ReportedRun, results: Results) -> Iterator[Fact]:

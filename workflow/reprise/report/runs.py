@@ -11,6 +11,7 @@ from reprise.models.asking.reasons import REASONS
 from reprise.report.scripts import shown
 
 NONE = "-"
+RATING = "rating"
 LONGEST = 300
 # What a sample of a metric may be called by: an item, a clip with all its questions, a pair of clips.
 SAMPLES = ("item_id", "clip_id", "unit")
@@ -60,7 +61,7 @@ def columns(
     is_rated = highest is not None and run.replies is not None and bool(run.robust["score"].is_not_null().any())
     if is_rated:
         rating = pl.col("score").clip(0, highest).round().cast(pl.Int8).cast(pl.String).first()
-        found |= {"rating": _signs(items, run.robust.group_by("item_id").agg(sign=rating)), "highest": highest}
+        found |= {RATING: _signs(items, run.robust.group_by("item_id").agg(sign=rating)), "highest": highest}
     readings: tuple[tuple[Convention, pl.DataFrame], ...] = (("fixed", run.robust), ("authors", run.authors))
     for convention, verdicts in readings:
         outcomes = load_scores(benchmark).SCORES[form].outcomes(Answered(items, verdicts, convention))

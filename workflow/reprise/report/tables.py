@@ -1,7 +1,7 @@
 """The suite's tables as the report shows them: the same numbers, each with a link to the items behind it."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,11 +17,14 @@ from reprise.tables.measured import read_metrics, read_problems
 from reprise.tables.overview import OverviewBuilder
 from reprise.tables.published import Published, published_file
 from reprise.tables.render import html
+from reprise.tables.render.table import Table
 
 
 class Built(NamedTuple):
-    """A table with links."""
+    """A table with links; the page that it stands on has the suite's notice."""
 
+    heading: str
+    anchor: str
     html: str
     tidy: list[dict[str, Any]]
     runs: list[ReportedRun]
@@ -45,10 +48,10 @@ class LinkedTables:
         published = self._published(benchmark, table.name)
         builder = Builder(key, read_metrics(paths), published, self._problems, self._link("../"))
         runs = [run for run in self.key.runs() if run.scored.name in key.runs]
-        return Built(html.table_section(builder.table()), builder.tidy, runs)
+        return _built(builder.table(), builder.tidy, runs)
 
-    def overview(self) -> str:
-        """The overview as HTML."""
+    def overview(self) -> Built:
+        """The overview."""
         key = read_key(self.results.key("tables", OVERVIEW), OverviewKey)
         shown = [run for part in key.parts for run in part.runs]
         asked = {run.scored.run for run in self.key.runs() if not run.imported and run.scored.name in shown}
@@ -60,7 +63,8 @@ class LinkedTables:
             {run.name: read_table(self.results.timings(run), TIMINGS) for run in sorted(asked)},
             self._link(""),
         )
-        return html.table_section(builder.table())
+        table = builder.table()
+        return _built(table, builder.tidy, [run for run in self.key.runs() if run.scored.name in shown])
 
     def _link(self, top: str) -> Link:
         def link(run: str, metric: str, group: str) -> str:
@@ -77,3 +81,8 @@ class LinkedTables:
         """What is wrong with imported files."""
         paths = {path for run in self.key.runs() for path in problem_files(run, self.results)}
         return read_problems(sorted(paths), self.results)
+
+
+def _built(table: Table, tidy: list[dict[str, Any]], runs: list[ReportedRun]) -> Built:
+    table = replace(table, notice="")
+    return Built(table.title, html.anchor(table), html.table_section(table), tidy, runs)

@@ -11,7 +11,7 @@ from reprise.plan.run_keys import RunKeys, parts
 from reprise.plan.runs import Plan
 from reprise.report.fixed import own_files
 from reprise.report.inputs import inputs
-from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportedTable, ReportKey
+from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun, ReportedTable, ReportKey
 
 
 class Report:
@@ -54,12 +54,30 @@ class Report:
             has_clips=name in self._plan.data_benchmarks(),
             forms={protocol: one.form for protocol, one in settings.protocols.items()},
             rated_to={protocol: one.rated_to for protocol, one in settings.protocols.items() if one.judge is not None},
+            headline=self._headline(name),
             runs=tuple(self._run(one) for one in self._plan.numbers() if one.run.benchmark == name),
             tables=tuple(
                 ReportedTable(name=table, statistics=self._plan.shows_data(name, spec))
                 for table, spec in config.tables[name].tables.items()
             ),
             figures=tuple(figures.figures) if figures else (),
+        )
+
+    def _headline(self, name: str) -> Headline | None:
+        """The last of the main numbers: where there are several, the strictest."""
+        tables = self._plan.config.tables[name]
+        main = tables.overview
+        if main is None:
+            return None
+        column = main.columns[-1]
+        return Headline(
+            metric=(column.metrics or [""])[0],
+            group=column.group or "",
+            title=tables.abbreviations.get(column.title, column.title),
+            decimals=column.decimals,
+            table=main.table,
+            protocol=main.protocol,
+            sampling=main.sampling,
         )
 
     def _run(self, one: Scored) -> ReportedRun:

@@ -31,10 +31,23 @@ reprise.browser = (() => {
     return all.find((one) => one.name === name) || null;
   }
 
-  /** The run that is shown where none is asked for: the first of the protocol and sampling that most models ran. */
-  function usual(runs) {
+  /** The run that is shown where none is asked for: of real models the first of the protocol and sampling that most runs have. */
+  function usual(all) {
+    const real = all.filter(({ reference }) => !reference);
+    const runs = real.length ? real : all;
     const alike = ({ protocol, sampling }) => runs.filter((run) => run.protocol === protocol && run.sampling === sampling).length;
     return runs.reduce((best, run) => (best && alike(best) >= alike(run) ? best : run), null);
+  }
+
+  /** An address that says at most a benchmark opens on its most telling item. */
+  async function openFirst({ b, ...others }) {
+    const { benchmarks } = await reprise.load("catalog");
+    const { opened = {} } = named(benchmarks, b) || (!b && benchmarks[0]) || {};
+    const isOpen = Object.values(others).some(Boolean) || !opened.item;
+    if (!isOpen) {
+      reprise.hash.go(opened, { replace: true });
+    }
+    return !isOpen;
   }
 
   /** Cells of tables name a test or a group by `group`; "all" is no filter. */
@@ -81,6 +94,9 @@ reprise.browser = (() => {
     const turn = latest;
     const asked = reprise.hash.state();
     try {
+      if (await openFirst(asked)) {
+        return;
+      }
       const view = filtered(await look(asked));
       if (turn !== latest) {
         return;

@@ -30,7 +30,7 @@ reprise.item = (() => {
   async function draw(view, key) {
     const parts = await body(view, await load(view));
     if (key === shown) {
-      place.replaceChildren(navigation(), ...parts);
+      place.replaceChildren(navigation(), ...parts.filter(Boolean));
       place.scrollTop = 0;
     }
   }
@@ -54,8 +54,11 @@ reprise.item = (() => {
     const { index, item } = view;
     const clip = index.clips[index.clip[item]];
     const { element, video } = reprise.clip.show(clip);
-    return [heading(index.id[item]), about(view, loaded.data), element, ...frames(view, loaded, clip, video),
-      section("Texts", texts(loaded.data)), section("Answers", answers(view, loaded)), section("Prompts", prompts(view, loaded))];
+    const { chosen, others } = answers(view, loaded);
+    return [heading(index.id[item]), make("div", { class: "sides" },
+      make("div", {}, element, ...frames(view, loaded, clip, video), about(view, loaded.data)),
+      make("div", {}, section("Texts", texts(loaded.data)), section("Answers", chosen))),
+    others.length ? section("Answers of all others", others) : null, section("Prompts", prompts(view, loaded))];
   }
 
   function section(title, children) {
@@ -136,7 +139,7 @@ reprise.item = (() => {
       return at < 0 ? make("p", { class: "run" }, given("strong", run.label), " gave no answer to this item.") : shown_(run, at, letter);
     });
     const rest = answered.map((run, place_) => [run, place_]).filter(([run]) => run !== view.run && run !== view.other);
-    return [make("div", { class: "chosen" }, ...first), ...rest.map(([run, place_]) => shown_(run, place_, ""))];
+    return { chosen: [make("div", { class: "chosen" }, ...first)], others: rest.map(([run, place_]) => shown_(run, place_, "")) };
   }
 
   function metricOf(run, { metric }) {

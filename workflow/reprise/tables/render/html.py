@@ -40,9 +40,14 @@ def content_of_page(page: str) -> str:
     return content
 
 
+def anchor(table: Table) -> str:
+    """The name of a table's place on its page."""
+    return re.sub("[^A-Za-z0-9_-]", "-", table.label)
+
+
 def table_section(table: Table) -> str:
     """One table with its heading, notice, notes and provenance."""
-    layout, name = lay_out(table), re.sub("[^A-Za-z0-9_-]", "-", table.label)
+    layout, name = lay_out(table), anchor(table)
     spell = partial(_spelled, name=name)
     aligned = [column.align for column in table.columns]
     headers = [

@@ -15,7 +15,7 @@ reprise.answers = (() => {
       letter ? make("span", { class: "letter" }, letter) : null, given("strong", run.label),
       make("span", { class: "where" }, ` ${run.protocol}, ${run.sampling}`), given("span", preview, { class: "preview" }));
     const body = answers.map((answer) => ofAnswer(answer, requests.find(({ role }) => role === answer.role) || {}, columns));
-    return make("details", { class: "run", open }, summary, verdicts(run, columns, item), ...body,
+    return make("details", { class: "run", open }, summary, ...body, verdicts(run, columns, item),
       run.page ? make("p", {}, make("a", { href: run.page }, "About this run")) : null);
   }
 
@@ -31,8 +31,8 @@ reprise.answers = (() => {
     const head = CONVENTIONS.map(([name, label]) => make("th", { scope: "col" }, `${label} convention, read by ${readers[name]}`));
     const rows = run.metrics.map((metric) => make("tr", {}, make("th", { scope: "row" }, metric),
       ...CONVENTIONS.map(([name]) => make("td", {}, verdict(outcome.sign(columns, metric, item, name), metric)))));
-    return rows.length ? make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Measure"), ...head)),
-      make("tbody", {}, ...rows))) : null;
+    const table = make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Measure"), ...head)), make("tbody", {}, ...rows));
+    return rows.length ? make("details", { class: "counted" }, make("summary", {}, "How it counts"), make("div", { class: "scroll" }, table)) : null;
   }
 
   function verdict(sign, metric) {

@@ -15,7 +15,7 @@ reprise.comparison = (() => {
     const counts = reprise.filter.comparison(view.candidates, view);
     const same = metric === reprise.outcome.RATING ? ["both with the best rating", "the same lower rating"] : ["both right", "both wrong"];
     const who = make("p", {}, "A: ", ...named(run), ". B: ", ...named(other), ". ");
-    place.replaceChildren(who, reprise.conditions.of(view));
+    place.replaceChildren(make("div", { class: "who" }, who, reprise.conditions.of(view)));
     if (!counts.of) {
       who.append(`No item counts for both by ${metric || "any measure"}.`);
       return;

@@ -3,9 +3,9 @@
 /* The list of items: one row an item, drawn by Tabulator only where it is seen. */
 reprise.grid = (() => {
   const { make, given } = reprise.dom;
-  const ROW_HEIGHT = 52;
+  const [ROW_HEIGHT, WIDTH] = [52, 92];
   const place = document.getElementById("grid");
-  const labels = { a: given("span", ""), b: given("span", "") };
+  const labels = { a: letter("A"), b: letter("B") };
   let view = null;
   let table = null;
   let ready = null;
@@ -31,7 +31,6 @@ reprise.grid = (() => {
   }
 
   function build() {
-    const width = matchMedia("(max-width: 50rem)").matches ? 92 : 118;
     table = new Tabulator(place, {
       data: [],
       index: "n",
@@ -43,8 +42,8 @@ reprise.grid = (() => {
       columnDefaults: { headerSort: false, resizable: false },
       columns: [
         { title: "Item", field: "n", formatter: item },
-        { title: "A", field: "a", formatter: (cell) => result(cell, "columns"), titleFormatter: () => title("a"), width },
-        { title: "B", field: "b", formatter: (cell) => result(cell, "otherColumns"), titleFormatter: () => title("b"), width },
+        { title: "A", field: "a", formatter: (cell) => result(cell, "columns"), titleFormatter: () => labels.a, width: WIDTH },
+        { title: "B", field: "b", formatter: (cell) => result(cell, "otherColumns"), titleFormatter: () => labels.b, width: WIDTH },
       ],
       rowFormatter: (row) => row.getElement().classList.toggle("current", row.getData().n === view.item),
     });
@@ -58,7 +57,7 @@ reprise.grid = (() => {
     for (const [field, run] of [["a", view.run], ["b", view.other]]) {
       const column = table.getColumn(field);
       if (run) {
-        labels[field].textContent = run.label;
+        labels[field].title = run.label;
         column.show();
       } else {
         column.hide();
@@ -66,8 +65,9 @@ reprise.grid = (() => {
     }
   }
 
-  function title(field) {
-    return make("span", { class: "title" }, make("span", { class: "letter" }, field.toUpperCase()), " ", labels[field]);
+  /** The head of a column; whose it is stands above the list. */
+  function letter(name) {
+    return make("span", { class: "letter" }, name);
   }
 
   /** What tells an item from others; a link, so that it can be opened beside. */

@@ -29,7 +29,7 @@ def test_the_catalog_names_items_and_runs(world: World) -> None:
         {
             "n": 0, "name": RUN, "model": "one", "label": "one", "protocol": "entail", "sampling": "fps1", "judge": "",
             "metrics": ["classic", "strict"], "page": "runs/velociti.entail.fps1.one.html",
-            "imported": False, "made": "velociti/made/velociti.entail.fps1.one", "reader": "robust",
+            "imported": False, "reference": False, "made": "velociti/made/velociti.entail.fps1.one", "reader": "robust",
         }
     ]  # fmt: skip
 
@@ -53,7 +53,9 @@ def test_the_index_says_what_is_known_of_each_item_and_clip(world: World) -> Non
         "id": "c2", "media": "", "status": "gone", "message": "<b>No such video</b>", "seconds": None, "frames": None,
         "fps": None,
     }  # fmt: skip
-    frames = {"indices": [[12, 36], []], "times": [[0.5, 1.5], []], "note": ["", ""]}
+    frames = {
+        "indices": [[12, 36], []], "times": [[0.5, 1.5], []], "at": [None, None], "of": [None, None], "note": ["", ""],
+    }  # fmt: skip
     assert world.data("velociti/frames/fps1") == frames
     assert world.data("velociti/texts") == {"text": [f"{CAPTION.lower()}\n", "", ""]}
     world.clips = [clip("c1", "ok", "clips/a b/ü.mp4")]

@@ -182,6 +182,7 @@ class BenchmarkWriter:
             "samplings": self._samplings,
             "passing_on": shown(self._entry.passing_on),
             "runs": runs,
+            "metric": self._entry.headline.metric if self._entry.headline else "",
             "opened": {name: shown(text) for name, text in self._opened.items()},
             "protocols": {name: {"form": form} for name, form in self._entry.forms.items()},
         }

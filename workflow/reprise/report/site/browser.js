@@ -22,7 +22,7 @@ reprise.browser = (() => {
       reprise.load(`${benchmark.name}/index`), columnsOf(run), columnsOf(other), state.q ? reprise.load(`${benchmark.name}/texts`) : null,
     ]);
     const metrics = run ? reprise.outcome.metrics(run, columns) : [];
-    const metric = metrics.includes(state.metric) ? state.metric : metrics[0] || "";
+    const metric = [state.metric, benchmark.metric].find((one) => metrics.includes(one)) || metrics[0] || "";
     const item = state.item ? index.id.indexOf(state.item) : -1;
     return { catalog, benchmark, run, other, index, columns, otherColumns, texts, metrics, metric, item, state: tidied(state, benchmark) };
   }

@@ -56,7 +56,7 @@ reprise.item = (() => {
     const { element, video } = reprise.clip.show(clip);
     const { chosen, others } = answers(view, loaded);
     return [heading(index.id[item]), make("div", { class: "sides" },
-      make("div", {}, element, ...frames(view, loaded, clip, video), about(view, loaded.data)),
+      make("div", {}, element, ...seen(frames(view, loaded, clip, video), video), about(view, loaded.data)),
       make("div", {}, section("Texts", texts(loaded.data)), section("Answers", chosen))),
     others.length ? section("Answers of all others", others) : null, section("Prompts", prompts(view, loaded))];
   }
@@ -97,10 +97,19 @@ reprise.item = (() => {
     });
   }
 
-  function ofPlan({ index, item }, { times, note }, runs, known) {
-    const at = index.clip[item];
-    const who = [...new Set(runs.map(({ label }) => label))].join(" and ");
-    return reprise.frames.show({ ...known, times: times[at], note: note[at], who });
+  /** What the chosen runs were shown, beside each other, and a button that plays it. */
+  function seen(figures, video) {
+    const plays = video && figures.some(({ screen }) => screen);
+    const button = plays && make("button", { type: "button", class: "play", "aria-pressed": "false", click: ({ currentTarget }) => reprise.frames.play(figures, currentTarget) }, "Play as shown");
+    return [button || null, make("div", { class: "plans" }, ...figures)];
+  }
+
+  function ofPlan({ index, item, run, other }, { times, at, of, note }, runs, known) {
+    const clip = index.clip[item];
+    const another = index.clips[of[clip]];
+    const letter = (one) => (run && other ? `${one === run ? "A" : "B"} ` : "");
+    const who = runs.map((one) => `${letter(one)}${one.label}`).join(" and ");
+    return reprise.frames.show({ ...known, who, at: at[clip] || times[clip], note: note[clip], another: another && another.media });
   }
 
   function blind({ label, sampling, imported }, plan) {

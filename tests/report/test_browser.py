@@ -45,6 +45,16 @@ def test_an_item_shows_what_each_model_answered_and_how_that_was_read(viewer: Vi
     expect(viewer.page.get_by_text("Does it fit?").first).to_be_visible()
 
 
+def test_the_browser_opens_on_a_telling_item_and_plays_what_was_shown(any_viewer: Viewer) -> None:
+    any_viewer.open("items.html")
+    any_viewer.until("document.getElementById('the-item')?.textContent === 'a'")
+    assert f"run={RUN}&other={OTHER}" in any_viewer.state() and "show=better" in any_viewer.state()
+    any_viewer.page.get_by_role("button", name="Play as shown").click()
+    expect(any_viewer.page.locator("canvas.screen")).to_be_visible()
+    expect(any_viewer.page.get_by_role("button", name="Play as shown")).to_have_attribute("aria-pressed", "false")
+    assert any_viewer.value("document.querySelector('canvas.screen').width") == 240, "180 high, as the clip is 4 to 3"
+
+
 def test_two_models_are_compared_where_they_differ(viewer: Viewer) -> None:
     viewer.open(DISAGREE)
     viewer.found("2 of 4 items")

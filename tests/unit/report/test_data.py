@@ -10,7 +10,7 @@ from reprise.report.items import Items
 from reprise.report.runs import RunTables, columns
 
 from tests.unit.report.world import CAPTION, OTHER, RUN, World, answers, clip, read
-from tests.unit.rows import item_row, request_row, response_row, verdict_row
+from tests.unit.rows import Row, item_row, request_row, response_row, verdict_row
 
 
 @pytest.fixture
@@ -29,7 +29,8 @@ def test_the_catalog_names_items_and_runs(world: World) -> None:
         {
             "n": 0, "name": RUN, "model": "one", "label": "one", "protocol": "entail", "sampling": "fps1", "judge": "",
             "metrics": ["classic", "strict"], "page": "runs/velociti.entail.fps1.one.html",
-            "imported": False, "reference": False, "made": "velociti/made/velociti.entail.fps1.one", "reader": "robust",
+            "imported": False, "reference": False, "made": "velociti/made/velociti.entail.fps1.one", "views": {},
+            "reader": "robust",
         }
     ]  # fmt: skip
 
@@ -126,6 +127,56 @@ def test_items_are_in_chunks_of_twenty(world: World) -> None:
     assert [len(world.data(f"velociti/items/{chunk}")) for chunk in range(3)] == [20, 20, 1]
     assert list(world.data("velociti/items/2")[0]["answers"]) == ["0"]
     assert world.data("velociti/runs/0")["state"] == "-" * 40 + "a"
+
+
+def all_scored(*scores: tuple[float, float]) -> tuple[list[Row], list[Row], list[Row]]:
+    """A run's tables by the scores of both captions of a, b and c."""
+    rows = [row for item, one in zip("abc", scores, strict=True) for row in answers(item, *one)]
+    verdicts = [row for item, one in zip("abc", scores, strict=True) for row in read(item, *one)]
+    return rows, verdicts, verdicts
+
+
+RIGHT, WRONG = (0.9, 0.1), (0.1, 0.9)
+SHUFFLED, BLIND = "velociti/entail/fps1.shuffled/one", "velociti/entail/none/one"
+
+
+def test_the_browser_opens_where_the_best_models_disagree(world: World) -> None:
+    world.runs = {OTHER: all_scored(WRONG, RIGHT, WRONG), RUN: all_scored(RIGHT, WRONG, RIGHT)}
+    world.build()
+    opened = world.data("catalog")["benchmarks"][0]["opened"]
+    assert opened == {
+        "b": "velociti", "run": RUN, "metric": "classic", "other": OTHER, "show": "better", "item": "a",
+    }, "the better one first, and an item whose clip plays"  # fmt: skip
+    page = world.files()["index.html"].decode()
+    assert "VELOCITI: 2 items</a>, one right where two is wrong" in page
+    assert "VELOCITI: 1 item</a>, two right where one is wrong" in page
+
+
+def test_items_that_are_right_only_with_time_come_first(world: World) -> None:
+    """Right as planned: a and b; in an order that is shuffled: b; without frames: none."""
+    world.runs = {
+        RUN: all_scored(RIGHT, RIGHT, WRONG),
+        SHUFFLED: all_scored(WRONG, RIGHT, RIGHT),
+        BLIND: all_scored(WRONG, WRONG, WRONG),
+    }
+    world.views = {RUN: {"none": BLIND, "shuffled": SHUFFLED}}
+    world.build()
+    assert world.data("velociti/runs/0")["time"]["classic"] == "100"
+    assert "time" not in world.data("velociti/runs/1")
+    opened = world.data("catalog")["benchmarks"][0]["opened"]
+    assert (opened["run"], opened["other"], opened["show"], opened["item"]) == (RUN, SHUFFLED, "time", "a")
+    assert "VELOCITI: 1 item</a>, one right only with time" in world.files()["index.html"].decode()
+
+
+def test_a_view_shows_frames_of_other_moments_or_of_another_clip(world: World) -> None:
+    """Reversed: 1.5 s, then 0.5 s; of the other clip frame 12 of 24 a second."""
+    world.plans = [
+        {"clip_id": "c1", "indices": [36, 12], "times_s": [0.5, 1.5], "note": "in reverse order"},
+        {"clip_id": "c2", "indices": [12], "times_s": [9.0], "note": "", "shown_clip": "c1"},
+    ]
+    world.build()
+    frames = world.data("velociti/frames/fps1")
+    assert (frames["times"], frames["at"], frames["of"]) == ([[0.5, 1.5], [9.0]], [[1.5, 0.5], [0.5]], [None, 0])
 
 
 def test_an_answer_about_no_item_is_refused(world: World) -> None:

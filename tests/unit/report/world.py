@@ -81,6 +81,8 @@ class World:
         self.answers: dict[str, dict[str, Any]] = {}
         """run -> what its key says of its answers"""
         self.imported: set[str] = set()
+        self.views: dict[str, dict[str, str]] = {}
+        """run -> view of time -> the run that is shown so"""
 
     def build(self) -> None:
         """Write the tables and the report of them."""
@@ -90,7 +92,8 @@ class World:
         self._write(self.requests, results.requests("velociti", "entail"), REQUESTS)
         self._write(self.clips, results.ledger("clips", "velociti", 0), CLIP_LEDGER)
         self._write(facts, results.facts("velociti"), FACTS)
-        self._write(self.plans, results.frames("velociti", "fps1"), FRAME_PLAN)
+        for sampling in {name.split("/")[2] for name in self.runs}:
+            self._write(self.plans, results.frames("velociti", sampling), FRAME_PLAN)
         for name in self.runs:
             self._write_run(name)
         write_text(results.folder / "sources" / "missing.md", "# Missing videos\n")
@@ -104,7 +107,11 @@ class World:
     def key(self) -> ReportKey:
         runs = tuple(
             ReportedRun(
-                run=name, label=name.rpartition("/")[2], reference=self.is_baseline, imported=name in self.imported
+                run=name,
+                label=name.rpartition("/")[2],
+                reference=self.is_baseline,
+                imported=name in self.imported,
+                views=self.views.get(name, {}),
             )
             for name in self.runs
         )

@@ -30,7 +30,7 @@ from reprise.report.items import Items, Requests, questions
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
 from reprise.report.runs import RunTables, Summary, columns, metrics_of, summary
 from reprise.report.scripts import ENCODE, in_words, leaves, script, shown
-from reprise.report.telling import State, Telling, opened, telling
+from reprise.report.telling import State, Telling, opened, telling, with_time
 
 CHUNK = 20
 IDLE_COLUMNS = ("prompt_sha256", "key")
@@ -104,7 +104,7 @@ class BenchmarkWriter:
         summaries: dict[str, Summary] = {}
         all_columns: dict[str, dict[str, Any]] = {}
         numbers = {item: number for number, item in enumerate(self._items.ids)}
-        for place, run in enumerate(self._entry.runs):
+        for run in self._entry.runs:
             protocol = run.scored.run.protocol
             if protocol not in asked:
                 asked[protocol] = read_table(self._results.requests(self._name, protocol), REQUESTS)
@@ -112,11 +112,13 @@ class BenchmarkWriter:
             requests = asked[protocol].head(0) if run.imported else asked[protocol]
             form, highest = self._entry.forms[protocol], self._entry.rated_to.get(protocol)
             found = columns(self._name, form, self._items.grouped, requests, tables, highest)
-            self._folder.put(f"{self._name}/runs/{place}", found)
             self._metrics.append(metrics_of(found))
             all_columns[run.scored.name] = found
             summaries[run.scored.name] = summary(found, tables.responses, [*self._items.tasks, *self._items.groups])
             answers.append(encoded_answers(numbers, tables, run.judge))
+        with_time(self._entry, all_columns)
+        for place, run in enumerate(self._entry.runs):
+            self._folder.put(f"{self._name}/runs/{place}", all_columns[run.scored.name])
         self.telling = telling(self._entry, all_columns)
         self._opened = opened(self.telling, self._items.ids, self._plays.__getitem__)
         self._folder.put(f"{self._name}/settings", [self._settings(run) for run in self._entry.runs])
@@ -169,6 +171,7 @@ class BenchmarkWriter:
                 "imported": entry.imported,
                 "reference": entry.reference,
                 "made": entry.made,
+                "views": entry.views,
                 "reader": entry.judge or "robust",
             }
             for place, (entry, metrics) in enumerate(zip(self._entry.runs, self._metrics, strict=True))

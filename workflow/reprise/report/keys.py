@@ -32,6 +32,8 @@ class ReportedRun(Settings):
     """whether its model's weights are fetched"""
     environment: str = ""
     """of the server that its model runs at"""
+    views: dict[str, str] = Field({})
+    """view of time -> the run that is shown its frames so, whose numbers are here too"""
 
     @property
     def scored(self) -> Scored:

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from reprise.media.views import FIRST, REVERSED, SHUFFLED
 from reprise.report.keys import ReportedBenchmark, ReportedRun
 from reprise.report.runs import NONE, RATING
 
+BESIDE = (SHUFFLED, REVERSED, FIRST)  # what a run is held against, the first of these that it was shown
 Columns = Mapping[str, Any]
 State = dict[str, str]
 """What the address of the item browser says."""
@@ -17,6 +19,21 @@ class Telling(NamedTuple):
     words: str
     number: int
     state: State
+
+
+def with_time(entry: ReportedBenchmark, columns: Mapping[str, dict[str, Any]]) -> None:
+    """Mark in each run's columns the items that it has right only with time: as planned, and in no view of time."""
+    for run in entry.runs:
+        views = [columns[name] for name in run.views.values()]
+        own = columns[run.scored.name]
+        known = own["fixed"] if RATING not in own else {RATING: own[RATING]}
+        for metric, signs in known.items() if views else ():
+            best = str(own["highest"]) if metric == RATING else "1"
+            others = [one["fixed"][metric] if metric != RATING else one[RATING] for one in views]
+            marks = [
+                "1" if sign == best and best not in seen else "0" for sign, *seen in zip(signs, *others, strict=True)
+            ]
+            own.setdefault("time", {})[metric] = "".join(marks)
 
 
 class Seen(NamedTuple):
@@ -46,6 +63,12 @@ def telling(entry: ReportedBenchmark, columns: Mapping[str, Columns]) -> list[tu
     state = {"b": entry.name, "run": first.run.scored.name, "metric": first.metric}
     numbers = range(len(first.columns["state"]))
     found: list[tuple[str, State, Sequence[int]]] = []
+    if marks := first.columns.get("time", {}).get(first.metric):
+        other = next((first.run.views[view] for view in BESIDE if view in first.run.views), "")
+        beside = state | {"other": other, "show": "time"}
+        found.append(
+            (f"{first.run.label} right only with time", beside, [item for item in numbers if marks[item] == "1"])
+        )
     if second is not None:
         labels = first.run.label, second.run.label
         beside = state | {"other": second.run.scored.name}
@@ -70,15 +93,13 @@ def opened(found: Sequence[tuple[Telling, Sequence[int]]], ids: Sequence[str], p
 
 
 def _seen(entry: ReportedBenchmark, columns: Mapping[str, Columns]) -> Iterator[Seen]:
-    """The real models that were asked what the benchmark leads with; without such, the first one."""
+    """The real models that were asked what the benchmark leads with; else those asked as the first one."""
     real = [run for run in entry.runs if not run.reference]
     main = entry.headline
-    asked = [
-        run
-        for run in real
-        if main and (run.scored.run.protocol, run.scored.run.sampling) == (main.protocol, main.sampling)
-    ]
-    for run in asked or real[:1]:
+    kinds = [(main.protocol, main.sampling)] if main else []
+    kinds += [(run.scored.run.protocol, run.scored.run.sampling) for run in real]
+    alike = ([run for run in real if (run.scored.run.protocol, run.scored.run.sampling) == kind] for kind in kinds)
+    for run in next(filter(None, alike), []):
         of_run = columns[run.scored.name]
         names = [RATING] if RATING in of_run else sorted(of_run["fixed"])
         metric = main.metric if main and main.metric in names else next(iter(names), "")

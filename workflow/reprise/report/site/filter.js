@@ -8,6 +8,7 @@ reprise.filter = (() => {
     disagree: { label: "models disagree", needs: "other", test: ({ a, b }) => (item) => compared(a, b, item) && a(item) !== b(item) },
     better: { label: "only the model right", rated: "the model better", needs: "other", test: ({ a, b }) => (item) => compared(a, b, item) && a(item) > b(item) },
     worse: { label: "only the other right", rated: "the other better", needs: "other", test: ({ a, b }) => (item) => compared(a, b, item) && a(item) < b(item) },
+    time: { label: "right only with time", needs: "time", test: ({ time }) => (item) => time[item] === "1" },
     readers: { label: "readers disagree", needs: "run", test: ({ runs }) => (item) => runs.some((run) => run.differ[item] === "1") },
     failed: { label: "failed", needs: "run", test: ({ runs }) => (item) => runs.some((run) => run.state[item] === "f") },
     unread: { label: "unread", needs: "run", test: ({ runs }) => (item) => runs.some((run) => run.state[item] === "u") },
@@ -31,7 +32,7 @@ reprise.filter = (() => {
 
   /** What may be shown, given which runs are chosen. */
   function choices({ columns, otherColumns, metric }) {
-    const there = { "": true, run: columns, other: columns && otherColumns };
+    const there = { "": true, run: columns, other: columns && otherColumns, time: columns && (columns.time || {})[metric] };
     const isRating = metric === reprise.outcome.RATING;
     return Object.entries(SHOWN).map(([name, { label, rated, needs }]) => ({
       name, label: (isRating && rated) || label, possible: Boolean(there[needs]),
@@ -63,7 +64,7 @@ reprise.filter = (() => {
     }
     const a = columns && values(columns, metric);
     const b = otherColumns && values(otherColumns, metric);
-    return [SHOWN[state.show].test({ index, a, b, runs: [columns, otherColumns].filter(Boolean) })];
+    return [SHOWN[state.show].test({ index, a, b, time: columns && (columns.time || {})[metric], runs: [columns, otherColumns].filter(Boolean) })];
   }
 
   /** The numbers of the items that pass every test, in the order of the annotations. */

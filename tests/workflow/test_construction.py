@@ -36,7 +36,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def test_a_plan_lists_the_writing(project: Project) -> None:
     asks = "toy-writer: not made yet, and at most 1 rounds after it."
     assert asks in project.reprise("reprise", "plan").stdout
-    requests = f"{FOLDER}/requests/1.parquet"
+    requests = f"{FOLDER}/requests/toy-writer/1.parquet"
     assert project.made(requests) == ["construction_candidates", "construction_requests", "construction_source"]
     count = pl.read_parquet(project.root / requests).height
     (line,) = [one for one in project.reprise("reprise", "plan", RELEASE).stdout.splitlines() if "round1" in one]
@@ -97,14 +97,14 @@ def test_a_subset_is_searched_for_after_a_run_and_is_no_part_of_the_release(proj
 
 
 def test_lost_replies_come_from_the_journal_and_no_verdict_releases_nothing(project: Project) -> None:
-    replies = project.root / f"{FOLDER}/replies/1.parquet"
+    replies = project.root / f"{FOLDER}/replies/toy-writer/1.parquet"
     before = read_table(replies, RESPONSES)
     replies.unlink()
     for path in (project.root / VERDICTS).iterdir():
         path.unlink()
-    assert project.made(f"{FOLDER}/replies/1.parquet") == ["construction_write"]
+    assert project.made(f"{FOLDER}/replies/toy-writer/1.parquet") == ["construction_write"]
     done = project.snakemake(RELEASE)
     assert done.returncode == 1 and "nothing is left to release" in done.stderr and "review/tasks.csv" in done.stderr
     assert read_table(replies, RESPONSES).equals(before)
-    log = project.root / "results/construction/logs/construction/velociti/write/1.log"
+    log = project.root / "results/construction/logs/construction/velociti/write/toy-writer/1.log"
     assert "loading the model" not in log.read_text()

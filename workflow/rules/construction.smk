@@ -95,9 +95,9 @@ rule construction_requests:
         tables=SUITE.construction.tables("texts", "candidates"),
         replies=SUITE.construction.rounds_before,
     output:
-        out="<suite>/construction/{benchmark}/requests/{round}.parquet",
+        out="<suite>/construction/{benchmark}/requests/{model}/{round}.parquet",
     log:
-        "<suite>/logs/construction/{benchmark}/requests/{round}.log",
+        "<suite>/logs/construction/{benchmark}/requests/{model}/{round}.log",
     wildcard_constraints:
         benchmark=SUITE.construction.here(),
     localrule: True
@@ -109,22 +109,22 @@ rule construction_requests:
 
 use rule infer as construction_write with:
     input:
-        key="<suite>/keys/construction/{benchmark}/writer.json",
-        requests="<suite>/construction/{benchmark}/requests/{round}.parquet",
+        key="<suite>/keys/construction/{benchmark}/writer/{model}.json",
+        requests="<suite>/construction/{benchmark}/requests/{model}/{round}.parquet",
         frames=[],
         ledgers=[],
         weights=SUITE.inference.weights,
         environment=SUITE.inference.environment,
         retry=SUITE.inference.retry,
     output:
-        responses="<suite>/construction/{benchmark}/replies/{round}.parquet",
-        timings="<suite>/construction/{benchmark}/replies/{round}.timings.parquet",
+        responses="<suite>/construction/{benchmark}/replies/{model}/{round}.parquet",
+        timings="<suite>/construction/{benchmark}/replies/{model}/{round}.timings.parquet",
     log:
-        "<suite>/logs/construction/{benchmark}/write/{round}.log",
+        "<suite>/logs/construction/{benchmark}/write/{model}/{round}.log",
     wildcard_constraints:
         benchmark=SUITE.construction.here(),
     params:
-        settings=SUITE.settings("construction/{benchmark}/writer"),
+        settings=SUITE.settings("construction/{benchmark}/writer/{model}"),
 
 
 rule construction_samples:

@@ -13,6 +13,7 @@ from reprise.plan.suite import Suite
 from tests.unit.config.conftest import CODE, Project
 
 SUITE = "config/suites/construction.yaml"
+OF_CLIPS = "prompts: resources/prompts/construction/temporalbench.yaml"
 SETS = "{folder: resources/demo/sets, count: 5, scoring: {toy-own: 0 to 3, toy-five: 0 to 5, toy-letters: accuracy}}"
 
 
@@ -21,9 +22,11 @@ def test_a_constructed_release_needs_to_say_how(project: Project) -> None:
     assert "benchmarks.velociti.construction: missing; `release: {kind: constructed}` says" in project.message()
 
 
-def test_a_writer_that_does_not_run_is_named_with_the_cure(here: Project) -> None:
-    here.edit(SUITE, "run: [local]", "run: [local]\nskip: [toy-writer]")
-    with pytest.raises(UserError, match=r"construction.writer: 'toy-writer' does not run here. Name it in `run:`"):
+@pytest.mark.parametrize(("key", "writer"), [("writer", "toy-writer"), ("other_writers", "always-first")])
+def test_a_writer_that_does_not_run_is_named_with_the_cure(here: Project, key: str, writer: str) -> None:
+    here.edit(SUITE, "run: [local]", f"run: [local]\nskip: [{writer}]")
+    here.edit(SUITE, OF_CLIPS, f"other_writers: [always-first]\n      {OF_CLIPS}")
+    with pytest.raises(UserError, match=rf"construction.{key}: '{writer}' does not run here. Name it in `run:`"):
         collect_keys(plan_of(here), CODE)
 
 
@@ -53,7 +56,11 @@ def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
 EFFECTS = {
     "a verdict": ("verdict", {"review"}),
     "the votes": (('.csv"}', '.csv", votes: 2}'), {"review"}),
-    "the writer": (("writer: toy-writer", "writer: always-first"), {"writer"}),
+    "the writer": (("writer: toy-writer", "writer: always-first"), {"writer/toy-writer", "writer/always-first"}),
+    "one more writer": (
+        (OF_CLIPS, f"other_writers: [always-first]\n      {OF_CLIPS}"),
+        {"writer/always-first", "requests", "samples", "statistics"},
+    ),
     "an annotation": ("annotation", {"source"}),
     "a mean from which a question is static": (
         ("{model: toy-llava-ov", "{least: 2, model: toy-llava-ov"),
@@ -75,8 +82,9 @@ def test_a_change_makes_again_what_it_shapes(own: Project, change: str | tuple[s
         own.write("reviews/more.csv", "task_id,digest,reviewer,verdict\n")
     else:
         own.edit(SUITE, *change)
-    benchmark = "mmbench_video" if steps == {"static"} else "vinoground" if change == "annotation" else "velociti"
-    assert changed(before, texts(plan_of(own))) == {f"construction/{benchmark}/{step}.json" for step in steps}
+    found = changed(before, texts(plan_of(own)))
+    assert {name.split("/", 2)[2] for name in found} == {f"{step}.json" for step in steps}
+    assert len({name.split("/")[1] for name in found}) == 1, "of one benchmark"
 
 
 def test_an_encoder_is_named_by_the_digest_of_its_folder(own: Project) -> None:
@@ -104,11 +112,11 @@ def test_another_suite_knows_nothing_of_it(own: Project) -> None:
 
 def test_the_rules_ask_for_the_rounds_before_and_for_the_writer(own: Project) -> None:
     suite = Suite(plan_of(own))
-    one, two = (SimpleNamespace(benchmark="velociti", round=number) for number in ("1", "2"))
+    one, two = (SimpleNamespace(benchmark="velociti", round=number, model="toy-writer") for number in ("1", "2"))
     folder = Path("results/construction/construction/velociti")
     assert suite.construction.rounds_before(one) == []
-    assert suite.construction.rounds_before(two) == [folder / "replies/1.parquet"]
-    assert suite.construction.every_round(one) == [folder / f"replies/{number}.parquet" for number in (1, 2)]
+    assert suite.construction.rounds_before(two) == [folder / "replies/toy-writer/1.parquet"]
+    assert suite.construction.every_round(one) == [folder / f"replies/toy-writer/{number}.parquet" for number in (1, 2)]
     assert (
         suite.inference.model(one).adapter == "templates"
         and suite.inference.weights(one) == suite.inference.environment(one) == []
@@ -122,6 +130,18 @@ def test_the_rules_ask_for_the_rounds_before_and_for_the_writer(own: Project) ->
     own.write(str(retry), "{}")
     assert suite.inference.retry(one) == [retry]
     assert suite.construction.verdicts(one) == []
+
+
+def test_the_writer_who_labels_waits_for_the_others(own: Project) -> None:
+    own.edit(SUITE, OF_CLIPS, f"other_writers: [always-first]\n      {OF_CLIPS}")
+    suite, replies = Suite(plan_of(own)), Path("results/construction/construction/temporalbench/replies")
+    first, other = (
+        SimpleNamespace(benchmark="temporalbench", round="2", model=name) for name in ("toy-writer", "always-first")
+    )
+    assert suite.construction.rounds_before(other) == [replies / "always-first/1.parquet"]
+    before = [replies / f"{name}/1.parquet" for name in ("toy-writer", "always-first")]
+    assert suite.construction.rounds_before(first) == before
+    assert len(suite.construction.every_round(first)) == 2 * 3 and suite.inference.model(other).adapter == "constant"
 
 
 def test_clips_are_measured_where_a_benchmark_is_made_of_them(own: Project) -> None:

@@ -23,7 +23,7 @@ from reprise.construction.temporalbench.review import (
     with_option_sets,
 )
 from reprise.construction.temporalbench.statistics import TABLE1, TABLE5
-from reprise.construction.temporalbench.writing import WORD_CATEGORIES, as_negatives, category_in, examples
+from reprise.construction.temporalbench.writing import WORD_CATEGORIES, Listed, as_negatives, category_in, examples
 from reprise.construction.writing import UnusableError
 from reprise.core.errors import UserError
 from synthetic.reviewer import is_true, scripts, verdict
@@ -199,6 +199,57 @@ def chain(pool: Tables, one: Writer, **changes: Any) -> Tables:
     return written(pool, one, how(**changes))
 
 
+def test_what_several_writers_wrote_is_merged_labelled_by_the_first_and_counted_by_writer(
+    pool: Tables, tmp_path: Path
+) -> None:
+    """Worked by hand: of eight lines six differ; one writer repeats the other in other letters, one is told to write again."""
+    asked: list[str] = []
+    events = "First he sits down, then he cuts a potato twice."
+
+    def second(one: Row) -> str:
+        asked.append(one["item_id"])
+        return f"1. {events.upper()}" if one["item_id"].startswith("events/") else f"1. {THRICE.upper()}\n2. {CHILD}"
+
+    first = writer("I cannot.", then=f"1. {THRICE}\n2. {STANDS}\n3. {FIVE}", events=f"1. {events}\n2. {STANDS}")
+    both = how(other_writers=["other"], word_negatives=2)
+    made = written(pool, first, both, other=second)
+    assert asked == [f"words/{CLIP}", f"events/{CLIP}"], "it is asked for negatives alone, and once"
+    rows = made["samples"].filter(pl.col("level") != "central").select("level", "writer", "negative", "filter").rows()
+    assert rows == [
+        ("words", "toy-writer", THRICE, ""),
+        ("words", "toy-writer", STANDS, ""),
+        ("words", "toy-writer", FIVE, "more_than_asked"),
+        ("words", "other", THRICE.upper(), "duplicate"),
+        ("words", "other", CHILD, ""),
+        ("events", "toy-writer", events, ""),
+        ("events", "toy-writer", STANDS, "duplicate"),
+        ("events", "other", events.upper(), "duplicate"),
+    ]
+    assert made["samples"]["sample_id"].is_unique().all()
+    assert set(made["samples"].filter(negative=CHILD)["category"]) == {"Action Frequency"}, "as the first one says"
+    again = made["samples"].filter(level="central")
+    assert set(again["writer"]) == {"toy-writer"} and again["of"].n_unique() == 3
+    told = made["written"].filter(text_id=f"words/{CLIP}")
+    assert dict(told.select("writer", "rounds").iter_rows()) == {"toy-writer": 2, "other": 1}
+
+    tasks = review(made, both).tasks
+    assert "other" not in str(tasks), "people do not know who wrote what"
+    fit = [task for task in tasks if task["option"] in (CAPTION, STANDS)]
+    others = [task for task in tasks if task not in fit]
+    files = [
+        verdicts(tmp_path / f"{said}.json", some, said, "ann")
+        for said, some in (("fits", fit), ("does not fit", others))
+    ]
+    found = numbers(made | tables("temporalbench", {"reviewed": review(made, both, *files).reviewed}), both)
+    by_writer = {what: count for what, (_, count) in found.items() if what[1] in ("toy-writer", "other")}
+    assert by_writer == {
+        ("negatives of captions as written", "toy-writer"): 5, ("negatives of captions as written", "other"): 3,
+        ("negatives of captions that people review", "toy-writer"): 3, ("negatives of captions that people review", "other"): 1,
+        ("negatives of captions released", "toy-writer"): 2, ("negatives of captions released", "other"): 1,
+    }  # fmt: skip
+    assert found["language models that write", "all"] == (3, 2)
+
+
 def row_of(made: Tables, kind: str) -> Row:
     return next(row for row in made["written"].to_dicts() if row["text_id"].startswith(f"{kind}/"))
 
@@ -241,9 +292,9 @@ LISTS: dict[str, tuple[list[tuple[str, int, list[str]]], list[str]]] = {
 
 @pytest.mark.parametrize(("lists", "filters"), LISTS.values(), ids=LISTS)
 def test_each_line_is_kept_or_named(lists: list[tuple[str, int, list[str]]], filters: list[str]) -> None:
-    found = as_negatives(CLIP, CAPTION, lists, examples(PROMPTS))
+    found = as_negatives(CLIP, CAPTION, [Listed(level, "w", *one) for level, *one in lists], examples(PROMPTS))
     assert names_of(found) == filters and len({row["sample_id"] for row in found}) == len(found)
-    own = as_negatives(CLIP, "Cut a ginger twice using a knife.", [("words", 9, [SHOWN])], examples(PROMPTS))
+    own = as_negatives(CLIP, "Cut a ginger twice using a knife.", [Listed("words", "w", 9, [SHOWN])], examples(PROMPTS))
     assert names_of(own) == [""], "of the prompt's own caption it is a negative"
 
 

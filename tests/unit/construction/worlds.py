@@ -86,17 +86,22 @@ def facts(*clips: tuple[str, int, bool]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=FACTS)
 
 
-def asked_of(here: Tables, given: Sequence[pl.DataFrame], how: Any) -> list[Row]:
-    """The requests of the next round."""
-    found: list[Row] = load_step(how.kind, "requests")(here, given, prompts(how.kind), how)
+def asked_of(here: Tables, given: Sequence[pl.DataFrame], how: Any, writer: str = "toy-writer") -> list[Row]:
+    """The requests of the next round to a writer."""
+    named = {"writer": writer} if how.kind == "temporalbench" else {}
+    found: list[Row] = load_step(how.kind, "requests")(here, given, prompts(how.kind), how, **named)
     return found
 
 
-def written(here: Tables, writer: Writer, how: Any) -> Tables:
-    """All rounds of a writer, and the samples."""
+def written(here: Tables, writer: Writer, how: Any, **others: Writer) -> Tables:
+    """All rounds of a writer, or of several, and the samples; only the first one's requests hang on what others said."""
     given: list[pl.DataFrame] = []
     for _ in range(how.rounds if prompts(how.kind) else 0):
-        given.append(replies(asked_of(here, given, how), writer))
+        said = []
+        for name, one in {"toy-writer": writer, **others}.items():
+            seen = [table.filter(writer=name) for table in given] if name in others else given
+            said.append(replies(asked_of(here, seen, how, name), one).with_columns(writer=pl.lit(name)))
+        given.append(pl.concat(said))
     return here | tables(how.kind, load_step(how.kind, "samples")(here, given, prompts(how.kind), how)._asdict())
 
 

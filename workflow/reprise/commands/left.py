@@ -210,7 +210,7 @@ class Questions:
     def _requests(self, job: Job) -> Path:
         results, run = self._plan.results, job.scored.run
         if _is_writing(job):
-            return results.construction(run.benchmark, "requests") / job.responses.name
+            return results.construction(run.benchmark, "requests") / run.model / job.responses.name
         return results.judge_requests(run) if job.scored.judge else results.requests(run.benchmark, run.protocol)
 
     def _works_of(self, job: Job) -> list[Work] | None:

@@ -233,7 +233,7 @@ def _legend(plan: Plan, planned: Sequence[Planned], suite: str | None) -> Iterat
     unread = {one.scored for one in planned if one.questions is None}
     files = set()
     for run in (one.run for one in unread if not one.judge):
-        written_to = plan.results.construction(run.benchmark, "requests")
+        written_to = plan.results.construction(run.benchmark, "requests") / run.model
         asked = plan.results.requests(run.benchmark, run.protocol)
         files.add(written_to / f"{run.sampling.removeprefix('round')}.parquet" if run.protocol == WRITING else asked)
     if files:

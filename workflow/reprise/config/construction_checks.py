@@ -4,7 +4,7 @@ from reprise.benchmarks.prompts import load_prompts
 from reprise.config.known import Known
 from reprise.config.problems import Notes
 from reprise.config.unfiltered import static_filters
-from reprise.construction.settings import Constructing, MmbenchVideoSettings, StaticFilter
+from reprise.construction.settings import Constructing, MmbenchVideoSettings, StaticFilter, writers_of
 from reprise.core.errors import UserError
 from reprise.core.paths import located
 from reprise.models.adapters import ADAPTERS
@@ -36,7 +36,8 @@ def check_constructions(known: Known, suite: Notes) -> None:
             notes.at(".kind").say(f"found '{kind}', but this is '{name}'.")
         notes.at(".review.verdicts").check_files(made.review.verdicts, known.root, "reviews/*.csv")
         if isinstance(made, Constructing):
-            _check_writer(known, made.writer, notes.at(".writer"))
+            for writer in writers_of(made):
+                _check_writer(known, writer, notes.at(".writer" if writer == made.writer else ".other_writers"))
             _check_prompts(known, made.prompts, PROMPTS[kind], notes.at(".prompts"))
         if isinstance(made, MmbenchVideoSettings) and made.other_sets:
             for one, file in made.other_sets.files().items():

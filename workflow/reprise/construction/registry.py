@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from reprise.construction.filters import Row
+from reprise.construction.filters import Row, grouped
 from reprise.construction.tables import SCHEMAS
-from reprise.core.schemas import read_table, table_of, write_table
+from reprise.core.schemas import RESPONSES, read_table, table_of, write_table
 
 MEASURED = ("temporalbench",)
 """benchmarks that drop clips by what is measured in them: their step `clips` says which are fetched first"""
@@ -18,7 +18,7 @@ MODULES = {
     "samples": "writing", "review": "review", "static": "review", "release": "review", "statistics": "statistics",
 }  # fmt: skip
 """step -> its module, in the order of the chain; the step is a function there. Between `requests` and `samples` the
-writer is asked, once a round"""
+writers are asked, once a round"""
 
 
 def module_name(kind: str, step: str) -> str:
@@ -39,6 +39,15 @@ def filters_of(kind: str) -> Mapping[str, Sequence[str]]:
 def read_tables(kind: str, paths: Iterable[Path]) -> dict[str, pl.DataFrame]:
     """Tables of a construction by their names, which are those of their files."""
     return {path.stem: read_table(path, SCHEMAS[kind][path.stem]) for path in paths}
+
+
+def read_replies(paths: Iterable[Path]) -> list[pl.DataFrame]:
+    """The replies of each round, `replies/<writer>/<round>.parquet`, with the name of the writer beside each."""
+    rounds = grouped(paths, lambda path: int(path.stem))
+    return [
+        pl.concat(read_table(path, RESPONSES).with_columns(writer=pl.lit(path.parent.name)) for path in rounds[number])
+        for number in sorted(rounds)
+    ]
 
 
 def write_tables(

@@ -4,12 +4,13 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from reprise.core.names import SLUG
 from reprise.core.settings import FilePath, Settings, mistake
 from reprise.fetch.settings import ReleaseFolder, ReleaseHub, ReleaseToy
 
+Slug = Annotated[str, Field(pattern=SLUG)]
 Annotations = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub, Field(discriminator="kind")]
 
 
@@ -90,7 +91,7 @@ class Making(Settings):
 class Constructing(Making):
     """What the construction of a benchmark needs whose texts a language model writes."""
 
-    writer: str = Field(pattern=SLUG)
+    writer: Slug
     """The model that writes the texts; `run:` must select it."""
     prompts: FilePath
     """The file of its prompts."""
@@ -230,6 +231,19 @@ class TemporalBenchSettings(Constructing):
 
     kind: Literal["temporalbench"]
     """`temporalbench`: from clips of several data sets, with captions by people."""
+    other_writers: list[Slug] = Field([])
+    """Models that write negatives too; `run:` must select them. `writer:` alone names the categories of what all wrote,
+    and writes the negatives of negatives."""
+
+    @field_validator("other_writers")
+    @classmethod
+    def _are_others(cls, others: list[str], info: ValidationInfo) -> list[str]:
+        named = [info.data.get("writer"), *others]
+        repeated = [one for one in others if named.count(one) > 1]
+        if repeated:
+            raise mistake(f"'{repeated[0]}' writes already. Name each writer once.")
+        return others
+
     files: list[str] = Field(["*annotations*.json", "*annotations*.jsonl", "*annotations*.csv"])
     """Glob patterns of the files of clips and captions."""
     columns: ClipColumns | None = ClipColumns()
@@ -252,14 +266,14 @@ class TemporalBenchSettings(Constructing):
     per_dataset: int = Field(300, ge=1)
     """Clips of each data set that are captioned, drawn by the seed from those that the filters leave."""
     word_negatives: int = Field(9, ge=1)
-    """Most negatives of a caption in which a word or a phrase is replaced."""
+    """Most negatives of a caption by each writer in which a word or a phrase is replaced."""
     event_negatives: int = Field(6, ge=1)
-    """Most negatives of a caption in which events are in another order."""
+    """Most negatives of a caption by each writer in which events are in another order."""
     central_tries: int = Field(3, ge=1)
-    """Word-level negatives of a caption of which the writer makes negatives in turn, for Table 4: the first one that
+    """Word-level negatives of a caption of which `writer:` makes negatives in turn, for Table 4: the first one that
     people leave, with what was made of it, is N1(C)."""
     rounds: int = Field(4, ge=2, le=100)
-    """How often the writer is asked: for negatives first, then for their categories and for what could not be used."""
+    """How often each writer is asked: for negatives first, then for their categories and for what could not be used."""
     long_datasets: list[str] = Field(["ActivityNet", "Charades", "COIN", "FineGym"])
     """Data sets whose clips are joined to long videos."""
     long_clips: int | None = Field(None, ge=2)
@@ -275,7 +289,7 @@ class StaticFilter(Settings):
     """The model that is shown the frame, in GPT-4v's place; `run:` must select it."""
     protocol: str = Field("unpacked", pattern=SLUG)
     """How it is asked; its answers go to the benchmark's judge."""
-    samplings: list[Annotated[str, Field(pattern=SLUG)]] = Field(["still0", "still1", "still2", "still3"], min_length=1)
+    samplings: list[Slug] = Field(["still0", "still1", "still2", "still3"], min_length=1)
     """The random frames, one sampling a seed."""
     least: float = Field(2.5, ge=0, le=3)
     """Mean rating, 0 to 3, from which a question is dropped."""
@@ -292,7 +306,7 @@ class OtherSets(Settings):
 
     folder: FilePath
     """Folder of their questions, a csv file `<set>.csv` each, with the columns `video`, `question` and `answer`."""
-    scoring: dict[Annotated[str, Field(pattern=SLUG)], Literal["0 to 3", "0 to 5", "accuracy"]]
+    scoring: dict[Slug, Literal["0 to 3", "0 to 5", "accuracy"]]
     """The sets, and how each is scored."""
     count: int = Field(1000, ge=1)
     """Questions that are drawn of each."""
@@ -328,3 +342,8 @@ class MmbenchVideoSettings(Making):
 Construction = Annotated[
     VelocitiSettings | VinogroundSettings | TemporalBenchSettings | MmbenchVideoSettings, Field(discriminator="kind")
 ]
+
+
+def writers_of(how: Constructing) -> list[str]:
+    """The models that write the texts of a construction."""
+    return [how.writer, *(how.other_writers if isinstance(how, TemporalBenchSettings) else [])]

@@ -31,7 +31,7 @@ TEXT: Columns = {
     "instead_of": pl.String,  # the text that it must not repeat; empty where there is none
 }
 
-WRITTEN = filtered({
+WROTE: Columns = {
     "text_id": pl.String,
     "kind": pl.String,
     "rounds": pl.Int32,  # how often it was asked for
@@ -39,7 +39,7 @@ WRITTEN = filtered({
     "target": pl.String,  # what the writer put in place of the verb or the manner
     "replies": pl.List(pl.String),  # all, raw
     "problems": pl.List(pl.String),  # of each reply that could not be used: `<filter>: <what was found>`
-})  # fmt: skip
+}
 
 VOTES = pl.Schema({
     "task_id": pl.String,  # of what a person judged besides the samples, such as a single caption
@@ -58,7 +58,7 @@ STATISTICS = pl.Schema({
     "note": pl.String,
 })  # fmt: skip
 
-SHARED = {"texts": pl.Schema(TEXT), "written": WRITTEN, "votes": VOTES}
+SHARED = {"texts": pl.Schema(TEXT), "written": filtered(WROTE), "votes": VOTES}
 NO_CANDIDATES = filtered({"sample_id": pl.String})  # nothing is made before the writer is asked
 
 # --- VELOCITI
@@ -139,6 +139,7 @@ NEGATIVE: Columns = {
     "video": pl.String,
     **SPAN,
     "level": pl.String,  # words | events | central: a negative of a negative
+    "writer": pl.String,  # the model that wrote it; people do not see it
     "caption": pl.String,
     "of": pl.String,  # what it is a negative of: the caption, or its first negative
     "negative": pl.String,
@@ -183,8 +184,8 @@ SCHEMAS: dict[str, dict[str, pl.Schema]] = {
         "reviewed": filtered(FOUND | VOTED | CATEGORY),
     },
     "temporalbench": SHARED | {
-        "pool": CLIPS, "candidates": NO_CANDIDATES, "samples": filtered(NEGATIVE),
-        "reviewed": filtered(NEGATIVE | VOTED),
+        "pool": CLIPS, "candidates": NO_CANDIDATES, "written": filtered({"writer": pl.String} | WROTE),
+        "samples": filtered(NEGATIVE), "reviewed": filtered(NEGATIVE | VOTED),
     },
     "mmbench_video": SHARED | {
         "pool": COLLECTED, "candidates": filtered(QUESTION), "written": filtered({"text_id": pl.String}),

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from reprise.construction.settings import writers_of
 from reprise.core.files import read_json
 from reprise.core.paths import Scored
 from reprise.core.schemas import RESPONSES, read_table
@@ -79,10 +80,11 @@ def asked_jobs(plan: Plan) -> Iterator[Job]:
 def writer_jobs(plan: Plan) -> Iterator[Job]:
     """The rounds in which a language model writes what benchmarks are made of."""
     for benchmark, settings in written(plan).items():
-        for number in range(1, settings.rounds + 1):
-            replies = plan.results.construction(benchmark, "replies") / f"{number}.parquet"
-            key = plan.results.construction_key(benchmark, WRITER)
-            yield Job(Scored(writer_run(benchmark, number, settings)), key, replies)
+        for writer in writers_of(settings):
+            for number in range(1, settings.rounds + 1):
+                replies = plan.results.construction(benchmark, "replies") / writer / f"{number}.parquet"
+                key = plan.results.key("construction", benchmark, WRITER, writer)
+                yield Job(Scored(writer_run(benchmark, number, writer)), key, replies)
 
 
 def job_of(plan: Plan, scored: Scored) -> Job:

@@ -54,11 +54,11 @@ def askings(plan: Plan, states: States, numbers: Iterable[Scored]) -> Askings:
 
 
 def writings(plan: Plan, changes: KeyChanges, benchmarks: Iterable[str]) -> Iterator[Asking]:
-    """Of each construction the round of writing that is made next; what is asked after it depends on its replies."""
-    rounds: dict[str, list[Job]] = {}
+    """Of each writer the round that is made next; what is asked after it depends on its replies."""
+    rounds: dict[tuple[str, str], list[Job]] = {}
     for job in writer_jobs(plan):
         if job.scored.run.benchmark in benchmarks:
-            rounds.setdefault(job.scored.run.benchmark, []).append(job)
+            rounds.setdefault((job.scored.run.benchmark, job.scored.run.model), []).append(job)
     for jobs in rounds.values():
         for later, job in zip(reversed(range(len(jobs))), jobs, strict=True):
             asking = _of_round(changes, job)
@@ -74,8 +74,9 @@ def _of_round(changes: KeyChanges, job: Job) -> Asking:
     if not job.responses.is_file():
         return Asking(job, model, (NEW,), is_remade=False)
     why = [words for change in changes.since(job.responses) for words in _changed(change)]
-    folder = job.responses.parents[1]
-    before = {"candidates": folder / "texts.parquet", "requests": folder / "requests" / job.responses.name}
+    folder = job.responses.parents[2]
+    requests = folder / "requests" / model / job.responses.name
+    before = {"candidates": folder / "texts.parquet", "requests": requests}
     remade = [name for name, path in before.items() if changes.since(path)]
     if remade:
         why.append(f"made again before it: {', '.join(remade)}")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reprise.benchmarks.prompts import Prompt, load_prompts
-from reprise.construction.settings import Constructing, Construction, Making
+from reprise.construction.settings import Constructing, Construction, Making, writers_of
 from reprise.core.errors import UserError
 from reprise.core.paths import Run
 from reprise.plan.runs import Plan
@@ -25,20 +25,22 @@ def written(plan: Plan) -> Mapping[str, Constructing]:
     return {name: how for name, how in constructed(plan).items() if isinstance(how, Constructing)}
 
 
-def writer_run(benchmark: str, number: int | str, settings: Constructing) -> Run:
+def writer_run(benchmark: str, number: int | str, writer: str) -> Run:
     """A round of writing, named as runs are."""
-    return Run(benchmark, WRITING, f"round{number}", settings.writer)
+    return Run(benchmark, WRITING, f"round{number}", writer)
 
 
-def writer_of(plan: Plan, benchmark: str) -> str:
-    """The model that writes a benchmark's texts; it must run here."""
-    writer = written(plan)[benchmark].writer
-    if writer not in plan.models:
-        raise UserError(
-            f"config/suites/{plan.config.name}.yaml: benchmarks.{benchmark}.construction.writer: '{writer}' does not "
-            "run here. Name it in `run:`; a model behind an API also needs a budget."
-        )
-    return writer
+def writers_here(plan: Plan, benchmark: str, settings: Constructing) -> list[str]:
+    """The models that write a benchmark's texts; they must run here."""
+    writers = writers_of(settings)
+    for writer in writers:
+        if writer not in plan.models:
+            key = "writer" if writer == settings.writer else "other_writers"
+            raise UserError(
+                f"config/suites/{plan.config.name}.yaml: benchmarks.{benchmark}.construction.{key}: '{writer}' does "
+                "not run here. Name it in `run:`; a model behind an API also needs a budget."
+            )
+    return writers
 
 
 def writing_prompts(settings: Making) -> dict[str, Prompt]:

@@ -1,4 +1,4 @@
-"""Stage `construction_samples`: what the writer wrote, put together to samples, and the filters on both."""
+"""Stage `construction_samples`: what the writers wrote, put together to samples, and the filters on both."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,11 +10,10 @@ import numpy as np
 
 from reprise.construction.filters import Row, kept
 from reprise.construction.keys import SamplesKey
-from reprise.construction.registry import load_step, read_tables, write_tables
+from reprise.construction.registry import load_step, read_replies, read_tables, write_tables
 from reprise.construction.settings import CheckpointEncoder, Construction, VinogroundSettings
 from reprise.core.errors import UserError
 from reprise.core.log import log
-from reprise.core.schemas import RESPONSES, read_table
 from reprise.core.store import Store
 from reprise.stages.command import In, MadeUnder, Out, Site
 
@@ -28,11 +27,11 @@ def main(
     made_under: MadeUnder,
 ) -> None:
     made = read_tables(key.settings.kind, tables)
-    given = [read_table(path, RESPONSES) for path in replies]
+    given = read_replies(replies)
     encoder = {} if key.embedder is None else {"vectors": encoder_of(key.embedder, key.settings, store)}
     found = load_step(key.settings.kind, "samples")(made, given, key.prompts, key.settings, **encoder)
     if replies:
-        refuse_nothing(found.written, replies[0].parent)
+        refuse_nothing(found.written, replies[0].parents[1])
     for name, table in write_tables(key.settings.kind, found._asdict(), out, made_under).items():
         dropped = Counter(table.filter(table["filter"] != "")["filter"])
         listed = ", ".join(f"{count} {reason}" for reason, count in dropped.most_common())
@@ -40,7 +39,7 @@ def main(
 
 
 def refuse_nothing(written: Sequence[Row], replies: Path) -> None:
-    """Where no reply of the writer can be used, nothing would be left for people to review."""
+    """Where no reply of a writer can be used, nothing would be left for people to review."""
     reasons = Counter(row["filter"] for row in written)
     if not written or "" in reasons:
         return

@@ -1,13 +1,13 @@
 """Numbers of the construction beside the paper's: sections 3 and 4.5, Tables 1 and 5."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import polars as pl
 
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
 from reprise.construction.filters import Row, beside, kept
-from reprise.construction.settings import TemporalBenchSettings
+from reprise.construction.settings import TemporalBenchSettings, writers_of
 from reprise.construction.temporalbench.candidates import EVENTS, POOL_FILTERS, WORDS
 from reprise.construction.temporalbench.review import OPTION_FILTERS, long_videos, option_sets
 from reprise.construction.temporalbench.writing import CENTRAL, SAMPLE_FILTERS, WRITTEN_FILTERS
@@ -29,7 +29,7 @@ TABLE5 = {
     "Motion Direction/Orientation": 1554, "Action Effector": 1118, "Event Order": 2105, "Others": 1347,
 }  # fmt: skip
 FILTERS = {"pool": POOL_FILTERS, "written": WRITTEN_FILTERS, "samples": SAMPLE_FILTERS, "reviewed": OPTION_FILTERS}
-ONE_WRITER = "GPT-4o, Gemini-1.5-Pro and Llama-3.1-405b; one writer here"
+WRITERS = "GPT-4o, Gemini-1.5-Pro and Llama-3.1-405b"
 NO_SET = "see the filter `no_option_set`, and those before it"
 
 
@@ -40,7 +40,7 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
     questions = released.group_by("clip", maintain_order=True).len()["len"].to_list()
     categories = Counter(released["category"])
     listed = {
-        level: tables["samples"].filter(level=level).group_by("clip").len()["len"].to_list()
+        level: tables["samples"].filter(level=level).group_by("clip", "writer").len()["len"].to_list()
         for level in (WORDS, EVENTS)
     }
     long = long_videos(tables["reviewed"], settings)
@@ -53,7 +53,7 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
         beside("seconds of the longest clip", "all", 20, _most(videos["seconds"].drop_nulls()), "at most"),
         beside("negatives of a caption as written, most", WORDS, 9, _most(listed[WORDS]), "at most"),
         beside("negatives of a caption as written, most", EVENTS, 6, _most(listed[EVENTS]), "at most"),
-        beside("language models that write", "all", 3, 1, ONE_WRITER),
+        *_by_writer(tables["samples"], released, writers_of(settings)),
         *(beside("questions (Table 5)", name, TABLE5[name], categories[name]) for name in CATEGORIES),
         beside("questions (Table 5)", "all", QUESTIONS, released.height, "9,867 in the authors' release"),
         beside("questions of a video", "all", None, _mean(questions), OF_TOTALS),
@@ -66,6 +66,19 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
         beside("option sets (Table 4)", "all", None, sets, "one of a video; how many: not in the paper"),
         beside("videos without an option set", "all", None, videos.height - sets, NO_SET),
     ]
+
+
+def _by_writer(samples: pl.DataFrame, released: pl.DataFrame, writers: Sequence[str]) -> Iterator[Row]:
+    """What several writers wrote, and what is left of it; what two of them wrote is the first one's."""
+    if len(writers) == 1:
+        yield beside("language models that write", "all", 3, 1, f"{WRITERS}; one writer here")
+        return
+    yield beside("language models that write", "all", 3, len(writers), WRITERS)
+    of_caption = samples.filter(pl.col("level") != CENTRAL)
+    steps = {"as written": of_caption, "that people review": kept(of_caption), "released": released}
+    for what, table in steps.items():
+        own = Counter(table["writer"])
+        yield from (beside(f"negatives of captions {what}", writer, None, own[writer]) for writer in writers)
 
 
 def _table1(videos: pl.DataFrame) -> list[Row]:

@@ -1,14 +1,16 @@
 """TemporalBench's negatives: what the writer is asked, which of its lines count, and the samples that they make."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import polars as pl
 
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
 from reprise.construction.filters import Found, Made, Row, grouped, kept, rank, repeated, sifted
-from reprise.construction.settings import TemporalBenchSettings
+from reprise.construction.settings import TemporalBenchSettings, writers_of
 from reprise.construction.temporalbench.candidates import CATEGORY, EVENTS, WORDS, text_row
 from reprise.construction.writing import FAILED, LIST_PROBLEMS, Rounds, UnusableError, opened, read_list, shown
 
@@ -22,7 +24,7 @@ WRITTEN_FILTERS = (FAILED, *LIST_PROBLEMS, *NEGATIVE_FILTERS, *CATEGORY_PROBLEMS
 SAMPLE_FILTERS = (*NEGATIVE_FILTERS, "caption_again", "not_labelled")
 BEFORE = re.compile(r"^\s*(?:Caption:|\d+\.)\s*", re.IGNORECASE)  # of a caption, or a negative, in a prompt
 OF_CLIP = ("dataset", "video", "start_s", "end_s")
-OF_NEGATIVE = ("sample_id", "clip", "level", "caption", "of", "negative", "category", "filter", "why")
+OF_NEGATIVE = ("sample_id", "clip", "level", "writer", "caption", "of", "negative", "category", "filter", "why")
 Tables = Mapping[str, pl.DataFrame]
 
 
@@ -38,18 +40,28 @@ def examples(prompts: Mapping[str, Prompt]) -> frozenset[str]:
     )
 
 
-def as_negatives(
-    clip: str, caption: str, lists: Sequence[tuple[str, int, list[str]]], known: Collection[str] = ()
-) -> list[Row]:
-    """Every line of every list (level, how many were asked for, lines), each dropped one with its reason."""
-    rows = [
-        {
-            "sample_id": f"{clip}/{level}/{rank(0, text)[:10]}" + (f"/{place}" if text in lines[: place - 1] else ""),
-            "clip": clip, "level": level, "caption": caption, "negative": text, "place": place, "most": most,
-        }
-        for level, most, lines in lists
-        for place, text in enumerate(lines, start=1)
-    ]  # fmt: skip
+class Listed(NamedTuple):
+    """What a writer listed."""
+
+    level: str
+    writer: str
+    most: int
+    """how many it was asked for"""
+    lines: list[str]
+
+
+def as_negatives(clip: str, caption: str, lists: Sequence[Listed], known: Collection[str] = ()) -> list[Row]:
+    """Every line of every list, each dropped one with its reason; of equal ones the first counts."""
+    rows: list[Row] = []
+    times: Counter[str] = Counter()
+    for level, writer, most, lines in lists:
+        for place, text in enumerate(lines, start=1):
+            name = f"{clip}/{level}/{rank(0, text)[:10]}"
+            times[name] += 1
+            rows.append({
+                "sample_id": name if times[name] == 1 else f"{name}/{times[name]}", "clip": clip, "level": level,
+                "writer": writer, "caption": caption, "negative": text, "place": place, "most": most,
+            })  # fmt: skip
     others = () if plain(caption) in known else known  # of the prompt's caption its examples are negatives
     found: dict[str, Found] = {
         "more_than_asked": lambda row: f"more than {row['most']}" if row["place"] > row["most"] else "",
@@ -78,7 +90,7 @@ def category_in(reply: str, prompt: str) -> str:
 
 
 class Asked:
-    """All rounds so far: first the negatives, then what is asked of those that are usable."""
+    """All rounds so far: the negatives by each writer, then what `writer:` is asked about those that are usable."""
 
     def __init__(
         self,
@@ -87,7 +99,8 @@ class Asked:
         prompts: Mapping[str, Prompt],
         settings: TemporalBenchSettings,
     ) -> None:
-        replies, known = [one.to_dicts() for one in given], examples(prompts)
+        known, writers = examples(prompts), writers_of(settings)
+        replies = {name: [one.filter(writer=name).to_dicts() for one in given] for name in writers}
         shown = {name: prompt.system or prompt.user for name, prompt in prompts.items()}
 
         def read(text: Row, reply: str, written: Mapping[str, str]) -> tuple[str, str]:
@@ -96,7 +109,7 @@ class Asked:
                 return category_in(reply, prompt), ""
             values = {one["name"]: one["text"] for one in text["values"]}
             level = CENTRAL if text["text_id"].startswith(f"{CENTRAL}/") else kind
-            lists = [(level, int(values["count"]), read_list(reply, prompt))]
+            lists = [Listed(level, "", int(values["count"]), read_list(reply, prompt))]
             rows = as_negatives(text["video"], values["caption"], lists, known)
             # The prompt asks for the caption itself where there is one event only.
             is_one_event = kind == EVENTS and [row["filter"] for row in rows] == ["unchanged"]
@@ -104,16 +117,18 @@ class Asked:
                 raise UnusableError(rows[0]["filter"], rows[0]["why"])
             return reply, ""
 
-        first = Rounds(tables["texts"].to_dicts(), replies, read)
+        texts = tables["texts"].to_dicts()
+        first = {name: Rounds(texts, replies[name], read) for name in writers}
         counts = {WORDS: settings.word_negatives, EVENTS: settings.event_negatives}
         self.negatives: list[Row] = []
         later: list[Row] = []
         for row in tables["texts"].filter(kind=WORDS).iter_rows(named=True):
             clip, caption = row["video"], next(one["text"] for one in row["values"] if one["name"] == "caption")
             lists = [
-                (kind, count, read_list(first.written[f"{kind}/{clip}"], ""))
+                Listed(kind, name, count, read_list(rounds.written[f"{kind}/{clip}"], ""))
                 for kind, count in counts.items()
-                if f"{kind}/{clip}" in first.written
+                for name, rounds in first.items()
+                if f"{kind}/{clip}" in rounds.written
             ]
             self.negatives += as_negatives(clip, caption, lists, known)
         for row in self.negatives:
@@ -124,9 +139,13 @@ class Asked:
             for row in kept_words(own)[: settings.central_tries]:
                 name, count = central_name(clip, row["negative"]), str(CENTRAL_COUNT)
                 later.append(text_row(name, WORDS, clip, caption=row["negative"], count=count))
-        self.rounds = (first, Rounds(later, replies, read))
-        self.later = self.rounds[1].written
-        self.written = [row for rounds in self.rounds for row in rounds.table()]
+        labelling = Rounds(later, replies[settings.writer], read)
+        self.rounds = {name: [rounds] for name, rounds in first.items()}
+        self.rounds[settings.writer].append(labelling)
+        self.later = labelling.written
+        self.written = [
+            row | {"writer": name} for name, own in self.rounds.items() for rounds in own for row in rounds.table()
+        ]
 
 
 def central_name(clip: str, first: str) -> str:
@@ -135,10 +154,14 @@ def central_name(clip: str, first: str) -> str:
 
 
 def requests(
-    tables: Tables, given: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: TemporalBenchSettings
+    tables: Tables,
+    given: Sequence[pl.DataFrame],
+    prompts: Mapping[str, Prompt],
+    settings: TemporalBenchSettings,
+    writer: str,
 ) -> list[Row]:
     asked = Asked(tables, given, prompts, settings)
-    return [row for rounds in asked.rounds for row in rounds.requests(prompts, settings.max_tokens)]
+    return [row for rounds in asked.rounds[writer] for row in rounds.requests(prompts, settings.max_tokens)]
 
 
 def samples(
@@ -153,7 +176,7 @@ def samples(
         rows.append(row | {"category": category, "of": row["caption"]})
     by_clip = grouped(rows, lambda row: row["clip"])
     for clip, one in clips.items():
-        rows += _central(clip, one["caption"], by_clip.get(clip, []), asked.later, known)
+        rows += _central(clip, one["caption"], by_clip.get(clip, []), asked.later, known, settings.writer)
     problems = {row["text_id"]: f"{row['filter']}: {row['why']}" for row in asked.written if row["filter"]}
 
     def not_labelled(row: Mapping[str, str]) -> str:
@@ -167,7 +190,9 @@ def samples(
     ])  # fmt: skip
 
 
-def _central(clip: str, caption: str, own: Sequence[Row], later: Mapping[str, str], known: frozenset[str]) -> list[Row]:
+def _central(
+    clip: str, caption: str, own: Sequence[Row], later: Mapping[str, str], known: frozenset[str], writer: str
+) -> list[Row]:
     """Negatives of the clip's negatives, which must not lead back to the caption or to another negative."""
     others = {plain(row["negative"]) for row in own}
 
@@ -182,6 +207,6 @@ def _central(clip: str, caption: str, own: Sequence[Row], later: Mapping[str, st
         lines = read_list(later[name], "") if name in later else []
         rows += [
             row | {"sample_id": f"{name}/{row['place']}", "caption": caption, "of": first, "category": ""}
-            for row in as_negatives(clip, first, [(CENTRAL, CENTRAL_COUNT, lines)], known)
+            for row in as_negatives(clip, first, [Listed(CENTRAL, writer, CENTRAL_COUNT, lines)], known)
         ]
     return sifted(rows, {"caption_again": again})

@@ -1,6 +1,6 @@
 """For construction.smk: the making of a benchmark, from raw annotations to a release."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ from reprise.construction.settings import (
     Constructing,
     MmbenchVideoSettings,
     OtherSets,
+    TemporalBenchSettings,
     VinogroundSettings,
+    writers_of,
 )
 from reprise.construction.settings import Construction as ConstructionSettings
 from reprise.core.errors import UserError
@@ -32,7 +34,7 @@ from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.plugins import made_by
 from reprise.fetch.settings import ReleaseFolder
 from reprise.models.local.embeddings import DISTRIBUTION
-from reprise.plan.construction import WRITER, constructed, writer_of, writing_prompts, written
+from reprise.plan.construction import WRITER, constructed, writers_here, writing_prompts, written
 from reprise.plan.identity import local_weights
 from reprise.plan.run_keys import NO_FRAMES, RunKeys, version_of
 from reprise.plan.runs import Plan
@@ -40,6 +42,8 @@ from reprise.plan.runs import Plan
 SOURCE = "source"
 PAGE = "statistics.md"
 UNREAD = "unread"
+BY_WRITER = ("requests", "samples", "statistics")
+"""steps that tell several writers apart"""
 PARTS_OF_PROMPT = ("system", "user")
 
 
@@ -64,11 +68,12 @@ class Construction:
                 draw = DrawKey(**own, seed=how.seed, files=files)
                 yield self._key_file(benchmark, "draw"), runs.coded("construction_draw", draw)
         for benchmark, settings in self._written.items():
-            writer, prompts = writer_of(self._plan, benchmark), writing_prompts(settings)
+            prompts = writing_prompts(settings)
             asked = {"form": "writer", "ask": "write", "max_tokens": settings.max_tokens, "sampling": NO_FRAMES}
             texts = {f"{name}.{part}": getattr(one, part) for name, one in prompts.items() for part in PARTS_OF_PROMPT}
-            writing = runs.of_model(f"{writer} as writer of {benchmark}", writer, texts, asked)
-            yield self._key_file(benchmark, WRITER), writing
+            for writer in writers_here(self._plan, benchmark, settings):
+                writing = runs.of_model(f"{writer} as writer of {benchmark}", writer, texts, asked)
+                yield self._plan.results.key("construction", benchmark, WRITER, writer), writing
         for benchmark, entry in self._plan.config.suite.benchmarks.items():
             if entry.subset_search is not None:
                 subset = SubsetKey(settings=entry.subset_search)
@@ -133,17 +138,19 @@ class Construction:
         return [self._plan.results.construction(name, PAGE) for name in sorted(self._made)]
 
     def rounds_before(self, wildcards: Any) -> list[Path]:
-        """The replies of the rounds before."""
-        return self._replies(wildcards.benchmark, int(wildcards.round) - 1)
+        """A writer's replies of the rounds before; to the first of several, who labels what all wrote, those of all."""
+        settings = self._written[wildcards.benchmark]
+        read = writers_of(settings) if wildcards.model == settings.writer else [wildcards.model]
+        return self._replies(wildcards.benchmark, read, int(wildcards.round) - 1)
 
     def every_round(self, wildcards: Any) -> list[Path]:
         """The replies of all rounds; none where nothing is written by a model."""
         settings = self._written.get(wildcards.benchmark)
-        return self._replies(wildcards.benchmark, settings.rounds) if settings else []
+        return self._replies(wildcards.benchmark, writers_of(settings), settings.rounds) if settings else []
 
-    def _replies(self, benchmark: str, rounds: int) -> list[Path]:
+    def _replies(self, benchmark: str, writers: Sequence[str], rounds: int) -> list[Path]:
         folder = self._plan.results.construction(benchmark, "replies")
-        return [folder / f"{number}.parquet" for number in range(1, rounds + 1)]
+        return [folder / writer / f"{number}.parquet" for writer in writers for number in range(1, rounds + 1)]
 
     def verdicts(self, wildcards: Any) -> list[Path]:
         """People's verdicts so far."""
@@ -216,8 +223,11 @@ class Construction:
 def lean(step: str, key: StepKey) -> StepKey:
     """A key without what its step does not read, so that a change of the review makes no caption anew."""
     unread: dict[str, Any] = {}
-    if isinstance(key.settings, Constructing):  # both are in the writer's key, as their content
+    if isinstance(key.settings, Constructing):  # both are in the writers' keys, as their content
         unread = {"writer": UNREAD, "prompts": UNREAD}
+    if isinstance(key.settings, TemporalBenchSettings):
+        named: dict[str, Any] = {"writer": key.settings.writer}
+        unread |= named if step in BY_WRITER else {"other_writers": []}
     if step not in ("review", "static"):
         unread["review"] = type(key.settings.review)(verdicts=UNREAD)
     if isinstance(key.settings, MmbenchVideoSettings) and step != "static":

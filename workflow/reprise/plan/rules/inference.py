@@ -11,7 +11,7 @@ from reprise.core.paths import TIMINGS, Run, Scored
 from reprise.core.settings import Settings
 from reprise.models.asking.pieces import Piece, pieces_of
 from reprise.models.remote.serving.environment import pins_file
-from reprise.plan.construction import writer_of, writer_run, written
+from reprise.plan.construction import writer_run
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.site import threads_of
@@ -64,8 +64,6 @@ class Inference:
         return self._plan.config.models[self._slug(wildcards)]
 
     def _slug(self, wildcards: Any) -> str:
-        if hasattr(wildcards, "round"):
-            return writer_of(self._plan, wildcards.benchmark)
         return str(getattr(wildcards, "judge", wildcards.model))
 
     # Resources
@@ -111,7 +109,7 @@ class Inference:
     def retry(self, wildcards: Any) -> list[Path]:
         """What changes when questions that failed are to be asked again; nothing where none has failed yet."""
         if hasattr(wildcards, "round"):
-            run = writer_run(wildcards.benchmark, wildcards.round, written(self._plan)[wildcards.benchmark])
+            run = writer_run(wildcards.benchmark, wildcards.round, wildcards.model)
         else:
             run = run_of(wildcards)
         path = self._plan.results.answer_retry_key(Scored(run, getattr(wildcards, "judge", "")))

@@ -13,7 +13,7 @@ FOLDER = "results/construction/construction/temporalbench"
 PAGE, RELEASE = f"{FOLDER}/statistics.md", "results/construction/release/temporalbench/files.json"
 CHAIN = {
     "construction_source": 1, "construction_clips": 1, "construction_sources": 1, "construction_cuts": 1,
-    "construction_facts": 1, "construction_candidates": 1, "construction_requests": 2, "construction_write": 2,
+    "construction_facts": 1, "construction_candidates": 1, "construction_requests": 4, "construction_write": 4,
     "construction_samples": 1, "construction_review": 1, "construction_release": 1, "construction_statistics": 1,
 }  # fmt: skip
 VERDICTS = "resources/demo/reviews/temporalbench/toy-script.csv"
@@ -56,6 +56,7 @@ def test_clips_are_measured_before_anything_is_written(project: Project) -> None
     kept = pool.filter(pl.col("filter") == "")
     assert 0 < kept.height <= 4 and kept["shots"].null_count() == kept["motion"].null_count() == 0
     assert set(kept["dataset"]) == {"Charades"} and "not_measured" in set(pool["filter"])
+    assert "| language models that write | all | 3 | 2 |" in (project.root / PAGE).read_text()
     released = json.loads((project.root / RELEASE).with_name("temporalbench_short_qa.json").read_text())
     assert {one["dataset"] for one in released} == {"Charades"} and {one["GT"] for one in released} == {"A", "B"}
     assert "| source data sets | all | 7 | 1 |" in (project.root / PAGE).read_text()

@@ -13,7 +13,7 @@ from reprise.plan.suite import Suite
 from tests.unit.config.conftest import CODE, Project
 
 SUITE = "config/suites/construction.yaml"
-OF_CLIPS = "prompts: resources/prompts/construction/temporalbench.yaml"
+OTHERS = "other_writers: [toy-other-writer]"
 SETS = "{folder: resources/demo/sets, count: 5, scoring: {toy-own: 0 to 3, toy-five: 0 to 5, toy-letters: accuracy}}"
 
 
@@ -22,10 +22,9 @@ def test_a_constructed_release_needs_to_say_how(project: Project) -> None:
     assert "benchmarks.velociti.construction: missing; `release: {kind: constructed}` says" in project.message()
 
 
-@pytest.mark.parametrize(("key", "writer"), [("writer", "toy-writer"), ("other_writers", "always-first")])
+@pytest.mark.parametrize(("key", "writer"), [("writer", "toy-writer"), ("other_writers", "toy-other-writer")])
 def test_a_writer_that_does_not_run_is_named_with_the_cure(here: Project, key: str, writer: str) -> None:
     here.edit(SUITE, "run: [local]", f"run: [local]\nskip: [{writer}]")
-    here.edit(SUITE, OF_CLIPS, f"other_writers: [always-first]\n      {OF_CLIPS}")
     with pytest.raises(UserError, match=rf"construction.{key}: '{writer}' does not run here. Name it in `run:`"):
         collect_keys(plan_of(here), CODE)
 
@@ -58,7 +57,7 @@ EFFECTS = {
     "the votes": (('.csv"}', '.csv", votes: 2}'), {"review"}),
     "the writer": (("writer: toy-writer", "writer: always-first"), {"writer/toy-writer", "writer/always-first"}),
     "one more writer": (
-        (OF_CLIPS, f"other_writers: [always-first]\n      {OF_CLIPS}"),
+        (OTHERS, "other_writers: [toy-other-writer, always-first]"),
         {"writer/always-first", "requests", "samples", "statistics"},
     ),
     "an annotation": ("annotation", {"source"}),
@@ -133,15 +132,14 @@ def test_the_rules_ask_for_the_rounds_before_and_for_the_writer(own: Project) ->
 
 
 def test_the_writer_who_labels_waits_for_the_others(own: Project) -> None:
-    own.edit(SUITE, OF_CLIPS, f"other_writers: [always-first]\n      {OF_CLIPS}")
     suite, replies = Suite(plan_of(own)), Path("results/construction/construction/temporalbench/replies")
     first, other = (
-        SimpleNamespace(benchmark="temporalbench", round="2", model=name) for name in ("toy-writer", "always-first")
+        SimpleNamespace(benchmark="temporalbench", round="2", model=name) for name in ("toy-writer", "toy-other-writer")
     )
-    assert suite.construction.rounds_before(other) == [replies / "always-first/1.parquet"]
-    before = [replies / f"{name}/1.parquet" for name in ("toy-writer", "always-first")]
+    assert suite.construction.rounds_before(other) == [replies / "toy-other-writer/1.parquet"]
+    before = [replies / f"{name}/1.parquet" for name in ("toy-writer", "toy-other-writer")]
     assert suite.construction.rounds_before(first) == before
-    assert len(suite.construction.every_round(first)) == 2 * 3 and suite.inference.model(other).adapter == "constant"
+    assert len(suite.construction.every_round(first)) == 2 * 3 and suite.inference.model(other).adapter == "templates"
 
 
 def test_clips_are_measured_where_a_benchmark_is_made_of_them(own: Project) -> None:

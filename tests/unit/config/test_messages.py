@@ -17,7 +17,7 @@ TABLES, MORE_TABLES = "config/tables/demo/velociti.yaml", "config/tables/demo/vi
 LONGEST_LINE, MOST_LINES = 500, 22
 
 # file, what stands there, what a user wrote instead, what is said (`file` is said too)
-OF_CLIPS = "prompts: resources/prompts/construction/temporalbench.yaml"
+OTHER_WRITERS = "other_writers: [toy-other-writer]"
 MISTAKES = [
     # YAML
     (MAIN, "samplings:", "suite: paper\nsamplings:", "line 7: not valid YAML: duplicate key 'suite'."),
@@ -141,10 +141,10 @@ MISTAKES = [
     (CONSTRUCTION, "sets, count: 5, scoring: {toy-own", "sets, scoring: {msvd: 0 to 5, toy-own", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: no file 'resources/demo/sets/msvd.csv' with the questions of this set."),
     (CONSTRUCTION, "scoring: {toy-own: 0 to 3", "scoring: {msvd: 0 to 9", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: should be '0 to 3', '0 to 5' or 'accuracy', found '0 to 9'."),
     (CONSTRUCTION, "writer: toy-writer", "writer: toy-script", "benchmarks.velociti.construction.writer: 'toy-script' cannot write: its answers are imported. Name a model that is asked here."),
-    (CONSTRUCTION, OF_CLIPS, f"other_writers: [toy-writr]\n      {OF_CLIPS}", "benchmarks.temporalbench.construction.other_writers: unknown model 'toy-writr'. Did you mean 'toy-writer'?"),
-    (CONSTRUCTION, OF_CLIPS, f"other_writers: [toy-siglip]\n      {OF_CLIPS}", "benchmarks.temporalbench.construction.other_writers: 'toy-siglip' cannot write: adapter 'contrastive' gives similarity."),
-    (CONSTRUCTION, OF_CLIPS, f"other_writers: [toy-writer]\n      {OF_CLIPS}", "benchmarks.temporalbench.construction.other_writers: 'toy-writer' writes already. Name each writer once."),
-    (CONSTRUCTION, OF_CLIPS, f"other_writers: [oracle, oracle]\n      {OF_CLIPS}", "benchmarks.temporalbench.construction.other_writers: 'oracle' writes already. Name each writer once."),
+    (CONSTRUCTION, OTHER_WRITERS, "other_writers: [toy-writr]", "benchmarks.temporalbench.construction.other_writers: unknown model 'toy-writr'. Did you mean 'toy-writer'?"),
+    (CONSTRUCTION, OTHER_WRITERS, "other_writers: [toy-siglip]", "benchmarks.temporalbench.construction.other_writers: 'toy-siglip' cannot write: adapter 'contrastive' gives similarity."),
+    (CONSTRUCTION, OTHER_WRITERS, "other_writers: [toy-writer]", "benchmarks.temporalbench.construction.other_writers: 'toy-writer' writes already. Name each writer once."),
+    (CONSTRUCTION, OTHER_WRITERS, "other_writers: [oracle, oracle]", "benchmarks.temporalbench.construction.other_writers: 'oracle' writes already. Name each writer once."),
     (CONSTRUCTION, "per_video: 2", "other_writers: [oracle]", "benchmarks.velociti.construction.other_writers: unknown key. Did you mean 'writer'?"),
     (CONSTRUCTION, "per_video: 2", "coreference: 'x {first} {third}'", "benchmarks.velociti.construction.coreference: should have {first} and {second} and nothing else in braces, found 'x {first} {third}'."),
     (CONSTRUCTION, "per_video: 2", "coreference: no places", "benchmarks.velociti.construction.coreference: should have {first} and {second} and"),

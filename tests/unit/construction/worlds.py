@@ -25,7 +25,10 @@ ROOT = Path(__file__).parents[3]
 SUITE = {
     name: one["construction"] for name, one in load_yaml(ROOT / "config/suites/construction.yaml")["benchmarks"].items()
 }
-TOY_WRITER = Templates(spec(**load_yaml(ROOT / "config/models/toy-writer.yaml")["settings"]))
+TOY_WRITER, TOY_OTHER_WRITER = (
+    Templates(spec(**load_yaml(ROOT / f"config/models/{name}.yaml")["settings"]))
+    for name in ("toy-writer", "toy-other-writer")
+)
 Row = dict[str, Any]
 Tables = dict[str, pl.DataFrame]
 Files = dict[str, Path]
@@ -69,9 +72,9 @@ def replies(asked: Sequence[Row], writer: Writer, error: str = "") -> pl.DataFra
     return pl.DataFrame(rows, schema=RESPONSES)
 
 
-def toy_writer(asked: Row) -> str:
+def toy_writer(asked: Row, writer: Templates = TOY_WRITER) -> str:
     request = Request("r", "i", "1", "write", asked["system"], asked["prompt"], (), "", 2048)
-    [answer] = TOY_WRITER.answers(Clip("c", None, (), ()), [request])
+    [answer] = writer.answers(Clip("c", None, (), ()), [request])
     assert not answer.error
     return answer.text
 

@@ -200,10 +200,6 @@ class Results:
         """A file, or a folder, of the making of a benchmark."""
         return self.folder / "construction" / benchmark / name
 
-    def construction_key(self, benchmark: str, step: str) -> Path:
-        """The key file of a step of it."""
-        return self.key("construction", benchmark, step)
-
     # Answers
 
     def weights(self, model: str) -> Path:

@@ -19,7 +19,6 @@ from reprise.construction.settings import (
     CheckpointEncoder,
     Constructing,
     MmbenchVideoSettings,
-    OtherSets,
     TemporalBenchSettings,
     VinogroundSettings,
     writers_of,
@@ -39,7 +38,6 @@ from reprise.plan.identity import local_weights
 from reprise.plan.run_keys import NO_FRAMES, RunKeys, version_of
 from reprise.plan.runs import Plan
 
-SOURCE = "source"
 PAGE = "statistics.md"
 UNREAD = "unread"
 BY_WRITER = ("requests", "samples", "statistics")
@@ -54,33 +52,40 @@ class Construction:
         self._plan = plan
         self._made = constructed(plan)
         self._written = written(plan)
+        entries = plan.config.suite.benchmarks.items()
+        self._searches = {name: entry.subset_search for name, entry in entries if entry.subset_search is not None}
         self._filtered = static_filters(plan.config)
+        made = self._made.items()
+        self._sets = {
+            name: how.other_sets for name, how in made if isinstance(how, MmbenchVideoSettings) and how.other_sets
+        }
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
+        key_file = self._plan.results.key
         for benchmark, how in self._made.items():
-            source = runs.coded("release", self._source(benchmark, how), *made_by(how.annotations.kind))
-            yield self._key_file(benchmark, SOURCE), source
+            where, patterns = how.annotations, tuple(how.files)
+            # Those in a folder by their content, so that an edited file is a change.
+            files = matching_files(Path(where.path), patterns) if isinstance(where, ReleaseFolder) else {}
+            found = {name: self._plan.store.digest(path) for name, path in files.items()}
+            source = ReleaseKey(benchmark=benchmark, release=where, files=patterns, found=found)
+            yield key_file("construction", benchmark, "source"), runs.coded("release", source, *made_by(where.kind))
             for step, key in self._steps(benchmark, how).items():
                 coded = runs.coded(f"construction_{step}", lean(step, key), module_name(how.kind, step))
-                yield self._key_file(benchmark, step), coded
-            if others := other_sets(how):
-                files, own = self._plan.digests(others.files().values()), others.model_dump(exclude={"folder"})
-                draw = DrawKey(**own, seed=how.seed, files=files)
-                yield self._key_file(benchmark, "draw"), runs.coded("construction_draw", draw)
+                yield key_file("construction", benchmark, step), coded
+        for benchmark, others in self._sets.items():
+            digests, own = self._plan.digests(others.files().values()), others.model_dump(exclude={"folder"})
+            draw = DrawKey(**own, seed=self._made[benchmark].seed, files=digests)
+            yield key_file("construction", benchmark, "draw"), runs.coded("construction_draw", draw)
         for benchmark, settings in self._written.items():
             prompts = writing_prompts(settings)
             asked = {"form": "writer", "ask": "write", "max_tokens": settings.max_tokens, "sampling": NO_FRAMES}
             texts = {f"{name}.{part}": getattr(one, part) for name, one in prompts.items() for part in PARTS_OF_PROMPT}
             for writer in writers_here(self._plan, benchmark, settings):
                 writing = runs.of_model(f"{writer} as writer of {benchmark}", writer, texts, asked)
-                yield self._plan.results.key("construction", benchmark, WRITER, writer), writing
-        for benchmark, entry in self._plan.config.suite.benchmarks.items():
-            if entry.subset_search is not None:
-                subset = SubsetKey(settings=entry.subset_search)
-                yield self._key_file(benchmark, "subset"), runs.coded("construction_subset", subset)
-
-    def _key_file(self, benchmark: str, step: str) -> Path:
-        return self._plan.results.construction_key(benchmark, step)
+                yield key_file("construction", benchmark, WRITER, writer), writing
+        for benchmark, search in self._searches.items():
+            subset = runs.coded("construction_subset", SubsetKey(settings=search))
+            yield key_file("construction", benchmark, "subset"), subset
 
     def _steps(self, benchmark: str, how: ConstructionSettings) -> Mapping[str, StepKey]:
         """The keys of a construction's steps, without the digests of their code."""
@@ -101,15 +106,8 @@ class Construction:
         if isinstance(how, MmbenchVideoSettings):
             steps["guidelines"] = StepKey(settings=how)
         if benchmark in self._filtered:
-            steps["static"] = ReviewKey(settings=how, verdicts=plan.digests(self._checked(benchmark)))
+            steps["static"] = ReviewKey(settings=how, verdicts=plan.digests(self._checks(benchmark)))
         return steps
-
-    def _source(self, benchmark: str, how: ConstructionSettings) -> ReleaseKey:
-        """The raw annotations; those in a folder by their content, so that an edited file is a change."""
-        where, patterns = how.annotations, tuple(how.files)
-        files = matching_files(Path(where.path), patterns) if isinstance(where, ReleaseFolder) else {}
-        found = {name: self._plan.store.digest(path) for name, path in files.items()}
-        return ReleaseKey(benchmark=benchmark, release=where, files=patterns, found=found)
 
     def here(self) -> str:
         """The benchmarks that are made, as a wildcard's pattern."""
@@ -158,13 +156,11 @@ class Construction:
 
     def searched(self) -> str:
         """The benchmarks of which a subset can be searched for, as a wildcard's pattern."""
-        entries = self._plan.config.suite.benchmarks.items()
-        return one_of(name for name, entry in entries if entry.subset_search is not None)
+        return one_of(self._searches)
 
     def subset_verdicts(self, wildcards: Any) -> list[Path]:
         """The verdicts of the run by which a subset is searched for."""
-        search = self._plan.config.suite.benchmarks[wildcards.benchmark].subset_search
-        assert search is not None  # the rule's wildcard says so
+        search = self._searches[wildcards.benchmark]
         run = Run(wildcards.benchmark, search.protocol, search.sampling, wildcards.model)
         if run not in self._plan.runs():
             raise UserError(
@@ -198,26 +194,26 @@ class Construction:
 
     def checks_by_hand(self, wildcards: Any) -> list[Path]:
         """What people said of static questions so far."""
-        return self._checked(wildcards.benchmark)
+        return self._checks(wildcards.benchmark)
 
-    def _checked(self, benchmark: str) -> list[Path]:
+    def _checks(self, benchmark: str) -> list[Path]:
         pattern = self._filtered[benchmark].verdicts
         return fitting_files(pattern) if pattern else []
 
     def sets(self) -> str:
         """The other sets that questions are drawn of."""
-        return one_of({name for how in self._made.values() if (found := other_sets(how)) for name in found.scoring})
+        return one_of({name for others in self._sets.values() for name in others.scoring})
 
     def drawn(self, wildcards: Any) -> list[Path]:
         """What is drawn of each of them, which is released too."""
-        found, folder = other_sets(self._made[wildcards.benchmark]), self._plan.results
-        names = sorted(found.scoring) if found else []
-        return [folder.construction(wildcards.benchmark, f"sets/{name}.csv") for name in names]
+        benchmark, folder = wildcards.benchmark, self._plan.results.construction(wildcards.benchmark, "sets")
+        return [
+            folder / f"{name}.csv" for name in sorted(self._sets[benchmark].scoring if benchmark in self._sets else ())
+        ]
 
     def set_file(self, wildcards: Any) -> list[str]:
         """The questions of such a set."""
-        found = other_sets(self._made[wildcards.benchmark])
-        return [found.files()[wildcards.set]] if found else []
+        return [self._sets[wildcards.benchmark].files()[wildcards.set]]
 
 
 def lean(step: str, key: StepKey) -> StepKey:
@@ -245,8 +241,3 @@ def _embedder(plan: Plan, benchmark: str, settings: ConstructionSettings) -> str
         where = f"config/suites/{plan.config.name}.yaml: benchmarks.{benchmark}.construction.encoder.folder"
         return local_weights(Path(settings.encoder.folder), where, "or write `encoder: {kind: words}`", plan.store)
     return version_of(DISTRIBUTION)
-
-
-def other_sets(settings: ConstructionSettings) -> OtherSets | None:
-    """The other sets that a benchmark's questions are compared with."""
-    return settings.other_sets if isinstance(settings, MmbenchVideoSettings) else None

@@ -230,7 +230,7 @@ def test_a_cell_is_traced_to_its_sources(toy: Project) -> None:
         (["compare", RUN, "velociti/entail/fps1/toy-llava"], "Did you mean 'velociti/entail/fps1/toy-llava-ov'?"),
         (
             ["compare", RUN, f"nowhere:{RUN}"],
-            "compare: 'nowhere' is no clone of Reprise: it has no config/config.yaml.",
+            "compare: 'nowhere' holds no results of Reprise: it has no results/suite.json.",
         ),
         (["pin", "nobody"], "pin: no model or suite 'nobody'"),
     ],

@@ -1,8 +1,27 @@
 """Reprise: reproduces the numbers of video-language benchmarks."""
 
 import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __version__ = "0.1.0"
 
 # A job is given one core; polars would start a thread for every core of the machine and wait for them.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
+
+def results(table: str, folder: str | Path = ".") -> "pl.DataFrame":
+    """The numbers of a table that was made, such as `velociti/table2` or `overview` (docs/howto/notebook.md)."""
+    from reprise.commands import from_python
+
+    return from_python.results(table, folder)
+
+
+def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> "pl.DataFrame":
+    """The answers of a run, a row each (docs/howto/notebook.md)."""
+    from reprise.commands import from_python
+
+    return from_python.answers(run, suite, folder)

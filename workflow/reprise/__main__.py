@@ -18,7 +18,7 @@ Suite = Annotated[
 RESULTS, RUNS, GAPS = "Results", "Runs", "What is missing or failed"
 VIDEOS, CONFIGURATION = "Videos and the store", "Configuration"
 
-ABOUT = "Answers about results, and what snakemake does not do. Run it in the folder of the Snakefile."
+ABOUT = "Answers about results, and what snakemake does not do. Run it in the working directory of snakemake."
 app = command_line(ABOUT, with_completion=True)
 
 

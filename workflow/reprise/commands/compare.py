@@ -15,7 +15,7 @@ from reprise.commands.shared import ledger_of, outcomes_of, plan_of, reader_of
 from reprise.core.checksums import keys_of, sealed_text
 from reprise.core.errors import UserError
 from reprise.core.files import read_json
-from reprise.core.paths import Run
+from reprise.core.paths import STAMP, Run
 from reprise.core.plain import plain
 from reprise.core.schemas import FRAME_PLAN, ITEMS, RESPONSES, read_table
 from reprise.models.keys import ModelAnswers
@@ -108,10 +108,10 @@ class Compared(NamedTuple):
     def of(cls, words: str, suite: str | None) -> "Compared":
         """The run that words name, `<folder>:<run>` for one of another clone, whose own words begin with its folder."""
         folder, _, name = words.rpartition(":")
-        if folder and not Path(folder, "config", "config.yaml").is_file():
+        if folder and not (Path(folder) / STAMP).is_file():
             raise UserError(
-                f"compare: '{folder}' is no clone of Reprise: it has no config/config.yaml. A run of another clone is "
-                "named <folder>:<run>."
+                f"compare: '{folder}' holds no results of Reprise: it has no {STAMP}. A run of another folder is named "
+                "<folder>:<run>."
             )
         try:
             with chdir(folder or "."):

@@ -15,7 +15,7 @@ import polars as pl
 from reprise import __version__
 from reprise.commands.shared import call_for, plan_of
 from reprise.config.tables import Column, Row
-from reprise.core.errors import UserError
+from reprise.core.errors import UserError, suggestion
 from reprise.core.paths import OVERVIEW, Scored, overview_file, table_file
 from reprise.core.plain import safe
 from reprise.core.schemas import TIMINGS, read_table
@@ -171,7 +171,7 @@ def chosen(kind: str, words: str, named: Mapping[str, T]) -> T:
     labels = [name.rpartition(" (")[0] for name in named] if kind == "row" else list(named)  # a row's run comes last
     near = get_close_matches(words, labels, n=MOST_OFFERED, cutoff=0)
     more = f"\n  ... ({len(labels)} in all)" if len(labels) > len(near) else ""
-    raise UserError(f"trace: no {kind} '{words}'. Copy one:{_options(kind, near)}{more}")
+    raise UserError(f"trace: no {kind} '{words}'.{suggestion(words, labels)} Copy one:{_options(kind, near)}{more}")
 
 
 def _options(kind: str, names: Iterable[str]) -> str:

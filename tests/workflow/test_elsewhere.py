@@ -1,6 +1,7 @@
 """The workflow runs from any working directory, as a module of another workflow, and as snakedeploy deploys it."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -149,3 +150,11 @@ def test_a_folder_that_cannot_be_written_is_named(elsewhere: Elsewhere) -> None:
 def test_rules_of_one_clone_do_not_run_the_library_of_another(elsewhere: Elsewhere, tmp_path: Path) -> None:
     said = Elsewhere(elsewhere.root, ROOT).said("-n", "-s", str(elsewhere.place / "Snakefile"), COUNTS)
     assert f"the Snakefile is that of {elsewhere.place}, and this Snakemake (" in said and str(ROOT) in said
+
+
+def test_lint_says_nothing_but_what_the_documents_explain(elsewhere: Elsewhere) -> None:
+    said = elsewhere.said("--lint", "-s", str(elsewhere.place / "Snakefile"))
+    remarks = set(re.findall(r"^ +\* (.+?):?$", said, re.MULTILINE))
+    assert remarks == {"Specify a conda environment or container for each rule."}
+    page = (ROOT / "docs/howto/elsewhere.md").read_text()
+    assert remarks.pop().rstrip(".") in page

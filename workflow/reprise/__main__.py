@@ -122,30 +122,44 @@ def export(
     export_run(run, to, suite)
 
 
+Model = Annotated[
+    str,
+    Argument(metavar="MODEL", help="<owner>/<name> on the Hugging Face hub, a folder of weights, or a model's name"),
+]
+Benchmarks = Annotated[
+    str | None, Option(metavar="NAMES", help="such as vinoground,velociti; all that have an overview when omitted")
+]
+Frames = Annotated[
+    str | None, Option(metavar="FRAMES", help="number of frames, or a sampling; the benchmark's own when omitted")
+]
+Name = Annotated[
+    str | None, Option(metavar="NAME", help="name of the model's file; that of the repository or folder when omitted")
+]
+Gpus = Annotated[
+    int | None, Option(metavar="N", min=0, help="GPUs of the model; when omitted 1 if this machine has one, else 0")
+]
+Limit = Annotated[
+    int | None,
+    Option(
+        metavar="N", min=1, help="ask about N videos, or pairs, of each benchmark only: a part that every output names"
+    ),
+]
+Cores = Annotated[str, Option(metavar="N", help="CPU cores to use")]
+DryRun = Annotated[bool, Option("--dry-run", "-n", help="say what would run, and change nothing")]
+Yes = Annotated[bool, Option("--yes", "-y", help="run without a question")]
+
+
 @app.command("eval", rich_help_panel=RUNS)
 def evaluate(
-    model: Annotated[
-        str,
-        Argument(
-            metavar="MODEL", help="<owner>/<name> on the Hugging Face hub, a folder of weights, or a model's name"
-        ),
-    ],
-    benchmarks: Annotated[
-        str | None, Option(metavar="NAMES", help="such as vinoground,velociti; all that have an overview when omitted")
-    ] = None,
-    frames: Annotated[
-        str | None, Option(metavar="FRAMES", help="number of frames, or a sampling; the benchmark's own when omitted")
-    ] = None,
-    name: Annotated[
-        str | None,
-        Option(metavar="NAME", help="name of the model's file; that of the repository or folder when omitted"),
-    ] = None,
-    gpus: Annotated[
-        int | None, Option(metavar="N", min=0, help="GPUs of the model; when omitted 1 if this machine has one, else 0")
-    ] = None,
-    cores: Annotated[str, Option(metavar="N", help="CPU cores to use")] = "all",
-    dry_run: Annotated[bool, Option("--dry-run", "-n", help="say what would run, and change nothing")] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="run without a question")] = False,
+    model: Model,
+    benchmarks: Benchmarks = None,
+    frames: Frames = None,
+    name: Name = None,
+    gpus: Gpus = None,
+    limit: Limit = None,
+    cores: Cores = "all",
+    dry_run: DryRun = False,
+    yes: Yes = False,
     numbers: Annotated[
         Path | None,
         Option("--json", metavar="FILE", help="write the model's numbers there, with intervals, counts and keys"),
@@ -153,10 +167,30 @@ def evaluate(
     suite: Suite = None,
 ) -> None:
     """Evaluate a model of yours: write its file, look at it, check it, ask it, and show its row of the overview."""
-    from reprise.commands.evaluate import Wanted, evaluate_model
+    from reprise.commands.evaluate import Going, Wanted, evaluate_model
 
-    wanted = Wanted(model, benchmarks.split(",") if benchmarks else None, frames, name, gpus)
-    evaluate_model(wanted, cores, suite, dry_run=dry_run, yes=yes, numbers=numbers)
+    wanted = Wanted(model, benchmarks.split(",") if benchmarks else None, frames, name, gpus, limit)
+    evaluate_model(wanted, Going(cores, suite, dry_run, yes, numbers=numbers))
+
+
+@app.command(rich_help_panel=RUNS)
+def time(
+    model: Model,
+    benchmarks: Benchmarks = None,
+    frames: Frames = None,
+    name: Name = None,
+    gpus: Gpus = None,
+    limit: Limit = None,
+    cores: Cores = "all",
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    suite: Suite = None,
+) -> None:
+    """Evaluate a model so that it shows whether it uses time: its card."""
+    from reprise.commands.evaluate import Going, Wanted, evaluate_model
+
+    wanted = Wanted(model, benchmarks.split(",") if benchmarks else None, frames, name, gpus, limit)
+    evaluate_model(wanted, Going(cores, suite, dry_run, yes, is_in_time=True))
 
 
 @app.command(rich_help_panel=RUNS)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from reprise.commands.evaluate import Wanted, evaluate_model, prepare_model, slug_for
+from reprise.commands.evaluate import Going, Wanted, evaluate_model, prepare_model, slug_for
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.yaml_files import load_yaml
@@ -30,11 +30,11 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     return Project(tmp_path)
 
 
-def said(wanted: Wanted, suite: str | None = None) -> str:
+def said(wanted: Wanted, suite: str | None = None, *, is_in_time: bool = False) -> str:
     """What is said of a mistake; the configuration is as before."""
     before = {path: path.read_text() for path in Path("config").rglob("*.yaml")}
     with pytest.raises(UserError) as error:
-        evaluate_model(wanted, "1", suite, dry_run=True, yes=False)
+        evaluate_model(wanted, Going("1", suite, dry_run=True, yes=False, is_in_time=is_in_time))
     assert {path: path.read_text() for path in Path("config").rglob("*.yaml")} == before
     return str(error.value)
 
@@ -65,6 +65,18 @@ def test_a_mistake_is_met_in_words_and_leaves_nothing(inside: Project, wanted: W
 
 def test_a_stand_in_is_no_model(inside: Project) -> None:
     assert "suite 'rehearsal' asks a stand-in and no model" in said(Wanted("oracle"), "rehearsal")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "suite", "message"),
+    [
+        (Wanted("toy-text", ["velociti"]), None, "velociti: adapter 'text' takes no frames, but sampling 'fps1' shows some."),
+        (Wanted("oracle", ["velociti"], "none"), None, "time: 'oracle' is shown no frames on any benchmark, so that there is nothing to compare."),
+        (Wanted("oracle"), "rehearsal", "time: suite 'rehearsal' asks a stand-in and no model."),
+    ],
+)  # fmt: skip
+def test_a_model_that_has_no_card_of_time(inside: Project, wanted: Wanted, suite: str | None, message: str) -> None:
+    assert message in said(wanted, suite, is_in_time=True)
 
 
 def test_a_benchmark_that_needs_a_judge_says_so(inside: Project) -> None:

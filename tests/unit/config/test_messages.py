@@ -26,7 +26,7 @@ MISTAKES = [
     (MAIN, "suite: demo", "suite: demo\n? [a]\n: b", "not valid YAML: a key should be a text."),
     # one type a kind of file: unknown, missing and wrong
     (MAIN, "samplings:", "sampling:", "line 7: sampling: unknown key. Did you mean 'samplings'? Allowed: confidence, locks, report_clips, samplings, scratch, store, suite, views."),
-    (MAIN, "suite: demo", "suite: dem", "suite: unknown suite 'dem'. Did you mean 'demo'? Allowed: construction, demo, paper, rehearsal. These are the files in config/suites/."),
+    (MAIN, "suite: demo", "suite: dem", "suite: unknown suite 'dem'. Did you mean 'demo'? Allowed: construction, demo, paper, rehearsal, time. These are the files in config/suites/."),
     (MAIN, "suite: demo", "suite: demo\nconfidence: 1", "line 5: confidence: should be less than 1, found 1."),
     (MAIN, "suite: demo", "suite: demo\nconfidence: 95", "line 5: confidence: should be less than 1, found 95."),
     (MAIN, "suite: demo", "suite: 3", "suite: should be a text, found 3. Write it in quotes: \"3\"."),

@@ -175,7 +175,7 @@ def test_a_plug_in_reaches_the_suites_that_use_it(
     ("file", "old", "new", "patterns"),
     [
         ("config/config.yaml", "suite: demo", "suite: demo\nconfidence: 0.9", ["metrics/.+", OVERVIEW, JUDGES]),
-        ("config/config.yaml", "fps1: {rule: fps_mid, fps: 1}", "fps1: {rule: fps_mid, fps: 1.5}", ["frames/.+/fps1", ".+/fps1/[^/]+"]),
+        ("config/config.yaml", "fps1: {rule: fps_mid, fps: 1}", "fps1: {rule: fps_mid, fps: 1.5}", [r"frames/.+/fps1(\.\w+)?", r".+/fps1(\.\w+)?/[^/]+"]),
         ("config/suites/demo.yaml", "shards: 4", "shards: 5", ["sources/.+", "clips/.+", "missing", REPORT]),
         ("config/suites/demo.yaml", "title: Demo", "title: Toys", ["tables/.+", f"figures/(?!{OF_VIDEOS}).+", REPORT]),
         ("config/suites/demo.yaml", "per_test: 40", "per_test: 41", ["annotations/velociti"]),

@@ -1,5 +1,6 @@
 """Keys of what is made of a release: annotations, requests, a judge's requests, metrics, numbers of the data."""
 
+from operator import not_
 from typing import Any, Literal
 
 from pydantic import Field
@@ -26,6 +27,8 @@ class AnnotationsKey(BenchmarkKey):
     subset_sha256: str = ""
     """digest of the file that lists the subset"""
     text_chars_max: int = LONGEST_TEXT
+    limit: int | None = Field(None, exclude_if=not_)
+    """number of units, where only a part of them is asked about"""
 
 
 class RequestsKey(BenchmarkKey):

@@ -19,13 +19,14 @@ from reprise.commands.check import is_checked, sees_frames
 from reprise.commands.pin import pin_files, resolve_commit
 from reprise.commands.shared import data_of, plan_of
 from reprise.commands.show import overview_of, show_tables
+from reprise.config.configuration import part_name
 from reprise.config.edit import own_copy, put_item
 from reprise.config.model import Model
 from reprise.config.suite import OverviewLine
 from reprise.core.errors import UserError, choices
 from reprise.core.files import write_text
 from reprise.core.names import SLUG, SLUG_IN_WORDS
-from reprise.core.paths import OVERVIEW, WORKFLOW, Run, overview_file
+from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, overview_file, time_file
 from reprise.models.local.devices import visible_gpus
 from reprise.models.local.weights import WEIGHTS
 from reprise.plan.identity import UNPINNED
@@ -50,47 +51,72 @@ class Wanted(NamedTuple):
     """a number of frames, or a sampling"""
     name: str | None = None
     gpus: int | None = None
+    limit: int | None = None
+    """units of each benchmark that are asked about"""
 
 
-def evaluate_model(
-    wanted: Wanted, cores: str, suite: str | None, *, dry_run: bool, yes: bool, numbers: Path | None = None
-) -> None:
-    """Evaluate a model; the plan is shown before anything runs, and where it ends there the files are as before.
+class Going(NamedTuple):
+    """How it is done."""
 
-    `numbers` is a file for the model's numbers of the overview, as JSON.
-    """
-    plan = plan_of(suite)
+    cores: str
+    suite: str | None
+    dry_run: bool
+    yes: bool
+    is_in_time: bool = False
+    """whether the model's card of time is made, by `time`, in place of its row of the overview, by `eval`"""
+    numbers: Path | None = None
+    """a file for the model's numbers of the overview, as JSON"""
+
+    @property
+    def command(self) -> str:
+        return "time" if self.is_in_time else "eval"
+
+    def target(self, slug: str) -> Path:
+        """What is made for a model."""
+        return time_file(slug, "md") if self.is_in_time else overview_file("md")
+
+
+def evaluate_model(wanted: Wanted, going: Going) -> None:
+    """Evaluate a model; the plan is shown before anything runs, and where it ends there the files are as before."""
+    plan, suite = _plan_of(wanted, going.suite)
     if plan.config.suite.stand_in is not None:
-        raise UserError(f"eval: suite '{plan.config.name}' asks a stand-in and no model. Name another one by --suite.")
+        raise UserError(
+            f"{going.command}: suite '{plan.config.name}' asks a stand-in and no model. Name another one by --suite."
+        )
     asked = _asked_benchmarks(plan, wanted.benchmarks)
     samplings = {name: _sampling(plan, name, wanted.frames) for name in asked} if wanted.frames else {}
     slug = slug_for(wanted.model, wanted.name, plan.config.models)
-    files = Path(f"config/models/{slug}.yaml"), Path(f"config/suites/{plan.config.name}.yaml")
+    files = Path(f"config/models/{slug}.yaml"), Path(plan.config.file)
+    target = str(going.target(slug))
 
     def snakemake(*arguments: str) -> None:
         gpus = plan.config.models[slug].gpus
         resources = ["--resources", f"gpu={gpus}"] if gpus else []
         snakefile = [] if any(map(Path.is_file, OWN_SNAKEFILES)) else ["--snakefile", str(WORKFLOW / "Snakefile")]
         of_suite = ["--config", f"suite={suite}"] if suite else []
-        _run_module("snakemake", *snakefile, *arguments, "--cores", cores, *resources, *of_suite)
+        _run_module("snakemake", *snakefile, *arguments, "--cores", going.cores, *resources, *of_suite)
 
     with _as_before_unless_kept(files) as kept:
         prepare_model(wanted.model, slug, wanted.gpus, plan.config.models)
         _put_lines(plan, slug, asked if wanted.benchmarks else None, samplings, suite)
+        if going.is_in_time and ALL not in plan.config.suite.time:
+            put_item(files[1], "time", slug, lambda one: one == slug)
         plan = plan_of(suite)
         if any(has_unpinned_data(plan, name) for name in asked):
-            pin_files(Path(), [plan.config.name])
+            pin_files(Path(), [plan.config.whole])
             plan = plan_of(suite)
         runs = _runs(plan, slug, asked)
-        print(f"{files[0]}, and its line of `overview:` in {files[1]}; runs:")
-        print("".join(f"  {run.name}\n" for run in runs), end="")
-        snakemake("--dry-run", str(overview_file("md")))
-        if dry_run:
+        named = f", and its line of `overview:`{' and of `time:`' * going.is_in_time} in {files[1]}; runs:"
+        print(f"{files[0]}{named}")
+        of_card = plan.time_scored([slug]) if going.is_in_time else []
+        print("".join(f"  {run.name}\n" for run in dict.fromkeys([*runs, *(one.run for one in of_card)])), end="")
+        snakemake("--dry-run", target)
+        if going.dry_run:
             print("The files of the configuration are as before (--dry-run).")
             return
-        if not yes and not sys.stdin.isatty():
-            raise UserError("eval: add --yes to run this; nobody can be asked here.")
-        if not (yes or typer.confirm("Run this?")):
+        if not going.yes and not sys.stdin.isatty():
+            raise UserError(f"{going.command}: add --yes to run this; nobody can be asked here.")
+        if not (going.yes or typer.confirm("Run this?")):
             return
         kept.extend(files)
     model = plan.config.models[slug]
@@ -103,7 +129,24 @@ def evaluate_model(
         _run_module("reprise", "check", slug, *(["--suite", suite] if suite else []))
     elif due:
         print(f"{slug} is not checked before: none of its runs shows frames and asks for an option.")
-    snakemake(str(overview_file("md")))
+    snakemake(target)
+    if going.is_in_time:
+        print(Path(target).read_text(encoding="utf-8"))
+        print(f"The card: {time_file(slug, 'html')}")
+    else:
+        _show_row(plan, runs, suite, going.numbers)
+
+
+def _plan_of(wanted: Wanted, suite: str | None) -> tuple[Plan, str | None]:
+    """The plan of the suite, or of a part of it, and its name where it is not the configured one."""
+    plan = plan_of(suite)
+    if wanted.limit is None:
+        return plan, suite
+    part = part_name(plan.config.whole, wanted.limit)
+    return plan_of(part), part
+
+
+def _show_row(plan: Plan, runs: Sequence[Run], suite: str | None, numbers: Path | None) -> None:
     show_tables(OVERVIEW, suite)
     if numbers is not None:
         write_text(numbers, json.dumps(_numbers(plan, runs), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
@@ -111,7 +154,8 @@ def evaluate_model(
     for run in runs:
         main = plan.config.tables[run.benchmark].overview
         assert main is not None
-        print(f"Beside all rows of the paper: reprise show {run.benchmark}/{main.table}{named}")
+        if main.table is not None:
+            print(f"Beside all rows of the paper: reprise show {run.benchmark}/{main.table}{named}")
 
 
 def _numbers(plan: Plan, runs: Sequence[Run]) -> dict[str, Any]:
@@ -189,7 +233,7 @@ def _put_lines(
     def is_its(line: Any) -> bool:
         return (OverviewLine.model_validate(line).model if isinstance(line, dict) else str(line)) == slug
 
-    file = own_copy(f"config/suites/{plan.config.name}.yaml")
+    file = own_copy(plan.config.file)
     lines = {line.model: line for line in plan.config.suite.overview_lines()}
     new = OverviewLine(model=slug, benchmarks=list(asked) if asked else None, samplings=samplings)
     line = lines[slug].with_more(asked, samplings) if slug in lines else new

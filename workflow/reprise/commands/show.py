@@ -197,7 +197,7 @@ def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[s
     elif scored is None:
         yield "No run is behind it: the paper's number alone is shown."
     elif scored.name not in key.runs:
-        yield f"{scored.name} does not run: `run:` of config/suites/{key.suite}.yaml says what does."
+        yield f"{scored.name} does not run: `run:` of {plan.config.file} says what does."
     else:
         yield f"  by Reprise {__version__}, suite {plan.config.name}"
         # The last step first; a key file stands with the first step that was made under it.

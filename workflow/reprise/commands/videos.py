@@ -51,7 +51,7 @@ def copy_subtitles(benchmark: str, suite: str | None = None) -> None:
     extras = benchmarks[benchmark].extras
     if extras is None:
         raise UserError(
-            f"config/suites/{plan.config.name}.yaml: benchmarks.{benchmark}.extras: missing. Name the folder that "
+            f"{plan.config.file}: benchmarks.{benchmark}.extras: missing. Name the folder that "
             "takes the subtitles; its files then count as files of the release."
         )
     count = 0

@@ -1,5 +1,7 @@
 """Everything that one suite needs, read and checked."""
 
+import re
+
 from pydantic import BaseModel, ConfigDict
 
 from reprise.config.benchmark import Benchmark
@@ -9,9 +11,22 @@ from reprise.config.model import Model
 from reprise.config.overview import overview_spec
 from reprise.config.suite import Suite
 from reprise.config.tables import Tables, TableSpec
+from reprise.core.names import SLUG
 from reprise.models.adapters import ADAPTERS
 
 EXTERNAL = "config/external.yaml"
+LIMITED = re.compile(rf"({SLUG})-limit([1-9]\d*)")
+
+
+def split_name(name: str) -> tuple[str, int | None]:
+    """The name of a suite, and of how many units of each benchmark: `demo-limit20` is a part of `demo`."""
+    found = LIMITED.fullmatch(name)
+    return (found[1], int(found[2])) if found else (name, None)
+
+
+def part_name(suite: str, limit: int | None) -> str:
+    """The name of such a part."""
+    return suite if limit is None else f"{suite}-limit{limit}"
 
 
 class Configuration(BaseModel):
@@ -19,6 +34,9 @@ class Configuration(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     name: str
+    """of the suite, or of a part of it: `<suite>-limit<N>`"""
+    limit: int | None = None
+    """units of each benchmark that are asked about, where the name says so"""
     main: Main
     suite: Suite
     benchmarks: dict[str, Benchmark]
@@ -27,6 +45,16 @@ class Configuration(BaseModel):
     models: dict[str, Model]
     external: frozenset[str] = frozenset()
     """the models of config/external.yaml"""
+
+    @property
+    def whole(self) -> str:
+        """The name of the suite, also where this is a part of it."""
+        return split_name(self.name)[0] if self.limit else self.name
+
+    @property
+    def file(self) -> str:
+        """The file of the suite."""
+        return f"config/suites/{self.whole}.yaml"
 
     def is_import(self, slug: str) -> bool:
         """Whether a model's answers are read from files."""

@@ -13,15 +13,17 @@ from pydantic import BaseModel, ValidationError
 
 from reprise.config.benchmark import Benchmark
 from reprise.config.checks import check
-from reprise.config.configuration import EXTERNAL, Configuration
+from reprise.config.configuration import EXTERNAL, Configuration, split_name
 from reprise.config.figures import Figures
 from reprise.config.known import Known
+from reprise.config.limit import limit_problems, with_limit
 from reprise.config.main import Main
 from reprise.config.model import External, Model
 from reprise.config.problems import Notes, Problems, unknown_name
 from reprise.config.stand_in import with_stand_in
 from reprise.config.suite import Suite
 from reprise.config.tables import Tables
+from reprise.config.time import time_problems
 from reprise.config.unfiltered import with_unfiltered
 from reprise.core.errors import UserError
 from reprise.core.names import SLUG, SLUG_IN_WORDS
@@ -161,16 +163,18 @@ def load(root: Path, told: Mapping[str, Any] | None = None, told_by: str = "--co
         problems.add(EXTERNAL, slug, f"config/models/{slug}.yaml defines this model too. Remove one of the two.")
     models = external | own
     suites = files.names("config/suites")
-    for reason in unknown_name("suite", main.suite, suites) if main else ():
+    name, limit = split_name(main.suite) if main and main.suite not in suites else (main.suite if main else "", None)
+    for reason in unknown_name("suite", name, suites) if main else ():
         file = told_by if "suite" in (told or {}) else MAIN
         problems.add(file, "suite", f"{reason} These are the files in config/suites/.")
-    suite_file = f"config/suites/{main.suite}.yaml" if main else ""
-    suite = files.read(Suite, suite_file) if main and main.suite in suites else None
+    suite_file = f"config/suites/{name}.yaml" if main else ""
+    suite = files.read(Suite, suite_file) if main and name in suites else None
     if main is None or suite is None:
         raise problems.error()
     benchmarks = files.benchmarks(suite, suite_file)
     found = Configuration.model_construct(
         name=main.suite,
+        limit=limit,
         main=main,
         suite=suite,
         benchmarks={name: value for name, value in benchmarks.items() if value},
@@ -181,9 +185,12 @@ def load(root: Path, told: Mapping[str, Any] | None = None, told_by: str = "--co
     )
     unreadable = {name for name, value in {**models, **benchmarks}.items() if value is None}
     check(Known(found, unreadable, root), Notes(problems, suite_file))
+    Notes(problems, suite_file).say(*limit_problems(found))
+    if not problems:  # it asks what the overview says, which must be right
+        Notes(problems, suite_file, "time").say(*time_problems(found))
     if problems:
         raise problems.error()
-    return with_unfiltered(with_stand_in(found))
+    return with_limit(with_unfiltered(with_stand_in(found)))
 
 
 def _over(below: Any, value: Any) -> Any:

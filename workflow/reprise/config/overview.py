@@ -42,7 +42,7 @@ def _row(line: OverviewLine, label: str, benchmark: str, main: Overview, tables:
     sampling = line.samplings.get(benchmark)
     rows = [
         row
-        for row in tables.tables[main.table].rows()
+        for row in (tables.tables[main.table].rows() if main.table else ())
         if row.model == line.model and row.protocol and row.sampling and sampling in (None, row.sampling)
     ]
     other = Row(

@@ -129,6 +129,9 @@ class Suite(Settings):
     a judge the rows that need one show published values."""
     overview: list[Line] = Field([])
     """The models of the overview (`results/tables/overview.*`), a line each; without any there is no overview."""
+    time: list[Slug] = Field([])
+    """Models of the overview whose cards of time are made (`results/time/<model>.*`), or `all` of them: each is asked
+    what its line of the overview says, and again with its frames in every view of time (docs/reference/time.md)."""
     stand_in: Slug | None = None
     """A baseline that answers in place of every other model and judge. Labels stay; each model's slug is its seed."""
     budget_usd: float = Field(0, ge=0)

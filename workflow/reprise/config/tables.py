@@ -181,15 +181,16 @@ class TableSpec(Settings):
 class Overview(Settings):
     """A benchmark's part of the overview: its main numbers, and of which runs they are."""
 
-    table: TableName
+    table: TableName | None = None
     """The paper's main table. A model that is in it is asked as there, and shows that row's published values where it
-    does not run; of several rows the one counts that is nearest to `protocol` and `sampling`."""
+    does not run; of several rows the one counts that is nearest to `protocol` and `sampling`. Without one all models
+    are asked alike."""
     protocol: Slug
     """What every other model is asked."""
     sampling: Slug
     """Which frames every other model is shown."""
     columns: list[Column] = Field(min_length=1)
-    """The main numbers; each names its metrics."""
+    """The main numbers; each names its metrics. A card of time compares the last one."""
 
 
 class Tables(Settings):
@@ -201,11 +202,11 @@ class Tables(Settings):
     """Its part of the overview of models; without one the benchmark is not in it."""
     abbreviations: dict[str, str] = Field({})
     """What abbreviations in headers and labels mean; a table explains those that it has."""
-    tables: dict[TableName, TableSpec]
+    tables: dict[TableName, TableSpec] = Field({})
     """The tables by name: `table<N>`, N as in the paper."""
 
     @model_validator(mode="after")
     def _main_table_exists(self) -> Self:
-        if self.overview is not None and self.overview.table not in self.tables:
+        if self.overview is not None and self.overview.table not in (None, *self.tables):
             raise mistake(f"overview.table: no {self.overview.table} here. There are: {', '.join(self.tables)}.")
         return self

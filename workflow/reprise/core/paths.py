@@ -18,6 +18,8 @@ RUN_NAME = "<benchmark>/<protocol>/<sampling>/<model>"
 PROBLEMS = ".problems.csv"
 TIMINGS = ".timings.parquet"
 REPORT = RESULTS / "report"
+TIME = RESULTS / "time"
+ALL = "all"
 OVERVIEW = "overview"
 JUDGES = "judges"
 REPRODUCTION = "reproduction"
@@ -108,6 +110,11 @@ def overview_file(kind: str) -> Path:
 def agreement_file(kind: str) -> Path:
     """How far the judges agree."""
     return TABLES / f"{JUDGES}.{kind}"
+
+
+def time_file(model: str, kind: str) -> Path:
+    """The card of time of a model, or that of `all` side by side."""
+    return TIME / f"{model}.{kind}"
 
 
 def tables_pdf_file() -> Path:

@@ -37,7 +37,7 @@ def writers_here(plan: Plan, benchmark: str, settings: Constructing) -> list[str
         if writer not in plan.models:
             key = "writer" if writer == settings.writer else "other_writers"
             raise UserError(
-                f"config/suites/{plan.config.name}.yaml: benchmarks.{benchmark}.construction.{key}: '{writer}' does "
+                f"{plan.config.file}: benchmarks.{benchmark}.construction.{key}: '{writer}' does "
                 "not run here. Name it in `run:`; a model behind an API also needs a budget."
             )
     return writers

@@ -91,6 +91,10 @@ class Imports:
                     names = _names(unused)
                     log.warning(f"{folder}: {names}: not used: their names fit no run of this suite.")
 
+    def has_folder(self, run: Run) -> bool:
+        """Whether answers lie in the folder of this run alone."""
+        return bool(self._own_files(run))
+
     # Where files lie
 
     def _own_files(self, run: Run) -> list[Path]:

@@ -1,6 +1,6 @@
 """Which runs and tables a suite has, and which of them this site can make."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from reprise.config.figures import Figure, OfTables
 from reprise.config.model import Model
 from reprise.config.suite import OnGpus
 from reprise.config.tables import Row, TableSpec
+from reprise.config.time import PLANNED, time_rows
 from reprise.core.errors import UserError, unknown
 from reprise.core.origin import Origin
 from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, Ledger, Results, Run, Scored
@@ -31,6 +32,10 @@ def run_of(benchmark: str, row: Row) -> Run | None:
     return Run(benchmark, row.protocol, row.sampling, row.model)
 
 
+def _asked(views: Mapping[str, Scored | str]) -> list[Scored]:
+    return [one for one in views.values() if isinstance(one, Scored)]
+
+
 class Plan:
     """The checked configuration of one suite, seen as runs and tables."""
 
@@ -47,7 +52,7 @@ class Plan:
     def _runs_here(self, slug: str, model: Model) -> bool:
         """Whether the suite's `run:` selects a model; one that somebody is paid for also needs a budget."""
         is_remote = model.is_remote
-        if slug in self.config.suite.skip:
+        if slug in self.config.suite.skip or self._is_of_the_whole(slug):
             return False
         if ADAPTERS[model.adapter].is_paid(model.settings) and not self.budget.permits(model.price):
             return False
@@ -60,6 +65,10 @@ class Plan:
             ):
                 return True
         return False
+
+    def _is_of_the_whole(self, slug: str) -> bool:
+        """Whether a model's answers were made elsewhere, for all of a benchmark, while this is a part."""
+        return self.config.limit is not None and self.config.is_import(slug)
 
     # Tables
 
@@ -269,26 +278,57 @@ class Plan:
         """The numbers of runs that the overview needs and that this site can make."""
         return [one for benchmark in sorted(self.overview) for one in self.table_scored(benchmark, OVERVIEW)]
 
+    @cached_property
+    def time(self) -> dict[str, dict[str, dict[str, Scored | str]]]:
+        """Of each card of time that this site can make, benchmark -> view -> whose numbers, or why there are none."""
+        found = {
+            slug: {
+                name: {view: self._viewed(name, view, row) for view, row in views.items()}
+                for name, views in asked.items()
+            }
+            for slug, asked in time_rows(self.config).items()
+        }
+        return {slug: asked for slug, asked in found.items() if any(_asked(views) for views in asked.values())}
+
+    def _viewed(self, benchmark: str, view: str, row: Row | str) -> Scored | str:
+        if isinstance(row, str):
+            return row
+        run = run_of(benchmark, row)
+        assert run is not None
+        # Files that could be of several runs are of the one that a table shows.
+        if view != PLANNED and run.model in self.imports.models and not self.imports.has_folder(run):
+            folder = FOLDER / run.benchmark / run.model / run.protocol / run.sampling
+            return f"its answers are imported, and none lie in {folder}/."
+        return self.scored(benchmark, row) or self.why_idle(run)
+
+    def time_scored(self, slugs: Iterable[str]) -> list[Scored]:
+        """The numbers of runs that these cards of time need."""
+        return sorted({one for slug in slugs for views in self.time[slug].values() for one in _asked(views)})
+
     def timed(self, scored: Iterable[Scored]) -> list[Run]:
         """The runs whose answers take time here."""
         return sorted({one.run for one in scored if one.run.model not in self.imports.models})
 
     def runs(self) -> list[Run]:
-        """All runs of the suite: those of its tables and of its overview, and its extra runs."""
+        """All runs of the suite: those of its tables, of its overview and of its cards of time, and its extra runs."""
         return list(self._all_runs)
 
     @cached_property
     def _all_runs(self) -> tuple[Run, ...]:
-        found = {one.run for benchmark, table, _ in self.shown() for one in self.table_scored(benchmark, table)}
+        found = {one.run for one in self._scored_anywhere()}
         suite = self.config.suite
         named = [f"{benchmark}/{name}" for benchmark, entry in suite.benchmarks.items() for name in entry.extra_runs]
         return tuple(sorted(found | {Run.parse(name) for name in named}))
 
     def numbers(self) -> list[Scored]:
         """The numbers of all runs: by every judge that a table shows, else by the first one, else by the readers."""
-        shown = {one for benchmark, table, _ in self.shown() for one in self.table_scored(benchmark, table)}
+        shown = self._scored_anywhere()
         others = set(self.runs()) - {one.run for one in shown}
         return sorted(shown | {Scored(run, self._first_judge(run)) for run in others})
+
+    def _scored_anywhere(self) -> set[Scored]:
+        shown = {one for benchmark, table, _ in self.shown() for one in self.table_scored(benchmark, table)}
+        return shown | set(self.time_scored(self.time))
 
     def _first_judge(self, run: Run) -> str:
         """The judge of a run where no other one is asked for; empty if none judges it."""
@@ -331,7 +371,9 @@ class Plan:
     def why_idle(self, run: Run) -> str:
         """Why this site does not make a run that is shown."""
         model = self.config.models[run.model]
-        where = f"config/suites/{self.config.name}.yaml"
+        where = self.config.file
+        if self._is_of_the_whole(run.model):
+            return f"its answers were made elsewhere, for all of {run.benchmark}, and '{self.config.name}' is a part."
         if run.model not in self.models:
             if ADAPTERS[model.adapter].is_paid(model.settings) and not self.budget.permits(model.price):
                 named = "names no `price:`" if model.price is None else "names a `price:`"

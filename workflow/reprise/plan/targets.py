@@ -7,10 +7,13 @@ from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 
+from reprise.config.tables import Row
+from reprise.config.time import PLANNED, time_rows
 from reprise.core.errors import UserError, choices, suggestion
 from reprise.core.log import log
 from reprise.core.names import TABLE
 from reprise.core.paths import (
+    ALL,
     FIGURES,
     JUDGES,
     OVERVIEW,
@@ -18,6 +21,7 @@ from reprise.core.paths import (
     REPRODUCTION,
     RESULTS,
     TABLES,
+    TIME,
     Scored,
     agreement_file,
     collected_table_file,
@@ -27,15 +31,17 @@ from reprise.core.paths import (
     suite_pdf_file,
     table_file,
     tables_pdf_file,
+    time_file,
 )
 from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.plan.agreement import compared, judge_pairs
 from reprise.plan.identity import UNPINNED
-from reprise.plan.runs import Plan
+from reprise.plan.runs import Plan, run_of
 from reprise.tables.render.latex_document import MISSING, has_latex
 
 FORMATS = ("csv", "html", "md", "tex")
 PICTURES = ("csv", "pdf", "png", "svg")
+CARDS = ("csv", "html", "json", "md", "pdf", "png", "svg", "tex")
 COLLECTED = ("html", "md", "tex")
 VERDICTS_AS = ("csv", "html", "md")
 PROFILE, PROFILES, DEFAULT = "--workflow-profile", Path("profiles"), "default"
@@ -108,12 +114,14 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
         case ["results", "figures", benchmark, file]:
             names = list(plan.config.figures[benchmark].figures)
             yield from _file_problems(file, names, PICTURES, f"{benchmark} of suite '{suite}'", names)
+        case ["results", TIME.name, file] if file != "health.csv":  # of the suite that is called so, too
+            yield from _time_problems(plan, file)
         case ["results", other, _, *_] if other != suite and located(f"config/suites/{other}.yaml").is_file():
             yield f"is of suite '{other}', but the suite is '{suite}'. Add `--config suite={other}` after the targets."
         case ["results", REPORT.name, *_] if Path(target) not in report_files():
             yield f"the report is made as a whole. Did you mean '{report_files()[0]}'?"
-        case ["results", folder, _, *_] if folder not in (suite, TABLES.name, FIGURES.name, REPORT.name):
-            there = [TABLES.name, FIGURES.name, REPORT.name, suite]
+        case ["results", folder, _, *_] if folder not in (suite, TABLES.name, FIGURES.name, REPORT.name, TIME.name):
+            there = [TABLES.name, FIGURES.name, REPORT.name, TIME.name, suite]
             yield f"nothing is made in '{RESULTS / folder}'.{choices(folder, there)}"
         case ["results", _, "frames", benchmark, file] if benchmark in plan.config.benchmarks:
             yield from _frames_problems(plan, benchmark, file.removesuffix(".parquet"))
@@ -140,7 +148,7 @@ def _overview_problems(plan: Plan, file: str) -> Iterator[str]:
     if not plan.overview:
         yield (
             f"suite '{plan.config.name}' has no overview. Name models in `overview:` of "
-            f"config/suites/{plan.config.name}.yaml; `python -m reprise eval` does so."
+            f"{plan.config.file}; `python -m reprise eval` does so."
         )
     else:
         yield from _format_problems(kind)
@@ -150,15 +158,33 @@ def _agreement_problems(plan: Plan, file: str) -> Iterator[str]:
     if not judge_pairs(plan):
         yield (
             f"no two judges of suite '{plan.config.name}' rate the same run. Name two in `judges:` and in `run:` of "
-            f"config/suites/{plan.config.name}.yaml, or import ratings."
+            f"{plan.config.file}, or import ratings."
         )
     else:
         yield from _format_problems(file.partition(".")[2])
 
 
-def _format_problems(kind: str) -> Iterator[str]:
-    if kind not in FORMATS:
-        yield f"no format '{kind}'.{suggestion(kind, FORMATS)} Allowed: {', '.join(FORMATS)}."
+def _time_problems(plan: Plan, file: str) -> Iterator[str]:
+    """Why there is no such card of time."""
+    slug, _, kind = file.rpartition(".")
+    where = f"{plan.config.file}"
+    if not plan.config.suite.time:
+        yield (
+            f"suite '{plan.config.name}' has no cards of time. Name models of its overview in `time:` of {where}; "
+            "`python -m reprise time <model>` does so."
+        )
+    elif slug not in (ALL, *plan.time):
+        asked = [(name, views[PLANNED]) for name, views in time_rows(plan.config).get(slug, {}).items()]
+        runs = [run for name, row in asked if isinstance(row, Row) and (run := run_of(name, row))]
+        why = f" {runs[0].name} cannot be made: {plan.why_idle(runs[0])}" if runs else choices(slug, [ALL, *plan.time])
+        yield f"no card of '{slug}'.{why}"
+    else:
+        yield from _format_problems(kind, CARDS)
+
+
+def _format_problems(kind: str, formats: Sequence[str] = FORMATS) -> Iterator[str]:
+    if kind not in formats:
+        yield f"no format '{kind}'.{suggestion(kind, formats)} Allowed: {', '.join(formats)}."
 
 
 def _reproduction_problems(plan: Plan, file: str) -> Iterator[str]:
@@ -193,7 +219,7 @@ def _frames_problems(plan: Plan, benchmark: str, sampling: str) -> Iterator[str]
     if not problems and sampling not in plan.samplings_of(benchmark):
         yield (
             f"no run of suite '{plan.config.name}' shows {benchmark} so. Name one in `extra_runs:` of "
-            f"config/suites/{plan.config.name}.yaml, or in a table."
+            f"{plan.config.file}, or in a table."
         )
 
 
@@ -271,6 +297,10 @@ def asked_by(plan: Plan, targets: Sequence[str]) -> set[Scored]:
     found = {one for target in targets for one in everything if f"/{one.run.name}" in target}
     if {str(agreement_file(kind)) for kind in FORMATS} & set(targets):
         found.update(compared(plan))
+    cards = [slug for slug in plan.time if {str(time_file(slug, kind)) for kind in CARDS} & set(targets)]
+    if {str(time_file(ALL, kind)) for kind in CARDS} & set(targets):
+        cards = list(plan.time)
+    found.update(plan.time_scored(cards))
     for (benchmark, table), scored in tables.items():
         # A part of the overview is in no file of its own; the overview lies where a collected table of its name would.
         files = {

@@ -73,7 +73,7 @@ class LinkedTables:
 
         return link
 
-    def _published(self, benchmark: str, table: str) -> Published:
+    def _published(self, benchmark: str, table: str | None) -> Published:
         return Published(published_file(benchmark) if self.key.show_published else None, table)
 
     @cached_property

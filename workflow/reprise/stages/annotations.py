@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import polars as pl
+
 from reprise.benchmarks.keys import AnnotationsKey
+from reprise.benchmarks.part import units_of_part
 from reprise.benchmarks.registry import load_release
 from reprise.benchmarks.rows import with_long_texts_flawed
 from reprise.core.errors import UserError
@@ -23,6 +26,9 @@ def main(
         twice = frame.filter(frame[column].is_duplicated())
         if twice.height:
             raise UserError(f"{release}: duplicate {name} id '{twice[column][0]}'. Remove one of them.")
+    if key.limit is not None:
+        its_units = pl.col("unit").is_in(units_of_part(items, key.limit))
+        parts, items = parts.filter(its_units), items.filter(its_units)
     write_table(parts, clips, CLIPS, made_under)
     write_table(items, item_table, ITEMS, made_under)
     log.info(f"{parts.height} clips of {parts['unit'].n_unique()} units, {items.height} items")

@@ -32,7 +32,7 @@ class Printed(NamedTuple):
 class Published:
     """A table's published values by row, frames, group and metric; none where the suite does not show them."""
 
-    def __init__(self, path: Path | None, table: str) -> None:
+    def __init__(self, path: Path | None, table: str | None) -> None:
         self._values: dict[tuple[str, str, str, str], Printed] = {}
         if path is not None and not path.is_file():
             raise UserError(f"{path}: no such file; it holds the paper's published numbers.")

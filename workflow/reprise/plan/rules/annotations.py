@@ -83,6 +83,7 @@ class Annotations:
             options=options | {"subset": subset.model_dump() if subset else None},
             subset_sha256=self._plan.digest_of(subset.file) if isinstance(subset, SubsetFile) else "",
             text_chars_max=suite.text_chars_max,
+            limit=self._plan.config.limit,
         )
 
     def released(self) -> str:

@@ -164,7 +164,7 @@ class Construction:
         run = Run(wildcards.benchmark, search.protocol, search.sampling, wildcards.model)
         if run not in self._plan.runs():
             raise UserError(
-                f"config/suites/{self._plan.config.name}.yaml: benchmarks.{run.benchmark}.subset_search: there is no "
+                f"{self._plan.config.file}: benchmarks.{run.benchmark}.subset_search: there is no "
                 f"run '{run.name}' here. Name it in `extra_runs:` and its model in `run:`, or correct `protocol:` and "
                 "`sampling:`."
             )
@@ -238,6 +238,6 @@ def _embedder(plan: Plan, benchmark: str, settings: ConstructionSettings) -> str
     if not isinstance(settings, VinogroundSettings) or settings.encoder.kind == "words":
         return None
     if isinstance(settings.encoder, CheckpointEncoder):
-        where = f"config/suites/{plan.config.name}.yaml: benchmarks.{benchmark}.construction.encoder.folder"
+        where = f"{plan.config.file}: benchmarks.{benchmark}.construction.encoder.folder"
         return local_weights(Path(settings.encoder.folder), where, "or write `encoder: {kind: words}`", plan.store)
     return version_of(DISTRIBUTION)

@@ -1,0 +1,133 @@
+"""The cards of time of a suite: which runs they need, and what is said where there can be none."""
+
+from pathlib import Path
+
+import pytest
+from reprise.config.load import load
+from reprise.core.errors import UserError
+from reprise.core.paths import Scored
+from reprise.media.views import IN_WORDS
+from reprise.plan.runs import Plan
+from reprise.plan.targets import asked_by, check_targets
+
+from tests.unit.config.conftest import Project
+
+SUITE, TIME = "config/suites/demo.yaml", "time: [toy-llava-ov]"
+CARD = "results/time/toy-llava-ov.html"
+
+
+def views(plan: Plan, slug: str, benchmark: str) -> dict[str, str]:
+    """View -> its run, or why there is none."""
+    found = plan.time[slug][benchmark].items()
+    return {view: one.run.name.partition("/")[2] if isinstance(one, Scored) else f"- {one}" for view, one in found}
+
+
+def test_a_card_asks_what_the_overview_asks_in_every_view(project: Project) -> None:
+    plan = Plan(load(project.root))
+    assert list(plan.time) == ["toy-llava-ov"]
+    assert views(plan, "toy-llava-ov", "temporalbench") == {
+        "planned": "short/linspace8/toy-llava-ov",
+        "none": "short/none/toy-llava-ov",
+        **{view: f"short/linspace8.{view}/toy-llava-ov" for view in IN_WORDS if view != "none"},
+    }
+    rated = plan.time["toy-llava-ov"]["mmbench_video"]["shuffled"]
+    assert isinstance(rated, Scored) and rated.judge == "wordmatch"
+    project.edit(SUITE, f"{TIME}\n", "")
+    before = set(Plan(load(project.root)).runs())
+    added = set(plan.runs()) - before
+    assert {run.sampling.rpartition(".")[2] for run in added} == {*IN_WORDS} - {"none"}
+    assert all("." in run.sampling for run in added), "what a table asks is asked once"
+
+
+def test_the_suite_time_has_cards_of_its_models_and_no_more(project: Project) -> None:
+    plan = Plan(load(project.root, {"suite": "time"}))
+    assert list(plan.time) == ["toy-llava-ov-early", "toy-llava-ov"]
+    assert set(plan.runs()) == {one.run for one in plan.time_scored(plan.time)}
+
+
+def test_what_a_view_cannot_be_shown_of_is_named(project: Project) -> None:
+    line = "  - {model: oracle, samplings: {vinoground: linspace1, temporalbench: none}}\n"
+    project.edit(SUITE, "overview:\n", f"overview:\n{line}")
+    project.edit(SUITE, TIME, "time: [oracle]")
+    plan = Plan(load(project.root))
+    one = views(plan, "oracle", "vinoground")
+    assert one["none"] == "paper/none/oracle" and one["another"] == "paper/linspace1.another/oracle"
+    for view in ("middle", "first", "shuffled", "reversed"):
+        assert one[view] == (
+            f"- sampling 'linspace1.{view}': rule 'linspace' shows one frame, which is the same '{view}' as planned."
+        )
+    blind = views(plan, "oracle", "temporalbench")
+    assert blind["planned"] == blind["none"] == "short/none/oracle"
+    assert (
+        blind["shuffled"] == "- sampling 'none.shuffled': it shows no frame, so that there is none to show 'shuffled'."
+    )
+
+
+def test_an_imported_run_has_what_it_has(project: Project) -> None:
+    project.edit(SUITE, "overview:\n", "overview:\n  - {model: random-imported, benchmarks: [velociti]}\n")
+    project.edit(SUITE, TIME, "time: [all]")
+    plan = Plan(load(project.root))
+    assert "random-imported" in plan.time
+    shuffled = views(plan, "random-imported", "velociti")["shuffled"]
+    assert (
+        shuffled
+        == "- its answers are imported, and none lie in resources/imports/velociti/random-imported/entail.subset/fps1.shuffled/."
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            TIME,
+            "time: [oracle]",
+            "time: 'oracle' is not in `overview:`, which says what it is asked. Allowed: all, random,",
+        ),
+        (TIME, "time: [toy-llava-ovv]", "Did you mean 'toy-llava-ov'?"),
+    ],
+)
+def test_a_model_without_a_card(project: Project, old: str, new: str, message: str) -> None:
+    project.edit(SUITE, old, new)
+    assert message in project.message()
+
+
+def test_a_model_that_is_shown_nothing_has_no_card(project: Project) -> None:
+    nothing = ", ".join(f"{name}: none" for name in ("velociti", "vinoground", "temporalbench", "mmbench_video"))
+    project.edit(SUITE, "overview:\n", f"overview:\n  - {{model: oracle, samplings: {{{nothing}}}}}\n")
+    project.edit(SUITE, TIME, "time: [all]")
+    assert "oracle" not in Plan(load(project.root)).time
+    project.edit(SUITE, "time: [all]", "time: [oracle]")
+    assert (
+        "time: 'oracle' is shown no frames on any benchmark, so that there is nothing to compare." in project.message()
+    )
+
+
+def test_views_that_cards_need_are_named(project: Project) -> None:
+    project.edit("config/config.yaml", "  reversed: {show: reversed}\n", "")
+    assert "has no view that shows it. Add: reversed: {show: reversed}" in project.message()
+
+
+def test_targets_of_cards(here: Project) -> None:
+    plan = Plan(load(Path()))
+    check_targets(plan, [CARD, "results/time/all.pdf"])
+    wanted = {one.run for one in asked_by(plan, [CARD])}
+    assert (
+        wanted
+        == {one.run for one in plan.time_scored(plan.time)}
+        == {one.run for one in asked_by(plan, ["results/time/all.png"])}
+    )
+    for target, message in (
+        ("results/time/toy-llava-ovv.html", "no card of 'toy-llava-ovv'. Did you mean 'toy-llava-ov'?"),
+        ("results/time/toy-llava-ov.jpg", "no format 'jpg'."),
+    ):
+        with pytest.raises(UserError) as error:
+            check_targets(plan, [target])
+        assert str(error.value).startswith(f"{target}: {message}")
+    without = Plan(load(Path(), {"suite": "rehearsal"}))
+    with pytest.raises(
+        UserError, match="suite 'rehearsal' has no cards of time. Name models of its overview in `time:`"
+    ):
+        check_targets(without, [CARD])
+    paper = Plan(load(Path(), {"suite": "paper"}))
+    with pytest.raises(UserError, match="no card of 'gpt-4o'. velociti/.*cannot be made"):
+        check_targets(paper, ["results/time/gpt-4o.html"])

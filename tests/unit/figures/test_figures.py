@@ -20,7 +20,7 @@ from reprise.construction.tables import STATISTICS
 from reprise.core.checksums import sealed_text
 from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, write_table
 from reprise.figures.chart import Panel, Series
-from reprise.figures.distribution import Count, draw_distribution, in_ranges
+from reprise.figures.distribution import Count, Mark, draw_distribution, in_ranges
 from reprise.figures.draw import Sources, draw
 from reprise.figures.grids import draw_radars, gaps
 from reprise.figures.keys import FigureKey
@@ -123,7 +123,7 @@ def test_whatever_there_is_is_drawn_or_named(tmp_path: Path, kind: str, rows: li
     assert not {"\u202e", "\x00"} & set(words), "signs that hide or reorder others are shown as code points, everywhere"
     assert b"\x00" not in (tmp_path / "figure.svg").read_bytes(), "a comment of XML may not hold it either"
     if kind == "scatter":
-        assert "not run here" in words
+        assert words.count("not run here") == 2, "each of two rows without points is a line of words"
         return
     values = {row["group"]: row["value"] for row in shown.iter_rows(named=True)}
     assert values == {row["group"]: None if _is_nan(row["value"]) else row["value"] for row in rows}
@@ -380,6 +380,27 @@ def test_groups_stand_beside_in_panels_of_their_own_and_absent_ones_are_named() 
     assert "VELOCITI" in words and "Others" in words and "Without data here: Nowhere." in words
     alone, _ = drawn(figure_key({"kind": "distribution", "axis": "questions", "groups": groups}), [])
     assert words_of(alone).count("VELOCITI") == words.count("VELOCITI") - 1, "one panel needs no title"
+
+
+def test_what_is_all_in_one_range_or_of_one_name_is_said_in_words() -> None:
+    use_style()
+    for counts, words in (
+        ([Count("0-10", 0), Count("10-12", 24)], "all 24 videos: 10 to 12 seconds"),
+        ([Count("Animation", 3), Count("News", 0)], "all 3 videos: Animation"),
+    ):
+        page = sheet(WIDTHS["column"], 0.5, "Title", "Origin", [])
+        draw_distribution(page, counts, "seconds", "videos", [])
+        assert words in words_of(page.figure) and not page.body.axes[0].patches
+    page = sheet(WIDTHS["column"], 2.2, "Title", "Origin", [])
+    draw_distribution(page, [Count("10-12", 24)], "seconds", "videos", [Mark("mean", 9.0)])
+    assert page.body.axes[0].patches, "a published number is held against a bar"
+
+
+def test_places_of_lines_without_a_number_are_named_and_take_no_room() -> None:
+    figure, _ = drawn(figure_key(SPECS["lines"]), [measured("control", 50.0), measured("coref", 20.0)])
+    assert "Without any number: B." in words_of(figure)
+    (axes,) = (axes for part in figure.subfigs for axes in part.axes)
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["A", "C"]
 
 
 @pytest.mark.parametrize("counts", [[Count("0-1", 1), Count("1-2", 2)], [Count("a", 1), Count("b", 3)]])

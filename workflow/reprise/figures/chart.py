@@ -25,6 +25,11 @@ class Panel:
     ticks: tuple[str, ...]
     series: tuple[Series, ...]
 
+    def known_ticks(self) -> list[str]:
+        """Those at which any number stands."""
+        numbers = [one.numbers for one in self.series]
+        return [tick for tick in self.ticks if any(tick in of and of[tick].value is not None for of in numbers)]
+
 
 @dataclass(frozen=True)
 class Line:

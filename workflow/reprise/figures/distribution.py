@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from reprise.benchmarks.scoring import Groups, in_group
 from reprise.config.figures import Distribution
-from reprise.figures.grids import bar_colours, say_nothing
+from reprise.figures.grids import bar_colours, say
 from reprise.figures.style import COLOURS, DASHES, TEXT, Sheet, label_lines
 
 RANGE = re.compile(r"(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)")
@@ -67,8 +67,20 @@ def ends_of(group: str) -> tuple[float, float] | None:
     return (float(found[1]), float(found[2])) if found else None
 
 
+def in_words(counts: Sequence[Count], unit: str, axis: str) -> str:
+    """What is counted, where all of it is in one range or of one name; empty where it is not."""
+    known = [one for one in counts if one.value]
+    if len(known) != 1:
+        return ""
+    (one,), ends = known, ends_of(known[0].group)
+    where = f"{ends[0]:g} to {ends[1]:g} {unit}" if ends else one.group
+    return f"all {one.value:g} {axis}: {where}"
+
+
 def height(counts: Sequence[Count]) -> float:
     """How high it wants to be."""
+    if in_words(counts, "", ""):
+        return 0.5
     return 2.2 if not counts or ends_of(counts[0].group) else max(1.4, 0.5 + 0.2 * len(counts))
 
 
@@ -110,6 +122,10 @@ def draw_distribution(
     panels = [Panel(title if beside else "", counts), *beside]
     for axes, panel in zip(sheet.body.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
         axes.set_title(panel.title)
+        words = in_words(panel.counts, unit, axis)
+        if words and not marks:
+            say(axes, words)
+            continue
         _draw_panel(axes, panel.counts, unit, axis, marks if panel is panels[0] else ())
 
 
@@ -135,7 +151,7 @@ def _draw_panel(axes: Axes, counts: Sequence[Count], unit: str, axis: str, marks
     for place, mark in enumerate(marks):
         axes.axvline(mark.value, **_style(place))
     if not counts and not marks:
-        say_nothing(axes)
+        say(axes)
     axes.set_xlim(left=min([0.0, *(low for low, _ in ends)]))
     axes.grid(axis="x", visible=False)
     axes.set_xlabel(unit)

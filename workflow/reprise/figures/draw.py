@@ -1,6 +1,7 @@
 """A figure from its key: what is shown is chosen, drawn, and returned as tidy rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -85,7 +86,8 @@ def _distribution(key: FigureKey, spec: Distribution, sources: Sources) -> tuple
     notes = [] if counts else ["The data are not here: nothing is counted."]
     if absent := [one.title for one in others if not one.counts]:
         notes.append(f"Without data here: {', '.join(absent)}.")
-    page = _sheet(key, distribution.height(counts), distribution.legend(marks), notes)
+    height = max(distribution.height(one) for one in (counts, *(panel.counts for panel in beside)))
+    page = _sheet(key, 2.2 if marks else height, distribution.legend(marks), notes)
     distribution.draw_distribution(page, counts, spec.unit, spec.axis, marks, key.benchmark_title, beside)
     name = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
     counted = name | {"metric": spec.fact or "count", "source": "data"}
@@ -113,10 +115,9 @@ def _scatter(
 ) -> tuple[Figure, pl.DataFrame]:
     named = list(scatter.clouds(spec, builders, entries, sources.items, sources.verdicts))
     found = [cloud for cloud, _ in named]
-    lines = len({cloud.row for cloud in found})
     notes = ["Above a panel: how many items are strict, classic only, and wrong; + those without a score."]
-    width = WIDTHS[spec.width]
-    page = _sheet(key, scatter.height(lines, spec.panels, len(entries[0].cells), width), scatter.legend(), notes)
+    height = sum(scatter.heights(found, spec.panels, WIDTHS[spec.width]).values())
+    page = _sheet(key, height, scatter.legend(), notes)
     scatter.draw_scatter(page, found, spec.panels)
     keys = {run: verdicts["key"][0] if verdicts.height else "" for run, verdicts in sources.verdicts.items()}
     parts = [
@@ -154,6 +155,9 @@ def _of_numbers(
         return page.figure, rows
     panels = panels_by_span(entries)
     legend = grids.lines_legend([one.label for one in panels[0].series], grids.all_numbers(panels))
+    if isinstance(spec, Lines):
+        notes = [*(f"Without any number{words}." for words in map(_empty_words, panels) if words), *notes]
+        panels = [replace(panel, ticks=tuple(panel.known_ticks())) for panel in panels]
     if isinstance(spec, Radar):
         page = _sheet(key, RADAR * len(panels), legend, notes)
         grids.draw_radars(page, panels, spec.top)
@@ -161,6 +165,12 @@ def _of_numbers(
         page = _sheet(key, 2.6, legend, notes)
         grids.draw_lines(page, panels, spec.axis)
     return page.figure, rows
+
+
+def _empty_words(panel: Panel) -> str:
+    """The ticks of a panel at which no number stands."""
+    empty = [tick for tick in panel.ticks if tick not in panel.known_ticks()]
+    return f"{f' ({panel.title})' if panel.title else ''}: {', '.join(empty)}" if empty else ""
 
 
 def _state(numbers: Sequence[Any]) -> list[str]:

@@ -50,10 +50,10 @@ def spread(number: Number) -> tuple[list[float], list[float]]:
     return [max(0.0, value - low)], [max(0.0, high - value)]
 
 
-def say_nothing(axes: Axes) -> None:
-    """An empty panel that says so."""
-    axes.text(0.5, 0.5, "nothing to show", ha="center", va="center", transform=axes.transAxes, color=FAINT)
-    axes.set(xticks=[], yticks=[])
+def say(axes: Axes, words: str = "nothing to show") -> None:
+    """Words in place of a panel that would show nothing, or one bar."""
+    axes.text(0.5, 0.5, label_lines(words, 40), ha="center", va="center", transform=axes.transAxes, color=FAINT)
+    axes.set_axis_off()
 
 
 # Bars
@@ -97,7 +97,7 @@ def draw_bars(sheet: Sheet, panel: Panel, axis: str) -> None:
     """Horizontal bars, from top to bottom as in the table; `–` where there is no number."""
     axes = sheet.body.subplots()
     if not panel.ticks:
-        say_nothing(axes)
+        say(axes)
         return
     count, colours = len(panel.series), bar_colours(len(panel.series))
     thick = 0.84 / count
@@ -152,11 +152,16 @@ def draw_lines(sheet: Sheet, panels: Sequence[Panel], axis: str) -> None:
     found = sheet.body.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, panel in zip(found, panels, strict=True):
         if not all_numbers([panel]):
-            say_nothing(axes)
+            say(axes)
             continue
         places = {tick: place for place, tick in enumerate(panel.ticks)}
         for place, one in enumerate(panel.series):
-            _draw_line(axes, place, {places[tick]: number for tick, number in one.numbers.items()}, len(panel.series))
+            _draw_line(
+                axes,
+                place,
+                {places[tick]: one.numbers[tick] for tick in panel.ticks if tick in one.numbers},
+                len(panel.series),
+            )
         axes.set_xticks(range(len(panel.ticks)), [label_lines(tick, 10) for tick in panel.ticks])
         axes.set_xlim(-0.4, len(panel.ticks) - 0.6)
         axes.set_title(panel.title)
@@ -214,7 +219,7 @@ def draw_frames(sheet: Sheet, panels: Sequence[tuple[str, Sequence[Line]]], axis
     found = sheet.body.subplots(1, len(panels), squeeze=False)[0]
     for axes, (title, lines) in zip(found, panels, strict=True):
         if not lines:
-            say_nothing(axes)
+            say(axes)
             continue
         curves, levels = frame_labels(lines)
         for place, line in enumerate(curves):

@@ -7,7 +7,7 @@ import polars as pl
 
 from reprise.config.figures import MadeCount
 from reprise.figures.distribution import whole_numbers
-from reprise.figures.grids import bar_colours, say_nothing
+from reprise.figures.grids import bar_colours, say
 from reprise.figures.style import TEXT, Sheet
 
 ACROSS, HEIGHT = 2, 1.7  # panels in a line, and inches of one
@@ -38,7 +38,7 @@ def draw_made(sheet: Sheet, counts: Sequence[MadeCount], numbers: pl.DataFrame, 
         axes.set_title(one.title)
         found = values(numbers.filter(what=one.what).iter_rows(named=True))
         if not found:
-            say_nothing(axes)
+            say(axes)
             continue
         axes.bar(list(found), list(found.values()), 0.8, color=bar_colours(4)[1], edgecolor="black", linewidth=0.4)
         axes.set_xticks(range(min(found), max(found) + 1))

@@ -24,6 +24,7 @@ MEANS = {
     CLASSIC: "classic only: the right caption scores higher",
     WRONG: "wrong: it does not",
 }
+WORDS = 0.5  # inches of a row of words
 WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
 SCHEMA = pl.Schema(
     {
@@ -117,20 +118,33 @@ def legend() -> list[tuple[Artist, str]]:
     ]
 
 
-def height(rows: int, panels: int, columns: int, width: float) -> float:
-    """How high the panels want to be."""
-    side = width / min(panels, columns)
-    return rows * -(-columns // panels) * (side * 0.86 + 0.34) + rows * 0.22
+def block_words(found: Sequence[Cloud]) -> str:
+    """Why a row has no point, where all its panels have the same reason."""
+    return found[0].state if len({one.state for one in found}) == 1 else ""
+
+
+def heights(found: Sequence[Cloud], panels: int, width: float) -> dict[str, float]:
+    """Row -> how high its block wants to be."""
+    of_row = {row: [one for one in found if one.row == row] for row in dict.fromkeys(one.row for one in found)}
+    return {
+        row: WORDS
+        if block_words(mine)
+        else -(-len(mine) // panels) * (width / min(panels, len(mine)) * 0.86 + 0.34) + 0.22
+        for row, mine in of_row.items()
+    }
 
 
 def draw_scatter(sheet: Sheet, found: Sequence[Cloud], panels: int) -> None:
     """A block of panels for each row: points over the regions, whose counts stand above."""
-    rows = list(dict.fromkeys(cloud.row for cloud in found))
-    blocks = sheet.body.subfigures(len(rows), 1, squeeze=False)[:, 0]
+    rows = heights(found, panels, sheet.width)
+    blocks = sheet.body.subfigures(len(rows), 1, squeeze=False, height_ratios=list(rows.values()))[:, 0]
     for block, row in zip(blocks, rows, strict=True):
         mine = [cloud for cloud in found if cloud.row == row]
         across = min(panels, len(mine))
         block.suptitle(row, fontsize=SMALL + 1, fontweight="bold")
+        if words := block_words(mine):
+            block.text(0.5, 0.35, words, ha="center", va="center", fontsize=SMALL + 1, color=FAINT)
+            continue
         grid = block.subplots(-(-len(mine) // across), across, squeeze=False, sharex=True, sharey=True).flatten()
         for axes, cloud in zip(grid, mine, strict=False):
             _draw_cloud(axes, cloud)

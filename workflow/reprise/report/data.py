@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from reprise.benchmarks.registry import load_scores
+from reprise.benchmarks.scoring import Answered
 from reprise.core.errors import UserError
 from reprise.core.files import read_json
 from reprise.core.paths import Results
@@ -30,10 +32,20 @@ from reprise.report.items import Items, Requests, questions
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
 from reprise.report.runs import RunTables, Summary, columns, metrics_of, summary
 from reprise.report.scripts import ENCODE, in_words, leaves, script, shown
-from reprise.report.telling import State, Telling, opened, telling, with_time
+from reprise.report.telling import State, Telling, best_two, opened, telling, with_time
+from reprise.stats.paired import PairedComparison, compare_paired
 
 CHUNK = 20
 IDLE_COLUMNS = ("prompt_sha256", "key")
+
+
+class Lead(NamedTuple):
+    """The best run, and by how much it is above the next model's."""
+
+    first: str
+    second: str
+    found: PairedComparison
+    """on a scale from 0 to 1"""
 
 
 class Written(NamedTuple):
@@ -43,17 +55,20 @@ class Written(NamedTuple):
     """run -> what became of it"""
     telling: dict[str, list[Telling]]
     """benchmark -> its items that tell most"""
+    leads: dict[str, Lead]
 
 
 def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -> Written:
     """Write everything that the item browser reads."""
     benchmarks: list[dict[str, Any]] = []
-    written = Written({}, {})
+    written = Written({}, {}, {})
     for entry in key.browsed():
         writer = BenchmarkWriter(entry, key.shards, results, folder)
         writer.write_items(media)
         written.summaries.update(writer.write_runs())
         written.telling[entry.name] = [one for one, _ in writer.telling]
+        if writer.lead:
+            written.leads[entry.name] = writer.lead
         benchmarks.append(writer.of_catalog())
     catalog = {
         "suite": key.suite,
@@ -85,6 +100,7 @@ class BenchmarkWriter:
         self._opened: State = {}
         self.telling: list[tuple[Telling, Sequence[int]]] = []
         """the items that tell most, once the runs are written"""
+        self.lead: Lead | None = None
 
     def write_items(self, media: Media) -> None:
         """The list of items and clips, the text that is searched, and the frames of each sampling."""
@@ -119,11 +135,29 @@ class BenchmarkWriter:
         with_time(self._entry, all_columns)
         for place, run in enumerate(self._entry.runs):
             self._folder.put(f"{self._name}/runs/{place}", all_columns[run.scored.name])
-        self.telling = telling(self._entry, all_columns)
+        best = best_two(self._entry, all_columns)
+        self.lead = self._compared([one.run for one in best], numbers) if best[1:] else None
+        self.telling = telling(self._entry, best)
         self._opened = opened(self.telling, self._items.ids, self._plays.__getitem__)
         self._folder.put(f"{self._name}/settings", [self._settings(run) for run in self._entry.runs])
         self._write_chunks({protocol: questions(found) for protocol, found in asked.items()}, answers)
         return summaries
+
+    def _compared(self, runs: Sequence[ReportedRun], numbers: Mapping[str, int]) -> Lead | None:
+        """The best run against the next by the number that the benchmark leads with, on the items of both."""
+        scores = load_scores(self._name).SCORES[self._entry.forms[runs[0].scored.run.protocol]]
+        main = self._entry.headline
+        if main is None or scores.headline != main.metric:
+            return None
+        outcomes = []
+        for run in runs:
+            answered = Answered(self._items.grouped, self._read(run, numbers).robust, "fixed")
+            found = scores.outcomes(answered)[scores.headline]
+            outcomes.append(found.filter(pl.col("task").is_in(scores.averaged)) if scores.averaged else found)
+        first, second = (dict(one.select("item_id", pl.col("right").cast(pl.Float64)).iter_rows()) for one in outcomes)
+        units, tests = (dict(outcomes[0].select("item_id", name).iter_rows()) for name in ("unit", "task"))
+        compared = compare_paired(first, second, units, tests if scores.averaged else None)
+        return Lead(runs[0].scored.name, runs[1].scored.name, compared) if compared else None
 
     def _read(self, run: ReportedRun, numbers: Mapping[str, int]) -> RunTables:
         """The tables of a run, by its readers or by its judge; answers to items that there are not are refused."""

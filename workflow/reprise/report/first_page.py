@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from reprise.core.paths import OVERVIEW, Run
+from reprise.report.data import Lead
 from reprise.report.keys import Headline, ReportedBenchmark, model_page
 from reprise.report.scripts import finite
 from reprise.tables.build import Link
@@ -15,12 +16,15 @@ from reprise.tables.limits import subject
 from reprise.tables.reproduction import SCHEMA
 from reprise.tables.verdict import NAMES
 
+LEAST_P = 0.001
 MOST = 6  # models that a picture shows; the table of all models has the others
 
 
 class Place(NamedTuple):
     """A model's number in the picture of a benchmark."""
 
+    run: str
+    """and its judge; none where the number is the paper's"""
     label: str
     page: str
     """of the model; none where the number is the paper's"""
@@ -67,6 +71,7 @@ def ranking(
     chance: float | None,
     references: Container[str],
     link: Link,
+    lead: Lead | None,
 ) -> Ranking | None:
     """The picture of a benchmark from the overview's rows; none where it has no number."""
     main = benchmark.headline
@@ -84,6 +89,7 @@ def ranking(
     real = [row["value"] for row, model in zip(rows, models, strict=True) if model and model not in references]
     places = [
         Place(
+            run=subject(row) if model else "",
             label=row["row"],
             page=model_page(model) if model else "",
             link=link(subject(row), main.metric, main.group) if model else "",
@@ -97,21 +103,29 @@ def ranking(
         for row, model in zip(rows, models, strict=True)
     ]
     places.sort(key=lambda one: -one.value)
-    return Ranking(benchmark, main, places[:MOST], len(places[MOST:]), chance, _lead(places, main)) if places else None
+    return (
+        Ranking(benchmark, main, places[:MOST], len(places[MOST:]), chance, _words(places, benchmark, lead))
+        if places
+        else None
+    )
 
 
-def _lead(places: Sequence[Place], main: Headline) -> str:
-    """Who leads, and by how much."""
-    ours = [one for one in places if one.page and not one.is_reference]
+def _words(places: Sequence[Place], benchmark: ReportedBenchmark, lead: Lead | None) -> str:
+    """Who leads, by how much, and how sure that is."""
+    ours = [one for one in places if one.run and not one.is_reference]
     if not ours:
         return "No model of this suite was asked here; the numbers are the paper's or a baseline's."
     first, *others = ours
     if not others:
         return f"Only {first.label} was asked."
-    ahead = f"{first.value - others[0].value:.{main.decimals}f}"
-    clear = first.low is not None and others[0].high is not None and first.low > others[0].high
-    sure = "their intervals do not meet" if clear else "their intervals overlap"
-    return f"{first.label} is {ahead} above {others[0].label}; {sure}."
+    decimals = benchmark.headline.decimals if benchmark.headline else 1
+    ahead = f"{first.label} is {first.value - others[0].value:.{decimals}f} above {others[0].label}"
+    if lead is None or (lead.first, lead.second) != (first.run, others[0].run):
+        return f"{ahead}."
+    ends = [benchmark.scale * end for end in (lead.found.low, lead.found.high) if end is not None]
+    interval = f" [{ends[0]:.{decimals}f}, {ends[1]:.{decimals}f}]" if ends else ""
+    p = f"p = {lead.found.p:.3f}" if lead.found.p >= LEAST_P else f"p < {LEAST_P}"
+    return f"{ahead}{interval}, {p}."
 
 
 def compared(path: Path, benchmarks: Sequence[ReportedBenchmark]) -> Iterator[Compared]:
@@ -124,7 +138,7 @@ def compared(path: Path, benchmarks: Sequence[ReportedBenchmark]) -> Iterator[Co
         main = one.headline.metric if one.headline else ""
         scale = pl.when(metric=main).then(one.scale).otherwise(100.0)
         # Counts and differences, which are on no such scale, stand in the list alone.
-        shares = mine.select("verdict", *(100 * pl.col(name) / scale for name in ("published", "ours")))
+        shares = mine.select("verdict", *(pl.col(name) * 100 / scale for name in ("published", "ours")))
         shown = shares.filter(pl.all_horizontal(pl.col("published", "ours").is_between(0, 100)))
         points = [(round(paper, 2), round(ours, 2), how.replace(" ", "-")) for how, paper, ours in shown.iter_rows()]
         counts = Counter(mine["verdict"])

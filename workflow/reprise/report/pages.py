@@ -88,7 +88,10 @@ class Pages:
     def _write_first(self) -> None:
         overview = self._tables.overview() if self._key.overview else None
         tidy, link = overview.tidy if overview else [], partial(self._links.behind, made=True)
-        places = (ranking(one, tidy, self._chance(one), self._key.references(), link) for one in self._key.benchmarks)
+        places = (
+            ranking(one, tidy, self._chance(one), self._key.references(), link, self._written.leads.get(one.name))
+            for one in self._key.benchmarks
+        )
         published = (
             list(compared(sealed_text(reproduction_file("csv")), self._key.benchmarks))
             if self._key.show_published

@@ -53,13 +53,18 @@ class Seen(NamedTuple):
         return sum(self.value(item) or 0 for item in range(len(self.columns["state"])))
 
 
-def telling(entry: ReportedBenchmark, columns: Mapping[str, Columns]) -> list[tuple[Telling, Sequence[int]]]:
+def best_two(entry: ReportedBenchmark, columns: Mapping[str, Columns]) -> list[Seen]:
+    """The best run of each of the two best models."""
+    ordered = sorted(_seen(entry, columns), key=Seen.total, reverse=True)
+    by_model = {one.run.scored.run.model: one for one in reversed(ordered)}
+    return [one for one in ordered if by_model[one.run.scored.run.model] is one][:2]
+
+
+def telling(entry: ReportedBenchmark, best: Sequence[Seen]) -> list[tuple[Telling, Sequence[int]]]:
     """The kinds of items that there are, the most telling kind first, each with its items."""
-    seen = sorted(_seen(entry, columns), key=Seen.total, reverse=True)
-    if not seen:
+    if not best:
         return []
-    first, *others = seen
-    second = next((one for one in others if one.run.scored.run.model != first.run.scored.run.model), None)
+    first, *others = best
     state = {"b": entry.name, "run": first.run.scored.name, "metric": first.metric}
     numbers = range(len(first.columns["state"]))
     found: list[tuple[str, State, Sequence[int]]] = []
@@ -69,7 +74,7 @@ def telling(entry: ReportedBenchmark, columns: Mapping[str, Columns]) -> list[tu
         found.append(
             (f"{first.run.label} right only with time", beside, [item for item in numbers if marks[item] == "1"])
         )
-    if second is not None:
+    for second in others:
         labels = first.run.label, second.run.label
         beside = state | {"other": second.run.scored.name}
         better, worse = (

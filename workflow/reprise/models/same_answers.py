@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 SAME_ANSWERS: dict[str, str] = {
-    "c1c928ad0ccb32b3": "82781fc914b6f695",
+    "e6e133c9f83ae23d": "82781fc914b6f695",
     "4634afbefd90a2f5": "4814caa4eef60319",
     "19b74e02ed432643": "63131dabd8741aa1",
     "e13557f1afca8833": "0a8f55a7caf0bebf",

@@ -1,7 +1,7 @@
 """One encoding of a clip for all questions about it: the cache of the tokens that they begin with, and what follows it.
 
-Exact but for rounding; `engine: plain` is the reference. A question's answer depends on no other question: on a CPU
-each is asked alone after the shared tokens, on a GPU in batches whose shape follows from clip and question alone.
+Exact but for rounding; `engine: plain` is the reference. A question's answer depends on no other question: batches have
+a shape that follows from clip and question alone, and on a CPU each score is asked alone after the shared tokens.
 """
 
 import copy
@@ -27,8 +27,9 @@ PROVEN = frozenset(
         "qwen2_5_vl", "qwen2_vl", "qwen3_vl", "smolvlm", "video_llava",
     }
 )  # fmt: skip
-# Rows of a batch on a GPU, what their copies of the cache may take of its memory, and what lengths are rounded up to.
-ROWS, ROWS_BYTES, LENGTHS = 16, 4 << 30, 32
+# Rows of a batch, what their copies of the cache may take of the device's memory, and what lengths are rounded up to.
+ROWS, LENGTHS = 16, 32
+ROWS_BYTES = {"cpu": 1 << 30, "cuda": 4 << 30}
 
 
 class Prefix:
@@ -47,12 +48,11 @@ class Prefix:
         return all(type(layer) is DynamicLayer for layer in self._cache.layers)
 
     def rows(self, questions: int) -> int:
-        """How many of a clip's questions are asked at once: one on a CPU, where more cost no less; on a GPU as many as
-        there is room for, spread evenly."""
-        if self.ids.device.type == "cpu" or questions == 0:
+        """How many of a clip's questions are asked at once: as many as there is room for, spread evenly."""
+        if questions == 0:
             return 1
         size = sum(layer.keys.nbytes + layer.values.nbytes for layer in self._cache.layers)
-        most = max(1, min(ROWS, ROWS_BYTES // size))
+        most = max(1, min(ROWS, ROWS_BYTES[self.ids.device.type] // size))
         return int(-(-questions // -(-questions // most)))
 
     def logits(self, questions: Sequence[Any], rows: int = 1) -> Any:

@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import cv2
 import numpy as np
@@ -149,9 +150,12 @@ def _encode_command(path: Path) -> list[str]:
 
 def write_video(work: Script | Source, path: Path) -> None:
     """Render a clip or a source to an mp4, whole or not at all."""
-    frames = b"".join(frame.tobytes() for frame in _frames(work))
-    with whole_file(path) as temporary:
-        done = subprocess.run(_encode_command(temporary), input=frames, capture_output=True, check=False)
+    # Through a file: a pipe takes a few hundred bytes at a time, which costs more than the drawing.
+    with whole_file(path) as temporary, TemporaryFile() as frames:
+        for frame in _frames(work):
+            frames.write(frame.tobytes())
+        frames.seek(0)
+        done = subprocess.run(_encode_command(temporary), stdin=frames, capture_output=True, check=False)
         words = done.stderr.decode(errors="replace").strip()
         stop_on_fault_of_ffmpeg(done.returncode, words, path)
         if done.returncode:

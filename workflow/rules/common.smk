@@ -11,6 +11,7 @@ gc.set_threshold(100_000)
 
 try:
     from reprise.core.errors import UserError
+    from reprise.models.asking.warm import keep_warm
     from reprise.plan.suite import load_suite
     from reprise.stages.command import command_of
 except ModuleNotFoundError as error:
@@ -39,6 +40,10 @@ pathvars:
 
 wildcard_constraints:
     **SUITE.wildcards(),
+
+
+onstart:
+    keep_warm()
 
 
 onsuccess:

@@ -35,7 +35,12 @@ class CopyLostError(MachineError):
 
 def copy_of(make: Make, environment: Mapping[str, str] | None = None, preload: Sequence[str] = ()) -> Worker:
     """A process that makes a model and asks it. Copies share what is loaded before."""
-    return Worker(partial(_answering, make), "asking", environment, preload, starts_others=True)
+    return Worker(copying(make), "asking", environment, preload, starts_others=True)
+
+
+def copying(make: Make) -> Callable[[], AbstractContextManager[Work]]:
+    """What a worker needs to make a model and to ask it."""
+    return partial(_answering, make)
 
 
 def tell(model: Model | Worker, upcoming: Iterator[Asked]) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 from reprise.core.log import log
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS
-from reprise.models.asking.copies import copy_of
+from reprise.models.asking.copies import copy_of, copying
 from reprise.models.asking.lazy import LazyModel, Options, Taken, lazy_model
 from reprise.models.asking.money.prices import NO_BUDGET, Budget
 from reprise.models.asking.outcomes import Model
+from reprise.models.asking.warm import warm_worker
 from reprise.models.asking.workers import Worker
 from reprise.models.keys import ModelRunKey
 from reprise.models.local.devices import free_memory, take_gpus
@@ -33,9 +34,17 @@ def model_on(
 ) -> Iterator[Model | Sequence[Worker]]:
     """A run's model, or a copy of it on each of the devices, or groups of them, that hold one.
 
-    A server that the job starts spreads its model itself.
+    A server that the job starts spreads its model itself. On a CPU the model is asked in a process that has the
+    libraries already, where one waits.
     """
     workers = threads if key.gpus else 0
+    adapter = ADAPTERS[key.answers.adapter]
+    if is_needed and not key.gpus and "torch" in adapter.packages:
+        worker = warm_worker(copying(partial(LazyModel, key, store, threads, options=options)), adapter.module)
+        if worker is not None:
+            with closing(worker):
+                yield [worker]
+            return
     if not is_needed or key.gpus < 2 or key.hosting is not None:
         with lazy_model(key, store, threads, workers, options, budget, server_log) as model:
             yield model
@@ -51,7 +60,7 @@ def model_on(
             log.info(f"{len(groups)} copies of the model are asked side by side, each about a share of the clips")
             each = max(1, threads // len(groups))
             make = partial(LazyModel, key, store, each, each, taken, options)
-            modules = (ADAPTERS[key.answers.adapter].module,)
+            modules = (adapter.module,)
             order = {"CUDA_DEVICE_ORDER": os.environ["CUDA_DEVICE_ORDER"]}
             copies = [copy_of(make, order | {"CUDA_VISIBLE_DEVICES": ",".join(group)}, modules) for group in groups]
             yield [ends.enter_context(closing(copy)) for copy in copies]

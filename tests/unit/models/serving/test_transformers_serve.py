@@ -22,10 +22,7 @@ QUESTIONS = [f"Which is right about clip {number}?\nA. The ball rolls left.\nB. 
 OPTIONS = ("A", "B")
 SERVED_AS = f"{CHECKPOINT}@main"
 SECONDS = 120
-# pip's torchvision misses operators beside a torch for processors: they are declared before it is imported.
 PROGRAM = """
-from reprise.models.local.torch_setup import prepare
-prepare()
 from transformers.cli.transformers import main
 main()
 """

@@ -30,7 +30,11 @@ def keep_warm() -> None:
     """Start the process that waits until this one ends, and tell this one's later children where it is."""
     address = str(Path(mkdtemp(prefix="reprise-")) / "socket")  # in a folder of this user alone
     until, _ = os.pipe()  # the other end is closed when this process ends, however it does
-    subprocess.Popen([sys.executable, "-m", __name__, address], stdin=until)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(address)
+        listening.listen()
+        given = listening.fileno()
+        subprocess.Popen([sys.executable, "-m", __name__, address, str(given)], stdin=until, pass_fds=[given])
     os.close(until)
     os.environ[ADDRESS] = address
 
@@ -70,22 +74,19 @@ class _WarmWorker(Worker):
         return "has ended"
 
 
-def wait_for_jobs(address: str) -> None:
+def wait_for_jobs(address: str, listening: socket.socket) -> None:
     """Import and fork for each job that asks, until Snakemake has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C Snakemake hears, and ends
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a fork
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(address)
-        listening.listen()
-        while sys.stdin not in select.select([listening, sys.stdin], [], [])[0]:
-            connection = Connection(listening.accept()[0].detach())
-            with suppress(EOFError, OSError), connection:  # of a job that has ended meanwhile
-                module = connection.recv()
-                with suppress(ImportError):  # which the job meets again, and names
-                    import_module(module)
-                if os.fork() == 0:
-                    listening.close()
-                    _work(connection)
+    while sys.stdin not in select.select([listening, sys.stdin], [], [])[0]:
+        connection = Connection(listening.accept()[0].detach())
+        with suppress(EOFError, OSError), connection:  # of a job that has ended meanwhile
+            module = connection.recv()
+            with suppress(ImportError):  # which the job meets again, and names
+                import_module(module)
+            if os.fork() == 0:
+                listening.close()
+                _work(connection)
     shutil.rmtree(Path(address).parent)
 
 
@@ -105,4 +106,4 @@ def _work(connection: "Connection[Any, Any]") -> None:
 
 
 if __name__ == "__main__":
-    wait_for_jobs(sys.argv[1])
+    wait_for_jobs(sys.argv[1], socket.socket(fileno=int(sys.argv[2])))

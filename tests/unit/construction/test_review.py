@@ -39,14 +39,6 @@ def said(*verdicts: tuple[int, str, int]) -> list[Verdict]:
     return [Verdict(TASKS[task].task_id, TASKS[task].digest, who, CHOICES[n], "here") for task, who, n in verdicts]
 
 
-def test_a_half_finished_export_is_merged_with_the_whole_one(tmp_path: Path) -> None:
-    half = saved(tmp_path / "1.csv", [row(0, "ann"), row(1, "ann", ""), row(2, "ann", "")])
-    whole = saved(tmp_path / "2.json", [row(0, "ann"), row(1, "ann", CHOICES[1]), row(0, "bob")])
-    votes = counted(TASKS, read_verdicts([half, whole]))
-    assert votes.by_task == {"a": {"ann": CHOICES[0], "bob": CHOICES[0]}, "b": {"ann": CHOICES[1]}}
-    assert votes.problems == []
-
-
 BAD = {
     "an export of another project": (row(0, "ann", task_id="elsewhere/1"), "foreign_task"),
     "a caption that was edited since": (row(0, "ann", digest="0" * 12), "other_text"),

@@ -20,7 +20,6 @@ from reprise.construction.temporalbench.review import (
     option_name,
     option_sets,
     short_name,
-    with_letters,
     with_option_sets,
 )
 from reprise.construction.temporalbench.statistics import TABLE1, TABLE5
@@ -487,14 +486,6 @@ def test_a_long_video_worked_out_by_hand() -> None:
     assert (one.start_s, one.end_s, one.clips, one.caption) == (5, 40, ("a", "b"), "C5. C30.")
     assert set(one.negatives) == {"N5. C30.", "C5. N30."}
     assert len(long_videos(here, how(long_negatives=1))[0].negatives) == 1
-
-
-def test_letters_are_balanced_and_stay() -> None:
-    entries = [{"idx": str(number), "captions": ("true", "false")} for number in range(41)]
-    found = with_letters(entries, 0)
-    assert Counter(one["GT"] for one in found) == {"A": 20, "B": 21}
-    assert all(("A. true" in one["question"]) == (one["GT"] == "A") for one in found)
-    assert with_letters(entries[::-1], 0)[::-1] == found
 
 
 def test_clips_of_ones_own_are_read_without_data_sets_and_released(tmp_path: Path) -> None:

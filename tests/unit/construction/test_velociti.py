@@ -1,7 +1,7 @@
 """VELOCITI's making: its rules (section 3.2) on small annotations, bad replies of the writer, and the toy world's truth."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,43 +15,31 @@ from reprise.construction.filters import filter_counts
 from reprise.construction.registry import filters_of
 from reprise.construction.review import as_csv
 from reprise.construction.settings import SubsetSearch
-from reprise.construction.velociti.events import may_be, role_name
 from reprise.construction.velociti.statistics import TABLE11
 from reprise.construction.velociti.subset import listed, samples_of, scores, search
-from reprise.construction.velociti.writing import WRITTEN_FILTERS, in_order, plain, predicate, stems
 from reprise.core.errors import UserError
-from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS, table_of
-from reprise.models.asking.failures import Failures
-from reprise.models.asking.journal import Journal
-from reprise.models.base import Adapter, Answer, Clip, Request
-from reprise.models.keys import RunKey
-from reprise.models.local.text import TextAdapter
+from reprise.core.schemas import ITEMS, VERDICTS
+from reprise.models.base import Clip, Request
 from reprise.stages.construction_samples import refuse_nothing
-from reprise.stages.infer import ask_all, gather_text_work
 from synthetic.reviewer import is_true, scripts, verdict
 from synthetic.toyworld.generate import Dice, evaluation_stories, training_script
 from synthetic.toyworld.velociti import write_release
 
-from tests.unit.asked import spec
 from tests.unit.construction.worlds import (
-    ROOT,
     TOY_WRITER,
     Files,
     Row,
     Tables,
     Writer,
-    asked_of,
     left,
     names_of,
     numbers,
     of_suite,
     pool_of,
     released,
-    replies,
     reviewed,
     saved,
     settings,
-    tables,
     toy_writer,
     written,
 )
@@ -76,6 +64,7 @@ def files(folder: Path, annotations: Any, split: Sequence[str] = (ONE, TWO)) -> 
     return saved(folder / "vseg_split_valid_lb.json", split) | saved(folder / "vsann_valid_lb.json", annotations)
 
 
+SCENE = {"AScn (scene of the event)": "street", "ALoc": "at home", "AMnr (fast)": "so", "Arg1 (thing)": ""}
 WALK, JUMP, SING = event("walk", MAN, manner="slowly"), event("jump", BOY), event("sing", MAN, manner="loudly")
 VIDEO = annotated(ONE, WALK, JUMP, SING)
 OTHER = annotated(TWO, event("dance", "woman in red"), event("cook", "old chef"))
@@ -141,11 +130,11 @@ def test_an_event_that_cannot_be_described_is_dropped_by_name(tmp_path: Path, ba
     assert "Ev1" not in here["candidates"].filter(video=ONE)["event"]
 
 
-def test_a_draw_takes_as_many_as_wanted_and_stays_the_same(tmp_path: Path) -> None:
-    everything = pool_of(files(tmp_path, [VIDEO, OTHER]), HOW)["candidates"]
-    drawn = left(pool_of(files(tmp_path, [OTHER, VIDEO]), HOW.model_copy(update={"per_video": 1}))["candidates"])
-    assert len({(row["test"], row["video"]) for row in drawn}) == len(drawn)
-    assert {row["sample_id"] for row in drawn} <= set(everything["sample_id"])
+def test_roles_are_called_as_the_prompts_call_them(tmp_path: Path) -> None:
+    row = pool_of(files(tmp_path, [annotated(ONE, event("walk", MAN, **SCENE))]), HOW)["pool"].row(0, named=True)
+    assert {one["name"]: one["text"] for one in row["roles"]} == {
+        "Arg0 (agent)": MAN, "Scene of the Event": "street", "ArgM (location)": "at home", "ArgM (fast)": "so",
+    }  # fmt: skip
 
 
 def entry(**parts: Any) -> list[Row]:
@@ -181,29 +170,6 @@ def test_files_of_another_split_are_named_with_the_setting(tmp_path: Path) -> No
         pool_of(files(tmp_path, [VIDEO]), HOW.model_copy(update={"split": "test"}))
     with pytest.raises(UserError, match=r"vseg_split_valid_lb.json: expected a list of video ids"):
         pool_of(files(tmp_path, [VIDEO], [1]), HOW)  # type: ignore[list-item]
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [("man in a suit", "the man", True), ("man in suit", "man with hat", False), ("someone", "boy", True), ("a Boy", "the boy", True), ("red circle", "red square", False)],
-)  # fmt: skip
-def test_who_may_be_whom(one: str, other: str, expected: bool) -> None:
-    assert may_be(one, other) is may_be(other, one) is expected
-
-
-def test_words_of_roles_captions_and_verbs() -> None:
-    assert [role_name(one) for one in ("AMnr (manner)", "AScn (scene of the event)", "ALoc", "Arg1 (thing)")] == [
-        "ArgM (manner)", "Scene of the Event", "ArgM (location)", "Arg1 (thing)",
-    ]  # fmt: skip
-    said = {
-        ("In a warehouse, a man in a suit is walking slowly.", "man in suit"): "is walking slowly",
-        ("The man in the Black hat, laughing, sits.", "man in the black hat"): "laughing, sits",
-        ("A cowboy walks.", "boy"): "",
-    }
-    assert {given: predicate(*given) for given in said} == said
-    assert stems("sliding left") & stems("slide") and stems("spinning") & stems("spin") and stems("runs") & stems("run")
-    assert not stems("sit") & stems("sink") and plain("The Man's hat.") == "the man's hat"
-    assert in_order("A sits", "B runs.") == "First, A sits. Then, B runs."
 
 
 # --- the writer --------------------------------------------------------------------------------------------------------
@@ -368,57 +334,6 @@ def test_the_release_is_read_and_numbers_stand_beside_the_paper_s(toy: Tables, t
     assert {test: tuple(rows[f"{what} (Table 11)", test][0] for what in ("videos", "samples")) for test in TABLE11} == TABLE11  # fmt: skip
     counts = filter_counts(toy, filters_of("velociti"))
     assert all(row["entered"] - row["dropped"] == row["left"] for row in counts) and counts[-1]["left"] == len(kept)
-
-
-class Ending:
-    """A writer, killed at one of its questions."""
-
-    def __init__(self, writer: Adapter, last: int = 10**6) -> None:
-        self.asked: list[str] = []
-        self._last, self._writer = last, writer
-
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
-        for one in requests:
-            if len(self.asked) == self._last:
-                raise KeyboardInterrupt
-            self.asked.append(one.request_id)
-            yield from self._writer.answers(clip, [one])
-
-
-@pytest.mark.parametrize(("adapter", "count", "last"), [("templates", None, 100), ("text", 12, 5)])
-def test_a_kill_in_mid_writing_asks_nothing_twice(
-    toy: Tables, tmp_path: Path, adapter: str, count: int | None, last: int
-) -> None:
-    """The demo's text model writes nothing that can be used; every reply of it has a name."""
-    is_text = adapter == "text"
-    writer: Adapter = TextAdapter(spec(ROOT / "resources/demo/checkpoints/qwen2-text")) if is_text else TOY_WRITER
-    how = TOY.model_copy(update={"max_tokens": 4}) if is_text else TOY
-    asked = asked_of(toy, [], how)[:count]
-    answers = {"adapter": adapter, "sampling": {"rule": "none"}}
-    key = RunKey.model_validate({"run": "writer of velociti", "key": "k", "answers": answers})
-    kept = (Journal(tmp_path / "j.jsonl"), Failures(tmp_path / "f.jsonl", 3), key)
-    first, second = Ending(writer, last), Ending(writer)
-    with pytest.raises(KeyboardInterrupt):
-        ask_all(gather_text_work(table_of(asked, REQUESTS)), first, *kept)
-    rows, _ = ask_all(gather_text_work(table_of(asked, REQUESTS)), second, *kept)
-    texts = {one["request_id"]: (one["system"], one["prompt"]) for one in asked}
-    sent = [texts[name] for name in (*first.asked, *second.asked)]
-    assert len(first.asked) == last and len(rows) == len(asked) and len(sent) == len(set(sent))
-    if not is_text:
-        assert [row["text"] for row in rows] == replies(asked, toy_writer)["text"].to_list()
-        return
-    made = written_once(toy, table_of(rows, RESPONSES), how)
-    tried = made["written"].filter(pl.col("rounds") > 0)
-    assert tried.height == len(asked) and set(tried["filter"]) <= set(WRITTEN_FILTERS) and all(tried["why"])
-    assert set(made["samples"]["filter"]) == {"not_written"}
-
-
-def written_once(here: Tables, given: pl.DataFrame, how: Any) -> Tables:
-    from reprise.construction.velociti.writing import samples
-
-    from tests.unit.construction.worlds import prompts
-
-    return tables("velociti", samples(here, [given], prompts("velociti"), how)._asdict())
 
 
 def test_the_toy_writer_knows_only_its_words() -> None:

@@ -171,7 +171,9 @@ def test_sentence_embeddings_go_by_meaning_and_are_kept_by_text(
     encode = partial(vectors_of, "1", Store(tmp_path))
     assert nearest(encode(["a man is eating food"]), encode(pool), 3)[0][0][0] == 1 and encode([]).shape[0] == 0
     how = settings("vinoground", pairs=1, nearest=2)
-    found = samples(pool_of(VATEX, how), said(GOOD), PROMPTS, how, lambda texts: encode(pool)[[0] * len(texts)]).samples
+    found = samples(pool_of(VATEX, how), said(GOOD), PROMPTS, how, lambda texts: encode(pool)[[0] * len(texts)])[
+        "samples"
+    ]
     assert len(found) == 4 and all(row["similarity"] <= 1.0001 for row in found)
     monkeypatch.setattr(embeddings, "_Model", None)  # nothing is embedded twice
     assert nearest(encode(["a man is eating food"]), encode(pool[::-1]), 3)[0][0][0] == 1

@@ -105,11 +105,11 @@ def written(here: Tables, writer: Writer, how: Any, **others: Writer) -> Tables:
             seen = [table.filter(writer=name) for table in given] if name in others else given
             said.append(replies(asked_of(here, seen, how, name), one).with_columns(writer=pl.lit(name)))
         given.append(pl.concat(said))
-    return here | tables(how.kind, load_step(how.kind, "samples")(here, given, prompts(how.kind), how)._asdict())
+    return here | tables(how.kind, load_step(how.kind, "samples")(here, given, prompts(how.kind), how))
 
 
 def pool_of(files: Files, how: Any, *measured: pl.DataFrame) -> Tables:
-    return tables(how.kind, load_step(how.kind, "candidates")(files, how, *measured)._asdict())
+    return tables(how.kind, load_step(how.kind, "candidates")(files, how, *measured))
 
 
 def review(here: Tables, how: Any, *verdicts: Path) -> Reviewed:

@@ -121,14 +121,6 @@ def test_answers_that_disagree_fail_and_to_the_authors_the_last_one_counts(tmp_p
         assert (row["failed"], row["value"], row["right"]) == (failed, value, not failed)
 
 
-def test_half_of_a_pair_fails_the_other_half_counts(tmp_path: Path) -> None:
-    _, table = vinoground(tmp_path, GOOD)
-    robust = verdicts(requests_of("vinoground", "questions", Pairs(tmp_path, 1).items), table, "robust", "plain")
-    assert robust.select("role", "right", "failed").rows() == [
-        ("text_pos", True, False), ("video_pos", False, True), ("text_neg", False, True), ("video_neg", False, True),
-    ]  # fmt: skip
-
-
 def test_a_file_without_a_line_answers_nothing_and_one_without_a_column_is_refused(tmp_path: Path) -> None:
     imported, table = vinoground(tmp_path)
     assert problems(imported) == [(0, "", "empty file")] and said(table) == {} and table.height == 4

@@ -230,11 +230,8 @@ def test_the_harness_settings_are_compared(
 ) -> None:
     write(folder, "temporalbench_short_qa", release.logged(), settings)
     assert release.read(folder)[1] == [(None, detail, problem) for detail, problem in expected]
-
-
-def test_frames_that_depend_on_the_clip_are_not_compared(release: Release, folder: Path) -> None:
-    write(folder, "temporalbench_short_qa", release.logged(), {"config": {"model_args": "max_frames_num=32"}})
-    assert release.read(folder, frames=None)[1] == []
+    if "max_frames_num=32" in str(settings):
+        assert release.read(folder, frames=None)[1] == [], "frames that depend on the clip are not compared"
 
 
 CAPTIONS = [

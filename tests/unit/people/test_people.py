@@ -54,11 +54,6 @@ def test_an_export_is_rows(task: Row, rows: list[tuple[str, str, str]]) -> None:
     assert [(one["task_id"], one["reviewer"], one["verdict"]) for one in exported_rows([task])] == rows
 
 
-def test_other_json_is_no_export() -> None:
-    others: list[Any] = [[], {}, "x", [{"task_id": "q1"}], [{"data": {}, "annotations": 3}], [3]]
-    assert not any(map(is_export, others))
-
-
 def test_a_recorded_export_of_label_studio_is_read() -> None:
     """One answer before, and all after: one skipped task, and one that the same person answered twice."""
     half, whole, corrected = (RECORDED / f"label-studio-{name}.json" for name in ("half", "whole", "corrected"))

@@ -19,7 +19,7 @@ from reprise.people.statistics import rater_rows, rating_numbers
 from reprise.people.surveys import NOT_TESTED, Shown, label_studio_tasks, question_tasks, survey_rows
 from reprise.stats.reliability import alpha
 
-from tests.unit.people.asked import bad_rows, counted_of, said
+from tests.unit.people.asked import counted_of, said
 from tests.unit.rows import item_row
 
 RUNS = ("b/p/s/one", "b/p/s/two")
@@ -113,13 +113,6 @@ def test_the_mean_of_two_raters_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     path.write_text(as_csv(found.to_dicts(), found.columns))
     assert read_ratings(path).equals(found)
-
-
-def test_a_bad_rating_is_named_and_does_not_count() -> None:
-    for problem, bad in bad_rows("2", "4", TASKS).items():
-        votes = counted_of([said("bob", TASKS[1], "3"), bad], DESIGN, tasks=TASKS).votes
-        assert [(one.where, one.problem) for one in votes.problems] == [(bad.where, problem)]
-        assert "ann" not in votes.problems[0].found and votes.by_task.keys() == {TASKS[1].task_id}
 
 
 def test_files_of_two_raters_add_up(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -11,22 +11,9 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 KEPT = {"filter": "", "why": ""}
 Row = dict[str, Any]
+Tables = Mapping[str, pl.DataFrame]
+Rows = dict[str, list[Row]]  # the rows of tables, by the tables' names
 Found = Callable[[Mapping[str, Any]], str]  # what is wrong with a row; nothing if it is kept
-
-
-class Candidates(NamedTuple):
-    """What there is to make samples of, and the texts to be written."""
-
-    pool: list[Row]
-    texts: list[Row]  # none where people write
-    candidates: list[Row]  # none where nothing can be made before the writer is asked
-
-
-class Made(NamedTuple):
-    """What was written, each text with all of its replies; and every sample that was made of it."""
-
-    written: list[Row]
-    samples: list[Row]
 
 
 def sifted(rows: Iterable[Row], filters: Mapping[str, Found], order: Sequence[str] = ()) -> list[Row]:

@@ -184,31 +184,28 @@ def counted(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
     written: dict[str, str] = {}
     problems = []
     for one in verdicts:
-        problem = _problem(one, known.get(one.task_id))
+        task, problem = known.get(one.task_id), ("", "")
+        if task is None:
+            why = f"no task '{one.task_id}' here: an export of another project, or of older candidates"
+            problem = ("foreign_task", why)
+        elif one.digest != task.digest:
+            problem = ("other_text", f"{one.task_id} was shown with another text")
+        elif not one.reviewer:
+            problem = ("no_reviewer", f"nobody is named who judged {one.task_id}")
+        elif one.verdict not in task.choices:
+            problem = ("unknown_verdict", f"'{one.verdict}'; allowed: {', '.join(task.choices)}")
         person = written.setdefault(known_as(one.reviewer), one.reviewer)
         before = by_task[one.task_id].get(person)
-        if not problem and before not in (None, one.verdict):
+        if not problem[0] and before not in (None, one.verdict):
             contradicted.add((one.task_id, person))
             problem = ("two_verdicts", f"'{one.reviewer}' said '{before}' and '{one.verdict}' of {one.task_id}")
-        if problem:
+        if problem[0]:
             problems.append(Problem(one.where, *problem))
         else:
             by_task[one.task_id][person] = one.verdict
-    for task, reviewer in contradicted:
-        del by_task[task][reviewer]  # neither counts: the task goes back to review
+    for name, reviewer in contradicted:
+        del by_task[name][reviewer]  # neither counts: the task goes back to review
     return Votes({name: votes for name, votes in by_task.items() if votes}, problems)
-
-
-def _problem(one: Verdict, task: Task | None) -> tuple[str, str] | None:
-    if task is None:
-        return "foreign_task", f"no task '{one.task_id}' here: an export of another project, or of older candidates"
-    if one.digest != task.digest:
-        return "other_text", f"{one.task_id} was shown with another text"
-    if not one.reviewer:
-        return "no_reviewer", f"nobody is named who judged {one.task_id}"
-    if one.verdict not in task.choices:
-        return "unknown_verdict", f"'{one.verdict}'; allowed: {', '.join(task.choices)}"
-    return None
 
 
 def decided(tasks: Sequence[Task], votes: Votes, how: ReviewSettings) -> dict[str, Row]:

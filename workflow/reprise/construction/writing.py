@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import polars as pl
+
 from reprise.benchmarks.prompts import Prompt, fill
 from reprise.construction.filters import KEPT, Row
 from reprise.construction.sheets import has_control
@@ -44,16 +46,19 @@ class Reading(NamedTuple):
     why: str = ""
 
 
-Read = Callable[[Row, str, Mapping[str, str]], tuple[str, str]]
-"""a text to be written, a reply, and the texts that are written already, by id -> what it says, and its target"""
+Read = Callable[[Row, str, str, Mapping[str, str]], tuple[str, str]]
+"""a text to be written, a reply, what was shown, and the texts that are written already, by id -> what the reply says,
+and its target"""
 
 
 class Rounds:
     """The replies of all rounds so far, read. A text may be asked for from a later round on, once it is known."""
 
-    def __init__(self, texts: Sequence[Row], rounds: Sequence[Sequence[Mapping[str, Any]]], read: Read) -> None:
-        self._replies = [{row["item_id"]: row for row in given} for given in rounds]
-        self._texts, self._read = texts, read
+    def __init__(
+        self, texts: Sequence[Row], given: Iterable[pl.DataFrame], prompts: Mapping[str, Prompt], read: Read
+    ) -> None:
+        self._replies = [{row["item_id"]: row for row in table.iter_rows(named=True)} for table in given]
+        self._texts, self._prompts, self._read = texts, prompts, read
         self.written: dict[str, str] = {}
         self._readings: dict[str, list[Reading]] = {}
         for text in sorted(texts, key=lambda text: bool(text["instead_of"])):  # what others must not repeat first
@@ -63,17 +68,18 @@ class Rounds:
 
     def _of(self, text: Row) -> Iterator[Reading]:
         """The replies about a text, until one can be used or failed."""
+        prompt = self._prompts[text["kind"]]
         for row in (replies[text["text_id"]] for replies in self._replies if text["text_id"] in replies):
             if row["error"]:
                 yield Reading(row["text"], problem=FAILED, why=f"{row['error']}: {row['message']}")
                 return
             try:
-                yield Reading(row["text"], *self._read(text, row["text"], self.written))
+                yield Reading(row["text"], *self._read(text, row["text"], prompt.system or prompt.user, self.written))
                 return
             except UnusableError as error:
                 yield Reading(row["text"], problem=error.problem, why=error.why)
 
-    def requests(self, prompts: Mapping[str, Prompt], max_tokens: int) -> list[Row]:
+    def requests(self, max_tokens: int) -> list[Row]:
         """What is asked in the next round; a question that failed is not asked in other words."""
         number = len(self._replies) + 1
         rows = []
@@ -84,8 +90,9 @@ class Rounds:
                 continue
             values = {one["name"]: one["text"] for one in text["values"]}
             values["feedback"] = fill(FEEDBACK, last._asdict()) if last else ""
-            system, prompt = (fill(part, values) for part in (prompts[text["kind"]].system, prompts[text["kind"]].user))
-            rows.append(request(name, number, system, prompt, max_tokens) | {"request_id": f"{name}#{number}"})
+            prompt = self._prompts[text["kind"]]
+            system, user = fill(prompt.system, values), fill(prompt.user, values)
+            rows.append(request(name, number, system, user, max_tokens) | {"request_id": f"{name}#{number}"})
         return rows
 
     def table(self) -> list[Row]:

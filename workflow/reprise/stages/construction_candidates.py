@@ -15,6 +15,6 @@ def main(key: In[StepKey], files: In[Path], facts: In[list[Path]], out: Out[list
     settings = key.settings
     measured = [read_table(path, FACTS) for path in facts]
     found = load_step(settings.kind, "candidates")(listed_files(files), settings, *measured)
-    tables = write_tables(settings.kind, found._asdict(), out, made_under)
+    tables = write_tables(settings.kind, found, out, made_under)
     for name in ("pool", "candidates"):
         log.info(f"{name}: {tables[name].height} rows, {kept(tables[name]).height} kept")

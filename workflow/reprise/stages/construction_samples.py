@@ -31,8 +31,8 @@ def main(
     encoder = {} if key.embedder is None else {"vectors": encoder_of(key.embedder, key.settings, store)}
     found = load_step(key.settings.kind, "samples")(made, given, key.prompts, key.settings, **encoder)
     if replies:
-        refuse_nothing(found.written, replies[0].parents[1])
-    for name, table in write_tables(key.settings.kind, found._asdict(), out, made_under).items():
+        refuse_nothing(found["written"], replies[0].parents[1])
+    for name, table in write_tables(key.settings.kind, found, out, made_under).items():
         dropped = Counter(table.filter(table["filter"] != "")["filter"])
         listed = ", ".join(f"{count} {reason}" for reason, count in dropped.most_common())
         log.info(f"{name}: {table.height} rows, {kept(table).height} kept{f'; dropped: {listed}' if listed else ''}")

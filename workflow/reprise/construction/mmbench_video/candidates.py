@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise.benchmarks.mmbench_video.taxonomy import L2_OF
-from reprise.construction.filters import Candidates, Found, Row, repeated, sifted
+from reprise.construction.filters import Found, Row, Rows, repeated, sifted
 from reprise.construction.settings import MmbenchVideoSettings
 from reprise.construction.sheets import NAME, has_control, number
 from reprise.core.errors import UserError, suggestion
@@ -26,7 +26,7 @@ ROW_FILTERS = (
 INDEX_DIGITS = 12
 
 
-def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Candidates:
+def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Rows:
     """Every video of the collection and every row of the annotators, each dropped one with its reason."""
     if COLLECTION not in files:
         raise UserError(
@@ -46,7 +46,8 @@ def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Can
                 "video_type": known.get(row["video"], {}).get("video_type", ""),
             })  # fmt: skip
     found = sifted(rows, _row_filters(known), ROW_FILTERS)
-    return Candidates(pool, [], [row | {name: number(row[name]) for name in SPAN} for row in found])
+    usable = [row | {name: number(row[name]) for name in SPAN} for row in found]
+    return {"pool": pool, "texts": [], "candidates": usable}
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:

@@ -9,7 +9,7 @@ import polars as pl
 from reprise.benchmarks.mmbench_video.analysed import QUESTION_TYPES
 from reprise.benchmarks.mmbench_video.taxonomy import L2_OF
 from reprise.benchmarks.prompts import Prompt
-from reprise.construction.filters import Found, Made, kept, sifted
+from reprise.construction.filters import Found, Rows, kept, sifted
 from reprise.construction.mmbench_video.candidates import COLUMNS
 from reprise.construction.mmbench_video.timestamps import time_in
 from reprise.construction.review import as_sheet
@@ -72,10 +72,10 @@ def samples(
     given: Sequence[pl.DataFrame],
     prompts: Mapping[str, Prompt],
     settings: MmbenchVideoSettings,
-) -> Made:
+) -> Rows:
     """Every usable row of the annotators, checked by the guidelines."""
     rows = [row | {"warnings": warnings(row)} for row in kept(tables["candidates"]).to_dicts()]
-    return Made([], sifted(rows, lints(settings)))
+    return {"written": [], "samples": sifted(rows, lints(settings))}
 
 
 def lints(settings: MmbenchVideoSettings) -> Mapping[str, Found]:

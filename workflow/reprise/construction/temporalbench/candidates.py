@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from reprise.benchmarks.rows import Clip
-from reprise.construction.filters import Candidates, Found, Row, beyond_draw, sifted
+from reprise.construction.filters import Found, Row, Rows, beyond_draw, sifted
 from reprise.construction.label_studio import TYPED
 from reprise.construction.review import Task, is_exported, read_verdicts
 from reprise.construction.settings import ClipColumns, TemporalBenchSettings
@@ -166,7 +166,7 @@ def _filters(settings: TemporalBenchSettings) -> Mapping[str, Found]:
     }
 
 
-def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts: pl.DataFrame) -> Candidates:
+def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts: pl.DataFrame) -> Rows:
     """All clips of the annotations, each dropped one with its reason, and what is asked about the others."""
     measured = {row["clip_id"]: row for row in facts.iter_rows(named=True)}
     rows = annotated_rows(read_clips(files, settings), settings)
@@ -208,7 +208,8 @@ def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts
         if not row["filter"]
         for kind, count in counts.items()
     ]
-    return Candidates([row | {"caption": " / ".join(row["captions"])} for row in rows], texts, [])
+    pool = [row | {"caption": " / ".join(row["captions"])} for row in rows]
+    return {"pool": pool, "texts": texts, "candidates": []}
 
 
 def text_row(text_id: str, kind: str, clip: str, **values: str) -> Row:

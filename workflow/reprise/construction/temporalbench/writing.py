@@ -9,7 +9,7 @@ import polars as pl
 
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
-from reprise.construction.filters import Found, Made, Row, grouped, kept, rank, repeated, sifted
+from reprise.construction.filters import Found, Row, Rows, Tables, grouped, kept, rank, repeated, sifted
 from reprise.construction.settings import TemporalBenchSettings, writers_of
 from reprise.construction.temporalbench.candidates import CATEGORY, EVENTS, WORDS, text_row
 from reprise.construction.writing import FAILED, LIST_PROBLEMS, Rounds, UnusableError, opened, read_list, shown
@@ -25,7 +25,6 @@ SAMPLE_FILTERS = (*NEGATIVE_FILTERS, "caption_again", "not_labelled")
 BEFORE = re.compile(r"^\s*(?:Caption:|\d+\.)\s*", re.IGNORECASE)  # of a caption, or a negative, in a prompt
 OF_CLIP = ("dataset", "video", "start_s", "end_s")
 OF_NEGATIVE = ("sample_id", "clip", "level", "writer", "caption", "of", "negative", "category", "filter", "why")
-Tables = Mapping[str, pl.DataFrame]
 
 
 def plain(text: str) -> str:
@@ -100,11 +99,10 @@ class Asked:
         settings: TemporalBenchSettings,
     ) -> None:
         known, writers = examples(prompts), writers_of(settings)
-        replies = {name: [one.filter(writer=name).to_dicts() for one in given] for name in writers}
-        shown = {name: prompt.system or prompt.user for name, prompt in prompts.items()}
+        replies = {name: [one.filter(writer=name) for one in given] for name in writers}
 
-        def read(text: Row, reply: str, written: Mapping[str, str]) -> tuple[str, str]:
-            kind, prompt = text["kind"], shown[text["kind"]]
+        def read(text: Row, reply: str, prompt: str, written: Mapping[str, str]) -> tuple[str, str]:
+            kind = text["kind"]
             if kind == CATEGORY:
                 return category_in(reply, prompt), ""
             values = {one["name"]: one["text"] for one in text["values"]}
@@ -118,7 +116,7 @@ class Asked:
             return reply, ""
 
         texts = tables["texts"].to_dicts()
-        first = {name: Rounds(texts, replies[name], read) for name in writers}
+        first = {name: Rounds(texts, replies[name], prompts, read) for name in writers}
         counts = {WORDS: settings.word_negatives, EVENTS: settings.event_negatives}
         self.negatives: list[Row] = []
         later: list[Row] = []
@@ -139,7 +137,7 @@ class Asked:
             for row in kept_words(own)[: settings.central_tries]:
                 name, count = central_name(clip, row["negative"]), str(CENTRAL_COUNT)
                 later.append(text_row(name, WORDS, clip, caption=row["negative"], count=count))
-        labelling = Rounds(later, replies[settings.writer], read)
+        labelling = Rounds(later, replies[settings.writer], prompts, read)
         self.rounds = {name: [rounds] for name, rounds in first.items()}
         self.rounds[settings.writer].append(labelling)
         self.later = labelling.written
@@ -161,12 +159,12 @@ def requests(
     writer: str,
 ) -> list[Row]:
     asked = Asked(tables, given, prompts, settings)
-    return [row for rounds in asked.rounds[writer] for row in rounds.requests(prompts, settings.max_tokens)]
+    return [row for rounds in asked.rounds[writer] for row in rounds.requests(settings.max_tokens)]
 
 
 def samples(
     tables: Tables, given: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: TemporalBenchSettings
-) -> Made:
+) -> Rows:
     """Each negative of each caption with its category, and negatives of some; each dropped one with its reason."""
     asked, known = Asked(tables, given, prompts, settings), examples(prompts)
     clips = {row["clip"]: row for row in kept(tables["pool"]).iter_rows(named=True)}
@@ -184,10 +182,11 @@ def samples(
         return "" if is_labelled else problems.get(f"{CATEGORY}/{row['sample_id']}", "not asked")
 
     found = sifted(rows, {"not_labelled": not_labelled})
-    return Made(asked.written, [
+    made = [
         {name: row[name] for name in OF_NEGATIVE} | {name: clips[row["clip"]][name] for name in OF_CLIP}
         for row in found
-    ])  # fmt: skip
+    ]
+    return {"written": asked.written, "samples": made}
 
 
 def _central(

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reprise.benchmarks.velociti.taxonomy import CONTROL
-from reprise.construction.filters import Candidates, Found, Row, beyond_draw, grouped, rank, repeated, shuffled, sifted
+from reprise.construction.filters import Found, Row, Rows, beyond_draw, grouped, rank, repeated, shuffled, sifted
 from reprise.construction.settings import VelocitiSettings
-from reprise.construction.velociti.events import MANNER, Event, World, annotated, may_be, plain_name
+from reprise.construction.velociti.events import MANNER, NUMBERED, Event, World, annotated, may_be, plain_name
 
 APART_S = 2.0  # between the end of one event and the start of another
 EVENT_FILTERS = (
@@ -62,7 +62,7 @@ class Texts:
         return name
 
 
-def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Candidates:
+def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Rows:
     """Events, texts to be written and candidates, each dropped one with its reason."""
     split, events = annotated(files, settings.split)
     known = [video for video in split if any(event.video == video for event in events)]
@@ -96,7 +96,8 @@ def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Candida
     rows = list(found.values())
     of = "of this test and video"
     limit = beyond_draw(rows, ("test", "video"), "sample_id", settings.per_video, settings.seed, of)
-    return Candidates(pool, list(texts.rows.values()), sifted(rows, {"enough_of_video": limit}))
+    limited = sifted(rows, {"enough_of_video": limit})
+    return {"pool": pool, "texts": list(texts.rows.values()), "candidates": limited}
 
 
 def _event_filters(split: set[str], chosen: set[str], settings: VelocitiSettings) -> Mapping[str, Found]:
@@ -134,7 +135,7 @@ def control(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]
         fitting = (
             place
             for place, other in enumerate(free)
-            if other.video != event.video and not world.does(event.video, other.agent, other.action)
+            if other.video != event.video and not world.starts(event.video, other.agent, other.action)
         )
         place = next(fitting, None)
         why = "" if place is not None else "no caption of another video is left that is false of this one"
@@ -146,7 +147,8 @@ def agent_random(events: Sequence[Event], world: World, seed: int) -> Iterator[D
     """Arg0 replaced by an agent absent from the video, of whom nobody in it is a special case or a general one."""
     agents = sorted({event.agent for event in events})
     for event in events:
-        names = world.names(event.video)
+        named = [item for one in world.events[event.video] for item in one.roles.items()]
+        names = [text for role, text in named if NUMBERED.match(role)]  # agents and what they act on
         absent = [agent for agent in agents if not any(may_be(agent, name) for name in names)]
         absent = sorted(absent, key=lambda name: rank(seed, event.video, event.event, name))[:1]
         negative = [Dictionary(event.done_by(agent), event) for agent in absent]
@@ -172,7 +174,7 @@ def action_bind(events: Sequence[Event], world: World, seed: int) -> Iterator[Dr
 
 def _may_do(agent: str, event: Event, world: World) -> str:
     """Why an agent cannot stand for that of an event: it does the same, or would act on itself."""
-    if world.does(event.video, agent, event.action):
+    if world.starts(event.video, agent, event.action):
         return f"{agent}: may do this too"
     own = [text for role, text in event.roles.items() if not role.startswith("Arg0")]
     return f"{agent}: is in another role of the event" if any(may_be(agent, text) for text in own) else ""
@@ -190,7 +192,8 @@ def coref(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
             other
             for other in others
             # Neither does what the other one does, by any annotation.
-            if not world.does(one.video, one.agent, other.action) and not world.does(one.video, other.agent, one.action)
+            if not world.starts(one.video, one.agent, other.action)
+            and not world.starts(one.video, other.agent, one.action)
         ]
         false = sorted(false, key=lambda other: rank(seed, other.video, one.event, two.event, other.event))[:1]
         if others:

@@ -124,20 +124,15 @@ def _said(event: Mapping[str, Any], where: str) -> tuple[str, str, dict[str, str
     roles = event.get("Args", {})
     if not isinstance(roles, dict):
         raise UserError(f"{where}: 'Args' should be an object of roles and texts. Correct the entry.")
-    texts = {
-        role_name(_text(role, f"{where}: a role")): _text(text, f"{where}: '{shown(role)}'")
-        for role, text in roles.items()
-    }
+    texts = {}
+    for role, said in roles.items():
+        name, text = _text(role, f"{where}: a role"), _text(said, f"{where}: '{shown(role)}'")
+        if found := ABBREVIATED.match(name):  # as the prompts call it: `AMnr (manner)` becomes `ArgM (manner)`
+            name = f"ArgM ({found['words'] or IN_FULL[found['short']]})"
+        if text:
+            texts[SCENE if name.startswith("AScn") else name] = text
     verb, verb_id = (_text(event.get(key), f"{where}: '{key}'") for key in ("Verb", "VerbID"))
-    return verb, verb_id, {role: text for role, text in texts.items() if text}
-
-
-def role_name(role: str) -> str:
-    """A role of VidSitu as the prompts call it: `AMnr (manner)` becomes `ArgM (manner)`."""
-    if role.startswith("AScn"):
-        return SCENE
-    found = ABBREVIATED.match(role)
-    return f"ArgM ({found['words'] or IN_FULL[found['short']]})" if found else role
+    return verb, verb_id, texts
 
 
 def _text(value: Any, where: str) -> str:
@@ -191,15 +186,7 @@ class World:
         for event in events:
             self.events[event.video].append(event)
 
-    def names(self, video: str) -> list[str]:
-        """All that is named in a video, agents and what they act on."""
-        return [text for event in self.events[video] for role, text in event.roles.items() if NUMBERED.match(role)]
-
     def starts(self, video: str, agent: str, action: str) -> list[float]:
         """When somebody who may be the agent does this in the video, by any annotation."""
         found = [one for one in self.events[video] if one.agent and one.action == action and may_be(one.agent, agent)]
         return [event.start_s for event in found]
-
-    def does(self, video: str, agent: str, action: str) -> bool:
-        """Whether somebody who may be the agent does this in the video at all."""
-        return bool(self.starts(video, agent, action))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from reprise.benchmarks.prompts import Prompt
-from reprise.construction.filters import Found, Made, Row, kept, sifted
+from reprise.construction.filters import Found, Row, Rows, Tables, kept, sifted
 from reprise.construction.settings import VelocitiSettings
 from reprise.construction.velociti.candidates import CAPTION
 from reprise.construction.velociti.events import plain_name, words
@@ -19,13 +19,12 @@ WRITTEN_FILTERS = (
     FAILED, *PROBLEMS, "no_agent", "foreign_name", "target_in_video", "target_unchanged", "unchanged",
 )  # fmt: skip
 SAMPLE_FILTERS = ("not_written", "no_reference", "same_captions", "true_in_video", "duplicate")
-Tables = Mapping[str, pl.DataFrame]
 
 
 def requests(
     tables: Tables, given: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: VelocitiSettings
 ) -> list[Row]:
-    return rounds_of(tables, given, prompts).requests(prompts, settings.max_tokens)
+    return rounds_of(tables, given, prompts).requests(settings.max_tokens)
 
 
 def rounds_of(tables: Tables, given: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt]) -> Rounds:
@@ -33,16 +32,15 @@ def rounds_of(tables: Tables, given: Sequence[pl.DataFrame], prompts: Mapping[st
     used = kept(tables["candidates"]).select(pl.concat_list("positive", "negative").explode().unique().alias("text_id"))
     texts = tables["texts"].join(used, on="text_id", how="semi", maintain_order="left").to_dicts()
     agents = {name for name in map(plain_name, tables["texts"]["agent"].unique()) if " " in name}
-    shown = {name: prompt.system or prompt.user for name, prompt in prompts.items()}
 
-    def read(text: Row, reply: str, written: Mapping[str, str]) -> tuple[str, str]:
+    def read(text: Row, reply: str, prompt: str, written: Mapping[str, str]) -> tuple[str, str]:
         labels = [FLUENT] if text["kind"] == CAPTION else [TARGET, FLUENT]
-        parts = read_parts(reply, labels, shown[text["kind"]])
+        parts = read_parts(reply, labels, prompt)
         caption, target = parts[FLUENT], parts.get(TARGET, "")
         check(text, caption, target, written.get(text["instead_of"], ""), agents)
         return caption, target
 
-    return Rounds(texts, [replies.to_dicts() for replies in given], read)
+    return Rounds(texts, given, prompts, read)
 
 
 def check(text: Row, caption: str, target: str, true: str, agents: set[str]) -> None:
@@ -82,7 +80,7 @@ def stems(text: str) -> set[str]:
 
 def samples(
     tables: Tables, given: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: VelocitiSettings
-) -> Made:
+) -> Rows:
     """Both captions of each candidate whose texts are written; each dropped one with its reason."""
     rounds = rounds_of(tables, given, prompts)
     written = rounds.table()
@@ -98,23 +96,18 @@ def samples(
         else:
             texts = {side: [(rounds.written[name], agents[name]) for name in names] for side, names in sides.items()}
             rows.append(row | {side: _caption(row["test"], own, settings.coreference) for side, own in texts.items()})
-    return Made(written, sifted(rows, _filters(rows), SAMPLE_FILTERS))
+    return {"written": written, "samples": sifted(rows, _filters(rows), SAMPLE_FILTERS)}
 
 
 def _caption(test: str, texts: Sequence[tuple[str, str]], coreference: str) -> str:
     """The texts together, as the test needs them; nothing where one does not say what its agent does."""
-    if test == "chrono":
-        return in_order(*(text for text, _ in texts))
+    if test == "chrono":  # as the released ones are
+        one, two = (text if text.endswith(".") else f"{text}." for text, _ in texts)
+        return f"First, {one} Then, {two}"
     if test != "coref":
         return texts[0][0]
     first, second = (predicate(text, agent) for text, agent in texts)
     return coreference.replace("{first}", first).replace("{second}", second) if first and second else ""
-
-
-def in_order(first: str, second: str) -> str:
-    """Two captions in one, as the released ones are."""
-    one, two = (text if text.endswith(".") else f"{text}." for text in (first, second))
-    return f"First, {one} Then, {two}"
 
 
 def predicate(caption: str, agent: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from reprise.construction.filters import Candidates, Found, Row, repeated, sifted
+from reprise.construction.filters import Found, Row, Rows, repeated, sifted
 from reprise.construction.settings import VinogroundSettings
 from reprise.construction.sheets import NAME, Videos, has_control, number
 from reprise.construction.sheets import Row as SheetRow
@@ -17,7 +17,7 @@ POOL_FILTERS = ("no_span", "same_name", "empty_caption", "too_long", "duplicate"
 LONGEST_CAPTION = 1000  # characters
 
 
-def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Candidates:
+def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Rows:
     """Every caption of every video, each dropped one with its reason."""
     rows = [row for path in files.values() for row in _captions(path, settings)]
     if not rows:
@@ -35,7 +35,7 @@ def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Candi
         "too_long": lambda row: "" if len(row["caption"]) <= LONGEST_CAPTION else f"{len(row['caption'])} characters",
         "duplicate": repeated(lambda row: (row["video"], row["caption"].lower()), "the same caption of the same video"),
     }
-    return Candidates(sifted(rows, found, POOL_FILTERS), [], [])
+    return {"pool": sifted(rows, found, POOL_FILTERS), "texts": [], "candidates": []}
 
 
 def _captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:

@@ -9,7 +9,7 @@ import polars as pl
 
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.vinoground.taxonomy import HALVES
-from reprise.construction.filters import KEPT, Found, Made, Row, kept, rank, repeated, sifted
+from reprise.construction.filters import KEPT, Found, Row, Rows, kept, rank, repeated, sifted
 from reprise.construction.settings import VinogroundSettings
 from reprise.construction.sheets import has_control
 from reprise.construction.vinoground.retrieval import Vectors, Words, nearest, words
@@ -98,7 +98,7 @@ def samples(
     prompts: Mapping[str, Prompt],
     settings: VinogroundSettings,
     vectors: Vectors | None = None,
-) -> Made:
+) -> Rows:
     """The most similar captions of the pool for each caption; a video that was found before is dropped."""
     written = pairs(given, prompts, settings)
     asked = [(row["pair"], half, row[side]) for row in written if not row["filter"] for half, side in SIDES.items()]
@@ -118,4 +118,4 @@ def samples(
                 "rank": number, "similarity": round(similarity, 6), **{column: one[column] for column in PLACES},
                 **({"filter": "same_video", "why": "found by a more similar caption"} if is_known else KEPT),
             })  # fmt: skip
-    return Made(written, found)
+    return {"written": written, "samples": found}

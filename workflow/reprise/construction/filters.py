@@ -16,14 +16,13 @@ Rows = dict[str, list[Row]]  # the rows of tables, by the tables' names
 Found = Callable[[Mapping[str, Any]], str]  # what is wrong with a row; nothing if it is kept
 
 
-def sifted(rows: Iterable[Row], filters: Mapping[str, Found], order: Sequence[str] = ()) -> list[Row]:
+def sifted(rows: Iterable[Row], filters: Mapping[str, Found]) -> list[Row]:
     """The rows, each with the first filter that drops it and why; one that was dropped before stays so."""
-
-    def verdict(row: Row) -> Row:
-        names = [name for name in order if name in filters] or filters
-        return next(({"filter": name, "why": why} for name in names if (why := filters[name](row))), KEPT)
-
-    return [row if row.get("filter") else row | verdict(row) for row in rows]
+    sifted_rows = []
+    for row in rows:
+        found = ({"filter": name, "why": why} for name, finds in filters.items() if (why := finds(row)))
+        sifted_rows.append(row if row.get("filter") else row | next(found, KEPT))
+    return sifted_rows
 
 
 def repeated(name: Callable[[Mapping[str, Any]], Hashable], why: str) -> Found:

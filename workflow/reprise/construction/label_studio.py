@@ -51,7 +51,9 @@ def is_export(content: Any) -> bool:
 def exported_rows(tasks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
     """A row an annotation; one that was skipped has no verdict. Its user's number says whose."""
     for task in tasks:
-        for one in filter(_is_object, task["annotations"]):
+        for one in task["annotations"]:
+            if not isinstance(one, dict):
+                continue
             said = {} if one.get("was_cancelled") else _fields(one)
             by = one.get("completed_by")
             number = by.get("id") if isinstance(by, dict) else by
@@ -68,19 +70,16 @@ def exported_rows(tasks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]
 
 def fields_said(tasks: Sequence[Mapping[str, Any]]) -> set[str]:
     """The names of the fields that annotations fill in."""
-    return {name for task in tasks for one in filter(_is_object, task["annotations"]) for name in _fields(one)}
+    given = [one for task in tasks for one in task["annotations"] if isinstance(one, dict)]
+    return {name for one in given for name in _fields(one)}
 
 
 def _fields(annotation: Mapping[str, Any]) -> dict[str, Any]:
     """What an annotation says, by the fields of the template."""
     result = annotation.get("result")
-    listed = [one for one in result if _is_object(one)] if isinstance(result, list) else []
-    named = [one for one in reversed(listed) if _is_object(one.get("value"))]  # of several the first
+    listed = [one for one in result if isinstance(one, dict)] if isinstance(result, list) else []
+    named = [one for one in reversed(listed) if isinstance(one.get("value"), dict)]  # of several the first
     return {str(one.get("from_name", NO_NAME)): one["value"] for one in named}
-
-
-def _is_object(found: Any) -> bool:
-    return isinstance(found, dict)
 
 
 def _said(found: Any, between: str) -> str:

@@ -206,11 +206,6 @@ def fitting(candidates: Sequence[Path], frames: int | None) -> list[Path]:
     return exact or [path for path, number in named.items() if number is None]
 
 
-def could_be(path: Path, frames: int | None) -> bool:
-    """Whether a file, by its name, can hold the answers of a run with this number of frames."""
-    return frames_in_name(path) in (None, frames)
-
-
 def frames_in_name(path: Path) -> int | None:
     """The number of frames that a file's name says: `-frame8` of the authors' runners, `_8frame` of VLMEvalKit."""
     match = re.search(r"-frame(\d+)(?=[-.])|_(\d+)frame(?=[_.])", path.name)

@@ -149,10 +149,13 @@ def _cell(column: str, row: Mapping[str, Any]) -> str:
 
 
 def _answers(*pairs: tuple[str, str]) -> AnswerFiles:
-    def candidates(folder: Path) -> list[list[Path]]:
-        return [[path] for path in _files(folder, None)]
-
-    return AnswerFiles(_files, candidates, partial(_read, pairs), partial(_write, pairs), has_file_per_task=True)
+    return AnswerFiles(
+        find=_files,
+        candidates=lambda folder: [[path] for path in _files(folder, None)],
+        read=partial(_read, pairs),
+        write=partial(_write, pairs),
+        has_file_per_task=True,
+    )
 
 
 FORMS = {"entail": _answers(SCORES, PREDICTIONS), "similarity": _answers(SCORES), "mc": _answers(CHOICES)}

@@ -13,7 +13,7 @@ from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.paths import Run, Scored
 from reprise.external import FOLDER, AnswerFiles, has_importer, imports_of, load_importer, load_rating_importer
-from reprise.external.answers import could_be, fitting
+from reprise.external.answers import fitting, frames_in_name
 from reprise.media.sampling import frames_shown
 from reprise.plan.people import People
 
@@ -152,7 +152,8 @@ class Imports:
 
     def _could_be(self, path: Path, folder: Path, run: Run) -> bool:
         candidates = self._answer_format(run).candidates(folder)
-        return could_be(path, self._frames(run)) and any(path in alternatives for alternatives in candidates)
+        is_of_frames = frames_in_name(path) in (None, self._frames(run))
+        return is_of_frames and any(path in alternatives for alternatives in candidates)
 
     def _folders(self, slug: str, benchmark: str, said: str | None, usual: list[str]) -> list[Path]:
         """The folder that the model's file says, else those of the usual ones that exist."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from reprise.construction.filters import kept
 from reprise.construction.keys import StepKey
 from reprise.construction.registry import load_step, read_tables
-from reprise.construction.settings import Construction, MmbenchVideoSettings
+from reprise.construction.settings import MmbenchVideoSettings
 from reprise.core.checksums import seal_text, sealed_text
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest, write_text
@@ -28,14 +28,10 @@ def main(key: In[StepKey], tables: In[list[Path]], sets: In[list[Path]], out: Ou
         path = out.parent / name
         write_text(path, content)
         listing.append({"name": name, "path": str(path), "sha256": file_digest(path)})
-    listing += [_drawn(path, settings) for path in sets]
+    for path in sets:  # whose videos stay where the whole set is
+        assert isinstance(settings, MmbenchVideoSettings) and settings.other_sets is not None  # no other draws any
+        videos, digest = str(Path(settings.other_sets.folder) / path.stem), file_digest(sealed_text(path))
+        listing.append({"name": f"sets/{path.name}", "path": str(path), "sha256": digest, VIDEOS: videos})
     write_text(out, json.dumps(listing, indent=1) + "\n")
     seal_text(out)
     log.info(f"{len(listing)} files in {out.parent}")
-
-
-def _drawn(path: Path, settings: Construction) -> dict[str, str]:
-    """The manifest of another set, whose videos stay where the whole set is."""
-    assert isinstance(settings, MmbenchVideoSettings) and settings.other_sets is not None  # no other draws any
-    videos = str(Path(settings.other_sets.folder) / path.stem)
-    return {"name": f"sets/{path.name}", "path": str(path), "sha256": file_digest(sealed_text(path)), VIDEOS: videos}

@@ -11,7 +11,7 @@ import numpy as np
 from reprise.construction.filters import Row, kept
 from reprise.construction.keys import SamplesKey
 from reprise.construction.registry import load_step, read_replies, read_tables, write_tables
-from reprise.construction.settings import CheckpointEncoder, Construction, VinogroundSettings
+from reprise.construction.settings import CheckpointEncoder, Encoder, VinogroundSettings
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.store import Store
@@ -28,7 +28,9 @@ def main(
 ) -> None:
     made = read_tables(key.settings.kind, tables)
     given = read_replies(replies)
-    encoder = {} if key.embedder is None else {"vectors": encoder_of(key.embedder, key.settings, store)}
+    encoder = {}
+    if key.embedder is not None and isinstance(key.settings, VinogroundSettings):  # no other compares captions
+        encoder["vectors"] = partial(vectors_of, key.embedder, store, named=key.settings.encoder)
     found = load_step(key.settings.kind, "samples")(made, given, key.prompts, key.settings, **encoder)
     if replies:
         refuse_nothing(found["written"], replies[0].parents[1])
@@ -50,19 +52,10 @@ def refuse_nothing(written: Sequence[Row], replies: Path) -> None:
     )
 
 
-def encoder_of(embedder: str, settings: Construction, store: Store) -> Any:
-    """The model by which captions are compared."""
-    from reprise.models.local.embeddings import Checkpoint
+def vectors_of(embedder: str, store: Store, texts: Sequence[str], named: Encoder | None = None) -> Any:
+    """Embeddings of texts by the model that is named; each text is embedded once, and kept in the store."""
+    from reprise.models.local.embeddings import Checkpoint, embed
 
-    assert isinstance(settings, VinogroundSettings)  # no other compares captions
-    named = settings.encoder
     checkpoint = Checkpoint(Path(named.folder), named.tokens) if isinstance(named, CheckpointEncoder) else None
-    return partial(vectors_of, embedder, store, checkpoint=checkpoint)
-
-
-def vectors_of(embedder: str, store: Store, texts: Sequence[str], checkpoint: Any = None) -> Any:
-    """Embeddings of texts; each text is embedded once, and kept in the store."""
-    from reprise.models.local.embeddings import embed
-
     found = embed(texts, embedder, store, checkpoint)
     return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 1), np.float32)

@@ -34,7 +34,7 @@ def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Row
             "Put it where `annotations:` of `construction:` says."
         )
     videos = [row | {name: number(row[name]) for name in NUMBERS} for row in _rows(files[COLLECTION], VIDEO_COLUMNS)]
-    pool = sifted(videos, _video_filters(settings), POOL_FILTERS)
+    pool = sifted(videos, _video_filters(settings))
     known = {row["video"]: row for row in reversed(pool)}
     rows = []
     for name, path in sorted(files.items()):
@@ -45,7 +45,7 @@ def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Row
                 "index": index, "sample_id": f"{row['video']}/{index}", "where": f"{name}: row {place}",
                 "video_type": known.get(row["video"], {}).get("video_type", ""),
             })  # fmt: skip
-    found = sifted(rows, _row_filters(known), ROW_FILTERS)
+    found = sifted(rows, _row_filters(known))
     usable = [row | {name: number(row[name]) for name in SPAN} for row in found]
     return {"pool": pool, "texts": [], "candidates": usable}
 

@@ -141,7 +141,7 @@ def annotated_rows(found: Sequence[Annotated], settings: TemporalBenchSettings) 
             "captions": list(one.descriptions if is_described else one.refined or one.captions),
             "is_refined": bool(one.refined) and not is_described, "seconds": None, "shots": None, "motion": None,
         })  # fmt: skip
-    rows = sifted(rows, _filters(settings), ANNOTATED_FILTERS)
+    rows = sifted(rows, _filters(settings))
     beyond = beyond_draw(rows, ("dataset",), "clip", settings.measured, settings.seed, OF_DATASET)
     return sifted(rows, {"not_measured": beyond})
 
@@ -188,7 +188,7 @@ def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts
             f"{row['shots'] - 1} transitions, more than {most}" if row["shots"] - 1 > most else ""
         ),
     }
-    rows = sifted(rows, of_clips, MEASURED_FILTERS)
+    rows = sifted(rows, of_clips)
     of_captions: dict[str, Found] = {
         "not_drawn": beyond_draw(rows, ("dataset",), "clip", settings.per_dataset, settings.seed, OF_DATASET),
         "no_caption": lambda row: "" if row["captions"] else "nobody has described it yet",
@@ -200,7 +200,7 @@ def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts
             else ""
         ),
     }
-    rows = sifted(rows, of_captions, CAPTION_FILTERS)
+    rows = sifted(rows, of_captions)
     counts = {WORDS: settings.word_negatives, EVENTS: settings.event_negatives}
     texts = [
         text_row(f"{kind}/{row['clip']}", kind, row["clip"], caption=row["captions"][0], count=str(count))

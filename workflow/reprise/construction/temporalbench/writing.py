@@ -65,11 +65,11 @@ def as_negatives(clip: str, caption: str, lists: Sequence[Listed], known: Collec
     found: dict[str, Found] = {
         "more_than_asked": lambda row: f"more than {row['most']}" if row["place"] > row["most"] else "",
         "no_words": lambda row: "" if plain(row["negative"]) else "it has no words",
-        "in_prompt": lambda row: "an example of the prompt" if plain(row["negative"]) in others else "",
         "unchanged": lambda row: "the caption itself" if plain(row["negative"]) == plain(caption) else "",
+        "in_prompt": lambda row: "an example of the prompt" if plain(row["negative"]) in others else "",
         "duplicate": repeated(lambda row: plain(row["negative"]), "the same as one before"),
     }
-    return sifted(rows, found, NEGATIVE_FILTERS)
+    return sifted(rows, found)
 
 
 def kept_words(rows: Iterable[Row]) -> list[Row]:

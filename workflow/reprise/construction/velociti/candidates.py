@@ -71,7 +71,7 @@ def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Rows:
         {**event._asdict(), "agent": event.agent, "roles": [{"name": n, "text": t} for n, t in event.roles.items()]}
         for event in events
     ]
-    pool = sifted(pool, _event_filters(set(split), chosen, settings), EVENT_FILTERS)
+    pool = sifted(pool, _event_filters(set(split), chosen, settings))
     usable = [event for event, row in zip(events, pool, strict=True) if not row["filter"]]
     once = [event for event, row in zip(events, pool, strict=True) if row["filter"] != "duplicate"]
     world, texts = World(once), Texts()

@@ -96,7 +96,7 @@ def samples(
         else:
             texts = {side: [(rounds.written[name], agents[name]) for name in names] for side, names in sides.items()}
             rows.append(row | {side: _caption(row["test"], own, settings.coreference) for side, own in texts.items()})
-    return {"written": written, "samples": sifted(rows, _filters(rows), SAMPLE_FILTERS)}
+    return {"written": written, "samples": sifted(rows, _filters(rows))}
 
 
 def _caption(test: str, texts: Sequence[tuple[str, str]], coreference: str) -> str:
@@ -133,7 +133,6 @@ def _filters(rows: Sequence[Row]) -> Mapping[str, Found]:
 
     is_lost = "a caption does not say what its agent does"
     return {
-        "not_written": lambda row: "",  # known before
         "no_reference": lambda row: "" if row["positive"] and row["negative"] else is_lost,
         "same_captions": lambda row: row["positive"] if plain(row["positive"]) == plain(row["negative"]) else "",
         "true_in_video": true_in_video,

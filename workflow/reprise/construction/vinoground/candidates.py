@@ -35,7 +35,7 @@ def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Rows:
         "too_long": lambda row: "" if len(row["caption"]) <= LONGEST_CAPTION else f"{len(row['caption'])} characters",
         "duplicate": repeated(lambda row: (row["video"], row["caption"].lower()), "the same caption of the same video"),
     }
-    return {"pool": sifted(rows, found, POOL_FILTERS), "texts": [], "candidates": []}
+    return {"pool": sifted(rows, found), "texts": [], "candidates": []}
 
 
 def _captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:

@@ -112,14 +112,9 @@ def release(tables: Mapping[str, pl.DataFrame], settings: VinogroundSettings) ->
     }
 
 
-def index_of(pair: str) -> int:
-    """A pair's number, made of its texts: it is the same when other pairs come or go, as people's answers need it."""
-    return int(pair, 16)
-
-
 def _released(name: str, pair: Mapping[str, Row]) -> Row:
     major, *minors = pair["pos"]["category"].split(";")
-    found: Row = {"index": index_of(name), "major": major, "minor": "".join(f"{one};" for one in minors)}
+    found: Row = {"index": int(name, 16), "major": major, "minor": "".join(f"{one};" for one in minors)}
     for half in HALVES:
         row = pair[half]
         found |= {f"{half}_vid": row["source"], f"{half}_cap": row["text"]}
@@ -130,10 +125,11 @@ def _released(name: str, pair: Mapping[str, Row]) -> Row:
 
 def questions(pairs: Mapping[str, Mapping[str, Row]], seed: int) -> tuple[Sequence[Row], Sequence[Row]]:
     """Two questions a pair of each kind; in half of the pairs the positive caption, or segment, comes first."""
+    # A pair's number is made of its texts: the same when other pairs come or go, as people's answers need it.
     texts, videos = [], []
     caption_first, segment_first = (set(shuffled(pairs, seed + kind)[: len(pairs) // 2]) for kind in (0, 1))
     for name, pair in pairs.items():
-        index, captions = index_of(name), [pair[half]["text"].removesuffix(".") for half in HALVES]
+        index, captions = int(name, 16), [pair[half]["text"].removesuffix(".") for half in HALVES]
         a, b = captions if name in caption_first else captions[::-1]
         for half, caption in zip(HALVES, captions, strict=True):
             is_a = {

@@ -66,7 +66,7 @@ def pairs(given: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings
         "enough": lambda row: f"more than {settings.pairs} pairs" if next(wanted, None) is None else "",
     }
     rows = [row for number, replies in enumerate(given, 1) for row in _of_round(number, replies)]
-    return sifted(rows, found, PAIR_FILTERS)
+    return sifted(rows, found)
 
 
 def _words_of(*captions: str) -> frozenset[tuple[str, ...]]:

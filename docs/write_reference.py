@@ -29,7 +29,7 @@ from reprise.core import names
 from reprise.core.files import write_if_changed
 from reprise.core.settings import InWords, Settings
 from reprise.models.adapters import ADAPTERS
-from reprise.models.remote.serving.engine import MODULES as ENGINES
+from reprise.models.remote.serving.settings import NEEDS_NO_MORE
 
 ROOT = Path(__file__).parents[1]
 FOLDER = "config/schemas"
@@ -65,7 +65,7 @@ def schema(kind: str) -> dict[str, Any]:
     made = schema_of(KINDS[kind][0])
     if kind == "model":
         made["properties"]["adapter"]["enum"] = sorted(ADAPTERS)
-        made["properties"]["served_by"]["anyOf"].insert(0, {"enum": list(ENGINES)})
+        made["properties"]["served_by"]["anyOf"].insert(0, {"enum": list(NEEDS_NO_MORE)})
         made["allOf"] = [_settings_of(name) for name in sorted(ADAPTERS)]
         for one in made["allOf"]:  # a reference is read from the root
             made["$defs"] |= one["then"]["properties"]["settings"].pop("$defs", {})

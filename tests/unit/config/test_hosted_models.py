@@ -20,6 +20,12 @@ repo: owner/name
 revision: 0123456789012345678901234567890123456789
 """
 RUN = "velociti/entail/fps1/hosted"
+OWN = "engine: program, program: own.py, environment: own"
+PROGRAM = """
+def load(folder, device): pass
+def answer(frames, times, prompt, max_tokens): return "A"
+def scores(frames, times, prompt, options): return [0.5, 0.5]
+"""
 
 
 def plan_of(project: Project, more: str, run: str = "[local, hosted]") -> Plan:
@@ -93,7 +99,7 @@ def test_quantised_weights_are_said_to_be(here: Project) -> None:
 
 
 MISTAKES: list[tuple[str, str]] = [
-    ("served_by: vlm\n", "served_by.engine: should be 'vllm', found 'vlm'. Did you mean 'vllm'?"),
+    ("served_by: vlm\n", "served_by.engine: should be 'vllm' or 'program', found 'vlm'. Did you mean 'vllm'?"),
     ("served_by: {engine: vllm, max_len: 1}\n", "served_by.max_len: unknown key."),
     (
         "served_by: vllm\nsettings: {url: 'http://127.0.0.1:8000/v1', model: x}\n",
@@ -108,6 +114,15 @@ MISTAKES: list[tuple[str, str]] = [
     ("served_by: {engine: vllm, variables: {LD_PRELOAD: x}}\n", "'LD_PRELOAD': only variables named VLLM_..."),
     ("served_by: {engine: vllm, variables: {VLLM_API_KEY: x}}\n", "'VLLM_API_KEY': only variables named VLLM_..."),
     ("served_by: {engine: vllm, environment: ../x}\n", "served_by.environment: should be a name"),
+    ("served_by: program\n", "served_by: a program needs program and environment here."),
+    (f"served_by: {{{OWN}, max_frames: 8}}\n", "served_by: max_frames: engine 'program' has no such setting."),
+    ("served_by: {engine: vllm, program: own.py}\n", "served_by: program: engine 'vllm' has no such setting."),
+    ("served_by: {engine: program, program: ../own.py, environment: own}\n", "program: '../own.py' should be a file"),
+    (f"dtype: float16\nserved_by: {{{OWN}}}\n", "dtype: the program chooses it. Remove it."),
+    (
+        f"served_by: {{{OWN}}}\nsettings: {{timeout_s: 5}}\n",
+        "settings: served_by: the job starts the server, and says timeout_s. Remove them here.",
+    ),
 ]
 
 
@@ -137,3 +152,27 @@ def test_an_environment_is_pinned_whole(here: Project, pins: Any, message: str) 
     path.unlink() if pins is None else path.write_text(pins)
     with pytest.raises(UserError, match=message):
         collect_keys(plan, CODE)
+
+
+def test_a_program_and_its_pins_are_in_the_key_and_how_long_it_may_take_is_not(here: Project) -> None:
+    def found(
+        served_by: str = "", text: str = PROGRAM, pins: str = f"torch==2.13.0\nx @ git+https://h/x@{40 * 'a'}\n"
+    ) -> ModelRunKey:
+        here.write("own.py", text)
+        here.write("envs/own.txt", pins)
+        return key_of(here, f"gpus: 1\nserved_by: {{{OWN}{served_by}}}\n")
+
+    first = found()
+    assert {"torch": "2.13.0", "x": 40 * "a"}.items() <= first.answers.versions.items()
+    assert first.answers.serving is not None and first.answers.serving.arguments == ("--device", "cuda")
+    assert first.answers.settings["frames"] == "video" and first.serving["timeout_s"] == 1800
+    assert found(", answer_minutes: 3, start_minutes: 9").key == first.key
+    others = {found(text=PROGRAM.replace('"A"', '"B"')).key, found(pins="torch==2.12.0\n").key}
+    assert len({first.key, *others}) == 3
+
+
+def test_a_program_without_scores_is_asked_in_words_alone(here: Project) -> None:
+    here.write("own.py", PROGRAM.partition("def scores")[0])
+    here.write("envs/own.txt", "torch==2.13.0\n")
+    with pytest.raises(UserError, match=r"own\.py: it does not define `scores\(.*write `scores: null` into `settings`"):
+        key_of(here, f"served_by: {{{OWN}}}\n")

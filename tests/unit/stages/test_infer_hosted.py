@@ -3,6 +3,7 @@
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from reprise.core.store import Store
@@ -10,6 +11,7 @@ from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.failures import Failures, failures_path
 from reprise.models.asking.journal import journal_path
 from reprise.models.keys import ModelRunKey
+from reprise.models.remote.serving.settings import Hosting, Serving
 from reprise.models.settings import OpenAISettings
 
 from tests.unit.models.serving.engines import are_gone, processes, served_by, stand_in_environment
@@ -20,8 +22,12 @@ NAME = "toy@1"
 
 def hosted_key(job: Job, how: str = "") -> ModelRunKey:
     """The key of a run whose job starts its server."""
-    serving, hosting = served_by(job.folder / "pids", how)
-    whole = OpenAISettings(url="http://127.0.0.1/v1", model=NAME, concurrency=3, retries=0).model_dump()
+    return key_of_server(job, *served_by(job.folder / "pids", how))
+
+
+def key_of_server(job: Job, serving: Serving, hosting: Hosting, **settings: Any) -> ModelRunKey:
+    own = {"url": "http://127.0.0.1/v1", "model": NAME, "concurrency": 3, "retries": 0}
+    whole = OpenAISettings.model_validate(own | settings).model_dump()
     beside = ADAPTERS["openai"].beside_answers
     (job.folder / "weights").mkdir(exist_ok=True)
     return ModelRunKey.model_validate({

@@ -144,7 +144,7 @@ def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
     folder = _weights(plan, slug, model) if model.has_weights else None
     take_gpus(model.gpus, plan.store.root / "locks")
     host, settings = None, model.settings
-    serving, hosting, _, own = server_of(model, weights_identity(slug, model, plan.store), plan.store)
+    serving, hosting, _, own, _ = server_of(model, weights_identity(slug, model, plan.store), plan.store)
     if serving is not None and hosting is not None and folder is not None:
         log_file = plan.results.log("check", slug).with_suffix(".server.log")
         host = Host(serving, hosting, weights=folder, name=own["model"], store=plan.store, log_file=log_file)

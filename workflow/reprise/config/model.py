@@ -21,6 +21,9 @@ OF_WEIGHTS = ("checkpoint", "repo", "revision", "weights_bytes", "dtype", "atten
 # What the job says that starts a model's server, and what is so while nobody says otherwise.
 BY_JOB = ("url", "model", "server", "served_as", "key", "version")
 HOSTED = {"url": "http://127.0.0.1/v1", "model": "(by the job)"}
+OF_PROGRAM = ("frames", "check_frames", "timeout_s", "option_tokens")
+# Questions on their way to a program, which answers one at a time: the next one waits there.
+AT_A_PROGRAM = 2
 SCORED = {"scores": "logprob_token_ids"}
 
 
@@ -72,7 +75,8 @@ class Model(Settings):
     """Whether code of the repository may run on this machine."""
     served_by: ServedBy | None = None
     """The server that the run's job starts for the model, asks by adapter `openai`, and ends: `vllm`, or a group of
-    settings. By default none: another adapter loads the weights itself, or the server runs already."""
+    settings, such as those of a program of the model's own. By default none: another adapter loads the weights itself,
+    or the server runs already."""
     settings: dict[str, Any] = Field({})
     """Settings of the adapter."""
     patterns: list[Pattern] = Field([])
@@ -106,10 +110,14 @@ class Model(Settings):
             return settings
         if served is None or not adapter.is_hosted:
             return adapter.settings.model_validate(settings).model_dump()
-        needless = [name for name in BY_JOB if name in settings]
+        by_job = BY_JOB + (OF_PROGRAM if served.program else ())
+        needless = [name for name in by_job if name in settings]
         if needless:
             raise mistake(f"served_by: the job starts the server, and says {', '.join(needless)}. Remove them here.")
-        own = {"max_images": served.max_frames} if settings.get("frames") != "video" else {}
+        own: dict[str, Any] = {"max_images": served.max_frames} if settings.get("frames") != "video" else {}
+        if served.program is not None:
+            seconds = 60 * served.answer_minutes * (settings.get("concurrency", AT_A_PROGRAM) + 1)
+            own = {"frames": "video", "check_frames": False, "concurrency": AT_A_PROGRAM, "timeout_s": seconds}
         found = adapter.settings.model_validate(HOSTED | SCORED | own | settings).model_dump()
         return {name: value for name, value in found.items() if name not in BY_JOB}
 
@@ -126,6 +134,8 @@ class Model(Settings):
             raise mistake(f"served_by: adapter '{self.adapter}' asks no server of that kind. Use: {hosted}.")
         if self.served_by is not None and "attention" in self.model_fields_set:
             raise mistake("attention: the server chooses it. Remove it.")
+        if self.served_by is not None and self.served_by.program is not None and "dtype" in self.model_fields_set:
+            raise mistake("dtype: the program chooses it. Remove it.")
         if self.adapter == "import" and "pieces" in self.model_fields_set:
             raise mistake("pieces: nobody is asked here. Remove it.")
         if not self.has_weights:

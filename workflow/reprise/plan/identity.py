@@ -12,6 +12,7 @@ from reprise.models.remote.serving.settings import Hosting, Serving
 
 UNPINNED = "unpinned"
 DIGITS = 12
+PROGRAM_MODULE = "reprise.models.remote.serving.program_server"
 
 
 class ModelServer(NamedTuple):
@@ -21,6 +22,8 @@ class ModelServer(NamedTuple):
     hosting: Hosting | None
     versions: dict[str, str]
     settings: dict[str, Any]
+    modules: tuple[str, ...] = ()
+    """of this library, what runs there"""
 
 
 def weights_identity(slug: str, model: Model, store: Store) -> dict[str, str]:
@@ -64,8 +67,10 @@ def server_of(model: Model, identity: dict[str, str], store: Store) -> ModelServ
         gpus=model.gpus,
         trust_remote_code=model.trust_remote_code,
         is_video=model.settings["frames"] == "video",
+        is_scored=model.settings["scores"] is not None,
     )
-    return ModelServer(serving, hosting_of(served), versions, {"model": _name(model, identity)})
+    modules = (PROGRAM_MODULE,) if served.program else ()
+    return ModelServer(serving, hosting_of(served), versions, {"model": _name(model, identity)}, modules)
 
 
 def _name(model: Model, identity: dict[str, str]) -> str:

@@ -112,7 +112,9 @@ class RunKeys:
             prompt=prompt,
             versions={one: version_of(one) for one in adapter.versioned(model.settings)} | server.versions,
             serving=server.serving,
-            code=known_code(self._code.closure((adapter.module,), LEFT_OUT_OF_ANSWERS), model.checkpoint),
+            code=known_code(
+                self._code.closure((adapter.module, *server.modules), LEFT_OUT_OF_ANSWERS), model.checkpoint
+            ),
             **asked,
         )
         return ModelRunKey(

@@ -17,15 +17,25 @@ ENVIRONMENT = "toy"
 
 
 def stand_in_environment(root: Path, store: Store) -> None:
+    """An environment whose Python is the stand-in."""
+    _environment(root, store, f"{shlex.quote(sys.executable)} {shlex.quote(str(STAND_IN))}")
+
+
+def own_environment(root: Path, store: Store) -> None:
+    """An environment that is this one's Python."""
+    _environment(root, store, shlex.quote(sys.executable))
+
+
+def _environment(root: Path, store: Store, python: str) -> None:
     """An environment that is whole; the file that pins it lies below this folder, as in a clone."""
     pins = root / pins_file(ENVIRONMENT)
     pins.parent.mkdir(parents=True, exist_ok=True)
     pins.write_text("vllm==0.0.1\n")
     folder = environment_folder(pins, store)
     (folder / "bin").mkdir(parents=True)
-    python = folder / "bin" / "python"
-    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(STAND_IN))} "$@"\n')
-    python.chmod(0o755)
+    started = folder / "bin" / "python"
+    started.write_text(f'#!/bin/sh\nexec {python} "$@"\n')
+    started.chmod(0o755)
     write_record(folder.with_suffix(".json"), {})
 
 
@@ -38,6 +48,16 @@ def served_by(pids: Path, how: str = "", minutes: float = 1) -> tuple[Serving, H
         variables={"VLLM_STAND_IN": how, "VLLM_PIDS": str(pids)},
     )
     serving = serving_of(served, "0" * 64, dtype="float32", gpus=0, trust_remote_code=False, is_video=False)
+    return serving, hosting_of(served)
+
+
+def served_by_program(file: str, start_minutes: float = 1, answer_minutes: float = 1) -> tuple[Serving, Hosting]:
+    """A program in the environment of the tests."""
+    served = ServedBy(
+        engine="program", program=file, environment=ENVIRONMENT, start_minutes=start_minutes,
+        answer_minutes=answer_minutes,
+    )  # fmt: skip
+    serving = serving_of(served, "0" * 64, dtype="float32", gpus=0, trust_remote_code=False, is_video=True)
     return serving, hosting_of(served)
 
 

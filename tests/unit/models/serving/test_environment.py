@@ -1,6 +1,8 @@
 """The environment of a server: made from a folder of wheels without a network, once, and again where a kill left half."""
 
+import os
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -63,3 +65,90 @@ def test_packages_that_cannot_be_had_are_named(store: Store) -> None:
         build(NAME, store)
     with pytest.raises(UserError, match="whose rule serve_environment makes it"):
         python_of(NAME, store)
+
+
+URL = "https://code.example/authors/model.git"
+MODULE = "said = 'by the authors'\n"
+
+
+@pytest.fixture
+def commit(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A commit of a repository that git finds on this machine in place of the address; its branch went on since."""
+    origin = tmp_path / "origin"
+    (origin / "code").mkdir(parents=True)
+    (origin / "code" / "their_model.py").write_text(MODULE)
+    (origin / "setup.py").write_text("raise SystemExit('nothing of a repository is run when it is installed')\n")
+    settings = {
+        "protocol.file.allow": "always", "user.name": "T", "user.email": "t@example.org",
+        f"url.{origin.as_uri()}.insteadOf": URL,
+    }  # fmt: skip
+    monkeypatch.setenv("GIT_CONFIG_COUNT", str(len(settings)))
+    for at, (name, value) in enumerate(settings.items()):
+        monkeypatch.setenv(f"GIT_CONFIG_KEY_{at}", name)
+        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{at}", value)
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", "-C", str(origin), *words], check=True, capture_output=True, text=True).stdout
+
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "-m", "one")
+    found = git("rev-parse", "HEAD").strip()
+    (origin / "code" / "their_model.py").write_text("said = 'later'\n")
+    git("commit", "--quiet", "-a", "-m", "other")
+    return found
+
+
+def test_a_repository_is_on_the_path_at_its_commit(store: Store, commit: str) -> None:
+    pins_file(NAME).write_text(f"vllm==0.0.1\nmodel @ git+{URL}@{commit}#subdirectory=code  # of the paper\n")
+    folder = build(NAME, store)
+    said = subprocess.run(
+        [folder / "bin" / "python", "-Ic", "import their_model; print(their_model.said)"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert said.stdout == "by the authors\n"
+    assert named_versions(pins_file(NAME)) == {"vllm": "0.0.1", "model": commit}
+
+
+def test_a_commit_that_is_not_there_is_named(store: Store, commit: str) -> None:
+    pins_file(NAME).write_text(f"model @ git+{URL}@{'0' * 40}\n")
+    with pytest.raises(UserError, match=r"envs/toy\.txt: its packages could not be installed: fatal: .*0000"):
+        build(NAME, store)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (f"model @ git+{URL}", r"line 1: 'model' names no commit, .* Write git\+https://code\.example/authors/model\.git@<the 40"),
+        (f"model @ git+{URL}@main", r"line 1: 'model @ .*@main' names no commit|line 1: 'model' names no commit|is no pin"),
+        (f"model @ git+{URL}@{40 * 'a'}#subdirectory=../x", r"the subdirectory '\.\./x' is not inside the repository"),
+        (f"model @ git+file:///tmp/x@{40 * 'a'}", r"is no pin\. Write <distribution>==<version>, or <name> @ git\+https"),
+        (f"model @ git+https://me:secret@code.example/x@{40 * 'a'}", "is no pin"),
+        (f"-model @ git+{URL}@{40 * 'a'}", "is no pin"),
+    ],
+)  # fmt: skip
+def test_a_repository_without_a_commit_is_refused(store: Store, line: str, message: str) -> None:
+    pins_file(NAME).write_text(f"{line}\n")
+    with pytest.raises(UserError, match=message):
+        build(NAME, store)
+
+
+def test_an_environment_has_the_python_that_its_file_names(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = environment_folder_of("vllm==0.0.1\n", store)
+    pins_file(NAME).write_text("python==3.5\nvllm==0.0.1\n")
+    with pytest.raises(
+        UserError, match=r"envs/toy\.txt: it needs Python 3\.5, and no python3\.5 is found\. Install it"
+    ):
+        build(NAME, store)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python3.5").symlink_to(sys.executable)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    folder = build(NAME, store)
+    assert (folder / "bin" / "python3.5").exists() and folder != own
+
+
+def environment_folder_of(text: str, store: Store) -> Path:
+    pins_file(NAME).write_text(text)
+    return environment_folder(pins_file(NAME), store)

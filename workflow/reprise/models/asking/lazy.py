@@ -197,10 +197,11 @@ class LazyHostedModel(LazyServedModel):
         self._host: Host | None = None
 
     def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
-        """Every answer as soon as it is there. What fails because the server has ended is no failure of a question."""
+        """Every answer as soon as it is there. After the server's end nothing is one: neither the failure of a question
+        on its way, nor what a process says that it left behind."""
         for arrived in super().answers_in_any_order(dues):
-            if arrived.answer.error == "network" and self._host is not None:
-                self._host.check()
+            if self._host is not None:
+                self._host.check(is_lost=arrived.answer.error == "network")
             yield arrived
 
     def close(self) -> None:

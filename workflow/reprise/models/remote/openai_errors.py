@@ -7,6 +7,7 @@ from openai import APIConnectionError, APIStatusError, APITimeoutError
 
 from reprise.core.plain import plain
 from reprise.models.asking.money.calls import Failure
+from reprise.models.asking.reasons import REASONS
 from reprise.models.base import AnswerError
 from reprise.models.remote.errors import PAYMENT_REQUIRED, broken, of_status, timed_out
 from reprise.models.settings import OpenAISettings
@@ -37,6 +38,8 @@ def _of_connection(error: APIConnectionError) -> ClientError | None:
 def _of_status(error: APIStatusError, settings: OpenAISettings) -> Failure:
     body: Any = error.body if isinstance(error.body, dict) else {}
     # The words for an error that a server's programs know, and those for people.
+    if body.get("type") == "program" and body.get("code") in REASONS:  # of the server that this job has started
+        return Failure(AnswerError(str(body["code"]), plain(str(body.get("message", "")))))
     codes = {str(body[name]) for name in ("code", "type") if body.get(name)}
     status, said = error.status_code, plain(str(body.get("message") or body.get("detail") or "") or str(error))
     if codes & FILTERED:

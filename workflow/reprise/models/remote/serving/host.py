@@ -58,6 +58,7 @@ class Host:
         self._python = python_of(hosting.environment, store)
         self._log_file = log_file
         self._ports = ports or free_ports()
+        self._what = f"{hosting.program}: the program" if hosting.program else serving.engine
         self._key = secrets.token_hex(16)
         self._process: subprocess.Popen[bytes] | None = None
         self._url = ""
@@ -75,12 +76,12 @@ class Host:
             raise
         return {"url": f"{self._url}/v1", "key": KEY_VARIABLE}
 
-    def check(self) -> None:
-        """A MachineError where it has ended, or does so in this moment."""
+    def check(self, *, is_lost: bool) -> None:
+        """A MachineError where it has ended, or does so in this moment, should a connection be lost."""
         if self._process is None:
             return
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(ENDING_SECONDS)
+            self._process.wait(ENDING_SECONDS if is_lost else 0)
             raise MachineError(
                 f"the server of this job has ended: {self._said()}. Answers so far are kept. See {self._log_file}, "
                 "then run the same command again."
@@ -109,7 +110,7 @@ class Host:
         words = command(self._python, self._serving, self._hosting, weights=self._weights, name=self._name, port=port)
         self._url = f"http://{HOST}:{port}"
         os.environ[KEY_VARIABLE] = self._key
-        log.info(f"starting {self._serving.engine} on port {port}; its log: {self._log_file}")
+        log.info(f"starting {self._hosting.program or self._serving.engine} on port {port}; its log: {self._log_file}")
         self._log_file.parent.mkdir(parents=True, exist_ok=True)
         with self._log_file.open("wb") as output:
             self._process = subprocess.Popen(
@@ -124,7 +125,7 @@ class Host:
     def _is_ready(self, *, can_move: bool) -> bool:
         """Wait until it answers; False where its port was taken and another one can be tried."""
         start = told = time.monotonic()
-        process, name, minutes = self._process, self._serving.engine, self._hosting.start_minutes
+        process, name, minutes = self._process, self._what, self._hosting.start_minutes
         assert process is not None
         with httpx2.Client(base_url=self._url, timeout=ANSWER_SECONDS, trust_env=False) as client:
             while self._name not in _served(client, self._key) or process.poll() is not None:

@@ -1,6 +1,8 @@
 """`served_by:` of a model's file, and what of it stands in a run's key. Imports no engine."""
 
 import re
+from operator import not_
+from pathlib import PurePosixPath
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -19,14 +21,26 @@ VARIABLE = re.compile(r"VLLM_[A-Z0-9_]+")
 OWN_VARIABLES = frozenset({"VLLM_API_KEY", "VLLM_HOST_IP", "VLLM_PORT"})
 
 
+# Engines that are enough said by their name.
+NEEDS_NO_MORE = ("vllm",)
+# Settings of one engine.
+OF_VLLM = ("tensor_parallel", "max_model_len", "quantised", "max_frames", "gpu_memory", "arguments", "variables")
+OF_PROGRAM = ("program", "answer_minutes")
+
+
 class ServedBy(Settings):
     """`served_by:` of a model's file: the server that a run's own job starts for its model, and ends."""
 
-    engine: Literal["vllm"]
-    """The program that serves it."""
+    engine: Literal["vllm", "program"]
+    """What serves it: `vllm`, or `program`, a file of Python that loads the model and answers."""
+    program: str | None = None
+    """That file, such as `resources/programs/llava_video.py`, which defines `load(folder, device)`, `answer(frames,
+    times, prompt, max_tokens)` and, where the model can, `scores(frames, times, prompt, options)`."""
     environment: str = Field("serve", pattern=NAME)
-    """Where the engine is installed: `envs/<environment>.txt` pins all its packages. The workflow makes it once, in
-    the store."""
+    """Where it is installed: `envs/<environment>.txt` pins all packages. The workflow makes it once, in the store. A
+    program names one."""
+    answer_minutes: float = Field(10, gt=0)
+    """Minutes after which a program that does not answer a question is given up, and its job with it."""
     tensor_parallel: int | None = Field(None, ge=1)
     """Number of GPUs that the model is spread over; by default all `gpus` of the model."""
     max_model_len: int | None = Field(None, ge=1)
@@ -49,6 +63,25 @@ class ServedBy(Settings):
     @classmethod
     def _by_name(cls, content: Any) -> Any:
         return {"engine": content} if isinstance(content, str) else content
+
+    @model_validator(mode="after")
+    def _settings_of_its_engine(self) -> Self:
+        if self.engine == "program":
+            missing = [name for name in ("program", "environment") if name not in self.model_fields_set]
+            if missing:
+                raise mistake(f"a program needs {' and '.join(missing)} here.")
+        needless = sorted(self.model_fields_set & set(OF_VLLM if self.engine == "program" else OF_PROGRAM))
+        if needless:
+            raise mistake(f"{', '.join(needless)}: engine '{self.engine}' has no such setting. Remove it.")
+        return self
+
+    @field_validator("program")
+    @classmethod
+    def _inside(cls, program: str | None) -> str | None:
+        path = PurePosixPath(program or "program.py")
+        if path.is_absolute() or ".." in path.parts or path.suffix != ".py":
+            raise mistake(f"program: '{program}' should be a file <name>.py inside this project.")
+        return program
 
     @field_validator("arguments")
     @classmethod
@@ -84,6 +117,8 @@ class Serving(Settings):
     """digest of the file that pins its packages"""
     arguments: tuple[str, ...]
     variables: dict[str, str]
+    program: str = Field("", exclude_if=not_)
+    """digest of the model's program"""
 
 
 class Hosting(Settings):
@@ -93,3 +128,5 @@ class Hosting(Settings):
     """its name"""
     arguments: tuple[str, ...]
     start_minutes: float
+    program: str | None = Field(None, exclude_if=not_)
+    """its file"""

@@ -1,0 +1,216 @@
+"""A model's program behind the adapter `openai`: what it is shown, what it may do wrong, and what then is recorded."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reprise.core.errors import MachineError, UserError
+from reprise.core.store import Store
+from reprise.media.decoder import read_frames
+from reprise.models.asking.money.prices import NO_BUDGET, Account
+from reprise.models.base import Answer, Clip, Request, ServedSpec
+from reprise.models.remote.openai import OpenAIAdapter
+from reprise.models.remote.serving.engine import check_program
+from reprise.models.remote.serving.host import Host
+
+from tests.unit.asked import BLIND, request, shown, spec
+from tests.unit.models.serving.engines import own_environment, served_by_program
+from tests.unit.videos import RATE, barcode_video
+
+NAME = "toy@1"
+GOOD = """
+import hashlib
+
+def load(folder, device):
+    global told
+    told = f"{folder}|{device}"
+
+def answer(frames, times, prompt, max_tokens):
+    pixels = hashlib.sha256(frames.tobytes()).hexdigest()
+    return f"{pixels}|{frames.shape}|{[round(one, 4) for one in times]}|{times.duration}|{prompt}|{max_tokens}|{told}"
+
+def scores(frames, times, prompt, options):
+    return [0.75 if option in prompt else 0.0 for option in options]
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone whose environment is this one's Python."""
+    monkeypatch.chdir(tmp_path)
+    own_environment(tmp_path, Store(tmp_path / "store"))
+    (tmp_path / "weights").mkdir()
+    return tmp_path
+
+
+def host_of(root: Path, text: str, *, start_minutes: float = 1, answer_minutes: float = 1) -> Host:
+    """The server of a program."""
+    (root / "own.py").write_text(text)
+    serving, hosting = served_by_program("own.py", start_minutes, answer_minutes)
+    return Host(
+        serving, hosting, weights=root / "weights", name=NAME, store=Store(root / "store"),
+        log_file=root / "own.server.log",
+    )  # fmt: skip
+
+
+def answers(host: Host, requests: list[Request], clip: Clip = BLIND) -> list[Answer]:
+    own = Account(Path(), "toy", None, NO_BUDGET, is_paid=False)
+    settings = {"model": NAME, "scores": "logprob_token_ids", "frames": "video", "check_frames": False, "retries": 0}
+    asking = spec(**settings, **host.start())
+    return list(OpenAIAdapter(ServedSpec(**vars(asking), account=own)).answers(clip, requests))
+
+
+def test_frames_arrive_bit_for_bit_with_their_times_and_the_clips_length(root: Path) -> None:
+    video, indices = barcode_video(root / "v.mp4", 48), (0, 7, 7, 30)
+    host = host_of(root, GOOD)
+    asked = [request("Which?", "write", max_tokens=5), request("Why?", "write", system="Be short.")]
+    found = answers(host, asked, shown(video, indices))
+    host.close()
+    frames = np.ascontiguousarray(read_frames(video, indices))
+    start = f"{hashlib.sha256(frames.tobytes()).hexdigest()}|{frames.shape}|"
+    start += f"{[round(index / RATE, 4) for index in indices]}|{48 / RATE}|"
+    end = f"|{root / 'weights'}|cpu"
+    assert [one.text for one in found] == [f"{start}Which?|5{end}", f"{start}Be short.\nWhy?|8{end}"]
+    assert {(one.error, one.frames_shown) for one in found} == {("", len(indices))}
+
+
+def test_scores_are_those_of_the_program_and_a_blind_question_has_no_frames(root: Path) -> None:
+    host = host_of(root, GOOD)
+    blind, scored = answers(host, [request("Which?", "write"), request("Is it Yes?", "score", ("Yes", "No"))])
+    host.close()
+    assert "|(0, 0, 0, 3)|[]|0.0|Which?|" in blind.text
+    assert scored.scores == pytest.approx((0.75, 0.0))
+
+
+WRONG = [
+    ("raise ValueError('no such thing')", "failed", "ValueError: no such thing"),
+    ("raise SystemExit(2)", "failed", "SystemExit: 2"),
+    ("raise MemoryError('too much')", "out_of_memory", "MemoryError: too much"),
+    ("return None", "malformed", "`answer` gave nothing, not a text"),
+    ("return 7", "malformed", "`answer` gave a value of type int, not a text"),
+    ("return '\\ud800'", "bad_text", "UnicodeEncodeError"),
+    ("return '  '", "empty", "finish_reason: stop"),
+]
+
+
+@pytest.mark.parametrize(("does", "error", "words"), WRONG)
+def test_what_a_program_does_wrong_is_the_failure_of_that_question(
+    root: Path, does: str, error: str, words: str
+) -> None:
+    """And of no other."""
+    text = f"def load(folder, device): pass\ndef answer(frames, times, prompt, max_tokens):\n    if 'bad' in prompt:\n        {does}\n    return 'good'\n"
+    host = host_of(root, text)
+    found = answers(host, [request("a", "write"), request("bad", "write"), request("b", "write")])
+    host.close()
+    assert [(one.text, one.error) for one in found] == [("good", ""), ("", error), ("good", "")]
+    assert words in found[1].message
+
+
+@pytest.mark.parametrize(
+    ("gives", "error", "words"),
+    [
+        ("[0.5]", "malformed", "`scores` gave 1 numbers for 2 options"),
+        ("[0.5, 1.5]", "malformed", "`scores` gave [0.5, 1.5], which are no probabilities"),
+        ("[0.5, float('nan')]", "malformed", "which are no probabilities"),
+        ("[0.9, 0.9]", "malformed", "probabilities"),
+        ("None", "malformed", "`scores` gave nothing, not one number for each option"),
+    ],
+)
+def test_scores_that_are_none_are_named(root: Path, gives: str, error: str, words: str) -> None:
+    text = f"def load(folder, device): pass\ndef answer(frames, times, prompt, max_tokens): pass\ndef scores(frames, times, prompt, options): return {gives}\n"
+    host = host_of(root, text)
+    (found,) = answers(host, [request("a", "score", ("Yes", "No"))])
+    host.close()
+    assert found.error == error and words in found.message
+
+
+def test_nothing_that_it_prints_and_no_output_that_it_closes_breaks_an_answer(root: Path) -> None:
+    text = (
+        "import os, sys\nprint('HTTP/1.1 200 OK', '\\x1b[2J', flush=True)\ndef load(folder, device):\n    os.write(1, b'\\0' * 99999)\n"
+        "def answer(frames, times, prompt, max_tokens):\n    print('{\"error\": 1}')\n    os.close(1); os.close(2); sys.stdout = None\n    return 'good'\n"
+    )
+    host = host_of(root, text)
+    (found,) = answers(host, [request("a", "write")])
+    host.close()
+    assert found.text == "good"
+
+
+STARTS = [
+    ("def load(folder, device):\n    raise RuntimeError(f'no weights in {folder}')\ndef answer(*given): pass\n",
+     r"own\.py: the program does not start: .*own\.py: RuntimeError: no weights in .*weights / the server ended with code 1\. See "
+     r".*own\.server\.log; correct `served_by` or the weights"),
+    ("import not_there\ndef load(folder, device): pass\ndef answer(*given): pass\n",
+     r"own\.py: ModuleNotFoundError: No module named 'not_there'"),
+    ("import tests\ndef load(folder, device): pass\ndef answer(*given): pass\n",
+     r"own\.py: ModuleNotFoundError: No module named 'tests'"),
+    ("def load(folder, device):\n    import os; os.kill(os.getpid(), 11)\ndef answer(*given): pass\n",
+     r"own\.py: the program does not start: .*the server ended with code -11"),
+    ("def load(folder, device):\n    import time; time.sleep(600)\ndef answer(*given): pass\n",
+     r"own\.py: the program does not answer as 'toy@1' after 0\.03 minutes: .*`served_by\.start_minutes`"),
+    ("def load(f, d): pass\ndef answer(*given): pass\nanswer = 1\n", r"own\.py: it defines no function `answer`"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), STARTS)
+def test_a_program_that_does_not_start_is_explained_in_one_line(root: Path, text: str, message: str) -> None:
+    host = host_of(root, text, start_minutes=0.03 if "sleep" in text else 1)
+    with pytest.raises(UserError, match=message) as caught:
+        host.start()
+    assert "\n" not in str(caught.value)
+
+
+ENDS = [
+    ("import os; os.kill(os.getpid(), 11)", r"the server ended with code -11"),
+    ("import os; os._exit(0)", r"the server ended with code 0"),
+    ("import time; time.sleep(600)",
+     r"own\.py: no answer after 1\.2 s\. If it needs longer, set `served_by\.answer_minutes` in the model's file / the server ended with code 3"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("does", "message"), ENDS)
+def test_a_program_that_dies_or_hangs_ends_its_job_in_one_line(root: Path, does: str, message: str) -> None:
+    text = f"def load(folder, device): pass\ndef answer(frames, times, prompt, max_tokens):\n    {does}\n"
+    host = host_of(root, text, answer_minutes=0.02)
+    (found,) = answers(host, [request("a", "write")])
+    assert found.error == "network"
+    with pytest.raises(MachineError, match=message) as caught:
+        host.check(is_lost=True)
+    host.close()
+    assert "\n" not in str(caught.value)
+
+
+def test_what_answers_after_the_death_of_its_program_is_not_heard(root: Path) -> None:
+    """A process that the program left behind, out of its group, has no socket; and its answers would not count."""
+    text = (
+        "import os, time\ndef load(folder, device): pass\ndef answer(frames, times, prompt, max_tokens):\n    if os.fork():\n        os._exit(0)\n"
+        "    os.setsid()\n    return 'from the grave'\n"
+    )
+    host = host_of(root, text)
+    found = answers(host, [request("a", "write"), request("b", "write")])
+    with pytest.raises(MachineError, match="the server of this job has ended"):
+        host.check(is_lost=True)
+    host.close()
+    assert [one.error for one in found] == ["network", "network"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_scored", "message"),
+    [
+        (None, False, r"served_by\.program: no file 'own\.py'\. Write it, or correct the path"),
+        ("def load(:", False, r"own\.py: no Python: .*line 1"),
+        ("def load(folder, device): pass\n", False,
+         r"own\.py: it does not define `answer\(frames, times, prompt, max_tokens\)`\. A program has"),
+        ("def load(f, d): pass\ndef answer(f, t, p, m): pass\n", True, r"`scores\(.*\)`\. .* write `scores: null` into `settings`"),
+        ("x = 1\n", True, r"`load\(folder, device\)`, `answer\(.*\)`, `scores\(.*\)`\."),
+    ],
+)  # fmt: skip
+def test_a_program_that_does_not_define_what_it_must_is_refused_before_any_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, is_scored: bool, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if text is not None:
+        Path("own.py").write_text(text)
+    with pytest.raises(UserError, match=message) as caught:
+        check_program("own.py", is_scored)
+    assert "\n" not in str(caught.value)

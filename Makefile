@@ -7,7 +7,7 @@ OPERATORS := workflow/reprise/models/local/torchvision_operators.py
 # Test files side by side; more processes than these gain little and take memory.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help setup demo rehearsal pdf test test-faults test-models test-serve test-cluster test-people coverage check reference docs screenshot bench bench-gpu clean
+.PHONY: help setup demo rehearsal pdf test test-faults test-models test-serve test-programs test-cluster test-people coverage check reference docs screenshot bench bench-gpu clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ test-models: $(READY)  ## every native class of models with many frames, long pr
 
 test-serve: $(READY)  ## vLLM on the processor behind the adapter openai: installs it first, 3.5 GB, then minutes
 	$(BIN)/pytest tests/serve
+
+test-programs: $(READY)  ## programs of models beside their authors' loops: fetches their repositories and 3 GB of packages first
+	$(BIN)/pytest tests/programs
 
 test-cluster: $(READY)  ## a Slurm of three nodes on this machine, as root: jobs fail, are cut off and lose their node; minutes
 	CLUSTER=whole $(BIN)/pytest tests/cluster

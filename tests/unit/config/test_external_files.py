@@ -37,11 +37,11 @@ def runs() -> list[str]:
 def test_a_folder_for_each_run(paper: Project) -> None:
     assert runs() == []
     for sampling in ("black8", "black64"):
-        lay(paper, f"vinoground/llava-video-7b/paper/{sampling}", *BOTH)
-    assert runs() == [f"vinoground/paper/{one}/llava-video-7b" for one in ("black64", "black8")]
+        lay(paper, f"vinoground/apollo-7b/paper/{sampling}", *BOTH)
+    assert runs() == [f"vinoground/paper/{one}/apollo-7b" for one in ("black64", "black8")]
     plan = Plan(load(Path(), {"suite": "paper"}))
-    files = plan.imports.answer_files(Run.parse("vinoground/paper/black8/llava-video-7b"))
-    assert files == [Path(IMPORTS, "vinoground/llava-video-7b/paper/black8", name) for name in BOTH]
+    files = plan.imports.answer_files(Run.parse("vinoground/paper/black8/apollo-7b"))
+    assert files == [Path(IMPORTS, "vinoground/apollo-7b/paper/black8", name) for name in BOTH]
 
 
 def test_the_folder_of_a_model_with_one_run(paper: Project) -> None:
@@ -58,23 +58,23 @@ def test_the_folder_of_a_model_with_one_run(paper: Project) -> None:
 
 
 def test_a_number_of_frames_in_a_name_selects_the_run(paper: Project) -> None:
-    lay(paper, "vinoground/llava-video-7b", *NAMED)
-    lay(paper, "vinoground/llava-video-7b", *(name.replace("8", "32") for name in NAMED))
-    assert runs() == [f"vinoground/paper/black{frames}/llava-video-7b" for frames in (32, 8)]
+    lay(paper, "vinoground/apollo-7b", *NAMED)
+    lay(paper, "vinoground/apollo-7b", *(name.replace("8", "32") for name in NAMED))
+    assert runs() == [f"vinoground/paper/black{frames}/apollo-7b" for frames in (32, 8)]
 
 
 def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog: pytest.LogCaptureFixture) -> None:
-    lay(paper, "vinoground/llava-video-7b", *(name.replace("8", "7") for name in NAMED))
+    lay(paper, "vinoground/apollo-7b", *(name.replace("8", "7") for name in NAMED))
     lay(paper, "vinoground/gemini-2.5-pro", *NAMED)  # its run shows a number of frames that depends on the clip
     assert runs() == []
     with caplog.at_level(logging.WARNING):
         plan = Plan(load(Path(), {"suite": "paper"}))
         plan.imports.warn_of_unused(plan.models)
-    folder = f"{IMPORTS}/vinoground/llava-video-7b"
+    folder = f"{IMPORTS}/vinoground/apollo-7b"
     expected = (
         f"{folder}: textscore-frame7-response.jsonl, videoscore-frame7-response.jsonl: not used: their names fit no run"
     )
-    assert [expected in one.message for one in caplog.records] == [False, True]
+    assert [expected in one.message for one in caplog.records] == [True, False]
 
 
 def test_temporalbench_names_its_tasks(paper: Project) -> None:
@@ -90,8 +90,8 @@ def test_temporalbench_names_its_tasks(paper: Project) -> None:
 @pytest.mark.parametrize(
     ("folder", "names", "said"),
     [
-        ("vinoground/llava-video-7b", BOTH, [f"{IMPORTS}/vinoground/llava-video-7b/textscore-response.jsonl: could be the answers of several runs of 'llava-video-7b': vinoground/paper/black128, vinoground/paper/black16,", f"Put it into the folder of its run, {IMPORTS}/vinoground/llava-video-7b/<protocol>/<sampling>/, or name its run in config/external.yaml (`runs: {{vinoground/paper/black128: .}}`)."]),
-        ("vinoground/llava-video-7b", (*BOTH, *NAMED), ["could be the answers of several runs of 'llava-video-7b'"]),
+        ("vinoground/apollo-7b", BOTH, [f"{IMPORTS}/vinoground/apollo-7b/textscore-response.jsonl: could be the answers of several runs of 'apollo-7b': vinoground/paper/black16, vinoground/paper/black32,", f"Put it into the folder of its run, {IMPORTS}/vinoground/apollo-7b/<protocol>/<sampling>/, or name its run in config/external.yaml (`runs: {{vinoground/paper/black16: .}}`)."]),
+        ("vinoground/apollo-7b", (*BOTH, *NAMED), ["could be the answers of several runs of 'apollo-7b'"]),
         ("temporalbench/ma-lmm", ("ma-lmm.jsonl",), ["temporalbench/caption/linspace4, temporalbench/long/linspace4, temporalbench/short/linspace4."]),
         ("velociti/gemini-1.5-flash", ("control.csv",), ["velociti/entail.gemini.subset/fps1, velociti/mc.subset/fps1."]),
         ("mmbench_video/gpt-4o", ("gpt4o.xlsx",), ["mmbench_video/packed.subtitled/interior16, ", ", ... (18 in all)"]),
@@ -112,17 +112,17 @@ def test_files_that_could_be_of_several_runs_are_named(
 
 @pytest.mark.parametrize("is_own_file", [False, True])
 def test_a_model_can_say_which_run_its_files_are_of(paper: Project, is_own_file: bool) -> None:
-    lay(paper, "vinoground/llava-video-7b", *BOTH)
-    lay(paper, "vinoground/llava-video-7b/few", *BOTH)
-    said = "{vinoground/paper/black16: ., vinoground/paper/black2: few, vinoground/paper/black4: none}"
-    line = "llava-video-7b: LLaVA-Video-7B-Qwen2\n"
+    lay(paper, "vinoground/apollo-7b", *BOTH)
+    lay(paper, "vinoground/apollo-7b/few", *BOTH)
+    said = "{vinoground/paper/black16: ., vinoground/paper/black4: few, vinoground/paper/black8: none}"
+    line = "apollo-7b: Apollo-7B\n"
     if is_own_file:
         paper.edit("config/external.yaml", line, "")
-        text = f"label: LLaVA-Video-7B-Qwen2\nadapter: import\nsettings:\n  runs: {said}\n"
-        paper.write("config/models/llava-video-7b.yaml", text)
+        text = f"label: Apollo-7B\nadapter: import\nsettings:\n  runs: {said}\n"
+        paper.write("config/models/apollo-7b.yaml", text)
     else:
-        paper.edit("config/external.yaml", line, f"llava-video-7b: {{label: L, runs: {said}}}\n")
-    assert runs() == [f"vinoground/paper/black{frames}/llava-video-7b" for frames in (16, 2)]
+        paper.edit("config/external.yaml", line, f"apollo-7b: {{label: L, runs: {said}}}\n")
+    assert runs() == [f"vinoground/paper/black{frames}/apollo-7b" for frames in (16, 4)]
 
 
 def test_a_protocol_can_share_the_answers_of_another(paper: Project) -> None:

@@ -4,10 +4,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reprise.core.version import VERSION
+
 if TYPE_CHECKING:
     import polars as pl
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 # A job is given one core; polars would start a thread for every core of the machine and wait for them.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")

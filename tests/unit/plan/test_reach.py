@@ -180,7 +180,7 @@ def test_a_plug_in_reaches_the_suites_that_use_it(
         ("config/suites/demo.yaml", "title: Demo", "title: Toys", ["tables/.+", f"figures/(?!{OF_VIDEOS}).+", REPORT]),
         ("config/suites/demo.yaml", "per_test: 40", "per_test: 41", ["annotations/velociti"]),
         ("config/suites/demo.yaml", "shards: 4", "shards: 4\nclip_settings: {encode: {crf: 20}}", ["clips/.+"]),
-        ("config/suites/demo.yaml", "shards: 4", "shards: 4\nfact_settings: {motion: {fps: 3}}", ["facts/.+"]),
+        ("config/suites/demo.yaml", "motion: {fps: 0.25}", "motion: {fps: 3}", ["facts/.+"]),
         ("config/suites/demo.yaml", "judges: [last-letter]", "judges: []", ["judges/vinoground/.+", "tables/vinoground/.+", "figures/vinoground/(?!fig1[12]).+", "vinoground/cot.judged/.+", OVERVIEW, REPORT]),
         # of a model: what shapes its answers, and not what it is called
         ("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}", [".+/random"]),

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import typer
 import yaml
 
-from reprise import __version__
 from reprise.commands.check import is_checked, sees_frames
 from reprise.commands.pin import pin_files, resolve_commit
 from reprise.commands.shared import data_of, plan_of
@@ -27,6 +26,7 @@ from reprise.core.errors import UserError, choices
 from reprise.core.files import write_text
 from reprise.core.names import SLUG, SLUG_IN_WORDS
 from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, overview_file, time_file
+from reprise.core.version import VERSION
 from reprise.models.local.devices import visible_gpus
 from reprise.models.local.weights import WEIGHTS
 from reprise.plan.identity import UNPINNED
@@ -165,7 +165,7 @@ def _numbers(plan: Plan, runs: Sequence[Run]) -> dict[str, Any]:
     builder = overview_of(plan, key)
     builder.table()
     names = {run.name for run in runs}
-    return {"reprise": __version__, "numbers": [row for row in builder.tidy if row.get("run") in names]}
+    return {"reprise": VERSION, "numbers": [row for row in builder.tidy if row.get("run") in names]}
 
 
 def _run_module(name: str, *arguments: str) -> None:

@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from reprise import __version__
 from reprise.commands.shared import call_for, plan_of
 from reprise.config.tables import Column, Row
 from reprise.core.errors import UserError, suggestion
 from reprise.core.paths import OVERVIEW, Scored, overview_file, table_file
 from reprise.core.plain import safe
 from reprise.core.schemas import TIMINGS, read_table
+from reprise.core.version import VERSION
 from reprise.plan.keys import collect_keys
 from reprise.plan.naming import fitting, listed, nearest
 from reprise.plan.runs import Plan
@@ -199,7 +199,7 @@ def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[s
     elif scored.name not in key.runs:
         yield f"{scored.name} does not run: `run:` of {plan.config.file} says what does."
     else:
-        yield f"  by Reprise {__version__}, suite {plan.config.name}"
+        yield f"  by Reprise {VERSION}, suite {plan.config.name}"
         # The last step first; a key file stands with the first step that was made under it.
         for made in reversed(Chains(plan.results).of(plan.origin(scored))):
             more = f" and {len(made.files) - 1} more" if made.files[1:] else ""

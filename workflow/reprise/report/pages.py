@@ -7,11 +7,11 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from reprise import __version__
 from reprise.benchmarks.health import PREFIX, reasons
 from reprise.core.checksums import sealed_text
 from reprise.core.keyfile import read_key
 from reprise.core.paths import Results, figure_file, reproduction_file, table_file
+from reprise.core.version import VERSION
 from reprise.figures.keys import FigureKey
 from reprise.report.chain import Chains, settings
 from reprise.report.data import Written
@@ -169,5 +169,5 @@ class Pages:
             speed=list(speed(run, self._results)),
             settings={title: settings(path) for title, path in keys.items()},
             chain=chain,
-            version=__version__,
+            version=VERSION,
         )

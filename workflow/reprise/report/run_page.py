@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise import __version__
 from reprise.benchmarks.health import FAILED, PREFIX, UNREAD
 from reprise.core.paths import Results
 from reprise.core.schemas import FAILED_ANSWERS, METRICS, READERS_DIFFER, TIMINGS, read_table
+from reprise.core.version import VERSION
 from reprise.report.chain import Fact, Made
 from reprise.report.keys import Headline, ReportedRun
 from reprise.report.links import Links
@@ -108,4 +108,4 @@ def where_from(lines: Sequence[Line], cells: Sequence[dict[str, Any]], chain: Se
         for made in chain
     ]
     shown_in = [cell for at, cell in enumerate(cells) if cell not in cells[:at]]
-    return {"version": __version__, "numbers": numbers, "cells": shown_in, "chain": steps}
+    return {"version": VERSION, "numbers": numbers, "cells": shown_in, "chain": steps}

@@ -5,10 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from reprise import __version__
 from reprise.benchmarks import health
 from reprise.benchmarks.flaws import FLAWS
 from reprise.core.schemas import READERS_DIFFER
+from reprise.core.version import VERSION
 from reprise.reading.table import OWN
 from reprise.tables.keys import TableKey
 from reprise.tables.limits import subject
@@ -86,7 +86,7 @@ def number_lines(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
 
 def provenance(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
     """The suite, the paper, how answers count, and the key of every run."""
-    yield f"Suite {key.suite} ({key.suite_title}), Reprise {__version__}."
+    yield f"Suite {key.suite} ({key.suite_title}), Reprise {VERSION}."
     yield f"Paper: {key.paper}."
     if key.runs:
         yield (

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise import __version__
+from reprise.core.version import VERSION
 from reprise.stats.agreement import kappa, rank_correlation, weighted_kappa
 from reprise.stats.measures import Measure, difference, first, measure, ones
 from reprise.tables.keys import AgreementKey, JudgePairKey
@@ -100,7 +100,7 @@ def agreement_table(key: AgreementKey, found: Sequence[Compared]) -> Table:
         groups=GROUPS,
         sections=tuple(Section(tuple(rows), title) for title, rows in sections.items()),
         notice=key.notice,
-        provenance=(f"Suite {key.suite} ({key.suite_title}), Reprise {__version__}.", *runs),
+        provenance=(f"Suite {key.suite} ({key.suite_title}), Reprise {VERSION}.", *runs),
     )
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from reprise.config.load import load
 from reprise.core.errors import UserError
+from reprise.plan.answers import writer_jobs
 from reprise.plan.keys import collect_keys, key_texts
 from reprise.plan.runs import Plan
 from reprise.plan.suite import Suite
@@ -139,6 +140,9 @@ def test_the_writer_who_labels_waits_for_the_others(own: Project) -> None:
     assert suite.construction.rounds_before(other) == [replies / "toy-other-writer/1.parquet"]
     before = [replies / f"{name}/1.parquet" for name in ("toy-writer", "toy-other-writer")]
     assert suite.construction.rounds_before(first) == before
+    jobs = [job for job in writer_jobs(plan_of(own)) if job.scored.run.benchmark == "temporalbench"]
+    assert [job.responses for job in jobs] == suite.construction.every_round(first)
+    assert len({job.key for job in jobs}) == 2 and len({job.scored for job in jobs}) == 2 * 3
     assert len(suite.construction.every_round(first)) == 2 * 3 and suite.inference.model(other).adapter == "templates"
 
 

@@ -564,20 +564,6 @@ def test_every_sample_agrees_with_the_script(toy: Tables, tmp_path: Path) -> Non
     assert before and before.items() <= after.items() and len(before) < len(after)
 
 
-def test_every_negative_of_a_long_video_is_false_of_it(toy: Tables) -> None:
-    def parts_of(text: str) -> list[str]:
-        return [f"First, {one.strip()}" for one in text.split("First, ")[1:]]
-
-    found = long_videos(toy["reviewed"], TOY)
-    assert len(found) > 5
-    for one in found:
-        parts = [script_of(name) for name in one.clips]
-        assert all(map(is_true, parts_of(one.caption), parts)) and len(parts_of(one.caption)) == len(parts)
-        assert 0 < len(one.negatives) <= TOY.long_negatives and len(set(one.negatives)) == len(one.negatives)
-        for negative in one.negatives:
-            assert [is_true(*pair) for pair in zip(parts_of(negative), parts, strict=True)].count(False) == 1
-
-
 def test_the_release_is_read_balanced_and_has_the_sets_that_were_written(toy: Tables, tmp_path: Path) -> None:
     paths = released(toy, TOY, tmp_path)
     read = read_release(paths, "ids", {})

@@ -138,18 +138,6 @@ def test_dropped_questions_are_missing_and_another_id_is_matched_by_question_and
     assert Counter(problem for *_, problem in problems) == {"matched by question and video, its id is another's": 4}
 
 
-def test_another_question_under_a_known_id_is_not_its_answer(release: Release, folder: Path) -> None:
-    """Ids of another version of the release: what is asked decides."""
-    lines = release.logged()
-    lines[0]["temporalbench_score"]["item"] = lines[1]["temporalbench_score"]["item"] | {"idx": "s00"}
-    lines[1]["temporalbench_score"]["item"] = lines[1]["temporalbench_score"]["item"] | {"question": "Why?"}
-    write(folder, "temporalbench_short_qa", lines)
-    said, problems = release.read(folder)
-    assert said["short/s00"] == ("", "no_answer") and said["short/s01"] == ("answer 0", "")
-    assert (1, "short/s00", "matched by question and video, its id is another's") in problems
-    assert (2, "short/s01", "another question under a known id") in problems
-
-
 @pytest.mark.parametrize(
     "change",
     [

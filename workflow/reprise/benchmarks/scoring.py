@@ -1,7 +1,7 @@
 """How answers are scored: the metrics of a form of question, and the groups that they are computed for."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
@@ -45,6 +45,10 @@ class Scores:
     """the metric of `outcomes` that the benchmark's tables lead with"""
     averaged: tuple[str, ...] = ()
     """the tasks whose mean that number is; without any it is that of all samples"""
+    best: float = 100
+    """the score where `right` is 1 throughout"""
+    guessed: Mapping[str, float] = field(default_factory=dict)
+    """metric -> what random answers to this form reach, in percent, where CHANCE is something else"""
 
 
 def in_group(items: pl.DataFrame, group: str, groups: Groups) -> pl.DataFrame:

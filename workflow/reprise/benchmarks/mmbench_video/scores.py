@@ -93,7 +93,7 @@ def _outcomes_of_choices(answered: Answered) -> dict[str, pl.DataFrame]:
 
 
 SCORES = {
-    **{form: Scores(METRICS, partial(_ratings, form), _outcomes, "mean") for form in ("unpacked", "packed")},
+    **{form: Scores(METRICS, partial(_ratings, form), _outcomes, "mean", best=BEST) for form in ("unpacked", "packed")},
     "set_choice": Scores(
         frozenset({"original_score", "normalized_score"}), _choices, _outcomes_of_choices, "original_score"
     ),

@@ -1,0 +1,152 @@
+"""What a card counts: the worked example of docs/reference/time.md, views that were not asked, negative parts."""
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from reprise.core.checksums import sealed_text
+from reprise.core.errors import UserError
+from reprise.core.schemas import METRICS, write_table
+from reprise.stages.command import run
+from reprise.timecard.card import VIEWS, Card, read_card
+from reprise.timecard.measure import card_of
+
+from tests.unit.timecard.made_views import key_of, key_of_rule, make_card, write_items, write_verdicts
+
+# The worked example: ten videos with a question each, 1 is right.
+EXAMPLE = {
+    "planned": "1111111100",
+    "shuffled": "1111100010",
+    "reversed": "1111000010",
+    "middle": "1110100000",
+    "none": "1010100001",
+}
+
+
+def right(digits: str) -> list[bool | None]:
+    return [digit == "1" if digit != "-" else None for digit in digits]
+
+
+def example(folder: Path, views: dict[str, str], **known: object) -> Card:
+    items = write_items(folder, 10)
+    paths = {view: write_verdicts(folder, view, right(digits)) for view, digits in views.items()}
+    return card_of(key_of(items, paths, **known))[0]
+
+
+def test_the_worked_example(tmp_path: Path) -> None:
+    (found,) = example(tmp_path, EXAMPLE).benchmarks
+    assert [round(one.score.value) for one in found.views] == [80, 60, 50, 40, 40]
+    assert {part.name: round(part.number.value) for part in found.parts} == {
+        "words": 40, "one_frame": 0, "set": 20, "order": 20,
+    }  # fmt: skip
+    changes = {one.view: one.change for one in found.views if one.change}
+    assert {view: (round(one.value), one.lost, one.gained) for view, one in changes.items()} == {
+        "shuffled": (-20, 3, 1), "reversed": (-30, 4, 1), "middle": (-40, 4, 0), "none": (-40, 5, 1),
+    }  # fmt: skip
+    # Exact: of 2^4 patterns of signs 10 are as far out as 3 against 1; of 2^4 patterns 2 as far as 4 against 0.
+    assert (changes["shuffled"].p, changes["middle"].p) == (10 / 16, 2 / 16)
+    assert found.missing == {"first": "not asked", "another": "not asked"}
+    assert (found.samples, found.left_out, found.clusters, found.only_with_time) == (10, 0, 10, 3)
+
+
+def test_the_page_of_the_documentation_has_the_numbers_of_the_example() -> None:
+    page = Path("docs/reference/time.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| (\w+) \| `([01 ]+)` \|", page, flags=re.MULTILINE))
+    assert {view: digits.replace(" ", "") for view, digits in rows.items()} == EXAMPLE
+
+
+def test_a_part_below_zero_is_shown_as_such(tmp_path: Path) -> None:
+    card = example(
+        tmp_path, {"planned": "1100000000", "shuffled": "1111000000", "middle": "1000000000", "none": "1110000000"}
+    )
+    parts = {part.name: round(part.number.value) for part in card.benchmarks[0].parts}
+    assert parts == {"words": 30, "one_frame": -20, "set": 30, "order": -20}
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (("planned", "shuffled", "middle"), {"words+one_frame": 40, "set": 20, "order": 20}),
+        (("planned", "shuffled", "none"), {"words": 40, "one_frame+set": 20, "order": 20}),
+        (("planned", "none"), {"words": 40, "one_frame+set+order": 40}),
+        (("planned", "reversed"), {"words+one_frame+set+order": 80}),
+        (("shuffled", "none"), {}),
+    ],
+)
+def test_steps_that_were_not_asked_are_in_the_next(
+    asked: tuple[str, ...], expected: dict[str, int], tmp_path: Path
+) -> None:
+    card = example(tmp_path, {view: EXAMPLE[view] for view in asked}, missing={"first": "over the budget"})
+    (found,) = card.benchmarks
+    assert {part.name: round(part.number.value) for part in found.parts} == expected
+    assert found.missing.keys() == set(VIEWS) - set(asked) and found.missing["first"] == "over the budget"
+
+
+def test_all_numbers_are_of_the_samples_that_every_view_was_asked(tmp_path: Path) -> None:
+    (found,) = example(tmp_path, EXAMPLE | {"none": "1010100-0-"}).benchmarks
+    assert (found.samples, found.left_out) == (8, 2)
+    planned = found.view("planned")
+    assert planned and planned.score.value == pytest.approx(100 * 7 / 8)
+    assert sum(part.number.value for part in found.parts) == pytest.approx(planned.score.value)
+
+
+def test_nothing_was_asked(tmp_path: Path) -> None:
+    (found,) = example(tmp_path, {}).benchmarks
+    assert (found.verdict, found.samples, found.parts) == ("open", 0, ())
+    assert found.sentence == "Nothing is known on TemporalBench: it was not asked."
+
+
+def test_a_score_that_the_form_does_not_have_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="unknown score 'strict'. Allowed: ba, mba"):
+        example(tmp_path, EXAMPLE, score="strict")
+
+
+def test_chance_that_is_counted_comes_from_the_data(tmp_path: Path) -> None:
+    number = {"metric": "chance.short.mba", "group": "overall", "value": 12.5}
+    counts = dict.fromkeys(("asked", "scored", "failed", "unparsed", "missing"), 0)
+    path = tmp_path / "statistics.parquet"
+    write_table(pl.DataFrame([number | counts], schema=METRICS), path, METRICS)
+    assert example(tmp_path, EXAMPLE, score="mba", statistics=path).benchmarks[0].chance == 12.5
+    assert example(tmp_path, EXAMPLE, score="mba").benchmarks[0].chance is None
+
+
+def test_the_stage_writes_every_format_and_the_list_of_samples(tmp_path: Path) -> None:
+    page = make_card(key_of_rule(tmp_path, lambda view, at: view == "planned" or at % 2 == 0), tmp_path)
+    kinds = ("html", "md", "tex", "csv", "json", "items.csv", "png", "svg", "pdf")
+    assert {path.name for path in page.parent.iterdir() if path.name[0] != "."} == {f"toy.{kind}" for kind in kinds}
+    card = read_card(page.with_suffix(".json"))
+    (found,) = card.benchmarks
+    for kind in ("html", "md"):
+        assert found.sentence.split(":")[0] in sealed_text(page.with_suffix(f".{kind}")).read_text()
+    assert "http" not in page.read_text().replace("http-equiv", "") and "<script" not in page.read_text()
+    samples = pl.read_csv(page.with_suffix(".items.csv"))
+    assert samples.height == 60 == found.only_with_time and samples["sample"][0] == "q001"
+    assert set(samples.columns) == {"benchmark", "sample", "unit", "task", *VIEWS}
+    rows = pl.read_csv(page.with_suffix(".csv"))
+    parts = rows.filter(kind="part")
+    assert parts["value"].sum() == pytest.approx(rows.filter(kind="score", name="planned")["value"][0])
+    assert rows.filter(kind="score")["name"].to_list() == list(VIEWS)
+
+
+def test_models_stand_beside_each_other_in_the_order_of_what_order_gives(tmp_path: Path) -> None:
+    pages = []
+    for name, rule in (("flat", lambda view, at: at % 2 == 0), ("timely", lambda view, at: view == "planned")):
+        (tmp_path / name).mkdir()
+        key = key_of_rule(tmp_path / name, rule).model_copy(update={"model": name, "title": name.title()})
+        pages.append(make_card(key, tmp_path / name))
+    key = tmp_path / "all.json"
+    key.write_text(json.dumps({"suite": "made", "level": 0.95, "models": ["flat", "timely"]}))
+    out = tmp_path / "all.html"
+    cards = [str(page.with_suffix(".json")) for page in pages]
+    run(["time_all", "--key", str(key), "--cards", *cards, "--html", str(out)])
+    assert out.with_suffix(".md").read_text().index("Timely") < out.with_suffix(".md").read_text().index("Flat")
+    assert {"pdf", "svg", "png", "tex", "csv"} <= {path.suffix[1:] for path in tmp_path.glob("all.*")}
+
+
+def test_a_card_of_another_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "old.json"
+    path.write_text('{"model": "toy"}')
+    with pytest.raises(UserError, match="no card of this version"):
+        read_card(path)

@@ -1,0 +1,85 @@
+"""Models whose use of time is known by how they are made: the card says of each what it is."""
+
+from pathlib import Path
+
+import pytest
+from reprise.timecard.card import VIEWS
+from reprise.timecard.measure import card_of
+
+from tests.unit.timecard.made_views import Rule, key_of_rule
+
+
+def guess(at: int) -> bool:
+    """A guess that depends on the question only: right half of the time."""
+    return at * 7 % 10 < 5
+
+
+def words_only(view: str, at: int) -> bool:
+    """It reads the question: 70 of 100 right, whatever is shown."""
+    return at * 7 % 10 < 7
+
+
+def one_frame(view: str, at: int) -> bool:
+    """It recognises what any frame of the clip shows, in four of five clips."""
+    return at % 5 > 0 if view not in ("none", "another") else guess(at)
+
+
+def first_place(view: str, at: int) -> bool:
+    """It looks at the first picture that it gets, and what is asked is seen at the start of the clip only."""
+    return at % 5 > 0 if view in ("planned", "first") else guess(at)
+
+
+def bag(view: str, at: int) -> bool:
+    """It needs several different frames in any order."""
+    return at % 5 > 0 if view in ("planned", "shuffled", "reversed") else guess(at)
+
+
+def order(view: str, at: int) -> bool:
+    """It needs all frames in their order."""
+    return at % 5 > 0 if view == "planned" else guess(at)
+
+
+@pytest.mark.parametrize(
+    ("rule", "verdict", "begins"),
+    [
+        (
+            words_only,
+            "words",
+            "No use of the video is shown on TemporalBench: showing no video changes the score by 0.0 points",
+        ),
+        (one_frame, "frame", "The video matters on TemporalBench, no use of more than one frame is shown"),
+        (first_place, "frame", "The video matters on TemporalBench, no use of more than one frame is shown"),
+        (bag, "frames", "Several frames matter on TemporalBench, no use of their order is shown"),
+        (order, "order", "Order matters on TemporalBench: shuffling the frames loses 30.0 points ["),
+    ],
+)
+def test_a_model_is_called_what_it_is(rule: Rule, verdict: str, begins: str, tmp_path: Path) -> None:
+    card, _ = card_of(key_of_rule(tmp_path, rule))
+    (found,) = card.benchmarks
+    assert (found.verdict, found.sentence[: len(begins)]) == (verdict, begins)
+    planned = found.view("planned")
+    assert planned and sum(part.number.value for part in found.parts) == pytest.approx(planned.score.value, abs=1e-9)
+
+
+def test_a_model_that_looks_at_one_place_is_not_said_to_use_order(tmp_path: Path) -> None:
+    (found,) = card_of(key_of_rule(tmp_path, first_place))[0].benchmarks
+    assert "the first frame repeated changes the score by 0.0 points" in found.sentence
+    assert "yet shuffling the frames loses 30.0 points" in found.sentence
+
+
+@pytest.mark.parametrize("rule", [words_only, one_frame, bag])
+def test_the_order_part_of_a_deterministic_bag_is_exactly_zero(rule: Rule, tmp_path: Path) -> None:
+    (found,) = card_of(key_of_rule(tmp_path, rule))[0].benchmarks
+    part, shuffled = found.part("order"), found.view("shuffled")
+    assert part is not None and shuffled is not None and shuffled.change is not None
+    assert (part.number.value, part.p) == (0.0, 1.0)
+    assert (shuffled.change.value, shuffled.change.lost, shuffled.change.gained) == (0.0, 0, 0)
+    assert part.number.low is not None and part.number.high is not None
+    assert part.number.low == pytest.approx(-part.number.high) and part.number.low < 0
+
+
+def test_of_a_model_that_guesses_nothing_is_told(tmp_path: Path) -> None:
+    (found,) = card_of(key_of_rule(tmp_path, lambda view, at: (at * 13 + VIEWS.index(view) * 29) % 10 < 5))[
+        0
+    ].benchmarks
+    assert found.verdict == "words" and found.chance == 50

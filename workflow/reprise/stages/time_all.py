@@ -1,0 +1,27 @@
+"""Stage `time_all`: the time cards of several models beside each other."""
+
+from itertools import chain
+from pathlib import Path
+
+from reprise.figures.style import save
+from reprise.stages.command import In, Out
+from reprise.timecard.card import read_card
+from reprise.timecard.keys import TimeAllKey
+from reprise.timecard.page import all_page
+from reprise.timecard.picture import draw_all
+from reprise.timecard.tables import all_table, in_order, order_words, tidy
+from reprise.timecard.write import write_pages, write_rows
+
+TITLE = "Which models use time?"
+
+
+def main(key: In[TimeAllKey], cards: In[list[Path]], html: Out[Path]) -> None:
+    found = in_order([read_card(path) for path in cards])
+    write_rows(chain.from_iterable(map(tidy, found)), html.with_suffix(".csv"))
+    lines = list(map(order_words, found))
+    save(
+        draw_all(found),
+        html.with_suffix(".png"),
+        {"title": TITLE, "caption": f"{key.notice} {'; '.join(lines)}".strip()},
+    )
+    write_pages(TITLE, lines, [all_table(found)], all_page(found), html)

@@ -1,0 +1,161 @@
+"""A card: what was measured of one model, as it is written and read."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from reprise.core.checksums import seal_text, sealed_text
+from reprise.core.errors import UserError
+from reprise.core.files import read_json, write_text
+from reprise.core.settings import Settings
+
+PLANNED, SHUFFLED, REVERSED, FIRST, MIDDLE, NONE, ANOTHER = VIEWS = (
+    "planned", "shuffled", "reversed", "first", "middle", "none", "another",
+)  # fmt: skip
+VIEW_TITLES = {
+    PLANNED: "as planned",
+    SHUFFLED: "frames shuffled",
+    REVERSED: "frames reversed",
+    FIRST: "first frame repeated",
+    MIDDLE: "middle frame alone",
+    NONE: "no video",
+    ANOTHER: "another clip",
+}
+# From the least that a model is shown to all of it. The parts of a score are the steps between those that were asked.
+LADDER = (NONE, MIDDLE, SHUFFLED, PLANNED)
+WORDS, ONE_FRAME, SET, ORDER = "words", "one_frame", "set", "order"
+PART_OF = dict(zip(LADDER, (WORDS, ONE_FRAME, SET, ORDER), strict=True))
+PART_TITLES = {WORDS: "words", ONE_FRAME: "one frame", SET: "unordered frames", ORDER: "order in time"}
+Verdict = Literal["order", "frames", "frame", "words", "open"]
+VERDICT_TITLES: dict[Verdict, str] = {
+    "order": "order in time",
+    "frames": "several frames, no order shown",
+    "frame": "one frame, no more shown",
+    "words": "no video shown",
+    "open": "not told by what was asked",
+}
+
+
+class Number(Settings):
+    """A number on the score's own scale, with its interval; without ends where one cluster tells nothing."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Change(Number):
+    """A view against the planned one, sample by sample."""
+
+    p: float
+    lost: int
+    gained: int
+
+
+class View(Settings):
+    """The score under one view."""
+
+    view: str
+    run: str = ""
+    score: Number
+    change: Change | None = None
+    """none of the planned view, or without it"""
+
+
+class Part(Settings):
+    """A step of the ladder: what one more thing to see adds to the score. Steps that were not asked are in the next."""
+
+    names: tuple[str, ...]
+    number: Number
+    p: float | None = None
+    """none of the first step, which is a score"""
+
+    @property
+    def name(self) -> str:
+        return "+".join(self.names)
+
+    @property
+    def title(self) -> str:
+        return " + ".join(PART_TITLES[name] for name in self.names)
+
+
+class Published(Settings):
+    """A number of the same kind that a paper printed."""
+
+    view: str
+    value: float
+    source: str
+
+
+class Benchmark(Settings):
+    """What a card says of one benchmark."""
+
+    name: str
+    title: str
+    protocol: str
+    sampling: str
+    score: str
+    score_title: str
+    decimals: int
+    best: float
+    """the highest score: 100, or of ratings the best one"""
+    chance: float | None = None
+    samples: int
+    """that every view was asked, and all numbers are of"""
+    left_out: int
+    """samples that some view was not asked"""
+    clusters: int
+    views: tuple[View, ...]
+    missing: dict[str, str] = Field({})
+    """view -> why it was not asked"""
+    parts: tuple[Part, ...] = ()
+    published: tuple[Published, ...] = ()
+    only_with_time: int | None = None
+    """samples that are better as planned than in every control; None where no control was asked"""
+    verdict: Verdict = "open"
+    sentence: str = ""
+
+    def view(self, name: str) -> View | None:
+        """A view, if it was asked."""
+        return next((one for one in self.views if one.view == name), None)
+
+    def part(self, name: str) -> Part | None:
+        """The part of exactly this name."""
+        return next((one for one in self.parts if one.name == name), None)
+
+    @property
+    def unit(self) -> str:
+        """What a difference is counted in."""
+        return " points" if self.best == 100 else ""
+
+
+class Card(Settings):
+    """What was measured of one model."""
+
+    suite: str
+    notice: str = ""
+    level: float
+    model: str
+    title: str
+    benchmarks: tuple[Benchmark, ...]
+
+    @property
+    def order(self) -> float | None:
+        """The mean over benchmarks of the part due to order, in percent of the best score; models are sorted by it."""
+        found = [100 * part.number.value / one.best for one in self.benchmarks if (part := one.part(ORDER))]
+        return sum(found) / len(found) if found else None
+
+
+def write_card(card: Card, path: Path) -> None:
+    """Write a card, whole or not at all."""
+    write_text(path, card.model_dump_json(indent=1) + "\n")
+    seal_text(path)
+
+
+def read_card(path: Path) -> Card:
+    """Read a card."""
+    try:
+        return Card.model_validate(read_json(sealed_text(path)))
+    except ValidationError as error:
+        raise UserError(f"{path}: no card of this version. Delete it and run snakemake again.") from error

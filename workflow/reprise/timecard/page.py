@@ -1,0 +1,122 @@
+"""A card as HTML: what it says first, bars that need no script, the tables below. All classes begin with `tc-`."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from reprise.tables.render import html
+from reprise.tables.render.html import escape
+from reprise.tables.render.table import format_value
+from reprise.timecard.card import PART_TITLES, PLANNED, Benchmark, Card
+from reprise.timecard.picture import Step, steps
+from reprise.timecard.tables import all_table, in_order, order_words, tables_of
+from reprise.timecard.words import headline, signed
+
+CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+
+
+def card_page(card: Card) -> str:
+    """The page of one model."""
+    return html.page(f"Does {card.title} use time?", f"<style>\n{CSS}</style>\n{fragment(card)}{_tables(card)}")
+
+
+def all_page(cards: Sequence[Card]) -> str:
+    """The page of all models."""
+    lines = "".join(f"<li>{escape(order_words(card))}</li>\n" for card in in_order(cards))
+    staircases = "".join(fragment(card, sentences=False) for card in in_order(cards))
+    content = (
+        f'<style>\n{CSS}</style>\n<h1>Which models use time?</h1>\n<ol class="tc-models">\n{lines}</ol>\n{staircases}'
+    )
+    return html.page("Which models use time?", content + (html.table_section(all_table(cards)) if cards else ""))
+
+
+def fragment(card: Card, *, sentences: bool = True) -> str:
+    """The card without its tables, to stand in any page that has its style."""
+    notice = f'<p class="notice tc-notice">{escape(card.notice)}</p>\n' if card.notice else ""
+    return (
+        f'<section class="tc-card">\n<h2>{escape(f"Does {card.title} use time?" if sentences else card.title)}</h2>\n'
+        f'{notice if sentences else ""}<p class="tc-headline">{escape(headline(card))}</p>\n{_legend(card)}'
+        f'<div class="tc-grid">\n{"".join(_block(one, card, sentences) for one in card.benchmarks)}</div>\n</section>\n'
+    )
+
+
+def _legend(card: Card) -> str:
+    there = {part.names[-1] for one in card.benchmarks for part in one.parts}
+    keys = "".join(
+        f'<li><span class="tc-key tc-{name}"></span>{escape(title)}</li>'
+        for name, title in PART_TITLES.items()
+        if name in there
+    )
+    chance = (
+        '<li><span class="tc-key tc-dots"></span>chance</li>'
+        if any(o.chance is not None for o in card.benchmarks)
+        else ""
+    )
+    return f'<ul class="tc-legend">{keys}{chance}</ul>\n' if keys else ""
+
+
+def _block(one: Benchmark, card: Card, sentences: bool) -> str:
+    """One benchmark: its score, its staircase, its sentence, and what is missing."""
+    planned = one.view(PLANNED)
+    score = format_value(planned.score.value, one.decimals) if planned else ""
+    lines = "".join(_lines(one))
+    missing = "; ".join(f"{name}: {reason}" for name, reason in one.missing.items())
+    only = (
+        f"{one.only_with_time} of {one.samples} samples right only with time. "
+        if one.only_with_time is not None
+        else ""
+    )
+    only = only.replace("right only", "rated higher only") if one.best != 100 else only
+    return (
+        f'<article class="tc-benchmark"><h3>{escape(one.title)} <span class="tc-score">{escape(score)}</span> '
+        f"<small>{escape(one.score_title)}</small></h3>\n"
+        + (f'<div class="tc-stairs" role="img" aria-label="{escape(_aloud(one))}">{lines}</div>\n' if lines else "")
+        + (f'<p class="tc-sentence">{escape(one.sentence)}</p>\n' if sentences else "")
+        + (f'<p class="tc-more">{escape(only)}</p>\n' if sentences and only else "")
+        + (f'<p class="tc-more">Not asked: {escape(missing)}.</p>\n' if sentences and missing else "")
+        + "</article>\n"
+    )
+
+
+def _aloud(one: Benchmark) -> str:
+    return ", ".join(f"{part.title} {format_value(part.number.value, one.decimals)}" for part in one.parts)
+
+
+def _lines(one: Benchmark) -> Iterator[str]:
+    """A line for each part, its bar where the one before ends; the track is from the least end to the best score."""
+    found = steps(one)
+    ends = [0.0, *(end for step in found for end in (step.end, _end(step, step.part.number.low)))]
+    least, span = min(ends), one.best - min(ends)
+    chance = (
+        "" if one.chance is None else f'<i class="tc-chance" style="left:{100 * (one.chance - least) / span:.2f}%"></i>'
+    )
+
+    def at(value: float) -> str:
+        return f"{min(100.0, max(0.0, 100 * (value - least) / span)):.2f}%"
+
+    for place, step in enumerate(found):
+        start, end = sorted((step.start, step.end))
+        number = step.part.number
+        low, high = _end(step, number.low), _end(step, number.high)
+        back = " tc-back" if step.end < step.start else ""
+        width = f"{100 * (end - start) / span:.2f}%"
+        value = signed(number.value, one.decimals) if place else format_value(number.value, one.decimals)
+        ends_shown = "" if number.low is None or number.high is None else (
+            f" [{format_value(number.low, one.decimals)}, {format_value(number.high, one.decimals)}]"
+        )  # fmt: skip
+        whisker = (
+            f'<i class="tc-interval" style="left:{at(low)};right:calc(100% - {at(high)})"></i>' if ends_shown else ""
+        )
+        yield (
+            f'<span class="tc-name">{escape(step.part.title)}</span><span class="tc-track">{chance}'
+            f'<b class="tc-bar tc-{step.part.names[-1]}{back}" style="left:{at(start)};width:{width}"></b>'
+            f"{whisker}</span>"
+            f'<span class="tc-value">{escape(value)}<small>{escape(ends_shown)}</small></span>'
+        )
+
+
+def _end(step: Step, end: float | None) -> float:
+    return step.end if end is None else step.start + end
+
+
+def _tables(card: Card) -> str:
+    return "".join(map(html.table_section, tables_of(card)))

@@ -1,0 +1,209 @@
+"""The picture of a card: each score as a staircase of its parts, that goes back where one is negative.
+
+It is drawn at the width of a paper's column, and says the same in grey: each part has its own line.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from reprise.figures.style import FAINT, SMALL, label_lines, sheet, use_style
+from reprise.tables.render.table import format_value
+from reprise.timecard.card import ONE_FRAME, ORDER, PART_TITLES, PLANNED, SET, WORDS, Benchmark, Card, Part
+from reprise.timecard.tables import in_order
+from reprise.timecard.words import signed
+
+WIDTH = 3.3  # inches
+# Okabe and Ito's: greys and blues for what needs no order, the warm colour for what does.
+PART_COLOURS = {WORDS: "#A6A6A6", ONE_FRAME: "#56B4E9", SET: "#0072B2", ORDER: "#D55E00"}
+NEGATIVE = "//////"
+LANE, HEAD = 0.13, 0.3  # inches of a part's line, and of what stands above and below a panel
+MODEL_LANE, FEW_LANE = 0.06, 0.3
+INK = "#222222"
+
+
+class Step(NamedTuple):
+    """A part as a bar from the score before it to the score after it."""
+
+    part: Part
+    start: float
+    end: float
+
+
+def steps(one: Benchmark) -> list[Step]:
+    """The parts of a score, each where the one before ends."""
+    found, reached = [], 0.0
+    for part in one.parts:
+        found.append(Step(part, reached, reached + part.number.value))
+        reached += part.number.value
+    return found
+
+
+def _reach(cards: Sequence[Card]) -> tuple[float, float]:
+    """How far bars, intervals and chance reach to both sides, in shares of the best score."""
+    ends = [0.0, 0.3]
+    for card in cards:
+        for one in card.benchmarks:
+            ends.append((one.chance or 0.0) / one.best)
+            for step in steps(one):
+                shown = (
+                    step.end,
+                    step.start + (step.part.number.low or 0.0),
+                    step.start + (step.part.number.high or 0.0),
+                )
+                ends += [end / one.best for end in shown]
+    return min(ends), max(ends)
+
+
+def colour_of(part: Part) -> str:
+    """The colour of a part; several together have the last one's."""
+    return PART_COLOURS[part.names[-1]]
+
+
+def draw_card(card: Card) -> Figure:
+    """The picture of one model: a panel a benchmark, a line a part."""
+    use_style()
+    shown = [one for one in card.benchmarks if one.parts]
+    without = [one.title for one in card.benchmarks if not one.parts]
+    notes = [*_intervals(card.level, shown), *([f"Nothing to show: {', '.join(without)}."] if without else [])]
+    heights = [HEAD + LANE * len(one.parts) for one in shown]
+    page = sheet(WIDTH, max(0.4, sum(heights)), f"{card.title}: what its scores are made of", card.notice, notes)
+    if not shown:
+        return page.figure
+    least, most = _reach([card])
+    panels = page.body.subplots(len(shown), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
+    for axes, one in zip(panels, shown, strict=True):
+        found = steps(one)
+        axes.set_title(_heading(one), loc="left", fontweight="bold", pad=2)
+        _draw_steps(axes, one, found, 0, 1.0, [_value(step, one) for step in found])
+        axes.set_yticks(range(len(found)), [label_lines(step.part.title, 22) for step in found])
+        axes.set_ylim(len(found) - 0.4, -0.6)
+        _scale(axes, one, least, most + 0.16 * (most - least))
+        _draw_chance(axes, one, label=axes is panels[0])
+    return page.figure
+
+
+def draw_all(cards: Sequence[Card]) -> Figure:
+    """The picture of several models: a panel a benchmark, a staircase a model, sorted by the part due to order."""
+    use_style()
+    ordered = in_order(cards)
+    benchmarks = list(dict.fromkeys((one.name, one.title) for card in ordered for one in card.benchmarks if one.parts))
+    across = min(2, max(1, len(benchmarks)))
+    lines = -(-len(benchmarks) // across)
+    names = {name: [card for card in ordered if _of(card, name)] for name, _ in benchmarks}
+    height = lines * (HEAD + 0.12 + FEW_LANE * len(ordered))
+    notice = ordered[0].notice if ordered else ""
+    of_all = [one for card in ordered for one in card.benchmarks if one.parts]
+    notes = _intervals(ordered[0].level, of_all) if ordered else ["Nothing to show."]
+    page = sheet(WIDTH, max(0.4, height), "Which models use time?", notice, notes, list(_legend(ordered)))
+    if not benchmarks:
+        return page.figure
+    least, most = _reach(ordered)
+    grid = page.body.subplots(lines, across, squeeze=False, sharey=True).flatten()
+    for place, (axes, (name, title)) in enumerate(zip(grid, benchmarks, strict=False)):
+        axes.set_title(title, loc="left", fontweight="bold", pad=2)
+        for row, card in enumerate(ordered):
+            one = _of(card, name)
+            if one:
+                _draw_model(axes, one, row)
+        one = next(found for card in names[name] if (found := _of(card, name)))
+        axes.set_yticks(range(len(ordered)), [label_lines(card.title, 15) for card in ordered])
+        axes.set_ylim(len(ordered) - 0.5, -0.5)
+        axes.tick_params(axis="y", labelleft=place % across == 0)
+        _scale(axes, one, least, most + 0.3 * (most - least))
+        _draw_chance(axes, one)
+    for axes in grid[len(benchmarks) :]:
+        axes.set_visible(False)
+    return page.figure
+
+
+def _of(card: Card, name: str) -> Benchmark | None:
+    return next((one for one in card.benchmarks if one.name == name and one.parts), None)
+
+
+def _heading(one: Benchmark) -> str:
+    planned = one.view(PLANNED)
+    score = format_value(planned.score.value, one.decimals) if planned else ""
+    return f"{one.title}  {score}" + ("" if one.best == 100 else f" of {one.best:g}")
+
+
+def _value(step: Step, one: Benchmark) -> str:
+    is_first = step.start == 0 and step.part.p is None
+    value = step.part.number.value
+    return format_value(value, one.decimals) if is_first else signed(value, one.decimals)
+
+
+def _draw_model(axes: Axes, one: Benchmark, row: int) -> None:
+    """A model's staircase within one row; only what is due to order has its number."""
+    found = steps(one)
+    height = 0.8 / len(found)
+    values = [_value(step, one) if ORDER in step.part.names else "" for step in found]
+    _draw_steps(axes, one, found, row - 0.4 + height / 2, height, values)
+
+
+def _draw_steps(
+    axes: Axes, one: Benchmark, found: Sequence[Step], first: float, pitch: float, values: Sequence[str]
+) -> None:
+    """Bars below each other, each from where the one above ends; a negative one is hatched and goes back."""
+    for place, (step, words) in enumerate(zip(found, values, strict=True)):
+        y, colour = first + place * pitch, colour_of(step.part)
+        is_back = step.end < step.start
+        axes.barh(
+            y, step.end - step.start, 0.78 * pitch, left=step.start, color="white" if is_back else colour,
+            edgecolor=colour, hatch=NEGATIVE if is_back else None, linewidth=0.8 if is_back else 0.0, zorder=2,
+        )  # fmt: skip
+        if place + 1 < len(found):
+            axes.plot([step.end, step.end], [y, y + pitch], color=INK, linewidth=0.6, zorder=2.5)
+        number = step.part.number
+        right = max(step.start, step.end)
+        if number.low is not None and number.high is not None:
+            ends = step.start + number.low, step.start + number.high
+            axes.plot(ends, [y, y], color=INK, linewidth=0.7, zorder=3)
+            right = max(right, ends[1])
+        axes.text(
+            right + 0.012 * one.best, y, words, va="center_baseline", ha="left", fontsize=SMALL,
+            fontweight="bold" if ORDER in step.part.names else "normal", color=INK,
+        )  # fmt: skip
+
+
+def _draw_chance(axes: Axes, one: Benchmark, *, label: bool = False) -> None:
+    if one.chance is None:
+        return
+    axes.axvline(one.chance, color="black", linestyle=(0, (1, 1.2)), linewidth=0.9, zorder=3.5)
+    if label:
+        axes.annotate(
+            "chance", (one.chance, 1), xycoords=("data", "axes fraction"), xytext=(2, 1), textcoords="offset points",
+            fontsize=SMALL - 0.5, color=FAINT, va="bottom",
+        )  # fmt: skip
+
+
+def _scale(axes: Axes, one: Benchmark, least: float, most: float) -> None:
+    """All panels have the same scale, in shares of the best score."""
+    axes.set_xlim(least * one.best, most * one.best)
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", labelsize=SMALL - 0.5, length=2, pad=1)
+    axes.locator_params(axis="x", nbins=5)
+    axes.axvline(0, color=INK, linewidth=0.6)
+    axes.spines["left"].set_visible(False)
+
+
+def _intervals(level: float, shown: Sequence[Benchmark]) -> list[str]:
+    """What lines, dots and hatching mean, as far as they are there."""
+    is_back = any(part.number.value < 0 for one in shown for part in one.parts)
+    words = f"Bars add up to the score. Lines: {100 * level:g} % intervals."
+    words += " Dotted: chance." if any(one.chance is not None for one in shown) else ""
+    return [words + (" Hatched: a part below zero." if is_back else "")]
+
+
+def _legend(cards: Sequence[Card]) -> Iterator[tuple[Artist, str]]:
+    there = {name for card in cards for one in card.benchmarks for part in one.parts for name in part.names[-1:]}
+    for name, title in PART_TITLES.items():
+        if name in there:
+            yield Patch(facecolor=PART_COLOURS[name]), title
+    yield Line2D([], [], color="black", linestyle=(0, (1, 1.2)), linewidth=0.9), "chance"

@@ -1,0 +1,186 @@
+"""A card's numbers as tables, and as tidy rows."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text
+from reprise.timecard import card as made
+from reprise.timecard.card import ORDER, PART_TITLES, VIEW_TITLES, Benchmark, Card
+from reprise.timecard.words import headline
+
+TIDY = pl.Schema(
+    {
+        "suite": pl.String,
+        "model": pl.String,
+        "benchmark": pl.String,
+        "protocol": pl.String,
+        "sampling": pl.String,
+        "metric": pl.String,
+        "kind": pl.String,  # score | change | part | chance | published | missing
+        "name": pl.String,  # of the view or the part
+        "value": pl.Float64,
+        "low": pl.Float64,
+        "high": pl.Float64,
+        "p": pl.Float64,
+        "lost": pl.Int64,
+        "gained": pl.Int64,
+        "samples": pl.Int64,
+        "clusters": pl.Int64,
+        "best": pl.Float64,
+        "run": pl.String,
+        "note": pl.String,
+    }
+)
+LEAST_P = 0.0001
+
+
+def tidy(card: Card) -> Iterator[dict[str, Any]]:
+    """Every number of a card, a row each; rows of the kind `missing` say what was not asked."""
+    for one in card.benchmarks:
+        named = {
+            "suite": card.suite, "model": card.model, "benchmark": one.name, "protocol": one.protocol,
+            "sampling": one.sampling, "metric": one.score, "samples": one.samples, "clusters": one.clusters,
+            "best": one.best,
+        }  # fmt: skip
+        for view in one.views:
+            yield named | {"kind": "score", "name": view.view, "run": view.run} | view.score.model_dump()
+            if view.change:
+                yield named | {"kind": "change", "name": view.view, "run": view.run} | view.change.model_dump()
+        for part in one.parts:
+            yield named | {"kind": "part", "name": part.name, "p": part.p} | part.number.model_dump()
+        if one.chance is not None:
+            yield named | {"kind": "chance", "value": one.chance}
+        for paper in one.published:
+            yield named | {"kind": "published", "name": paper.view, "value": paper.value, "note": paper.source}
+        for view_name, reason in one.missing.items():
+            yield named | {"kind": "missing", "name": view_name, "note": reason}
+
+
+def parts_table(cards: Sequence[Card], title: str, label: str, stub: str) -> Table:
+    """The parts of every score: a row a benchmark of one model, or a row a model in sections of benchmarks."""
+    is_one = len(cards) == 1
+    names = [name for name in PART_TITLES if any(one.part(name) for card in cards for one in card.benchmarks)]
+    merged = dict.fromkeys(
+        part.name for card in cards for one in card.benchmarks for part in one.parts if len(part.names) > 1
+    )
+    shown = [*names, *merged]
+    titles = PART_TITLES | {
+        part.name: part.title for card in cards for one in card.benchmarks for part in one.parts if part.name in merged
+    }
+    columns = (Column("Score"), *(Column(_upper(titles[name])) for name in shown), Column("Chance"))
+    benchmarks = dict.fromkeys((one.name, one.title) for card in cards for one in card.benchmarks)
+    sections: tuple[Section, ...]
+    if is_one:
+        sections = (Section(tuple(_parts_row(one.title, one, shown) for one in cards[0].benchmarks)),)
+    else:
+        sections = tuple(
+            Section(
+                tuple(
+                    _parts_row(card.title, one, shown) for card in cards for one in card.benchmarks if one.name == name
+                ),
+                heading,
+            )
+            for name, heading in benchmarks
+        )
+    level = cards[0].level if cards else 0.95
+    return Table(
+        title=title,
+        caption="What a score is made of: words alone, one frame, more frames in any order, their order in time. "
+        f"The parts add up to the score; {100 * level:g} % intervals.",
+        label=label,
+        stub=stub,
+        groups=(ColumnGroup(columns),),
+        sections=sections,
+        notice=cards[0].notice if cards else "",
+        notes=tuple(_notes(cards)),
+    )
+
+
+def _parts_row(label: str, one: Benchmark, names: Sequence[str]) -> TableRow:
+    planned = one.view(made.PLANNED)
+    score = _cell(planned.score if planned else None, one)
+    parts = [_cell(part.number if (part := one.part(name)) else None, one, signed=name != names[0]) for name in names]
+    return TableRow(label, (score, *parts, Cell((Number(one.chance, one.decimals),))))
+
+
+def _cell(number: made.Number | None, one: Benchmark, *, signed: bool = False) -> Cell:
+    if number is None:
+        return Cell((Number(None),))
+    ends = None if number.low is None or number.high is None else (number.low, number.high)
+    return Cell((Number(number.value, one.decimals, signed=signed, interval=ends),))
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _notes(cards: Sequence[Card]) -> Iterator[str]:
+    """How many samples, what was left out, and what a score without chance or with merged parts means."""
+    counts: dict[tuple[str, str, int, int], list[str]] = {}
+    for card in cards:
+        for one in card.benchmarks:
+            counts.setdefault((one.title, one.score_title, one.samples, one.left_out), []).append(card.title)
+    for (title, score, samples, left_out), _ in counts.items():
+        rest = f" ({left_out} left out that some view was not asked)" if left_out else ""
+        yield f"{title}: {score}, {samples} samples{rest}."
+
+
+def views_table(card: Card) -> Table:
+    """The score under each view, and what the view changes."""
+    columns = tuple(map(Column, ("Score", "Change", "p", "Lost", "Gained", "Published")))
+    return Table(
+        title="Every view",
+        caption="Each view against the clips as planned, sample by sample: the change with its interval, "
+        "two-sided p by swapping views video by video, how many samples get worse and better.",
+        label=f"tab:time-{card.model}-views",
+        stub="View",
+        groups=(ColumnGroup(columns),),
+        sections=tuple(Section(tuple(_view_rows(one)), f"{one.title}: {one.score_title}") for one in card.benchmarks),
+        notes=tuple(
+            f"{one.title}: {paper.value:g}, {paper.source}." for one in card.benchmarks for paper in one.published
+        ),
+    )
+
+
+def _view_rows(one: Benchmark) -> Iterator[TableRow]:
+    empty = Text("")
+    for name, title in VIEW_TITLES.items():
+        view = one.view(name)
+        published = Cell(
+            tuple(Number(paper.value, one.decimals, state="published") for paper in one.published if paper.view == name)
+        )
+        if view is None:
+            yield TableRow(title, (Cell((Number(None),)), Text(one.missing.get(name, "")), *[empty] * 3, published))
+            continue
+        change = view.change
+        numbers: tuple[Cell | Text, ...] = (empty,) * 4
+        if change:
+            p = Text(f"{change.p:.4f}" if change.p >= LEAST_P else f"<{LEAST_P}")
+            numbers = (_cell(change, one, signed=True), p, Text(str(change.lost)), Text(str(change.gained)))
+        yield TableRow(title, (_cell(view.score, one), *numbers, published))
+
+
+def tables_of(card: Card) -> list[Table]:
+    """The tables of one model's card."""
+    of_parts = parts_table([card], f"Does {card.title} use time?", f"tab:time-{card.model}", "Benchmark")
+    return [of_parts, views_table(card)]
+
+
+def in_order(cards: Sequence[Card]) -> list[Card]:
+    """Models by the part of their scores that is due to order; those of which it is not known come last."""
+    return sorted(cards, key=lambda card: (card.order is None, -(card.order or 0.0), card.title))
+
+
+def all_table(cards: Sequence[Card]) -> Table:
+    """The parts of every model."""
+    return parts_table(in_order(cards), "Which models use time?", "tab:time-all", "Model")
+
+
+def order_words(card: Card) -> str:
+    """A model's line in the list of all."""
+    order = (
+        "not known" if card.order is None else f"{card.order:.1f} % of the best score is due to {PART_TITLES[ORDER]}"
+    )
+    return f"{card.title}: {order}; {headline(card)}"

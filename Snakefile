@@ -13,6 +13,7 @@ include: "workflow/rules/people.smk"
 include: "workflow/rules/scores.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/time.smk"
 include: "workflow/rules/report.smk"
 
 
@@ -20,6 +21,7 @@ rule all:
     default_target: True
     input:
         SUITE.tables.to_read(),
+        SUITE.time.files(),
         "<suite>/sources/missing.md",
         SUITE.construction.pages(),
         SUITE.people.pages(),

@@ -141,7 +141,7 @@ Gpus = Annotated[
 Limit = Annotated[
     int | None,
     Option(
-        metavar="N", min=1, help="ask about N videos, or pairs, of each benchmark only: a part that every output names"
+        metavar="N", min=2, help="ask about N videos, or pairs, of each benchmark only: a part that every output names"
     ),
 ]
 Cores = Annotated[str, Option(metavar="N", help="CPU cores to use")]

@@ -20,6 +20,7 @@ from reprise.plan.rules.people import People
 from reprise.plan.rules.report import Report
 from reprise.plan.rules.scores import Scores
 from reprise.plan.rules.tables import Tables
+from reprise.plan.rules.time import Time
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 
@@ -36,6 +37,7 @@ class Rules:
         self.scores = Scores(plan)
         self.tables = Tables(plan)
         self.figures = Figures(plan)
+        self.time = Time(plan)
         self.report = Report(plan)
 
 

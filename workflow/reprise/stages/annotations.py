@@ -27,8 +27,8 @@ def main(
         if twice.height:
             raise UserError(f"{release}: duplicate {name} id '{twice[column][0]}'. Remove one of them.")
     if key.limit is not None:
-        its_units = pl.col("unit").is_in(units_of_part(items, key.limit))
-        parts, items = parts.filter(its_units), items.filter(its_units)
+        parts = parts.filter(pl.col("unit").is_in(units_of_part(items, parts, key.limit)))
+        items = items.filter(pl.col("clip_id").is_in(parts["clip_id"].implode()))
     write_table(parts, clips, CLIPS, made_under)
     write_table(items, item_table, ITEMS, made_under)
     log.info(f"{parts.height} clips of {parts['unit'].n_unique()} units, {items.height} items")

@@ -1,0 +1,44 @@
+# Whether a model uses time: its benchmarks again with other frames at the same moments. The cards belong to the
+# configured suite, as the tables do.
+
+
+rule time_card:
+    input:
+        stamp="results/suite.json",
+        key="<suite>/keys/time/{model}.json",
+        made_from=SUITE.time.of_model,
+    output:
+        multiext(
+            "results/time/{model}",
+            ".md",
+            ".tex",
+            ".csv",
+            ".png",
+            ".svg",
+            ".pdf",
+            ".json",
+            ".items.csv",
+        ),
+        html="results/time/{model}.html",
+    log:
+        "<suite>/logs/time/{model}.log",
+    wildcard_constraints:
+        model=SUITE.time.models(),
+    localrule: True
+    shell:
+        command("time_card")
+
+
+rule time_all:
+    input:
+        stamp="results/suite.json",
+        key="<suite>/keys/time_all.json",
+        cards=SUITE.time.cards,
+    output:
+        multiext("results/time/all", ".md", ".tex", ".csv", ".png", ".svg", ".pdf"),
+        html="results/time/all.html",
+    log:
+        "<suite>/logs/time_all.log",
+    localrule: True
+    shell:
+        command("time_all")

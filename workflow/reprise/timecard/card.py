@@ -125,6 +125,12 @@ class Benchmark(Settings):
         return next((one for one in self.parts if one.name == name), None)
 
     @property
+    def chance_decimals(self) -> int:
+        """One more than the score's where chance has more, as 6.25."""
+        is_short = self.chance is None or abs(round(self.chance, self.decimals) - self.chance) < 1e-9
+        return self.decimals + (not is_short)
+
+    @property
     def unit(self) -> str:
         """What a difference is counted in."""
         return " points" if self.best == 100 else ""

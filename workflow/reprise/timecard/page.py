@@ -1,11 +1,12 @@
 """A card as HTML: what it says first, bars that need no script, the tables below. All classes begin with `tc-`."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from reprise.tables.render import html
 from reprise.tables.render.html import escape
-from reprise.tables.render.table import format_value
+from reprise.tables.render.table import Table, format_value
 from reprise.timecard.card import PART_TITLES, PLANNED, Benchmark, Card
 from reprise.timecard.picture import Step, steps
 from reprise.timecard.tables import all_table, in_order, order_words, tables_of
@@ -16,27 +17,31 @@ CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
 def card_page(card: Card) -> str:
     """The page of one model."""
-    return html.page(f"Does {card.title} use time?", f"<style>\n{CSS}</style>\n{fragment(card)}{_tables(card)}")
+    sections = "".join(map(_section, tables_of(card)))
+    return html.page(f"Does {card.title} use time?", f"<style>\n{CSS}</style>\n{fragment(card)}{sections}")
 
 
 def all_page(cards: Sequence[Card]) -> str:
     """The page of all models."""
     lines = "".join(f"<li>{escape(order_words(card))}</li>\n" for card in in_order(cards))
+    notice = _notice(cards[0]) if cards else ""
     staircases = "".join(fragment(card, sentences=False) for card in in_order(cards))
-    content = (
-        f'<style>\n{CSS}</style>\n<h1>Which models use time?</h1>\n<ol class="tc-models">\n{lines}</ol>\n{staircases}'
-    )
-    return html.page("Which models use time?", content + (html.table_section(all_table(cards)) if cards else ""))
+    listed = f'<ol class="tc-models">\n{lines}</ol>\n'
+    content = f"<style>\n{CSS}</style>\n<h1>Which models use time?</h1>\n{notice}{listed}{staircases}"
+    return html.page("Which models use time?", content + (_section(all_table(cards)) if cards else ""))
 
 
 def fragment(card: Card, *, sentences: bool = True) -> str:
     """The card without its tables, to stand in any page that has its style."""
-    notice = f'<p class="notice tc-notice">{escape(card.notice)}</p>\n' if card.notice else ""
     return (
         f'<section class="tc-card">\n<h2>{escape(f"Does {card.title} use time?" if sentences else card.title)}</h2>\n'
-        f'{notice if sentences else ""}<p class="tc-headline">{escape(headline(card))}</p>\n{_legend(card)}'
+        f'{_notice(card) if sentences else ""}<p class="tc-headline">{escape(headline(card))}</p>\n{_legend(card)}'
         f'<div class="tc-grid">\n{"".join(_block(one, card, sentences) for one in card.benchmarks)}</div>\n</section>\n'
     )
+
+
+def _notice(card: Card) -> str:
+    return f'<p class="notice tc-notice">{escape(card.notice)}</p>\n' if card.notice else ""
 
 
 def _legend(card: Card) -> str:
@@ -118,5 +123,6 @@ def _end(step: Step, end: float | None) -> float:
     return step.end if end is None else step.start + end
 
 
-def _tables(card: Card) -> str:
-    return "".join(map(html.table_section, tables_of(card)))
+def _section(table: Table) -> str:
+    """A table of a page that has the notice at its top."""
+    return html.table_section(replace(table, notice=""))

@@ -25,6 +25,7 @@ NEGATIVE = "//////"
 LANE, HEAD = 0.13, 0.3  # inches of a part's line, and of what stands above and below a panel
 MODEL_LANE, FEW_LANE = 0.06, 0.3
 INK = "#222222"
+DOTS = (0, (1, 1.2))
 
 
 class Step(NamedTuple):
@@ -83,8 +84,8 @@ def draw_card(card: Card) -> Figure:
         _draw_steps(axes, one, found, 0, 1.0, [_value(step, one) for step in found])
         axes.set_yticks(range(len(found)), [label_lines(step.part.title, 22) for step in found])
         axes.set_ylim(len(found) - 0.4, -0.6)
-        _scale(axes, one, least, most + 0.16 * (most - least))
-        _draw_chance(axes, one, label=axes is panels[0])
+        _scale(axes, one, least, most + 0.2 * (most - least))
+        _draw_chance(axes, one, named=True)
     return page.figure
 
 
@@ -149,7 +150,10 @@ def _draw_model(axes: Axes, one: Benchmark, row: int) -> None:
 def _draw_steps(
     axes: Axes, one: Benchmark, found: Sequence[Step], first: float, pitch: float, values: Sequence[str]
 ) -> None:
-    """Bars below each other, each from where the one above ends; a negative one is hatched and goes back."""
+    """Bars below each other, each from where the one above ends; a negative one is hatched and goes back.
+
+    One without words has no interval either.
+    """
     for place, (step, words) in enumerate(zip(found, values, strict=True)):
         y, colour = first + place * pitch, colour_of(step.part)
         is_back = step.end < step.start
@@ -161,7 +165,7 @@ def _draw_steps(
             axes.plot([step.end, step.end], [y, y + pitch], color=INK, linewidth=0.6, zorder=2.5)
         number = step.part.number
         right = max(step.start, step.end)
-        if number.low is not None and number.high is not None:
+        if words and number.low is not None and number.high is not None:
             ends = step.start + number.low, step.start + number.high
             axes.plot(ends, [y, y], color=INK, linewidth=0.7, zorder=3)
             right = max(right, ends[1])
@@ -171,15 +175,13 @@ def _draw_steps(
         )  # fmt: skip
 
 
-def _draw_chance(axes: Axes, one: Benchmark, *, label: bool = False) -> None:
+def _draw_chance(axes: Axes, one: Benchmark, *, named: bool = False) -> None:
     if one.chance is None:
         return
-    axes.axvline(one.chance, color="black", linestyle=(0, (1, 1.2)), linewidth=0.9, zorder=3.5)
-    if label:
-        axes.annotate(
-            "chance", (one.chance, 1), xycoords=("data", "axes fraction"), xytext=(2, 1), textcoords="offset points",
-            fontsize=SMALL - 0.5, color=FAINT, va="bottom",
-        )  # fmt: skip
+    axes.axvline(one.chance, color="black", linestyle=DOTS, linewidth=0.9, zorder=3.5)
+    if named:
+        words = f"chance {format_value(one.chance, one.chance_decimals)}"
+        axes.set_title(words, loc="right", fontsize=SMALL, color=FAINT, pad=2)
 
 
 def _scale(axes: Axes, one: Benchmark, least: float, most: float) -> None:
@@ -206,4 +208,4 @@ def _legend(cards: Sequence[Card]) -> Iterator[tuple[Artist, str]]:
     for name, title in PART_TITLES.items():
         if name in there:
             yield Patch(facecolor=PART_COLOURS[name]), title
-    yield Line2D([], [], color="black", linestyle=(0, (1, 1.2)), linewidth=0.9), "chance"
+    yield Line2D([], [], color="black", linestyle=DOTS, linewidth=0.9), "chance"

@@ -102,7 +102,7 @@ def _parts_row(label: str, one: Benchmark, names: Sequence[str]) -> TableRow:
     planned = one.view(made.PLANNED)
     score = _cell(planned.score if planned else None, one)
     parts = [_cell(part.number if (part := one.part(name)) else None, one, signed=name != names[0]) for name in names]
-    return TableRow(label, (score, *parts, Cell((Number(one.chance, one.decimals),))))
+    return TableRow(label, (score, *parts, Cell((Number(one.chance, one.chance_decimals),))))
 
 
 def _cell(number: made.Number | None, one: Benchmark, *, signed: bool = False) -> Cell:
@@ -129,42 +129,43 @@ def _notes(cards: Sequence[Card]) -> Iterator[str]:
 
 def views_table(card: Card) -> Table:
     """The score under each view, and what the view changes."""
-    columns = tuple(map(Column, ("Score", "Change", "p", "Lost", "Gained", "Published")))
+    has_published = any(one.published for one in card.benchmarks)
+    headers = ("Score", "Change", "p", "Lost", "Gained", *(["Published"] if has_published else []))
     return Table(
         title="Every view",
         caption="Each view against the clips as planned, sample by sample: the change with its interval, "
         "two-sided p by swapping views video by video, how many samples get worse and better.",
         label=f"tab:time-{card.model}-views",
         stub="View",
-        groups=(ColumnGroup(columns),),
-        sections=tuple(Section(tuple(_view_rows(one)), f"{one.title}: {one.score_title}") for one in card.benchmarks),
-        notes=tuple(
-            f"{one.title}: {paper.value:g}, {paper.source}." for one in card.benchmarks for paper in one.published
+        groups=(ColumnGroup(tuple(map(Column, headers))),),
+        sections=tuple(
+            Section(tuple(_view_rows(one, has_published)), f"{one.title}: {one.score_title}") for one in card.benchmarks
         ),
+        notice=card.notice,
     )
 
 
-def _view_rows(one: Benchmark) -> Iterator[TableRow]:
-    empty = Text("")
+def _view_rows(one: Benchmark, has_published: bool) -> Iterator[TableRow]:
+    blank = Cell()
     for name, title in VIEW_TITLES.items():
         view = one.view(name)
+        score = _cell(view.score if view else None, one)
+        printed = [paper for paper in one.published if paper.view == name]
         published = Cell(
-            tuple(Number(paper.value, one.decimals, state="published") for paper in one.published if paper.view == name)
+            tuple(Number(paper.value, one.decimals, state="published", notes=(paper.source,)) for paper in printed)
         )
-        if view is None:
-            yield TableRow(title, (Cell((Number(None),)), Text(one.missing.get(name, "")), *[empty] * 3, published))
-            continue
-        change = view.change
-        numbers: tuple[Cell | Text, ...] = (empty,) * 4
+        change = view.change if view else None
+        numbers: tuple[Cell | Text, ...] = (blank,) * 4
         if change:
-            p = Text(f"{change.p:.4f}" if change.p >= LEAST_P else f"<{LEAST_P}")
-            numbers = (_cell(change, one, signed=True), p, Text(str(change.lost)), Text(str(change.gained)))
-        yield TableRow(title, (_cell(view.score, one), *numbers, published))
+            p = f"{change.p:.4f}" if change.p >= LEAST_P else f"<{LEAST_P}"
+            numbers = (_cell(change, one, signed=True), Text(p), Text(str(change.lost)), Text(str(change.gained)))
+        absent = () if view else (f"Not shown: {one.missing.get(name, 'not asked')}.",)
+        yield TableRow(title, (score, *numbers, *([published] if has_published else [])), notes=absent)
 
 
 def tables_of(card: Card) -> list[Table]:
     """The tables of one model's card."""
-    of_parts = parts_table([card], f"Does {card.title} use time?", f"tab:time-{card.model}", "Benchmark")
+    of_parts = parts_table([card], f"{card.title}: the parts of its scores", f"tab:time-{card.model}", "Benchmark")
     return [of_parts, views_table(card)]
 
 
@@ -175,7 +176,7 @@ def in_order(cards: Sequence[Card]) -> list[Card]:
 
 def all_table(cards: Sequence[Card]) -> Table:
     """The parts of every model."""
-    return parts_table(in_order(cards), "Which models use time?", "tab:time-all", "Model")
+    return parts_table(in_order(cards), "The parts of all scores", "tab:time-all", "Model")
 
 
 def order_words(card: Card) -> str:

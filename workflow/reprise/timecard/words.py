@@ -125,4 +125,5 @@ def headline(card: Card) -> str:
     found: dict[str, list[str]] = {}
     for verdict, title in VERDICT_TITLES.items():
         found[title] = [one.title for one in card.benchmarks if one.verdict == verdict]
-    return "; ".join(f"{title}: {', '.join(names)}" for title, names in found.items() if names)
+    line = "; ".join(f"{title}: {', '.join(names)}" for title, names in found.items() if names)
+    return line[:1].upper() + line[1:]

@@ -16,7 +16,7 @@ Rule = Callable[[str, int], bool]
 
 
 def write_items(folder: Path, count: int) -> Path:
-    """Items of as many videos, a video each."""
+    """Items of TemporalBench, a video each."""
     path = folder / "items.parquet"
     rows = [item_row(f"q{at:03}", clip_id=f"v{at:03}.c", unit=f"v{at:03}", task="short") for at in range(count)]
     write_table(pl.DataFrame(rows, schema=ITEMS), path, ITEMS)

@@ -10,6 +10,7 @@ from reprise.timecard.keys import TimeAllKey
 from reprise.timecard.page import all_page
 from reprise.timecard.picture import draw_all
 from reprise.timecard.tables import all_table, in_order, order_words, tidy
+from reprise.timecard.words import headline
 from reprise.timecard.write import write_pages, write_rows
 
 TITLE = "Which models use time?"
@@ -18,7 +19,7 @@ TITLE = "Which models use time?"
 def main(key: In[TimeAllKey], cards: In[list[Path]], html: Out[Path]) -> None:
     found = in_order([read_card(path) for path in cards])
     write_rows(chain.from_iterable(map(tidy, found)), html.with_suffix(".csv"))
-    lines = list(map(order_words, found))
+    lines = [f"{card.title}: {order_words(card)}. {headline(card)}" for card in found]
     save(
         draw_all(found),
         html.with_suffix(".png"),

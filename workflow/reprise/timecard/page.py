@@ -22,21 +22,25 @@ def card_page(card: Card) -> str:
 
 
 def all_page(cards: Sequence[Card]) -> str:
-    """The page of all models."""
-    lines = "".join(f"<li>{escape(order_words(card))}</li>\n" for card in in_order(cards))
-    notice = _notice(cards[0]) if cards else ""
-    staircases = "".join(fragment(card, sentences=False) for card in in_order(cards))
-    listed = f'<ol class="tc-models">\n{lines}</ol>\n'
-    content = f"<style>\n{CSS}</style>\n<h1>Which models use time?</h1>\n{notice}{listed}{staircases}"
-    return html.page("Which models use time?", content + (_section(all_table(cards)) if cards else ""))
+    """The page of all models, each with its staircases, in the order of what is due to order."""
+    ordered = in_order(cards)
+    notice = _notice(ordered[0]) if ordered else ""
+    staircases = "".join(_card(card, f"{card.title}: {order_words(card)}", sentences=False) for card in ordered)
+    content = f"<style>\n{CSS}</style>\n<h1>Which models use time?</h1>\n{notice}{staircases}"
+    return html.page("Which models use time?", content + (_section(all_table(ordered)) if ordered else ""))
 
 
-def fragment(card: Card, *, sentences: bool = True) -> str:
+def fragment(card: Card) -> str:
     """The card without its tables, to stand in any page that has its style."""
+    return _card(card, f"Does {card.title} use time?", sentences=True)
+
+
+def _card(card: Card, heading: str, *, sentences: bool) -> str:
+    blocks = "".join(_block(one, sentences) for one in card.benchmarks)
     return (
-        f'<section class="tc-card">\n<h2>{escape(f"Does {card.title} use time?" if sentences else card.title)}</h2>\n'
-        f'{_notice(card) if sentences else ""}<p class="tc-headline">{escape(headline(card))}</p>\n{_legend(card)}'
-        f'<div class="tc-grid">\n{"".join(_block(one, card, sentences) for one in card.benchmarks)}</div>\n</section>\n'
+        f'<section class="tc-card">\n<h2>{escape(heading)}</h2>\n{_notice(card) if sentences else ""}'
+        f'<p class="tc-headline">{escape(headline(card))}</p>\n{_legend(card)}<div class="tc-grid">\n{blocks}</div>\n'
+        "</section>\n"
     )
 
 
@@ -59,7 +63,7 @@ def _legend(card: Card) -> str:
     return f'<ul class="tc-legend">{keys}{chance}</ul>\n' if keys else ""
 
 
-def _block(one: Benchmark, card: Card, sentences: bool) -> str:
+def _block(one: Benchmark, sentences: bool) -> str:
     """One benchmark: its score, its staircase, its sentence, and what is missing."""
     planned = one.view(PLANNED)
     score = format_value(planned.score.value, one.decimals) if planned else ""

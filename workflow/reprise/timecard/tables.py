@@ -5,10 +5,9 @@ from typing import Any
 
 import polars as pl
 
-from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text
+from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text, format_value
 from reprise.timecard import card as made
 from reprise.timecard.card import ORDER, PART_TITLES, VIEW_TITLES, Benchmark, Card
-from reprise.timecard.words import headline
 
 TIDY = pl.Schema(
     {
@@ -180,8 +179,7 @@ def all_table(cards: Sequence[Card]) -> Table:
 
 
 def order_words(card: Card) -> str:
-    """A model's line in the list of all."""
-    order = (
-        "not known" if card.order is None else f"{card.order:.1f} % of the best score is due to {PART_TITLES[ORDER]}"
-    )
-    return f"{card.title}: {order}; {headline(card)}"
+    """What a model is sorted by, in words."""
+    if card.order is None:
+        return f"what is due to {PART_TITLES[ORDER]} is not known"
+    return f"{format_value(card.order, 1)} % of the best score is due to {PART_TITLES[ORDER]}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from reprise.tables.render import html
 from reprise.tables.render.html import escape
 from reprise.tables.render.table import Table, format_value
-from reprise.timecard.card import PART_TITLES, PLANNED, Benchmark, Card
+from reprise.timecard.card import PART_TITLES, PLANNED, VIEW_TITLES, Benchmark, Card
 from reprise.timecard.picture import Step, steps
 from reprise.timecard.tables import all_table, in_order, order_words, tables_of
 from reprise.timecard.words import headline, signed
@@ -68,7 +68,11 @@ def _block(one: Benchmark, sentences: bool) -> str:
     planned = one.view(PLANNED)
     score = format_value(planned.score.value, one.decimals) if planned else ""
     lines = "".join(_lines(one))
-    missing = "; ".join(f"{name}: {reason}" for name, reason in one.missing.items())
+    printed = "; ".join(
+        f"{VIEW_TITLES.get(paper.view, paper.view)} {format_value(paper.value, one.decimals)} ({paper.source})"
+        for paper in one.published
+    )
+    missing = "; ".join(f"{VIEW_TITLES.get(name, name)}: {reason}" for name, reason in one.missing.items())
     only = (
         f"{one.only_with_time} of {one.samples} samples right only with time. "
         if one.only_with_time is not None
@@ -81,6 +85,7 @@ def _block(one: Benchmark, sentences: bool) -> str:
         + (f'<div class="tc-stairs" role="img" aria-label="{escape(_aloud(one))}">{lines}</div>\n' if lines else "")
         + (f'<p class="tc-sentence">{escape(one.sentence)}</p>\n' if sentences else "")
         + (f'<p class="tc-more">{escape(only)}</p>\n' if sentences and only else "")
+        + (f'<p class="tc-more">Published: {escape(printed)}.</p>\n' if sentences and printed else "")
         + (f'<p class="tc-more">Not asked: {escape(missing)}.</p>\n' if sentences and missing else "")
         + "</article>\n"
     )

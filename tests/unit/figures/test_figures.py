@@ -385,8 +385,8 @@ def test_groups_stand_beside_in_panels_of_their_own_and_absent_ones_are_named() 
 def test_what_is_all_in_one_range_or_of_one_name_is_said_in_words() -> None:
     use_style()
     for counts, words in (
-        ([Count("0-10", 0), Count("10-12", 24)], "all 24 videos: 10 to 12 seconds"),
-        ([Count("Animation", 3), Count("News", 0)], "all 3 videos: Animation"),
+        ([Count("0-10", 0), Count("10-12", 24)], "All 24 videos: 10 to 12 seconds"),
+        ([Count("Animation", 3), Count("News", 0)], "All 3 videos: Animation"),
     ):
         page = sheet(WIDTHS["column"], 0.5, "Title", "Origin", [])
         draw_distribution(page, counts, "seconds", "videos", [])

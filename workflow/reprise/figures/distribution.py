@@ -74,7 +74,7 @@ def in_words(counts: Sequence[Count], unit: str, axis: str) -> str:
         return ""
     (one,), ends = known, ends_of(known[0].group)
     where = f"{ends[0]:g} to {ends[1]:g} {unit}" if ends else one.group
-    return f"all {one.value:g} {axis}: {where}"
+    return f"All {one.value:g} {axis}: {where}"
 
 
 def height(counts: Sequence[Count]) -> float:

@@ -17,6 +17,7 @@ from reprise.tables.reproduction import SCHEMA
 from reprise.tables.verdict import NAMES
 
 LEAST_P = 0.001
+NO_BREAK = "\N{NO-BREAK SPACE}"
 MOST = 6  # models that a picture shows; the table of all models has the others
 
 
@@ -125,7 +126,7 @@ def _words(places: Sequence[Place], benchmark: ReportedBenchmark, lead: Lead | N
     ends = [benchmark.scale * end for end in (lead.found.low, lead.found.high) if end is not None]
     interval = f" [{ends[0]:.{decimals}f}, {ends[1]:.{decimals}f}]" if ends else ""
     p = f"p = {lead.found.p:.3f}" if lead.found.p >= LEAST_P else f"p < {LEAST_P}"
-    return f"{ahead}{interval}, {p}."
+    return f"{ahead}{interval}, {p.replace(' ', NO_BREAK)}."
 
 
 def compared(path: Path, benchmarks: Sequence[ReportedBenchmark]) -> Iterator[Compared]:

@@ -99,7 +99,8 @@ def opened(found: Sequence[tuple[Telling, Sequence[int]]], ids: Sequence[str], p
 
 def _seen(entry: ReportedBenchmark, columns: Mapping[str, Columns]) -> Iterator[Seen]:
     """The real models that were asked what the benchmark leads with; else those asked as the first one."""
-    real = [run for run in entry.runs if not run.reference]
+    by_run = {run.run: run for run in reversed(entry.runs) if not run.reference}
+    real = [run for run in entry.runs if by_run.get(run.run) is run]  # of several judges the first
     main = entry.headline
     kinds = [(main.protocol, main.sampling)] if main else []
     kinds += [(run.scored.run.protocol, run.scored.run.sampling) for run in real]

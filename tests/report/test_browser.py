@@ -92,6 +92,7 @@ PAGES = [
     "index.html",
     "tables/velociti.html",
     "figures/velociti.html",
+    "models/one.html",
     "runs/velociti.entail.fps1.one.html",
     "missing.html",
 ]

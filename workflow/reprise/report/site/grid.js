@@ -49,7 +49,7 @@ reprise.grid = (() => {
     });
     table.on("rowClick", (_, row) => open(row.getData().n));
     return new Promise((resolve) => table.on("tableBuilt", resolve)).then(() => {
-      place.querySelector(".tabulator-tableholder").tabIndex = -1; // the list is one stop of the tab key
+      place.querySelector(".tabulator-tableholder").removeAttribute("tabindex"); // the open item's link is its stop of the tab key
     });
   }
 
@@ -75,7 +75,8 @@ reprise.grid = (() => {
     const { n } = cell.getData();
     const { index, benchmark, state } = view;
     const address = reprise.hash.format({ ...state, item: index.id[n] });
-    return make("a", { href: address, tabindex: "-1" },
+    const stop = view.order.includes(view.item) ? view.item : view.order[0];
+    return make("a", { href: address, tabindex: n === stop ? "0" : "-1" },
       given("span", index.short[n], { class: "short" }),
       make("span", { class: "where" }, given("span", benchmark.tasks[index.task[n]]), " · ", given("span", index.id[n])));
   }

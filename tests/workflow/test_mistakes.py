@@ -65,6 +65,7 @@ def inside(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Projec
     """The project as working directory; what is edited is put back."""
     before = {path: path.read_text() for path in (project.root / "config").rglob("*.yaml")}
     monkeypatch.chdir(project.root)
+    monkeypatch.setattr("reprise.core.paths.WORKFLOW", project.root)
     yield project
     for path, text in before.items():
         path.write_text(text)
@@ -92,11 +93,14 @@ def test_a_suite_that_config_names_wrongly_is_looked_for_there(inside: Project) 
     assert_helps(str(error.value), ["--config: suite: unknown suite 'smal'. Did you mean 'small'?"])
 
 
-def test_outside_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_without_its_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("reprise.core.paths.WORKFLOW", tmp_path / "site-packages")
     with pytest.raises(UserError) as error:
         load_suite({}, ["snakemake"])
-    assert_helps(str(error.value), [f"config/config.yaml: no such file in {tmp_path}", "Run in the project's folder"])
+    assert_helps(
+        str(error.value), [f"config/config.yaml: no such file in {tmp_path}", "Set the environment up in a clone"]
+    )
 
 
 @pytest.mark.parametrize(

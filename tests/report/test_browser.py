@@ -60,8 +60,11 @@ def test_two_models_are_compared_where_they_differ(viewer: Viewer) -> None:
     viewer.found("2 of 4 items")
     assert "of 2 items that count for both" in viewer.text("#comparison")
     assert "A minus B: +0.0 percentage points on 2 samples; p 1.0000 (sign flips over 2 videos)" in viewer.text(
-        "#comparison"
+        "#comparison .counts"
     )
+    leading = viewer.text("#comparison .leading")
+    assert "tables lead with, strict, average of 7: A minus B: +0.0 percentage points (95 % interval" in leading
+    assert leading.endswith("p 1.0000 (sign flips over 2 videos).")
     viewer.page.get_by_role("link", name="B better: 1").click()
     viewer.found("1 of 4 items")
     assert "show=worse" in viewer.state()

@@ -4,16 +4,15 @@ from typing import Any
 
 import polars as pl
 import pytest
+from reprise.benchmarks.comparing import headline, parts
 from reprise.benchmarks.registry import benchmark_names, load_scores
 from reprise.benchmarks.scoring import no_outcomes
 from reprise.commands.compare import (
     MOST_ITEMS,
     Conditions,
     differences,
-    headline,
     items_between,
     pair_of,
-    parts,
     table_lines,
     unknown_of,
     word_diff,

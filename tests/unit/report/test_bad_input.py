@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.commands.compare import items_between, parts, table_lines
+from reprise.benchmarks.comparing import parts
+from reprise.commands.compare import items_between, table_lines
 from reprise.commands.show import with_interval
 from reprise.core.files import write_text
 from reprise.core.paths import table_file

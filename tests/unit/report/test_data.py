@@ -30,9 +30,24 @@ def test_the_catalog_names_items_and_runs(world: World) -> None:
             "n": 0, "name": RUN, "model": "one", "label": "one", "protocol": "entail", "sampling": "fps1", "judge": "",
             "metrics": ["classic", "strict"], "page": "runs/velociti.entail.fps1.one.html",
             "imported": False, "reference": False, "made": "velociti/made/velociti.entail.fps1.one", "views": {},
-            "reader": "robust",
+            "reader": "robust", "compared": [],
         }
     ]  # fmt: skip
+
+
+def test_two_runs_that_were_asked_alike_are_compared_by_the_number_that_leads(world: World) -> None:
+    asked = [("a", 0.9, 0.4), ("b", 0.9, 0.1), ("c", 0.9, 0.1)], [("a", 0.2, 0.4), ("b", 0.9, 0.1), ("c", 0.2, 0.1)]
+    for run, scores in zip((RUN, OTHER), asked, strict=True):
+        verdicts = [row for one in scores for row in read(*one)]
+        world.runs[run] = ([row for one in scores for row in answers(*one)], verdicts, verdicts)
+    world.build()
+    (benchmark,) = world.data("catalog")["benchmarks"]
+    assert [run["compared"] for run in benchmark["runs"]] == [[1], [0]]
+    found = world.data("velociti/compared/0")["1"]
+    # All of agent_bind and half of coref: each test counts alike.
+    assert (found["metric"], found["of"], found["level"]) == ("strict", "average of 7", 0.95)
+    assert found["difference"] == pytest.approx(0.75) and (found["n_items"], found["n_clusters"]) == (3, 2)
+    assert world.data("velociti/compared/1")["0"]["difference"] == pytest.approx(-0.75)
 
 
 def test_the_index_says_what_is_known_of_each_item_and_clip(world: World) -> None:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from reprise.benchmarks.comparing import Part, headline, parts
 from reprise.benchmarks.registry import load_scores
-from reprise.benchmarks.scoring import Scores
 from reprise.commands.shared import ledger_of, outcomes_of, plan_of, reader_of
 from reprise.core.checksums import keys_of, sealed_text
 from reprise.core.errors import UserError
@@ -22,13 +22,12 @@ from reprise.models.keys import ModelAnswers
 from reprise.plan.changes import ABSENT, changes_between, leaves
 from reprise.plan.naming import fitting
 from reprise.plan.runs import Plan
-from reprise.stats.paired import PairedComparison, compare_paired, holm
+from reprise.stats.paired import holm
 
 MOST_ITEMS = MOST_CLIPS = 8
 MOST_INDICES = 16
 MOST_PAIRS = 12
 LEAST_P = 0.0001
-DRAWS = 20_000  # as many as tell a p of that size
 Named = tuple[str, pl.DataFrame]
 HEADER = (
     "| metric | test | samples | videos | difference | {percent:g} % interval | {p} |\n"
@@ -183,54 +182,6 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
-
-
-class Part(NamedTuple):
-    """A difference of two runs: of a metric on a test, or of the number that the tables lead with."""
-
-    metric: str
-    test: str
-    found: PairedComparison
-
-    @property
-    def subject(self) -> tuple[str, str]:
-        return self.metric, self.test
-
-
-def headline(
-    scores: Scores, ours: Mapping[str, pl.DataFrame], theirs: Mapping[str, pl.DataFrame], level: float
-) -> Part | None:
-    """The difference of the number that the benchmark's tables lead with; None where it is not known of both."""
-    metric = scores.headline
-    if metric not in ours or metric not in theirs:
-        return None
-    tests = ours[metric]["task"].unique()
-    if scores.averaged:
-        mine, others = (found[metric].filter(pl.col("task").is_in(scores.averaged)) for found in (ours, theirs))
-        found = _paired(mine, others, level, dict(mine.select("item_id", "task").iter_rows()))
-    else:
-        found = _paired(ours[metric], theirs[metric], level)
-    name = f"average of {len(scores.averaged)}" if scores.averaged else tests[0] if len(tests) == 1 else "all"
-    return Part(metric, name, found) if found else None
-
-
-def parts(metric: str, ours: pl.DataFrame, theirs: pl.DataFrame, level: float) -> Iterator[Part]:
-    """The difference on each task."""
-    for task in ours["task"].unique(maintain_order=True):
-        found = _paired(ours.filter(pl.col("task") == task), theirs.filter(pl.col("task") == task), level)
-        if found is not None:
-            yield Part(metric, task, found)
-
-
-def _paired(
-    ours: pl.DataFrame, theirs: pl.DataFrame, level: float, tests: Mapping[str, str] | None = None
-) -> PairedComparison | None:
-    mine, others = (
-        dict(frame.select("item_id", pl.col("right").cast(pl.Float64)).iter_rows()) for frame in (ours, theirs)
-    )
-    return compare_paired(
-        mine, others, dict(ours.select("item_id", "unit").iter_rows()), tests, level=level, draws=DRAWS
-    )
 
 
 def table_lines(found: Sequence[Part], ps: Sequence[float]) -> Iterator[str]:

@@ -5,12 +5,14 @@ the answers of all runs, so that opening an item loads one small file.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from reprise.benchmarks.comparing import headline
 from reprise.benchmarks.registry import load_scores
-from reprise.benchmarks.scoring import Answered
 from reprise.core.errors import UserError
 from reprise.core.files import read_json
 from reprise.core.paths import Results
@@ -30,10 +32,10 @@ from reprise.report.folder import Folder
 from reprise.report.inputs import readers_of
 from reprise.report.items import Items, Requests, questions
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
-from reprise.report.runs import RunTables, Summary, columns, metrics_of, summary
+from reprise.report.runs import RunTables, Summary, columns, metrics_of, outcomes_of, summary
 from reprise.report.scripts import ENCODE, in_words, leaves, script, shown
 from reprise.report.telling import State, Telling, best_two, opened, telling, with_time
-from reprise.stats.paired import PairedComparison, compare_paired
+from reprise.stats.paired import PairedComparison
 
 CHUNK = 20
 IDLE_COLUMNS = ("prompt_sha256", "key")
@@ -63,7 +65,7 @@ def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -
     benchmarks: list[dict[str, Any]] = []
     written = Written({}, {}, {})
     for entry in key.browsed():
-        writer = BenchmarkWriter(entry, key.shards, results, folder)
+        writer = BenchmarkWriter(entry, key, results, folder)
         writer.write_items(media)
         written.summaries.update(writer.write_runs())
         written.telling[entry.name] = [one for one, _ in writer.telling]
@@ -84,19 +86,23 @@ def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -
 class BenchmarkWriter:
     """Writes the data of one benchmark."""
 
-    def __init__(self, entry: ReportedBenchmark, shards: int, results: Results, folder: Folder) -> None:
+    def __init__(self, entry: ReportedBenchmark, key: ReportKey, results: Results, folder: Folder) -> None:
         name, has_clips = entry.name, entry.has_clips
         self._name, self._entry, self._results, self._folder = name, entry, results, folder
         items = read_table(results.items(name), ITEMS)
         facts = read_table(results.facts(name), FACTS) if has_clips else pl.DataFrame(schema=FACTS)
-        ledgers = [results.ledger("clips", name, shard) for shard in range(shards)] if has_clips else []
+        ledgers = [results.ledger("clips", name, shard) for shard in range(key.shards)] if has_clips else []
         ledger = pl.concat([pl.DataFrame(schema=CLIP_LEDGER), *(read_table(path, CLIP_LEDGER) for path in ledgers)])
         self._items = Items(name, items, facts if has_clips else None)
         self._clips = Clips(items, ledger, facts)
         shown_here = {run.scored.run.sampling for run in entry.runs if has_clips and not run.imported}
         self._samplings = sorted(shown_here)
+        self._level = key.level
         self._metrics: list[list[str]] = []
         """of each run"""
+        self._outcomes: list[dict[str, pl.DataFrame]] = []
+        self._compared: dict[int, dict[int, dict[str, Any]]] = {}
+        """run -> other run -> the difference of the number that the tables lead with"""
         self._opened: State = {}
         self.telling: list[tuple[Telling, Sequence[int]]] = []
         """the items that tell most, once the runs are written"""
@@ -129,6 +135,7 @@ class BenchmarkWriter:
             form, highest = self._entry.forms[protocol], self._entry.rated_to.get(protocol)
             found = columns(self._name, form, self._items.grouped, requests, tables, highest)
             self._metrics.append(metrics_of(found))
+            self._outcomes.append(outcomes_of(self._name, form, self._items.grouped, tables))
             all_columns[run.scored.name] = found
             summaries[run.scored.name] = summary(found, tables.responses, [*self._items.tasks, *self._items.groups])
             answers.append(encoded_answers(numbers, tables, run.judge))
@@ -136,28 +143,23 @@ class BenchmarkWriter:
         for place, run in enumerate(self._entry.runs):
             self._folder.put(f"{self._name}/runs/{place}", all_columns[run.scored.name])
         best = best_two(self._entry, all_columns)
-        self.lead = self._compared([one.run for one in best], numbers) if best[1:] else None
+        self.lead = self._lead(*(one.run for one in best)) if best[1:] else None
         self.telling = telling(self._entry, best)
         self._opened = opened(self.telling, self._items.ids, self._plays.__getitem__)
         self._folder.put(f"{self._name}/settings", [self._settings(run) for run in self._entry.runs])
+        self._write_compared()
         self._write_chunks({protocol: questions(found) for protocol, found in asked.items()}, answers)
         return summaries
 
-    def _compared(self, runs: Sequence[ReportedRun], numbers: Mapping[str, int]) -> Lead | None:
+    def _lead(self, first: ReportedRun, second: ReportedRun) -> Lead | None:
         """The best run against the next by the number that the benchmark leads with, on the items of both."""
-        scores = load_scores(self._name).SCORES[self._entry.forms[runs[0].scored.run.protocol]]
+        scores = load_scores(self._name).SCORES[self._entry.forms[first.scored.run.protocol]]
         main = self._entry.headline
         if main is None or scores.headline != main.metric:
             return None
-        outcomes = []
-        for run in runs:
-            answered = Answered(self._items.grouped, self._read(run, numbers).robust, "fixed")
-            found = scores.outcomes(answered)[scores.headline]
-            outcomes.append(found.filter(pl.col("task").is_in(scores.averaged)) if scores.averaged else found)
-        first, second = (dict(one.select("item_id", pl.col("right").cast(pl.Float64)).iter_rows()) for one in outcomes)
-        units, tests = (dict(outcomes[0].select("item_id", name).iter_rows()) for name in ("unit", "task"))
-        compared = compare_paired(first, second, units, tests if scores.averaged else None)
-        return Lead(runs[0].scored.name, runs[1].scored.name, compared) if compared else None
+        ours, theirs = (self._outcomes[self._entry.runs.index(run)] for run in (first, second))
+        leading = headline(scores, ours, theirs, self._level)
+        return Lead(first.scored.name, second.scored.name, leading.found) if leading else None
 
     def _read(self, run: ReportedRun, numbers: Mapping[str, int]) -> RunTables:
         """The tables of a run, by its readers or by its judge; answers to items that there are not are refused."""
@@ -172,6 +174,19 @@ class BenchmarkWriter:
         robust, authors = (read_table(results.verdicts(scored.run, one), VERDICTS) for one in readers_of(run))
         replies = read_table(results.judge_responses(scored.run, run.judge), RESPONSES) if run.judge else None
         return RunTables(responses, robust, authors, replies)
+
+    def _write_compared(self) -> None:
+        """Of each two runs that were asked alike, by how much one is ahead."""
+        asked = [(run.scored.run.protocol, run.scored.run.sampling) for run in self._entry.runs]
+        for one, other in permutations(range(len(asked)), 2):
+            if asked[one] == asked[other]:
+                scores = load_scores(self._name).SCORES[self._entry.forms[asked[one][0]]]
+                leading = headline(scores, self._outcomes[one], self._outcomes[other], self._level)
+                if leading is not None:
+                    what = {"metric": leading.metric, "of": shown(leading.test), "level": self._level}
+                    self._compared.setdefault(one, {})[other] = what | asdict(leading.found)
+        for one, others in self._compared.items():
+            self._folder.put(f"{self._name}/compared/{one}", others)
 
     def _settings(self, run: ReportedRun) -> dict[str, str]:
         """What shaped a run's answers, by dotted names, so that two runs can be compared."""
@@ -207,6 +222,7 @@ class BenchmarkWriter:
                 "made": entry.made,
                 "views": entry.views,
                 "reader": entry.judge or "robust",
+                "compared": list(self._compared.get(place, ())),
             }
             for place, (entry, metrics) in enumerate(zip(self._entry.runs, self._metrics, strict=True))
         ]

@@ -110,6 +110,8 @@ class ReportKey(SuiteKey):
     """Key of the stage `report`."""
 
     clips: Literal["link", "copy"]
+    level: float = 0.95
+    """of intervals"""
     shards: int = Field(ge=1)
     show_published: bool
     overview: bool

@@ -27,6 +27,11 @@ class RunTables(NamedTuple):
     """a judge's"""
 
 
+def outcomes_of(benchmark: str, form: str, items: pl.DataFrame, run: RunTables) -> dict[str, pl.DataFrame]:
+    """Metric -> what became of each of its samples, as the tables count."""
+    return load_scores(benchmark).SCORES[form].outcomes(Answered(items, run.robust))
+
+
 class Summary(NamedTuple):
     """A run's items by what became of them; an item counts as failed or unread if any answer to it is."""
 

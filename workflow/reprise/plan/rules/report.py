@@ -40,6 +40,7 @@ class Report:
             suite_title=suite.title,
             notice=suite.notice,
             clips=config.main.report_clips,
+            level=config.main.confidence,
             shards=suite.shards,
             show_published=suite.show_published,
             overview=bool(self._plan.overview),

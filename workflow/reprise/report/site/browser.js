@@ -18,13 +18,15 @@ reprise.browser = (() => {
     const run = named(benchmark.runs, state.run) || usual(benchmark.runs);
     const other = named(benchmark.runs, state.other);
     const columnsOf = (one) => (one ? reprise.load(`${benchmark.name}/runs/${one.n}`) : null);
-    const [index, columns, otherColumns, texts] = await Promise.all([
+    const isLed = run && other && run.compared.includes(other.n);
+    const [index, columns, otherColumns, texts, compared] = await Promise.all([
       reprise.load(`${benchmark.name}/index`), columnsOf(run), columnsOf(other), state.q ? reprise.load(`${benchmark.name}/texts`) : null,
+      isLed ? reprise.load(`${benchmark.name}/compared/${run.n}`) : null,
     ]);
     const metrics = run ? reprise.outcome.metrics(run, columns) : [];
     const metric = [state.metric, benchmark.metric].find((one) => metrics.includes(one)) || metrics[0] || "";
     const item = state.item ? index.id.indexOf(state.item) : -1;
-    return { catalog, benchmark, run, other, index, columns, otherColumns, texts, metrics, metric, item, state: tidied(state, benchmark) };
+    return { catalog, benchmark, run, other, index, columns, otherColumns, texts, leading: compared && compared[other.n], metrics, metric, item, state: tidied(state, benchmark) };
   }
 
   function named(all, name) {

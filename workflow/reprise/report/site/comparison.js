@@ -16,6 +16,9 @@ reprise.comparison = (() => {
     const same = metric === reprise.outcome.RATING ? ["both with the best rating", "the same lower rating"] : ["both right", "both wrong"];
     const who = make("p", {}, "A: ", ...named(run), ". B: ", ...named(other), ". ");
     place.replaceChildren(make("div", { class: "who" }, who, reprise.conditions.of(view)));
+    if (view.leading) {
+      place.append(make("p", { class: "leading" }, ahead(view.leading)));
+    }
     if (!counts.of) {
       who.append(`No item counts for both by ${metric || "any measure"}.`);
       return;
@@ -32,11 +35,21 @@ reprise.comparison = (() => {
     place.append(bar(counts), make("p", { class: "counts" }, ...numbers));
   }
 
+  /** The number that the tables lead with, of all items: the words of `reprise compare`. */
+  function ahead({ metric, of, level, difference: mean, low, high, n_items: samples, n_clusters: units, p }) {
+    const interval = low === null ? "" : ` (${100 * level} % interval ${signed(low)} to ${signed(high)})`;
+    return `The number that the tables lead with, ${metric}, ${of}: A minus B: ${signed(mean)} percentage points${interval} on `
+      + `${counted(samples, "sample")}; p ${reprise.paired.inWords(p)} (sign flips over ${counted(units, "video")}).`;
+  }
+
+  function signed(share) {
+    const points = 100 * share;
+    return `${points < 0 ? "−" : "+"}${Math.abs(points).toFixed(1)}`;
+  }
+
   /** The mean difference in points of 100, and whether chance could make it. */
   function difference({ difference: mean, samples, units, p }) {
-    const points = 100 * mean;
-    const signed = `${points < 0 ? "−" : "+"}${Math.abs(points).toFixed(1)}`;
-    return `A minus B: ${signed} percentage points on ${counted(samples, "sample")}; p ${reprise.paired.inWords(p)} (sign flips over ${counted(units, "video")})`;
+    return `A minus B: ${signed(mean)} percentage points on ${counted(samples, "sample")}; p ${reprise.paired.inWords(p)} (sign flips over ${counted(units, "video")})`;
   }
 
   function named({ label, protocol, sampling }) {

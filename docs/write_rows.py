@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from reprise.config.configuration import Configuration
 from reprise.config.load import load
+from reprise.config.model import Model
 from reprise.config.tables import Row, TableSpec
 
 PAGE = "docs/reference/rows.md"
@@ -17,9 +18,31 @@ needs the number of GPUs that the model's file names. The answers of all other m
 [as files](../howto/import-answers.md); without them a row shows its published value. A model at
 [a server or a vendor](../howto/servers.md) can be added; no row of these tables names one yet.
 
+How that was tried, always without the weights themselves: `transformers`, `text` and `contrastive` with tiny random
+checkpoints of the same classes, held against plain transformers ([what was compared](inference.md)); a
+[program](../howto/servers.md#a-program-that-the-job-starts) with a tiny random checkpoint of its authors' classes, held
+against their demonstration; vLLM with a toy checkpoint of another class.
+
 A model that names 2 or 4 GPUs is spread over as many of them as hold it ([how](models.md#gpus)); no such run was
 measured yet.
 """
+
+
+CLOSED = (
+    *("claude-3-opus", "claude-3.5-sonnet", "gemini-1.0-pro", "gemini-1.5-flash", "gemini-1.5-pro", "gemini-2.5-flash"),
+    *("gemini-2.5-pro", "gpt-4.1", "gpt-4o", "gpt-4v", "o3", "o4-mini"),
+)
+NO_CODE = "its repository holds no code of the model: that comes with its weights on the hub, and was not had here"
+PICKLED = "its authors give its weights as pickles; only safetensors are loaded"
+NOT_TRIED = "no program was written and run for it"
+# Why a model's answers come as files only.
+WHY = {
+    **dict.fromkeys(CLOSED, "closed"),
+    **dict.fromkeys(("apollo-7b", "internlm-xc-2.5", "internvideo2.5-8b"), NO_CODE),
+    **dict.fromkeys(("imagebind", "ma-lmm", "videoclip"), PICKLED),
+    "humans": "people",
+    "languagebind": "its authors' code flips half of the videos at random",
+}
 
 
 class Kind(NamedTuple):
@@ -84,14 +107,19 @@ def models(config: Configuration, imported: bool) -> Iterator[str]:
     for slug, number in sorted(found.items(), key=lambda entry: (-entry[1], entry[0])):
         model = config.models[slug]
         if (model.adapter == "import") == imported:
-            gpus = "" if imported else f" | {model.adapter} | {model.gpus}"
-            yield f"| {model.label} | `{slug}`{gpus} | {number} |"
+            how = WHY.get(slug, NOT_TRIED) if imported else f"{asked_by(model)} | {model.gpus}"
+            yield f"| {model.label} | `{slug}` | {how} | {number} |"
+
+
+def asked_by(model: Model) -> str:
+    """The adapter, or what serves the model behind it."""
+    return f"{model.adapter}, {model.served_by.engine}" if model.served_by else model.adapter
 
 
 def page(root: Path) -> str:
     """The page."""
     config = load(root, {"suite": "paper"})
     here = ["| model | its name | adapter | GPUs | rows |", "|---|---|---|--: |--: |", *models(config, False)]
-    files = ["| model | its name | rows |", "|---|---|--: |", *models(config, True)]
+    files = ["| model | its name | why | rows |", "|---|---|---|--: |", *models(config, True)]
     parts = [HEAD, *counted(kinds(config), config), "\n## Models that run here\n", *here]
     return "\n".join([*parts, "\n## Models whose answers come as files\n", *files]) + "\n"

@@ -15,6 +15,7 @@ from reprise.fetch.hub import huggingface
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.outcome import Fetcher
 from reprise.fetch.settings import Huggingface, ReleaseHub
+from reprise.fetch.snapshot import fetch_snapshot
 from reprise.stages.release import release_folder
 from reprise.stages.sources import fetch_source
 
@@ -126,3 +127,20 @@ def test_an_unpinned_set_is_not_fetched(store: Store) -> None:
     settings = Huggingface(kind="huggingface", repo="some/set", revision="unpinned")
     with pytest.raises(UserError, match="reprise pin"):
         huggingface(settings, store)
+
+
+def test_a_download_ends_where_more_comes_than_was_announced(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a loose file, and of a file of a snapshot."""
+    endless = repository_file(b"x" * 100_000)
+    endless.is_endless, endless.headers = True, endless.headers | {"X-Linked-Size": "250000"}
+    with serving({f"{RESOLVE}/clips/a.mp4": endless}) as (url, _):
+        found = fetch_source("a", route(url, store, monkeypatch, member="clips/{source_id}.mp4"), store)
+    assert found.status == "too_large" and "a reply of more than 250,000 bytes, which were announced" in found.message
+    with serving(listed({"rows.csv": b"x"}) | {f"{RESOLVE}/rows.csv": endless}) as (url, _):
+        ask_here(url, monkeypatch)
+        with pytest.raises(UserError, match="could not be fetched: a reply of more than 250,000 bytes"):
+            fetch_snapshot("here", "dataset", "some/set", REVISION, tmp_path / "set", ["*.csv"])
+    left = [path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()]
+    assert max(left) <= 250_000

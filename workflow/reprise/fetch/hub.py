@@ -16,8 +16,10 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
+from reprise.core.bounded import TooLargeError
 from reprise.core.errors import UserError
 from reprise.core.store import Store
+from reprise.fetch.announced import Announced
 from reprise.fetch.local import Members
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, safe_name
 from reprise.fetch.parts import gather
@@ -110,7 +112,10 @@ class _Repository:
                 revision=self.settings.revision,
                 cache_dir=self.store.root / "hub",
                 etag_timeout=self.settings.timeout_s,
+                tqdm_class=Announced,
             )
+        except TooLargeError as error:
+            raise FetchError("too_large", f"{repo}: {name}: {error}") from error
         except GatedRepoError as error:
             page = f"https://huggingface.co/datasets/{repo}"
             raise FetchError("gated", f"{repo} is gated: accept its licence at {page}, then set HF_TOKEN") from error

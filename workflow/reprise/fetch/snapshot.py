@@ -14,8 +14,10 @@ from huggingface_hub.errors import (
     XetDownloadError,
 )
 
+from reprise.core.bounded import TooLargeError
 from reprise.core.errors import UserError
 from reprise.core.plain import plain
+from reprise.fetch.announced import Announced
 
 PAGES = {"model": "https://huggingface.co/", "dataset": "https://huggingface.co/datasets/"}
 
@@ -25,7 +27,10 @@ def fetch_snapshot(
 ) -> None:
     """Fetch the files that fit these patterns; an error names `where` the repository is configured."""
     try:
-        snapshot_download(repo, repo_type=kind, revision=revision, local_dir=folder, allow_patterns=list(patterns))
+        wanted = list(patterns)
+        snapshot_download(
+            repo, repo_type=kind, revision=revision, local_dir=folder, allow_patterns=wanted, tqdm_class=Announced
+        )
     except GatedRepoError as error:
         raise UserError(
             f"{where}: {repo} is gated. Accept its licence at {PAGES[kind]}{repo}, then set HF_TOKEN."
@@ -35,7 +40,7 @@ def fetch_snapshot(
             f"{where}: {repo}@{revision} was not found. Correct `repo` or `revision` (see {PAGES[kind]}{repo}); "
             "a private repository needs HF_TOKEN."
         ) from error
-    except (HTTPError, LocalEntryNotFoundError, XetDownloadError, ValueError) as error:
+    except (HTTPError, LocalEntryNotFoundError, XetDownloadError, TooLargeError, ValueError) as error:
         raise UserError(
             f"{where}: {repo}@{revision} could not be fetched: {plain(str(error))} Run the same command again when "
             "the network is there: what has been fetched is kept."

@@ -5,9 +5,9 @@ from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench import browser, device, engine, media, report, scoring, serving
+from bench import browser, device, engine, loop, media, report, scoring, serving
 
-ALL = ("media", "scoring", "report", "browser", "engine", "device", "serving")
+ALL = ("media", "scoring", "report", "browser", "engine", "loop", "device", "serving")
 
 
 def wanted() -> set[str]:
@@ -25,6 +25,7 @@ def main() -> None:
                 report.ratios,
                 browser.ratios,
                 engine.ratios,
+                loop.ratios,
                 device.ratios,
                 device.journaled,
             ),

@@ -18,6 +18,8 @@ from bench.rounds import Ratio, medians
 
 SECONDS, SIZE, SMALL = 10, (854, 480), (336, 336)
 LONG_SECONDS = 360
+# Of a whole decode, what frames spread over a clip of so many seconds may take; its keyframes are 5 s apart.
+OF_WHOLE = {(10, 8): 0.9, (10, 64): 1.0, (165, 8): 0.2, (165, 64): 0.75, (360, 8): 0.12, (360, 64): 0.55}
 # Interpreter, libraries and one picture apart, what a clip six times as long may add.
 MEMORY_SLACK_MB = 20
 
@@ -27,7 +29,23 @@ def ratios(folder: Path) -> Iterator[Ratio]:
     clip = write_clip(folder / "clip.mp4", SECONDS, SIZE)
     yield from _reading(clip)
     yield from _shot_counting(clip)
+    yield from _long_clips(folder)
     yield _memory(folder)
+
+
+def _long_clips(folder: Path) -> Iterator[Ratio]:
+    """A few frames of long clips, of which only the groups of pictures with planned frames are decoded."""
+    for seconds in sorted({seconds for seconds, _ in OF_WHOLE}):
+        clip = write_clip(folder / f"whole{seconds}.mp4", seconds, (320, 180))
+        index = packet_index(clip)
+        ways: dict[str, Callable[[], object]] = {"whole": lambda clip=clip: deque(iter_frames(clip), maxlen=0)}
+        for count in (8, 64):
+            indices = plan({"rule": "linspace", "frames": count}, index.frames, index.times).indices
+            ways[str(count)] = lambda clip=clip, indices=indices: deque(iter_frames(clip, indices), maxlen=0)
+        spent = medians(ways, rounds=3)
+        for count in (8, 64):
+            name = f"{count} frames of {seconds} s / all of its frames"
+            yield Ratio(name, spent[str(count)] / spent["whole"], OF_WHOLE[seconds, count])
 
 
 def _reading(clip: Path) -> Iterator[Ratio]:

@@ -1,0 +1,126 @@
+"""A job of the toy checkpoint beside a plain loop of the same shape, and what its threads cost beside other processes.
+
+The loop decodes a clip, prepares it and asks it for each of its questions alone, as the common harnesses do.
+
+`python -m bench.loop ours|plain FOLDER` is one whole job: it starts, loads, asks, and ends.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from bench.rounds import Ratio, cpu_seconds, medians
+
+CHECKPOINT = Path("resources/demo/checkpoints/llava-ov-late")
+FRAMES, SIZE, SECONDS = 8, (128, 128), 10
+# Questions about a clip of which each may cost so much less than by the loop.
+QUESTIONS, LEAST = 32, 8.0
+# Of a whole job: clips, how many of them have a second question, threads, and how much less it may take.
+CLIPS, SECOND, THREADS, LEAST_OF_JOB = 144, 48, 2, 2.5
+BUSY, MOST_BESIDE_OTHERS = 2, 1.3
+ROUNDS = 3
+
+
+def ratios(folder: Path) -> Iterator[Ratio]:
+    from bench.media import write_clip
+
+    write_clip(folder / "loop.mp4", SECONDS, SIZE)
+    yield _questions(folder)
+    ways: dict[str, Callable[[], object]] = {name: partial(_job, name, folder) for name in ("ours", "plain")}
+    spent = medians(ways, ROUNDS)
+    asked = f"{CLIPS + SECOND} questions on {CLIPS} clips, {THREADS} threads"
+    yield Ratio(f"{asked}: plain loop / job", spent["plain"] / spent["ours"], LEAST_OF_JOB, is_at_most=False)
+    with _busy():
+        beside = min(cpu_seconds(ways["ours"]) for _ in range(ROUNDS))
+    name = f"{THREADS} threads: CPU seconds beside {BUSY} busy processes / alone"
+    yield Ratio(name, beside / spent["ours"], MOST_BESIDE_OTHERS)
+
+
+def _questions(folder: Path) -> Ratio:
+    """Both in this process, whose model is loaded."""
+    from reprise.models.local.transformers import TransformersAdapter
+
+    from bench.engine import clip_of, plain, questions, spec_of
+
+    adapter = TransformersAdapter(spec_of(CHECKPOINT))
+    clip, asked = clip_of(folder / "loop.mp4", FRAMES), questions(QUESTIONS)
+    spent = medians(
+        {"plain": lambda: plain(adapter, clip, asked), "ours": lambda: list(adapter.answers(clip, asked))}, ROUNDS
+    )
+    name = f"toy checkpoint, {QUESTIONS} questions a clip: plain loop / adapter"
+    return Ratio(name, spent["plain"] / spent["ours"], LEAST, is_at_most=False)
+
+
+def _job(name: str, folder: Path) -> None:
+    subprocess.run([sys.executable, "-m", "bench.loop", name, str(folder)], check=True)
+
+
+@contextmanager
+def _busy() -> Iterator[None]:
+    """Processes that always want a processor."""
+    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY)]
+    try:
+        yield
+    finally:
+        for one in running:
+            one.kill()
+            one.wait()
+
+
+def ours(path: Path) -> None:
+    """The library's job, but for reading its inputs."""
+    from tempfile import TemporaryDirectory
+
+    from reprise.core.store import Store
+    from reprise.models.asking.failures import Failures, failures_path
+    from reprise.models.asking.journal import Journal, journal_path
+    from reprise.models.asking.lazy import lazy_model
+    from reprise.models.asking.work import Work
+    from reprise.models.keys import ModelRunKey
+    from reprise.stages.infer import ask_all
+
+    from bench.engine import clip_of, questions
+
+    clip = clip_of(path, FRAMES)
+    asked = [[replace(one, request_id=f"{at} {one.request_id}") for one in questions(count)] for at, count in _counts()]
+    works = [Work(replace(clip, clip_id=f"c{at}"), f"recipe {at}", tuple(some)) for at, some in enumerate(asked)]
+    answers = {
+        "adapter": "transformers", "sampling": {"rule": "linspace"}, "model": {"checkpoint": "1"}, "settings": {},
+        "dtype": "float32", "attention": "sdpa", "trust_remote_code": False, "prompt": {"system": "", "user": "{x}"},
+        "form": "f", "ask": "score", "max_tokens": 1, "versions": {},
+    }  # fmt: skip
+    key = ModelRunKey.model_validate(
+        {"run": "b/p/s/m", "key": "k" * 64, "answers": answers, "checkpoint": str(CHECKPOINT)}
+    )
+    with TemporaryDirectory() as folder, lazy_model(key, Store(Path(folder)), THREADS) as model:
+        store = Store(Path(folder))
+        journal, failures = Journal(journal_path(store, key.key)), Failures(failures_path(store, key.key), 3)
+        rows, _ = ask_all(works, model, journal, failures, key)
+    assert len(rows) == CLIPS + SECOND and not any(row["error"] for row in rows)
+
+
+def plain(path: Path) -> None:
+    """The loop, with the model's own classes."""
+    import torch
+    from reprise.models.local.transformers import TransformersAdapter
+
+    from bench.engine import clip_of, questions, spec_of
+    from bench.engine import plain as loop
+
+    torch.set_num_threads(THREADS)
+    adapter = TransformersAdapter(replace(spec_of(CHECKPOINT), threads=THREADS))
+    for _, count in _counts():
+        loop(adapter, clip_of(path, FRAMES), questions(count))
+
+
+def _counts() -> Sequence[tuple[int, int]]:
+    """Of each clip, how many questions it has."""
+    return [(at, 2 if at < SECOND else 1) for at in range(CLIPS)]
+
+
+if __name__ == "__main__":
+    {"ours": ours, "plain": plain}[sys.argv[1]](Path(sys.argv[2]) / "loop.mp4")

@@ -11,13 +11,15 @@ from reprise.media.decoder import read_frames
 from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.base import Answer, Clip, Request, ServedSpec
 from reprise.models.remote.openai import OpenAIAdapter
-from reprise.models.remote.serving.engine import check_program
+from reprise.models.remote.serving.engine import check_program, hosting_of
 from reprise.models.remote.serving.host import Host
+from reprise.models.remote.serving.settings import ServedBy
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.serving.engines import own_environment, served_by_program
 from tests.unit.videos import RATE, barcode_video
 
+ROOT = Path(__file__).parents[4]
 NAME = "toy@1"
 GOOD = """
 import hashlib
@@ -214,3 +216,11 @@ def test_a_program_that_does_not_define_what_it_must_is_refused_before_any_job(
     with pytest.raises(UserError, match=message) as caught:
         check_program("own.py", is_scored)
     assert "\n" not in str(caught.value)
+
+
+def test_a_shipped_program_is_found_from_any_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "resources/programs/llava_video.py"
+    assert len(check_program(name, is_scored=True)) == 64
+    served = ServedBy(engine="program", program=name, environment="toy")
+    assert Path(str(hosting_of(served).program)) == ROOT / name

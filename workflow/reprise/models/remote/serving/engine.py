@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reprise.core.errors import UserError, suggestion
 from reprise.core.files import file_digest
+from reprise.core.paths import located
 from reprise.core.plain import SECRET_NAMES
 from reprise.models.remote.serving.settings import Hosting, ServedBy, Serving
 
@@ -64,7 +65,7 @@ def serving_of(
 def hosting_of(served: ServedBy) -> Hosting:
     """What of a server shapes no answer."""
     if served.program is not None:
-        words = ["--program", served.program, "--answer-seconds", f"{60 * served.answer_minutes:g}"]
+        words = ["--program", str(located(served.program)), "--answer-seconds", f"{60 * served.answer_minutes:g}"]
     else:
         words = ["--gpu-memory-utilization", f"{served.gpu_memory:g}"] if served.gpu_memory else []
         words += ["--host", HOST, "--disable-uvicorn-access-log"]
@@ -72,7 +73,7 @@ def hosting_of(served: ServedBy) -> Hosting:
         environment=served.environment,
         arguments=tuple(words),
         start_minutes=served.start_minutes,
-        program=served.program,
+        program=str(located(served.program)) if served.program else None,
     )
 
 
@@ -86,7 +87,7 @@ def command(python: Path, serving: Serving, hosting: Hosting, *, weights: Path, 
 
 def check_program(file: str, is_scored: bool) -> str:
     """The digest of a model's program, which defines what it is asked for as far as its text says."""
-    path = Path(file)
+    path = located(file)
     if not path.is_file():
         there = [str(one) for one in path.parent.glob("*.py")]
         raise UserError(f"served_by.program: no file '{file}'.{suggestion(file, there)} Write it, or correct the path.")

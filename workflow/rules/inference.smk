@@ -38,6 +38,7 @@ rule infer:
         weights=SUITE.inference.weights,
         environment=SUITE.inference.environment,
         retry=SUITE.inference.retry,
+        asked_before=SUITE.inference.asked_alike,
     output:
         responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         timings="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.timings.parquet",

@@ -81,6 +81,24 @@ def test_a_run_that_is_shown_but_not_made_says_why(name: str, why: str) -> None:
     assert why in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("run", "before"),
+    [
+        (
+            "vinoground/cot.judged/fps1/toy-llava-ov",
+            ["results/demo/responses/vinoground/cot/fps1/toy-llava-ov.parquet"],
+        ),
+        ("vinoground/cot/fps1/toy-llava-ov", []),
+        ("vinoground/cot.judged/black8/toy-llava-ov", []),  # the suite does not ask the other one so
+        ("velociti/entail.subset/fps1/toy-llava-ov", []),  # the other one asks more
+    ],
+)
+def test_a_run_waits_for_one_that_asks_the_same(suite: Suite, run: str, before: list[str]) -> None:
+    names = ("benchmark", "protocol", "sampling", "model")
+    wildcards = SimpleNamespace(**dict(zip(names, run.split("/"), strict=True)))
+    assert [str(path) for path in suite.inference.asked_alike(wildcards)] == before
+
+
 def test_a_table_stands_on_the_metrics_of_its_runs_and_what_is_wrong_with_imported_ones(suite: Suite) -> None:
     wildcards = SimpleNamespace(benchmark="vinoground", table="table3")
     metrics = {str(path) for path in suite.tables.metrics(wildcards)}

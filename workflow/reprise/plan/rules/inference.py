@@ -1,6 +1,7 @@
 """For inference.smk: weights, environments of servers, and answers, asked by one job, by several, or made elsewhere."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,16 @@ class Inference:
             run = run_of(wildcards)
         path = self._plan.results.answer_retry_key(Scored(run, getattr(wildcards, "judge", "")))
         return [path] if path.is_file() else []
+
+    def asked_alike(self, wildcards: Any) -> list[Path]:
+        """The answers of a run that asks the same of the same items, if the suite has one: at the same time this one
+        would only wait for them."""
+        run, protocols = run_of(wildcards), self._plan.config.benchmarks[wildcards.benchmark].protocols
+        other = protocols[run.protocol].answers_of
+        if other is None or protocols[other].items != protocols[run.protocol].items:
+            return []
+        first = replace(run, protocol=other)
+        return [self._plan.results.responses(first)] if first in self._plan.runs() else []
 
     def pieces(self, wildcards: Any) -> list[Path]:
         """The answers of a run's pieces."""

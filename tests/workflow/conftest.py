@@ -8,12 +8,13 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 
 ROOT = Path(__file__).parents[2]
@@ -228,20 +229,37 @@ def small_suite(project: Project) -> None:
     make_video(project.root / "videos/bbbbbbbbbbb.mp4", 13, "testsrc")
 
 
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Project], None]) -> Path:
+    """A copy of the project that is worked on once, by the first of the processes that run tests."""
+    own = factory.getbasetemp()
+    place = (own if "PYTEST_XDIST_WORKER" not in os.environ else own.parent) / name
+    with FileLock(place.with_suffix(".lock")):
+        if not (place / "made").exists():
+            make(copy_project(place / "project"))
+            (place / "made").touch()
+    return place / "project"
+
+
+def own_copy(finished: Path, place: Path) -> Project:
+    """A finished suite that a test may change; times are kept, so nothing is out of date."""
+    shutil.copytree(finished, place / "project", symlinks=True)
+    return Project(place / "project")
+
+
 @pytest.fixture(scope="session")
 def finished_small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy whose small suite has been run once; tests take their own copies of it."""
-    project = copy_project(tmp_path_factory.mktemp("finished") / "project")
-    small_suite(project)
-    project.made()
-    return project.root
+
+    def make(project: Project) -> None:
+        small_suite(project)
+        project.made()
+
+    return made_once(tmp_path_factory, "small", make)
 
 
 @pytest.fixture
 def small(finished_small: Path, tmp_path: Path) -> Project:
-    """A finished small suite that the test may change; times are kept, so nothing is out of date."""
-    shutil.copytree(finished_small, tmp_path / "project", symlinks=True)
-    return Project(tmp_path / "project")
+    return own_copy(finished_small, tmp_path)
 
 
 @pytest.fixture
@@ -264,15 +282,12 @@ def toy_suite(project: Project) -> Project:
 
 @pytest.fixture(scope="session")
 def finished_toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    project = toy_suite(copy_project(tmp_path_factory.mktemp("toy") / "project"))
-    project.made()
-    return project.root
+    return made_once(tmp_path_factory, "toy", lambda project: toy_suite(project).made())
 
 
 @pytest.fixture
 def toy(finished_toy: Path, tmp_path: Path) -> Project:
-    shutil.copytree(finished_toy, tmp_path / "project", symlinks=True)
-    return Project(tmp_path / "project")
+    return own_copy(finished_toy, tmp_path)
 
 
 class Hub(BaseHTTPRequestHandler):

@@ -2,7 +2,6 @@
 
 import csv
 import re
-import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from reprise.commands.plan import show_plan
 
 from tests.unit.models.chat_server import Asked, ChatServer, Says, completion
 from tests.unit.rows import PAIR_COLUMNS, QUESTION_COLUMNS
-from tests.workflow.conftest import Project, copy_project, make_video
+from tests.workflow.conftest import Project, made_once, make_video, own_copy
 
 SUITE = """\
 title: Judged
@@ -72,17 +71,17 @@ QUESTIONS = ("What is red?", "What is blue?", "What spins?", "What grows?")
 
 @pytest.fixture(scope="session")
 def finished_judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    project = copy_project(tmp_path_factory.mktemp("judged") / "project")
-    judged_suite(project)
-    project.made("results/judged/responses/vinoground/cot/linspace4/oracle.parquet")
-    project.made()
-    return project.root
+    def make(project: Project) -> None:
+        judged_suite(project)
+        project.made("results/judged/responses/vinoground/cot/linspace4/oracle.parquet")
+        project.made()
+
+    return made_once(tmp_path_factory, "judged", make)
 
 
 @pytest.fixture
 def judged(finished_judged: Path, tmp_path: Path) -> Project:
-    shutil.copytree(finished_judged, tmp_path / "project", symlinks=True)
-    return Project(tmp_path / "project")
+    return own_copy(finished_judged, tmp_path)
 
 
 def judged_suite(project: Project) -> None:

@@ -11,7 +11,6 @@ gc.set_threshold(100_000)
 
 try:
     from reprise.core.errors import UserError
-    from reprise.models.asking.warm import keep_warm
     from reprise.plan.suite import load_suite
     from reprise.stages.command import command_of
 except ModuleNotFoundError as error:
@@ -43,6 +42,8 @@ wildcard_constraints:
 
 
 onstart:
+    from reprise.models.asking.warm import keep_warm
+
     keep_warm()
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 SAME_ANSWERS: dict[str, str] = {
-    "ea09acbb616e3b36": "82781fc914b6f695",
-    "17728151874cc55d": "4814caa4eef60319",
-    "5721943d2feaba17": "63131dabd8741aa1",
+    "8f7ce192192f0a6f": "82781fc914b6f695",
+    "082a076031123b47": "4814caa4eef60319",
+    "6fd2a36735944898": "63131dabd8741aa1",
     "e13557f1afca8833": "0a8f55a7caf0bebf",
     "dc5e0dae64061a21": "3a4183d14d462ae8",
     "c85b7769dcf588d6": "43953da9dc12a4dc",

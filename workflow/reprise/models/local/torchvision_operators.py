@@ -4,14 +4,10 @@ Its operators cannot be loaded there, and `import torchvision` fails, because it
 that nothing declares. To declare them is enough for all that uses none, such as the processors of transformers.
 
 `make setup` copies this module into `.venv` and has every Python there call `declare_when_imported`, so that it imports
-nothing of this library; an environment that was made otherwise calls it at the start of a job.
+nothing of this library and nothing that takes time. An environment that was made otherwise calls it in each job.
 """
 
 import sys
-from collections.abc import Sequence
-from importlib import metadata
-from types import ModuleType
-from typing import Any
 
 # The first module that torchvision imports of its own.
 FIRST = "torchvision.extension"
@@ -23,7 +19,7 @@ class _BeforeTorchvision:
     """Declares the operators when torchvision is imported; finds no module."""
 
     @staticmethod
-    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
         if name == FIRST and not _declared:
             _declare()
 
@@ -35,6 +31,8 @@ def declare_when_imported() -> None:
 
 
 def _declare() -> None:
+    from importlib import metadata
+
     import torch
 
     if torch.version.cuda is None and "+cpu" not in metadata.version("torchvision"):

@@ -13,7 +13,7 @@ from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, TIMINGS, read_table
 from reprise.core.store import Store
 from reprise.models.asking.journal import Journal, journal_path
-from reprise.models.asking.money.estimates import TEMPLATE_TOKENS
+from reprise.models.asking.money.calls import TEMPLATE_TOKENS
 from reprise.models.asking.money.ledger import Ledger
 from reprise.models.asking.money.prices import Budget
 from reprise.models.keys import ModelRunKey

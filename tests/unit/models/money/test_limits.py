@@ -7,11 +7,12 @@ import pytest
 from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.models.asking.money import limits as module
-from reprise.models.asking.money.calls import asked_wait
-from reprise.models.asking.money.estimates import TEMPLATE_TOKENS, Estimates
+from reprise.models.asking.money.calls import TEMPLATE_TOKENS, Estimates, asked_wait
 from reprise.models.asking.money.limits import Gate, ProviderLimits
 from reprise.models.asking.money.prices import Used
 from reprise.models.asking.money.vendors import Shown, limits_of
+
+from tests.unit.asked import request
 
 
 class Clock:
@@ -143,22 +144,22 @@ def test_a_question_takes_at_most_what_its_frames_and_its_bytes_are(
     image_tokens: int | None, url: str, tokens: int
 ) -> None:
     estimates = Estimates(image_tokens, limits_of(url), is_paid=True)
-    assert estimates.worst("für", FRAMES, 8) == Used(tokens + 4 + TEMPLATE_TOKENS, 8)
-    assert estimates.worst("für", None, 8) == Used(4 + TEMPLATE_TOKENS, 8)
+    assert estimates.worst(request("für", "write"), FRAMES, 8) == Used(tokens + 4 + TEMPLATE_TOKENS, 8)
+    assert estimates.worst(request("für", "write"), None, 8) == Used(4 + TEMPLATE_TOKENS, 8)
 
 
 def test_after_the_first_answer_the_servers_own_count_is_used() -> None:
     estimates = Estimates(5000, None, is_paid=True)
     estimates.learn(FRAMES, 900)
-    assert estimates.worst("x", FRAMES, 8).input == 900 + 1 + TEMPLATE_TOKENS
-    assert estimates.worst("x", FRAMES._replace(width=281), 8).input == 40_000 + 1 + TEMPLATE_TOKENS
+    assert estimates.worst(request("x", "write"), FRAMES, 8).input == 900 + 1 + TEMPLATE_TOKENS
+    assert estimates.worst(request("x", "write"), FRAMES._replace(width=281), 8).input == 40_000 + 1 + TEMPLATE_TOKENS
     estimates.learn(FRAMES, 0)
-    assert estimates.worst("x", FRAMES, 8).input == 900 + 1 + TEMPLATE_TOKENS, (
+    assert estimates.worst(request("x", "write"), FRAMES, 8).input == 900 + 1 + TEMPLATE_TOKENS, (
         "a server that counts nothing says nothing"
     )
 
 
 def test_what_frames_may_cost_at_an_unknown_vendor_must_be_said() -> None:
     with pytest.raises(UserError, match=r"settings\.image_tokens of the model's file: missing.*`image_tokens: 1500`"):
-        Estimates(None, None, is_paid=True).worst("x", FRAMES, 8)
-    assert Estimates(None, None, is_paid=False).worst("x", FRAMES, 8) == Used(1 + TEMPLATE_TOKENS, 8)
+        Estimates(None, None, is_paid=True).worst(request("x", "write"), FRAMES, 8)
+    assert Estimates(None, None, is_paid=False).worst(request("x", "write"), FRAMES, 8) == Used(1 + TEMPLATE_TOKENS, 8)

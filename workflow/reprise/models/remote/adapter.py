@@ -3,14 +3,17 @@
 import asyncio
 import os
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from typing import Protocol
+from functools import partial
+from typing import Any
+
+import httpx2
 
 from reprise.core.errors import UserError
 from reprise.models.asking.ahead import Ahead, Asked
-from reprise.models.asking.money.prices import Account
-from reprise.models.asking.money.vendors import ImageLimits
+from reprise.models.asking.money.calls import Calls, Estimates, Failure
+from reprise.models.asking.money.vendors import limits_of
 from reprise.models.asking.preparing import outcome_of, ready
 from reprise.models.base import Answer, AnswerError, Arrived, Clip, Due, ModelSpec, Request, ServedSpec
 from reprise.models.remote.images import Encoded, ImagesPreparer
@@ -19,31 +22,26 @@ from reprise.models.remote.settings import RemoteSettings
 
 PREPARER = f"{ImagesPreparer.__module__}:{ImagesPreparer.__name__}"
 NO_KEY = "none"
-
-
-class Connection(Protocol):
-    """A connection to a server, which is shown clips."""
-
-    async def show(self, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> Opened:
-        """A clip with its frames, none where it has none or the server is given the clip's file."""
-        ...
+Show = Callable[[Due, Encoded | None, dict[str, float]], Opened]
+"""Opens a clip with its frames, and the seconds that they took; none where the server is given the clip's file."""
 
 
 class RemoteAdapter(ABC):
     """A model at a server: many questions are on their way at a time, and each answer must be of the named model."""
 
-    limits: ImageLimits | None = None
+    host = ""
+    """of the vendor whose interface is spoken"""
     takes_files = False
     """whether the server is given clips as files"""
 
     def __init__(self, spec: ModelSpec, settings: RemoteSettings) -> None:
-        self._spec = spec
-        self._remote = settings
-        self._key = _key(settings)
-        self._account: Account | None = spec.account if isinstance(spec, ServedSpec) else None
+        self._spec, self._remote, self._key = spec, settings, _key(settings)
+        self._account = spec.account if isinstance(spec, ServedSpec) else None
+        self.limits = limits_of(settings.url, self.host)
+        self._estimates = self._estimated_by(settings.image_tokens)
 
     @abstractmethod
-    def connected(self) -> AbstractAsyncContextManager[Connection]:
+    def connected(self) -> AbstractAsyncContextManager[Show]:
         """A connection for one call."""
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
@@ -54,7 +52,8 @@ class RemoteAdapter(ABC):
 
     def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
         """Every answer as soon as it is there."""
-        self._check_images(dues)
+        if dues:
+            self._check_images(max((due.clip for due in dues), key=lambda clip: clip.pictures))
         return send(lambda: self._line(dues), dues, self._remote.concurrency)
 
     @property
@@ -62,11 +61,15 @@ class RemoteAdapter(ABC):
         """Whether somebody pays for the answers."""
         return self._remote.key is not None and (self._account is None or self._account.is_paid)
 
-    def _check_images(self, dues: Sequence[Due]) -> None:
-        """Stop before anything is paid for where a clip has more frames than the server takes."""
-        most = max((due.clip for due in dues), key=lambda clip: clip.pictures, default=None)
-        if most is None:
-            return
+    def calls(self, failure_of: Callable[[Exception, Any], Failure | None]) -> Calls:
+        """What sends the requests of a connection; an error of the SDK is named by this function."""
+        return Calls(self._account, self._remote, failure_of, self._estimates)
+
+    def _estimated_by(self, image_tokens: int | None) -> Estimates:
+        return Estimates(image_tokens, self.limits, is_paid=self.is_paid)
+
+    def _check_images(self, most: Clip) -> None:
+        """Stop before anything is paid for where the clip of the most frames has more than the server takes."""
         if self.takes_files:
             if most.grid is not None:
                 raise UserError(
@@ -84,36 +87,33 @@ class RemoteAdapter(ABC):
             )
 
     @asynccontextmanager
-    async def _line(self, dues: Sequence[Due]) -> AsyncIterator["Line"]:
-        """A connection for these questions. Where clips follow each other, the next ones are prepared ahead."""
+    async def _line(self, dues: Sequence[Due]) -> AsyncIterator[Callable[[Due], Awaitable[Opened]]]:
+        """Opens clips on one connection. Where clips follow each other, the next ones are prepared ahead."""
         shown = [] if self.takes_files else [Asked(due.clip, due.requests) for due in dues if due.clip.indices]
         with Ahead(PREPARER, self._spec, self._spec.threads) if len(shown) > 1 else nullcontext() as ahead:
+            prepare: Callable[..., Any] = partial(outcome_of, ImagesPreparer(self._spec))
             if ahead is not None:
                 ahead.expect(iter(shown))
-            async with self.connected() as connection:
-                yield Line(self, connection, self._spec, ahead)
+                prepare = ahead.take
+            async with self.connected() as show:
+
+                async def opened(due: Due) -> Opened:
+                    await asyncio.to_thread(due.check)
+                    if not due.clip.indices or self.takes_files:
+                        return show(due, None, {})
+                    prepared = ready(await asyncio.to_thread(prepare, due.clip, due.requests))
+                    problem = self.limits.problem(prepared.value.shown) if self.limits else ""
+                    if problem:
+                        raise AnswerError("bad_request", f"not sent, the vendor does not take it: {problem}")
+                    return show(due, prepared.value, prepared.seconds)
+
+                yield opened
 
 
-class Line:
-    """The connection of one call, and who prepares clips for it."""
-
-    def __init__(self, adapter: RemoteAdapter, connection: Connection, spec: ModelSpec, ahead: Ahead | None) -> None:
-        self._adapter, self._connection, self._ahead = adapter, connection, ahead
-        self._preparer = ImagesPreparer(spec)
-
-    async def open(self, due: Due) -> Opened:
-        await asyncio.to_thread(due.check)
-        if not due.clip.indices or self._adapter.takes_files:
-            return await self._connection.show(due, None, {})
-        if self._ahead is not None:
-            outcome = await asyncio.to_thread(self._ahead.take, due.clip, due.requests)
-        else:
-            outcome = await asyncio.to_thread(outcome_of, self._preparer, due.clip, due.requests)
-        prepared = ready(outcome)
-        problem = self._adapter.limits.problem(prepared.value.shown) if self._adapter.limits else ""
-        if problem:
-            raise AnswerError("bad_request", f"not sent, the vendor does not take it: {problem}")
-        return await self._connection.show(due, prepared.value, prepared.seconds)
+def posting(client: Any, path: str, body: bytes) -> Callable[[], Awaitable[httpx2.Response]]:
+    """What sends a body by a vendor's SDK."""
+    options = {"headers": {"Content-Type": "application/json"}}
+    return partial(client.post, path, cast_to=httpx2.Response, content=body, options=options)
 
 
 def _key(settings: RemoteSettings) -> str:

@@ -12,18 +12,16 @@ from pydantic import BaseModel, Field, ValidationError
 
 from reprise.core.plain import plain
 from reprise.models.asking.money.calls import Calls, Failure
-from reprise.models.asking.money.estimates import Estimates
 from reprise.models.asking.money.prices import Used
-from reprise.models.asking.money.vendors import Shown, limits_of
+from reprise.models.asking.money.vendors import Shown
 from reprise.models.base import Answer, AnswerError, Due, ModelSpec, Request, ServedAnswer
-from reprise.models.remote.adapter import RemoteAdapter
+from reprise.models.remote.adapter import RemoteAdapter, Show, posting
 from reprise.models.remote.bounded_client import AsyncClient
-from reprise.models.remote.errors import PAYMENT_REQUIRED, broken, of_status, timed_out
+from reprise.models.remote.errors import PAYMENT_REQUIRED, broken, no_words, of_status, read_reply, timed_out
 from reprise.models.remote.images import Encoded
-from reprise.models.remote.openai_replies import mistake_of, of_pinned
+from reprise.models.remote.sending import Opened
 from reprise.models.remote.settings import AnthropicSettings
 
-HOST = "api.anthropic.com"
 IMAGE = b'{"type":"image","source":{"type":"base64","media_type":"image/png","data":"', b'"}},'
 NO_CREDIT = ("billing_error", "credit balance")
 TOO_LONG = ("prompt is too long", "exceed context limit", "request_too_large")
@@ -50,6 +48,12 @@ class Usage(BaseModel):
         return Used(self.input_tokens + cached + (self.cache_creation_input_tokens or 0), self.output_tokens, cached)
 
 
+class Counted(BaseModel):
+    """A reply of which only the counts matter."""
+
+    usage: Usage
+
+
 class Reply(BaseModel):
     """A message of the model."""
 
@@ -59,77 +63,44 @@ class Reply(BaseModel):
     usage: Usage = Usage()
 
 
-class Counted(BaseModel):
-    """A reply of which only the counts matter."""
-
-    usage: Usage
-
-
 class AnthropicAdapter(RemoteAdapter):
     """A model of Anthropic."""
+
+    host = "api.anthropic.com"
 
     def __init__(self, spec: ModelSpec) -> None:
         self._settings = AnthropicSettings.model_validate(spec.settings)
         super().__init__(spec, self._settings)
-        self.limits = limits_of(self._settings.url, HOST)
-        self._estimates = Estimates(self._settings.image_tokens, self.limits, is_paid=self.is_paid)
 
     @asynccontextmanager
-    async def connected(self) -> AsyncIterator["Messages"]:
-        settings = self._settings
+    async def connected(self) -> AsyncIterator[Show]:
         sender = AsyncClient()
-        sender.seconds = settings.timeout_s
+        sender.seconds = self._settings.timeout_s
         client = AsyncAnthropic(
             http_client=sender,
-            base_url=settings.url,
+            base_url=self._settings.url,
             api_key=self._key,
-            timeout=settings.timeout_s,
+            timeout=self._settings.timeout_s,
             max_retries=0,  # each try is paid for, and counted, by itself
         )
         async with client:
-            calls = Calls(self._account, settings, partial(failure_of_anthropic, settings=settings))
-            yield Messages(client, calls, settings, self._estimates)
+            yield partial(self._opened, client, self.calls(failure_of_anthropic))
 
+    def _opened(
+        self, client: AsyncAnthropic, calls: Calls, due: Due, frames: Encoded | None, seconds: dict[str, float]
+    ) -> Opened:
+        visual = b"".join(image.join(IMAGE) for image in frames.images) if frames else b""
+        answer = partial(self._answer, client, calls, visual, frames.shown if frames else None)
+        return Opened(answer, len(visual), seconds)
 
-class Messages:
-    """A connection to the interface."""
-
-    def __init__(self, client: AsyncAnthropic, calls: Calls, settings: AnthropicSettings, estimates: Estimates) -> None:
-        self._client, self.calls, self.settings, self.estimates = client, calls, settings, estimates
-
-    async def show(self, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> "AskedClip":
-        return AskedClip(self, frames, seconds)
-
-    async def post(self, body: bytes) -> bytes:
-        headers = {"Content-Type": "application/json"}
-        response = await self._client.post(
-            "/v1/messages", cast_to=httpx2.Response, content=body, options={"headers": headers}
-        )
-        return bytes(response.content)
-
-
-class AskedClip:
-    """A clip whose frames are encoded."""
-
-    def __init__(self, messages: Messages, frames: Encoded | None, seconds: dict[str, float]) -> None:
-        self._messages = messages
-        self._shown: Shown | None = frames.shown if frames else None
-        self._visual = b"".join(image.join(IMAGE) for image in frames.images) if frames else b""
-        self.size, self.seconds = len(self._visual), seconds
-
-    async def answer(self, request: Request) -> Answer:
-        """The answer to one question."""
-        messages = self._messages
-        tokens = messages.settings.max_tokens or request.max_tokens
-        body = body_of(request, tokens, messages.settings, self._visual)
-        worst = messages.estimates.worst(request.system + request.prompt, self._shown, tokens)
-        content = await messages.calls.call(worst, partial(messages.post, body), used_by)
-        reply = read_reply(content, messages.settings)
-        messages.estimates.learn(self._shown, reply.usage.used.input)
-        return answer_of(reply, self._shown.frames if self._shown else 0)
-
-    async def close(self) -> None:
-        """Nothing is left at the vendor."""
+    async def _answer(
+        self, client: AsyncAnthropic, calls: Calls, visual: bytes, shown: Shown | None, request: Request
+    ) -> Answer:
+        tokens = self._settings.max_tokens or request.max_tokens
+        body = body_of(request, tokens, self._settings, visual)
+        response = await calls.call(request, shown, tokens, posting(client, "/v1/messages", body), used_by)
+        reply = read_reply(Reply, response.content, self._settings, "message")
+        return answer_of(reply, shown.frames if shown else 0)
 
 
 def body_of(request: Request, tokens: int, settings: AnthropicSettings, visual: bytes) -> bytes:
@@ -150,35 +121,24 @@ def body_of(request: Request, tokens: int, settings: AnthropicSettings, visual: 
     return b"".join([start, b',"messages":[{"role":"user","content":[', visual, text, b"]}]}"])
 
 
-def used_by(content: bytes) -> Used | None:
+def used_by(response: httpx2.Response) -> Used | None:
     """The tokens that a reply says it took, whatever else is wrong with it."""
     try:
-        return Counted.model_validate_json(content).usage.used
+        return Counted.model_validate_json(response.content).usage.used
     except ValidationError:
         return None
-
-
-def read_reply(content: bytes, settings: AnthropicSettings) -> Reply:
-    """The reply of the model that was asked, and of no other."""
-    try:
-        reply = Reply.model_validate_json(content)
-    except ValidationError as error:
-        raise AnswerError("malformed", f"no message: {mistake_of(error)}") from None
-    of_pinned(reply.model, settings)
-    return reply
 
 
 def answer_of(reply: Reply, frames: int) -> ServedAnswer:
     """The answer in a reply, without what the model thought before it."""
     text = "".join(block.text for block in reply.content if block.type == "text")
+    reason = f"stop_reason: {reply.stop_reason}"
     if reply.stop_reason == "refusal":
-        raise AnswerError("refused", text or "stop_reason: refusal")
+        raise AnswerError("refused", text or reason)
     if reply.stop_reason == "model_context_window_exceeded":
-        raise AnswerError("beyond_context", f"stop_reason: {reply.stop_reason}")
+        raise AnswerError("beyond_context", reason)
     if not text.strip():
-        if reply.stop_reason == "max_tokens":
-            raise AnswerError("still_thinking", "stop_reason: max_tokens. Set settings.max_tokens in the model's file")
-        raise AnswerError("empty", f"stop_reason: {reply.stop_reason}")
+        raise no_words(reason, is_cut=reply.stop_reason == "max_tokens")
     used = reply.usage.used
     return ServedAnswer(
         text=text,

@@ -1,5 +1,9 @@
-"""What the errors of all vendors mean: a failure of one question with a name, or a mistake that ends the job because
-nothing would be answered."""
+"""What replies and errors of all vendors mean: an answer, a failure of one question with a name, or a mistake that ends
+the job because nothing would be answered."""
+
+from typing import Any, Protocol, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from reprise.core.errors import UserError
 from reprise.core.plain import plain
@@ -17,6 +21,41 @@ MISTAKES = {
 SERVER_FAILED = 500
 
 
+class _Reply(Protocol):
+    model: str
+
+
+R = TypeVar("R", bound=_Reply)
+
+
+def read_reply(kind: type[R], content: bytes, settings: RemoteSettings, what: str) -> R:
+    """The reply of the model that was asked, and of no other."""
+    assert issubclass(kind, BaseModel)
+    try:
+        reply: Any = kind.model_validate_json(content)
+    except ValidationError as error:
+        first: Any = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "(whole reply)"
+        raise AnswerError("malformed", f"no {what}: {place}: {first['msg']}") from None
+    check_model(reply.model, settings)
+    found: R = reply
+    return found
+
+
+def check_model(model: str, settings: RemoteSettings) -> None:
+    """Only the model that was asked may answer: vendors route requests to others."""
+    pinned = settings.served_as or settings.model
+    if model != pinned:
+        raise AnswerError("other_model", f"'{model}' answered, not '{pinned}'")
+
+
+def no_words(reason: str, *, is_cut: bool) -> AnswerError:
+    """Why an answer is without a word, where the vendor gives this reason for its end."""
+    if is_cut:
+        return AnswerError("still_thinking", f"{reason}. Set settings.max_tokens in the model's file")
+    return AnswerError("empty", reason)
+
+
 def timed_out(settings: RemoteSettings) -> Failure:
     """No answer in time; it may have been paid for."""
     error = AnswerError("timeout", f"{settings.url}: no answer in {settings.timeout_s:g} s")
@@ -28,11 +67,6 @@ def broken(error: Exception, settings: RemoteSettings) -> Failure:
     cause = error.__cause__ or error
     named = AnswerError("network", f"{settings.url}: {type(cause).__name__}: {plain(str(cause))}")
     return Failure(named, may_pass=True, is_free=False)
-
-
-def malformed(error: Exception) -> Failure:
-    """An answer that its own SDK cannot read; it was paid for."""
-    return Failure(AnswerError("malformed", f"{type(error).__name__}: {plain(str(error))}"), is_free=False)
 
 
 def of_status(

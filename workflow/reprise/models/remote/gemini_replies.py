@@ -10,8 +10,7 @@ from reprise.core.plain import plain
 from reprise.models.asking.money.calls import Failure
 from reprise.models.asking.money.prices import Used
 from reprise.models.base import AnswerError, ServedAnswer
-from reprise.models.remote.errors import PAYMENT_REQUIRED, broken, malformed, of_status, timed_out
-from reprise.models.remote.openai_replies import of_pinned
+from reprise.models.remote.errors import PAYMENT_REQUIRED, broken, check_model, no_words, of_status, timed_out
 from reprise.models.remote.settings import GeminiSettings
 
 FILTERED = {
@@ -25,7 +24,7 @@ MEANT = (
     (PAYMENT_REQUIRED, ("PerDay", "credits are depleted", "billing account")),
 )
 TOO_LONG = ("exceeds the maximum number of tokens", "input token count")
-RETRY_DELAY = re.compile(r"([0-9.]+)s")
+RETRY_DELAY = re.compile(r"'retryDelay': '([0-9]+(?:\.[0-9]+)?)s'")
 
 
 def used_by(reply: types.GenerateContentResponse) -> Used | None:
@@ -42,7 +41,7 @@ def answer_of(reply: types.GenerateContentResponse, settings: GeminiSettings, fr
     served = (reply.model_version or "").removeprefix("models/")
     if not reply.candidates and reply.prompt_feedback is None:
         raise AnswerError("malformed", "no reply of generateContent: candidates: missing")
-    of_pinned(served, settings)
+    check_model(served, settings)
     if not reply.candidates:
         raise AnswerError("content_filter", f"the prompt was blocked: {_word(reply.prompt_feedback, 'block_reason')}")
     candidate, reason = reply.candidates[0], _word(reply.candidates[0], "finish_reason")
@@ -51,11 +50,7 @@ def answer_of(reply: types.GenerateContentResponse, settings: GeminiSettings, fr
     if reason in FILTERED:
         raise AnswerError("content_filter", f"finish_reason: {reason}")
     if not text.strip():
-        if reason == "MAX_TOKENS":
-            raise AnswerError(
-                "still_thinking", "finish_reason: MAX_TOKENS. Set settings.max_tokens in the model's file"
-            )
-        raise AnswerError("empty", f"finish_reason: {reason}")
+        raise no_words(f"finish_reason: {reason}", is_cut=reason == "MAX_TOKENS")
     used = used_by(reply) or Used(0, 0)
     return ServedAnswer(
         text=text,
@@ -78,24 +73,15 @@ def failure_of_gemini(error: Exception, settings: GeminiSettings) -> Failure | N
         return timed_out(settings)
     if isinstance(error, httpx2.TransportError):
         return broken(error, settings)
-    if isinstance(error, errors.APIError):
-        return _of_status(error, settings)
-    # What is no JSON, and JSON of another form, are such errors in the SDK.
-    return malformed(error) if isinstance(error, ValueError | KeyError | TypeError | AttributeError) else None
-
-
-def _of_status(error: errors.APIError, settings: GeminiSettings) -> Failure:
+    if not isinstance(error, errors.APIError):
+        # What is no JSON, and JSON of another form, are such errors in the SDK; such a reply was paid for.
+        is_reply = isinstance(error, ValueError | KeyError | TypeError | AttributeError)
+        named = AnswerError("malformed", f"{type(error).__name__}: {plain(str(error))}")
+        return Failure(named, is_free=False) if is_reply else None
     whole, said = str(error.details), plain(str(error.message or error))
     status = next((code for code, words in MEANT if any(word in whole for word in words)), error.code)
     is_too_long = any(words in said for words in TOO_LONG)
     failure = of_status(status, said, getattr(error.response, "headers", {}), settings, is_too_long=is_too_long)
-    return failure._replace(wait_s=_delay(error.details)) if failure.wait_s is None else failure
-
-
-def _delay(details: Any) -> float | None:
-    """How long an error asks to wait, in its own words: `retryDelay: 12s`."""
-    try:
-        found = [RETRY_DELAY.fullmatch(one.get("retryDelay", "")) for one in details["error"]["details"]]
-    except (TypeError, KeyError, AttributeError):
-        return None
-    return next((float(one[1]) for one in found if one), None)
+    # How long an error asks to wait, in its own words.
+    delay = RETRY_DELAY.search(whole)
+    return failure._replace(wait_s=float(delay[1])) if failure.wait_s is None and delay else failure

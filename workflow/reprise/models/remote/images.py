@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image as Picture
 
-from reprise.media.decoder import Footage, Image
+from reprise.media.decoder import Footage
 from reprise.models.asking.money.vendors import Shown
 from reprise.models.base import Clip, ModelSpec, Request
 from reprise.models.local.frames import footage_of
@@ -47,14 +47,12 @@ class ImagesPreparer:
         """A frame that the plan shows several times is encoded once."""
         shown = clip.indices[: len(frames.frames)]
         first = {index: at for at, index in reversed(list(enumerate(shown)))}
-        encoded = {index: as_png(frames.frames[at]) for index, at in first.items()}
+        encoded: dict[int, bytes] = {}
+        for index, at in first.items():
+            stream = BytesIO()
+            picture = Picture.fromarray(np.ascontiguousarray(frames.frames[at]))
+            picture.save(stream, "PNG", compress_level=FASTEST)
+            encoded[index] = b64encode(stream.getvalue())
         height, width = frames.frames[0].shape[:2]
         images = tuple(encoded[index] for index in shown)
         return Encoded(images, frames.places, frames.rate, frames.total, width, height)
-
-
-def as_png(frame: Image) -> bytes:
-    """A frame as PNG in base64."""
-    stream = BytesIO()
-    Picture.fromarray(np.ascontiguousarray(frame)).save(stream, "PNG", compress_level=FASTEST)
-    return b64encode(stream.getvalue())

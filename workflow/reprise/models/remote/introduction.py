@@ -1,8 +1,10 @@
 """What a server of one's own says of itself before it is asked: the models that it serves, and its version."""
 
+from typing import Any
+
 import httpx2
 from openai import AsyncOpenAI, OpenAIError
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from reprise.core.errors import UserError
 from reprise.core.log import log
@@ -22,16 +24,13 @@ class Served(BaseModel):
     id: str
 
 
-class Models(BaseModel):
-    """The reply of `/v1/models`."""
+class Said(BaseModel):
+    """The replies of `/v1/models`, of `/version`, and of vLLM's `/tokenize` to a conversation; empty where none comes:
+    the questions find out why."""
 
-    data: list[Served] = Field([])
-
-
-class Version(BaseModel):
-    """The reply of `/version`, which vLLM gives beside the interface."""
-
-    version: str
+    data: list[Served] = []
+    version: str = ""
+    token_strs: list[str] = []
 
 
 async def check_introduction(client: AsyncOpenAI, settings: OpenAISettings) -> None:
@@ -41,13 +40,13 @@ async def check_introduction(client: AsyncOpenAI, settings: OpenAISettings) -> N
     """
     if settings.key is not None:
         return
-    named = await _models(client)
+    named = [one.id for one in (await _said(client, "get", "/models")).data]
     if named and settings.model not in named:
         raise UserError(
             f"{settings.url}: the server serves {', '.join(map(plain, named[:5]))}, not '{settings.model}'. Start it "
             "with that model (vLLM: --served-model-name), or correct `model` or `url` in the settings of its file."
         )
-    version = await _version(client, settings)
+    version = plain((await _said(client, "get", f"{root_of(settings)}/version")).version)
     if settings.version is not None and version != settings.version:
         raise UserError(
             f"{settings.url}: the server says version '{version}', not '{settings.version}'. Start that version, or "
@@ -55,12 +54,6 @@ async def check_introduction(client: AsyncOpenAI, settings: OpenAISettings) -> N
         )
     served = ", ".join(map(plain, named)) or "unnamed models"
     log.info(f"{settings.url}: version {version or 'unknown'}, serves {served}")
-
-
-class Rendered(BaseModel):
-    """The reply of vLLM's `/tokenize` to a conversation."""
-
-    token_strs: list[str]
 
 
 async def opens_thought_at(client: AsyncOpenAI, settings: OpenAISettings) -> bool:
@@ -71,38 +64,18 @@ async def opens_thought_at(client: AsyncOpenAI, settings: OpenAISettings) -> boo
     }  # fmt: skip
     if "chat_template_kwargs" in settings.body:
         body["chat_template_kwargs"] = settings.body["chat_template_kwargs"]
-    try:
-        quickly = client.with_options(max_retries=0, timeout=SECONDS)
-        content = (await quickly.post(f"{_root(settings)}/tokenize", cast_to=httpx2.Response, body=body)).content
-        return opens_thought("".join(Rendered.model_validate_json(content).token_strs).rstrip(SPACES))
-    except (OpenAIError, ReplyError, ValidationError):
-        return False
+    said = await _said(client, "post", f"{root_of(settings)}/tokenize", body=body)
+    return opens_thought("".join(said.token_strs).rstrip(SPACES))
 
 
-def _root(settings: OpenAISettings) -> str:
+def root_of(settings: OpenAISettings) -> str:
+    """The server's address, beside whose interface there may be more."""
     return settings.url.rstrip("/").removesuffix("/v1")
 
 
-async def _models(client: AsyncOpenAI) -> list[str]:
-    content = await _get(client, "/models")
+async def _said(client: AsyncOpenAI, method: str, path: str, **sent: Any) -> Said:
     try:
-        return [one.id for one in Models.model_validate_json(content).data]
-    except ValidationError:
-        return []
-
-
-async def _version(client: AsyncOpenAI, settings: OpenAISettings) -> str:
-    content = await _get(client, f"{_root(settings)}/version")
-    try:
-        return plain(Version.model_validate_json(content).version)
-    except ValidationError:
-        return ""
-
-
-async def _get(client: AsyncOpenAI, path: str) -> bytes:
-    """A reply; empty where none comes: the questions find out why."""
-    try:
-        found = await client.with_options(max_retries=0, timeout=SECONDS).get(path, cast_to=httpx2.Response)
-    except (OpenAIError, ReplyError):
-        return b""
-    return bytes(found.content)
+        quickly = getattr(client.with_options(max_retries=0, timeout=SECONDS), method)
+        return Said.model_validate_json((await quickly(path, cast_to=httpx2.Response, **sent)).content)
+    except (OpenAIError, ReplyError, ValidationError):
+        return Said()

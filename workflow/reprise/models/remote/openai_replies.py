@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
+import httpx2
 from pydantic import BaseModel, Field, ValidationError
 
 from reprise.models.asking.money.prices import Used
 from reprise.models.base import AnswerError, Request, ServedAnswer
-from reprise.models.remote.settings import RemoteSettings
+from reprise.models.remote.errors import no_words
 from reprise.models.thoughts import CLOSE, OPENED, behind_thought
 
 NAME = "token_id:{}"
@@ -90,37 +90,13 @@ class Reply(BaseModel):
         return CLOSE in content or OPENED.match(content) is not None
 
 
-def used_by(content: bytes) -> Used | None:
+def used_by(response: httpx2.Response) -> Used | None:
     """The tokens that a reply says it took, whatever else is wrong with it."""
     try:
-        usage = Counted.model_validate_json(content).usage
+        usage = Counted.model_validate_json(response.content).usage
     except ValidationError:
         return None
     return usage.used if usage else None
-
-
-def read_reply(content: bytes, settings: RemoteSettings) -> Reply:
-    """The reply of the model that was asked, and of no other."""
-    try:
-        reply = Reply.model_validate_json(content)
-    except ValidationError as error:
-        raise AnswerError("malformed", f"no chat completion: {mistake_of(error)}") from None
-    of_pinned(reply.model, settings)
-    return reply
-
-
-def mistake_of(error: ValidationError) -> str:
-    """The first thing that is wrong with a reply, and where."""
-    first: Any = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(map(str, first["loc"])) or "(whole reply)"
-    return f"{place}: {first['msg']}"
-
-
-def of_pinned(model: str, settings: RemoteSettings) -> None:
-    """Only the model that was asked may answer: vendors route requests to others."""
-    pinned = settings.served_as or settings.model
-    if model != pinned:
-        raise AnswerError("other_model", f"'{model}' answered, not '{pinned}'")
 
 
 def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int, *, thinks: bool) -> ServedAnswer:
@@ -148,9 +124,7 @@ def _text(choice: Choice, *, thinks: bool) -> str:
     text = behind_thought(choice.message.content or "", is_open=thinks and is_cut)
     if text is not None and text.strip():
         return text
-    if is_cut:
-        raise AnswerError("still_thinking", "finish_reason: length. Set settings.max_tokens in the model's file")
-    raise AnswerError("empty", f"finish_reason: {choice.finish_reason}")
+    raise no_words(f"finish_reason: {choice.finish_reason}", is_cut=is_cut)
 
 
 def _scores(choice: Choice, tokens: Sequence[int], *, thinks: bool) -> tuple[float, ...]:

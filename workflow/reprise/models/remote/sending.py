@@ -9,10 +9,10 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import NamedTuple
 
 from reprise.core.errors import UserError
 from reprise.core.log import log
@@ -26,34 +26,19 @@ LARGEST_BYTES = 1 << 30
 IN_A_ROW = 3
 
 
-class Opened(Protocol):
+class Opened(NamedTuple):
     """A clip that is ready to be asked about."""
 
+    answer: Callable[[Request], Awaitable[Answer]]
     size: int
     """bytes of its frames"""
     seconds: dict[str, float]
-
-    async def answer(self, request: Request) -> Answer: ...
-
-    async def close(self) -> None:
-        """All its questions are asked, or none will be any more."""
-        ...
+    """what was done for it beside answering; added to until its first answer"""
+    close: Callable[[], Awaitable[object]] | None = None
+    """all its questions are asked, or none will be any more"""
 
 
-class Line(Protocol):
-    """A connection to a server."""
-
-    async def open(self, due: Due) -> Opened: ...
-
-
-Connect = Callable[[], AbstractAsyncContextManager[Any]]
-
-
-class _End:
-    """After the last outcome."""
-
-    def __init__(self, error: BaseException | None) -> None:
-        self.error = error
+Connect = Callable[[], AbstractAsyncContextManager[Callable[[Due], Awaitable[Opened]]]]
 
 
 class Slots:
@@ -75,42 +60,38 @@ class Slots:
         try:
             yield
         finally:
-            if waiting := self._firsts or self._others:
-                self._pass_on(waiting.popleft())
-            else:
+            waiting = self._firsts or self._others
+            if not waiting:
                 self._free += 1
-
-    @staticmethod
-    def _pass_on(turn: asyncio.Future[None]) -> None:
-        if not turn.done():
-            turn.set_result(None)
+            elif not (turn := waiting.popleft()).done():
+                turn.set_result(None)
 
 
 def send(connect: Connect, dues: Sequence[Due], concurrency: int) -> Iterator[Arrived]:
     """Outcomes of all questions, in any order. A mistake of the user ends it when what is on its way has come."""
-    given: SimpleQueue[Arrived | _End] = SimpleQueue()
+    given: SimpleQueue[Arrived | BaseException | None] = SimpleQueue()
     sending = _Sending(dues, concurrency, given.put)
     thread = threading.Thread(target=sending.run, args=(connect,), name="sending")
     thread.start()
     try:
-        while not isinstance(found := given.get(), _End):
+        while isinstance(found := given.get(), Arrived):
             yield found
     finally:
         sending.stop()
         thread.join()
-    if found.error is not None:
-        raise found.error
+    if found is not None:
+        raise found
 
 
 class _Sending:
-    """The sending of one call, in a thread of its own."""
+    """The sending of one call, in a thread of its own. It gives outcomes, and at the end an error or None."""
 
-    def __init__(self, dues: Sequence[Due], concurrency: int, give: Callable[[Any], None]) -> None:
+    def __init__(
+        self, dues: Sequence[Due], concurrency: int, give: Callable[[Arrived | BaseException | None], None]
+    ) -> None:
         self._dues, self._concurrency, self._give = dues, concurrency, give
         self._mistake: UserError | None = None
-        self._in_vain = 0
-        self._sendable = 0
-        self._bytes = 0
+        self._in_vain = self._sendable = self._bytes = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         self._is_stopped = False
@@ -124,7 +105,7 @@ class _Sending:
             log.debug("sending was stopped")
         except BaseException as found:
             error = found
-        self._give(_End(error or self._mistake))
+        self._give(error or self._mistake)
 
     def stop(self) -> None:
         """Give up what is on its way."""
@@ -139,31 +120,23 @@ class _Sending:
             if self._is_stopped:
                 return
         self._slots, self._room = Slots(self._concurrency), asyncio.Event()
-        async with connect() as line, asyncio.TaskGroup() as clips:
+        async with connect() as open_clip, asyncio.TaskGroup() as clips:
             for due in self._dues:
-                while self._is_full():
+                while self._sendable >= 2 * self._concurrency or self._bytes > LARGEST_BYTES:
                     self._room.clear()
                     await self._room.wait()
                 if self._mistake is not None:
                     return
-                opened = await self._opened(line, due)
-                if opened is not None:
-                    self._sendable += 1
-                    self._bytes += opened.size
-                    clips.create_task(self._ask_about(due, opened))
-
-    def _is_full(self) -> bool:
-        return self._sendable >= 2 * self._concurrency or self._bytes > LARGEST_BYTES
-
-    async def _opened(self, line: Line, due: Due) -> Opened | None:
-        """A clip; none where it cannot be shown, which fails all its questions."""
-        try:
-            return await line.open(due)
-        except Exception as error:
-            if (failure := self._failure(due, error)) is not None:
-                for request in due.requests:
-                    self._give(Arrived(due.clip, request, failure, 0.0))
-            return None
+                try:
+                    opened = await open_clip(due)
+                except Exception as error:  # a clip that cannot be shown fails all its questions
+                    if (failure := self._failure(due, error)) is not None:
+                        for request in due.requests:
+                            self._give(Arrived(due.clip, request, failure, 0.0))
+                    continue
+                self._sendable += 1
+                self._bytes += opened.size
+                clips.create_task(self._ask_about(due, opened))
 
     async def _ask_about(self, due: Due, opened: Opened) -> None:
         first, *others = due.requests
@@ -172,37 +145,33 @@ class _Sending:
             self._sendable += len(others)
             await asyncio.gather(*(self._ask(due, opened, request) for request in others))
         finally:
-            await opened.close()
+            if opened.close is not None:
+                await opened.close()
         self._bytes -= opened.size
         self._room.set()
 
     async def _ask(self, due: Due, opened: Opened, request: Request, *, is_first: bool = False) -> None:
         async with self._slots.one(is_first=is_first):
             if self._mistake is None:
-                start = time.monotonic()
-                answer = await self._answer(due, opened, request)
+                start, answer = time.monotonic(), None
+                try:
+                    answer = checked(await opened.answer(request), request)
+                except Exception as error:
+                    answer = self._failure(due, error)
                 if answer is not None:
                     parts = dict(opened.seconds)
                     opened.seconds.clear()
                     self._give(Arrived(due.clip, request, answer, time.monotonic() - start, parts))
-                    self._give_up_after(answer)
+                    self._in_vain = self._in_vain + 1 if answer.error in TRANSIENT else 0
+                    if self._in_vain == IN_A_ROW * self._concurrency and self._mistake is None:
+                        # The server answers no more: each question would only cost its retries.
+                        self._mistake = UserError(
+                            f"the last {self._in_vain} questions to the server failed, the last of them: "
+                            f"{answer.error}: {answer.message}. Answers so far are kept. Run the same command again "
+                            "when the server answers."
+                        )
         self._sendable -= 1
         self._room.set()
-
-    def _give_up_after(self, answer: Answer) -> None:
-        """Stop where the server answers no more: each question would only cost its retries."""
-        self._in_vain = self._in_vain + 1 if answer.error in TRANSIENT else 0
-        if self._in_vain == IN_A_ROW * self._concurrency and self._mistake is None:
-            self._mistake = UserError(
-                f"the last {self._in_vain} questions to the server failed, the last of them: {answer.error}: "
-                f"{answer.message}. Answers so far are kept. Run the same command again when the server answers."
-            )
-
-    async def _answer(self, due: Due, opened: Opened, request: Request) -> Answer | None:
-        try:
-            return checked(await opened.answer(request), request)
-        except Exception as error:
-            return self._failure(due, error)
 
     def _failure(self, due: Due, error: Exception) -> Answer | None:
         """A failure with its name; none where nothing more is to be asked."""

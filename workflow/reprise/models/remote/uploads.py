@@ -4,7 +4,7 @@ job lives. What a killed job left is deleted by the next one."""
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -39,50 +39,37 @@ class Uploads:
                 found.pop(str(name), None)
         return list(found)
 
-    def forget_if_empty(self) -> None:
-        """Remove the ledger of a job that left nothing."""
-        if not self.left():
-            self._path.unlink(missing_ok=True)
-
 
 @contextmanager
 def own_uploads(folder: Path) -> Iterator[Uploads]:
     """The ledger of this job."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{os.getpid()}-{uuid4().hex}.jsonl"
-    with _lock(path):
-        uploads = Uploads(path)
-        try:
-            yield uploads
-        finally:
-            uploads.forget_if_empty()
-    if not path.exists():
-        path.with_suffix(".lock").unlink(missing_ok=True)
+    with _held(folder / f"{os.getpid()}-{uuid4().hex}.jsonl") as uploads:
+        yield uploads
 
 
 @contextmanager
 def leftovers(folder: Path) -> Iterator[list[Uploads]]:
     """The ledgers of jobs that have ended without deleting everything."""
-    held: list[tuple[FileLock, Path]] = []
-    for path in sorted(folder.glob("*.jsonl")):
-        lock = _lock(path)
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            continue  # its job lives
-        held.append((lock, path))
-    found = [Uploads(path) for _, path in held]
-    try:
+    with ExitStack() as ends:
+        found: list[Uploads] = []
+        for path in sorted(folder.glob("*.jsonl")):
+            with suppress(Timeout):  # its job lives
+                found.append(ends.enter_context(_held(path)))
         yield found
-    finally:
-        for one in found:
-            one.forget_if_empty()
-        for lock, path in held:
-            lock.release()
-            if not path.exists():
-                path.with_suffix(".lock").unlink(missing_ok=True)
 
 
-def _lock(path: Path) -> FileLock:
-    """The operating system's lock: it ends with its process, also by a kill."""
-    return FileLock(path.with_suffix(".lock"), fallback_to_soft=False, thread_local=False)
+@contextmanager
+def _held(path: Path) -> Iterator[Uploads]:
+    """A ledger that no other job has; gone at the end if it holds nothing any more."""
+    # The operating system's lock: it ends with its process, also by a kill.
+    lock = FileLock(path.with_suffix(".lock"), fallback_to_soft=False, thread_local=False)
+    with lock.acquire(blocking=False):
+        uploads = Uploads(path)
+        try:
+            yield uploads
+        finally:
+            if not uploads.left():
+                path.unlink(missing_ok=True)
+    if not path.exists():
+        path.with_suffix(".lock").unlink(missing_ok=True)

@@ -2,18 +2,18 @@
 that may help. All adapters of servers send through this."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager
 from random import SystemRandom
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
-
-from filelock import FileLock
 
 from reprise.core.errors import UserError
 from reprise.models.asking.money.ledger import Entry, Ledger
 from reprise.models.asking.money.limits import Gate
 from reprise.models.asking.money.prices import Account, Used, needed_budget
-from reprise.models.base import ReplyError
+from reprise.models.asking.money.vendors import ImageLimits, Shown
+from reprise.models.base import ReplyError, Request
 from reprise.models.remote.settings import RemoteSettings
 
 # Seconds before a request is sent again: at first, at most, and the longest that a server may ask for.
@@ -21,6 +21,8 @@ FIRST_WAIT_S, LONGEST_WAIT_S, LONGEST_ASKED_S = 0.5, 30.0, 60.0
 # Between looks for a free place among all jobs.
 LOOK_S = 0.02
 JITTER = SystemRandom()
+# Of the signs between messages, and what else a vendor's template adds to a prompt.
+TEMPLATE_TOKENS = 64
 T = TypeVar("T")
 
 
@@ -37,36 +39,102 @@ class Failure(NamedTuple):
     """whether the vendor takes nothing for sure, as for an error that it reports"""
 
 
+class Estimates:
+    """How many tokens questions may take at most, before they are sent; the server's own counts make it narrower."""
+
+    def __init__(self, image_tokens: int | None, limits: ImageLimits | None, *, is_paid: bool) -> None:
+        self._image_tokens, self._limits, self._is_paid = image_tokens, limits, is_paid
+        self._counted: dict[tuple[int, int, int], int] = {}
+
+    def worst(self, request: Request, shown: Shown | None, answer_tokens: int) -> Used:
+        """A text has at most as many tokens as bytes."""
+        words = len((request.system + request.prompt).encode(errors="replace")) + TEMPLATE_TOKENS
+        if shown is None:
+            frames = 0
+        elif shown[:3] in self._counted:
+            frames = self._counted[shown[:3]]
+        elif self._image_tokens is not None:
+            frames = shown.frames * self._image_tokens
+        elif self._limits is not None:
+            frames = shown.frames * self._limits.tokens(shown.width, shown.height)
+        elif self._is_paid:
+            raise UserError(
+                "settings.image_tokens of the model's file: missing. What a question may cost is reserved before it is "
+                "sent, and this vendor does not say here how many tokens a frame counts. Write the most that its page "
+                "names for one image, such as `image_tokens: 1500`."
+            )
+        else:
+            frames = 0
+        return Used(words + frames, answer_tokens)
+
+    def learn(self, shown: Shown | None, tokens_in: int) -> None:
+        """A prompt with such frames counted so many tokens, its text among them."""
+        if shown is not None and tokens_in:
+            self._counted[shown[:3]] = tokens_in
+
+
 class Calls:
     """Sends the requests of one job."""
 
     def __init__(
-        self, account: Account | None, settings: RemoteSettings, failure_of: Callable[[Exception], Failure | None]
+        self,
+        account: Account | None,
+        settings: RemoteSettings,
+        failure_of: Callable[[Exception, Any], Failure | None],
+        estimates: Estimates,
     ) -> None:
-        self._retries, self._limits, self._failure_of = settings.retries, settings.limits, failure_of
-        self._gate: Gate | None = None
+        self._settings, self._failure_of, self._estimates = settings, failure_of, estimates
+        self._gate = self._payer = None
         if account is not None and settings.limits.are_set:
             host = settings.limits.shared or urlsplit(settings.url).netloc
             self._gate = Gate(account.store / "limits", settings.limits, host)
-        is_paid = account is not None and account.is_paid and settings.key is not None
-        self._payer = Payer(account) if account is not None and is_paid else None
+        if account is not None and account.is_paid and settings.key is not None:
+            self._payer = Payer(account)
 
     async def call_free(self, send: Callable[[], Awaitable[T]]) -> T:
         """The reply of a request that nobody pays for, such as one that counts tokens or deletes a file."""
         return await self._repeated(lambda: self._named(send))
 
-    async def call(self, worst: Used, send: Callable[[], Awaitable[T]], used_by: Callable[[T], Used | None]) -> T:
-        """The reply of a request that takes at most so many tokens; `used_by` reads from it what it took."""
-        return await self._repeated(lambda: self._once(worst, send, used_by))
+    async def call(
+        self,
+        request: Request,
+        shown: Shown | None,
+        tokens_out: int,
+        send: Callable[[], Awaitable[T]],
+        used_by: Callable[[T], Used | None],
+    ) -> T:
+        """The reply to a question with an answer of at most so many tokens; `used_by` reads from it what it took."""
+        worst = self._estimates.worst(request, shown, tokens_out)
+
+        async def once() -> T:
+            async with self._place(worst.total):
+                bill = await self._payer.reserve(worst) if self._payer else ""
+                taken: Used | None = None  # what it cost is not known, and all that is reserved stays counted
+                try:
+                    reply = await self._named(send)
+                    taken = used_by(reply)
+                    self._estimates.learn(shown, taken.input if taken else 0)
+                    return reply
+                except _CallFailedError as failed:
+                    taken = Used(0, 0) if failed.failure.is_free else None
+                    raise
+                finally:
+                    if self._payer is not None:
+                        await self._payer.settle(bill, taken)
+                    if self._gate is not None and taken is not None:
+                        self._gate.correct(worst.total - taken.total)
+
+        return await self._repeated(once)
 
     async def _repeated(self, attempt_once: Callable[[], Awaitable[T]]) -> T:
-        for attempt in range(self._retries + 1):
+        for attempt in range(self._settings.retries + 1):
             try:
                 return await attempt_once()
             except _CallFailedError as failed:
-                failure = failed.failure
-                wait = backoff(attempt) if failure.wait_s is None else failure.wait_s
-                if not failure.may_pass or attempt == self._retries or wait > LONGEST_ASKED_S:
+                failure, wait = failed.failure, failed.failure.wait_s
+                if wait is None:  # each time about twice as long, and not the same for all
+                    wait = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**attempt) * JITTER.uniform(0.75, 1.0)
+                if not failure.may_pass or attempt == self._settings.retries or wait > LONGEST_ASKED_S:
                     raise failure.error from failed.__cause__
                 if self._gate is not None and failure.wait_s is not None:
                     self._gate.hold(wait)
@@ -81,48 +149,22 @@ class Calls:
             cause: BaseException | None = error
             while cause is not None and not isinstance(cause, ReplyError):
                 cause = cause.__cause__
-            failure = self._failure_of(error) if cause is None else Failure(cause, is_free=False)
+            failure = self._failure_of(error, self._settings) if cause is None else Failure(cause, is_free=False)
             if failure is None:
                 raise
             raise _CallFailedError(failure) from error
 
-    async def _once(self, worst: Used, send: Callable[[], Awaitable[T]], used_by: Callable[[T], Used | None]) -> T:
-        place = await self._pass(worst.total)
-        try:
-            bill = await self._payer.reserve(worst) if self._payer else ""
-            taken: Used | None = None  # what it cost is not known, and all that is reserved stays counted
-            try:
-                reply = await self._named(send)
-                taken = used_by(reply)
-                return reply
-            except _CallFailedError as failed:
-                taken = Used(0, 0) if failed.failure.is_free else None
-                raise
-            finally:
-                if self._payer is not None:
-                    await self._payer.settle(bill, taken)
-                if self._gate is not None and taken is not None:
-                    self._gate.correct(worst.total - taken.total)
-        finally:
-            if place is not None:
-                place.release()
-
-    async def _pass(self, tokens: int) -> FileLock | None:
-        """Wait for a free place, and until the limits allow a request of so many tokens."""
-        if self._gate is None:
-            return None
-        place = None
-        if self._limits.concurrency is not None:
-            while (place := self._gate.slot()) is None:
-                await asyncio.sleep(LOOK_S * (1 + JITTER.random()))
-        try:
-            while (wait := self._gate.wait_for(tokens)) > 0:
+    @asynccontextmanager
+    async def _place(self, tokens: int) -> AsyncIterator[None]:
+        """A free place among all jobs, once the limits allow a request of so many tokens."""
+        with ExitStack() as ends:
+            if self._gate is not None and self._settings.limits.concurrency is not None:
+                while (place := self._gate.slot()) is None:
+                    await asyncio.sleep(LOOK_S * (1 + JITTER.random()))
+                ends.callback(place.release)
+            while self._gate is not None and (wait := self._gate.wait_for(tokens)) > 0:
                 await asyncio.sleep(min(wait, LONGEST_WAIT_S))
-        except BaseException:
-            if place is not None:
-                place.release()
-            raise
-        return place
+            yield
 
 
 class _CallFailedError(Exception):
@@ -171,11 +213,6 @@ class Payer:
             "all suites of this store). Answers so far are kept, the other questions were not asked. Raise "
             f"`{needed_budget(price)}:` in the suite, then run the same command again."
         )
-
-
-def backoff(attempt: int) -> float:
-    """Seconds to wait after so many tries, each time about twice as long, and not the same for all."""
-    return float(min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**attempt) * JITTER.uniform(0.75, 1.0))
 
 
 def asked_wait(headers: object) -> float | None:

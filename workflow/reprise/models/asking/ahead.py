@@ -1,17 +1,28 @@
-"""The clips that will be asked about next, prepared in order while the model answers about this one."""
+"""Clips are prepared for a model, here or ahead of it: in worker processes that a crash ends alone, in the order in
+which the model will be asked about them."""
 
 import threading
+import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache, partial
+from pathlib import Path
 from typing import NamedTuple, Self
 
-from reprise.models.asking.preparing import Outcome, outcome_by, worker_for
-from reprise.models.base import Clip, ModelSpec, Ready, Request
+from reprise.core.errors import UserError
+from reprise.core.log import log
+from reprise.models.adapters import loaded
+from reprise.models.asking.outcomes import failure_of, place_of
+from reprise.models.asking.workers import Work, Worker, WorkerDiedError
+from reprise.models.base import Answer, Clip, ClipFailedError, ModelSpec, Preparer, Ready, Request
 
 # Prepared clips that wait, or are being prepared, for each worker; and what those that wait may take of memory.
 AHEAD = 2
 LARGEST_BYTES = 4 << 30
+# Of two processes the kernel ends the one with the larger number when memory runs out: a worker before the model.
+OOM_SCORE = "500"
 
 
 class Asked(NamedTuple):
@@ -20,12 +31,71 @@ class Asked(NamedTuple):
     clip: Clip
     requests: Sequence[Request]
 
+    def serves(self, other: "Asked") -> bool:
+        """Whether what is prepared for these questions is what others need."""
+        return self.clip == other.clip and set(other.requests) <= set(self.requests)
 
-class Expected(NamedTuple):
-    """A clip that is being prepared."""
 
-    asked: Asked
-    outcome: Future[Outcome]
+class Failed(NamedTuple):
+    """Why a clip could not be prepared."""
+
+    answer: Answer
+
+
+Outcome = Ready | Failed
+
+
+def outcome_of(preparer: Callable[[], Preparer], clip: Clip, requests: Sequence[Request]) -> Outcome:
+    """A clip, decoded and preprocessed once for all questions, or its failure as a value that passes from process to
+    process; a UserError ends the job."""
+    try:
+        start, by = time.monotonic(), preparer()
+        frames = by.read(clip)
+        decoded = time.monotonic()
+        value = by.prepare(clip, frames, requests)
+        return Ready(value, requests, {"decode": decoded - start, "preprocess": time.monotonic() - decoded})
+    except (KeyboardInterrupt, UserError):
+        raise
+    except BaseException as error:  # a library's `sys.exit()`, or its panic, ends neither a worker nor a job
+        failure = failure_of(error)
+        log.info(f"{clip.clip_id}: {failure.error}: {failure.message}{place_of(error)}")
+        return Failed(failure)
+
+
+def ready(outcome: Outcome) -> Ready:
+    """The prepared clip; raises what prevented it."""
+    if isinstance(outcome, Failed):
+        raise ClipFailedError(outcome.answer.error, outcome.answer.message)
+    return outcome
+
+
+def worker_for(target: str, spec: ModelSpec) -> Worker:
+    """A process that prepares one clip after the other."""
+    return Worker(partial(_preparing, target, spec), "preparing", preload=[target.partition(":")[0]])
+
+
+@contextmanager
+def _preparing(target: str, spec: ModelSpec) -> Iterator[Work]:
+    try:
+        Path("/proc/self/oom_score_adj").write_text(OOM_SCORE, encoding="ascii")
+    except OSError as error:
+        log.info(f"workers are not preferred when memory runs out: {error}")
+    preparer = cache(lambda: loaded(target)(spec))
+
+    def work(clip: Clip, requests: Sequence[Request]) -> Iterator[Outcome]:
+        yield outcome_of(preparer, clip, requests)
+
+    yield work
+
+
+def outcome_by(worker: Worker, clip: Clip, requests: Sequence[Request]) -> Outcome:
+    """Wait for a clip; the death of the process is that clip's failure."""
+    try:
+        (found,) = worker.results(clip, tuple(requests))
+    except WorkerDiedError as died:
+        return Failed(Answer(error="killed", message=f"the process that prepared its frames {died}"))
+    outcome: Outcome = found
+    return outcome
 
 
 class Ahead:
@@ -38,7 +108,7 @@ class Ahead:
         self._most, self._largest_bytes = AHEAD * workers, largest_bytes
         self._bytes_of_clip = 0
         self._lock = threading.Lock()
-        self._expected: deque[Expected] = deque()
+        self._expected: deque[tuple[Asked, Future[Outcome]]] = deque()
         self._upcoming: Iterator[Asked] = iter(())
 
     def expect(self, upcoming: Iterator[Asked]) -> None:
@@ -47,48 +117,33 @@ class Ahead:
         self._fill()
 
     def take(self, clip: Clip, requests: Sequence[Request]) -> Outcome:
-        """Wait for this clip, prepared for at least these questions."""
-        outcome = self._found(Asked(clip, requests)).outcome.result()
+        """Wait for this clip, prepared for at least these questions; what was expected before it is asked no more."""
+        asked = Asked(clip, requests)
+        place = next((at for at, (one, _) in enumerate(self._expected) if one.serves(asked)), None)
+        for _ in range(place or 0):
+            self._expected.popleft()
+        future = self._threads.submit(self._outcome, asked) if place is None else self._expected.popleft()[1]
+        outcome = future.result()
         self._fill()
         return outcome
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """End all workers, whatever they do."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in self._workers:
             worker.close()
         self._threads.shutdown()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _found(self, asked: Asked) -> Expected:
-        """Its place among those expected; what was expected before it is asked no more."""
-        place = next((at for at, one in enumerate(self._expected) if serves(one.asked, asked)), None)
-        if place is None:
-            return self._submitted(asked)
-        for _ in range(place):
-            self._expected.popleft()
-        return self._expected.popleft()
-
     def _fill(self) -> None:
-        while len(self._expected) < self._room():
-            asked = next(self._upcoming, None)
-            if asked is None:
-                return
-            self._expected.append(self._submitted(asked))
-
-    def _room(self) -> int:
-        """How many clips may be ahead, if all are as large as the largest that was seen."""
-        if self._bytes_of_clip == 0:
-            return self._most
-        return max(1, min(self._most, self._largest_bytes // self._bytes_of_clip))
-
-    def _submitted(self, asked: Asked) -> Expected:
-        return Expected(asked, self._threads.submit(self._outcome, asked))
+        """As far as there is room, if all clips are as large as the largest that was seen."""
+        room = self._most
+        if self._bytes_of_clip:
+            room = max(1, min(self._most, self._largest_bytes // self._bytes_of_clip))
+        while len(self._expected) < room and (asked := next(self._upcoming, None)) is not None:
+            self._expected.append((asked, self._threads.submit(self._outcome, asked)))
 
     def _outcome(self, asked: Asked) -> Outcome:
         """In a thread for each worker: a clip, prepared by a worker that is free."""
@@ -102,8 +157,3 @@ class Ahead:
         if isinstance(outcome, Ready):
             self._bytes_of_clip = max(self._bytes_of_clip, outcome.bytes)
         return outcome
-
-
-def serves(expected: Asked, asked: Asked) -> bool:
-    """Whether what is prepared for some questions is what others need."""
-    return expected.clip == asked.clip and set(asked.requests) <= set(expected.requests)

@@ -3,16 +3,15 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from reprise.core.errors import MachineError
 from reprise.models.asking.ahead import Asked
-from reprise.models.asking.lazy import PreparingModel
+from reprise.models.asking.lazy import LazyModel
 from reprise.models.asking.outcomes import Model, Outcome, ask
 from reprise.models.asking.workers import Work, Worker, WorkerDiedError
 from reprise.models.base import Clip, Request
 
-Parts = Mapping[str, float]
 Make = Callable[[], AbstractContextManager[Model]]
 
 
@@ -20,13 +19,7 @@ class Answered(NamedTuple):
     """What became of one question, and what was done for its clip beside answering since the last one."""
 
     outcome: Outcome
-    parts: Parts
-
-
-class Upcoming(NamedTuple):
-    """What a copy will be asked, in this order."""
-
-    asked: Sequence[Asked]
+    parts: Mapping[str, float]
 
 
 class CopyLostError(MachineError):
@@ -46,8 +39,8 @@ def copying(make: Make) -> Callable[[], AbstractContextManager[Work]]:
 def tell(model: Model | Worker, upcoming: Iterator[Asked]) -> None:
     """What it will be asked, where it can use to know that."""
     if isinstance(model, Worker):
-        list(_of_copy(model, Upcoming(list(upcoming))))
-    elif isinstance(model, PreparingModel):
+        list(_of_copy(model, list(upcoming)))
+    elif isinstance(model, LazyModel):
         model.expect(upcoming)
 
 
@@ -57,8 +50,7 @@ def answered(model: Model | Worker, clip: Clip, requests: Sequence[Request]) -> 
         yield from _of_copy(model, clip, tuple(requests))
         return
     for outcome in ask(model, clip, requests):
-        is_answer = not outcome.answer.error and isinstance(model, PreparingModel)
-        yield Answered(outcome, cast(PreparingModel, model).spent() if is_answer else {})
+        yield Answered(outcome, model.spent() if isinstance(model, LazyModel) and not outcome.answer.error else {})
 
 
 def _of_copy(copy: Worker, *asked: object) -> Iterator[Answered]:
@@ -74,10 +66,10 @@ def _of_copy(copy: Worker, *asked: object) -> Iterator[Answered]:
 def _answering(make: Make) -> Iterator[Work]:
     with make() as model:
 
-        def work(asked: Upcoming | Clip, requests: Sequence[Request] = ()) -> Iterator[Answered]:
-            if isinstance(asked, Upcoming):
-                tell(model, iter(asked.asked))
-            else:
+        def work(asked: list[Asked] | Clip, requests: Sequence[Request] = ()) -> Iterator[Answered]:
+            if isinstance(asked, Clip):
                 yield from answered(model, asked, requests)
+            else:
+                tell(model, iter(asked))
 
         yield work

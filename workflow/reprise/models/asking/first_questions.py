@@ -1,6 +1,6 @@
 """The first questions of a run: what all of them show is found out before the others are asked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from statistics import mean
 
 from reprise.core.errors import UserError
@@ -14,6 +14,12 @@ from reprise.models.settings import HALF
 
 # A model that has answered nothing yet is given up when this many questions, about two clips at least, fail alike.
 FIRST_QUESTIONS = 8
+ADVICE = {
+    "out_of_memory": "Use a larger device, give the job more memory, or show the model fewer frames.",
+    "beyond_context": "Show the model fewer frames, or smaller ones (`settings.max_pixels` in its file).",
+}
+AGAIN = "Run the same command again when the cause has passed."
+CORRECT = "Correct the model's file or its adapter, then run the same command again."
 
 
 class FirstFailures:
@@ -35,12 +41,12 @@ class FirstFailures:
         self._failed: list[tuple[str, Answer]] = []
         self.is_over = is_over
 
-    def note(self, clip: str, failed: Mapping[str, Answer], *, is_answered: bool) -> None:
+    def note(self, clip: str, failed: Iterable[Answer], *, is_answered: bool) -> None:
         """What became of a clip's questions; a UserError when enough of them have failed alike."""
         if self.is_over:
             return
         self.is_over = is_answered
-        self._failed += [(clip, answer) for answer in failed.values() if answer.error not in MEDIA_STATUSES]
+        self._failed += [(clip, answer) for answer in failed if answer.error not in MEDIA_STATUSES]
         if len(self._failed) >= FIRST_QUESTIONS and len({name for name, _ in self._failed}) > 1:
             self._decide()
 
@@ -65,9 +71,10 @@ class FirstFailures:
             if others is not None:
                 others.retry()  # as of this piece's, nothing counts against them
             _, first = self._failed[0]
+            advice = ADVICE.get(first.error, AGAIN if first.error in TRANSIENT else CORRECT)
             raise UserError(
                 f"{self._run}: the first {len(self._failed)} questions all failed: "
-                f"{in_words(first.error, first.message)}. Nothing was recorded. {_advice(first.error)}"
+                f"{in_words(first.error, first.message)}. Nothing was recorded. {advice}"
             )
         self.is_over = True
 
@@ -107,13 +114,3 @@ class OptionShare:
                 "set `template_arguments` in its file, or ask it by a protocol with `ask: choose` or `ask: write`. "
                 "Where it is known to be right, lower `settings.option_share`."
             )
-
-
-def _advice(error: str) -> str:
-    if error == "out_of_memory":
-        return "Use a larger device, give the job more memory, or show the model fewer frames."
-    if error == "beyond_context":
-        return "Show the model fewer frames, or smaller ones (`settings.max_pixels` in its file)."
-    if error in TRANSIENT:
-        return "Run the same command again when the cause has passed."
-    return "Correct the model's file or its adapter, then run the same command again."

@@ -1,11 +1,14 @@
 """One job's questions to its model: asked clip by clip or many at a time, every answer journaled as it comes."""
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 from reprise.core.errors import MachineError
+from reprise.core.job_logs import Progress
+from reprise.core.log import log
 from reprise.models.asking.ahead import Asked
 from reprise.models.asking.copies import CopyLostError, answered, tell
 from reprise.models.asking.failures import Failures
@@ -13,14 +16,36 @@ from reprise.models.asking.first_questions import FirstFailures, OptionShare
 from reprise.models.asking.journal import Journal
 from reprise.models.asking.outcomes import DEVICE_ERROR, Model
 from reprise.models.asking.pieces import WHOLE, Piece
-from reprise.models.asking.progress import ProgressLine
 from reprise.models.asking.suspects import Suspects
 from reprise.models.asking.work import Work, shares_of
 from reprise.models.asking.workers import Worker
-from reprise.models.base import Answer, Arrived, Clip, Due, Request, ServedModel
+from reprise.models.base import Answer, Due, Request, ServedModel
 from reprise.models.keys import RunKey
 
-HEARING_SECONDS = 0.5
+HEARING_SECONDS, PROGRESS_SECONDS = 0.5, 10.0
+
+
+class ProgressLine:
+    """A line in the log every few seconds: how far, how fast, how long still.
+
+    The first clip counts for nothing where others follow: its time is that of the model's loading too.
+    """
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = self._before = 0
+        self._start = self._last = time.monotonic()
+
+    def advance(self, count: int) -> None:
+        now = time.monotonic()
+        self._done += count
+        if self._done == count and self._done < self._total:
+            self._start, self._before = now, count
+        elif now - self._last >= PROGRESS_SECONDS or self._done == self._total:
+            self._last = now
+            rate = (self._done - self._before) / max(now - self._start, 1e-9)
+            left = (self._total - self._done) / rate if rate else 0.0
+            log.info(str(Progress(self._done, self._total, rate, left)))
 
 
 class Asking:
@@ -30,15 +55,13 @@ class Asking:
     def __init__(
         self, models: Sequence[Model | Worker], journal: Journal, failures: Failures, key: RunKey, piece: Piece
     ) -> None:
-        self._models = models
-        self._journal = journal
-        self._failures = failures
+        self._models, self._journal, self._failures = models, journal, failures
         self._share = OptionShare(key)
         self._first = FirstFailures(
             key.run,
             is_over=len(journal) > 0,
             answers_elsewhere=journal.count_now,
-            other_pieces=None if piece == WHOLE else self._of_other_pieces,
+            other_pieces=None if piece == WHOLE else lambda: failures.elsewhere(self._own),
         )
         self._own: frozenset[str] = frozenset()
         self._suspects = Suspects(journal, piece)
@@ -51,10 +74,9 @@ class Asking:
         """Ask what is due: a server about many clips at a time, any other model clip by clip."""
         self._own = frozenset(entry for work in works for entry in work.entries)
         progress = ProgressLine(sum(len(work.requests) for work in works))
-        if any(map(self._is_due, self._own)):
-            self._look_at_earlier_answers(works)
-        else:
-            self._share.is_over = True  # nothing is left to be spent; the run's health says it
+        self._share.is_over |= not any(map(self._is_due, self._own))  # nothing is left to be spent; its health says it
+        for work in works:
+            self._look_at_answers(work, work.questions)
         if isinstance(self._models[0], ServedModel):
             self._ask_server(self._models[0], works, progress)
         else:
@@ -64,15 +86,11 @@ class Asking:
             self._share.end()
         self._failures.write()
 
-    def _look_at_earlier_answers(self, works: Sequence[Work]) -> None:
-        for work in works:
-            for entry, request in zip(work.entries, work.requests, strict=True):
-                answer = self._journal.get(entry)
-                if answer is not None:
-                    self._share.note(work.clip.clip_id, request, answer)
-
-    def _of_other_pieces(self) -> Failures:
-        return self._failures.elsewhere(self._own)
+    def _look_at_answers(self, work: Work, questions: Mapping[str, Request]) -> None:
+        for entry, request in questions.items():
+            answer = None if self._share.is_over else self._journal.get(entry)
+            if answer is not None:
+                self._share.note(work.clip.clip_id, request, answer)
 
     def _ask_by_clip(self, works: Sequence[Work], progress: ProgressLine) -> None:
         """Ask clip by clip, and at last, one by one, the questions at which a job was killed."""
@@ -80,14 +98,15 @@ class Asking:
         suspects.count(self._failures)
         shares = shares_of(works, len(self._models))
         for model, share in zip(self._models, shares, strict=True):
-            tell(model, (one for one in map(self._upcoming, share) if one.requests))
+            upcoming = (Asked(work.clip, tuple(self._due(self._unsuspected(work)).values())) for work in share)
+            tell(model, (one for one in upcoming if one.requests))
         with suspects.noted():
             if len(shares) == 1:
                 self._ask_share(0, works, progress)
             else:
                 self._ask_at_once(shares, progress)
             for work in works:
-                for entry, request in zip(work.entries, work.requests, strict=True):
+                for entry, request in work.questions.items():
                     if entry in suspects.entries:
                         self._ask(work, {entry: request}, 0)
 
@@ -97,7 +116,7 @@ class Asking:
         sent = set[str]()
         dues = []
         for work in works:
-            due = {entry: one for entry, one in self._due(self._questions(work)).items() if entry not in sent}
+            due = {entry: one for entry, one in self._due(work.questions).items() if entry not in sent}
             sent |= due.keys()
             entries |= {one.request_id: entry for entry, one in due.items()}
             self.asked[work.clip.clip_id] += len(due)
@@ -105,32 +124,28 @@ class Asking:
             if due:
                 dues.append(Due(work.clip, tuple(due.values()), work.check))
         for given in model.answers_in_any_order(dues):
-            self._keep(entries[given.request.request_id], given)
+            entry, clip = entries[given.request.request_id], given.clip.clip_id
+            if given.answer.error:
+                self._first.note(clip, [given.answer], is_answered=False)
+                self._failures.add(entry, given.answer)
+            else:
+                self._journal.add(entry, given.answer, given.seconds, given.parts)
+                self._first.note(clip, [], is_answered=True)
+                self._failures.answered(entry)
+                self._share.note(clip, given.request, given.answer)
+            if self._first.is_over:
+                self._failures.write()
             progress.advance(1)
-
-    def _keep(self, entry: str, given: Arrived) -> None:
-        """Write an answer or a failure down."""
-        if given.answer.error:
-            self._first.note(given.clip.clip_id, {entry: given.answer}, is_answered=False)
-            self._failures.add(entry, given.answer)
-        else:
-            parts = {name: round(value, 6) for name, value in given.parts.items()}
-            self._journal.add(entry, given.answer, round(given.seconds, 6), parts)
-            self._first.note(given.clip.clip_id, {}, is_answered=True)
-            self._failures.answered(entry)
-            self._share.note(given.clip.clip_id, given.request, given.answer)
-        if self._first.is_over:
-            self._failures.write()
-
-    def _upcoming(self, work: Work) -> Asked:
-        return Asked(work.clip, tuple(self._due(self._unsuspected(work)).values()))
 
     def _ask_at_once(self, shares: Sequence[Sequence[Work]], progress: ProgressLine) -> None:
         """Each share in a thread; when one fails, the others end with the clips that they are asked about."""
         with ThreadPoolExecutor(len(shares), thread_name_prefix="asking") as threads:
             try:
                 asked = [threads.submit(self._ask_share, by, share, progress) for by, share in enumerate(shares)]
-                self._is_ending = _is_ended_early(asked)
+                busy = set(asked)
+                while busy and not self._is_ending:  # now and then, so that Ctrl-C is heard
+                    done, busy = wait(asked, timeout=HEARING_SECONDS, return_when=FIRST_EXCEPTION)
+                    self._is_ending = bool(busy) and any(one.exception() for one in done)
             except BaseException:  # such as Ctrl-C
                 self._is_ending = True
                 for model in self._models:
@@ -150,22 +165,27 @@ class Asking:
         self._suspects.asked(by)
 
     def _unsuspected(self, work: Work) -> dict[str, Request]:
-        questions = self._questions(work).items()
-        return {entry: request for entry, request in questions if entry not in self._suspects.entries}
-
-    def _questions(self, work: Work) -> dict[str, Request]:
-        return dict(zip(work.entries, work.requests, strict=True))
+        return {entry: one for entry, one in work.questions.items() if entry not in self._suspects.entries}
 
     def _ask(self, work: Work, questions: Mapping[str, Request], by: int) -> None:
-        """Ask those of a clip's questions that have no answer and are due."""
+        """Ask those of a clip's questions that have no answer and are due, and journal the answers."""
         with self._lock:
             pending = self._due(questions)
             if not pending:
                 return
             work.check()
             self._suspects.asking(pending, by)
+        failed: dict[str, Answer] = {}
+        entries = {request.request_id: entry for entry, request in pending.items()}
         try:
-            failed = ask_clip(work.clip, pending, self._models[by], self._journal)
+            for (request, answer, seconds), parts in answered(self._models[by], work.clip, list(pending.values())):
+                entry = entries[request.request_id]
+                failed.pop(entry, None)
+                if answer.error:
+                    self._journal.withdraw(entry)
+                    failed[entry] = answer
+                else:
+                    self._journal.add(entry, answer, seconds, parts)
         except CopyLostError:
             if not self._is_ending:
                 self._suspects.killed(by)
@@ -174,54 +194,23 @@ class Asking:
             self._note(work, pending, failed)
 
     def _note(self, work: Work, pending: Mapping[str, Request], failed: Mapping[str, Answer]) -> None:
-        """What became of the questions."""
+        """What became of the questions; the job ends when it has lost its GPU, not without a note of who did it."""
         self.asked[work.clip.clip_id] += len(pending)
-        self._first.note(work.clip.clip_id, failed, is_answered=len(failed) < len(pending))
-        for entry, request in pending.items():
+        self._first.note(work.clip.clip_id, failed.values(), is_answered=len(failed) < len(pending))
+        for entry in pending:
             if entry in failed:
                 self._failures.add(entry, failed[entry])
             else:
                 self._failures.answered(entry)
-            answer = self._journal.get(entry)
-            if answer is not None:
-                self._share.note(work.clip.clip_id, request, answer)
-        _stop_on_lost_device(failed, self._failures)
-        if self._first.is_over:
+        self._look_at_answers(work, pending)
+        lost = next((answer for answer in failed.values() if answer.error == DEVICE_ERROR), None)
+        if lost is not None or self._first.is_over:
             self._failures.write()
+        if lost is not None:
+            raise MachineError(f"the GPU is lost to this job: {lost.message}. Run the same command again.")
 
     def _due(self, questions: Mapping[str, Request]) -> dict[str, Request]:
         return {entry: request for entry, request in questions.items() if self._is_due(entry)}
 
     def _is_due(self, entry: str) -> bool:
         return self._journal.get(entry) is None and self._failures.is_due(entry)
-
-
-def _is_ended_early(asked: Sequence[Future[None]]) -> bool:
-    """Wait for the first failure, or for the end of all; in between, so that Ctrl-C is heard."""
-    while True:
-        done, busy = wait(asked, timeout=HEARING_SECONDS, return_when=FIRST_EXCEPTION)
-        if not busy or any(one.exception() for one in done):
-            return bool(busy)
-
-
-def ask_clip(clip: Clip, pending: Mapping[str, Request], model: Model | Worker, journal: Journal) -> dict[str, Answer]:
-    """Ask about one clip and journal the answers; returns the failures."""
-    failed: dict[str, Answer] = {}
-    entries = {request.request_id: entry for entry, request in pending.items()}
-    for (request, answer, seconds), parts in answered(model, clip, list(pending.values())):
-        entry = entries[request.request_id]
-        failed.pop(entry, None)
-        if answer.error:
-            journal.withdraw(entry)
-            failed[entry] = answer
-        else:
-            journal.add(entry, answer, round(seconds, 6), {name: round(value, 6) for name, value in parts.items()})
-    return failed
-
-
-def _stop_on_lost_device(failed: Mapping[str, Answer], failures: Failures) -> None:
-    """End the job when it has lost its GPU, not without a note of the question that did it."""
-    lost = next((answer for answer in failed.values() if answer.error == DEVICE_ERROR), None)
-    if lost is not None:
-        failures.write()
-        raise MachineError(f"the GPU is lost to this job: {lost.message}. Run the same command again.")

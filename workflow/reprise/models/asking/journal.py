@@ -34,24 +34,21 @@ def asking_alone(store: Store, key: str, piece: Piece = WHOLE) -> Iterator[None]
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        if not _is_taken(handle, piece):
-            log.info("another run of the same key is being asked; its answers count here too, waiting for them")
-            while not _is_taken(handle, piece):
+        # The piece's places in the file, as bytes that need not be there. The operating system's lock ends with its
+        # process, also by a kill.
+        is_told = False
+        while True:
+            try:
+                fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, len(piece.places), piece.places.start)
+                break
+            except (BlockingIOError, PermissionError):
+                if not is_told:
+                    log.info("another run of the same key is being asked; its answers count here too, waiting for them")
+                is_told = True
                 time.sleep(WAIT_SECONDS)
         yield
     finally:
         os.close(handle)
-
-
-def _is_taken(handle: int, piece: Piece) -> bool:
-    """Take the piece's places in the file, as bytes that need not be there. The operating system's lock ends with its
-    process, also by a kill."""
-    places = piece.places
-    try:
-        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, len(places), places.start)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
 
 
 def entry_id(recipe: str, prompt_sha256: str) -> str:
@@ -75,8 +72,17 @@ class Journal:
         self.path = path
         self._synced = float("-inf")
         self._entries: dict[str, Entry] = {}
-        for entry, found in _entries(path):
-            self._take(entry, found)
+        for entry, *values in read_lines(path):
+            if not values:  # it was withdrawn
+                self._entries.pop(str(entry), None)
+                continue
+            text, scores, frames, tokens_in, tokens_out, *times = cast(list[Any], values)
+            times += [None, {}, None, 0][len(times) :]
+            seconds, parts, served, cached = times
+            answer = Answer(text, tuple(scores), frames, tokens_in, tokens_out)
+            if served is not None:
+                answer = ServedAnswer(**vars(answer), served=served, tokens_cached=cached)
+            self._entries[str(entry)] = Entry(answer, seconds, parts)
 
     def get(self, entry: str) -> Answer | None:
         found = self._entries.get(entry)
@@ -98,14 +104,16 @@ class Journal:
         """Write an answer, sync it with those of the last second, and remember it."""
         if answer.error or not all(map(math.isfinite, answer.scores)):
             raise ValueError(f"no answer to keep: {answer}")
+        seconds = None if seconds is None else round(seconds, 6)
+        parts = {name: round(value, 6) for name, value in (parts or {}).items()}
         values = [answer.text, answer.scores, answer.frames_shown, answer.tokens_in, answer.tokens_out, seconds]
         served = served_by(answer)
         cached = used_by(answer).cached
-        values += [parts or {}, served] if served else [parts] if parts else []
+        values += [parts, served] if served else [parts] if parts else []
         values += [cached] if served and cached else []
         is_due = time.monotonic() - self._synced >= SYNC_SECONDS
         append_line(self.path, canonical_json([entry, *values]), to_disk=is_due)
-        self._take(entry, Entry(answer, seconds, parts or {}))
+        self._entries[entry] = Entry(answer, seconds, parts)
         if is_due:
             self._synced = time.monotonic()
 
@@ -113,13 +121,7 @@ class Journal:
         """Take back an answer that turned out to be of another question."""
         if entry in self._entries:
             append_line(self.path, canonical_json([entry]))
-            self._take(entry, None)
-
-    def _take(self, entry: str, found: Entry | None) -> None:
-        if found is None:
-            self._entries.pop(entry, None)
-        else:
-            self._entries[entry] = found
+            del self._entries[entry]
 
     def sync(self) -> None:
         """Sync all answers."""
@@ -133,18 +135,3 @@ class Journal:
 
     def __len__(self) -> int:
         return len(self._entries)
-
-
-def _entries(path: Path) -> Iterator[tuple[str, Entry | None]]:
-    """The lines of a journal: an answer, or the entry alone where it was withdrawn."""
-    for entry, *values in read_lines(path):
-        if not values:
-            yield str(entry), None
-            continue
-        text, scores, frames, tokens_in, tokens_out, *times = cast(list[Any], values)
-        seconds = times[0] if times else None
-        parts = times[1] if len(times) > 1 else {}
-        answer = Answer(text, tuple(scores), frames, tokens_in, tokens_out)
-        if len(times) > 2:
-            answer = ServedAnswer(**vars(answer), served=times[2], tokens_cached=times[3] if len(times) > 3 else 0)
-        yield str(entry), Entry(answer, seconds, parts)

@@ -4,16 +4,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self, cast, runtime_checkable
+from typing import Any, NamedTuple, Self, cast
 
 from reprise.core.errors import UserError, stop_on_fault
 from reprise.core.log import log
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS, load_adapter
-from reprise.models.asking.ahead import Ahead, Asked, serves
+from reprise.models.asking.ahead import Ahead, Asked, Outcome, outcome_of, ready
 from reprise.models.asking.money.prices import NO_BUDGET, Account, Budget
 from reprise.models.asking.outcomes import Batch, described
-from reprise.models.asking.preparing import Outcome, outcome_of, ready
 from reprise.models.base import (
     Adapter,
     Answer,
@@ -36,22 +35,6 @@ Options = tuple[tuple[str, ...], ...]
 """of questions that ask for a score"""
 BLIND = "none"
 """the sampling rule that shows no frame"""
-
-
-@runtime_checkable
-class PreparingModel(Protocol):
-    """A model that can use to know what it will be asked, and says what it did beside answering."""
-
-    def expect(self, upcoming: Iterator[Asked]) -> None: ...
-
-    def spent(self) -> dict[str, float]: ...
-
-
-class PreparedNow(NamedTuple):
-    """The clip that is asked about now: questions that are asked again need no other preparation."""
-
-    asked: Asked
-    outcome: Outcome
 
 
 class Taken(NamedTuple):
@@ -78,7 +61,8 @@ class LazyModel:
         self._adapter: Adapter | None = None
         self._ahead: Ahead | None = None
         self._prepare: Callable[[Clip, Sequence[Request]], Outcome] | None = None
-        self._now: PreparedNow | None = None
+        # The clip that is asked about now: questions that are asked again need no other preparation.
+        self._now: tuple[Asked, Outcome] | None = None
         self._upcoming: Iterator[Asked] = iter(())
 
     def expect(self, upcoming: Iterator[Asked]) -> None:
@@ -93,25 +77,26 @@ class LazyModel:
             return adapter.answers(clip, requests)
         # To look at a batch is to take its questions, which the adapter does.
         asked = Asked(clip, requests.requests if isinstance(requests, Batch) else requests)
-        if self._now is None or not serves(self._now.asked, asked):
+        if self._now is None or not self._now[0].serves(asked):
             start = time.monotonic()
-            self._now = PreparedNow(asked, self._prepare(*asked))
-            if isinstance(self._now.outcome, Ready):
-                self._now.outcome.seconds["waiting"] = time.monotonic() - start
-        return cast(PreparingAdapter, adapter).answers_about(ready(self._now.outcome), requests)
+            outcome = self._prepare(*asked)
+            self._now = asked, outcome
+            if isinstance(outcome, Ready):
+                outcome.seconds["waiting"] = time.monotonic() - start
+        return cast(PreparingAdapter, adapter).answers_about(ready(self._now[1]), requests)
 
     def spent(self) -> dict[str, float]:
         """Seconds of what was done for the clip beside its questions, since this was asked last."""
-        if self._now is None or not isinstance(self._now.outcome, Ready):
+        if self._now is None or not isinstance(self._now[1], Ready):
             return {}
-        seconds = dict(self._now.outcome.seconds)
-        self._now.outcome.seconds.clear()
+        seconds = dict(self._now[1].seconds)
+        self._now[1].seconds.clear()
         return seconds
 
     def close(self) -> None:
         """End the workers."""
         if self._ahead is not None:
-            self._ahead.close()
+            self._ahead.__exit__()
 
     def __enter__(self) -> Self:
         return self
@@ -120,30 +105,31 @@ class LazyModel:
         self.close()
 
     def _loaded(self) -> Adapter:
-        if self._adapter is None:
-            self._adapter = self._load()
-        return self._adapter
-
-    def _load(self) -> Adapter:
-        answers = self._key.answers
+        if self._adapter is not None:
+            return self._adapter
+        name, info = self._key.answers.adapter, ADAPTERS[self._key.answers.adapter]
         if self._taken is None:
             self._locks = take_gpus(self._key.gpus, self._store.root / "locks")
             self._taken = Taken(weights_folder(self._key, self._store))
         spec = self._spec(self._taken)
-        log.info(f"loading the model of {self._key.run} by adapter {answers.adapter}")
-        self._prepare_ahead(spec)
+        log.info(f"loading the model of {self._key.run} by adapter {name}")
+        if info.preparer and self._workers:  # they begin with the first clips while the model loads
+            self._ahead = Ahead(info.preparer, spec, self._workers)
+            self._prepare = self._ahead.take
+            self._ahead.expect(self._upcoming)
         try:
-            adapter: Adapter = load_adapter(answers.adapter)(spec)
+            adapter: Adapter = load_adapter(name)(spec)
         except (UserError, KeyboardInterrupt):
             raise
         except BaseException as error:
             stop_on_fault(error)
             raise UserError(
-                f"{self._key.run}: adapter {answers.adapter} cannot load its model: {described(error)}. Correct the "
+                f"{self._key.run}: adapter {name} cannot load its model: {described(error)}. Correct the "
                 "model's file, its weights or the adapter, then run the same command again."
             ) from error
-        if ADAPTERS[answers.adapter].preparer and self._prepare is None:
-            self._prepare = partial(outcome_of, cast(PreparingAdapter, adapter).preparer)
+        if info.preparer and self._prepare is None:
+            self._prepare = partial(outcome_of, lambda: cast(PreparingAdapter, adapter).preparer)
+        self._adapter = adapter
         return adapter
 
     def _found_settings(self, taken: Taken) -> dict[str, Any]:
@@ -161,18 +147,10 @@ class LazyModel:
             attention=answers.attention,
             trust_remote_code=answers.trust_remote_code,
             settings=answers.settings | self._key.serving | self._found_settings(taken),
-            prompt_start=constant_start(answers.prompt.get("user", "")),
+            prompt_start=answers.prompt.get("user", "").partition("{")[0],
             shows_frames=answers.sampling.get("rule") != BLIND,
             options=self._options,
         )
-
-    def _prepare_ahead(self, spec: ModelSpec) -> None:
-        """Begin with the first clips while the model loads."""
-        target = ADAPTERS[self._key.answers.adapter].preparer
-        if target and self._workers:
-            self._ahead = Ahead(target, spec, self._workers)
-            self._prepare = self._ahead.take
-            self._ahead.expect(self._upcoming)
 
 
 class LazyServedModel(LazyModel):
@@ -238,8 +216,3 @@ def lazy_model(
         return LazyHostedModel(key, store, threads, budget, server_log or store.scratch("server.log"))
     kind = LazyServedModel if ADAPTERS[key.answers.adapter].is_remote else LazyModel
     return kind(key, store, threads, workers, options=options, budget=budget)
-
-
-def constant_start(template: str) -> str:
-    """What all prompts of a template begin with."""
-    return template.partition("{")[0]

@@ -53,7 +53,11 @@ def model_on(
         for lock in take_gpus(key.gpus, store.root / "locks"):
             ends.callback(lock.release)
         taken = Taken(weights_folder(key, store))
-        groups = _groups(key, taken)
+        names = os.environ["CUDA_VISIBLE_DEVICES"].split(",")
+        free, groups = free_memory(names), [tuple(names)]
+        if free is not None and taken.weights is not None:
+            need = needed(taken.weights, key.answers.dtype, key.answers.settings.get("quantised"))
+            groups = groups_of(need, names, free, str(taken.weights))
         if len(groups) < 2:
             yield ends.enter_context(LazyModel(key, store, threads, workers, taken, options))
         else:
@@ -64,12 +68,3 @@ def model_on(
             order = {"CUDA_DEVICE_ORDER": os.environ["CUDA_DEVICE_ORDER"]}
             copies = [copy_of(make, order | {"CUDA_VISIBLE_DEVICES": ",".join(group)}, modules) for group in groups]
             yield [ends.enter_context(closing(copy)) for copy in copies]
-
-
-def _groups(key: ModelRunKey, taken: Taken) -> list[tuple[str, ...]]:
-    names = os.environ["CUDA_VISIBLE_DEVICES"].split(",")
-    free = free_memory(names)
-    if free is None or taken.weights is None:
-        return [tuple(names)]
-    need = needed(taken.weights, key.answers.dtype, key.answers.settings.get("quantised"))
-    return groups_of(need, names, free, str(taken.weights))

@@ -31,6 +31,11 @@ class Work:
         """Of each question, its entry in the journal."""
         return [entry_id(self.recipe, digest) for digest in self.digests]
 
+    @property
+    def questions(self) -> dict[str, Request]:
+        """Entry -> question."""
+        return dict(zip(self.entries, self.requests, strict=True))
+
 
 def prompt_digest(request: Request) -> str:
     """Digest of what the model is really asked."""

@@ -11,10 +11,9 @@ from typing import Any
 import httpx2
 
 from reprise.core.errors import UserError
-from reprise.models.asking.ahead import Ahead, Asked
+from reprise.models.asking.ahead import Ahead, Asked, outcome_of, ready
 from reprise.models.asking.money.calls import Calls, Estimates, Failure
 from reprise.models.asking.money.vendors import limits_of
-from reprise.models.asking.preparing import outcome_of, ready
 from reprise.models.base import Answer, AnswerError, Arrived, Clip, Due, ModelSpec, Request, ServedSpec
 from reprise.models.remote.images import Encoded, ImagesPreparer
 from reprise.models.remote.sending import Opened, send
@@ -91,7 +90,7 @@ class RemoteAdapter(ABC):
         """Opens clips on one connection. Where clips follow each other, the next ones are prepared ahead."""
         shown = [] if self.takes_files else [Asked(due.clip, due.requests) for due in dues if due.clip.indices]
         with Ahead(PREPARER, self._spec, self._spec.threads) if len(shown) > 1 else nullcontext() as ahead:
-            prepare: Callable[..., Any] = partial(outcome_of, ImagesPreparer(self._spec))
+            prepare: Callable[..., Any] = partial(outcome_of, partial(ImagesPreparer, self._spec))
             if ahead is not None:
                 ahead.expect(iter(shown))
                 prepare = ahead.take

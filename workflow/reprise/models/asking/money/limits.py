@@ -6,6 +6,8 @@ The state is one small file under a lock of the operating system, so that a kill
 import json
 import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -39,72 +41,56 @@ class Gate:
     """The limits as one job passes them."""
 
     def __init__(self, folder: Path, limits: ProviderLimits, host: str) -> None:
-        self._limits = limits
+        self._concurrency = limits.concurrency or 0
+        wanted = {"requests": limits.requests_per_minute, "tokens": limits.tokens_per_minute}
+        self._buckets = {name: limit for name, limit in wanted.items() if limit is not None}
         self._folder = folder / re.sub(r"[^A-Za-z0-9._-]", "_", limits.shared or host)
-        self._state = self._folder / "state.json"
 
     def wait_for(self, tokens: int) -> float:
         """Take a request of so many tokens; or how many seconds to wait before the next try."""
-        with self._alone():
-            now, state = time.time(), self._read()
-            levels = self._levels(state, now)
-            waits = [state.get("held_until", 0.0) - now]
-            waits += [(-level * MINUTE_S / limit) for (_, limit), level in zip(self._buckets(), levels, strict=True)]
-            if max(waits) > 0:
-                return max(waits)
-            taken = {"requests": 1, "tokens": tokens}
-            new = {name: level - taken[name] for (name, _), level in zip(self._buckets(), levels, strict=True)}
-            self._write({**state, **new, "time": now})
-            return 0.0
+        with self._state() as state:
+            now, taken = time.time(), {"requests": 1, "tokens": tokens}
+            since, levels = max(0.0, now - state.get("time", 0.0)), dict[str, float]()
+            for name, limit in self._buckets.items():  # it fills up steadily
+                most = max(0.0, limit * BURST_S / MINUTE_S - 1)
+                levels[name] = min(most, state.get(name, most) + since * limit / MINUTE_S)
+            # Below zero, somebody took more than was there.
+            waits = [-level * MINUTE_S / self._buckets[name] for name, level in levels.items()]
+            wait = max(0.0, state.get("held_until", 0.0) - now, *waits)
+            if wait == 0:
+                state.update({name: level - taken[name] for name, level in levels.items()}, time=now)
+            return wait
 
     def correct(self, tokens: int) -> None:
         """Give back tokens that a request did not take."""
-        if self._limits.tokens_per_minute is not None and tokens:
-            with self._alone():
-                state = self._read()
-                self._write({**state, "tokens": state.get("tokens", 0.0) + tokens})
+        if "tokens" in self._buckets and tokens:
+            with self._state() as state:
+                state["tokens"] = state.get("tokens", 0.0) + tokens
 
     def hold(self, seconds: float) -> None:
         """Nobody sends for so long: the server asks to wait."""
-        with self._alone():
-            state = self._read()
-            self._write({**state, "held_until": max(state.get("held_until", 0.0), time.time() + seconds)})
+        with self._state() as state:
+            state["held_until"] = max(state.get("held_until", 0.0), time.time() + seconds)
 
     def slot(self) -> FileLock | None:
         """One of the places for requests on their way; none where all are taken. Its lock ends with its process."""
-        for number in range(self._limits.concurrency or 0):
-            self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for number in range(self._concurrency):
             lock = FileLock(self._folder / f"{number}.lock", fallback_to_soft=False, thread_local=False)
-            try:
+            with suppress(Timeout):
                 lock.acquire(blocking=False)
-            except Timeout:
-                continue
-            return lock
+                return lock
         return None
 
-    def _buckets(self) -> list[tuple[str, int]]:
-        limits = {"requests": self._limits.requests_per_minute, "tokens": self._limits.tokens_per_minute}
-        return [(name, limit) for name, limit in limits.items() if limit is not None]
-
-    def _levels(self, state: dict[str, float], now: float) -> list[float]:
-        """What is left of each limit: it fills up steadily. Below zero, somebody took more than was there."""
-        since = max(0.0, now - state.get("time", 0.0))
-        found = []
-        for name, limit in self._buckets():
-            most = max(0.0, limit * BURST_S / MINUTE_S - 1)
-            found.append(min(most, state.get(name, most) + since * limit / MINUTE_S))
-        return found
-
-    def _alone(self) -> FileLock:
+    @contextmanager
+    def _state(self) -> Iterator[dict[str, float]]:
+        """What all jobs know together, for one of them alone to change. One that a kill has cut short counts as none:
+        the limits are full again."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        return FileLock(self._folder / "state.lock", poll_interval=0.002, fallback_to_soft=False, thread_local=False)
-
-    def _read(self) -> dict[str, float]:
-        """A state that a kill has cut short counts as none: the limits are full again."""
-        try:
-            return {str(name): float(value) for name, value in json.loads(self._state.read_text()).items()}
-        except (FileNotFoundError, ValueError):
-            return {}
-
-    def _write(self, state: dict[str, float]) -> None:
-        self._state.write_text(json.dumps(state))
+        path, lock = self._folder / "state.json", self._folder / "state.lock"
+        with FileLock(lock, poll_interval=0.002, fallback_to_soft=False, thread_local=False):
+            state: dict[str, float] = {}
+            with suppress(FileNotFoundError, ValueError):
+                state = {str(name): float(value) for name, value in json.loads(path.read_text()).items()}
+            yield state
+            path.write_text(json.dumps(state))

@@ -23,7 +23,7 @@ WIDTH = 3.3  # inches
 PART_COLOURS = {WORDS: "#A6A6A6", ONE_FRAME: "#56B4E9", SET: "#0072B2", ORDER: "#D55E00"}
 NEGATIVE = "//////"
 LANE, HEAD = 0.13, 0.3  # inches of a part's line, and of what stands above and below a panel
-MODEL_LANE, FEW_LANE = 0.06, 0.3
+MODEL = 0.3  # inches of a model's line among several
 INK = "#222222"
 DOTS = (0, (1, 1.2))
 
@@ -97,7 +97,7 @@ def draw_all(cards: Sequence[Card]) -> Figure:
     across = min(2, max(1, len(benchmarks)))
     lines = -(-len(benchmarks) // across)
     names = {name: [card for card in ordered if _of(card, name)] for name, _ in benchmarks}
-    height = lines * (HEAD + 0.12 + FEW_LANE * len(ordered))
+    height = lines * (HEAD + 0.12 + MODEL * len(ordered))
     notice = ordered[0].notice if ordered else ""
     of_all = [one for card in ordered for one in card.benchmarks if one.parts]
     notes = _intervals(ordered[0].level, of_all) if ordered else ["Nothing to show."]

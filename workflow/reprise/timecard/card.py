@@ -27,6 +27,9 @@ LADDER = (NONE, MIDDLE, SHUFFLED, PLANNED)
 WORDS, ONE_FRAME, SET, ORDER = "words", "one_frame", "set", "order"
 PART_OF = dict(zip(LADDER, (WORDS, ONE_FRAME, SET, ORDER), strict=True))
 PART_TITLES = {WORDS: "words", ONE_FRAME: "one frame", SET: "unordered frames", ORDER: "order in time"}
+SHORT_TITLES = {WORDS: "words", ONE_FRAME: "one frame", SET: "more frames", ORDER: "order"}
+MIXED = "mixed"
+KIND_TITLES = PART_TITLES | {MIXED: "several, not told apart"}
 Verdict = Literal["order", "frames", "frame", "words", "open"]
 VERDICT_TITLES: dict[Verdict, str] = {
     "order": "order in time",
@@ -76,8 +79,16 @@ class Part(Settings):
         return "+".join(self.names)
 
     @property
+    def kind(self) -> str:
+        """What it is drawn as: its name, or that it is several which nobody told apart."""
+        return self.name if len(self.names) == 1 else MIXED
+
+    @property
     def title(self) -> str:
-        return " + ".join(PART_TITLES[name] for name in self.names)
+        if len(self.names) == 1:
+            return PART_TITLES[self.name]
+        names = [SHORT_TITLES[name] for name in self.names]
+        return " + ".join(names).replace(f"{SHORT_TITLES[ONE_FRAME]} + {SHORT_TITLES[SET]}", "frames")
 
 
 class Published(Settings):

@@ -7,7 +7,7 @@ from pathlib import Path
 from reprise.tables.render import html
 from reprise.tables.render.html import escape
 from reprise.tables.render.table import Table, format_value
-from reprise.timecard.card import PART_TITLES, PLANNED, VIEW_TITLES, Benchmark, Card
+from reprise.timecard.card import KIND_TITLES, PLANNED, VIEW_TITLES, Benchmark, Card
 from reprise.timecard.picture import Step, steps
 from reprise.timecard.tables import all_table, in_order, order_words, tables_of
 from reprise.timecard.words import headline, signed
@@ -49,10 +49,10 @@ def _notice(card: Card) -> str:
 
 
 def _legend(card: Card) -> str:
-    there = {part.names[-1] for one in card.benchmarks for part in one.parts}
+    there = {part.kind for one in card.benchmarks for part in one.parts}
     keys = "".join(
         f'<li><span class="tc-key tc-{name}"></span>{escape(title)}</li>'
-        for name, title in PART_TITLES.items()
+        for name, title in KIND_TITLES.items()
         if name in there
     )
     chance = (
@@ -122,7 +122,7 @@ def _lines(one: Benchmark) -> Iterator[str]:
         )
         yield (
             f'<span class="tc-name">{escape(step.part.title)}</span><span class="tc-track">{chance}'
-            f'<b class="tc-bar tc-{step.part.names[-1]}{back}" style="left:{at(start)};width:{width}"></b>'
+            f'<b class="tc-bar tc-{step.part.kind}{back}" style="left:{at(start)};width:{width}"></b>'
             f"{whisker}</span>"
             f'<span class="tc-value">{escape(value)}<small>{escape(ends_shown)}</small></span>'
         )

@@ -14,17 +14,18 @@ from matplotlib.patches import Patch
 
 from reprise.figures.style import FAINT, SMALL, label_lines, sheet, use_style
 from reprise.tables.render.table import format_value
-from reprise.timecard.card import ONE_FRAME, ORDER, PART_TITLES, PLANNED, SET, WORDS, Benchmark, Card, Part
+from reprise.timecard.card import KIND_TITLES, MIXED, ONE_FRAME, ORDER, PLANNED, SET, WORDS, Benchmark, Card, Part
 from reprise.timecard.tables import in_order
 from reprise.timecard.words import signed
 
 WIDTH = 3.3  # inches
 # Okabe and Ito's: greys and blues for what needs no order, the warm colour for what does.
-PART_COLOURS = {WORDS: "#A6A6A6", ONE_FRAME: "#56B4E9", SET: "#0072B2", ORDER: "#D55E00"}
-NEGATIVE = "//////"
+PART_COLOURS = {WORDS: "#A6A6A6", ONE_FRAME: "#56B4E9", SET: "#0072B2", ORDER: "#D55E00", MIXED: "#7F7F7F"}
+NEGATIVE, UNTOLD = "//////", "....."
 LANE, HEAD = 0.13, 0.3  # inches of a part's line, and of what stands above and below a panel
 MODEL = 0.3  # inches of a model's line among several
 INK = "#222222"
+CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}  # behind a number, that a line may cross
 DOTS = (0, (1, 1.2))
 
 
@@ -61,11 +62,6 @@ def _reach(cards: Sequence[Card]) -> tuple[float, float]:
     return min(ends), max(ends)
 
 
-def colour_of(part: Part) -> str:
-    """The colour of a part; several together have the last one's."""
-    return PART_COLOURS[part.names[-1]]
-
-
 def draw_card(card: Card) -> Figure:
     """The picture of one model: a panel a benchmark, a line a part."""
     use_style()
@@ -82,7 +78,7 @@ def draw_card(card: Card) -> Figure:
         found = steps(one)
         axes.set_title(_heading(one), loc="left", fontweight="bold", pad=2)
         _draw_steps(axes, one, found, 0, 1.0, [_value(step, one) for step in found])
-        axes.set_yticks(range(len(found)), [label_lines(step.part.title, 22) for step in found])
+        axes.set_yticks(range(len(found)), [label_lines(step.part.title, 24) for step in found])
         axes.set_ylim(len(found) - 0.4, -0.6)
         _scale(axes, one, least, most + 0.2 * (most - least))
         _draw_chance(axes, one, named=True)
@@ -155,11 +151,11 @@ def _draw_steps(
     One without words has no interval either.
     """
     for place, (step, words) in enumerate(zip(found, values, strict=True)):
-        y, colour = first + place * pitch, colour_of(step.part)
-        is_back = step.end < step.start
+        y, colour = first + place * pitch, PART_COLOURS[step.part.kind]
+        hatch = NEGATIVE if step.end < step.start else UNTOLD if step.part.kind == MIXED else None
         axes.barh(
-            y, step.end - step.start, 0.78 * pitch, left=step.start, color="white" if is_back else colour,
-            edgecolor=colour, hatch=NEGATIVE if is_back else None, linewidth=0.8 if is_back else 0.0, zorder=2,
+            y, step.end - step.start, 0.78 * pitch, left=step.start, color="white" if hatch else colour,
+            edgecolor=colour, hatch=hatch, linewidth=0.8 if hatch else 0.0, zorder=2,
         )  # fmt: skip
         if place + 1 < len(found):
             axes.plot([step.end, step.end], [y, y + pitch], color=INK, linewidth=0.6, zorder=2.5)
@@ -171,7 +167,8 @@ def _draw_steps(
             right = max(right, ends[1])
         axes.text(
             right + 0.012 * one.best, y, words, va="center_baseline", ha="left", fontsize=SMALL,
-            fontweight="bold" if ORDER in step.part.names else "normal", color=INK,
+            fontweight="bold" if step.part.kind == ORDER else "normal", color=INK,
+            bbox=CLEAR, zorder=4,
         )  # fmt: skip
 
 
@@ -204,8 +201,10 @@ def _intervals(level: float, shown: Sequence[Benchmark]) -> list[str]:
 
 
 def _legend(cards: Sequence[Card]) -> Iterator[tuple[Artist, str]]:
-    there = {name for card in cards for one in card.benchmarks for part in one.parts for name in part.names[-1:]}
-    for name, title in PART_TITLES.items():
-        if name in there:
-            yield Patch(facecolor=PART_COLOURS[name]), title
+    there = {part.kind for card in cards for one in card.benchmarks for part in one.parts}
+    for kind, title in KIND_TITLES.items():
+        if kind == MIXED and kind in there:
+            yield Patch(facecolor="white", edgecolor=PART_COLOURS[kind], hatch=UNTOLD), title
+        elif kind in there:
+            yield Patch(facecolor=PART_COLOURS[kind]), title
     yield Line2D([], [], color="black", linestyle=DOTS, linewidth=0.9), "chance"

@@ -168,14 +168,14 @@ def _draw_steps(
         axes.text(
             right + 0.012 * one.best, y, words, va="center_baseline", ha="left", fontsize=SMALL,
             fontweight="bold" if step.part.kind == ORDER else "normal", color=INK,
-            bbox=CLEAR, zorder=4,
+            bbox=CLEAR, zorder=2.4,
         )  # fmt: skip
 
 
 def _draw_chance(axes: Axes, one: Benchmark, *, named: bool = False) -> None:
     if one.chance is None:
         return
-    axes.axvline(one.chance, color="black", linestyle=DOTS, linewidth=0.9, zorder=3.5)
+    axes.axvline(one.chance, color="black", linestyle=DOTS, linewidth=0.9, zorder=2.3)
     if named:
         words = f"chance {format_value(one.chance, one.chance_decimals)}"
         axes.set_title(words, loc="right", fontsize=SMALL, color=FAINT, pad=2)

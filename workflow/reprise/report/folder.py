@@ -12,7 +12,7 @@ from reprise.report.scripts import ENCODE, script
 
 MANIFEST = report_files()[1].name
 # The folders in it whose files are all written by a build.
-OWN = ("assets", "data", "figures", "media", "models", "runs", "tables")
+OWN = ("assets", "data", "figures", "media", "models", "runs", "tables", "time")
 
 
 class Folder:

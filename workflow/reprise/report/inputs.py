@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
-from reprise.core.paths import OVERVIEW, STAMP, Results, Scored, figure_file, reproduction_file, table_file
+from reprise.core.paths import OVERVIEW, RESULTS, STAMP, Results, Scored, figure_file, reproduction_file, table_file
 from reprise.report.keys import ReportedRun, ReportKey
 from reprise.tables.published import published_file
 
 FIGURE_KINDS = ("svg", "png", "pdf", "csv")
+TIME = RESULTS / "time"
+ALL_MODELS = "all"
+CARD_KINDS = ("svg", "png", "pdf", "csv", "items.csv")
+"""what the report holds of a card of time; of that of all models all but the items"""
 
 
 def inputs(key: ReportKey, results: Results) -> list[Path]:
@@ -14,6 +18,9 @@ def inputs(key: ReportKey, results: Results) -> list[Path]:
     found = [STAMP, results.folder / "sources" / "missing.md"]
     found += [reproduction_file("html"), reproduction_file("csv")] if key.show_published else []
     found += [results.key("tables", OVERVIEW)] if key.overview else []
+    if key.time:
+        found += [TIME / f"{ALL_MODELS}.{kind}" for kind in FIGURE_KINDS]
+        found += [TIME / f"{model}.{kind}" for model in key.time for kind in ("json", *CARD_KINDS)]
     for benchmark in key.benchmarks:
         name, runs = benchmark.name, benchmark.runs
         for table in benchmark.tables:

@@ -116,6 +116,8 @@ class ReportKey(SuiteKey):
     show_published: bool
     overview: bool
     """whether the suite has one"""
+    time: tuple[str, ...] = ()
+    """the models that have a card of time"""
     site: dict[str, str] = Field({})
     """digests of the fixed files and of the templates of pages, which are no code"""
     benchmarks: tuple[ReportedBenchmark, ...] = ()

@@ -25,6 +25,7 @@ from reprise.report.missing import read_missing
 from reprise.report.run_page import cells_of, leading, metric_lines, speed, where_from
 from reprise.report.scripts import shown
 from reprise.report.tables import Built, LinkedTables
+from reprise.report.time_cards import TimeCards
 from reprise.tables.render.html import content_of_page
 from reprise.tables.render.table import format_value
 
@@ -39,6 +40,7 @@ class Pages:
         self._links = Links(written.summaries)
         self._tables = LinkedTables(key, results, self._links)
         self._chains = Chains(results)
+        self._time = TimeCards(key, folder)
         self._cells: dict[str, list[dict[str, Any]]] = defaultdict(list)
         """run -> the numbers that tables show of it"""
         self._broken: dict[str, list[str]] = {}
@@ -106,6 +108,7 @@ class Pages:
             broken_in=Counter(name.partition("/")[0] for name, why in self._broken.items() if why),
             telling=self._written.telling,
             browser_at=browser_at,
+            models={run.scored.run.model: run for run in self._key.runs()},
             tables=self._built,
             figures=self._figures,
         )
@@ -142,7 +145,7 @@ class Pages:
     def _write_model(self, model: str, label: str) -> None:
         parts = [(one, [run for run in one.runs if run.scored.run.model == model]) for one in self._key.browsed()]
         runs = {one.title: (one, found) for one, found in parts if found}
-        self._page(model_page(model), "model", model=model, label=label, runs=runs)
+        self._page(model_page(model), "model", model=model, label=label, runs=runs, time=self._time.of(model))
 
     def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun) -> None:
         one, name = run.scored.run, run.scored.name

@@ -1,16 +1,13 @@
 """For report.smk: the runs, tables and figures of the suite, as the report's key names them."""
 
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from reprise.config.time import PLANNED
 from reprise.core.files import file_digest
 from reprise.core.keyfile import Key
 from reprise.core.paths import Scored
-from reprise.media.sampling import BLIND
-from reprise.media.views import IN_WORDS, NONE
 from reprise.plan.run_keys import RunKeys, parts
 from reprise.plan.runs import Plan
 from reprise.report.fixed import own_files
@@ -44,6 +41,7 @@ class Report:
             shards=suite.shards,
             show_published=suite.show_published,
             overview=bool(self._plan.overview),
+            time=tuple(self._plan.time),
             site={name: file_digest(path) for name, path in own_files().items()},
             benchmarks=tuple(self._benchmark(name) for name in config.tables),
         )
@@ -100,16 +98,7 @@ class Report:
         )
 
     def _views(self, one: Scored) -> dict[str, str]:
-        """The runs that differ in the view of time alone; none where a run is only asked without frames too."""
-        main = self._plan.config.main
-        shows = [show for show in IN_WORDS if main.view_that_shows(show)]
-        shows = shows if BLIND in main.samplings.values() else []
-        others = {
-            show: replace(one, run=replace(one.run, sampling=main.viewed(one.run.sampling, show))) for show in shows
-        }
-        found = {show: other.name for show, other in others.items() if other in self._numbers and other != one}
-        return found if found.keys() - {NONE} else {}
-
-    @cached_property
-    def _numbers(self) -> frozenset[Scored]:
-        return frozenset(self._plan.numbers())
+        """The runs that differ in the view of time alone, of a run that a card of time holds them against."""
+        views = self._plan.time.get(one.run.model, {}).get(one.run.benchmark, {})
+        others = {view: other for view, other in views.items() if isinstance(other, Scored) and other != one}
+        return {view: other.name for view, other in others.items()} if views.get(PLANNED) == one else {}

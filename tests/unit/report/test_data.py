@@ -21,7 +21,7 @@ def world(tmp_path: Path) -> World:
 def test_the_catalog_names_items_and_runs(world: World) -> None:
     world.build()
     catalog = world.data("catalog")
-    assert (catalog["suite"], catalog["title"], catalog["notice"], catalog["chunk"]) == ("small", "Small", "", 20)
+    assert (catalog["suite"], catalog["title"], catalog["notice"], catalog["chunk"]) == ("small", "Small", "", 10)
     (benchmark,) = catalog["benchmarks"]
     assert benchmark["tasks"] == ["agent_bind", "coref"] and benchmark["items"] == 3
     assert benchmark["samplings"] == ["fps1"] and benchmark["protocols"] == {"entail": {"form": "entail"}}
@@ -135,13 +135,13 @@ def test_the_authors_reading_is_there_where_it_differs(world: World) -> None:
     assert answer["read"] == {"robust": by_row, "authors": {"unparsed": True}}
 
 
-def test_items_are_in_chunks_of_twenty(world: World) -> None:
-    world.items = [item_row(f"i{number}", clip_id="c1", task="coref") for number in range(41)]
-    world.requests, world.runs[RUN] = [], ([response_row("i40#pos", "Yes")], [verdict_row("i40#pos", "Yes")], [])
+def test_items_are_in_chunks_of_ten(world: World) -> None:
+    world.items = [item_row(f"i{number}", clip_id="c1", task="coref") for number in range(21)]
+    world.requests, world.runs[RUN] = [], ([response_row("i20#pos", "Yes")], [verdict_row("i20#pos", "Yes")], [])
     world.build()
-    assert [len(world.data(f"velociti/items/{chunk}")) for chunk in range(3)] == [20, 20, 1]
+    assert [len(world.data(f"velociti/items/{chunk}")) for chunk in range(3)] == [10, 10, 1]
     assert list(world.data("velociti/items/2")[0]["answers"]) == ["0"]
-    assert world.data("velociti/runs/0")["state"] == "-" * 40 + "a"
+    assert world.data("velociti/runs/0")["state"] == "-" * 20 + "a"
 
 
 def all_scored(*scores: tuple[float, float]) -> tuple[list[Row], list[Row], list[Row]]:

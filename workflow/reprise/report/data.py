@@ -37,7 +37,7 @@ from reprise.report.scripts import ENCODE, in_words, leaves, script, shown
 from reprise.report.telling import State, Telling, best_two, opened, telling, with_time
 from reprise.stats.paired import PairedComparison
 
-CHUNK = 20
+CHUNK = 10
 IDLE_COLUMNS = ("prompt_sha256", "key")
 
 

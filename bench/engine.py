@@ -7,6 +7,7 @@ follows it, which looks at nothing before it: nobody can reach it.
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from os.path import commonprefix
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +16,6 @@ from reprise.media.decoder import read_frames
 from reprise.media.probe import packet_index
 from reprise.media.sampling import plan
 from reprise.models.base import Clip, ModelSpec, Request
-from reprise.models.local.prepared import common_start
 from reprise.models.local.transformers import TransformersAdapter
 
 from bench.checkpoints import FAMILIES, SMALL, random_model, write_processor
@@ -122,5 +122,5 @@ def own_tokens(processor: Any, prompts: list[str]) -> list[list[int]]:
     """The tokens of each prompt after those that all prompts with this start have after the clip's."""
     texts = [rendered(processor, prompt).rpartition(processor.video_token)[2] for prompt in [*prompts, f"{START}1"]]
     tokens = [list(ids) for ids in processor.tokenizer(texts, add_special_tokens=False)["input_ids"]]
-    shared = len(common_start(tokens))
+    shared = len(commonprefix(tokens))  # noqa: RUF071  of tokens, not of paths
     return [ids[shared:] for ids in tokens[:-1]]

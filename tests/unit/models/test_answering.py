@@ -2,10 +2,8 @@
 
 import asyncio
 import errno
-import hashlib
 import multiprocessing
 import os
-import random
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -312,38 +310,6 @@ def test_a_damaged_clip_fails_its_questions_and_is_looked_at_once_a_job(tmp_path
     assert [row["error"] for row in healed.values()] == [""] * 6, "a clip that was made again is asked about again"
 
 
-@pytest.mark.parametrize("adapter", [Faulty, Eager, InPairs])
-def test_a_fifth_of_faulty_questions_is_a_fifth_of_failures(adapter: type[Faulty], tmp_path: Path) -> None:
-    class Fifth(adapter):  # type: ignore[misc, valid-type]
-        def answer(self, request: Request) -> Answer:
-            if hashlib.sha256(request.prompt.encode()).digest()[0] < 51:
-                raise RuntimeError("one in five")
-            return Answer(text=request.prompt)
-
-    asked = works(*([f"{clip}.{number}" for number in range(10)] for clip in range(60)))
-    rows = run(Fifth(spec()), tmp_path, asked)
-    share = Counter(row["error"] for row in rows.values())["failed"] / len(rows)
-    assert 0.16 < share < 0.24
-    assert all(row["error"] or row["text"] == f"prompt {name}" for name, row in rows.items())
-
-
-def test_a_fault_in_every_fifth_call_fails_a_fifth_and_asks_nothing_twice(tmp_path: Path) -> None:
-    class Dice(Faulty):
-        dice = random.Random(1)
-
-        def answer(self, request: Request) -> Answer:
-            self.asked.append(request.request_id)
-            if self.dice.random() < 0.2:
-                raise ConnectionError("reset")
-            return Answer(text=request.prompt)
-
-    model = Dice(spec())
-    asked = works(*([f"{clip}.{number}" for number in range(10)] for clip in range(100)))
-    rows = run(model, tmp_path, asked)
-    assert 0.16 < sum(row["error"] == "network" for row in rows.values()) / len(rows) < 0.24
-    assert len(model.asked) == len(set(model.asked)) == 1000
-
-
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), UserError("set the option")])
 def test_what_a_person_or_the_configuration_means_ends_the_job(error: BaseException, tmp_path: Path) -> None:
     with pytest.raises(type(error)):
@@ -389,16 +355,6 @@ def test_a_run_whose_first_questions_fail_alike_stops_with_the_reason(tmp_path: 
     assert "ValueError: no such processor. Nothing was recorded. Correct the model's file" in str(stopped.value)
     assert FIRST_QUESTIONS <= len(model.asked) <= 10
     assert not list(tmp_path.iterdir()), "a corrected adapter finds nothing against any question"
-
-
-def test_a_reason_without_a_message_leaves_no_empty_place(tmp_path: Path) -> None:
-    class NotFinite(Faulty):
-        def answer(self, request: Request) -> Answer:
-            return Answer(error="not_finite")
-
-    with pytest.raises(UserError) as stopped:
-        run(NotFinite(spec()), tmp_path)
-    assert "all failed: not_finite (a score that is NaN or infinite). Nothing was recorded." in str(stopped.value)
 
 
 def test_a_server_that_is_down_costs_no_attempt(tmp_path: Path) -> None:

@@ -16,16 +16,13 @@ import pytest
 from reprise.core.errors import MachineError, UserError
 from reprise.core.schemas import RESPONSES, write_table
 from reprise.core.store import Store
-from reprise.models.asking.copies import copy_of
 from reprise.models.asking.failures import Failures
 from reprise.models.asking.journal import Journal
 from reprise.models.asking.lazy import LazyModel
-from reprise.models.asking.machine import model_on
+from reprise.models.asking.machine import copy_of, model_on
 from reprise.models.asking.work import Work, shares_of
 from reprise.models.base import Clip
 from reprise.models.keys import ModelRunKey, RunKey
-from reprise.models.local.devices import free_memory
-from reprise.models.local.placement import GB, Needed, groups_of
 from reprise.stages.infer import ask_all
 
 from tests.unit.asked import request, shown
@@ -152,36 +149,6 @@ def test_a_person_who_ends_the_job_ends_its_copies(tmp_path: Path, ctrl_c: None)
     assert not [one for one in multiprocessing.active_children() if one.name == "asking"]
     assert [row["error"] for row in by_copies(Echo(), works(*NAMES), tmp_path)] == [""] * 27
     assert not (tmp_path / "f").exists()
-
-
-SEVEN, SEVENTY_TWO = Needed(15 * GB, GB), Needed(145 * GB, 3 * GB)
-
-
-@pytest.mark.parametrize(
-    ("need", "free", "groups"),
-    [
-        (SEVEN, [84, 84, 84, 84], ["0", "1", "2", "3"]),
-        (SEVEN, [84, 12, 84], ["0", "2"]),
-        (SEVENTY_TWO, [84, 84, 84, 84], ["01", "23"]),
-        (SEVENTY_TWO, [84, 84, 84, 40], ["01"]),
-        (SEVENTY_TWO, [50, 50, 50, 50], ["0123"]),
-    ],
-)
-def test_a_machine_holds_as_many_copies_as_there_is_room_for(need: Needed, free: list[int], groups: list[str]) -> None:
-    names = [str(number) for number in range(len(free))]
-    assert ["".join(group) for group in groups_of(need, names, [one * GB for one in free], "m")] == groups
-
-
-def test_the_driver_says_what_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a program that prints what the driver's own prints."""
-    program = tmp_path / "nvidia-smi"
-    program.write_text("#!/bin/sh\necho '0, GPU-aa, 81007'\necho '1, GPU-bb, 512'\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert free_memory(["1", "0"]) == [512 * 2**20, 81007 * 2**20] == free_memory(["GPU-bb", "GPU-aa"])
-    assert free_memory(["MIG-cc"]) is None
-    monkeypatch.setenv("PATH", "")
-    assert free_memory(["0"]) is None
 
 
 def test_a_job_with_several_gpus_starts_a_copy_on_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ def digests(code: Path) -> dict[str, str]:
         ("adapters", set()),  # a new adapter is listed there
         ("remote/sending", set()),  # in what order questions go
         ("remote/openai", {"openai"}),
-        ("remote/gemini_replies", {"gemini"}),
+        ("remote/gemini", {"gemini"}),
         ("local/stand_ins/wordmatch", {"wordmatch"}),
         ("base", set(MODULES)),
     ],

@@ -50,17 +50,7 @@ def test_a_model_takes_the_fewest_devices_that_hold_it(
         ):
             placed(need, there, "m")
     else:
-        assert [round(one / GB, 1) for one in placed(need, there, "m").rooms] == rooms
-
-
-def test_what_is_short_is_said_in_numbers() -> None:
-    with pytest.raises(UserError) as caught:
-        placed(Needed(145_400_000_000, 2_500_000_000), [25_200_000_000] * 2, "weights/big")
-    assert str(caught.value) == (
-        "weights/big: too little memory: its weights take 145 GB, and a device needs 1 GB beside them, better 8 GB for "
-        "clips and what layers compute; free here: 25.2 + 25.2 GB. Give it more or larger devices (`gpus` in the "
-        "model's file), or smaller weights (`dtype`, `settings.quantised`)."
-    )
+        assert [round(one / GB, 1) for one in placed(need, there, "m")] == rooms
 
 
 # --- kinds of cards: what the driver says of them when they are idle, in MiB ---------------------------------------
@@ -146,7 +136,7 @@ def test_a_model_is_put_on_as_many_cards_as_it_takes(
             assert len(groups) == 8 // count
     alone = needed(tmp_path / "Qwen3-VL-8B", "bfloat16", None)
     if card != "T4":
-        assert placed(alone, free[:1], "m").devices == 1, "what might fit is tried"
+        assert len(placed(alone, free[:1], "m")) == 1, "what might fit is tried"
 
 
 def test_cuda_numbers_gpus_as_the_driver_does(driver: Callable[[int, int], None], tmp_path: Path) -> None:

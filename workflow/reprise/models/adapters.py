@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 from reprise.core.settings import Settings
-from reprise.models.local.quantised import packages_of
+from reprise.models.local.quantised import NEEDED
 from reprise.models.remote.settings import BESIDE_ANSWERS, AnthropicSettings, GeminiSettings
 from reprise.models.settings import (
     ConstantSettings,
@@ -63,7 +63,7 @@ class AdapterInfo:
 
     def versioned(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
         """Distributions whose versions shape the answers of a model with these settings."""
-        return (*self.packages, *packages_of(settings.get("quantised")))
+        return (*self.packages, *NEEDED.get(str(settings.get("quantised")), ()))
 
     @property
     def module(self) -> str:

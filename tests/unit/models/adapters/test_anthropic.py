@@ -111,10 +111,6 @@ def test_what_is_no_answer_has_a_name(reply: dict[str, Any], outcome: str, said:
     assert found.error == outcome and said in found.message and found.text == ""
 
 
-def test_an_answer_that_was_cut_is_an_answer() -> None:
-    assert answer(lambda asked: Says(message(asked, "B", stop_reason="max_tokens"))).text == "B"
-
-
 @pytest.mark.parametrize(
     "body",
     [b"<html>busy</html>", b"", b"[]", b"{}", b'{"model": "toy-1", "content": "x"}',
@@ -159,13 +155,6 @@ def test_an_error_of_the_server_has_a_name(says: Says, outcome: str) -> None:
 def test_what_no_question_could_pass_ends_the_job(says: Says, said: str) -> None:
     with pytest.raises(UserError, match=rf"the server .*{said}.*model 'toy-1'.*Answers so far are kept"):
         answer(lambda _: says)
-
-
-def test_what_passes_is_asked_again() -> None:
-    replies = iter([anthropic_error(529), anthropic_error(429, retry_after="0.1"), None])
-    with ChatServer(lambda asked: next(replies) or anthropic_well(asked)) as server:
-        (found,) = adapter(server, retries=2).answers(BLIND, [WRITE])
-        assert found.text == "this" and len(server.asked) == 3
 
 
 def test_more_frames_than_the_vendor_takes_are_refused_before_anything_is_asked(video: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from reprise.core.bounded import BoundedReader, PackedError, TooLargeError
 from reprise.models.base import Answer, ReplyError
 from reprise.models.remote.anthropic import AnthropicAdapter
 from reprise.models.remote.bounded_client import MOST_BYTES, get_bounded
@@ -98,13 +97,3 @@ def test_one_request_of_a_client_that_waits() -> None:
         server.introduces = lambda asked: Says(b"", 302, {"Location": "/else"})
         with pytest.raises(ReplyError, match=r"points to http://127\.0\.0\.1:\d+/else"):
             get_bounded(client, "/version", 5)
-
-
-def test_pieces_are_counted_as_they_come() -> None:
-    reader, packed = BoundedReader(100, "gzip"), gzip.compress(b"a" * 100)
-    assert b"".join(reader.feed(bytes([one])) for one in packed) == b"a" * 100
-    reader.end()
-    with pytest.raises(TooLargeError, match="more than 3 bytes"):
-        list(map(BoundedReader(3).feed, [b"ab", b"cd"]))
-    with pytest.raises(PackedError, match="zstd"):
-        BoundedReader(3, "zstd")

@@ -1,6 +1,5 @@
 """A model at a server: what is sent, what each reply means, and what a server that misbehaves leads to."""
 
-import asyncio
 import base64
 import logging
 import threading
@@ -21,7 +20,6 @@ from reprise.media.decoder import read_frames
 from reprise.media.grid import as_grid
 from reprise.models.base import Answer, Clip, Due, Request, ServedAnswer
 from reprise.models.remote.openai import OpenAIAdapter
-from reprise.models.remote.sending import Slots
 from reprise.models.settings import OpenAISettings
 
 from tests.unit.asked import BLIND, request, shown, spec
@@ -342,13 +340,6 @@ def test_a_key_that_is_not_set_is_named_before_anything_is_asked() -> None:
     assert server.asked == []
 
 
-def test_more_images_than_the_server_takes_are_refused_before_anything_is_asked(video: Path) -> None:
-    with ChatServer() as server:
-        with pytest.raises(UserError, match="'clip' is shown with 3 frames, but settings.max_images"):
-            list(adapter(server, max_images=2).answers(shown(video, (0, 1, 2)), [WRITE]))
-        assert server.asked == []
-
-
 # --- frames that a server leaves out ---------------------------------------------------------------------------------
 
 
@@ -421,27 +412,6 @@ def test_the_next_clips_fill_what_a_clip_leaves_free(video: Path) -> None:
     assert {given.clip.clip_id for given in found if given.parts} == set("abcdef"), "each is prepared once"
     images = {asked.prompt.split()[0]: set(asked.images) for asked in server.asked}
     assert all(len(frames) == 1 for frames in images.values()) and len(set.union(*images.values())) == 6
-
-
-def test_places_are_given_to_first_questions_first() -> None:
-    taken: list[str] = []
-
-    async def take(slots: Slots, name: str, *, is_first: bool) -> None:
-        async with slots.one(is_first=is_first):
-            taken.append(name)
-            await asyncio.sleep(0)
-
-    async def all_at_once() -> None:
-        slots = Slots(1)
-        await asyncio.gather(
-            *(
-                take(slots, name, is_first=name.startswith("first"))
-                for name in ("one", "two", "first 1", "three", "first 2")
-            )
-        )
-
-    asyncio.run(all_at_once())
-    assert taken == ["one", "first 1", "first 2", "two", "three"]
 
 
 def test_a_slow_answer_keeps_no_other_waiting() -> None:

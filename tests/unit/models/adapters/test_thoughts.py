@@ -107,7 +107,9 @@ def written(folder: Path, adapter: str, tokens: int = 8) -> Any:
     """The tokens that plain transformers writes."""
     model = ADAPTERS[adapter](spec(folder))
     if adapter == "text":
-        inner, inputs = model._model._model, model._model._inputs(WRITE)
+        inner, words = model._model._model, model._model._tokenizer
+        text = model._model._text(WRITE.system, WRITE.prompt)
+        inputs = words(text, add_special_tokens=not words.chat_template, return_tensors="pt")
     else:
         inner, inputs = model.model, model.preparer.processor.ask(WRITE, model.preparer.processor.prepare(None))
     with torch.inference_mode():

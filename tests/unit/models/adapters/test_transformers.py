@@ -1,18 +1,14 @@
 """Video-language models against hand-written calls of the same checkpoints, and the frames that they see."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import pytest
 import torch
 from reprise.media.decoder import read_footage, read_frames
 from reprise.models.base import Answer, Clip, Request
-from reprise.models.local.clip_inputs import metadata_of
 from reprise.models.local.transformers import TransformersAdapter
 from tokenizers.processors import TemplateProcessing
 from training.prompts import REPOSITORY, rendered
@@ -27,7 +23,6 @@ from transformers import (
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.adapters import tiny
-from tests.unit.videos import numbers
 
 QUESTION = "Does the red circle slide left quickly?"
 OTHER = "Who is spinning slowly?"
@@ -149,15 +144,6 @@ def test_words_are_the_likeliest_ones_up_to_the_limit(
     assert answer == Answer(text=text, frames_shown=len(indices), tokens_in=tokens_in, tokens_out=len(new))
 
 
-def test_a_text_ends_where_the_checkpoint_ends_it(folder: Path) -> None:
-    subject = load(LLAVA, folder)
-    new = greedy(subject, subject.inputs(BLIND, QUESTION), 6)
-    tiny.change(folder / "generation_config.json", eos_token_id=new[2])
-    (cut,) = TransformersAdapter(spec(folder)).answers(BLIND, [request(QUESTION, "write")])
-    assert len(set(new[:3])) == 3 and cut.tokens_out == 3
-    assert cut.text == subject.processor.tokenizer.decode(new[:3], skip_special_tokens=True)
-
-
 @pytest.mark.parametrize("template", ["{{ bos_token }}", ""], ids=["in the template", "by the tokenizer"])
 def test_the_token_that_begins_a_text_comes_once(template: str, folder: Path) -> None:
     subject, asked = load(LLAVA, folder), request(QUESTION, "score", YES_NO)
@@ -174,13 +160,6 @@ def test_the_token_that_begins_a_text_comes_once(template: str, folder: Path) ->
     (answer,) = TransformersAdapter(spec(folder, engine="plain")).answers(BLIND, [asked])
     assert answer.tokens_in == plain.tokens_in + 1
     assert answer.scores == tuple(probabilities[words.convert_tokens_to_ids([*YES_NO])].tolist())
-
-
-def test_sampling_that_a_checkpoint_asks_for_is_off(folder: Path) -> None:
-    asked = [request(QUESTION, "score", YES_NO), request(QUESTION, "write")]
-    before = list(TransformersAdapter(spec(folder)).answers(BLIND, asked))
-    tiny.change(folder / "generation_config.json", do_sample=True, top_k=50, top_p=0.9, temperature=5.0)
-    assert list(TransformersAdapter(spec(folder)).answers(BLIND, asked)) == before
 
 
 def test_no_question_and_no_clip_alters_another(subject: Subject, video: Path) -> None:
@@ -216,54 +195,6 @@ def test_weights_and_frames_have_the_type_that_the_file_names(subject: Subject, 
 # --- what is shown -----------------------------------------------------------------------------------------------
 
 
-def pictures(pixels: torch.Tensor, grid: torch.Tensor | None) -> npt.NDArray[np.uint8]:
-    """The frames (frames, height, width, 3) that a model's pixel tensor holds."""
-    if grid is None:
-        frames = pixels[0].permute(0, 2, 3, 1)
-    else:
-        time, rows, columns = grid[0].tolist()
-        patches = pixels.reshape(time, rows // 2, columns // 2, 2, 2, 3, 2, tiny.PATCH, tiny.PATCH)
-        ordered = patches.permute(0, 6, 1, 3, 7, 2, 4, 8, 5)
-        frames = ordered.reshape(2 * time, rows * tiny.PATCH, columns * tiny.PATCH, 3)
-    return ((frames * 0.5 + 0.5) * 255).round().clamp(0, 255).byte().numpy()
-
-
-def seen_by(family: Family, monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
-    """Will hold the numbers of the frames that reach the model, one list a look."""
-    seen: list[list[int]] = []
-    look = family.inner.get_video_features
-
-    def noted(model: Any, pixel_values_videos: torch.Tensor, *grid: torch.Tensor, **options: Any) -> Any:
-        seen.append(numbers(pictures(pixel_values_videos, grid[0] if grid else None)))
-        return look(model, pixel_values_videos, *grid, **options)
-
-    monkeypatch.setattr(family.inner, "get_video_features", noted)
-    return seen
-
-
-@pytest.mark.parametrize("indices", [INDICES, (0, 47), (30, 5, 11), (21,)])
-def test_the_model_sees_the_frames_of_the_plan(
-    subject: Subject, video: Path, indices: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = seen_by(subject.family, monkeypatch)
-    answer = subject.answer(shown(video, indices), request(QUESTION, "score", YES_NO))
-    # Qwen2-VL looks at two frames at a time and repeats the last of an odd number.
-    filled = [*indices, *indices[-1:]] if subject.family is QWEN and len(indices) % 2 else [*indices]
-    assert seen == [filled] and answer.frames_shown == len(indices)
-
-
-@pytest.mark.parametrize("family", [LLAVA, QWEN], ids=["llava", "qwen2_vl"])
-def test_a_processor_that_would_choose_frames_itself_does_not(
-    family: Family, video: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = family.make(tmp_path / "model")
-    own = json.loads((folder / "processor_config.json").read_text(encoding="utf-8"))["video_processor"]
-    tiny.change(folder / "processor_config.json", video_processor=own | {"do_sample_frames": True, "num_frames": 2})
-    seen = seen_by(family, monkeypatch)
-    (answer,) = TransformersAdapter(spec(folder)).answers(shown(video, INDICES), [request(QUESTION, "score", YES_NO)])
-    assert seen == [[*INDICES]] and answer.frames_shown == len(INDICES)
-
-
 def test_a_clip_is_decoded_once(subject: Subject, video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = []
     monkeypatch.setattr(
@@ -272,9 +203,3 @@ def test_a_clip_is_decoded_once(subject: Subject, video: Path, monkeypatch: pyte
     )
     list(subject.adapter.answers(shown(video, INDICES), [request(str(n), "score", YES_NO) for n in range(3)]))
     assert decoded == [INDICES]
-
-
-def test_a_processor_is_told_where_in_the_clip_the_frames_are(video: Path) -> None:
-    told = metadata_of(read_footage(video, (3, 17, 17, 30)))
-    assert told == {"total_num_frames": 48, "fps": 24.0, "duration": 2.0, "frames_indices": [3, 17, 17, 30]}
-    assert metadata_of(read_footage(video, (0,)))["fps"] == 24.0

@@ -10,10 +10,10 @@ from reprise.core.errors import MachineError
 from reprise.core.job_logs import Progress
 from reprise.core.log import log
 from reprise.models.asking.ahead import Asked
-from reprise.models.asking.copies import CopyLostError, answered, tell
 from reprise.models.asking.failures import Failures
 from reprise.models.asking.first_questions import FirstFailures, OptionShare
 from reprise.models.asking.journal import Journal
+from reprise.models.asking.machine import CopyLostError, answered, tell
 from reprise.models.asking.outcomes import DEVICE_ERROR, Model
 from reprise.models.asking.pieces import WHOLE, Piece
 from reprise.models.asking.suspects import Suspects
@@ -60,7 +60,7 @@ class Asking:
         self._first = FirstFailures(
             key.run,
             is_over=len(journal) > 0,
-            answers_elsewhere=journal.count_now,
+            answers_elsewhere=lambda: len(Journal(journal.path)),  # with those of jobs that ask other pieces
             other_pieces=None if piece == WHOLE else lambda: failures.elsewhere(self._own),
         )
         self._own: frozenset[str] = frozenset()

@@ -129,9 +129,5 @@ class Journal:
             with self.path.open("rb+") as stream:
                 os.fsync(stream.fileno())
 
-    def count_now(self) -> int:
-        """How many answers the file has by now, with those of jobs that ask other pieces of the run."""
-        return len(Journal(self.path))
-
     def __len__(self) -> int:
         return len(self._entries)

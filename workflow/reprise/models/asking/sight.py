@@ -7,8 +7,8 @@ from itertools import cycle, islice
 from statistics import mean
 
 from reprise.models.asking.ahead import Asked
-from reprise.models.asking.outcomes import Model, ask
-from reprise.models.base import Answer, Clip, Request
+from reprise.models.asking.outcomes import Model, Outcome, ask
+from reprise.models.base import Answer, Clip
 from reprise.reading.readers import read_by_table
 
 PLAN, BLIND, ANOTHER, REVERSED = "the plan's frames", "no frames", "another clip's frames", "the frames in reverse"
@@ -50,39 +50,39 @@ class Sight:
 
 
 def sight_of(model: Model, asked: Sequence[Asked]) -> Sight:
-    """Ask all questions in every way; at least two clips, all of them with frames."""
-    found = {view: [_answers(model, one) for one in clips] for view, clips in _views(asked).items()}
-    planned = [answer for answers, _ in found[PLAN] for answer in answers]
-    fine = [
-        (request, answer)
-        for one, (answers, _) in zip(asked, found[PLAN], strict=True)
-        for request, answer in zip(one.requests, answers, strict=True)
-        if not answer.error
-    ]
-    failures = [answer for answers, _ in found[PLAN] for answer in answers if answer.error]
-    return Sight(
-        clips=len(asked),
-        frames=tuple(max((answer.frames_shown for answer in answers), default=0) for answers, _ in found[PLAN]),
-        tokens_a_frame=_tokens_a_frame(found[PLAN], found[BLIND]),
-        differing={view: _differing(found[PLAN], found[view]) for view in found if view != PLAN},
-        readable=mean(_readable(request, answer) for request, answer in fine) if fine else 0.0,
-        failures=Counter(answer.error for answer in failures),
-        message=failures[0].message if failures else "",
-        seconds=sum(seconds for _, seconds in found[PLAN]) / max(1, len(planned)),
-        questions=len(planned),
-    )
-
-
-def _views(asked: Sequence[Asked]) -> dict[str, list[Asked]]:
-    """The questions about each clip, shown in every way. Another clip shows as many frames, so that a model which does
-    not see them cannot tell the two apart."""
+    """Ask all questions in every way; at least two clips, all of them with frames. Another clip shows as many frames:
+    a model which does not see them cannot tell the two apart."""
     others = [*asked[1:], *asked[:1]]
-    return {
+    views = {
         PLAN: list(asked),
         BLIND: [one._replace(clip=replace(one.clip, path=None, indices=(), times_s=())) for one in asked],
         ANOTHER: [one._replace(clip=_filled(one.clip, other.clip)) for one, other in zip(asked, others, strict=True)],
         REVERSED: [one._replace(clip=replace(one.clip, indices=one.clip.indices[::-1])) for one in asked],
     }
+    by_clip = {view: [_outcomes(model, one) for one in clips] for view, clips in views.items()}
+    found = {view: [outcome for outcomes in clips for outcome in outcomes] for view, clips in by_clip.items()}
+    planned = found.pop(PLAN)
+    differing: dict[str, Differing] = {}
+    for view, outcomes in found.items():
+        pairs = [(one.answer, other.answer) for one, other in zip(planned, outcomes, strict=True)]
+        pairs = [(one, other) for one, other in pairs if not one.error and not other.error]
+        changes = [_change(one, other) for one, other in pairs]
+        differing[view] = Differing(sum(change > ALIKE for change in changes), len(pairs), max(changes, default=0.0))
+        if view == BLIND:
+            tokens = [(one.tokens_in - other.tokens_in) / one.frames_shown for one, other in pairs if one.frames_shown]
+    fine = [_readable(outcome) for outcome in planned if not outcome.answer.error]
+    failures = [outcome.answer for outcome in planned if outcome.answer.error]
+    return Sight(
+        clips=len(asked),
+        frames=tuple(max((one.answer.frames_shown for one in clip), default=0) for clip in by_clip[PLAN]),
+        tokens_a_frame=mean(tokens) if tokens else 0.0,
+        differing=differing,
+        readable=mean(fine) if fine else 0.0,
+        failures=Counter(answer.error for answer in failures),
+        message=failures[0].message if failures else "",
+        seconds=sum(outcome.seconds for outcome in planned) / max(1, len(planned)),
+        questions=len(planned),
+    )
 
 
 def _filled(clip: Clip, other: Clip) -> Clip:
@@ -96,25 +96,10 @@ def _filled(clip: Clip, other: Clip) -> Clip:
     )
 
 
-def _answers(model: Model, asked: Asked) -> tuple[list[Answer], float]:
-    outcomes = {request.request_id: (answer, seconds) for request, answer, seconds in ask(model, *asked)}
-    in_order = [outcomes[request.request_id] for request in asked.requests]
-    return [answer for answer, _ in in_order], sum(seconds for _, seconds in in_order)
-
-
-Found = Sequence[tuple[list[Answer], float]]
-
-
-def _pairs(planned: Found, others: Found) -> list[tuple[Answer, Answer]]:
-    """Answers to the same question that both came."""
-    both = [pair for (one, _), (other, _) in zip(planned, others, strict=True) for pair in zip(one, other, strict=True)]
-    return [(one, other) for one, other in both if not one.error and not other.error]
-
-
-def _differing(planned: Found, others: Found) -> Differing:
-    pairs = _pairs(planned, others)
-    changes = [_change(one, other) for one, other in pairs]
-    return Differing(sum(change > ALIKE for change in changes), len(pairs), max(changes, default=0.0))
+def _outcomes(model: Model, asked: Asked) -> list[Outcome]:
+    """In the order of the questions."""
+    found = {outcome.request.request_id: outcome for outcome in ask(model, *asked)}
+    return [found[request.request_id] for request in asked.requests]
 
 
 def _change(one: Answer, other: Answer) -> float:
@@ -123,14 +108,8 @@ def _change(one: Answer, other: Answer) -> float:
     return float(one.text != other.text)
 
 
-def _tokens_a_frame(planned: Found, blind: Found) -> float:
-    pairs = [pair for pair in _pairs(planned, blind) if pair[0].frames_shown]
-    return mean((one.tokens_in - other.tokens_in) / one.frames_shown for one, other in pairs) if pairs else 0.0
-
-
-def _readable(request: Request, answer: Answer) -> float:
+def _readable(outcome: Outcome) -> float:
+    answer, options = outcome.answer, outcome.request.options
     if answer.scores:
         return sum(answer.scores)
-    return float(
-        bool(read_by_table(answer.text, request.options, ()).value if request.options else answer.text.strip())
-    )
+    return float(bool(read_by_table(answer.text, options, ()).value if options else answer.text.strip()))

@@ -3,7 +3,7 @@
 Needs the processor and the configuration of a checkpoint, not its weights: it can work ahead, in another process.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from reprise.core.errors import UserError
+from reprise.core.log import log
 from reprise.media.decoder import Footage
 from reprise.models.base import AnswerError, Request
-from reprise.models.local.chat_template import Template
 from reprise.models.local.forward import check_length, context_of
 from reprise.models.local.pixels import check_limits, pictures_in, size_for, sizes_in
 from reprise.models.local.torch_setup import prepare
@@ -33,6 +33,7 @@ TYPES = ("mm_token_type_ids", "token_type_ids")
 TEXTUAL = ("input_ids", "attention_mask", *TYPES)
 TRIED = (64, 64)
 """height and width of frames on which a processor is tried"""
+SYSTEM, USER = "The system text.", "The question."
 PLACEHOLDERS = ("image_token_id", "video_token_id", "image_token_index", "video_token_index")
 
 
@@ -66,17 +67,54 @@ def placed(tensors: Mapping[str, Any], device: str, dtype: Any) -> dict[str, Any
     }
 
 
-def metadata_of(footage: Footage) -> dict[str, Any]:
-    """What processors want to know of frames that are sampled already: where they are in their clip.
+class Template:
+    """A checkpoint's chat template, which renders questions; tells once what it cannot do."""
 
-    Without it they assume 24 frames a second, and models with temporal positions squeeze the clip together.
-    """
-    return {
-        "total_num_frames": footage.total,
-        "fps": footage.rate,
-        "duration": footage.total / footage.rate,
-        "frames_indices": list(footage.places),  # a list of its own: some classes lengthen it
-    }
+    def __init__(self, processor: Any, arguments: Mapping[str, Any]) -> None:
+        """`arguments` are those that the model's file gives the template, such as `enable_thinking`."""
+        self._processor, self._arguments = processor, dict(arguments)
+        try:
+            self._rendered("", USER, ())
+        except Exception as error:  # of the template's code, in any of its words
+            words = getattr(processor, "tokenizer", processor)
+            raise UserError(
+                f"{words.name_or_path}: its chat template (chat_template.jinja, or in processor_config.json or "
+                f"tokenizer_config.json) cannot render a question: {type(error).__name__}: {error}. Correct it, or use "
+                "a revision whose template works."
+            ) from error
+        count = self._count(SYSTEM, SYSTEM, ())
+        self._prints_system = count == 1
+        if count != 1:
+            log.info(f"the chat template prints the system text {count} times: it is put before the question instead")
+
+    def render(self, system: str, prompt: str, visuals: Sequence[str] = ()) -> str:
+        """The text that the model reads: after `visuals`, such as `video` or several times `image`, the question.
+
+        A template that prints the system text twice, or not at all, is given it before the question instead.
+        """
+        if system and not self._prints_system:
+            system, prompt = "", f"{system}\n\n{prompt}"
+        return self._rendered(system, prompt, visuals)
+
+    def places(self, visuals: Sequence[str], token: str | None) -> int:
+        """How many of these videos or images the template has a place for."""
+        return 0 if token is None else self._count(token, "", visuals)
+
+    def _count(self, text: str, system: str, visuals: Sequence[str]) -> int:
+        """How often a text stands in a question; never where the template refuses what it has no place for."""
+        try:
+            return self._rendered(system, USER, visuals).count(text)
+        except Exception as error:
+            log.debug(f"the chat template takes no {visuals[0] if visuals else 'system text'}: {error}")
+            return 0
+
+    def _rendered(self, system: str, prompt: str, visuals: Sequence[str]) -> str:
+        content = [{"type": kind} for kind in visuals] + [{"type": "text", "text": prompt}]
+        messages: list[dict[str, Any]] = [{"role": "user", "content": content}]
+        if system:
+            messages.insert(0, {"role": "system", "content": [{"type": "text", "text": system}]})
+        given = self._arguments | {"add_generation_prompt": True, "tokenize": False}
+        return str(self._processor.apply_chat_template(messages, **given))
 
 
 class ClipProcessor:
@@ -95,16 +133,15 @@ class ClipProcessor:
     def _videos(self) -> Any:
         return getattr(self.processor, "video_processor", None)
 
-    def check_shows(self) -> None:
-        """A UserError where neither a video nor images reach the model."""
-        _ = self.mode
-
     @cached_property
     def mode(self) -> str:
         """How frames are shown: as the settings say, or as a video if the checkpoint takes one, or as images."""
         wanted = self._settings.frames
-        for mode in [wanted] if wanted else KINDS:
-            if self._can_show(mode):
+        for mode in ([wanted] if wanted else KINDS) if self._placeholders else ():
+            kind, visuals = KINDS[mode], [KINDS[mode]] * (1 if mode == VIDEO else 2)
+            token = getattr(self.processor, f"{kind}_token", None)
+            has_processor = getattr(self.processor, f"{kind}_processor", None) is not None
+            if has_processor and self._template.places(visuals, token) == len(visuals):
                 return mode
         what = f"frames as {wanted}" if wanted else "frames, neither as a video nor as images"
         raise UserError(
@@ -112,12 +149,6 @@ class ClipProcessor:
             f"show the model {what}. Use a checkpoint or a revision that does, correct `settings.frames` in the "
             "model's file, or ask this model by `sampling: none`."
         )
-
-    def _can_show(self, mode: str) -> bool:
-        if not self._placeholders or getattr(self.processor, f"{KINDS[mode]}_processor", None) is None:
-            return False
-        visuals = [KINDS[mode]] * (1 if mode == VIDEO else 2)
-        return self._template.places(visuals, getattr(self.processor, f"{KINDS[mode]}_token", None)) == len(visuals)
 
     @cached_property
     def _is_apart(self) -> bool:
@@ -184,8 +215,20 @@ class ClipProcessor:
         return self._given(footage._replace(frames=frames, places=tuple(places)))
 
     def _given(self, footage: Footage) -> dict[str, Any]:
+        # Where the frames are in their clip: without it processors assume 24 frames a second, and models with temporal
+        # positions squeeze the clip together.
+        metadata = {
+            "total_num_frames": footage.total,
+            "fps": footage.rate,
+            "duration": footage.total / footage.rate,
+            "frames_indices": list(footage.places),  # a list of its own: some classes lengthen it
+        }
         options = {"do_sample_frames": False, **size_for(self._settings, self._videos, len(footage.frames))}
-        return {"videos": [footage.frames], "video_metadata": [metadata_of(footage)], **options}
+        return {"videos": [footage.frames], "video_metadata": [metadata], **options}
+
+    @cached_property
+    def _named_together(self) -> int:
+        return int(getattr(self._videos, "temporal_patch_size", 1)) if self.mode == VIDEO else 1
 
     @cached_property
     def _together(self) -> int:
@@ -193,14 +236,10 @@ class ClipProcessor:
 
         A class that names a number may also mean the length of its segments, so it is tried.
         """
-        named = self._named_together
-        if named == 1:
+        if self._named_together == 1:
             return 1
+        named = self._named_together
         return named // pictures_in(self._videos(**self._given(self._black(named)), return_tensors="pt"))
-
-    @property
-    def _named_together(self) -> int:
-        return int(getattr(self._videos, "temporal_patch_size", 1)) if self.mode == VIDEO else 1
 
     def _check_pictures(self, made: Mapping[str, Any], footage: Footage) -> None:
         """The pictures that were made must be those of the frames: as many for each as for one alone."""

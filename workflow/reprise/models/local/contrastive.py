@@ -12,7 +12,7 @@ from reprise.models.base import Answer, Clip, ModelSpec, Ready, Request
 from reprise.models.local.forward import answered, asking
 from reprise.models.local.frames import FramesPreparer
 from reprise.models.local.loading import dtype_of, load_model, load_part, placing
-from reprise.models.local.open_clip import is_open_clip, load_open_clip
+from reprise.models.local.open_clip import CONFIG, load_open_clip
 from reprise.models.local.torch_setup import prepare
 
 prepare()
@@ -23,13 +23,6 @@ from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoTokenize
 FRAMES_AT_ONCE = 32
 
 
-class Similarity(NamedTuple):
-    """How close a caption is to a clip, and the tokens of the caption that were read."""
-
-    value: float
-    tokens: int
-
-
 class Encoder(Protocol):
     """A model that encodes clips and captions. Captions are read one by one, so that none alters another."""
 
@@ -37,7 +30,9 @@ class Encoder(Protocol):
         """What is kept of a clip for all of its captions."""
         ...
 
-    def similarity(self, clip: Any, caption: str) -> Similarity: ...
+    def similarity(self, clip: Any, caption: str) -> tuple[float, int]:
+        """How close a caption is to a clip, and the tokens of the caption that were read."""
+        ...
 
 
 class ContrastiveAdapter:
@@ -62,8 +57,8 @@ class ContrastiveAdapter:
             yield answered(partial(self._answer, request, seen, len(frames)))
 
     def _answer(self, request: Request, seen: Any, frames: int) -> Answer:
-        found = self._encoder.similarity(seen, request.prompt)
-        return Answer(scores=(found.value,), frames_shown=frames, tokens_in=found.tokens)
+        value, tokens = self._encoder.similarity(seen, request.prompt)
+        return Answer(scores=(value,), frames_shown=frames, tokens_in=tokens)
 
 
 class Parts(NamedTuple):
@@ -103,10 +98,10 @@ class FrameMean:
         ]
         return _unit(torch.cat(features).double().mean(0))
 
-    def similarity(self, clip: Any, caption: str) -> Similarity:
+    def similarity(self, clip: Any, caption: str) -> tuple[float, int]:
         ids = self._parts.ids(caption)
         feature = self._parts.model.get_text_features(input_ids=ids).pooler_output[0]
-        return Similarity((clip @ _unit(feature.double())).item(), int(ids.shape[1]))
+        return (clip @ _unit(feature.double())).item(), int(ids.shape[1])
 
 
 class Seen(NamedTuple):
@@ -138,12 +133,12 @@ class VideoConditioned:
         patches = model.prompts_visual_layernorm(vision[0][:, 1:]) @ model.prompts_visual_projection
         return Seen(_unit(feature[0].double()), patches.mean(0, keepdim=True))
 
-    def similarity(self, clip: Seen, caption: str) -> Similarity:
+    def similarity(self, clip: Seen, caption: str) -> tuple[float, int]:
         model, ids = self._parts.model, self._parts.ids(caption)
         text = model.get_text_features(input_ids=ids).pooler_output[None]
         text = text + model.prompts_generator(text, clip.patches)
         logit = model.logit_scale.exp().double() * (clip.feature @ _unit(text[0, 0].double()))
-        return Similarity(float(logit), int(ids.shape[1]))
+        return float(logit), int(ids.shape[1])
 
 
 ENCODERS: dict[str, Callable[[Parts], Encoder]] = {"clip": FrameMean, "siglip": FrameMean, "xclip": VideoConditioned}
@@ -152,7 +147,7 @@ ENCODERS: dict[str, Callable[[Parts], Encoder]] = {"clip": FrameMean, "siglip": 
 def load_encoder(spec: ModelSpec) -> Encoder:
     """The encoder of a folder, by what its configuration says it is."""
     assert spec.folder is not None
-    if is_open_clip(spec.folder):
+    if (spec.folder / CONFIG).is_file():
         placing(spec)  # it fits, and no file is cut short
         model, images = load_open_clip(spec.folder, spec.device)
         model = model.to(dtype=dtype_of(spec)).eval()

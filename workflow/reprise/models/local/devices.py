@@ -23,24 +23,25 @@ def visible_gpus() -> list[str]:
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
     if given is not None:
         return [name for name in given.split(",") if name]
+    return _listed("index") or []  # no driver, no GPU
+
+
+def _listed(query: str, form: str = "csv,noheader") -> list[str] | None:
+    """What the driver says of each GPU; None where there is none."""
+    command = ["nvidia-smi", f"--query-gpu={query}", f"--format={form}"]
     try:
-        listing = subprocess.run(
-            ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"], capture_output=True, text=True, check=True
-        )
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     except (FileNotFoundError, subprocess.CalledProcessError):
-        return []  # no driver, no GPU
-    return listing.stdout.split()
+        return None
 
 
 def free_memory(names: Sequence[str]) -> list[int] | None:
     """The bytes that are free on each of these GPUs; None where the driver lists one of them by another name."""
-    query = ["nvidia-smi", "--query-gpu=index,uuid,memory.free", "--format=csv,noheader,nounits"]
-    try:
-        listing = subprocess.run(query, capture_output=True, text=True, check=True)
-    except (FileNotFoundError, subprocess.CalledProcessError):
+    lines = _listed("index,uuid,memory.free", "csv,noheader,nounits")
+    if lines is None:
         return None
     found: dict[str, int] = {}
-    for line in listing.stdout.splitlines():
+    for line in lines:
         index, uuid, free = (part.strip() for part in line.split(","))
         found[index] = found[uuid] = int(free) * MIB
     return [found[name] for name in names] if set(names) <= found.keys() else None
@@ -57,8 +58,17 @@ def take_gpus(count: int, folder: Path) -> list[BaseFileLock]:
             "Remove the model from the suite's `run:`, or correct `gpus` in its file."
         )
     folder.mkdir(parents=True, exist_ok=True)
+    # Every node has a GPU 0, and all see one store; on a node each Slurm job may call the first of its own GPUs 0.
+    place = "-".join(filter(None, (re.sub(r"[^A-Za-z0-9.]", "_", gethostname()), os.environ.get("SLURM_JOB_ID"))))
     while True:
-        taken = _free_locks(names, count, folder)
+        taken: dict[str, BaseFileLock] = {}
+        for name in names:
+            # The operating system's lock or none: it ends with its process, also by a kill.
+            one = FileLock(folder / f"gpu-{place}-{name}.lock", fallback_to_soft=False)
+            if len(taken) < count:
+                with suppress(Timeout):
+                    one.acquire(blocking=False)
+                    taken[name] = one
         if len(taken) == count:
             os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(taken)
             # Drivers and schedulers number GPUs by their place in the machine; CUDA would by their speed.
@@ -68,18 +78,3 @@ def take_gpus(count: int, folder: Path) -> list[BaseFileLock]:
             lock.release()
         log.info(f"waiting for {count} free GPUs of {len(names)}")
         time.sleep(POLL_SECONDS)
-
-
-def _free_locks(names: list[str], count: int, folder: Path) -> dict[str, BaseFileLock]:
-    taken: dict[str, BaseFileLock] = {}
-    # Every node has a GPU 0, and all see one store; on a node each Slurm job may call the first of its own GPUs 0.
-    place = "-".join(filter(None, (re.sub(r"[^A-Za-z0-9.]", "_", gethostname()), os.environ.get("SLURM_JOB_ID"))))
-    for name in names:
-        if len(taken) == count:
-            break
-        # The operating system's lock or none: it ends with its process, also by a kill.
-        lock = FileLock(folder / f"gpu-{place}-{name}.lock", fallback_to_soft=False)
-        with suppress(Timeout):
-            lock.acquire(blocking=False)
-            taken[name] = lock
-    return taken

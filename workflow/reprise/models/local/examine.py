@@ -1,6 +1,6 @@
 """What can be said of a checkpoint without its weights: whether its class is known, and what reaches it of a video."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,17 +45,24 @@ class Seen(NamedTuple):
 
 def differences(adapter: str, spec: ModelSpec) -> Iterator[str]:
     """What of a checkpoint's files is not what the adapter needs; its weights are not looked at."""
-    checks: dict[str, Callable[[ModelSpec], Iterator[str]]] = {
-        "transformers": _of_video_models,
-        "text": _of_text_models,
-    }
-    if adapter in checks:
+    if adapter in ("transformers", "text"):
         try:
             assert spec.folder is not None
             check_no_adapter(spec.folder)
             Generation.of(_generation_config(spec), spec.folder)
             check_named(spec.settings.get("quantised"), spec.folder)
-            yield from checks[adapter](spec)
+            if adapter == "transformers":
+                yield from _of_class(spec, AutoModelForImageTextToText)
+                yield from _of_options(clip_processor(spec).processor.tokenizer)
+                seen = seen_by(spec)
+                if seen.context is not None and seen.tokens_a_frame * FRAMES > seen.context:
+                    yield (
+                        f"{FRAMES} frames of {WIDTH}x{HEIGHT} are {seen.tokens_a_frame * FRAMES:.0f} tokens, and the "
+                        f"model reads {seen.context}. Set `settings.max_pixels`, or show it fewer frames."
+                    )
+            elif spec.settings.get("head") is None:
+                yield from _of_class(spec, AutoModelForCausalLM, AutoModelForSeq2SeqLM)
+                yield from _of_options(load_part(AutoTokenizer, spec))
         except (UserError, AnswerError) as error:
             yield str(error)
 
@@ -91,23 +98,6 @@ def seen_by(spec: ModelSpec) -> Seen:
     noise = np.random.default_rng(0).integers(0, 256, (FRAMES, HEIGHT, WIDTH, 3), dtype=np.uint8)
     clip = processor.prepare(Footage(noise, tuple(range(0, FRAMES * 24, 24)), 24.0, FRAMES * 24))
     return Seen(processor.mode, clip.placeholders / FRAMES, processor.context)
-
-
-def _of_video_models(spec: ModelSpec) -> Iterator[str]:
-    yield from _of_class(spec, AutoModelForImageTextToText)
-    yield from _of_options(clip_processor(spec).processor.tokenizer)
-    seen = seen_by(spec)
-    if seen.context is not None and seen.tokens_a_frame * FRAMES > seen.context:
-        yield (
-            f"{FRAMES} frames of {WIDTH}x{HEIGHT} are {seen.tokens_a_frame * FRAMES:.0f} tokens, and the model reads "
-            f"{seen.context}. Set `settings.max_pixels`, or show it fewer frames."
-        )
-
-
-def _of_text_models(spec: ModelSpec) -> Iterator[str]:
-    if spec.settings.get("head") is None:
-        yield from _of_class(spec, AutoModelForCausalLM, AutoModelForSeq2SeqLM)
-        yield from _of_options(load_part(AutoTokenizer, spec))
 
 
 def _of_class(spec: ModelSpec, *kinds: Any) -> Iterator[str]:

@@ -64,7 +64,17 @@ def dtype_of(spec: ModelSpec) -> Any:
 
 def load_model(kind: Any, spec: ModelSpec) -> Any:
     """A model with the settings of its file on its devices, ready to be asked."""
-    options = {**placing(spec), **_quantising(spec)}
+    options, quantised = placing(spec), spec.settings.get("quantised")
+    if quantised == "int8":
+        # Which would say of every layer of every question that it computes in half precision.
+        logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
+        options["quantization_config"] = BitsAndBytesConfig(load_in_8bit=True)
+    elif quantised in ON_LOADING:
+        assert spec.folder is not None
+        computed = dtype_of(spec) or getattr(torch, own_dtype(spec.folder) or "float32")
+        options["quantization_config"] = BitsAndBytesConfig(
+            load_in_4bit=True, bnb_4bit_quant_type=quantised, bnb_4bit_compute_dtype=computed
+        )
     model, found = load_part(
         kind,
         spec,
@@ -92,43 +102,22 @@ def placing(spec: ModelSpec) -> dict[str, Any]:
     quantised = spec.settings.get("quantised")
     check_named(quantised, spec.folder)
     check_installed(quantised, spec.folder)
-    free = spec.memory or memory_of(spec.device)
+    free = spec.memory
+    if not free and spec.device == "cpu":
+        free = {"cpu": psutil.virtual_memory().available}
+    elif not free:
+        if not torch.cuda.is_available():
+            raise UserError(
+                f"the model's file asks for a GPU (`gpus`), and torch {torch.__version__} finds none that it can use. "
+                "Install a build of torch for this GPU and its driver, or remove `gpus` to ask the model on the CPU."
+            )
+        free = {number: torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())}
     found = placed(needed(spec.folder, spec.dtype, quantised), tuple(free.values()), str(spec.folder))
-    if found.devices > 1:
-        log.info(f"the model is spread over {found.devices} of {len(free)} devices")
-        return {"device_map": "balanced", "max_memory": dict(zip(free, found.rooms, strict=False))}
+    if len(found) > 1:
+        log.info(f"the model is spread over {len(found)} of {len(free)} devices")
+        return {"device_map": "balanced", "max_memory": dict(zip(free, found, strict=False))}
     first = next(iter(free))
     return {"device_map": {"": first}} if first != "cpu" or quantised else {}
-
-
-def memory_of(device: str) -> dict[int | str, int]:
-    """The devices that a job sees, and the bytes that are free on each."""
-    if device == "cpu":
-        return {"cpu": psutil.virtual_memory().available}
-    if not torch.cuda.is_available():
-        raise UserError(
-            f"the model's file asks for a GPU (`gpus`), and torch {torch.__version__} finds none that it can use. "
-            "Install a build of torch for this GPU and its driver, or remove `gpus` to ask the model on the CPU."
-        )
-    return {number: torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())}
-
-
-def _quantising(spec: ModelSpec) -> dict[str, Any]:
-    """What quantises the weights on loading; nothing where they stay as the checkpoint has them."""
-    quantised = spec.settings.get("quantised")
-    if quantised not in ON_LOADING:
-        return {}
-    assert spec.folder is not None
-    if quantised == "int8":
-        # Which would say of every layer of every question that it computes in half precision.
-        logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
-        return {"quantization_config": BitsAndBytesConfig(load_in_8bit=True)}
-    computed = dtype_of(spec) or getattr(torch, own_dtype(spec.folder) or "float32")
-    return {
-        "quantization_config": BitsAndBytesConfig(
-            load_in_4bit=True, bnb_4bit_quant_type=quantised, bnb_4bit_compute_dtype=computed
-        )
-    }
 
 
 def check_places(model: Any, rooms: Mapping[int | str, int] | None, spec: ModelSpec) -> None:
@@ -149,7 +138,16 @@ def load_processor(spec: ModelSpec) -> Any:
             f"{spec.folder}: a model of type {kind} is not asked here: {NOT_ASKED[kind]}. Import answers that were "
             "made elsewhere (docs/howto/import-answers.md), or ask it at a server."
         )
-    processor = _next_video_processor(spec) if kind == "llava_next_video" else load_part(AutoProcessor, spec)
+    if kind == "llava_next_video":
+        # From its parts: where the hub has no settings of its video processor but those for images, AutoProcessor looks
+        # for a class of another name without end.
+        kinds = {"video_processor": LlavaNextVideoVideoProcessor, "image_processor": LlavaNextImageProcessor}
+        parts = {name: load_part(one, spec) for name, one in {**kinds, "tokenizer": AutoTokenizer}.items()}
+        settings, _ = LlavaNextVideoProcessor.get_processor_dict(spec.folder, local_files_only=True)
+        ordered = [parts[name] for name in LlavaNextVideoProcessor.get_attributes()]
+        processor: Any = LlavaNextVideoProcessor.from_args_and_dict(ordered, settings)
+    else:
+        processor = load_part(AutoProcessor, spec)
     if not hasattr(processor, "tokenizer"):
         raise UserError(
             f"{spec.folder}: the transformers adapter needs a processor for text and video, found a "
@@ -161,17 +159,3 @@ def load_processor(spec: ModelSpec) -> Any:
             "the checkpoint, or use a revision that has one."
         )
     return processor
-
-
-def _next_video_processor(spec: ModelSpec) -> Any:
-    """LLaVA-NeXT-Video's, from its parts: where the hub has no settings of its video processor but those for images,
-    AutoProcessor looks for a class of another name without end."""
-    parts = {
-        "video_processor": load_part(LlavaNextVideoVideoProcessor, spec),
-        "image_processor": load_part(LlavaNextImageProcessor, spec),
-        "tokenizer": load_part(AutoTokenizer, spec),
-    }
-    settings, _ = LlavaNextVideoProcessor.get_processor_dict(spec.folder, local_files_only=True)
-    return LlavaNextVideoProcessor.from_args_and_dict(
-        [parts[name] for name in LlavaNextVideoProcessor.get_attributes()], settings
-    )

@@ -48,10 +48,6 @@ PACKED = re.compile(r"(?P<layer>.*)\.attn\.in_proj_(?P<part>weight|bias)")
 TURNED = {"visual.proj", "text_projection"}
 
 
-def is_open_clip(folder: Path) -> bool:
-    return (folder / CONFIG).is_file()
-
-
 def load_open_clip(folder: Path, device: str) -> tuple[Any, Any]:
     """The model, its weights read straight to their device, and what prepares its images."""
     found = json.loads((folder / CONFIG).read_text(encoding="utf-8"))

@@ -40,16 +40,12 @@ def size_for(settings: TransformersSettings, video_processor: Any, frames: int) 
         return options
     own, (least_of, most_of) = video_processor.size, LIMITED[type(video_processor).__name__]
     least = settings.min_pixels and settings.min_pixels * (frames if least_of == OF_THE_CLIP else 1)
-    most = _most_of_a_frame(settings, frames)
+    most = settings.max_pixels
+    if settings.total_pixels is not None and most is not None and settings.min_pixels is not None:
+        most = int(max(min(most, settings.total_pixels / frames * 2), int(settings.min_pixels * 1.05)))
     most = most and most * (frames if most_of == OF_THE_CLIP else 1)
     size = {"shortest_edge": least or own["shortest_edge"], "longest_edge": most or own["longest_edge"]}
     return options | {"size": size}
-
-
-def _most_of_a_frame(settings: TransformersSettings, frames: int) -> int | None:
-    if settings.total_pixels is None or settings.min_pixels is None or settings.max_pixels is None:
-        return settings.max_pixels
-    return int(max(min(settings.max_pixels, settings.total_pixels / frames * 2), int(settings.min_pixels * 1.05)))
 
 
 def pictures_in(made: Mapping[str, Any]) -> int:

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from reprise.core.errors import UserError
 from reprise.core.log import log
@@ -44,31 +44,17 @@ class Needed(NamedTuple):
         return most if self.cache is None else min(most, ALWAYS + COPIES * self.cache // devices + self.computed)
 
 
-class Placement(NamedTuple):
-    """How many of the devices are used, and what the weights may take of each."""
-
-    rooms: tuple[int, ...]
-
-    @property
-    def devices(self) -> int:
-        return len(self.rooms)
-
-
 def needed(folder: Path, dtype: str, quantised: str | None) -> Needed:
-    """What a checkpoint needs in the number format that its model's file names."""
+    """What a checkpoint needs in the number format that its model's file names, and what clips take besides, where the
+    shape of the language model is stated."""
     dtype_there = own_dtype(folder) if dtype not in WIDTHS else dtype
-    need = needed_by(tensors_of(folder), dtype_there, quantised)
-    return _with_clips(need, text_configuration(folder), WIDTHS.get(dtype_there or "", 4))
-
-
-def _with_clips(need: Needed, text: Mapping[str, Any], width: int) -> Needed:
-    """What clips take besides, by the shape of the language model; unknown where it is not stated."""
+    need, text = needed_by(tensors_of(folder), dtype_there, quantised), text_configuration(folder)
     names = ("num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads", "max_position_embeddings")
     found = [value for name in names if isinstance(value := text.get(name), int) and value > 0]
     if len(found) < len(names):
         return need
     layers, hidden, inner, heads, context = found
-    head = text.get("head_dim") or hidden // heads
+    head, width = text.get("head_dim") or hidden // heads, WIDTHS.get(dtype_there or "", 4)
     tokens = min(TOKENS, context)
     return need._replace(
         cache=2 * tokens * layers * (text.get("num_key_value_heads") or heads) * head * width,
@@ -100,7 +86,7 @@ def allowance(weights: int) -> int:
 
 def groups_of(need: Needed, names: Sequence[str], free: Sequence[int], model: str) -> list[tuple[str, ...]]:
     """Devices by name, in as many groups as there is room for copies of a model."""
-    count = placed(need, free, model).devices
+    count = len(placed(need, free, model))
     starts = range(0, len(names) - count + 1, count)
     groups = [
         tuple(names[at : at + count])
@@ -110,16 +96,16 @@ def groups_of(need: Needed, names: Sequence[str], free: Sequence[int], model: st
     return groups or [tuple(names)]
 
 
-def placed(need: Needed, free: Sequence[int], model: str) -> Placement:
-    """The fewest devices, from the first on, that hold a model with room for clips; all, where it may just fit on them;
-    a UserError if it does not.
+def placed(need: Needed, free: Sequence[int], model: str) -> tuple[int, ...]:
+    """What weights may take of the fewest devices, from the first on, that hold a model with room for clips; of all,
+    where it may just fit on them; a UserError if it does not.
 
     On several, each but the last may leave as much unused as the largest part takes.
     """
     for count in range(1, len(free) + 1):
         rooms = _rooms(need, free[:count], need.beside(count))
         if rooms is not None:
-            return Placement(rooms)
+            return rooms
     beside, there = need.beside(max(1, len(free))), " + ".join(f"{one / GB:.3g}" for one in free)
     least = min(ALWAYS, allowance(need.weights // max(1, len(free))))
     rooms = _rooms(need, free, least)
@@ -128,7 +114,7 @@ def placed(need: Needed, free: Sequence[int], model: str) -> Placement:
             f"{model}: {beside / GB:.3g} GB a device are wanted beside its weights of {need.weights / GB:.3g} GB, and "
             f"{there} GB are free: it is tried. Questions for which the room does not suffice fail, `out_of_memory`"
         )
-        return Placement(rooms)
+        return rooms
     raise UserError(
         f"{model}: too little memory: its weights take {need.weights / GB:.3g} GB, and a device needs {least / GB:.3g} "
         f"GB beside them, better {beside / GB:.3g} GB for clips and what layers compute; free here: {there} GB. Give "

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from os.path import commonprefix
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,7 +48,7 @@ class ClipPreparer:
     def __init__(self, spec: ModelSpec) -> None:
         self.processor = clip_processor(spec)
         self._start = spec.prompt_start
-        self._constant: dict[tuple[str, str], list[int]] = {}
+        self._constant: dict[tuple[str, str], Sequence[int]] = {}
 
     def read(self, clip: Clip) -> Footage | None:
         """The frames that a clip's plan shows; none in a blind run."""
@@ -58,7 +59,15 @@ class ClipPreparer:
         questions = {request: self._question(request, inputs) for request in requests}
         tensors = as_arrays(inputs.tensors)
         if inputs.footage is not None:
-            tensors = _taken_out(questions)
+            # What a processor that cannot prepare a clip apart made of it again for each question: kept once.
+            tensors = {}
+            for tokens in questions.values():
+                if isinstance(tokens, Answer):
+                    continue
+                for name in tokens.tensors.keys() - set(TEXTUAL):
+                    made = tokens.tensors[name]
+                    if np.array_equal(tensors.setdefault(name, made), made):
+                        del tokens.tensors[name]
         return Prepared(replace(inputs, tensors=tensors, footage=None), questions, clip.questions or len(requests))
 
     def _question(self, request: Request, clip: ClipInputs) -> Tokens | Answer:
@@ -80,28 +89,12 @@ class ClipPreparer:
         start = self._start if request.prompt.startswith(self._start) else ""
         constant = self._constant.get((request.system, start), [])
         if not constant or not _goes_on(ids, end, constant):  # what follows a clip may tell of its last frame
-            constant = self._constant[request.system, start] = self._constant_tokens(request, start, clip)
+            found = []
+            for more in CONTINUATIONS:
+                other = self.processor.ask(replace(request, prompt=start + more, ask="score"), clip)["input_ids"]
+                found.append(other[0, self.processor.end_of_clip(other) :].tolist())
+            constant = self._constant[request.system, start] = commonprefix(found)  # noqa: RUF071  tokens
         return end + len(constant) if _goes_on(ids, end, constant) else end
-
-    def _constant_tokens(self, request: Request, start: str, clip: ClipInputs) -> list[int]:
-        """The tokens after a clip's that do not depend on how the prompt goes on after its constant start."""
-        found = []
-        for more in CONTINUATIONS:
-            ids = self.processor.ask(replace(request, prompt=start + more, ask="score"), clip)["input_ids"]
-            found.append(ids[0, self.processor.end_of_clip(ids) :].tolist())
-        return common_start(found)
-
-
-def _taken_out(questions: Mapping[Request, Tokens | Answer]) -> dict[str, Any]:
-    """What a processor that cannot prepare a clip apart made of it again for each question: kept once."""
-    found: dict[str, Any] = {}
-    for tokens in questions.values():
-        if isinstance(tokens, Answer):
-            continue
-        for name in tokens.tensors.keys() - set(TEXTUAL):
-            if np.array_equal(found.setdefault(name, tokens.tensors[name]), tokens.tensors[name]):
-                del tokens.tensors[name]
-    return found
 
 
 def _goes_on(ids: Any, end: int, constant: Sequence[int]) -> bool:
@@ -113,15 +106,6 @@ def clip_processor(spec: ModelSpec) -> ClipProcessor:
     """What prepares the inputs of a checkpoint; loads no weights."""
     settings = TransformersSettings.model_validate(spec.settings)
     return ClipProcessor(load_processor(spec), load_part(AutoConfig, spec), settings)
-
-
-def common_start(lists: Sequence[Sequence[int]]) -> list[int]:
-    """What all of these begin with."""
-    first, *others = lists
-    length = next(
-        (at for at, one in enumerate(first) if any(other[at : at + 1] != [one] for other in others)), len(first)
-    )
-    return list(first[:length])
 
 
 def as_arrays(tensors: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """How weights are quantised: on loading, or as the checkpoint has them. Imports no torch."""
 
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from reprise.core.errors import UserError
 from reprise.models.local.weight_files import quantised_by
@@ -17,31 +17,19 @@ IN_CHECKPOINT: tuple[str, ...] = get_args(InCheckpoint)
 BYTES = {"int8": 1.0, "nf4": 0.5 + 4 / 64}
 
 
-class Package(NamedTuple):
-    """What computes with quantised weights: its distribution, and the module that it installs."""
-
-    distribution: str
-    module: str
-
-
-BITSANDBYTES = Package("bitsandbytes", "bitsandbytes")
-NEEDED: dict[str, tuple[Package, ...]] = {
-    "int8": (BITSANDBYTES,),
-    "nf4": (BITSANDBYTES,),
-    "bitsandbytes": (BITSANDBYTES,),
-    "awq": (Package("gptqmodel", "gptqmodel"),),
-    "gptq": (Package("optimum", "optimum"), Package("gptqmodel", "gptqmodel")),
-    "compressed-tensors": (Package("compressed-tensors", "compressed_tensors"),),
-    "hqq": (Package("hqq", "hqq"),),
-    "mxfp4": (Package("kernels", "kernels"),),
-    "quanto": (Package("optimum-quanto", "optimum.quanto"),),
-    "torchao": (Package("torchao", "torchao"),),
+# Quantised how -> the distributions that compute with such weights.
+NEEDED: dict[str, tuple[str, ...]] = {
+    "int8": ("bitsandbytes",),
+    "nf4": ("bitsandbytes",),
+    "bitsandbytes": ("bitsandbytes",),
+    "awq": ("gptqmodel",),
+    "gptq": ("optimum", "gptqmodel"),
+    "compressed-tensors": ("compressed-tensors",),
+    "hqq": ("hqq",),
+    "mxfp4": ("kernels",),
+    "quanto": ("optimum-quanto",),
+    "torchao": ("torchao",),
 }
-
-
-def packages_of(quantised: str | None) -> tuple[str, ...]:
-    """Distributions whose versions shape the answers of a model that is quantised so."""
-    return tuple(one.distribution for one in NEEDED.get(quantised or "", ()))
 
 
 def check_named(quantised: str | None, folder: Path) -> None:
@@ -66,16 +54,14 @@ def check_named(quantised: str | None, folder: Path) -> None:
 
 def check_installed(quantised: str | None, folder: Path) -> None:
     """A UserError that names the packages which weights need that are quantised so."""
-    missing = [one.distribution for one in NEEDED.get(quantised or "", ()) if not _is_installed(one.module)]
+    missing = []
+    for distribution in NEEDED.get(quantised or "", ()):
+        try:
+            version(distribution)
+        except PackageNotFoundError:
+            missing.append(distribution)
     if missing:
         raise UserError(
             f"{folder}: `settings.quantised: {quantised}` needs {' and '.join(missing)}, not installed here. "
             f"Run: pip install {' '.join(missing)}"
         )
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # of the package that it is a part of
-        return False

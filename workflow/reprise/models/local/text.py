@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol
 
 from reprise.core.errors import UserError
 from reprise.models.base import Answer, Clip, ModelSpec, Request
@@ -38,12 +37,6 @@ VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE = 32099, 32098, 32097
 VERA_TOKENS = 512
 
 
-class TextModel(Protocol):
-    """A model that answers a request by its texts alone."""
-
-    def answer(self, request: Request) -> Answer: ...
-
-
 class TextAdapter:
     """A model of text alone: it is never shown a frame."""
 
@@ -52,7 +45,7 @@ class TextAdapter:
             raise UserError("the text adapter needs weights: set checkpoint or repo in the model's file.")
         torch.set_num_threads(spec.threads)
         head = TextSettings.model_validate(spec.settings).head
-        self._model: TextModel = Vera(spec) if head == "vera" else LanguageModel(spec)
+        self._model = Vera(spec) if head == "vera" else LanguageModel(spec)
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
@@ -73,7 +66,11 @@ class LanguageModel:
         self._model = load_model(AutoModelForSeq2SeqLM if self._has_encoder else AutoModelForCausalLM, spec)
 
     def answer(self, request: Request) -> Answer:
-        inputs = self._inputs(request)
+        # A template writes the tokens that begin a text itself.
+        adds_own, text = not self._tokenizer.chat_template, self._text(request.system, request.prompt)
+        encoded = self._tokenizer(text, add_special_tokens=adds_own, return_tensors="pt")
+        device = device_of(self._model)
+        inputs = {name: encoded[name].to(device) for name in ("input_ids", "attention_mask")}
         tokens_in = int(inputs["input_ids"].shape[1])
         # Beside an encoder, what is written is read apart from the prompt.
         limit = self._limit or request.max_tokens
@@ -81,22 +78,19 @@ class LanguageModel:
         check_length(tokens_in, new, context_of(self._model.config))
         if request.ask == "score":
             options = option_tokens(self._tokenizer, request.options)
-            scores = option_probabilities(self._first_logits(inputs), options)
-            return Answer(scores=scores, tokens_in=tokens_in)
+            if self._has_encoder:
+                start = torch.tensor([[self._model.config.decoder_start_token_id]], device=device)
+                found = self._model(**inputs, decoder_input_ids=start)
+            else:
+                found = self._model(**inputs, logits_to_keep=1)
+            return Answer(scores=option_probabilities(found.logits[0, -1], options), tokens_in=tokens_in)
         written = written_greedily(self._model, inputs, limit)
         # A decoder goes on after the prompt; beside an encoder it begins with one token of its own.
         new = written[1 if self._has_encoder else tokens_in :]
-        text = words_behind_thought(self._tokenizer, new, is_open=self._opens_thought)
-        if text is None:
+        words = words_behind_thought(self._tokenizer, new, is_open=self._opens_thought)
+        if words is None:
             return Answer(error="still_thinking", message=CUT.format(len(new)))
-        return Answer(text=text, tokens_in=tokens_in, tokens_out=len(new))
-
-    def _inputs(self, request: Request) -> Any:
-        # A template writes the tokens that begin a text itself.
-        adds_own, text = not self._tokenizer.chat_template, self._text(request.system, request.prompt)
-        encoded = self._tokenizer(text, add_special_tokens=adds_own, return_tensors="pt")
-        wanted = {name: encoded[name] for name in ("input_ids", "attention_mask")}
-        return {name: tensor.to(device_of(self._model)) for name, tensor in wanted.items()}
+        return Answer(text=words, tokens_in=tokens_in, tokens_out=len(new))
 
     def _text(self, system: str, prompt: str) -> str:
         """The chat template's text where the tokenizer has one, else the plain prompt after its system text."""
@@ -106,12 +100,6 @@ class LanguageModel:
         messages.append({"role": "user", "content": prompt})
         given = {**self._arguments, "add_generation_prompt": True, "tokenize": False}
         return str(self._tokenizer.apply_chat_template(messages, **given))
-
-    def _first_logits(self, inputs: Any) -> Any:
-        if not self._has_encoder:
-            return self._model(**inputs, logits_to_keep=1).logits[0, -1]
-        start = torch.tensor([[self._model.config.decoder_start_token_id]], device=device_of(self._model))
-        return self._model(**inputs, decoder_input_ids=start).logits[0, -1]
 
 
 class Vera:

@@ -51,8 +51,21 @@ class RemoteAdapter(ABC):
 
     def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
         """Every answer as soon as it is there."""
-        if dues:
-            self._check_images(max((due.clip for due in dues), key=lambda clip: clip.pictures))
+        most = max((due.clip for due in dues), key=lambda clip: clip.pictures, default=None)
+        limit, where = self._remote.max_images, "settings.max_images of the model's file"
+        if limit is None and self.limits is not None:
+            limit, where = self.limits.images, f"the vendor's limit ({self.limits.source})"
+        # Before anything is paid for.
+        if most is not None and self.takes_files and most.grid is not None:
+            raise UserError(
+                f"clip '{most.clip_id}' is to be shown as a grid of its frames, but the server is given the clip's "
+                "file. Set `settings.frames: images` in the model's file, or use a sampling without a view."
+            )
+        if most is not None and not self.takes_files and limit is not None and most.pictures > limit:
+            raise UserError(
+                f"clip '{most.clip_id}' is shown with {most.pictures} frames, but {where} is {limit}. Use a "
+                "sampling of fewer frames, or correct `max_images`."
+            )
         return send(lambda: self._line(dues), dues, self._remote.concurrency)
 
     @property
@@ -66,24 +79,6 @@ class RemoteAdapter(ABC):
 
     def _estimated_by(self, image_tokens: int | None) -> Estimates:
         return Estimates(image_tokens, self.limits, is_paid=self.is_paid)
-
-    def _check_images(self, most: Clip) -> None:
-        """Stop before anything is paid for where the clip of the most frames has more than the server takes."""
-        if self.takes_files:
-            if most.grid is not None:
-                raise UserError(
-                    f"clip '{most.clip_id}' is to be shown as a grid of its frames, but the server is given the clip's "
-                    "file. Set `settings.frames: images` in the model's file, or use a sampling without a view."
-                )
-            return
-        limit, where = self._remote.max_images, "settings.max_images of the model's file"
-        if limit is None and self.limits is not None:
-            limit, where = self.limits.images, f"the vendor's limit ({self.limits.source})"
-        if limit is not None and most.pictures > limit:
-            raise UserError(
-                f"clip '{most.clip_id}' is shown with {most.pictures} frames, but {where} is {limit}. Use a "
-                "sampling of fewer frames, or correct `max_images`."
-            )
 
     @asynccontextmanager
     async def _line(self, dues: Sequence[Due]) -> AsyncIterator[Callable[[Due], Awaitable[Opened]]]:

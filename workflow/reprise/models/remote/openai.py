@@ -6,25 +6,145 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
+from typing import Any
 
-from openai import AsyncOpenAI, Omit
+import httpx2
+from openai import AsyncOpenAI, Omit, OpenAIError
 from pydantic import BaseModel, ValidationError
 
 from reprise.core.errors import UserError
 from reprise.core.log import log
+from reprise.core.plain import plain
 from reprise.models.asking.money.calls import Calls
 from reprise.models.asking.money.vendors import Shown
-from reprise.models.base import Answer, AnswerError, Due, ModelSpec, Request
+from reprise.models.base import Answer, AnswerError, Due, ModelSpec, ReplyError, Request
 from reprise.models.remote.adapter import RemoteAdapter, Show, posting
 from reprise.models.remote.bounded_client import AioClient
-from reprise.models.remote.chat import Chat
 from reprise.models.remote.errors import read_reply
 from reprise.models.remote.images import Encoded
-from reprise.models.remote.introduction import check_introduction, opens_thought_at, root_of
 from reprise.models.remote.openai_errors import failure_of_server
 from reprise.models.remote.openai_replies import Reply, answer_of, used_by
 from reprise.models.remote.sending import Opened
 from reprise.models.settings import OpenAISettings
+from reprise.models.thoughts import opens_thought
+
+IMAGE = b'{"type":"image_url","image_url":{"url":"data:image/png;base64,', b'"}},'
+# The type of a list of frames, whatever the format of each: the server looks at the frames.
+VIDEO = b'{"type":"video_url","video_url":{"url":"data:video/jpeg;base64,', b'"}},'
+
+
+class Chat:
+    """Requests about one clip, all with the same frames in front."""
+
+    def __init__(self, settings: OpenAISettings, shown: Encoded | None) -> None:
+        self._settings, self._shown = settings, shown
+        self.frames = len(shown.images) if shown else 0
+        self.visual = self._visuals(self.frames)
+
+    def ask(self, request: Request, tokens_out: int, wanted: Sequence[int] = (), *, frames: int | None = None) -> bytes:
+        """A question; with the tokens whose probabilities are wanted, where it asks for a score, and maybe with the
+        first frames alone."""
+        settings, count = self._settings, self.frames if frames is None else frames
+        fields = settings.body | {settings.max_tokens_field: tokens_out, "model": settings.model}
+        if wanted:
+            fields |= {"logprobs": True, "logprob_token_ids": list(wanted), "return_tokens_as_token_ids": True}
+        if settings.temperature is not None:
+            fields["temperature"] = settings.temperature
+        if self._shown is not None and count and settings.frames == "video":
+            # When its frames are shown, and that none is to be left out.
+            video = {
+                "num_frames": -1,
+                "fps": self._shown.rate,
+                "frames_indices": list(self._shown.places[:count]),
+                "total_num_frames": self._shown.total,
+                "duration": self._shown.total / self._shown.rate,
+            }
+            fields["media_io_kwargs"] = {"video": video}
+        system = _json({"role": "system", "content": request.system}) + b"," if request.system else b""
+        content = _json(request.prompt)
+        if visual := self.visual if frames is None else self._visuals(frames):
+            content = b"".join([b"[", visual, _json({"type": "text", "text": request.prompt}), b"]"])
+        start = _json(fields)[:-1]
+        return b"".join([start, b',"messages":[', system, b'{"role":"user","content":', content, b"}]}"])
+
+    def _visuals(self, frames: int) -> bytes:
+        images = self._shown.images[:frames] if self._shown else ()
+        if self._settings.frames == "video" and images:
+            return b",".join(images).join(VIDEO)
+        return b"".join(image.join(IMAGE) for image in images)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+SECONDS = 10.0
+# Signs by which tokenizers write spaces and ends of lines.
+SPACES = "\u0120\u010a\u2581 \n"
+
+
+class Served(BaseModel):
+    """A model that a server names."""
+
+    id: str
+
+
+class Said(BaseModel):
+    """The replies of `/v1/models`, of `/version`, and of vLLM's `/tokenize` to a conversation; empty where none comes:
+    the questions find out why."""
+
+    data: list[Served] = []
+    version: str = ""
+    token_strs: list[str] = []
+
+
+async def check_introduction(client: AsyncOpenAI, settings: OpenAISettings) -> None:
+    """A UserError where the server says that it is another one than the model's file names.
+
+    What it does not say is no mistake, and vendors are not asked: they list models that an account may not use.
+    """
+    if settings.key is not None:
+        return
+    named = [one.id for one in (await _said(client, "get", "/models")).data]
+    if named and settings.model not in named:
+        raise UserError(
+            f"{settings.url}: the server serves {', '.join(map(plain, named[:5]))}, not '{settings.model}'. Start it "
+            "with that model (vLLM: --served-model-name), or correct `model` or `url` in the settings of its file."
+        )
+    version = plain((await _said(client, "get", f"{root_of(settings)}/version")).version)
+    if settings.version is not None and version != settings.version:
+        raise UserError(
+            f"{settings.url}: the server says version '{version}', not '{settings.version}'. Start that version, or "
+            "correct `version` in the settings of the model's file."
+        )
+    served = ", ".join(map(plain, named)) or "unnamed models"
+    log.info(f"{settings.url}: version {version or 'unknown'}, serves {served}")
+
+
+async def opens_thought_at(client: AsyncOpenAI, settings: OpenAISettings) -> bool:
+    """Whether the server's chat template begins every answer with a thought, as far as it can say so."""
+    body: dict[str, object] = {
+        "model": settings.model, "messages": [{"role": "user", "content": "A question."}],
+        "add_generation_prompt": True, "return_token_strs": True,
+    }  # fmt: skip
+    if "chat_template_kwargs" in settings.body:
+        body["chat_template_kwargs"] = settings.body["chat_template_kwargs"]
+    said = await _said(client, "post", f"{root_of(settings)}/tokenize", body=body)
+    return opens_thought("".join(said.token_strs).rstrip(SPACES))
+
+
+def root_of(settings: OpenAISettings) -> str:
+    """The server's address, beside whose interface there may be more."""
+    return settings.url.rstrip("/").removesuffix("/v1")
+
+
+async def _said(client: AsyncOpenAI, method: str, path: str, **sent: Any) -> Said:
+    try:
+        quickly = getattr(client.with_options(max_retries=0, timeout=SECONDS), method)
+        return Said.model_validate_json((await quickly(path, cast_to=httpx2.Response, **sent)).content)
+    except (OpenAIError, ReplyError, ValidationError):
+        return Said()
+
 
 # A server that takes frames in pairs counts as much for one frame less.
 FEWER = 2

@@ -189,7 +189,16 @@ class Payer:
         async with self._changed:
             while not (bill := await asyncio.to_thread(self._ledger.reserve, account.name, entry, account.budget)):
                 if not self._on_their_way:
-                    raise self._used_up(entry)
+                    spent, budget = self._ledger.spent(), account.budget
+                    used, most = f"{spent.tokens:,} tokens of {budget.tokens:,} are used", f"take {entry.tokens:,}"
+                    if account.price is not None:
+                        used, most = f"${spent.usd:.4f} of ${budget.usd:g} are spent", f"cost ${entry.usd:.4f}"
+                    raise UserError(
+                        f"{account.name}: the budget does not hold another question: {used}, and a question may {most} "
+                        f"({self._ledger.path} counts all suites of this store). Answers so far are kept, the other "
+                        f"questions were not asked. Raise `{needed_budget(account.price)}:` in the suite, then run the "
+                        "same command again."
+                    )
                 await self._changed.wait()
             self._on_their_way += 1
         return bill
@@ -201,18 +210,6 @@ class Payer:
         async with self._changed:
             self._on_their_way -= 1
             self._changed.notify_all()
-
-    def _used_up(self, entry: Entry) -> UserError:
-        spent, budget, price = self._ledger.spent(), self._account.budget, self._account.price
-        if price is None:
-            numbers = f"{spent.tokens:,} tokens of {budget.tokens:,} are used, and a question may take {entry.tokens:,}"
-        else:
-            numbers = f"${spent.usd:.4f} of ${budget.usd:g} are spent, and a question may cost ${entry.usd:.4f}"
-        return UserError(
-            f"{self._account.name}: the budget does not hold another question: {numbers} ({self._ledger.path} counts "
-            "all suites of this store). Answers so far are kept, the other questions were not asked. Raise "
-            f"`{needed_budget(price)}:` in the suite, then run the same command again."
-        )
 
 
 def asked_wait(headers: object) -> float | None:

@@ -4,8 +4,6 @@ A request that was on its way when its job was killed counts with all that it ma
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 from uuid import uuid4
@@ -66,8 +64,7 @@ class Ledger:
         """Write down what a request may cost; returns its name, or nothing where the budget does not hold as much."""
         with self._alone():
             after = worst.added(self.spent())
-            is_within = after.tokens <= budget.tokens if worst.usd is None else after.usd <= budget.usd + ROUNDING
-            if not is_within:
+            if after.tokens > budget.tokens if worst.usd is None else after.usd > budget.usd + ROUNDING:
                 return ""
             name = uuid4().hex
             self._append(RESERVED, name, worst, who, to_disk=True)
@@ -78,12 +75,10 @@ class Ledger:
         with self._alone():
             self._append(SETTLED, name, cost, to_disk=False)
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self) -> FileLock:
         self._lock.parent.mkdir(parents=True, exist_ok=True)
         # The operating system's lock or none: it ends with its process, also by a kill.
-        with FileLock(self._lock, poll_interval=0.002, fallback_to_soft=False, thread_local=False):
-            yield
+        return FileLock(self._lock, poll_interval=0.002, fallback_to_soft=False, thread_local=False)
 
     def _append(self, kind: str, name: str, entry: Entry, *more: str, to_disk: bool) -> None:
         append_line(self.path, canonical_json([kind, name, entry.usd, entry.tokens, *more]), to_disk=to_disk)
@@ -107,12 +102,10 @@ class Ledger:
                     f"{self.path}: a line is damaged: {error}. Run `python -m reprise store --repair`, which drops "
                     "damaged lines; what stood in them is then not counted as spent. Then run the same command again."
                 ) from error
-            self._take(str(kind), str(name), Entry(usd, tokens))
+            entry = Entry(usd, tokens)
+            if kind == RESERVED:
+                self._open[str(name)] = entry
+            elif name in self._open:
+                self._spent = self._open.pop(str(name)).added(self._spent, -1)
+            self._spent = entry.added(self._spent)
         self._read_to += len(whole)
-
-    def _take(self, kind: str, name: str, entry: Entry) -> None:
-        if kind == RESERVED:
-            self._open[name] = entry
-        elif name in self._open:
-            self._spent = self._open.pop(name).added(self._spent, -1)
-        self._spent = entry.added(self._spent)

@@ -64,7 +64,11 @@ class Random:
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
             if not request.options:
-                yield Answer(text=self._open_answer(clip.clip_id, request))
+                keys, about = _keys(request.expected), (clip.clip_id, request.prompt)
+                said = (
+                    self._text(*about) if keys is None else json.dumps({key: self._text(*about, key) for key in keys})
+                )
+                yield Answer(text=said)
                 continue
             draws = tuple(self._uniform(clip.clip_id, request.prompt, option) for option in request.options)
             if request.ask == "score":
@@ -75,12 +79,6 @@ class Random:
                 chosen = max(zip(draws, request.options, strict=True))[1]
                 is_block_wanted = OUTPUT in request.system or OUTPUT in request.prompt
                 yield Answer(text=f"{OUTPUT}{chosen}<<</output>>>" if is_block_wanted else chosen)
-
-    def _open_answer(self, clip_id: str, request: Request) -> str:
-        keys = _keys(request.expected)
-        if keys is None:
-            return self._text(clip_id, request.prompt)
-        return json.dumps({key: self._text(clip_id, request.prompt, key) for key in keys})
 
     def _text(self, *question: str) -> str:
         return self._texts[int(self._uniform(*question) * len(self._texts)) % len(self._texts)]

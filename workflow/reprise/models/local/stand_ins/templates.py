@@ -9,12 +9,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from reprise.models.base import Answer, Clip, ModelSpec, Request
-from reprise.models.local.stand_ins.replacing import replaced
-from reprise.models.settings import TemplatesSettings, VerbWords
+from reprise.models.settings import Replacement, TemplatesSettings, VerbWords
 
 DICTIONARY = re.compile(r"\{'Verb':.*?\}", re.DOTALL)
 ENTRY = re.compile(r"'([^']+)': ?'(.*?)'(?=[,}\n])")
 SENSE = re.compile(r"\((.*)\)")
+FALSE = re.compile(r"Write at most (\d+) false captions .*?Caption: ([^\n]+)", re.DOTALL)
+CHANGED = re.compile(r"True caption: ([^\n]+)\nFalse caption: ([^\n]+)")
+TWO_EVENTS = re.compile(r"First, (.+?)\. Then, (.+)\.")
+OTHER = "Others"
 
 
 class Templates:
@@ -67,3 +70,25 @@ def _written(agent: str, verb: VerbWords, manner: str, target: str = "") -> Answ
     caption = f"{agent[0].upper()}{agent[1:]} {verb.says} {manner}."
     lines = [f"Target: {target}", ""] if target else []
     return Answer(text="\n".join([*lines, f"Naive Caption: {caption}", "", f"Fluent Caption: {caption}"]))
+
+
+def replaced(prompt: str, system: str, replacements: Sequence[Replacement]) -> str | None:
+    """The reply to a prompt about false captions, which have words replaced, or two events told in the other order;
+    nothing if it is about something else."""
+    if asked := CHANGED.search(prompt):
+        fitting = [one.category for one in replacements if asked[2] in _other_words(asked[1], [one])]
+        return fitting[0] if fitting else OTHER
+    if asked := FALSE.search(prompt):
+        told = TWO_EVENTS.fullmatch(asked[2])
+        found = list(_other_words(asked[2], replacements))
+        if "the order of two events is reversed" in system:
+            found = [f"First, {told[2]}. Then, {told[1]}."] if told else []
+        return "\n".join(f"{place}. {text}" for place, text in enumerate(found[: int(asked[1])], start=1))
+    return None
+
+
+def _other_words(caption: str, replacements: Sequence[Replacement]) -> Iterator[str]:
+    """Each replacement at each place where it fits."""
+    for one in replacements:
+        for match in re.finditer(rf"\b{re.escape(one.says)}\b", caption):
+            yield caption[: match.start()] + one.instead + caption[match.end() :]

@@ -15,7 +15,8 @@ from reprise.plan.runs import Plan
 
 ROOT = Path(__file__).parents[3]
 SUITES = ("demo", "rehearsal", "paper")
-TOY_LLAVA = ".+/toy-llava-ov(-early)?"
+TOY_LLAVA = "(?!time/).+/toy-llava-ov(-early)?"
+CARD, CARDS = "time/.+", "time(_all|/.+)"
 OVERVIEW = "tables/overview"  # of the main table of each benchmark
 OF_VIDEOS = "vinoground/fig1[12]|temporalbench/fig3|mmbench_video/fig[23457]"  # figures of the data, of no table
 JUDGES = "tables/judges"
@@ -91,7 +92,7 @@ def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
         ("reprise/benchmarks/velociti/questions.py", ["requests/velociti/.+"]),
         (
             "reprise/benchmarks/velociti/scores.py",
-            ["metrics/velociti/.+", "(tables|figures)/velociti/.+", OVERVIEW, REPORT],
+            ["metrics/velociti/.+", "(tables|figures)/velociti/.+", OVERVIEW, CARD, REPORT],
         ),
         ("reprise/benchmarks/velociti/data_statistics.py", ["statistics/velociti"]),
         ("reprise/benchmarks/vinoground/answers.py", ["judge_requests/vinoground/.+"]),
@@ -106,10 +107,10 @@ def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
         ("reprise/stages/table.py", ["tables/.+"]),
         ("reprise/stages/facts.py", ["facts/.+"]),
         # a room
-        ("reprise/stats/measures.py", ["metrics/.+", "tables/.+", "figures/.+", REPORT]),
+        ("reprise/stats/measures.py", ["metrics/.+", "tables/.+", "figures/.+", CARD, REPORT]),
         ("reprise/benchmarks/asking.py", ["requests/.+", "judge_requests/.+"]),
         ("reprise/benchmarks/health.py", ["health", "metrics/.+", "tables/.+", "figures/.+", REPORT]),
-        ("reprise/benchmarks/scoring.py", ["metrics/.+", "tables/(?!judges).+", "figures/.+", REPORT]),
+        ("reprise/benchmarks/scoring.py", ["metrics/.+", "tables/(?!judges).+", "figures/.+", CARD, REPORT]),
         ("reprise/reading/robust.py", ["verdicts/.+", "judgements", "judge_requests/.+", IMPORTED]),
         ("reprise/media/black.py", ["clips/.+", "facts/.+"]),
         ("reprise/media/sampling.py", ["frames/.+", IMPORTED]),
@@ -121,8 +122,8 @@ def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
             [TOY_LLAVA, ".+/toy-(siglip|text)", "verdicts/.+", "judge_requests/.+"],
         ),
         ("reprise/external/vinoground.py", ["vinoground/.+/random-imported"]),
-        ("reprise/tables/render/html.py", ["tables/.+", REPORT]),
-        ("reprise/tables/render/latex.py", ["tables/.+", REPORT]),
+        ("reprise/tables/render/html.py", ["tables/.+", CARDS, REPORT]),
+        ("reprise/tables/render/latex.py", ["tables/.+", CARDS, REPORT]),
         ("reprise/report/pages.py", [REPORT]),
         # the toy world is a plug-in of the demo
         ("synthetic/toyworld/script.py", ["release/.+", "sources/.+"]),
@@ -174,7 +175,7 @@ def test_a_plug_in_reaches_the_suites_that_use_it(
 @pytest.mark.parametrize(
     ("file", "old", "new", "patterns"),
     [
-        ("config/config.yaml", "suite: demo", "suite: demo\nconfidence: 0.9", ["metrics/.+", OVERVIEW, JUDGES]),
+        ("config/config.yaml", "suite: demo", "suite: demo\nconfidence: 0.9", ["metrics/.+", OVERVIEW, JUDGES, CARDS, REPORT]),
         ("config/config.yaml", "fps1: {rule: fps_mid, fps: 1}", "fps1: {rule: fps_mid, fps: 1.5}", [r"frames/.+/fps1(\.\w+)?", r".+/fps1(\.\w+)?/[^/]+"]),
         ("config/suites/demo.yaml", "shards: 4", "shards: 5", ["sources/.+", "clips/.+", "missing", REPORT]),
         ("config/suites/demo.yaml", "title: Demo", "title: Toys", ["tables/.+", f"figures/(?!{OF_VIDEOS}).+", REPORT]),
@@ -186,10 +187,10 @@ def test_a_plug_in_reaches_the_suites_that_use_it(
         ("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}", [".+/random"]),
         ("config/models/random.yaml", "label: Random draws", "label: Dice", [OVERVIEW, REPORT]),
         ("config/models/random.yaml", "label:", "threads: 2\nmemory_mb: 3000\nlabel:", []),
-        ("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-late", "checkpoints/llava-ov-early", [".+/toy-llava-ov"]),
+        ("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-late", "checkpoints/llava-ov-early", ["(?!time/).+/toy-llava-ov"]),
         ("config/models/wordmatch.yaml", "word overlap", "overlap of words", ["tables/mmbench_video/.+", "figures/mmbench_video/(fig1|fig6|own_types)", OVERVIEW, JUDGES]),
         # of a benchmark and its prompts
-        ("config/benchmarks/velociti.yaml", "title: VELOCITI", "title: Velociti", ["(tables|figures)/velociti/.+", "missing", OVERVIEW, REPORT]),
+        ("config/benchmarks/velociti.yaml", "title: VELOCITI", "title: Velociti", ["(tables|figures)/velociti/.+", "missing", OVERVIEW, CARD, REPORT]),
         ("config/benchmarks/velociti.yaml", "reading: output_block", "reading: text", ["verdicts/velociti/cot.subset"]),
         ("config/benchmarks/vinoground.yaml", "{video: 3, group: 3}", "{video: 4, group: 4}", ["(tables|figures)/vinoground/(?!fig1[12]).+", OVERVIEW]),
         ("config/benchmarks/velociti.yaml", "  mc: {form: mc, prompt: mc, ask: choose}", "  mc: {form: mc, prompt: mc, ask: choose, max_tokens: 2}", ["requests/velociti/mc", "velociti/mc/.+"]),

@@ -32,7 +32,7 @@ CLOSED = (
     *("claude-3-opus", "claude-3.5-sonnet", "gemini-1.0-pro", "gemini-1.5-flash", "gemini-1.5-pro", "gemini-2.5-flash"),
     *("gemini-2.5-pro", "gpt-4.1", "gpt-4o", "gpt-4v", "o3", "o4-mini"),
 )
-NO_CODE = "its repository holds no code of the model: that comes with its weights on the hub, and was not had here"
+NO_CODE = "no code of the model was found in its repository: it comes with its weights on the hub, and was not had here"
 PICKLED = "its authors give its weights as pickles; only safetensors are loaded"
 NOT_TRIED = "no program was written and run for it"
 # Why a model's answers come as files only.

@@ -18,7 +18,7 @@ def test_a_page_keeps_its_size_and_is_small_enough() -> None:
 
 def test_a_picture_that_stays_too_large_is_refused() -> None:
     noise = np.random.default_rng(0).integers(0, 256, (900, 1280, 3), dtype=np.uint8)
-    with pytest.raises(UserError, match="more than 300000 bytes"):
+    with pytest.raises(UserError, match="more than 200000 bytes"):
         screenshot.small_enough(Image.fromarray(noise))
 
 

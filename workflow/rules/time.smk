@@ -19,7 +19,11 @@ rule time_card:
             ".json",
             ".items.csv",
         ),
-        html="results/time/{model}.html",
+        html=report(
+            "results/time/{model}.html",
+            category="All benchmarks",
+            labels={"what": "Use of time", "title": "{model}"},
+        ),
     log:
         "<suite>/logs/time/{model}.log",
     wildcard_constraints:
@@ -36,7 +40,11 @@ rule time_all:
         cards=SUITE.time.cards,
     output:
         multiext("results/time/all", ".md", ".tex", ".csv", ".png", ".svg", ".pdf"),
-        html="results/time/all.html",
+        html=report(
+            "results/time/all.html",
+            category="All benchmarks",
+            labels={"what": "Use of time", "title": "all models"},
+        ),
     log:
         "<suite>/logs/time_all.log",
     localrule: True

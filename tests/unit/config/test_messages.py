@@ -92,7 +92,7 @@ MISTAKES = [
     (SUITE, "{per_test: 40}", "{per_test: 40}\n    extra_runs: [similarity/fps1/toy-llava-ov]", "extra_runs: 'similarity/fps1/toy-llava-ov': the protocol asks for 'similarity', adapter 'transformers' gives score, choose, write."),
     (SUITE, "judges: [last-letter]", "judges: [last-letter]\n    extra_runs: [similarity/black8/humans]", "extra_runs: 'similarity/black8/humans': the authors' files hold no answers to form 'similarity'. Forms: questions."),
     (TABLES, "sampling: fps2", "sampling: none", "tables.table4: row 'Toy SigLIP': contrastive needs frames, but sampling 'none' shows none."),
-    (TABLES, "model: toy-text, sampling: none", "model: toy-text, sampling: fps1", "row 'Toy Qwen2 (text only)': adapter 'text' takes no frames, but sampling 'fps1' shows some. Use `sampling: none`."),
+    ("config/tables/demo/temporalbench.yaml", "model: toy-text, sampling: none", "model: toy-text, sampling: fps1", "row 'text only': adapter 'text' takes no frames, but sampling 'fps1' shows some. Use `sampling: none`."),
     (TABLES, "protocol: similarity", "protocol: entail", "the protocol asks for 'score', adapter 'contrastive' gives similarity."),
     (TABLES, "model: oracle", "model: oracel", "tables.table2: row 'Oracle': unknown model 'oracel'. Did you mean 'oracle'?"),
     (TABLES, "protocol: entail\n", "protocol: ential\n", "unknown protocol 'ential'. Did you mean 'entail'?"),

@@ -22,7 +22,10 @@ from reprise.models.local.weights import record_files, snapshot_folder, weights_
 
 from tests.unit.core.programs import python, write
 
-ROWS = [{"clip_id": f"c{n}", "indices": [n, n + 1], "times_s": [n / 3], "note": "", "grid": [n, 2]} for n in range(50)]
+ROWS = [
+    {"clip_id": f"c{n}", "indices": [n, n + 1], "times_s": [n / 3], "note": "", "grid": [n, 2], "shown_clip": None}
+    for n in range(50)
+]
 KEYS = {"results/demo/keys/frames/toy/fps1.json": "0123456789abcdef"}
 
 

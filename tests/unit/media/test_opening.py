@@ -153,6 +153,8 @@ def test_nobody_else_opens_media() -> None:
         r"(?:from|import) scenedetect.*\b(?:open_video|detect)\b|read_video\(|\"-i\"|ffprobe|ffmpeg\.probe"
     )
     writes = {"toyworld/render.py": {'"-i"'}, "rehearsal/films.py": {'"-i"'}, "media/slides.py": {"av.open("}}
+    # In an environment of its own, without this library: it reads pictures that this library has written.
+    writes["models/remote/serving/program_server.py"] = {"Image.open"}
     for path in sorted(LIBRARY.rglob("*.py")):
         name = path.relative_to(LIBRARY).as_posix()
         found = set(opens.findall(path.read_text(encoding="utf-8")))

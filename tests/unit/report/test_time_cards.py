@@ -6,7 +6,7 @@ import pytest
 from reprise.core.checksums import seal_text
 from reprise.core.files import write_text
 from reprise.report.inputs import ALL_MODELS, CARD_KINDS, TIME
-from reprise.timecard.card import NONE, PLANNED, SHUFFLED, Benchmark, Card, Change, Number, View, write_card
+from reprise.timecard.card import NONE, PLANNED, SHUFFLED, Card, CardBenchmark, Change, Number, View, write_card
 
 from tests.unit.report.test_data import BLIND, RIGHT, WRONG, all_scored
 from tests.unit.report.test_data import SHUFFLED as RUN_SHUFFLED
@@ -32,7 +32,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     }
     found.views = {RUN: {"shuffled": RUN_SHUFFLED, "none": BLIND}}
     found.changes = {"time": ["one"], "notice": "Toy <numbers>."}
-    benchmark = Benchmark(
+    benchmark = CardBenchmark(
         name="velociti", title="VELOCITI", protocol="entail", sampling="fps1", score="strict", score_title="Strict",
         decimals=1, best=100, samples=3, left_out=0, clusters=2, views=VIEWS, only_with_time=1,
     )  # fmt: skip

@@ -7,7 +7,7 @@ import polars as pl
 from reprise.core.schemas import ITEMS, VERDICTS, write_table
 from reprise.stages.command import run
 from reprise.timecard.card import VIEWS
-from reprise.timecard.keys import BenchmarkKey, TimeCardKey
+from reprise.timecard.keys import CardBenchmarkKey, TimeCardKey
 
 from tests.unit.rows import item_row, verdict_row
 
@@ -33,7 +33,7 @@ def write_verdicts(folder: Path, view: str, right: Sequence[bool | None]) -> Pat
 
 def key_of(items: Path, views: Mapping[str, Path | None], **known: object) -> TimeCardKey:
     """The key of a card with one benchmark."""
-    one = BenchmarkKey.model_validate(
+    one = CardBenchmarkKey.model_validate(
         {
             "name": "temporalbench", "title": "TemporalBench", "protocol": "short", "form": "short",
             "sampling": "linspace8", "score": "ba", "score_title": "BA", "group": "overall", "decimals": 1,

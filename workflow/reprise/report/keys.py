@@ -76,7 +76,7 @@ class Headline(Settings):
     group: str
     title: str
     decimals: int
-    table: str
+    table: str | None
     """where the benchmark's chance stands"""
     protocol: str
     sampling: str

@@ -7,7 +7,7 @@ from reprise.report.folder import Folder
 from reprise.report.inputs import ALL_MODELS, CARD_KINDS, FIGURE_KINDS, TIME
 from reprise.report.keys import ReportKey
 from reprise.report.links import browser_at
-from reprise.timecard.card import NONE, PLANNED, VIEW_TITLES, Benchmark, Card, View, read_card
+from reprise.timecard.card import NONE, PLANNED, VIEW_TITLES, Card, CardBenchmark, View, read_card
 from reprise.timecard.page import CSS, fragment
 
 
@@ -24,7 +24,7 @@ class Seen(NamedTuple):
 class OfBenchmark(NamedTuple):
     """What a card shows of a benchmark, with links."""
 
-    card: Benchmark
+    card: CardBenchmark
     seen: list[Seen]
     only_with_time: str
 
@@ -65,7 +65,7 @@ def without_notice(card: Card) -> Card:
     return card.model_copy(update={"notice": ""})
 
 
-def of_benchmark(one: Benchmark) -> OfBenchmark:
+def of_benchmark(one: CardBenchmark) -> OfBenchmark:
     """Every number of a benchmark's part of a card with the items behind it."""
     planned = one.view(PLANNED)
     run = planned.run if planned else ""

@@ -66,7 +66,7 @@ class View(Settings):
     """none of the planned view, or without it"""
 
 
-class Part(Settings):
+class CardPart(Settings):
     """A step of the ladder: what one more thing to see adds to the score. Steps that were not asked are in the next."""
 
     names: tuple[str, ...]
@@ -99,7 +99,7 @@ class Published(Settings):
     source: str
 
 
-class Benchmark(Settings):
+class CardBenchmark(Settings):
     """What a card says of one benchmark."""
 
     name: str
@@ -120,7 +120,7 @@ class Benchmark(Settings):
     views: tuple[View, ...]
     missing: dict[str, str] = Field({})
     """view -> why it was not asked"""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[CardPart, ...] = ()
     published: tuple[Published, ...] = ()
     only_with_time: int | None = None
     """samples that are better as planned than in every control; None where no control was asked"""
@@ -131,7 +131,7 @@ class Benchmark(Settings):
         """A view, if it was asked."""
         return next((one for one in self.views if one.view == name), None)
 
-    def part(self, name: str) -> Part | None:
+    def part(self, name: str) -> CardPart | None:
         """The part of exactly this name."""
         return next((one for one in self.parts if one.name == name), None)
 
@@ -155,7 +155,7 @@ class Card(Settings):
     level: float
     model: str
     title: str
-    benchmarks: tuple[Benchmark, ...]
+    benchmarks: tuple[CardBenchmark, ...]
 
     @property
     def order(self) -> float | None:

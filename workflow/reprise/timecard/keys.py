@@ -9,7 +9,7 @@ from reprise.core.settings import Settings
 from reprise.timecard.card import Published
 
 
-class BenchmarkKey(Settings):
+class CardBenchmarkKey(Settings):
     """What a card shows of one benchmark."""
 
     name: str
@@ -44,7 +44,7 @@ class TimeCardKey(Key):
     level: float
     model: str
     title: str
-    benchmarks: tuple[BenchmarkKey, ...]
+    benchmarks: tuple[CardBenchmarkKey, ...]
 
 
 class TimeAllKey(Key):

@@ -16,14 +16,14 @@ from reprise.timecard.card import (
     PART_OF,
     PLANNED,
     VIEWS,
-    Benchmark,
     Card,
+    CardBenchmark,
+    CardPart,
     Change,
     Number,
-    Part,
     View,
 )
-from reprise.timecard.keys import BenchmarkKey, TimeCardKey
+from reprise.timecard.keys import CardBenchmarkKey, TimeCardKey
 from reprise.timecard.words import sentence_of, verdict_of
 
 SAMPLES = pl.Schema({"item_id": pl.String, "unit": pl.String, "task": pl.String, "value": pl.Float64})
@@ -43,13 +43,13 @@ def card_of(key: TimeCardKey) -> tuple[Card, pl.DataFrame]:
     return card, pl.concat([only_with_time(pl.DataFrame(), ""), *(rows for _, rows in found)])
 
 
-def measured(key: BenchmarkKey, level: float) -> tuple[Benchmark, pl.DataFrame]:
+def measured(key: CardBenchmarkKey, level: float) -> tuple[CardBenchmark, pl.DataFrame]:
     """What a card says of a benchmark, and its samples that are right only with time."""
     asked = {view: path for view in VIEWS if (path := key.views.get(view)) is not None}
     values = {view: values_of(key, path) for view, path in asked.items()}
     common, left_out = side_by_side(values)
     best = load_scores(key.name).SCORES[key.form].best
-    found = Benchmark(
+    found = CardBenchmark(
         name=key.name,
         title=key.title,
         protocol=key.protocol,
@@ -84,7 +84,7 @@ def measured(key: BenchmarkKey, level: float) -> tuple[Benchmark, pl.DataFrame]:
     return found.model_copy(update={"sentence": sentence_of(found, level)}), rows
 
 
-def values_of(key: BenchmarkKey, path: Path) -> pl.DataFrame:
+def values_of(key: CardBenchmarkKey, path: Path) -> pl.DataFrame:
     """The value of each sample of a run, from 0 to 1; what failed or could not be read is wrong."""
     scores = load_scores(key.name)
     items = in_group(read_table(key.items, ITEMS, without=("texts",)), key.group, scores.GROUPS)
@@ -119,17 +119,17 @@ def view_of(samples: stats.Samples, view: str, run: str, best: float, level: flo
     )
 
 
-def parts_of(samples: stats.Samples, best: float, level: float) -> tuple[Part, ...]:
+def parts_of(samples: stats.Samples, best: float, level: float) -> tuple[CardPart, ...]:
     """The parts of the planned score; they add up to it. A part below 0 stays one."""
     steps = [view for view in LADDER if view in samples.values]
     if PLANNED not in steps:
         return ()
     names = {view: tuple(PART_OF[one] for one in LADDER[: LADDER.index(view) + 1]) for view in steps}
-    parts = [Part(names=names[steps[0]], number=scaled(samples.score(steps[0], level), best))]
+    parts = [CardPart(names=names[steps[0]], number=scaled(samples.score(steps[0], level), best))]
     for less, more in pairwise(steps):
         found = samples.change(more, less, level)
         parts.append(
-            Part(names=names[more][len(names[less]) :], number=scaled(found.estimate, best), p=found.p)
+            CardPart(names=names[more][len(names[less]) :], number=scaled(found.estimate, best), p=found.p)
         )  # fmt: skip
     return tuple(parts)
 
@@ -140,7 +140,7 @@ def scaled(found: stats.Estimate, best: float) -> Number:
     return Number(value=best * found.value, **dict(zip(("low", "high"), ends, strict=True)))
 
 
-def chance_of(key: BenchmarkKey) -> float | None:
+def chance_of(key: CardBenchmarkKey) -> float | None:
     """What random answers reach: a constant of the form or of the benchmark, or counted from the data."""
     scores = load_scores(key.name)
     constant = scores.SCORES[key.form].guessed.get(key.score, scores.CHANCE.get(key.score))

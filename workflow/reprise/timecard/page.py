@@ -7,7 +7,7 @@ from pathlib import Path
 from reprise.tables.render import html
 from reprise.tables.render.html import escape
 from reprise.tables.render.table import Table, format_value
-from reprise.timecard.card import KIND_TITLES, PLANNED, VIEW_TITLES, Benchmark, Card
+from reprise.timecard.card import KIND_TITLES, PLANNED, VIEW_TITLES, Card, CardBenchmark
 from reprise.timecard.picture import Step, steps
 from reprise.timecard.tables import all_table, in_order, order_words, tables_of
 from reprise.timecard.words import headline, signed
@@ -63,7 +63,7 @@ def _legend(card: Card) -> str:
     return f'<ul class="tc-legend">{keys}{chance}</ul>\n' if keys else ""
 
 
-def _block(one: Benchmark, sentences: bool) -> str:
+def _block(one: CardBenchmark, sentences: bool) -> str:
     """One benchmark: its score, its staircase, its sentence, and what is missing."""
     planned = one.view(PLANNED)
     score = format_value(planned.score.value, one.decimals) if planned else ""
@@ -91,11 +91,11 @@ def _block(one: Benchmark, sentences: bool) -> str:
     )
 
 
-def _aloud(one: Benchmark) -> str:
+def _aloud(one: CardBenchmark) -> str:
     return ", ".join(f"{part.title} {format_value(part.number.value, one.decimals)}" for part in one.parts)
 
 
-def _lines(one: Benchmark) -> Iterator[str]:
+def _lines(one: CardBenchmark) -> Iterator[str]:
     """A line for each part, its bar where the one before ends; the track is from the least end to the best score."""
     found = steps(one)
     ends = [0.0, *(end for step in found for end in (step.end, _end(step, step.part.number.low)))]

@@ -14,7 +14,18 @@ from matplotlib.patches import Patch
 
 from reprise.figures.style import FAINT, SMALL, label_lines, sheet, use_style
 from reprise.tables.render.table import format_value
-from reprise.timecard.card import KIND_TITLES, MIXED, ONE_FRAME, ORDER, PLANNED, SET, WORDS, Benchmark, Card, Part
+from reprise.timecard.card import (
+    KIND_TITLES,
+    MIXED,
+    ONE_FRAME,
+    ORDER,
+    PLANNED,
+    SET,
+    WORDS,
+    Card,
+    CardBenchmark,
+    CardPart,
+)
 from reprise.timecard.tables import in_order
 from reprise.timecard.words import signed
 
@@ -32,12 +43,12 @@ DOTS = (0, (1, 1.2))
 class Step(NamedTuple):
     """A part as a bar from the score before it to the score after it."""
 
-    part: Part
+    part: CardPart
     start: float
     end: float
 
 
-def steps(one: Benchmark) -> list[Step]:
+def steps(one: CardBenchmark) -> list[Step]:
     """The parts of a score, each where the one before ends."""
     found, reached = [], 0.0
     for part in one.parts:
@@ -119,23 +130,23 @@ def draw_all(cards: Sequence[Card]) -> Figure:
     return page.figure
 
 
-def _of(card: Card, name: str) -> Benchmark | None:
+def _of(card: Card, name: str) -> CardBenchmark | None:
     return next((one for one in card.benchmarks if one.name == name and one.parts), None)
 
 
-def _heading(one: Benchmark) -> str:
+def _heading(one: CardBenchmark) -> str:
     planned = one.view(PLANNED)
     score = format_value(planned.score.value, one.decimals) if planned else ""
     return f"{one.title}  {score}" + ("" if one.best == 100 else f" of {one.best:g}")
 
 
-def _value(step: Step, one: Benchmark) -> str:
+def _value(step: Step, one: CardBenchmark) -> str:
     is_first = step.start == 0 and step.part.p is None
     value = step.part.number.value
     return format_value(value, one.decimals) if is_first else signed(value, one.decimals)
 
 
-def _draw_model(axes: Axes, one: Benchmark, row: int) -> None:
+def _draw_model(axes: Axes, one: CardBenchmark, row: int) -> None:
     """A model's staircase within one row; only what is due to order has its number."""
     found = steps(one)
     height = 0.8 / len(found)
@@ -144,7 +155,7 @@ def _draw_model(axes: Axes, one: Benchmark, row: int) -> None:
 
 
 def _draw_steps(
-    axes: Axes, one: Benchmark, found: Sequence[Step], first: float, pitch: float, values: Sequence[str]
+    axes: Axes, one: CardBenchmark, found: Sequence[Step], first: float, pitch: float, values: Sequence[str]
 ) -> None:
     """Bars below each other, each from where the one above ends; a negative one is hatched and goes back.
 
@@ -172,7 +183,7 @@ def _draw_steps(
         )  # fmt: skip
 
 
-def _draw_chance(axes: Axes, one: Benchmark, *, named: bool = False) -> None:
+def _draw_chance(axes: Axes, one: CardBenchmark, *, named: bool = False) -> None:
     if one.chance is None:
         return
     axes.axvline(one.chance, color="black", linestyle=DOTS, linewidth=0.9, zorder=2.3)
@@ -181,7 +192,7 @@ def _draw_chance(axes: Axes, one: Benchmark, *, named: bool = False) -> None:
         axes.set_title(words, loc="right", fontsize=SMALL, color=FAINT, pad=2)
 
 
-def _scale(axes: Axes, one: Benchmark, least: float, most: float) -> None:
+def _scale(axes: Axes, one: CardBenchmark, least: float, most: float) -> None:
     """All panels have the same scale, in shares of the best score."""
     axes.set_xlim(least * one.best, most * one.best)
     axes.grid(axis="y", visible=False)
@@ -192,7 +203,7 @@ def _scale(axes: Axes, one: Benchmark, least: float, most: float) -> None:
     axes.spines["left"].set_visible(False)
 
 
-def _intervals(level: float, shown: Sequence[Benchmark]) -> list[str]:
+def _intervals(level: float, shown: Sequence[CardBenchmark]) -> list[str]:
     """What lines, dots and hatching mean, as far as they are there."""
     is_back = any(part.number.value < 0 for one in shown for part in one.parts)
     words = f"Bars add up to the score. Lines: {100 * level:g} % intervals."

@@ -7,7 +7,7 @@ import polars as pl
 
 from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text, format_value
 from reprise.timecard import card as made
-from reprise.timecard.card import ORDER, PART_TITLES, VIEW_TITLES, Benchmark, Card
+from reprise.timecard.card import ORDER, PART_TITLES, VIEW_TITLES, Card, CardBenchmark
 
 TIDY = pl.Schema(
     {
@@ -97,14 +97,14 @@ def parts_table(cards: Sequence[Card], title: str, label: str, stub: str) -> Tab
     )
 
 
-def _parts_row(label: str, one: Benchmark, names: Sequence[str]) -> TableRow:
+def _parts_row(label: str, one: CardBenchmark, names: Sequence[str]) -> TableRow:
     planned = one.view(made.PLANNED)
     score = _cell(planned.score if planned else None, one)
     parts = [_cell(part.number if (part := one.part(name)) else None, one, signed=name != names[0]) for name in names]
     return TableRow(label, (score, *parts, Cell((Number(one.chance, one.chance_decimals),))))
 
 
-def _cell(number: made.Number | None, one: Benchmark, *, signed: bool = False) -> Cell:
+def _cell(number: made.Number | None, one: CardBenchmark, *, signed: bool = False) -> Cell:
     if number is None:
         return Cell((Number(None),))
     ends = None if number.low is None or number.high is None else (number.low, number.high)
@@ -144,7 +144,7 @@ def views_table(card: Card) -> Table:
     )
 
 
-def _view_rows(one: Benchmark, has_published: bool) -> Iterator[TableRow]:
+def _view_rows(one: CardBenchmark, has_published: bool) -> Iterator[TableRow]:
     blank = Cell()
     for name, title in VIEW_TITLES.items():
         view = one.view(name)

@@ -11,8 +11,8 @@ from reprise.timecard.card import (
     REVERSED,
     SHUFFLED,
     VERDICT_TITLES,
-    Benchmark,
     Card,
+    CardBenchmark,
     Change,
     Verdict,
 )
@@ -36,18 +36,18 @@ def is_shown(change: Change, level: float) -> bool:
     return not change.low <= 0 <= change.high and change.p < 1 - level
 
 
-def loses(found: Benchmark, view: str, level: float) -> bool | None:
+def loses(found: CardBenchmark, view: str, level: float) -> bool | None:
     """Whether a view is shown to lose; None where it was not asked."""
     one = found.view(view)
     change = one.change if one else None
     return None if change is None else change.value < 0 and is_shown(change, level)
 
 
-def _asked(found: Benchmark, views: Sequence[str], level: float) -> list[bool]:
+def _asked(found: CardBenchmark, views: Sequence[str], level: float) -> list[bool]:
     return [answer for view in views if (answer := loses(found, view, level)) is not None]
 
 
-def verdict_of(found: Benchmark, level: float) -> Verdict:
+def verdict_of(found: CardBenchmark, level: float) -> Verdict:
     """What the model is shown to use: the most that every control for less allows."""
     order, single = _asked(found, ORDERS, level), _asked(found, SINGLES, level)
     sees = loses(found, NONE if found.view(NONE) else ANOTHER, level)
@@ -60,7 +60,7 @@ def verdict_of(found: Benchmark, level: float) -> Verdict:
     return "frame" if sees and single else "open"
 
 
-def sentence_of(found: Benchmark, level: float) -> str:
+def sentence_of(found: CardBenchmark, level: float) -> str:
     """One sentence: what is shown, and the differences that show it."""
     title = found.title
     if not found.samples:
@@ -87,7 +87,7 @@ def sentence_of(found: Benchmark, level: float) -> str:
             return f"What is used on {title} is not told: {_joined(known) or 'no control was asked'}."
 
 
-def said(found: Benchmark, views: Sequence[str], level: float) -> list[str]:
+def said(found: CardBenchmark, views: Sequence[str], level: float) -> list[str]:
     """What each of some views does to the score."""
     return [
         f"{DONE[view]} {change_words(one.change, found, level)}"
@@ -96,7 +96,7 @@ def said(found: Benchmark, views: Sequence[str], level: float) -> list[str]:
     ]
 
 
-def change_words(change: Change, found: Benchmark, level: float) -> str:
+def change_words(change: Change, found: CardBenchmark, level: float) -> str:
     """`loses 12.4 points [8.1, 16.9]`, or `changes it by -0.4 points [-2.0, 1.1]` where no difference is shown."""
     ends = [end for end in (change.low, change.high) if end is not None]
     if not is_shown(change, level):

@@ -24,6 +24,7 @@ COPIED = (
     "config",
     "profiles",
     "resources/prompts",
+    "resources/programs",
     "resources/published",
     "resources/subsets",
     "resources/rehearsal",

@@ -128,6 +128,7 @@ def test_targets_of_cards(here: Project) -> None:
         UserError, match="suite 'rehearsal' has no cards of time. Name models of its overview in `time:`"
     ):
         check_targets(without, [CARD])
+    here.edit("config/suites/paper.yaml", "\nbenchmarks:\n", "\ntime: [all]\n\nbenchmarks:\n")
     paper = Plan(load(Path(), {"suite": "paper"}))
     with pytest.raises(UserError, match="no card of 'gpt-4o'. velociti/.*cannot be made"):
         check_targets(paper, ["results/time/gpt-4o.html"])

@@ -34,7 +34,7 @@ WIDTH = 3.3  # inches
 PART_COLOURS = {WORDS: "#A6A6A6", ONE_FRAME: "#56B4E9", SET: "#0072B2", ORDER: "#D55E00", MIXED: "#7F7F7F"}
 NEGATIVE, UNTOLD = "//////", "....."
 LANE, HEAD = 0.13, 0.3  # inches of a part's line, and of what stands above and below a panel
-MODEL = 0.3  # inches of a model's line among several
+MODEL, LABEL = 0.3, 0.13  # inches of a model's line among several, and of a line of its name
 INK = "#222222"
 CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}  # behind a number, that a line may cross
 DOTS = (0, (1, 1.2))
@@ -104,7 +104,9 @@ def draw_all(cards: Sequence[Card]) -> Figure:
     across = min(2, max(1, len(benchmarks)))
     lines = -(-len(benchmarks) // across)
     names = {name: [card for card in ordered if _of(card, name)] for name, _ in benchmarks}
-    height = lines * (HEAD + 0.12 + MODEL * len(ordered))
+    labels = [label_lines(card.title, 18) for card in ordered]
+    most_lines = max((label.count("\n") + 1 for label in labels), default=1)
+    height = lines * (HEAD + 0.12 + max(MODEL, LABEL * most_lines) * len(ordered))
     notice = ordered[0].notice if ordered else ""
     of_all = [one for card in ordered for one in card.benchmarks if one.parts]
     notes = _intervals(ordered[0].level, of_all) if ordered else ["Nothing to show."]
@@ -120,7 +122,7 @@ def draw_all(cards: Sequence[Card]) -> Figure:
             if one:
                 _draw_model(axes, one, row)
         one = next(found for card in names[name] if (found := _of(card, name)))
-        axes.set_yticks(range(len(ordered)), [label_lines(card.title, 15) for card in ordered])
+        axes.set_yticks(range(len(ordered)), labels, fontsize=SMALL - 0.5)
         axes.set_ylim(len(ordered) - 0.5, -0.5)
         axes.tick_params(axis="y", labelleft=place % across == 0)
         _scale(axes, one, least, most + 0.3 * (most - least))

@@ -42,7 +42,7 @@ wildcard_constraints:
 
 
 onstart:
-    from reprise.models.asking.warm import keep_warm
+    from reprise.stages.warm import keep_warm
 
     keep_warm()
 

@@ -16,7 +16,6 @@ from reprise.models.asking.ahead import Asked
 from reprise.models.asking.lazy import LazyModel, Options, Taken, lazy_model
 from reprise.models.asking.money.prices import NO_BUDGET, Budget
 from reprise.models.asking.outcomes import Model, Outcome, ask
-from reprise.models.asking.warm import warm_worker
 from reprise.models.asking.workers import Work, Worker, WorkerDiedError
 from reprise.models.base import Clip, Request
 from reprise.models.keys import ModelRunKey
@@ -95,19 +94,10 @@ def model_on(
 ) -> Iterator[Model | Sequence[Worker]]:
     """A run's model, or a copy of it on each of the devices, or groups of them, that hold one.
 
-    A server that the job starts spreads its model itself. On a CPU the model is asked in a process that has the
-    libraries already, where one waits.
+    A server that the job starts spreads its model itself.
     """
     workers = threads if key.gpus else 0
     adapter = ADAPTERS[key.answers.adapter]
-    if is_needed and not key.gpus and "torch" in adapter.packages:
-        worker = warm_worker(
-            partial(_answering, partial(LazyModel, key, store, threads, options=options)), adapter.module
-        )
-        if worker is not None:
-            with closing(worker):
-                yield [worker]
-            return
     if not is_needed or key.gpus < 2 or key.hosting is not None:
         with lazy_model(key, store, threads, workers, options, budget, server_log) as model:
             yield model

@@ -76,22 +76,24 @@ def questions(count: int) -> list[Request]:
 
 def plain(adapter: TransformersAdapter, clip: Clip, asked: list[Request]) -> list[Any]:
     """The authors' loop."""
-    processor, model, found = adapter.preparer.processor.processor, adapter.model, []
-    for request in asked:
-        inputs = by_hand(processor, clip, request)
-        with torch.inference_mode():
-            made = model.generate(
-                **inputs.to(model.device, model.dtype), max_new_tokens=1, do_sample=False, output_scores=True,
-                return_dict_in_generate=True,
-            )  # fmt: skip
-        found.append(torch.softmax(made.scores[0][0].float(), -1).cpu())
-    return found
-
-
-def by_hand(processor: Any, clip: Clip, request: Request) -> Any:
-    """A clip, decoded and preprocessed with one prompt."""
     assert clip.path is not None
-    frames = read_frames(clip.path, clip.indices)
+    return [answer_by_hand(adapter, read_frames(clip.path, clip.indices), request) for request in asked]
+
+
+def answer_by_hand(adapter: TransformersAdapter, frames: Any, request: Request) -> Any:
+    """A question about frames, preprocessed with its prompt and asked by the model's own classes."""
+    model = adapter.model
+    inputs = by_hand(adapter.preparer.processor.processor, frames, request)
+    with torch.inference_mode():
+        made = model.generate(
+            **inputs.to(model.device, model.dtype), max_new_tokens=1, do_sample=False, output_scores=True,
+            return_dict_in_generate=True,
+        )  # fmt: skip
+    return torch.softmax(made.scores[0][0].float(), -1).cpu()
+
+
+def by_hand(processor: Any, frames: Any, request: Request) -> Any:
+    """Frames preprocessed with one prompt."""
     text = rendered(processor, request.prompt)
     return processor(text=[text], videos=[frames], return_tensors="pt", do_sample_frames=False)
 
@@ -107,7 +109,8 @@ def rendered(processor: Any, prompt: str) -> str:
 def ideal(adapter: TransformersAdapter, clip: Clip, asked: list[Request]) -> Any:
     """All that is needed, once, and the questions' own tokens in one forward that looks at nothing else."""
     processor, model = adapter.preparer.processor.processor, adapter.model
-    inputs = by_hand(processor, clip, asked[0])
+    assert clip.path is not None
+    inputs = by_hand(processor, read_frames(clip.path, clip.indices), asked[0])
     first, *others = own_tokens(processor, [request.prompt for request in asked])
     length = inputs["input_ids"].shape[1] - len(first)
     given = {name: value for name, value in inputs.items() if name != "attention_mask"}

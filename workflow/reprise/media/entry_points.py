@@ -25,9 +25,9 @@ START_CODE = b"\0\0\1"
 
 def may_begin_at(packet: "Packet[Any]", stream: VideoStream) -> bool:
     """Whether a decoder that is given this packet first shows it, and all that is shown after it, as it is."""
-    codec = stream.codec_context.codec.canonical_name
     if not packet.is_keyframe:
         return False
+    codec = stream.codec_context.codec.canonical_name
     if codec in BY_FLAG:
         return True
     if codec not in LENGTH_AT:

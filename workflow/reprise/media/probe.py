@@ -141,14 +141,14 @@ def _read_packets(path: Path, container: InputContainer, stream: VideoStream, li
     entries: list[tuple[int, int]] = []
     first_key: int | None = None
     rotation: int | None = None
-    end = 0.0
+    ends: dict[int, int] = {}
     for packet in container.demux():
         tick = packet.pts if packet.pts is not None else packet.dts
         if tick is None or packet.size == 0:
             continue
-        if packet.time_base is not None:
-            end = max(end, float((tick + (packet.duration or 0)) * packet.time_base))
-        if packet.stream_index != stream.index:
+        number = packet.stream_index
+        ends[number] = max(ends.get(number, 0), tick + (packet.duration or 0))
+        if number != stream.index:
             continue
         if first_key is None and packet.is_keyframe:
             first_key = tick
@@ -160,6 +160,7 @@ def _read_packets(path: Path, container: InputContainer, stream: VideoStream, li
         if rotation is None and first_key is not None:
             rotation = _rotation(path, packet)
     ticks = sorted(tick for tick, is_discarded in packets if not is_discarded)
+    end = max((float(last * (container.streams[number].time_base or 0)) for number, last in ends.items()), default=0.0)
     return _Packets(ticks, len(packets), end, rotation or 0, entries)
 
 
@@ -191,7 +192,7 @@ def _index(container: InputContainer, stream: VideoStream, packets: _Packets, ba
     names = set(container.format.name.split(","))
     is_timed = "avi" not in names
     nominal = Fraction(stream.average_rate or stream.guessed_rate or 1)
-    times = tuple(float((tick - shown[0]) * base) for tick in shown)
+    times = tuple((tick - shown[0]) * base.numerator / base.denominator for tick in shown)
     gaps = [later - earlier for earlier, later in pairwise(times)]
     last = median(gaps) if gaps else float(1 / nominal)
     fps = (len(times) - 1) / times[-1] if times[-1] > 0 else float(nominal)

@@ -1,6 +1,5 @@
 """Stage `time_all`: the time cards of several models beside each other."""
 
-from itertools import chain
 from pathlib import Path
 
 from reprise.figures.style import save
@@ -11,14 +10,14 @@ from reprise.timecard.page import all_page
 from reprise.timecard.picture import draw_all
 from reprise.timecard.tables import all_table, in_order, order_words, tidy
 from reprise.timecard.words import headline
-from reprise.timecard.write import write_pages, write_rows
+from reprise.timecard.write import write_csv, write_pages
 
 TITLE = "Which models use time?"
 
 
 def main(key: In[TimeAllKey], cards: In[list[Path]], html: Out[Path]) -> None:
     found = in_order([read_card(path) for path in cards])
-    write_rows(chain.from_iterable(map(tidy, found)), html.with_suffix(".csv"))
+    write_csv(tidy(found), html.with_suffix(".csv"))
     lines = [f"{card.title}: {order_words(card)}. {headline(card)}" for card in found]
     save(
         draw_all(found),

@@ -11,14 +11,14 @@ from reprise.timecard.page import card_page
 from reprise.timecard.picture import draw_card
 from reprise.timecard.tables import tables_of, tidy
 from reprise.timecard.words import headline
-from reprise.timecard.write import write_csv, write_pages, write_rows
+from reprise.timecard.write import write_csv, write_pages
 
 
 def main(key: In[TimeCardKey], html: Out[Path]) -> None:
     card, samples = card_of(key)
     write_csv(samples, html.with_suffix(".items.csv"))
     write_card(card, html.with_suffix(".json"))
-    write_rows(tidy(card), html.with_suffix(".csv"))
+    write_csv(tidy([card]), html.with_suffix(".csv"))
     title = f"Does {card.title} use time?"
     save(
         draw_card(card),

@@ -4,9 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-FEWEST_RANKED = 3  # two are in the same order or not
+import polars as pl
 
 
 def kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
@@ -34,13 +32,9 @@ def weighted_kappa(first: Sequence[float], second: Sequence[float]) -> float | N
 
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Spearman's correlation, equal values with the mean of their ranks; None of fewer than three, or of equal ones."""
-    if len(first) < FEWEST_RANKED:
+    if len(first) < 3:
         return None
-    ours, theirs = (ranks - ranks.mean() for ranks in (_ranks(first), _ranks(second)))
+    ranks = (pl.Series(values, dtype=pl.Float64).rank().to_numpy() for values in (first, second))
+    ours, theirs = (places - places.mean() for places in ranks)
     spread = float(np.sqrt((ours @ ours) * (theirs @ theirs)))
     return float(ours @ theirs) / spread if spread else None
-
-
-def _ranks(values: ArrayLike) -> NDArray[np.float64]:
-    _, place, count = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True, return_counts=True)
-    return np.asarray(count.cumsum() - (count - 1) / 2, dtype=np.float64)[place]

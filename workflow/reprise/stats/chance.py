@@ -18,9 +18,6 @@ class PairChance(NamedTuple):
 
 def chance_all_right(options_per_question: Sequence[Sequence[int]]) -> float | None:
     """Share of videos all of whose questions are guessed right; for each video its questions' numbers of options."""
-    for options in options_per_question:
-        if not options or min(options) < 1:
-            raise ValueError(f"a video needs questions with at least one option each, got {list(options)}")
     shares = [Fraction(1, prod(options)) for options in options_per_question]
     return float(sum(shares) / len(shares)) if shares else None
 

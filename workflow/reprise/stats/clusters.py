@@ -28,8 +28,6 @@ def clustered_estimate(
     """
     columns = [finite_column(part, f"ratio {index}") for index, ratio in enumerate(ratios) for part in ratio]
     names, cluster_of_row = np.unique(np.asarray(clusters), return_inverse=True)
-    for index, column in enumerate(columns):
-        check_length(cluster_of_row, column, f"ratio {index // 2}")
     totals = np.array([column.sum() for column in columns])
     if not (totals[1::2] > 0).all():
         return None
@@ -103,13 +101,6 @@ def mean_of_ratios(
     )
 
 
-def cluster_sums(values: FloatArray, clusters: ArrayLike) -> FloatArray:
-    """Sum of the values of each cluster, in the order of the clusters' names."""
-    names, cluster_of_row = np.unique(np.asarray(clusters), return_inverse=True)
-    check_length(cluster_of_row, values, "clusters")
-    return sums_in_fixed_order(values, cluster_of_row, len(names))
-
-
 def sums_in_fixed_order(column: FloatArray, cluster_of_row: IntArray, clusters: int) -> FloatArray:
     """Sums by cluster whose last bit does not depend on the order of the rows."""
     if not is_whole(column):
@@ -129,9 +120,3 @@ def finite_column(values: ArrayLike, name: str) -> FloatArray:
     if not np.isfinite(column).all():
         raise ValueError(f"{name}: NaN or infinity in row {int(np.flatnonzero(~np.isfinite(column))[0])}")
     return column
-
-
-def check_length(labels: IntArray, column: FloatArray, name: str) -> None:
-    """Refuse labels that do not go with the rows one by one."""
-    if len(labels) != len(column):
-        raise ValueError(f"{name}: {len(labels)} labels for {len(column)} rows")

@@ -75,8 +75,6 @@ class BoundedMean:
         The level is that of the interval, with which it shares the effective number of rows: the p-value is below half
         of what the level leaves exactly where the interval's lower end is above `chance`.
         """
-        if not 0 < chance < 1:
-            raise ValueError(f"chance must lie between 0 and 1, got {chance}")
         return 1.0 if self.value <= 0 else beta_cdf(chance, *self._beta(level))
 
     def mirrored(self) -> "BoundedMean":

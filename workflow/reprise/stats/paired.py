@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from reprise.stats.clusters import cluster_sums, clustered_estimate, finite_column, is_whole
+from reprise.stats.clusters import clustered_estimate, finite_column, is_whole, sums_in_fixed_order
 from reprise.stats.intervals import FloatArray
 
 ENTRIES_AT_ONCE = 1_000_000  # signs that are drawn together, about 8 MB
@@ -19,13 +19,10 @@ class PairedComparison:
     """First model minus second model on their common items."""
 
     n_items: int
-    """Items that both models were asked."""
     n_clusters: int
-    """Clusters that these items come from."""
     difference: float
-    """Mean of the first minus mean of the second."""
     low: float | None
-    """Clustered interval of the difference; None for fewer than two clusters."""
+    """None for fewer than two clusters"""
     high: float | None
     p: float
     """Sign-flip permutation test over clusters, two-sided; with one item a cluster the exact McNemar test."""
@@ -48,9 +45,6 @@ def compare_paired(
     common = sorted(first.keys() & second.keys())
     if not common:
         return None
-    homeless = [item for item in common if item not in clusters]
-    if homeless:
-        raise ValueError(f"item '{homeless[0]}' has no cluster")
     ours = finite_column([first[item] for item in common], "first")
     theirs = finite_column([second[item] for item in common], "second")
     names, test_of_item = np.unique([tests[item] if tests else "" for item in common], return_inverse=True)
@@ -81,9 +75,8 @@ def sign_flip_p(differences: ArrayLike, clusters: ArrayLike, *, draws: int = 200
     more than `draws`; otherwise from `draws` seeded patterns and the observed one.
     """
     rows = finite_column(differences, "differences")
-    if not len(rows):
-        raise ValueError("differences: no rows")
-    sums = cluster_sums(rows, clusters)
+    names, cluster_of_row = np.unique(np.asarray(clusters), return_inverse=True)
+    sums = sums_in_fixed_order(rows, cluster_of_row, len(names))
     sums = sums[sums != 0]
     if is_whole(sums) and len(sums) * np.abs(sums).sum() <= STEPS_AT_MOST:
         return whole_flips_p(sums)

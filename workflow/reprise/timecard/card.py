@@ -99,8 +99,8 @@ class Published(Settings):
     source: str
 
 
-class CardBenchmark(Settings):
-    """What a card says of one benchmark."""
+class Score(Settings):
+    """The number of a benchmark that a card is about."""
 
     name: str
     title: str
@@ -109,6 +109,11 @@ class CardBenchmark(Settings):
     score: str
     score_title: str
     decimals: int
+
+
+class CardBenchmark(Score):
+    """What a card says of one benchmark."""
+
     best: float
     """the highest score: 100, or of ratings the best one"""
     chance: float | None = None
@@ -147,14 +152,19 @@ class CardBenchmark(Settings):
         return " points" if self.best == 100 else ""
 
 
-class Card(Settings):
-    """What was measured of one model."""
+class Model(Settings):
+    """Whose card it is."""
 
     suite: str
     notice: str = ""
     level: float
     model: str
     title: str
+
+
+class Card(Model):
+    """What was measured of one model."""
+
     benchmarks: tuple[CardBenchmark, ...]
 
     @property

@@ -5,25 +5,16 @@ from pathlib import Path
 from pydantic import Field
 
 from reprise.core.keyfile import Key
-from reprise.core.settings import Settings
-from reprise.timecard.card import Published
+from reprise.timecard.card import Model, Published, Score
 
 
-class CardBenchmarkKey(Settings):
+class CardBenchmarkKey(Score):
     """What a card shows of one benchmark."""
 
-    name: str
-    title: str
-    protocol: str
     form: str
     """form of question of the protocol"""
-    sampling: str
-    score: str
-    """the metric"""
-    score_title: str
     group: str
     """of items, over whose tasks the score is the mean"""
-    decimals: int
     items: Path
     statistics: Path | None = None
     """where chance is counted from the data"""
@@ -36,14 +27,9 @@ class CardBenchmarkKey(Settings):
     published: tuple[Published, ...] = ()
 
 
-class TimeCardKey(Key):
+class TimeCardKey(Key, Model):
     """Key of the stage `time_card`."""
 
-    suite: str
-    notice: str = ""
-    level: float
-    model: str
-    title: str
     benchmarks: tuple[CardBenchmarkKey, ...]
 
 

@@ -1,16 +1,24 @@
-"""From the verdicts on a model's answers under each view to what a card says."""
+"""From the verdicts on a model's answers under each view to what a card says.
+
+A score is the unweighted mean over tests (VELOCITI has seven) of the mean over their samples; most have one test.
+"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import Answered, in_group
 from reprise.core.errors import unknown
 from reprise.core.schemas import ITEMS, METRICS, VERDICTS, read_table
-from reprise.stats import views as stats
+from reprise.stats.clusters import Statistic, clustered_estimate
+from reprise.stats.intervals import FloatArray
+from reprise.stats.paired import ROUNDING, sign_flip_p
 from reprise.timecard.card import (
     LADDER,
     PART_OF,
@@ -20,65 +28,50 @@ from reprise.timecard.card import (
     CardBenchmark,
     CardPart,
     Change,
+    Model,
     Number,
+    Score,
     View,
 )
 from reprise.timecard.keys import CardBenchmarkKey, TimeCardKey
 from reprise.timecard.words import sentence_of, verdict_of
 
 SAMPLES = pl.Schema({"item_id": pl.String, "unit": pl.String, "task": pl.String, "value": pl.Float64})
+WITH_TIME = pl.Schema(
+    dict.fromkeys(("benchmark", "sample", "unit", "task"), pl.String()) | dict.fromkeys(VIEWS, pl.Float64())
+)
 
 
 def card_of(key: TimeCardKey) -> tuple[Card, pl.DataFrame]:
     """The card of a model, and the samples that are right only with time."""
     found = [measured(one, key.level) for one in key.benchmarks]
-    card = Card(
-        suite=key.suite,
-        notice=key.notice,
-        level=key.level,
-        model=key.model,
-        title=key.title,
-        benchmarks=tuple(one for one, _ in found),
-    )
-    return card, pl.concat([only_with_time(pl.DataFrame(), ""), *(rows for _, rows in found)])
+    card = Card(**key.model_dump(include=set(Model.model_fields)), benchmarks=tuple(one for one, _ in found))
+    return card, pl.concat([pl.DataFrame(schema=WITH_TIME), *(rows for _, rows in found)])
 
 
 def measured(key: CardBenchmarkKey, level: float) -> tuple[CardBenchmark, pl.DataFrame]:
     """What a card says of a benchmark, and its samples that are right only with time."""
-    asked = {view: path for view in VIEWS if (path := key.views.get(view)) is not None}
-    values = {view: values_of(key, path) for view, path in asked.items()}
+    values = {view: values_of(key, path) for view in VIEWS if (path := key.views.get(view)) is not None}
     common, left_out = side_by_side(values)
+    shown = list(values) if common.height else []
+    why = "not asked" if common.height else "no sample"
     best = load_scores(key.name).SCORES[key.form].best
+    samples = Samples(
+        {view: common[view].to_numpy() for view in shown}, common["task"].to_numpy(), common["unit"].to_numpy(), best
+    )
+    rows = only_with_time(common, key.name)
     found = CardBenchmark(
-        name=key.name,
-        title=key.title,
-        protocol=key.protocol,
-        sampling=key.sampling,
-        score=key.score,
-        score_title=key.score_title,
-        decimals=key.decimals,
+        **key.model_dump(include=set(Score.model_fields)),
         best=best,
         chance=chance_of(key),
         samples=common.height,
         left_out=left_out,
         clusters=common["unit"].n_unique(),
-        views=(),
-        missing={view: key.missing.get(view, "not asked") for view in VIEWS if view not in asked},
+        views=tuple(view_of(samples, view, key.runs.get(view, ""), level) for view in shown),
+        missing={view: key.missing.get(view, why) for view in VIEWS if view not in shown},
+        parts=parts_of(samples, level),
         published=key.published,
-    )
-    rows = only_with_time(common, key.name)
-    if common.is_empty():
-        found = found.model_copy(update={"missing": {view: key.missing.get(view, "no sample") for view in VIEWS}})
-        return found.model_copy(update={"sentence": sentence_of(found, level)}), rows
-    samples = stats.Samples(
-        {view: common[view].to_numpy() for view in values}, common["task"].to_numpy(), common["unit"].to_numpy()
-    )
-    found = found.model_copy(
-        update={
-            "views": tuple(view_of(samples, view, key.runs.get(view, ""), best, level) for view in values),
-            "parts": parts_of(samples, best, level),
-            "only_with_time": rows.height if PLANNED in values and len(values) > 1 else None,
-        }
+        only_with_time=rows.height if PLANNED in shown and len(shown) > 1 else None,
     )
     found = found.model_copy(update={"verdict": verdict_of(found, level)})
     return found.model_copy(update={"sentence": sentence_of(found, level)}), rows
@@ -91,53 +84,84 @@ def values_of(key: CardBenchmarkKey, path: Path) -> pl.DataFrame:
     outcomes = scores.SCORES[key.form].outcomes(Answered(items, read_table(path, VERDICTS)))
     if key.score not in outcomes:
         raise unknown("score", key.score, sorted(outcomes), f"{path}: a time card of {key.name}")
-    rows = outcomes[key.score].select("item_id", "unit", "task", value=pl.col("right").cast(pl.Float64))
-    return rows.select(pl.col(name).cast(kind) for name, kind in SAMPLES.items())
+    return outcomes[key.score].select("item_id", "unit", "task", value="right").cast(SAMPLES)
 
 
 def side_by_side(values: Mapping[str, pl.DataFrame]) -> tuple[pl.DataFrame, int]:
     """The samples that every view was asked, a column a view, and how many some view was not asked."""
-    if not values:
-        return pl.DataFrame(schema={name: kind for name, kind in SAMPLES.items() if name != "value"}), 0
-    every = pl.concat(values.values())["item_id"].n_unique()
-    (first, rows), *others = values.items()
-    common = rows.rename({"value": first})
-    for view, more in others:
-        common = common.join(more.select("item_id", pl.col("value").alias(view)), on="item_id", how="inner")
-    return common.sort("item_id"), every - common.height
+    every = pl.concat([pl.DataFrame(schema=SAMPLES), *values.values()])["item_id"].unique()
+    common = pl.DataFrame(schema=SAMPLES).drop("value")
+    for place, (view, more) in enumerate(values.items()):
+        named = more.rename({"value": view})
+        common = common.join(named.select("item_id", view), on="item_id", how="inner") if place else named
+    return common.sort("item_id"), len(every) - common.height
 
 
-def view_of(samples: stats.Samples, view: str, run: str, best: float, level: float) -> View:
+@dataclass(frozen=True)
+class Samples:
+    """Samples that were asked under every view: their values from 0 to 1, view by view."""
+
+    values: Mapping[str, FloatArray]
+    tests: NDArray[np.str_]
+    clusters: NDArray[np.str_]
+    best: float
+
+    def score(self, view: str, level: float) -> Number:
+        """The score under a view."""
+        ratios = [(self.values[view] * one, one) for one in self._inside()]
+        value = float(np.mean([above.sum() / below.sum() for above, below in ratios]))
+        return self._number(value, ratios, lambda shares: shares.mean(axis=1), level)
+
+    def change(self, view: str, against: str, level: float) -> Change:
+        """The score under a view minus that under another one, sample by sample."""
+        inside = self._inside()
+        ratios = [(self.values[name] * one, one) for name in (view, against) for one in inside]
+        count = len(inside)
+        differences = self.values[view] - self.values[against]
+        weights = np.sum([one / one.sum() for one in inside], axis=0) / count
+        number = self._number(
+            float(differences @ weights),
+            ratios,
+            lambda shares: shares[:, :count].mean(axis=1) - shares[:, count:].mean(axis=1),
+            level,
+        )
+        # Right and wrong answers of one test stay whole numbers, whose p-value is exact.
+        p = sign_flip_p(differences if count == 1 else differences * weights, self.clusters)
+        lost, gained = (int((sign * differences > ROUNDING).sum()) for sign in (-1, 1))
+        return Change(**number.model_dump(), p=p, lost=lost, gained=gained)
+
+    def _inside(self) -> list[FloatArray]:
+        """For each test, which samples are in it."""
+        return [(self.tests == name).astype(np.float64) for name in np.unique(self.tests)]
+
+    def _number(
+        self, value: float, ratios: list[tuple[FloatArray, FloatArray]], statistic: Statistic, level: float
+    ) -> Number:
+        """A value on the score's own scale; fewer than two clusters give it no interval."""
+        found = clustered_estimate(ratios, self.clusters, statistic)
+        low, high = (self.best * end for end in found.interval(level)) if found else (None, None)
+        return Number(value=self.best * value, low=low, high=high)
+
+
+def view_of(samples: Samples, view: str, run: str, level: float) -> View:
     """The score under a view, and what the view changes."""
-    score = scaled(samples.score(view, level), best)
-    if view == PLANNED or PLANNED not in samples.values:
-        return View(view=view, run=run, score=score)
-    found = samples.change(view, PLANNED, level)
-    number = scaled(found.estimate, best).model_dump()
-    return View(
-        view=view, run=run, score=score, change=Change(**number, p=found.p, lost=found.lost, gained=found.gained)
-    )
+    is_compared = view != PLANNED and PLANNED in samples.values
+    change = samples.change(view, PLANNED, level) if is_compared else None
+    return View(view=view, run=run, score=samples.score(view, level), change=change)
 
 
-def parts_of(samples: stats.Samples, best: float, level: float) -> tuple[CardPart, ...]:
+def parts_of(samples: Samples, level: float) -> tuple[CardPart, ...]:
     """The parts of the planned score; they add up to it. A part below 0 stays one."""
     steps = [view for view in LADDER if view in samples.values]
     if PLANNED not in steps:
         return ()
     names = {view: tuple(PART_OF[one] for one in LADDER[: LADDER.index(view) + 1]) for view in steps}
-    parts = [CardPart(names=names[steps[0]], number=scaled(samples.score(steps[0], level), best))]
+    parts = [CardPart(names=names[steps[0]], number=samples.score(steps[0], level))]
     for less, more in pairwise(steps):
         found = samples.change(more, less, level)
-        parts.append(
-            CardPart(names=names[more][len(names[less]) :], number=scaled(found.estimate, best), p=found.p)
-        )  # fmt: skip
+        number = Number(value=found.value, low=found.low, high=found.high)
+        parts.append(CardPart(names=names[more][len(names[less]) :], number=number, p=found.p))
     return tuple(parts)
-
-
-def scaled(found: stats.Estimate, best: float) -> Number:
-    """An estimate on the score's own scale."""
-    ends = (None if end is None else best * end for end in (found.low, found.high))
-    return Number(value=best * found.value, **dict(zip(("low", "high"), ends, strict=True)))
 
 
 def chance_of(key: CardBenchmarkKey) -> float | None:
@@ -152,14 +176,10 @@ def chance_of(key: CardBenchmarkKey) -> float | None:
 
 def only_with_time(common: pl.DataFrame, benchmark: str) -> pl.DataFrame:
     """The samples that are better as planned than in every control that was asked: right only so."""
-    names = dict.fromkeys(("benchmark", "sample", "unit", "task"), pl.String())
-    schema = pl.Schema({**names, **dict.fromkeys(VIEWS, pl.Float64())})
     controls = [view for view in VIEWS if view in common.columns and view != PLANNED]
     if PLANNED not in common.columns or not controls:
-        return pl.DataFrame(schema=schema)
-    rows = common.filter(pl.col(PLANNED) - pl.max_horizontal(controls) > stats.ROUNDING)
-    absent = [pl.lit(None, dtype=pl.Float64).alias(view) for view in VIEWS if view not in common.columns]
-    rows = rows.with_columns(pl.lit(benchmark).alias("benchmark"), pl.col("item_id").alias("sample"), *absent)
-    return rows.sort(pl.col(PLANNED) - pl.max_horizontal(controls), "sample", descending=[True, False]).select(
-        list(schema)
-    )
+        return pl.DataFrame(schema=WITH_TIME)
+    ahead = pl.col(PLANNED) - pl.max_horizontal(controls)
+    rows = common.filter(ahead > ROUNDING).sort(ahead, "item_id", descending=[True, False])
+    absent = {view: pl.lit(None, dtype=pl.Float64) for view in VIEWS if view not in common.columns}
+    return rows.with_columns(benchmark=pl.lit(benchmark), sample="item_id", **absent).select(list(WITH_TIME))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reprise.tables.render import html
 from reprise.tables.render.html import escape
-from reprise.tables.render.table import Table, format_value
+from reprise.tables.render.table import format_value
 from reprise.timecard.card import KIND_TITLES, PLANNED, VIEW_TITLES, Card, CardBenchmark
 from reprise.timecard.picture import Step, steps
 from reprise.timecard.tables import all_table, in_order, order_words, tables_of
@@ -17,25 +17,23 @@ CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
 def card_page(card: Card) -> str:
     """The page of one model."""
-    sections = "".join(map(_section, tables_of(card)))
-    return html.page(f"Does {card.title} use time?", f"<style>\n{CSS}</style>\n{fragment(card)}{sections}")
+    tables = "".join(html.table_section(replace(table, notice="")) for table in tables_of(card))
+    return html.page(f"Does {card.title} use time?", f"<style>\n{CSS}</style>\n{fragment(card)}{tables}")
 
 
 def all_page(cards: Sequence[Card]) -> str:
     """The page of all models, each with its staircases, in the order of what is due to order."""
     ordered = in_order(cards)
     notice = _notice(ordered[0]) if ordered else ""
-    staircases = "".join(_card(card, f"{card.title}: {order_words(card)}", sentences=False) for card in ordered)
-    content = f"<style>\n{CSS}</style>\n<h1>Which models use time?</h1>\n{notice}{staircases}"
-    return html.page("Which models use time?", content + (_section(all_table(ordered)) if ordered else ""))
+    staircases = "".join(fragment(card, f"{card.title}: {order_words(card)}", sentences=False) for card in ordered)
+    table = html.table_section(replace(all_table(ordered), notice="")) if ordered else ""
+    content = f"<style>\n{CSS}</style>\n<h1>Which models use time?</h1>\n{notice}{staircases}{table}"
+    return html.page("Which models use time?", content)
 
 
-def fragment(card: Card) -> str:
+def fragment(card: Card, heading: str = "", *, sentences: bool = True) -> str:
     """The card without its tables, to stand in any page that has its style."""
-    return _card(card, f"Does {card.title} use time?", sentences=True)
-
-
-def _card(card: Card, heading: str, *, sentences: bool) -> str:
+    heading = heading or f"Does {card.title} use time?"
     blocks = "".join(_block(one, sentences) for one in card.benchmarks)
     return (
         f'<section class="tc-card">\n<h2>{escape(heading)}</h2>\n{_notice(card) if sentences else ""}'
@@ -55,12 +53,9 @@ def _legend(card: Card) -> str:
         for name, title in KIND_TITLES.items()
         if name in there
     )
-    chance = (
-        '<li><span class="tc-key tc-dots"></span>chance</li>'
-        if any(o.chance is not None for o in card.benchmarks)
-        else ""
-    )
-    return f'<ul class="tc-legend">{keys}{chance}</ul>\n' if keys else ""
+    if any(one.chance is not None for one in card.benchmarks):
+        keys += '<li><span class="tc-key tc-dots"></span>chance</li>' if keys else ""
+    return f'<ul class="tc-legend">{keys}</ul>\n' if keys else ""
 
 
 def _block(one: CardBenchmark, sentences: bool) -> str:
@@ -68,31 +63,26 @@ def _block(one: CardBenchmark, sentences: bool) -> str:
     planned = one.view(PLANNED)
     score = format_value(planned.score.value, one.decimals) if planned else ""
     lines = "".join(_lines(one))
+    aloud = ", ".join(f"{part.title} {format_value(part.number.value, one.decimals)}" for part in one.parts)
     printed = "; ".join(
         f"{VIEW_TITLES.get(paper.view, paper.view)} {format_value(paper.value, one.decimals)} ({paper.source})"
         for paper in one.published
     )
     missing = "; ".join(f"{VIEW_TITLES.get(name, name)}: {reason}" for name, reason in one.missing.items())
+    what = "right" if one.best == 100 else "rated higher"
     only = (
-        f"{one.only_with_time} of {one.samples} samples right only with time. "
-        if one.only_with_time is not None
-        else ""
+        "" if one.only_with_time is None else f"{one.only_with_time} of {one.samples} samples {what} only with time. "
     )
-    only = only.replace("right only", "rated higher only") if one.best != 100 else only
     return (
         f'<article class="tc-benchmark"><h3>{escape(one.title)} <span class="tc-score">{escape(score)}</span> '
         f"<small>{escape(one.score_title)}</small></h3>\n"
-        + (f'<div class="tc-stairs" role="img" aria-label="{escape(_aloud(one))}">{lines}</div>\n' if lines else "")
+        + (f'<div class="tc-stairs" role="img" aria-label="{escape(aloud)}">{lines}</div>\n' if lines else "")
         + (f'<p class="tc-sentence">{escape(one.sentence)}</p>\n' if sentences else "")
         + (f'<p class="tc-more">{escape(only)}</p>\n' if sentences and only else "")
         + (f'<p class="tc-more">Published: {escape(printed)}.</p>\n' if sentences and printed else "")
         + (f'<p class="tc-more">Not asked: {escape(missing)}.</p>\n' if sentences and missing else "")
         + "</article>\n"
     )
-
-
-def _aloud(one: CardBenchmark) -> str:
-    return ", ".join(f"{part.title} {format_value(part.number.value, one.decimals)}" for part in one.parts)
 
 
 def _lines(one: CardBenchmark) -> Iterator[str]:
@@ -130,8 +120,3 @@ def _lines(one: CardBenchmark) -> Iterator[str]:
 
 def _end(step: Step, end: float | None) -> float:
     return step.end if end is None else step.start + end
-
-
-def _section(table: Table) -> str:
-    """A table of a page that has the notice at its top."""
-    return html.table_section(replace(table, notice=""))

@@ -60,16 +60,11 @@ def steps(one: CardBenchmark) -> list[Step]:
 def _reach(cards: Sequence[Card]) -> tuple[float, float]:
     """How far bars, intervals and chance reach to both sides, in shares of the best score."""
     ends = [0.0, 0.3]
-    for card in cards:
-        for one in card.benchmarks:
-            ends.append((one.chance or 0.0) / one.best)
-            for step in steps(one):
-                shown = (
-                    step.end,
-                    step.start + (step.part.number.low or 0.0),
-                    step.start + (step.part.number.high or 0.0),
-                )
-                ends += [end / one.best for end in shown]
+    for one in (one for card in cards for one in card.benchmarks):
+        ends.append((one.chance or 0.0) / one.best)
+        for part, start, end in steps(one):
+            reached = (end, start + (part.number.low or 0.0), start + (part.number.high or 0.0))
+            ends += [value / one.best for value in reached]
     return min(ends), max(ends)
 
 
@@ -87,7 +82,10 @@ def draw_card(card: Card) -> Figure:
     panels = page.body.subplots(len(shown), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
     for axes, one in zip(panels, shown, strict=True):
         found = steps(one)
-        axes.set_title(_heading(one), loc="left", fontweight="bold", pad=2)
+        planned = one.view(PLANNED)
+        score = format_value(planned.score.value, one.decimals) if planned else ""
+        heading = f"{one.title}  {score}" + ("" if one.best == 100 else f" of {one.best:g}")
+        axes.set_title(heading, loc="left", fontweight="bold", pad=2)
         _draw_steps(axes, one, found, 0, 1.0, [_value(step, one) for step in found])
         axes.set_yticks(range(len(found)), [label_lines(step.part.title, 24) for step in found])
         axes.set_ylim(len(found) - 0.4, -0.6)
@@ -103,7 +101,6 @@ def draw_all(cards: Sequence[Card]) -> Figure:
     benchmarks = list(dict.fromkeys((one.name, one.title) for card in ordered for one in card.benchmarks if one.parts))
     across = min(2, max(1, len(benchmarks)))
     lines = -(-len(benchmarks) // across)
-    names = {name: [card for card in ordered if _of(card, name)] for name, _ in benchmarks}
     labels = [label_lines(card.title, 18) for card in ordered]
     most_lines = max((label.count("\n") + 1 for label in labels), default=1)
     height = lines * (HEAD + 0.12 + max(MODEL, LABEL * most_lines) * len(ordered))
@@ -117,43 +114,29 @@ def draw_all(cards: Sequence[Card]) -> Figure:
     grid = page.body.subplots(lines, across, squeeze=False, sharey=True).flatten()
     for place, (axes, (name, title)) in enumerate(zip(grid, benchmarks, strict=False)):
         axes.set_title(title, loc="left", fontweight="bold", pad=2)
-        for row, card in enumerate(ordered):
-            one = _of(card, name)
-            if one:
-                _draw_model(axes, one, row)
-        one = next(found for card in names[name] if (found := _of(card, name)))
+        shown = [
+            (row, one) for row, card in enumerate(ordered) for one in card.benchmarks if one.name == name and one.parts
+        ]
+        for row, one in shown:
+            found = steps(one)
+            height = 0.8 / len(found)
+            # Only what is due to order has its number.
+            values = [_value(step, one) if ORDER in step.part.names else "" for step in found]
+            _draw_steps(axes, one, found, row - 0.4 + height / 2, height, values)
         axes.set_yticks(range(len(ordered)), labels, fontsize=SMALL - 0.5)
         axes.set_ylim(len(ordered) - 0.5, -0.5)
         axes.tick_params(axis="y", labelleft=place % across == 0)
-        _scale(axes, one, least, most + 0.3 * (most - least))
-        _draw_chance(axes, one)
+        _scale(axes, shown[0][1], least, most + 0.3 * (most - least))
+        _draw_chance(axes, shown[0][1])
     for axes in grid[len(benchmarks) :]:
         axes.set_visible(False)
     return page.figure
-
-
-def _of(card: Card, name: str) -> CardBenchmark | None:
-    return next((one for one in card.benchmarks if one.name == name and one.parts), None)
-
-
-def _heading(one: CardBenchmark) -> str:
-    planned = one.view(PLANNED)
-    score = format_value(planned.score.value, one.decimals) if planned else ""
-    return f"{one.title}  {score}" + ("" if one.best == 100 else f" of {one.best:g}")
 
 
 def _value(step: Step, one: CardBenchmark) -> str:
     is_first = step.start == 0 and step.part.p is None
     value = step.part.number.value
     return format_value(value, one.decimals) if is_first else signed(value, one.decimals)
-
-
-def _draw_model(axes: Axes, one: CardBenchmark, row: int) -> None:
-    """A model's staircase within one row; only what is due to order has its number."""
-    found = steps(one)
-    height = 0.8 / len(found)
-    values = [_value(step, one) if ORDER in step.part.names else "" for step in found]
-    _draw_steps(axes, one, found, row - 0.4 + height / 2, height, values)
 
 
 def _draw_steps(

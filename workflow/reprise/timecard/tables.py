@@ -35,8 +35,12 @@ TIDY = pl.Schema(
 LEAST_P = 0.0001
 
 
-def tidy(card: Card) -> Iterator[dict[str, Any]]:
-    """Every number of a card, a row each; rows of the kind `missing` say what was not asked."""
+def tidy(cards: Sequence[Card]) -> pl.DataFrame:
+    """Every number of some cards, a row each; rows of the kind `missing` say what was not asked."""
+    return pl.DataFrame([row for card in cards for row in _rows(card)], schema=TIDY)
+
+
+def _rows(card: Card) -> Iterator[dict[str, Any]]:
     for one in card.benchmarks:
         named = {
             "suite": card.suite, "model": card.model, "benchmark": one.name, "protocol": one.protocol,
@@ -59,30 +63,18 @@ def tidy(card: Card) -> Iterator[dict[str, Any]]:
 
 def parts_table(cards: Sequence[Card], title: str, label: str, stub: str) -> Table:
     """The parts of every score: a row a benchmark of one model, or a row a model in sections of benchmarks."""
-    is_one = len(cards) == 1
-    names = [name for name in PART_TITLES if any(one.part(name) for card in cards for one in card.benchmarks)]
-    merged = dict.fromkeys(
-        part.name for card in cards for one in card.benchmarks for part in one.parts if len(part.names) > 1
-    )
-    shown = [*names, *merged]
-    titles = PART_TITLES | {
-        part.name: part.title for card in cards for one in card.benchmarks for part in one.parts if part.name in merged
-    }
-    columns = (Column("Score"), *(Column(_upper(titles[name])) for name in shown), Column("Chance"))
-    benchmarks = dict.fromkeys((one.name, one.title) for card in cards for one in card.benchmarks)
-    sections: tuple[Section, ...]
-    if is_one:
-        sections = (Section(tuple(_parts_row(one.title, one, shown) for one in cards[0].benchmarks)),)
+    there = [(card, one) for card in cards for one in card.benchmarks]
+    titles = {part.name: part.title for _, one in there for part in one.parts}
+    shown = [*(name for name in PART_TITLES if name in titles), *(name for name in titles if name not in PART_TITLES)]
+    headings = [titles[name][:1].upper() + titles[name][1:] for name in shown]
+    columns = tuple(map(Column, ["Score", *headings, "Chance"]))
+    if len(cards) == 1:
+        sections = [Section(tuple(_parts_row(one.title, one, shown) for _, one in there))]
     else:
-        sections = tuple(
-            Section(
-                tuple(
-                    _parts_row(card.title, one, shown) for card in cards for one in card.benchmarks if one.name == name
-                ),
-                heading,
-            )
-            for name, heading in benchmarks
-        )
+        sections = [
+            Section(tuple(_parts_row(card.title, one, shown) for card, one in there if one.name == name), heading)
+            for name, heading in dict.fromkeys((one.name, one.title) for _, one in there)
+        ]
     level = cards[0].level if cards else 0.95
     return Table(
         title=title,
@@ -91,9 +83,9 @@ def parts_table(cards: Sequence[Card], title: str, label: str, stub: str) -> Tab
         label=label,
         stub=stub,
         groups=(ColumnGroup(columns),),
-        sections=sections,
+        sections=tuple(sections),
         notice=cards[0].notice if cards else "",
-        notes=tuple(_notes(cards)),
+        notes=tuple(dict.fromkeys(_note(one) for _, one in there)),
     )
 
 
@@ -111,19 +103,9 @@ def _cell(number: made.Number | None, one: CardBenchmark, *, signed: bool = Fals
     return Cell((Number(number.value, one.decimals, signed=signed, interval=ends),))
 
 
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _notes(cards: Sequence[Card]) -> Iterator[str]:
-    """How many samples, what was left out, and what a score without chance or with merged parts means."""
-    counts: dict[tuple[str, str, int, int], list[str]] = {}
-    for card in cards:
-        for one in card.benchmarks:
-            counts.setdefault((one.title, one.score_title, one.samples, one.left_out), []).append(card.title)
-    for (title, score, samples, left_out), _ in counts.items():
-        rest = f" ({left_out} left out that some view was not asked)" if left_out else ""
-        yield f"{title}: {score}, {samples} samples{rest}."
+def _note(one: CardBenchmark) -> str:
+    rest = f" ({one.left_out} left out that some view was not asked)" if one.left_out else ""
+    return f"{one.title}: {one.score_title}, {one.samples} samples{rest}."
 
 
 def views_table(card: Card) -> Table:

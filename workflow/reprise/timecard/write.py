@@ -1,8 +1,7 @@
 """Writing what people read of cards."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -11,12 +10,6 @@ from reprise.core.files import whole_file, write_text
 from reprise.core.plain import as_cell
 from reprise.tables.render import latex, latex_escape, markdown
 from reprise.tables.render.table import Table
-from reprise.timecard.tables import TIDY
-
-
-def write_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
-    """The tidy rows of cards."""
-    write_csv(pl.DataFrame(list(rows), schema=TIDY), path)
 
 
 def write_csv(frame: pl.DataFrame, path: Path) -> None:

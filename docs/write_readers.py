@@ -72,7 +72,8 @@ protocols:
 
 A pattern is tried on the cleaned answer, before labels are marked, and case is ignored; the group `option` holds the option's name (`A`, `Yes`). All hits of
 the rows of one's own must name the same option: else, or where a hit names none, the answer is unread and the table is not asked. A pattern that cannot
-compile, has no such group, fits an empty text, or takes longer than 2 s on 10,000 characters is refused with file and key when the configuration is read.
+compile, has no such group or fits an empty text is refused with file and key when the configuration is read. Bound what repeats, such as `[^.]{0,40}`: a repeated
+repeat, such as `(a+)+`, can take for ever.
 
 Run the same command again: such rows are part of the verdicts' key, and no answer is asked again. `read_by` says `points at (own row)`, and a note below the
 table counts what they read.

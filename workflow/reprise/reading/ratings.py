@@ -7,9 +7,8 @@ import re
 from functools import cache
 
 from reprise.reading import table
-from reprise.reading.readers import UNREAD, Reading
 from reprise.reading.robust import clean, compiled, decided, hits, without_sentences
-from reprise.reading.table import Row
+from reprise.reading.table import UNREAD, Reading, Row
 
 Scale = tuple[str, ...]
 RATINGS: Scale = ("0", "1", "2", "3")

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from rapidfuzz import fuzz
 
 from reprise.reading import table
-from reprise.reading.readers import UNREAD, Reading
-from reprise.reading.table import Row
+from reprise.reading.table import UNREAD, Reading, Row
 
 YES_NO = {"yes", "no"}
 HEAD, TAIL = 1_000, 4_000  # characters of a longer answer that are read
@@ -165,7 +164,7 @@ def mark(plain: str, options: Sequence[str], texts: Sequence[str]) -> str:
         marked = SURE.sub(r"‹~\1›", marked)  # "a man sits in the first segment. He stands in the second."
     marked = compiled(table.OTHERS).sub(r"\1", marked)
     for name in table.NAMES:
-        marked = _exact(name).sub(lambda match: f"«{match['o'].upper()}»", marked)
+        marked = re.sub(name, lambda match: f"«{match['o'].upper()}»", marked)
     for list_of in (ITEM, WEIGHED):
         if len(set(list_of.findall(marked))) > 1:
             marked = list_of.sub(" ", marked)
@@ -181,11 +180,6 @@ def mark(plain: str, options: Sequence[str], texts: Sequence[str]) -> str:
         other = next((option for option in options if option not in denied), "")
         return re.sub("«-.»", f"«-{other}»", marked)
     return re.sub("«-.»", " ", marked)
-
-
-@cache
-def _exact(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
 
 
 def without_sentences(text: str, pattern: str) -> str:
@@ -210,7 +204,9 @@ def _marked_text(plain: str, option: str, known: str) -> str:
     parts, done, at = list[str](), 0, low.find(known)
     while at >= 0:
         end = at + len(known)
-        if not (at and low[at - 1].isalnum()) and not low[end : end + 1].isalnum() and not _in_number(low, at, end):
+        # A number may be a part of another one, or of a list ("1. The man").
+        in_number = low[at].isdigit() and (IN_NUMBER.search(low[max(at - 2, 0) : at]) or GOES_ON_AS.match(low, end))
+        if not (at and low[at - 1].isalnum()) and not low[end : end + 1].isalnum() and not in_number:
             is_sure = " " in known or low[end : end + 1] in ENDS_SENTENCE
             before = plain[done:at]
             parts += [ARTICLE.sub("", before) if plain[at].islower() else before]
@@ -218,11 +214,6 @@ def _marked_text(plain: str, option: str, known: str) -> str:
             done = end
         at = low.find(known, end)
     return "".join(parts) + plain[done:]
-
-
-def _in_number(low: str, at: int, end: int) -> bool:
-    """Whether a number there is a part of another one, or of a list ("1. The man")."""
-    return low[at].isdigit() and bool(IN_NUMBER.search(low[max(at - 2, 0) : at]) or GOES_ON_AS.match(low, end))
 
 
 @cache

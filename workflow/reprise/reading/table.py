@@ -19,6 +19,14 @@ class Row(NamedTuple):
     `alone`: asked where none of the others hit, row by row"""
 
 
+class Reading(NamedTuple):
+    """What was read, empty where nothing was, and how."""
+
+    value: str
+    by: str = ""
+
+
+UNREAD = Reading("")
 OWN = " (own row)"
 
 

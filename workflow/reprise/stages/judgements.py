@@ -10,7 +10,8 @@ from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.external import NO_ANSWER, RATED_ONLY
 from reprise.reading.ratings import RATINGS, SCALES, read_rating, read_rating_authors
-from reprise.reading.readers import READERS, Reading, read_text
+from reprise.reading.readers import READERS, read_text
+from reprise.reading.table import Reading
 from reprise.stages.command import In, Json, MadeUnder, Out, Param
 
 

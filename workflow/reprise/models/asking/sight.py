@@ -9,7 +9,7 @@ from statistics import mean
 from reprise.models.asking.ahead import Asked
 from reprise.models.asking.outcomes import Model, Outcome, ask
 from reprise.models.base import Answer, Clip
-from reprise.reading.readers import read_by_table
+from reprise.reading.robust import read_robust
 
 PLAN, BLIND, ANOTHER, REVERSED = "the plan's frames", "no frames", "another clip's frames", "the frames in reverse"
 # The same input gives the same numbers but for the last digits.
@@ -112,4 +112,4 @@ def _readable(outcome: Outcome) -> float:
     answer, options = outcome.answer, outcome.request.options
     if answer.scores:
         return sum(answer.scores)
-    return float(bool(read_by_table(answer.text, options, ()).value if options else answer.text.strip()))
+    return float(bool(read_robust(answer.text, options, ()).value if options else answer.text.strip()))

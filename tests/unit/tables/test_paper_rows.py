@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from reprise.benchmarks.velociti.analysed import FACETS
+from reprise.benchmarks.velociti.analyses import FACETS
 from reprise.config.figures import Distribution, OfTables, Scatter
 from reprise.config.load import load
 from reprise.config.tables import Column, Row, TableSpec

@@ -33,17 +33,12 @@ class Form(Protocol):
         ...
 
 
-def always(item: Item) -> bool:
-    """Any item can be asked about."""
-    return True
-
-
 @dataclass(frozen=True)
 class EachItem:
     """Asks about every item separately, with one question or several."""
 
     ask: Callable[[Item], Iterable[Question]]
-    is_asked: Callable[[Item], bool] = always
+    is_asked: Callable[[Item], bool] | None = None
 
     def questions(self, items: Sequence[Item]) -> Iterator[tuple[str, Item, Question]]:
         for item in filter(self.is_asked, items):
@@ -55,7 +50,7 @@ class EachClip:
     """Asks about all items of a clip at once; the request names the first of them."""
 
     ask: Callable[[Sequence[Item]], Question]
-    is_asked: Callable[[Item], bool] = always
+    is_asked: Callable[[Item], bool] | None = None
 
     def questions(self, items: Sequence[Item]) -> Iterator[tuple[str, Item, Question]]:
         by_clip: dict[str, list[Item]] = {}

@@ -1,4 +1,4 @@
-"""Clip ids that name their source and span: VidSitu, VATEX, Vinoground."""
+"""Sources and spans of clips: VidSitu's ids, Vinoground's columns, files of one's own."""
 
 import re
 from typing import NamedTuple
@@ -7,7 +7,6 @@ from reprise.core.errors import UserError
 
 _YOUTUBE = r"(?P<video>[A-Za-z0-9_-]{11})"
 _VIDSITU = re.compile(rf"^v_{_YOUTUBE}_seg_(?P<start>\d+(?:\.\d+)?)_(?P<end>\d+(?:\.\d+)?)(?:\.\w{{2,4}})?$")
-_VATEX = re.compile(rf"^{_YOUTUBE}_(?P<start>\d{{6}})_(?P<end>\d{{6}})(?:\.\w{{2,4}})?$")
 _LINK = re.compile(rf"(?:youtu\.be/|[?&]v=|/embed/|/shorts/){_YOUTUBE}(?![A-Za-z0-9_-])")
 
 
@@ -19,22 +18,18 @@ class Segment(NamedTuple):
 
 def vidsitu(clip_id: str) -> Segment:
     """`v_<youtube id>_seg_<start s>_<end s>`, as VELOCITI's video_id; the id itself may hold `_` and `-`."""
-    return _segment(_VIDSITU.match(clip_id), clip_id, "v_<11 characters>_seg_<start>_<end>")
+    match = _VIDSITU.match(clip_id)
+    if match is None:
+        raise UserError(f"clip id '{clip_id}': expected the form v_<11 characters>_seg_<start>_<end>.")
+    return _checked(Segment(match["video"], float(match["start"]), float(match["end"])), clip_id)
 
 
-def vatex(clip_id: str) -> Segment:
-    """`<youtube id>_<start, 6 digits>_<end, 6 digits>`."""
-    return _segment(_VATEX.match(clip_id), clip_id, "<11 characters>_<6 digits>_<6 digits>")
-
-
-def vinoground(video: str, start: str | float | None = None, end: str | float | None = None) -> Segment:
-    """A row's video column (a bare id, a link, or a VATEX id) with its start and end columns, seconds or [h:]m:s."""
-    if start is None or end is None:
-        return vatex(video)
+def vinoground(video: str, start: str, end: str) -> Segment:
+    """A row's video column (a bare id, or a link) with its start and end columns, seconds or [h:]m:s."""
     link = _LINK.search(video)
     name = link["video"] if link else video.strip()
     if not re.fullmatch(_YOUTUBE, name):
-        raise UserError(f"video '{video}': expected a YouTube id of 11 characters, a link with one, or a VATEX id.")
+        raise UserError(f"video '{video}': expected a YouTube id of 11 characters, or a link with one.")
     return _checked(Segment(name, _seconds(start, video), _seconds(end, video)), video)
 
 
@@ -43,23 +38,17 @@ def own(name: str, start: str, end: str) -> Segment:
     return _checked(Segment(name, _seconds(start, name), _seconds(end, name)), name)
 
 
-def _segment(match: re.Match[str] | None, clip_id: str, form: str) -> Segment:
-    if match is None:
-        raise UserError(f"clip id '{clip_id}': expected the form {form}.")
-    return _checked(Segment(match["video"], float(match["start"]), float(match["end"])), clip_id)
-
-
 def _checked(segment: Segment, name: str) -> Segment:
     if not 0 <= segment.start_s < segment.end_s:
         raise UserError(f"clip '{name}': its start {segment.start_s:g} s is not before its end {segment.end_s:g} s.")
     return segment
 
 
-def _seconds(value: str | float, video: str) -> float:
+def _seconds(value: str, video: str) -> float:
     """Seconds of `12`, `12.5`, `1:02` or `1:00:02`."""
     try:
         total = 0.0
-        for part in str(value).split(":"):
+        for part in value.split(":"):
             total = total * 60 + float(part)
     except ValueError as error:
         raise UserError(f"video '{video}': '{value}' is not a time; expected seconds or [h:]m:s.") from error

@@ -9,9 +9,9 @@
     analyses.py         ANALYSES      groups of items beside those     analysing.py   (if it is analysed further)
     data_statistics.py  STATISTICS    numbers of the data itself                      counting.py   (if a table has any)
 
-These modules do not import each other: each has a digest of its own, so that a change of the scores computes scores
-again and asks no model. What several of them need, such as the names of groups, is in another module of the
-folder. A form is named in `FORMS` and in `SCORES`; protocols in config/benchmarks/<name>.yaml say which form they ask.
+release, questions and scores do not import each other: each has a digest of its own, so that a change of the scores
+computes scores again and asks no model. What several of them need, such as the names of groups,
+is in another module of the folder. A form is named in `FORMS` and in `SCORES`; protocols in config/benchmarks/<name>.yaml say which form they ask.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # a job loads only the imports of the one module that it needs
-    from reprise.benchmarks.analysing import Analyses
-    from reprise.benchmarks.answering import FreeAnswers
     from reprise.benchmarks.asking import Form
-    from reprise.benchmarks.counting import DataStatistics
     from reprise.benchmarks.rows import Annotations, ClipsFrom
     from reprise.benchmarks.scoring import Groups, Scores
 
@@ -54,31 +51,4 @@ class ScoresModule(Protocol):
     """in percent; None where STATISTICS count it"""
 
 
-class AnswersModule(Protocol):
-    """`answers.py`."""
-
-    ANSWERS: "Mapping[str, FreeAnswers]"
-
-
-class AnalysesModule(Protocol):
-    """`analyses.py`."""
-
-    ANALYSES: "Analyses"
-
-
-class StatisticsModule(Protocol):
-    """`data_statistics.py`."""
-
-    STATISTICS: "DataStatistics"
-
-
-DEFINED = {
-    "release": ("read_release",),
-    "questions": ("FORMS",),
-    "scores": ("SCORES", "GROUPS", "CHANCE"),
-    "answers": ("ANSWERS",),
-    "analyses": ("ANALYSES",),
-    "data_statistics": ("STATISTICS",),
-}
-"""module -> the names that it must define"""
 NEEDED = ("release", "questions", "scores")

@@ -1,12 +1,16 @@
 """Flawed entries of a release: they are kept, named and counted, and do not stop the others."""
 
 from collections import defaultdict
-from typing import Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import polars as pl
 
+from reprise.core.errors import UserError
 from reprise.core.log import log
 
+Row: TypeAlias = dict[str, str]
 FLAWS = "flaws"
 NAMED = 5
 
@@ -25,6 +29,25 @@ class Flaws:
         """The flaws of an entry as one text, for the items made from it; nothing if it has none."""
         flaws = self._found.get(entry)
         return [f"{entry}: {'; '.join(flaws)}"] if flaws else []
+
+
+def entries_of(rows: pl.DataFrame, path: Path, name: str, needed: Sequence[str] = ()) -> Iterator[tuple[str, Row]]:
+    """Where each row of a release is, and its cells as text.
+
+    Refused are rows whose name, or another cell that is needed, is empty, and names that two rows have.
+    """
+    seen: dict[str, int] = {}
+    for number, row in enumerate(rows.cast(pl.String).fill_null("").iter_rows(named=True), start=1):
+        where = f"{path}: row {number}"
+        for column in (name, *needed):
+            if not row[column].strip():
+                raise UserError(f"{where}: '{column}' is empty. Correct the row or remove it.")
+        if row[name] in seen:
+            raise UserError(
+                f"{where}: {name} '{row[name]}' is that of row {seen[row[name]]} already. Remove one of them."
+            )
+        seen[row[name]] = number
+        yield where, row
 
 
 def flaws_of(items: pl.DataFrame) -> list[str]:

@@ -1,7 +1,7 @@
 """The health of a run: what its answers look like, whether they are right or not, and when they look broken."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -19,11 +19,26 @@ BETWEEN = ": "  # a group and an option of it
 # When a run looks broken. Shares are in percent.
 FEWEST = 20  # of fewer answers no share is judged
 OPTION_MOST, OPTION_EXCESS = 95.0, 20.0  # one option, and by how much more often than it is right
-ALIKE_MOST = 50.0  # answers in own words that are the same
-DEGENERATE_MOST = 5.0
 SPREAD_LEAST = 1e-6  # standard deviation of scores
 SHARE_LEAST = 50.0  # of the probability, what the options hold together
-UNREAD_MOST, FAILED_MOST, CUT_MOST, CONTEXT_MOST = 20.0, 5.0, 10.0, 1.0
+
+
+class Limit(NamedTuple):
+    """The share of answers above which a run looks broken, and what a reason and a summary say of them."""
+
+    most: float
+    reason: str
+    summary: str
+
+
+LIMITS = {
+    UNREAD: Limit(20.0, "could not be read", "unread"),
+    FAILED: Limit(5.0, "failed", "failed"),
+    CUT: Limit(10.0, "reached the limit of tokens", "cut at the limit of tokens"),
+    CONTEXT: Limit(1.0, "had a prompt longer than the context", "with too long a prompt"),
+    DEGENERATE: Limit(5.0, "say nothing or repeat themselves", "saying nothing"),
+    ALIKE: Limit(50.0, 'are "{note}"', "with the most frequent text"),
+}
 
 REPEATS = 4  # times that a sign or a word stands in an answer of nothing else
 LOOP_WORDS, LOOP_TIMES = 20, 5  # an answer of so many words, each of which stands in it so many times on average
@@ -40,15 +55,26 @@ def health(
     answered = answers.filter(~pl.col("failed"))
     texts = answered.filter(pl.col("text").str.strip_chars() != "")
     yield _share(FAILED, group, answers["failed"])
-    yield _share(CONTEXT, group, answers.select(beyond_context()).to_series())
-    yield _share(CUT, group, _cut(answers))
+    # Refused, or cut as CLIP and its relatives cut captions.
+    is_cut = (pl.col("ask") == "similarity") & (pl.col("tokens_in") >= CAPTION_TOKENS)
+    yield _share(
+        CONTEXT, group, answers.select((pl.col("error") == BEYOND_CONTEXT) | is_cut.fill_null(False)).to_series()
+    )
+    # A limit of one token cuts nothing, and a model that writes more than the limit has one of its own.
+    is_thinking = pl.col("error") == STILL_THINKING
+    counted = answers.filter(is_thinking | ((pl.col("tokens_out") > 0) & (pl.col("max_tokens") > 1)))
+    yield _share(CUT, group, counted.select(is_thinking | (pl.col("tokens_out") == pl.col("max_tokens"))).to_series())
     yield _share(DEGENERATE, group, texts.select(is_degenerate(pl.col("text"))).to_series())
     if group == ANSWERS:
         yield _alike(texts.filter(ask="write")["text"].str.strip_chars(), group)
     if verdicts is not None:
         yield _share(UNREAD, group, answers["unread"])
-        yield _held(answered.filter((pl.col("ask") == "score") & (pl.col("scores").list.len() > 1))["scores"], group)
-        yield _spread(answered.filter(pl.col("scores").list.len() > 0)["score"].drop_nulls(), group)
+        # What the options hold together of the probability of an answer's first token.
+        several = answered.filter((pl.col("ask") == "score") & (pl.col("scores").list.len() > 1))["scores"]
+        held = several.list.sum().mean()
+        yield _numbers(SHARE, group, 100 * held if isinstance(held, float) else None, len(several))
+        scores = answered.filter(pl.col("scores").list.len() > 0)["score"].drop_nulls()
+        yield _numbers(SPREAD, group, scores.std(), len(scores))
         yield from _options(answered.filter(pl.col("value") != ""), group)
 
 
@@ -88,20 +114,6 @@ def _share(metric: str, group: str, holds: pl.Series) -> dict[str, Any]:
     return _numbers(metric, group, 100 * int(holds.sum()) / len(holds) if len(holds) else None, len(holds))
 
 
-def beyond_context() -> pl.Expr:
-    """Whether a prompt was longer than the model reads: refused, or cut as CLIP and its relatives cut captions."""
-    is_cut = (pl.col("ask") == "similarity") & (pl.col("tokens_in") >= CAPTION_TOKENS)
-    return (pl.col("error") == BEYOND_CONTEXT) | is_cut.fill_null(False)
-
-
-def _cut(answers: pl.DataFrame) -> pl.Series:
-    """Of answers whose tokens were counted, which reached the limit; a limit of one token cuts nothing, and a model
-    that writes more than the limit has one of its own."""
-    is_thinking = pl.col("error") == STILL_THINKING
-    counted = answers.filter(is_thinking | ((pl.col("tokens_out") > 0) & (pl.col("max_tokens") > 1)))
-    return counted.select(is_thinking | (pl.col("tokens_out") == pl.col("max_tokens"))).to_series()
-
-
 def is_degenerate(text: pl.Expr) -> pl.Expr:
     """Whether a text has no word, is one sign or word again and again, or goes round in a loop."""
     signs = text.str.replace_all(r"\s", "")
@@ -121,17 +133,6 @@ def _alike(texts: pl.Series, group: str) -> dict[str, Any]:
     text, count = counts.row(0)
     shown = text if len(text) <= SHOWN_SIGNS else f"{text[:SHOWN_SIGNS]}..."
     return _numbers(ALIKE, group, 100 * count / len(texts), len(texts), shown)
-
-
-def _held(scores: pl.Series, group: str) -> dict[str, Any]:
-    """How many percent of the probability of an answer's first token the options hold together, in the mean."""
-    held = scores.list.sum().mean()
-    return _numbers(SHARE, group, 100 * held if isinstance(held, float) else None, len(scores))
-
-
-def _spread(scores: pl.Series, group: str) -> dict[str, Any]:
-    """The standard deviation of the scores; none of a single one."""
-    return _numbers(SPREAD, group, scores.std(), len(scores))
 
 
 def _options(read: pl.DataFrame, group: str) -> Iterator[dict[str, Any]]:
@@ -176,16 +177,10 @@ def _reason(row: Mapping[str, Any], known: Mapping[tuple[str, str], Mapping[str,
         return f"{value:.1f} % {least}" if value < SHARE_LEAST else ""
     if metric == OPTION:
         return _option_reason(row, known.get((RIGHT_OPTION, row["group"])))
-    limits = {
-        UNREAD: (UNREAD_MOST, "could not be read"),
-        FAILED: (FAILED_MOST, "failed"),
-        CUT: (CUT_MOST, "reached the limit of tokens"),
-        CONTEXT: (CONTEXT_MOST, "had a prompt longer than the context"),
-        DEGENERATE: (DEGENERATE_MOST, "say nothing or repeat themselves"),
-        ALIKE: (ALIKE_MOST, f'are "{row["note"]}"'),
-    }
-    most, words = limits.get(metric, (100.0, ""))
-    return f"{value:.1f} % of {number} {what} {words}" if value > most else ""
+    limit = LIMITS.get(metric)
+    if limit is None or value <= limit.most:
+        return ""
+    return f"{value:.1f} % of {number} {what} {limit.reason.format(note=row['note'])}"
 
 
 def _option_reason(row: Mapping[str, Any], right: Mapping[str, Any] | None) -> str:
@@ -198,19 +193,13 @@ def _option_reason(row: Mapping[str, Any], right: Mapping[str, Any] | None) -> s
     return f'{row["value"]:.1f} % of {row["asked"]} {what} are "{option}"{due}'
 
 
-SUMMARISED = {
-    UNREAD: "unread", FAILED: "failed", CUT: "cut at the limit of tokens", CONTEXT: "with too long a prompt",
-    DEGENERATE: "saying nothing", ALIKE: "with the most frequent text",
-}  # fmt: skip
-
-
 def summary(rows: Sequence[Mapping[str, Any]]) -> str:
     """The numbers of a run's health in a line."""
     options = [f"{row['group'].partition(BETWEEN)[2]} {row['value']:.1f} %" for row in rows if row["metric"] == OPTION]
     shares = [
-        f"{row['value']:.1f} % {SUMMARISED[row['metric']]}"
+        f"{row['value']:.1f} % {LIMITS[row['metric']].summary}"
         for row in rows
-        if row["metric"] in SUMMARISED and row["value"]
+        if row["metric"] in LIMITS and row["value"]
     ]
     spread = [f"scores spread by {row['value']:.3g}" for row in rows if row["metric"] == SPREAD and row["value"]]
     by = [f"{row['group'].partition(BETWEEN)[2]} {row['value']:.1f} %" for row in rows if row["metric"] == READ_BY]

@@ -2,27 +2,18 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 
 from reprise.benchmarks.scoring import Convention
 from reprise.core.checksums import sealed_text
 from reprise.core.errors import UserError
+from reprise.core.tabular import csv_rows
 from reprise.stats.measures import Measure, measure, ones
 
 RATED = pl.Schema({"run": pl.String, "item_id": pl.String, "rating": pl.Float64})
-COLUMNS = tuple(RATED)
 BEST, BEST_OF_ANY = 3, 5
 """the highest rating of the usual scale, and of any"""
-
-
-class Rated(NamedTuple):
-    """An answer of a run, and what people say of it."""
-
-    run: str
-    item_id: str
-    rating: float
 
 
 def read_ratings(path: Path, run: str | None = None, highest: int = BEST) -> pl.DataFrame:
@@ -30,12 +21,7 @@ def read_ratings(path: Path, run: str | None = None, highest: int = BEST) -> pl.
 
     `highest` is of the scale of that run; others in the file may have another scale.
     """
-    try:
-        frame = pl.read_csv(sealed_text(path), infer_schema=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise UserError(f"{path}: not a readable csv ({error}). Expected columns {', '.join(COLUMNS)}.") from error
-    if tuple(frame.columns) != COLUMNS:
-        raise UserError(f"{path}: found columns {', '.join(frame.columns)}, expected {', '.join(COLUMNS)}.")
+    frame = pl.DataFrame(csv_rows(sealed_text(path), tuple(RATED)), schema=dict.fromkeys(RATED, pl.String))
     numbers = frame["rating"].cast(pl.Float64, strict=False)
     rows = zip(frame["run"], frame["rating"], numbers, strict=True)
     for line, (name, text, rating) in enumerate(rows, start=2):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from reprise.core.errors import UserError, suggestion
+from reprise.core.errors import UserError, unknown
 
 # A private-use character no caption holds: stands for the number of frames until the plan is known.
 FRAME_COUNT = "\ue000"
@@ -40,19 +40,11 @@ def load_prompts(path: Path) -> dict[str, Prompt]:
 
 def fill(template: str, values: Mapping[str, str]) -> str:
     """Put the values into a template; `{frame_count}` waits for inference."""
-
-    def value(match: re.Match[str]) -> str:
-        name = match.group(1)
-        if name == "frame_count":
-            return FRAME_COUNT
-        if name not in values:
-            raise UserError(
-                f"prompt template: unknown placeholder '{{{name}}}'.{suggestion(name, values)} "
-                f"Allowed: {', '.join(sorted([*values, 'frame_count']))}."
-            )
-        return values[name]
-
-    return _PLACEHOLDER.sub(value, template)
+    known = {**values, "frame_count": FRAME_COUNT}
+    for name in _PLACEHOLDER.findall(template):
+        if name not in known:
+            raise unknown("placeholder", f"{{{name}}}", known, "prompt template")
+    return _PLACEHOLDER.sub(lambda match: known[match[1]], template)
 
 
 def with_frame_count(text: str, frames: int) -> str:

@@ -6,18 +6,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from reprise.benchmarks.contract import (
-    DEFINED,
-    NEEDED,
-    AnalysesModule,
-    AnswersModule,
-    QuestionsModule,
-    ReleaseModule,
-    ScoresModule,
-    StatisticsModule,
-)
+from reprise.benchmarks.contract import NEEDED, QuestionsModule, ReleaseModule, ScoresModule
 from reprise.benchmarks.counting import DataStatistics
-from reprise.core.errors import UserError, unknown
+from reprise.core.errors import unknown
 from reprise.core.names import UNFILTERED
 
 if TYPE_CHECKING:
@@ -66,19 +57,17 @@ def load_scores(benchmark: str) -> ScoresModule:
 
 def load_answers(benchmark: str) -> "Mapping[str, FreeAnswers]":
     """Form of question -> the answers that a judge sees; empty if no answers are judged."""
-    return cast(AnswersModule, _load(benchmark, "answers")).ANSWERS if has_part(benchmark, "answers") else {}
+    return getattr(_load(benchmark, "answers"), "ANSWERS", {})
 
 
 def load_analyses(benchmark: str) -> "Analyses | None":
     """The groups of a benchmark's analyses; None if it has no such module."""
-    return cast(AnalysesModule, _load(benchmark, "analyses")).ANALYSES if has_part(benchmark, "analyses") else None
+    return getattr(_load(benchmark, "analyses"), "ANALYSES", None)
 
 
 def load_statistics(benchmark: str) -> DataStatistics:
     """What is counted in a benchmark's data; nothing if it has no such module."""
-    if not has_part(benchmark, "data_statistics"):
-        return DataStatistics()
-    return cast(StatisticsModule, _load(benchmark, "data_statistics")).STATISTICS
+    return getattr(_load(benchmark, "data_statistics"), "STATISTICS", DataStatistics())
 
 
 def unmatched_forms(benchmark: str) -> Iterator[tuple[str, str]]:
@@ -91,13 +80,7 @@ def unmatched_forms(benchmark: str) -> Iterator[tuple[str, str]]:
 
 
 def _load(benchmark: str, part: str) -> Any:
+    """A module of a benchmark; None for an optional one that it does not have."""
     if _folder(benchmark) not in benchmark_names():
         raise unknown("benchmark", benchmark, benchmark_names(), "config")
-    module = import_module(module_name(benchmark, part))
-    missing = [name for name in DEFINED[part] if not hasattr(module, name)]
-    if missing:
-        raise UserError(
-            f"{module.__file__}: '{missing[0]}' is missing. {part}.py defines {', '.join(DEFINED[part])}; "
-            f"{HERE / 'contract.py'} says what they are."
-        )
-    return module
+    return import_module(module_name(benchmark, part)) if has_part(benchmark, part) else None

@@ -27,11 +27,6 @@ class Answered(NamedTuple):
     convention: Convention = "fixed"
 
 
-def no_outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
-    """No outcomes: two models cannot be compared sample by sample."""
-    return {}
-
-
 @dataclass(frozen=True)
 class Scores:
     """How the answers to one form of question are scored."""
@@ -39,7 +34,7 @@ class Scores:
     metrics: frozenset[str]
     measure: Callable[[Answered, float], list[Measure]]
     """every metric of every group"""
-    outcomes: Callable[[Answered], dict[str, pl.DataFrame]] = no_outcomes
+    outcomes: Callable[[Answered], dict[str, pl.DataFrame]] = field(default=lambda answered: {})
     """metric -> one row per sample (item_id, unit, task, right), to compare two models sample by sample"""
     headline: str = ""
     """the metric of `outcomes` that the benchmark's tables lead with"""

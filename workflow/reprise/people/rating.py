@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.human_ratings import RATED, Rated
+from reprise.benchmarks.human_ratings import RATED
 from reprise.benchmarks.rows import items_of
 from reprise.construction.filters import shuffled
 from reprise.construction.review import Task, Votes
@@ -53,5 +53,5 @@ def rated(requests: pl.DataFrame, tasks: Sequence[Task], votes: Votes, workers: 
         if len(given) < workers:
             waiting.append(request["request_id"])
         else:
-            rows.append(Rated(request["role"], request["item_id"], sum(map(int, given.values())) / len(given)))
+            rows.append((request["role"], request["item_id"], sum(map(int, given.values())) / len(given)))
     return pl.DataFrame(rows, schema=RATED, orient="row"), waiting

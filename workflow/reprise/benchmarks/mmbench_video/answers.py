@@ -3,8 +3,8 @@
 import polars as pl
 
 from reprise.benchmarks.answering import UNREADABLE, FreeAnswer, answers_as_given
-from reprise.benchmarks.mmbench_video.complete import is_complete
 from reprise.benchmarks.mmbench_video.packed import PACKED_READERS
+from reprise.benchmarks.mmbench_video.taxonomy import is_complete
 from reprise.benchmarks.rows import items_of
 
 

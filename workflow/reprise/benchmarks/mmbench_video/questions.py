@@ -4,9 +4,8 @@ import json
 from collections.abc import Iterator, Sequence
 
 from reprise.benchmarks.asking import EachClip, EachItem, Question
-from reprise.benchmarks.mmbench_video.complete import is_complete
 from reprise.benchmarks.mmbench_video.images.questions import FORMS as IMAGE_FORMS
-from reprise.benchmarks.mmbench_video.taxonomy import SET_OPTIONS
+from reprise.benchmarks.mmbench_video.taxonomy import SET_OPTIONS, is_complete
 from reprise.benchmarks.rows import Item
 
 

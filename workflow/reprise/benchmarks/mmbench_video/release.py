@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks.flaws import Flaws
+from reprise.benchmarks.flaws import Flaws, entries_of
 from reprise.benchmarks.mmbench_video.images.release import read_images
 from reprise.benchmarks.mmbench_video.images.taxonomy import MMBENCH, MMSTAR
 from reprise.benchmarks.mmbench_video.taxonomy import GROUPS_TAKEN, HALVES, L2_OF, LEAF, LEAVES, OWN_NAME, SUBTITLED
@@ -49,21 +49,14 @@ def _image_tables(files: Sequence[Path]) -> dict[str, Path]:
 
 def _videos(files: Sequence[Path]) -> Annotations:
     path = only_table([file for file in files if file.name.startswith("MMBench-Video")], COLUMNS)
-    rows = require_columns(read_rows(path), COLUMNS, path).cast(pl.String).fill_null("")
+    rows = require_columns(read_rows(path), COLUMNS, path)
     subtitles = {file.stem: as_prompt(read_vtt(file)) for file in files if file.suffix == ".vtt"}
-    seen: dict[str, int] = {}
     flaws = Flaws()
-    items = []
-    for number, row in enumerate(rows.iter_rows(named=True), start=1):
-        where = f"{path}: row {number}"
-        for column in ("index", "video"):
-            if not row[column].strip():
-                raise UserError(f"{where}: '{column}' is empty. Correct the row or remove it.")
-        if row["index"] in seen:
-            raise UserError(f"{where}: index '{row['index']}' is that of row {seen[row['index']]} already.")
-        seen[row["index"]] = number
-        items.append(_item(row, where, flaws, subtitles.get(row["video"], "")))
-    videos = rows["video"].unique(maintain_order=True)
+    items = [
+        _item(row, where, flaws, subtitles.get(row["video"], ""))
+        for where, row in entries_of(rows, path, "index", needed=("video",))
+    ]
+    videos = rows["video"].cast(pl.String).unique(maintain_order=True)
     return Annotations([Clip(f"{video}.whole", video, "whole", video) for video in videos], items)
 
 

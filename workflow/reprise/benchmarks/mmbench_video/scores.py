@@ -5,7 +5,7 @@ from functools import partial
 import polars as pl
 
 from reprise.benchmarks.analysing import groups_there
-from reprise.benchmarks.mmbench_video.analysed import ANALYSED
+from reprise.benchmarks.mmbench_video.analyses import ANALYSED
 from reprise.benchmarks.mmbench_video.images.scores import SCORES as IMAGE_SCORES
 from reprise.benchmarks.mmbench_video.taxonomy import GROUPS as RELEASED_GROUPS
 from reprise.benchmarks.mmbench_video.taxonomy import HALVES, LEAVES, OVERALL, OWN_NAME, SCORINGS, other_sets
@@ -28,7 +28,7 @@ def _ratings(form: str, answered: Answered, level: float) -> list[Measure]:
     The authors' convention differs where an unpacked answer failed: the harness puts its failure message to the judge
     like an answer, so that it stays in `valid`, with 0.
     """
-    rows = _rated(answered)
+    rows = _rows(answered)
     keeps_failed = answered.convention == "authors" and form == "unpacked"
     given = rows["score"].is_not_null() | (rows["failed"] if keeps_failed else False)
     rows = rows.with_columns(given=given.cast(pl.Float64), score=rows["score"].fill_null(0.0))
@@ -62,34 +62,27 @@ def _of_set(group: str, rows: pl.DataFrame, scores: pl.Series, best: int, level:
 
 def _choices(answered: Answered, level: float) -> list[Measure]:
     """The share of right answers to each set's questions; what failed or could not be read is wrong."""
-    rows = _chosen(answered)
-    found = []
-    for name in other_sets(answered.items):
-        inside = in_group(rows, name, GROUPS)
-        found += _of_set(name, inside, inside["right"].cast(pl.Float64), 1, level)
-    return found
+    rows = _rows(answered)
+    members = {name: in_group(rows, name, GROUPS) for name in other_sets(answered.items)}
+    of_sets = [_of_set(name, one, one["right"].cast(pl.Float64), 1, level) for name, one in members.items()]
+    return [found for of_set in of_sets for found in of_set]
 
 
-def _chosen(answered: Answered) -> pl.DataFrame:
-    given = answered.verdicts.select("item_id", "right", "failed", "unparsed")
+def _rows(answered: Answered) -> pl.DataFrame:
+    """The items that were asked about, with what was said of their answers."""
+    given = answered.verdicts.select("item_id", "score", "right", "failed", "unparsed")
     return answered.items.join(given, on="item_id", how="inner", maintain_order="left")
-
-
-def _rated(answered: Answered) -> pl.DataFrame:
-    rated = answered.verdicts.select("item_id", "score", "failed", "unparsed")
-    return answered.items.select("item_id", "unit", "task", "groups").join(rated, on="item_id", maintain_order="left")
 
 
 def _outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
     """The rating of every question as a share of the best one."""
-    best = _best(answered.items)
-    rows = _rated(answered).with_columns(right=pl.col("score").fill_null(0.0) / best, task=pl.lit(OVERALL))
-    return {"mean": rows.select("item_id", "unit", "task", "right")}
+    rated = pl.col("score").fill_null(0.0) / _best(answered.items)
+    return {"mean": _rows(answered).select("item_id", "unit", task=pl.lit(OVERALL), right=rated)}
 
 
 def _outcomes_of_choices(answered: Answered) -> dict[str, pl.DataFrame]:
     """Whether each question is answered right."""
-    return {"original_score": _chosen(answered).select("item_id", "unit", "task", "right")}
+    return {"original_score": _rows(answered).select("item_id", "unit", "task", "right")}
 
 
 SCORES = {

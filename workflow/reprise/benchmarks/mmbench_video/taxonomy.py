@@ -3,7 +3,7 @@
 import polars as pl
 
 from reprise.benchmarks.mmbench_video.images.taxonomy import GROUPS as IMAGE_GROUPS
-from reprise.benchmarks.rows import ALL_ITEMS, chosen_items, is_in
+from reprise.benchmarks.rows import ALL_ITEMS, Item, chosen_items, is_in
 
 # Every question of every set of other videos; a set's own group has its name.
 SETS = "sets"
@@ -50,6 +50,11 @@ GROUPS = (
 )
 # Names that mean something else than a set of other videos.
 GROUPS_TAKEN = tuple(sorted({*GROUPS, SETS, *SCORINGS.values(), SUBTITLED} - set(OTHER_VIDEO_SETS)))
+
+
+def is_complete(item: Item) -> bool:
+    """Whether an item has a question and an answer, and so can be asked and judged."""
+    return bool(item.texts["question"].strip() and item.answer.strip())
 
 
 def other_sets(items: pl.DataFrame) -> list[str]:

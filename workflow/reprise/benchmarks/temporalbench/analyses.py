@@ -2,10 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
-from reprise.benchmarks.analysing import Analyses, Facts, range_of
+from reprise.benchmarks.analysing import Analyses, Facts, Range, range_of
 from reprise.benchmarks.rows import Item
-from reprise.benchmarks.temporalbench.analysed import WORDS
-from reprise.benchmarks.temporalbench.captions import caption_pair
+from reprise.benchmarks.temporalbench.option_sets import caption_pair
+
+WORDS = (
+    Range("words_to_20", 0, 20),
+    Range("words_to_40", 20, 40),
+    Range("words_to_60", 40, 60),
+    Range("words_to_80", 60, 80),
+    Range("words_above_80", 80),
+)
+ANALYSED = tuple(one.group for one in WORDS)
 
 
 def _of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]]:
@@ -13,4 +21,4 @@ def _of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]
     return {item_id: [*range_of(len(pair[0].split()), WORDS)] for item_id, pair in pairs.items() if pair is not None}
 
 
-ANALYSES = Analyses(frozenset(one.group for one in WORDS), _of_items)
+ANALYSES = Analyses(frozenset(ANALYSED), _of_items)

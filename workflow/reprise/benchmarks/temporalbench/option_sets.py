@@ -10,6 +10,8 @@ from hashlib import sha256
 from itertools import pairwise, permutations
 from typing import NamedTuple
 
+from reprise.benchmarks.rows import Item
+
 LETTERS = ("A", "B", "C", "D")
 # The caption that all others resemble: the right caption itself, or one of its negatives.
 OPTION_SETS = {
@@ -18,6 +20,13 @@ OPTION_SETS = {
 }
 SET_NAMES = ("c", "n1_c", "n2_c", "n3_c", "n2_n1_c", "n3_n1_c")
 ORDERS = tuple(permutations(range(len(LETTERS))))
+
+
+def caption_pair(item: Item) -> tuple[str, str] | None:
+    """The positive and the negative caption, if the question's text and its answer show them."""
+    if item.answer not in ("A", "B") or "A" not in item.texts:
+        return None
+    return item.texts[item.answer], item.texts["B" if item.answer == "A" else "A"]
 
 
 class Edit(NamedTuple):

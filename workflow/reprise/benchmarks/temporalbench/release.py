@@ -6,10 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks.flaws import Flaws
+from reprise.benchmarks.flaws import Flaws, entries_of
 from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Item
-from reprise.benchmarks.temporalbench.captions import caption_pair
-from reprise.benchmarks.temporalbench.option_sets import SET_NAMES, captions_of
+from reprise.benchmarks.temporalbench.option_sets import SET_NAMES, caption_pair, captions_of
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES, CENTRAL, DATASETS
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows, require_columns
@@ -30,12 +29,7 @@ def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, 
     items: list[Item] = []
     flaws = Flaws()
     for task, path in _files(files).items():
-        seen: dict[str, int] = {}
-        for number, row in enumerate(_rows(path, task).iter_rows(named=True), start=1):
-            where = f"{path}: entry {number}"
-            if row["idx"] in seen:
-                raise UserError(f"{where}: idx '{row['idx']}' is that of entry {seen[row['idx']]} already.")
-            seen[row["idx"]] = number
+        for where, row in entries_of(_rows(path, task), path, "idx"):
             clip = _clip(row["video_name"], task, where, clips)
             found[clip.clip_id] = clip
             items.append(_item(row, task, clip, where, flaws, clips))
@@ -68,7 +62,7 @@ def _rows(path: Path, task: str) -> pl.DataFrame:
         rows = rows.with_columns(dataset=pl.lit(""))
     if task != "short":
         rows = rows.with_columns(category=pl.lit(""))
-    return _with_columns(rows, (*COLUMNS, "dataset", "category"), path).fill_null("")
+    return _with_columns(rows, (*COLUMNS, "dataset", "category"), path)
 
 
 def _with_columns(rows: pl.DataFrame, needed: Sequence[str], path: Path) -> pl.DataFrame:

@@ -14,7 +14,7 @@ import polars as pl
 from reprise.benchmarks.analysing import groups_there
 from reprise.benchmarks.rows import is_in
 from reprise.benchmarks.scoring import Answered, Scores, in_group
-from reprise.benchmarks.temporalbench.analysed import WORDS
+from reprise.benchmarks.temporalbench.analyses import ANALYSED
 from reprise.benchmarks.temporalbench.option_sets import OPTION_SETS, lettered
 from reprise.benchmarks.temporalbench.taxonomy import CHOICES, GROUPS_OF_TASK, OVERALL
 from reprise.benchmarks.temporalbench.taxonomy import GROUPS as RELEASED_GROUPS
@@ -22,8 +22,7 @@ from reprise.stats.caption_scores import ORDERS, bleu, bleu_columns, cider, roug
 from reprise.stats.measures import Measure, measure, ones
 
 CHANCE: dict[str, float | None] = {"ba": 50.0, "mba": None, "share": 25.0}
-GROUPS = RELEASED_GROUPS | {one.group: is_in(one.group) for one in WORDS}
-ANALYSED = tuple(one.group for one in WORDS)
+GROUPS = RELEASED_GROUPS | {name: is_in(name) for name in ANALYSED}
 CAPTION_METRICS = ("similarity", "cider", "rouge", *(f"bleu_{order}" for order in ORDERS))
 CAPTION_LIMITS = {"similarity": (-1, 1), "cider": (0, 10), "rouge": (0, 1)}
 SAMPLE = ("item_id", "unit", "task", "right")

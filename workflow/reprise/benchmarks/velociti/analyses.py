@@ -4,8 +4,15 @@ from collections.abc import Mapping, Sequence
 
 from reprise.benchmarks.analysing import Analyses, Facts
 from reprise.benchmarks.rows import Item
-from reprise.benchmarks.velociti.actions import verb_groups
-from reprise.benchmarks.velociti.analysed import FACETS, VERB_GROUPS
+from reprise.benchmarks.velociti.actions import VERBS, verb_groups
+
+FACETS = {
+    "agent": ("agent_random", "agent_bind", "coref"),
+    "action": ("action_adv", "action_manner", "action_bind"),
+    "text_negation": ("agent_random", "action_adv"),
+    "video_negation": ("agent_bind", "action_bind"),
+}
+"""what a model understands, and where negative captions come from (text-inspired, or from the same video)"""
 
 
 def _of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]]:
@@ -13,4 +20,4 @@ def _of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]
     return {item.item_id: verb_groups(item.texts.get("positive", "")) for item in items}
 
 
-ANALYSES = Analyses(frozenset({*FACETS, *VERB_GROUPS}), _of_items)
+ANALYSES = Analyses(frozenset({*FACETS, *VERBS}), _of_items)

@@ -33,7 +33,9 @@ def rows_in_subset(rows: pl.DataFrame, columns: Sequence[str], subset: object) -
 
 def _listed(values: Sequence[tuple[str, ...]], path: Path) -> list[bool]:
     """Match by captions first; a row whose captions were edited since, by video and event if that is unique."""
-    listed = _read_list(path)
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; the suite names it as the list of the subset.")
+    listed = [tuple(row.values()) for row in csv_rows(path, LIST_COLUMNS)]
     by_captions = Counter((test, video, digest) for test, video, _, digest in listed)
     found = []
     for test, video, _, positive, negative in values:
@@ -46,15 +48,6 @@ def _listed(values: Sequence[tuple[str, ...]], path: Path) -> list[bool]:
     places = [(test, video, event) for test, video, event, _, _ in values]
     candidates = Counter(place for place, is_in in zip(places, found, strict=True) if not is_in)
     return [is_in or (left[place] == 1 and candidates[place] == 1) for place, is_in in zip(places, found, strict=True)]
-
-
-def _read_list(path: Path) -> list[tuple[str, str, str, str]]:
-    try:
-        return [
-            (row["test_name"], row["video_id"], row["event"], row["captions"]) for row in csv_rows(path, LIST_COLUMNS)
-        ]
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: no such file; the suite names it as the list of the subset.") from error
 
 
 def _drawn(values: Sequence[tuple[str, ...]], per_test: int, seed: int) -> list[bool]:

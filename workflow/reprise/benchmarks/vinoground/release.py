@@ -1,21 +1,20 @@
 """Vinoground's release: pairs of counterfactual videos and captions, and the questions about them."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from reprise.benchmarks.clip_ids import own as own_span
 from reprise.benchmarks.clip_ids import vinoground as segment_of
-from reprise.benchmarks.flaws import Flaws
+from reprise.benchmarks.flaws import Flaws, entries_of
 from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Item, Tag
 from reprise.benchmarks.vinoground.taxonomy import HALF, HALVES, LETTERS, MAJOR, MINOR
 from reprise.core.errors import UserError
 from reprise.core.files import text_digest
-from reprise.core.tabular import only_table, read_rows, refuse_other_encoding, require_columns
+from reprise.core.tabular import only_table, read_rows, require_columns
 
 FIELDS = ("index", "major", "minor", "pos_cap", "neg_cap")
 SPANS = ("pos_vid", "pos_start", "pos_end", "neg_vid", "neg_start", "neg_end")
@@ -79,36 +78,25 @@ def _rows(
     """The table's rows under our names; the specification says what a release calls its columns."""
     names = {str(options.get(field, field)): field for field in fields}
     path = only_table(files, list(names))
-    frame = require_columns(read_rows(path), list(names), path).rename(names).cast(pl.String).fill_null("")
-    rows = [{field: value.strip() for field, value in row.items()} for row in frame.iter_rows(named=True)]
-    seen: set[str] = set()
-    for number, row in enumerate(rows, start=1):
-        where = f"{path}: row {number}"
-        if not row["index"]:
-            raise UserError(f"{where}: 'index' is empty. Correct the row or remove it.")
-        if row["index"] in seen:
-            raise UserError(f"{where}: duplicate index '{row['index']}'. Remove one of the rows.")
-        seen.add(row["index"])
+    frame = require_columns(read_rows(path), list(names), path).rename(names).cast(pl.String)
+    rows = []
+    for where, row in entries_of(frame.with_columns(pl.all().str.strip_chars()), path, "index"):
+        rows.append(row)
         for field in fields:
             if field not in ("major", "minor") and not row[field] and not _is_whole(row, field, clips):
                 flaw = f"'{field}' is empty: half of the pair is missing, and what needs it is not asked"
-                flaws.add(_pair(row["index"]), where, flaw)
+                flaws.add(f"pair {row['index']}", where, flaw)
         for kind, found, known in (("major", [row["major"]], MAJOR), ("minor", _minors(row), MINOR)):
             for name in found:
                 if name not in known:
                     flaw = f"{kind} category '{name}' is not one of {', '.join(known)}; the pair counts in none of them"
-                    flaws.add(_pair(row["index"]), where, flaw)
+                    flaws.add(f"pair {row['index']}", where, flaw)
     return rows
-
-
-def _pair(index: str) -> str:
-    """The name of a pair in a flaw."""
-    return f"pair {index}"
 
 
 def _has_video(row: Mapping[str, str], half: str, clips: ClipsFrom) -> bool:
     """Whether a half's video can be made: one that is cut from its source needs its span."""
-    fields = [f"{half}_{part}" for part in ("vid", "start", "end")]
+    fields = (f"{half}_{part}" for part in ("vid", "start", "end"))
     return clips == "release" or all(row[field] or _is_whole(row, field, clips) for field in fields)
 
 
@@ -129,46 +117,34 @@ def _released(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str, str]
         return {}
     known = {row["index"] for row in rows}
     found: Questions = {}
-    for number, entry in enumerate(_entries(path), start=1):
-        where = f"{path}: entry {number}"
-        match = re.fullmatch(r"(.+)_(pos|neg)", str(entry["idx"]))
+    for where, entry in entries_of(require_columns(read_rows(path), QUESTION_FIELDS, path), path, "idx"):
+        match = re.fullmatch(r"(.+)_(pos|neg)", entry["idx"])
         if match is None or match[1] not in known:
             raise UserError(f"{where}: idx '{entry['idx']}' is not <index>_pos or <index>_neg of the table's pairs.")
-        if (match[1], match[2]) in found:
-            raise UserError(f"{where}: duplicate idx '{entry['idx']}'. Remove one of the entries.")
-        answer = str(entry["GT"])
+        answer = entry["GT"]
         if answer not in LETTERS:
             flaw = f"{kind}: ground truth '{answer}' is neither A nor B, so no answer to it is right"
-            flaws.add(_pair(match[1]), f"{where} ({entry['idx']})", flaw)
-        video = str(Path(str(entry["video_name"])).with_suffix(""))
-        found[match[1], match[2]] = Question(str(entry["question"]), answer if answer in LETTERS else "", video)
+            flaws.add(f"pair {match[1]}", f"{where} ({entry['idx']})", flaw)
+        video = str(Path(entry["video_name"]).with_suffix(""))
+        found[match[1], match[2]] = Question(entry["question"], answer if answer in LETTERS else "", video)
     asked = {place for place, question in found.items() if question.text.strip()}
     for place in sorted({(index, half) for index in known for half in HALVES} - asked):
-        flaws.add(_pair(place[0]), str(path), f"{kind}: no question '{'_'.join(place)}'; its pair counts as missing")
+        flaws.add(f"pair {place[0]}", str(path), f"{kind}: no question '{'_'.join(place)}'; its pair counts as missing")
         found[place] = Question()
     return found
-
-
-def _entries(path: Path) -> list[dict[str, Any]]:
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        refuse_other_encoding(path)
-        raise UserError(f"{path}: not readable as json: {error}. Fetch the release again.") from error
-    fields = ", ".join(QUESTION_FIELDS)
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise UserError(f"{path}: expected a list of questions, each with {fields}.")
-    for number, entry in enumerate(entries, start=1):
-        if not set(QUESTION_FIELDS) <= set(entry):
-            raise UserError(f"{path}: entry {number}: found {', '.join(entry)}. Needed: {fields}.")
-    return entries
 
 
 def _written(rows: Sequence[Mapping[str, str]], seed: str) -> tuple[Questions, Questions]:
     """The paper's questions about captions and about segments; in half of the pairs the positive one comes first."""
     text: Questions = {}
     video: Questions = {}
-    caption_first, segment_first = (_drawn_half(rows, f"{kind} {seed}") for kind in ("text", "video"))
+
+    def drawn_half(kind: str) -> set[str]:
+        """By seed and index alone."""
+        ordered = sorted((row["index"] for row in rows), key=lambda index: text_digest(f"{kind} {seed}\n{index}"))
+        return set(ordered[: len(rows) // 2])
+
+    caption_first, segment_first = drawn_half("text"), drawn_half("video")
     for row in rows:
         index = row["index"]
         captions = (row["pos_cap"], row["neg_cap"])
@@ -176,22 +152,11 @@ def _written(rows: Sequence[Mapping[str, str]], seed: str) -> tuple[Questions, Q
         for half in HALVES:
             caption = row[f"{half}_cap"]
             is_pos = half == "pos"
-            letters = _letter(is_pos == (index in caption_first)), _letter(is_pos == (index in segment_first))
+            letters = [LETTERS[is_pos != (index in first)] for first in (caption_first, segment_first)]
             text[index, half] = Question(TEXT_QUESTION.format(a=a, b=b), letters[0]) if a and b else Question()
             asked = VIDEO_QUESTION.format(caption=caption)
             video[index, half] = Question(asked, letters[1]) if caption else Question()
     return text, video
-
-
-def _letter(is_first: bool) -> str:
-    return LETTERS[0] if is_first else LETTERS[1]
-
-
-def _drawn_half(rows: Sequence[Mapping[str, str]], seed: str) -> set[str]:
-    """Half of the pairs, by seed and index alone."""
-    return set(
-        sorted((row["index"] for row in rows), key=lambda index: text_digest(f"{seed}\n{index}"))[: len(rows) // 2]
-    )
 
 
 def _segments(index: str, questions: Questions, flaws: Flaws) -> tuple[str, str]:
@@ -202,29 +167,20 @@ def _segments(index: str, questions: Questions, flaws: Flaws) -> tuple[str, str]
         flaw = (
             f"videoscore: both captions have the ground truth '{asked[0][1]}', but only one of them fits that segment"
         )
-        flaws.add(_pair(index), f"pair {index}", flaw)
+        flaws.add(f"pair {index}", f"pair {index}", flaw)
     return orders[0]
 
 
 def _half_clip(row: Mapping[str, str], half: str, clips: ClipsFrom, video: str) -> Clip:
-    """One video of a pair: cut from its source, or the released file."""
-    index = row["index"]
-    if clips == "files":
-        return _own_clip(row, half)
-    if clips == "ids":
-        span = segment_of(*(row[f"{half}_{part}"] for part in ("vid", "start", "end")))
-        return Clip(f"{index}.{half}", index, "trim", span.video, span.start_s, span.end_s)
-    return Clip(f"{index}.{half}", index, "whole", video or f"vinoground_videos/{index}_{half}")
-
-
-def _own_clip(row: Mapping[str, str], half: str) -> Clip:
-    """A file of one's own, cut where the row has a span."""
+    """One video of a pair: cut from its source, the released file, or a file of one's own, cut where it has a span."""
+    index, clip_id = row["index"], f"{row['index']}.{half}"
+    if clips == "release":
+        return Clip(clip_id, index, "whole", video or f"vinoground_videos/{index}_{half}")
     name, start, end = (row[f"{half}_{part}"] for part in ("vid", "start", "end"))
-    clip_id = f"{row['index']}.{half}"
-    if not start:
-        return Clip(clip_id, row["index"], "whole", name)
-    span = own_span(name, start, end)
-    return Clip(clip_id, row["index"], "trim", span.video, span.start_s, span.end_s)
+    if clips == "files" and not start:
+        return Clip(clip_id, index, "whole", name)
+    span = own_span(name, start, end) if clips == "files" else segment_of(name, start, end)
+    return Clip(clip_id, index, "trim", span.video, span.start_s, span.end_s)
 
 
 def _item(row: Mapping[str, str], half: str, task: str, question: Question, clip_id: str, flaws: Flaws) -> Item:
@@ -240,5 +196,5 @@ def _item(row: Mapping[str, str], half: str, task: str, question: Question, clip
         answer=question.answer,
         groups=list(dict.fromkeys(name for name in (row["major"], *_minors(row)) if name in (*MAJOR, *MINOR))),
         tags=[Tag(HALF, half)],
-        flaws=flaws.of(_pair(row["index"])),
+        flaws=flaws.of(f"pair {row['index']}"),
     )

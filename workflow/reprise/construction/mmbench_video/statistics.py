@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from reprise.benchmarks.mmbench_video.analysed import OTHER_TYPE, QUESTION_TYPES
-from reprise.benchmarks.mmbench_video.analyses import question_type
+from reprise.benchmarks.mmbench_video.analyses import OTHER_TYPE, QUESTION_TYPES, question_type
 from reprise.benchmarks.mmbench_video.taxonomy import HALVES, L2_OF
 from reprise.construction.filters import Row, beside, kept
 from reprise.construction.mmbench_video.candidates import POOL_FILTERS, ROW_FILTERS

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.mmbench_video.analysed import QUESTION_TYPES
+from reprise.benchmarks.mmbench_video.analyses import QUESTION_TYPES
 from reprise.benchmarks.mmbench_video.taxonomy import L2_OF
 from reprise.benchmarks.prompts import Prompt
 from reprise.construction.filters import Found, Rows, kept, sifted

@@ -1,7 +1,7 @@
 """MMBench and MMStar: multiple choice about an image, which a video model sees as a short clip (Table 4)."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -28,7 +28,9 @@ LISTED = re.compile(r"\s*Options:\s*(?=A[:.])")
 def read_images(path: Path, data_set: str) -> Annotations:
     """Clips and items of `MMBench_DEV_*.tsv` or `MMStar.tsv`; rows that share an image share its clip."""
     rows = read_rows(path)
-    category = _category_column(rows.columns, data_set)
+    # MMBench's coarse categories have been spelt in several ways.
+    spelt = [name for name in rows.columns if name.lower().replace("_", "-") == "l2-category"]
+    category = "category" if data_set == MMSTAR else next(iter(spelt), "l2-category")
     require_columns(rows, (*COLUMNS, category), path)
     clips: dict[str, Clip] = {}
     items = []
@@ -42,13 +44,6 @@ def read_images(path: Path, data_set: str) -> Annotations:
         where = f"{path}: row {number} ({row['index']})"
         items.append(_item(row, row[category].strip(), data_set, unit, where, flaws))
     return Annotations(list(clips.values()), items)
-
-
-def _category_column(columns: Sequence[str], data_set: str) -> str:
-    """MMBench's coarse categories have been spelt in several ways."""
-    if data_set == MMSTAR:
-        return "category"
-    return next((name for name in columns if name.lower().replace("_", "-") == "l2-category"), "l2-category")
 
 
 def _item(row: Mapping[str, str], category: str, data_set: str, unit: str, where: str, flaws: Flaws) -> Item:

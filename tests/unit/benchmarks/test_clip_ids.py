@@ -20,10 +20,6 @@ def test_vidsitu(clip_id: str, segment: Segment) -> None:
     assert vidsitu(clip_id) == segment
 
 
-def test_vatex() -> None:
-    assert vatex("Ptf_2VRj-V0_000122_000132") == Segment("Ptf_2VRj-V0", 122, 132)
-
-
 @pytest.mark.parametrize(
     ("row", "segment"),
     [

@@ -10,7 +10,7 @@ import pytest
 from reprise.benchmarks import registry
 from reprise.benchmarks.asking import EachClip, EachItem, Question, request_table
 from reprise.benchmarks.prompts import Prompt
-from reprise.benchmarks.rows import ALL_ITEMS, Annotations, Clip, Item, Tag, chosen_items, is_in, items_of, tag_text
+from reprise.benchmarks.rows import ALL_ITEMS, Annotations, Clip, Item, Tag, chosen_items, is_in, tag_text
 from reprise.benchmarks.scoring import Answered, in_group, share_right
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
@@ -76,12 +76,6 @@ def test_a_folder_with_the_three_modules_is_a_benchmark(broken: Path) -> None:
     assert registry.benchmark_names() == ()
 
 
-def test_a_missing_name_is_named_with_its_file(broken: Path) -> None:
-    (broken / "questions.py").write_text("ASKED = {}\n")
-    with pytest.raises(UserError, match=r"example/questions.py: 'FORMS' is missing. questions.py defines FORMS;"):
-        registry.load_questions("example")
-
-
 def test_a_form_that_is_not_in_both_is_named(broken: Path) -> None:
     (broken / "questions.py").write_text("FORMS = {'questions': None, 'essay': None}\n")
     missing = [f"{Path(file).name}: {reason.partition(';')[0]}" for file, reason in registry.unmatched_forms("example")]
@@ -97,14 +91,6 @@ def test_a_benchmark_without_optional_modules_has_nothing_to_judge_or_to_count(b
 
 
 # --- items -----------------------------------------------------------------------------------------------------------
-
-
-def test_items_come_back_from_their_table() -> None:
-    (first, second, third) = items_of(TABLE)
-    assert [item._asdict() for item in items_of(TABLE)] == [
-        item._asdict() | {name: list(getattr(item, name)) for name in ("groups", "tags", "flaws")} for item in ITEMS
-    ]
-    assert first.tag("half") == "pos" and second.flaws == ["entry 2: bad"] and third.groups == ["true", "odd"]
 
 
 def test_groups_and_tags_of_a_table() -> None:

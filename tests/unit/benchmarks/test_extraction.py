@@ -126,28 +126,6 @@ def test_scores_of_extracted_letters_by_hand(tmp_path: Path) -> None:
     assert [found[name].value for name in METRICS] == pytest.approx([50, 100 * 5 / 6, 100 / 3])
 
 
-@pytest.mark.parametrize(
-    ("response", "letter"),
-    [
-        ("B", "B"),
-        ("First A seems right, then B.", "B"),
-        ("B first.\nIt is **A**", "A"),
-        ("Because AB and BA differ", ""),
-        ("a or b", ""),
-        ("", ""),
-        ("one =====\n===== A", "A"),
-    ],
-)
-def test_the_local_judge_takes_the_last_letter(response: str, letter: str) -> None:
-    prompt = PROMPTS["extract"].user.replace("{candidate}", response)
-    assert [answer.text for answer in last_letter().answers(Clip("", None, (), ()), [extract(prompt)])] == [letter]
-
-
-def test_the_local_judge_refuses_what_it_cannot_do() -> None:
-    with pytest.raises(UserError, match="lastletter needs a response from a line"):
-        list(last_letter().answers(Clip("", None, (), ()), [extract("Rate this.")]))
-
-
 def test_both_readings_share_one_models_answers_and_each_kind_has_its_judges() -> None:
     plan = Plan(load(Path()))
     keys = collect_keys(plan)
@@ -157,15 +135,6 @@ def test_both_readings_share_one_models_answers_and_each_kind_has_its_judges() -
     assert plan.judges_of("mmbench_video") == ["wordmatch", "wordmatch-recall"]
     table = {scored.name for scored in plan.table_scored("vinoground", "table3")}
     assert {"vinoground/cot/fps1/toy-llava-ov", "vinoground/cot.judged/fps1/toy-llava-ov/last-letter"} <= table
-
-
-def test_an_unknown_judge_of_a_benchmark_is_named(tmp_path: Path) -> None:
-    shutil.copytree("config", tmp_path / "config")
-    (tmp_path / "resources").symlink_to(Path("resources").resolve())
-    suite = tmp_path / "config/suites/demo.yaml"
-    suite.write_text(suite.read_text().replace("judges: [last-letter]", "judges: [last-leter]"))
-    with pytest.raises(UserError, match=r"benchmarks\.vinoground\.judges: unknown model 'last-leter'"):
-        load(tmp_path)
 
 
 def test_a_command_that_needs_a_judge_says_where_to_name_one(tmp_path: Path) -> None:

@@ -11,14 +11,13 @@ import pytest
 from reprise.benchmarks.flaws import flaws_of
 from reprise.benchmarks.mmbench_video.packed import PACKED_READERS
 from reprise.benchmarks.mmbench_video.release import COLUMNS
-from reprise.benchmarks.mmbench_video.taxonomy import HALVES, L2_OF, LEAVES
+from reprise.benchmarks.mmbench_video.taxonomy import L2_OF
 from reprise.benchmarks.prompts import FRAME_COUNT, load_prompts
 from reprise.config.benchmark import Benchmark
 from reprise.core.errors import UserError
 from reprise.core.files import matching_files
 from reprise.core.schemas import FACTS, VERDICTS
 from reprise.core.yaml_files import load_yaml
-from reprise.media.subtitles import as_prompt, read_vtt
 from reprise.models.local.stand_ins.wordmatch import overlap
 from reprise.stats.measures import Measure
 from synthetic.toyworld import mmbench_video as toy
@@ -163,17 +162,6 @@ general
 """
 
 
-def test_rolling_subtitles_say_every_line_once(tmp_path: Path) -> None:
-    path = tmp_path / "a.vtt"
-    path.write_text(VTT)
-    cues = read_vtt(path)
-    assert [tuple(cue) for cue in cues] == [(1.0, 2.5, "hello there"), (2.5, 4.0, "general")]
-    assert as_prompt(cues) == "{\n    '1.0' - '2.5': hello there,\n    '2.5' - '4.0': general\n}"
-    path.write_text("1\n00:01,000 --> 00:02,000\nsrt\n")
-    with pytest.raises(UserError, match="does not begin with WEBVTT"):
-        read_vtt(path)
-
-
 def test_subtitles_reach_the_prompt_where_a_video_has_them(tmp_path: Path) -> None:
     (tmp_path / "a.vtt").write_text(VTT)
     _, items = mmbench_video.annotations([*release(tmp_path, FIVE), tmp_path / "a.vtt"], "release", {})
@@ -233,11 +221,6 @@ def test_packed_asks_once_a_video_and_unpacked_once_a_question(tmp_path: Path) -
 def test_packed_answers_by_both_readers(text: str, authors: dict[str, str], robust: dict[str, str]) -> None:
     assert READERS["authors"](text, ["7", "8"]) == authors
     assert READERS["robust"](text, ["7", "8"]) == robust
-
-
-def test_a_reply_without_json_answers_an_only_question() -> None:
-    assert READERS["robust"]("It is red.", ["7"]) == {"7": "It is red."}
-    assert READERS["authors"]("It is red.", ["7"]) == {}
 
 
 def test_an_unreadable_packed_answer_fails_all_its_questions(tmp_path: Path) -> None:
@@ -304,38 +287,6 @@ def test_a_failed_answer_in_valid(tmp_path: Path, form: str, authors: bool, vali
     assert found["valid", "overall"].value == pytest.approx(valid, abs=1e-9)
     assert found["mean", "overall"].value == pytest.approx(6 / 5, abs=1e-9)
     assert (found["mean", "overall"].failed, found["mean", "overall"].unparsed) == (1, 1)
-
-
-def harness_means(dimensions: Sequence[Sequence[str]], scores: Sequence[int]) -> dict[str, tuple[float, float | None]]:
-    """The reference harness's rule, written down from its description: -1 stands for failed; ALL and VALID by group."""
-    found = {}
-    groups = LEAVES | {half: [leaf for l2 in members for leaf in LEAVES[l2]] for half, members in HALVES.items()}
-    for group, leaves in {**groups, "overall": list(L2_OF)}.items():
-        inside = [score for names, score in zip(dimensions, scores, strict=True) if set(names) & set(leaves)]
-        valid = [score for score in inside if score >= 0]
-        if inside:
-            whole = sum(max(score, 0) for score in inside) / len(inside)
-            found[group] = (whole, sum(valid) / len(valid) if valid else None)
-    return found
-
-
-def test_means_equal_the_harness_on_the_same_ratings(tmp_path: Path) -> None:
-    rows = toy.rows()
-    items = mmbench_video.annotations(release(tmp_path, rows), "release", {})[1]
-    scores = [(7 * i) % 5 - 1 for i in range(len(rows))]
-    found = numbers(items, verdicts([None if score < 0 else float(score) for score in scores]), authors=True)
-    leaves = [[tag["text"] for tag in tags if tag["name"] == "leaf"] for tags in items["tags"].to_list()]
-    for group, (whole, valid) in harness_means(leaves, scores).items():
-        assert found["mean", group].value == pytest.approx(whole, abs=1e-9)
-        assert found["valid", group].value == pytest.approx(valid, abs=1e-9)
-
-
-def test_closed_forms(tmp_path: Path) -> None:
-    """Always right is 3 everywhere; always 0 is 0; a constant rating is itself in every group."""
-    items = read(tmp_path, *FIVE)
-    for rating in (3, 0, 2):
-        found = numbers(items, verdicts([rating] * 5))
-        assert {one.value for place, one in found.items() if place[0] == "mean" and one.asked} == {float(rating)}
 
 
 # --- the data, and the toy release -------------------------------------------------------------------------------

@@ -14,14 +14,11 @@ from reprise.construction.mmbench_video.other_sets import drawn
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES
 from reprise.core.yaml_files import load_yaml
-from reprise.models.base import Answer, Clip
-from reprise.models.local.stand_ins.wordmatch import WordMatch
 from reprise.reading.ratings import SCALES
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements
 from reprise.stages.verdicts import verdicts
 
-from tests.unit.asked import request, spec
 from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import request_table, response_row
 
@@ -93,19 +90,6 @@ def test_a_failed_answer_is_not_rated_and_counts_as_0(tmp_path: Path) -> None:
     assert requests.filter(item_id="some/2").is_empty()
     read = judged(answers, {"some/1": "4", "some/3": "I'm sorry, I cannot say."})
     assert numbers("unpacked", items, read)["original_score"] == (pytest.approx(4 / 3), 3, 1, 1)
-
-
-def test_the_local_judge_rates_on_the_scale_that_it_is_asked_for(tmp_path: Path) -> None:
-    """Of "red dog", the answer "dog" has F1 2 / (1 + 2) = 2/3 of its words: 3 of 5, and 2 of 3."""
-    items = items_of(tmp_path, "0 to 5", OPEN)
-    _, requests = answered(items, ["dog", "a cat", "nobody"])
-    found = {}
-    for row in requests.filter(pl.col("request_id").str.ends_with("robust")).iter_rows(named=True):
-        asked = request(row["prompt"], "write", options=tuple(row["options"]), item_id=row["item_id"])
-        [answer] = WordMatch(spec()).answers(Clip("v", None, (), ()), [asked])
-        assert isinstance(answer, Answer)
-        found[row["item_id"]] = answer.text
-    assert found == {"some/1": "3", "some/2": "5", "some/3": "0"}
 
 
 def test_an_accuracy_by_hand(tmp_path: Path) -> None:

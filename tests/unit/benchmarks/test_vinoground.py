@@ -2,10 +2,8 @@
 
 import csv
 import json
-import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import product
 from pathlib import Path
 
 import polars as pl
@@ -179,18 +177,6 @@ def test_a_broken_release_is_refused_by_file_and_row(
     assert message in str(error.value)
 
 
-def test_broken_json_and_a_subset_are_refused(tmp_path: Path) -> None:
-    files = release(tmp_path, [row(0)], text=[])
-    files[1].write_text("[{")
-    with pytest.raises(UserError, match=r"vinoground_textscore\.json: not readable as json"):
-        vinoground.annotations(files, "ids", {})
-    files[1].write_text("{}")
-    with pytest.raises(UserError, match="expected a list of questions"):
-        vinoground.annotations(files, "ids", {})
-    with pytest.raises(UserError, match="Vinoground has no subset"):
-        vinoground.annotations(files, "ids", {"subset": {"file": "x.csv"}})
-
-
 def test_a_question_that_the_release_lacks_is_named_and_its_pair_is_missing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -315,41 +301,11 @@ def test_failed_unread_and_missing_are_three_things(tmp_path: Path) -> None:
     assert [found[score]["value"] for score in METRICS] == [60, 100, 50]
 
 
-@pytest.mark.parametrize(
-    ("texts", "expected"),
-    [
-        ({"text_pos": "absent"}, [0, 0, 0]),  # raises: the pair's video answers are never looked at
-        ({"text_pos": "failed"}, [0, 0, 0]),
-        ({"text_pos": ""}, [0, 0, 0]),  # an empty answer raises too
-        ({"text_neg": "absent"}, [0, 0, 0]),
-        ({"text_pos": "wrong", "text_neg": "absent"}, [0, 100, 0]),  # the first is wrong: the second is never looked up
-        ({"text_neg": "wrong"}, [0, 100, 0]),
-        ({"text_pos": "The first one"}, [0, 100, 0]),  # any other first character is a wrong answer
-        ({"video_pos": "absent"}, [100, 0, 0]),
-        ({"video_neg": ""}, [100, 0, 0]),
-        ({}, [100, 100, 100]),
-    ],
-)
-def test_the_authors_convention_on_lacking_answers(tmp_path: Path, texts: dict[str, str], expected: list[int]) -> None:
-    """Pair 0 of three has these answers; the others are right."""
-    found = values(items_of(tmp_path, 3), {f"0_{role}": text for role, text in texts.items()}, "authors")
-    assert found == [pytest.approx(100 * (2 + share / 100) / 3, abs=1e-9) for share in expected]
-
-
 @pytest.mark.parametrize(("option", "expected"), [("right", [100, 100, 100]), ("A", [0, 0, 0]), ("wrong", [0, 0, 0])])
 def test_closed_forms_of_sure_answers(tmp_path: Path, option: str, expected: list[int]) -> None:
     items = items_of(tmp_path, 24)
     for convention in ("fixed", "authors"):
         assert values(items, dict.fromkeys(ROLES, option), convention) == expected
-
-
-def test_random_answers_reach_their_chance(tmp_path: Path) -> None:
-    items = items_of(tmp_path, 2000)
-    dice = random.Random(3)
-    texts = {f"{index}_{role}": dice.choice("AB") for index, role in product(range(2000), ROLES)}
-    text, video, group = values(items, texts)
-    assert text == pytest.approx(25, abs=3) and video == pytest.approx(25, abs=3)
-    assert group == pytest.approx(6.25, abs=1.6)
 
 
 # --- similarities --------------------------------------------------------------------------------------------------
@@ -413,17 +369,7 @@ def test_closed_forms_of_similarities(tmp_path: Path) -> None:
     assert overall(by_similarity(items, Constant(spec()))) == [0, 0, 0], "ties fail"
 
 
-def test_random_similarities_reach_the_papers_chance(tmp_path: Path) -> None:
-    text, video, group = overall(by_similarity(items_of(tmp_path, 2000), Random(spec(seed=0))))
-    assert text == pytest.approx(25, abs=3) and video == pytest.approx(25, abs=3)
-    assert group == pytest.approx(100 / 6, abs=2.5)
-
-
 # --- frames, chance, data ------------------------------------------------------------------------------------------
-
-
-def test_chance_is_the_papers_and_computed() -> None:
-    assert {"text": 25.0, "video": 25.0, "group": pytest.approx(100 / 6)} == CHANCE
 
 
 def test_what_is_above_chance_is_counted_over_pairs(tmp_path: Path) -> None:

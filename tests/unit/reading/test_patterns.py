@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 from reprise.config.benchmark import Protocol
 from reprise.core.schemas import REQUESTS, RESPONSES
-from reprise.reading.patterns import Pattern
+from reprise.reading.table import own_row
 from reprise.stages.verdicts import verdicts
 
 from tests.unit.rows import request_row, response_row
@@ -16,9 +16,6 @@ from tests.unit.rows import request_row, response_row
     [
         ("([", "is no regular expression: unterminated character set at position 1"),
         ("the answer (A|B)", "has no group for the option. Write it as `(?P<option>[AB])`"),
-        ("(a+)+(?P<option>[AB])$", "can take very long"),
-        (r"(\w+\s?)*:(?P<option>[AB])", "can take very long"),
-        (r"(?:so)+[^z]*[^z]*z(?P<option>[AB])", "can take very long"),
         ("(?P<option>[AB])?", "fits every text"),
     ],
 )
@@ -32,7 +29,7 @@ def test_a_pattern_that_does_not_work_is_refused_where_it_stands(pattern: str, w
 
 
 def test_a_row_of_ones_own_reads_what_the_table_does_not() -> None:
-    row = Pattern(name="points at", pattern=r"i point at (?P<option>[ab])\b").row()
+    row = own_row("points at", r"i point at (?P<option>[ab])\b")
     requests = pl.DataFrame([request_row("1#text", options=["A", "B"])], schema=REQUESTS)
     responses = pl.DataFrame([response_row("1#text", "I point at b now")], schema=RESPONSES)
     for own, value, by in (([], "", ""), ([row], "B", "points at (own row)")):

@@ -5,28 +5,23 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 from reprise.core.schemas import REQUESTS, RESPONSES
-from reprise.reading.readers import output_block, read_authors, read_by_table, read_text
+from reprise.reading.readers import read_text
 from reprise.stages.metrics import readers_differ
 from reprise.stages.verdicts import verdicts
+
+from tests.unit.rows import request_row, response_row
 
 YES_NO = ("Yes", "No")
 
 
-def asked(
-    options: Sequence[str], answers: Sequence[tuple[Sequence[float], str, str]], expected: str = "Yes"
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Requests with these options, and an answer to each: scores, text, error."""
-    requests = [
-        {"request_id": str(number), "item_id": str(number), "clip_id": "c", "role": "pos", "ask": "choose", "system": "",
-         "prompt": "", "options": list(options), "option_texts": [], "expected": expected, "max_tokens": 1}
-        for number in range(len(answers))
-    ]  # fmt: skip
+def asked(options: Sequence[str], answers: Sequence[tuple[Sequence[float], str, str]]) -> list[pl.DataFrame]:
+    """Requests with these options, of which Yes is right, and an answer to each: scores, text, error."""
+    requests = [request_row(f"{number}#pos", options=list(options)) for number in range(len(answers))]
     responses = [
-        {"request_id": str(number), "item_id": str(number), "role": "pos", "text": text, "scores": list(scores),
-         "frames_shown": 1, "prompt_sha256": "", "tokens_in": 1, "tokens_out": 1, "error": error, "key": "k"}
+        response_row(f"{number}#pos", text, scores=list(scores), error=error)
         for number, (scores, text, error) in enumerate(answers)
-    ]  # fmt: skip
-    return pl.DataFrame(requests, schema=REQUESTS), pl.DataFrame(responses, schema=RESPONSES)
+    ]
+    return [pl.DataFrame(requests, schema=REQUESTS), pl.DataFrame(responses, schema=RESPONSES)]
 
 
 def read_scores(scores: Sequence[float], options: Sequence[str], reader: str = "robust") -> tuple[str, float | None]:
@@ -81,7 +76,7 @@ def test_to_the_authors_a_score_of_one_half_or_none_is_wrong_and_not_unread(scor
     ],
 )
 def test_the_authors_reader_keeps_its_bugs(text: str, options: tuple[str, ...], value: str) -> None:
-    assert read_authors(text, options).value == value
+    assert read_text(text, options, (), "authors", "plain").value == value
 
 
 @pytest.mark.parametrize(
@@ -102,12 +97,6 @@ def test_the_authors_reader_keeps_its_bugs(text: str, options: tuple[str, ...], 
 )
 def test_the_first_character_is_all_that_some_authors_read(text: str, value: str) -> None:
     assert read_text(text, ("A", "B"), (), "authors", "first_character").value == value
-
-
-def test_authors_who_asked_a_judge_are_read_by_table() -> None:
-    text = "Let me think. The man eats, then he sleeps. So the answer is B."
-    assert read_text(text, ("A", "B"), (), "authors", "person").value == "B"
-    assert read_text(text, ("A", "B"), (), "authors", "first_character").value == "L"
 
 
 @pytest.mark.parametrize("score", [0.3, -0.2, 12.0])
@@ -134,35 +123,22 @@ def test_scores_and_words_side_by_side(reader: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "block"),
+    ("text", "value"),
     [
-        ("<<<thinking>>> ... <<</thinking>>>\n<<<output>>>\n Yes \n<<</output>>>", "Yes"),
+        ("<<<thinking>>> No <<</thinking>>>\n<<<output>>>\n Yes \n<<</output>>>", "Yes"),
         ("<<<output>>> No", "No"),  # cut off before the closing tag
         ("<<<output>>> [Yes or No] <<</output>>> then <<<output>>> No <<</output>>>", "No"),
         ("<<<OUTPUT>>>Yes<<</OUTPUT>>>", "Yes"),
         ("<<<output>>> Yes <</output>>>", "Yes"),  # one bracket short, as models write it
         ("<output>Yes</output>", "Yes"),  # one bracket, as the paper's figure may have had it
-        ("<thinking>No, ...</thinking> <output>\n[ No ]\n</output>", "[ No ]"),
-        ("<output>Yes", "Yes"),
+        ("<thinking>Yes, ...</thinking> <output>\n[ No ]\n</output>", "No"),
         ("the caption is right: Yes", ""),
         ("", ""),
     ],
 )
-def test_a_chain_of_thought_is_read_in_its_output_block(text: str, block: str) -> None:
-    assert output_block(text) == block
-
-
-def test_a_restated_caption_is_an_answer_where_the_options_are_captions() -> None:
-    captions = ("The red circle slides left.", "The blue star slides left.")
-    assert read_by_table("The blue star slides left.", ("A", "B"), captions).value == "B"
-    assert read_by_table("The blue star slides left.", ("A", "B"), ()).value == ""
-
-
-def test_failed_unparsed_and_wrong_are_three_things() -> None:
-    answers = [((), "Yes", ""), ((), "No", ""), ((), "the video", ""), ((), "", "out_of_memory")]
-    requests, responses = asked(YES_NO, answers)
-    found = verdicts(requests, responses, "robust", "plain").select("right", "unparsed", "failed").rows()
-    assert found == [(True, False, False), (False, False, False), (False, True, False), (False, False, True)]
+def test_a_chain_of_thought_is_read_in_its_output_block(text: str, value: str) -> None:
+    for reader in ("authors", "robust"):
+        assert read_text(text, YES_NO, (), reader, "output_block").value == value
 
 
 @pytest.mark.parametrize(("text", "value", "unparsed"), [(" A caption.\n", " A caption.\n", False), (" \n", "", True)])

@@ -8,9 +8,8 @@ import pytest
 import yaml
 from reprise.reading import table
 from reprise.reading.ratings import SCALES, read_rating
-from reprise.reading.readers import Reading, read_by_table
 from reprise.reading.robust import HEAD, TAIL, clean, read_robust
-from reprise.reading.table import own_row
+from reprise.reading.table import Reading, own_row
 
 GROUPS = yaml.safe_load((Path(__file__).parents[2] / "data" / "answers" / "robust.yaml").read_text(encoding="utf-8"))
 READ = [
@@ -63,14 +62,6 @@ def test_the_question_itself_chooses_nothing(group: dict[str, Any]) -> None:
     )
     for question in (f"Which one matches the video?\n{listed}", listed, f"{listed}\nAnswer with one of them only."):
         assert read_robust(question, options, texts) == Reading("")
-
-
-@pytest.mark.parametrize("answer", ["A", "B.", " B) ", "(A)", "Yes", "no.", " NO", "A\n"])
-def test_a_bare_answer_is_read_alike_with_and_without_the_table(answer: str) -> None:
-    """The short way for bare answers, for which the table need not be loaded."""
-    for options in (("A", "B"), ("Yes", "No")):
-        texts = ("A red dog.", "B movie")[: len(options) if options[0] == "A" else 0]
-        assert read_by_table(answer, options, texts) == read_robust(answer, options, texts)
 
 
 def test_rows_of_ones_own_come_first_and_are_named() -> None:

@@ -47,16 +47,3 @@ def test_binomial_tests_by_hand() -> None:
 def test_binomial_tests_agree_with_scipy(successes: int, trials: int, chance: float, alternative: Alternative) -> None:
     expected = binomtest(successes, trials, chance, alternative=alternative).pvalue
     assert binomial_p(successes, trials, chance, alternative) == pytest.approx(expected, rel=1e-7, abs=1e-300)
-
-
-@pytest.mark.parametrize(
-    ("successes", "trials", "chance", "what"),
-    [
-        (-1, 3, 0.5, "successes"),
-        (4, 3, 0.5, "successes"),
-        *((1, 2, one, "chance") for one in (0.0, 1.0, 25.0, float("nan"))),
-    ],
-)
-def test_what_can_be_no_share_is_refused(successes: int, trials: int, chance: float, what: str) -> None:
-    with pytest.raises(ValueError, match=f"{what} must lie between 0 and"):
-        binomial_p(successes, trials, chance)

@@ -5,7 +5,6 @@ import random
 from collections import Counter
 
 import numpy as np
-import polars as pl
 import pytest
 from reprise.stats.caption_scores import (
     ORDERS,
@@ -95,7 +94,7 @@ def plain_cider(candidates: list[str], references: list[str]) -> list[float]:
     return [score(*pair) for pair in zip(candidates, references, strict=True)]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 def test_scores_of_many_captions_at_once_are_those_of_each_by_definition(seed: int) -> None:
     draw = random.Random(seed)
     words = ["a", "b", "c", "the", "don't", "x-y", "3.5", "é", "Zz", "…"]
@@ -112,7 +111,7 @@ def test_scores_of_many_captions_at_once_are_those_of_each_by_definition(seed: i
             assert below[place] == pytest.approx(ours.total(), abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 def test_longest_common_subsequence_by_the_usual_table(seed: int) -> None:
     draw = random.Random(seed)
     left, right = (tuple(draw.choices("abcdef", k=seed and draw.randrange(30))) for _ in range(2))
@@ -123,9 +122,3 @@ def test_longest_common_subsequence_by_the_usual_table(seed: int) -> None:
     assert longest_common_subsequence(left, right) == table[-1][-1]
     text = "".join(draw.choices('aBc. ,:;!?()"', k=60))
     assert SIMPLE.fullmatch(text.lower()) and tokenize(text) == tuple(WORD.findall(text.lower())), "without a pattern"
-
-
-def test_no_captions_have_no_scores_and_series_are_floats() -> None:
-    assert cider([], []) == []
-    assert all(above.is_empty() and below.is_empty() for above, below in bleu_columns([], []))
-    assert all(part.dtype == pl.Float64 for ratio in bleu_columns([CAT], [MAT]) for part in ratio)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 from reprise.stats.caption_scores import bleu
-from reprise.stats.clusters import Statistic, cluster_sums, clustered_estimate
+from reprise.stats.clusters import Statistic, clustered_estimate
 from reprise.stats.intervals import BoundedMean, Difference, Interval
-from reprise.stats.measures import Ratios, difference, first, mean
+from reprise.stats.measures import difference, first, mean
 
 Z = 1.959964
 Rows = NDArray[np.float64]
@@ -51,11 +51,6 @@ class TestMean:
         exact = 2 * Z * np.sqrt((1 / 36) / 10_000)
         assert width(of_mean(ratings, np.arange(10_000))) == pytest.approx(exact, rel=0.02)
 
-    def test_a_higher_level_is_wider_and_clusters_may_have_any_names(self) -> None:
-        values, clusters = clustered_sample(1)
-        assert width(of_mean(values, clusters, 0.99)) > width(of_mean(values, clusters, 0.9))
-        assert of_mean(values, [f"{cluster:03}" for cluster in clusters]) == of_mean(values, clusters)
-
     def test_a_ratio_has_the_interval_of_the_mean_over_the_rows_that_count(self) -> None:
         values, clusters = clustered_sample(2)
         counts = np.random.default_rng(2).integers(0, 2, len(values)) * 1.0
@@ -87,21 +82,6 @@ class TestDifference:
         low, high = interval_of([(is_b, is_b), (0 * is_b, 1 - is_b)], np.arange(40), difference)
         assert low == pytest.approx(1 - np.hypot(*[1 - 0.025 ** (1 / 20)] * 2))
         assert high == 1.0
-
-    def test_mean_of_differences(self) -> None:
-        """Test by test, in rows of their own, as long as all are asked equally often."""
-        values, clusters = clustered_sample(3, clusters=60)
-        values, clusters = values[: len(values) // 3 * 3], clusters[: len(values) // 3 * 3]
-        other, test = np.random.default_rng(9).integers(0, 2, len(values)) * 1.0, np.arange(len(values)) % 3
-
-        def three(ratios: Ratios) -> Ratios:
-            return mean(ratios[:, 0::2] - ratios[:, 1::2])
-
-        inside = [(test == one) * 1.0 for one in range(3)]
-        ratios = [(answers * rows, rows) for rows in inside for answers in (values, other)]
-        ones = np.ones_like(values)
-        plain = interval_of([(values, ones), (other, ones)], clusters, difference)
-        assert interval_of(ratios, clusters, three) == pytest.approx(plain, abs=0.01)
 
 
 def test_of_a_mean_of_shares_each_counts_once_whatever_its_rows() -> None:
@@ -139,7 +119,6 @@ def test_the_order_of_the_rows_does_not_change_one_bit() -> None:
         return [interval_of(ratios, videos[order], function) for function in (first, difference, mean)]
 
     assert intervals(np.random.default_rng(1).permutation(3000)) == intervals(np.arange(3000))
-    assert cluster_sums(np.array([1.0, 2, 3]), ["b", "a", "b"]).tolist() == [2, 4]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +141,6 @@ def test_what_has_no_interval(values: list[float], counts: list[float], clusters
         ([1.0, float("nan"), 0.0], [1, 2, 3], "row 1"),
         ([1.0, float("inf"), 0.0], [1, 2, 3], "row 1"),
         ([None, 1.0], [1, 2], "row 0"),
-        ([1, 0, 1], [1, 2], "2 labels for 3 rows"),
     ],
 )
 def test_what_is_refused(values: list[float], clusters: list[int], message: str) -> None:

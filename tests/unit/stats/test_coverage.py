@@ -1,10 +1,9 @@
 """A short form of `bench.coverage`: where the percentile bootstrap and tests over items failed, with 400 samples each."""
 
-import numpy as np
 import pytest
 
 from bench import worlds
-from bench.coverage import covered_in, flipped_in, grid, shares_in
+from bench.coverage import covered_in, flipped_in, shares_in
 from bench.worlds import World
 
 SAMPLES = 400
@@ -42,12 +41,3 @@ def test_clusters_matter_to_tests() -> None:
     assert star.starred <= MOST < star.by_item
     assert pair.starred <= MOST < pair.by_item
     assert pair.covered >= LEAST
-
-
-def test_worlds_are_what_they_say_and_the_same_each_time() -> None:
-    world = World(10, "uneven", 0.5, 0.1)
-    assert shares_in(world, worlds.share, 50) == shares_in(world, worlds.share, 50)
-    assert {one.icc for one in grid(items=("1",))} == {0.0}, "items alone in their clusters have no correlation"
-    answers = World(2000, "3", 0.7, 1).right(np.random.default_rng(0)).reshape(-1, 3)
-    assert set(answers.sum(axis=1)) == {0, 3} and 0.65 < answers.mean() < 0.75
-    assert list(np.bincount(World(4, "half", 0.5, 0).cluster_of_item())) == [15, 5, 5, 5]

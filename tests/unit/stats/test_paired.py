@@ -17,18 +17,6 @@ def test_only_common_items_count() -> None:
     assert compare_paired({"a": 1.0}, {"b": 1.0}, {"a": "v", "b": "v"}) is compare_paired({}, {}, {}) is None
 
 
-def test_swapping_the_models_swaps_the_signs() -> None:
-    generator = np.random.default_rng(0)
-    first = {f"{index}": float(generator.integers(2)) for index in range(90)}
-    second = {f"{index}": float(generator.integers(2)) for index in range(90)}
-    clusters = {f"{index}": f"{index % 30}" for index in range(90)}
-    ahead, behind = compare_paired(first, second, clusters), compare_paired(second, first, clusters)
-    assert ahead is not None and behind is not None
-    assert ahead.low is not None and behind.high is not None
-    assert (ahead.difference, ahead.p) == (-behind.difference, behind.p)
-    assert ahead.low == pytest.approx(-behind.high, abs=1e-12)
-
-
 def test_the_order_of_the_items_does_not_matter_and_one_cluster_has_no_interval() -> None:
     values, others = ({f"{index}": index % part / 7 for index in range(60)} for part in (3, 5))
     clusters = {f"{index}": f"{index % 20}" for index in range(60)}
@@ -36,15 +24,6 @@ def test_the_order_of_the_items_does_not_matter_and_one_cluster_has_no_interval(
     assert compare_paired(values, others, clusters) == compare_paired(backwards, others, clusters)
     result = compare_paired({"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 0.0}, {"a": "v", "b": "v"})
     assert result is not None and (result.difference, result.low, result.high) == (0.5, None, None)
-
-
-def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match="item 'b' has no cluster"):
-        compare_paired({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}, {"a": "v"})
-    with pytest.raises(ValueError, match="first: NaN"):
-        compare_paired({"a": float("nan")}, {"a": 1.0}, {"a": "v"})
-    with pytest.raises(ValueError, match="no rows"):
-        sign_flip_p([], [])
 
 
 @pytest.mark.parametrize(("only_first", "only_second"), [(9, 2), (2, 9), (4, 4), (1, 0), (300, 250)])
@@ -69,13 +48,6 @@ def test_whole_numbers_are_exact_by_addition_as_others_by_all_patterns(clusters:
     assert sign_flip_p(sums, np.arange(clusters)) == pytest.approx(expected)
 
 
-def test_items_of_one_video_do_not_count_one_by_one() -> None:
-    differences = np.repeat([1.0, 1.0, 1.0, -1.0], 10)
-    assert sign_flip_p(differences, np.arange(40)) < 0.01
-    assert sign_flip_p(differences, np.arange(40) // 10) == 10 / 16
-    assert sign_flip_p(np.ones(50), np.arange(50) // 10) == 2 / 32, "five clusters prove nothing, whatever their items"
-
-
 def test_all_sign_patterns_agree_with_scipy() -> None:
     sums = np.random.default_rng(2).normal(0.6, 1, 9)
     expected = permutation_test((sums,), np.mean, permutation_type="samples", n_resamples=np.inf).pvalue
@@ -88,12 +60,6 @@ def test_sampled_patterns_follow_the_normal_theory_repeat_and_are_never_zero() -
     found = [sign_flip_p(sums, np.arange(400), draws=20_000, seed=3) for _ in range(2)]
     assert found[0] == found[1] == pytest.approx(expected, abs=0.01)
     assert sign_flip_p(np.full(100, 0.1), np.arange(100), draws=999) == 1 / 1000
-
-
-def test_p_is_uniform_when_the_models_are_equal() -> None:
-    generator = np.random.default_rng(1)
-    ps = [sign_flip_p(generator.normal(size=40), np.arange(40) // 2, draws=200) for _ in range(400)]
-    assert 0.02 <= np.mean(np.array(ps) <= 0.05) <= 0.08
 
 
 def test_a_mean_of_tests_counts_each_test_alike() -> None:
@@ -111,8 +77,3 @@ def test_a_mean_of_tests_counts_each_test_alike() -> None:
 def test_holm_by_hand() -> None:
     assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
     assert holm([0.5, 0.9]) == [1.0, 1.0] and holm([]) == [] and holm([0.02]) == [0.02]
-
-
-def test_holm_keeps_the_chance_of_any_false_alarm() -> None:
-    ps = np.random.default_rng(4).uniform(size=(2000, 8))
-    assert np.mean([min(holm(row)) <= 0.05 for row in ps.tolist()]) == pytest.approx(0.05, abs=0.015)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.config.time import VIEWS as SUITE_VIEWS
 from reprise.core.checksums import sealed_text
 from reprise.core.errors import UserError
 from reprise.core.schemas import METRICS, write_table
@@ -144,10 +143,6 @@ def test_models_stand_beside_each_other_in_the_order_of_what_order_gives(tmp_pat
     run(["time_all", "--key", str(key), "--cards", *cards, "--html", str(out)])
     assert out.with_suffix(".md").read_text().index("Timely") < out.with_suffix(".md").read_text().index("Flat")
     assert {"pdf", "svg", "png", "tex", "csv"} <= {path.suffix[1:] for path in tmp_path.glob("all.*")}
-
-
-def test_a_card_has_the_views_that_a_suite_asks() -> None:
-    assert set(VIEWS) == set(SUITE_VIEWS)
 
 
 def test_a_card_of_another_version_is_refused(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from reprise.timecard.card import VIEWS
 from reprise.timecard.measure import card_of
 
 from tests.unit.timecard.made_views import Rule, key_of_rule
@@ -65,21 +64,3 @@ def test_a_model_that_looks_at_one_place_is_not_said_to_use_order(tmp_path: Path
     (found,) = card_of(key_of_rule(tmp_path, first_place))[0].benchmarks
     assert "the first frame repeated changes the score by 0.0 points" in found.sentence
     assert "yet shuffling the frames loses 30.0 points" in found.sentence
-
-
-@pytest.mark.parametrize("rule", [words_only, one_frame, bag])
-def test_the_order_part_of_a_deterministic_bag_is_exactly_zero(rule: Rule, tmp_path: Path) -> None:
-    (found,) = card_of(key_of_rule(tmp_path, rule))[0].benchmarks
-    part, shuffled = found.part("order"), found.view("shuffled")
-    assert part is not None and shuffled is not None and shuffled.change is not None
-    assert (part.number.value, part.p) == (0.0, 1.0)
-    assert (shuffled.change.value, shuffled.change.lost, shuffled.change.gained) == (0.0, 0, 0)
-    assert part.number.low is not None and part.number.high is not None
-    assert part.number.low == pytest.approx(-part.number.high) and part.number.low < 0
-
-
-def test_of_a_model_that_guesses_nothing_is_told(tmp_path: Path) -> None:
-    (found,) = card_of(key_of_rule(tmp_path, lambda view, at: (at * 13 + VIEWS.index(view) * 29) % 10 < 5))[
-        0
-    ].benchmarks
-    assert found.verdict == "words" and found.chance == 50

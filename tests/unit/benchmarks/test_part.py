@@ -4,54 +4,34 @@ from collections import Counter
 from itertools import pairwise
 
 import polars as pl
-import pytest
 from reprise.benchmarks.part import units_of_part
+
+KINDS = {"action": 60, "object": 30, "viewpoint": 10}
+# A unit has one clip and two items, of a task each; what its kind is, all its items say.
+ITEMS = pl.DataFrame(
+    [
+        {"clip_id": f"{kind}{number}.all", "task": f"task{part}", "groups": [kind, *(["odd"] if part else [])]}
+        for kind, count in KINDS.items()
+        for number in range(count)
+        for part in (0, 1)
+    ]
+)
 
 
 def part(items: pl.DataFrame, count: int) -> list[str]:
-    """The part of a benchmark in which each unit has one clip, and items are clustered otherwise."""
     clips = items.select("clip_id", unit=pl.col("clip_id").str.strip_suffix(".all")).unique()
     return units_of_part(items, clips, count)
 
 
-def items(kinds: dict[str, int]) -> pl.DataFrame:
-    """Units of a benchmark: so many of each kind, two items of a task each."""
-    return pl.DataFrame(
-        [
-            {
-                "unit": "cluster",
-                "clip_id": f"{kind}{number}.all",
-                "task": f"task{part}",
-                "groups": [kind, *(["odd"] if part else [])],
-            }
-            for kind, count in kinds.items()
-            for number in range(count)
-            for part in (0, 1)
-        ]
-    )
-
-
-KINDS = {"action": 60, "object": 30, "viewpoint": 10}
-
-
-@pytest.mark.parametrize(
-    ("count", "shares"),
-    [(10, (6, 3, 1)), (20, (12, 6, 2)), (50, (30, 15, 5)), (100, (60, 30, 10)), (1000, (60, 30, 10))],
-)
-def test_every_kind_has_its_share(count: int, shares: tuple[int, ...]) -> None:
-    found = Counter(unit.rstrip("0123456789") for unit in part(items(KINDS), count))
-    for kind, share in zip(KINDS, shares, strict=True):
-        assert abs(found[kind] - share) <= 1
-    assert sum(found.values()) == min(count, 100)
-
-
-def test_a_larger_part_holds_a_smaller_one_and_each_is_drawn_the_same_everywhere() -> None:
-    table = items(KINDS)
-    parts = [part(table, count) for count in range(1, 101)]
-    assert [len(part) for part in parts] == list(range(1, 101))
+def test_every_kind_has_its_share_and_a_larger_part_holds_a_smaller_one() -> None:
+    parts = [part(ITEMS, count) for count in range(1, 101)]
+    assert [len(units) for units in parts] == list(range(1, 101))
+    for count in (10, 20, 50, 100):
+        found = Counter(unit.rstrip("0123456789") for unit in parts[count - 1])
+        assert all(abs(found[kind] - share * count / 100) <= 1 for kind, share in KINDS.items())
     assert all(set(small) < set(large) for small, large in pairwise(parts))
-    assert part(table.reverse(), 10) == parts[9]
-    assert parts[9] != sorted(table["clip_id"].str.strip_suffix(".all").unique())[:10], "it is drawn"
+    assert part(ITEMS, 1000) == parts[99]
+    assert part(ITEMS.reverse(), 10) == parts[9] != sorted(parts[99])[:10], "it is drawn, the same everywhere"
 
 
 def test_units_without_a_kind_in_common_are_drawn_all_the_same() -> None:

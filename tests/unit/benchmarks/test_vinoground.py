@@ -2,8 +2,10 @@
 
 import csv
 import json
+import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 import polars as pl
@@ -11,14 +13,13 @@ import pytest
 from reprise.benchmarks.flaws import flaws_of
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.vinoground.scores import CHANCE, METRICS
-from reprise.benchmarks.vinoground.taxonomy import MAJOR
+from reprise.benchmarks.vinoground.taxonomy import MAJOR, MINOR
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, VERDICTS
 from reprise.models.base import Clip
 from reprise.models.local.stand_ins.baselines import Constant, Oracle, Random
 from reprise.stages.metrics import row_of
 from reprise.stages.verdicts import verdicts
-from reprise.stats.measures import Measure
 
 from tests.unit.asked import request, spec
 from tests.unit.benchmarks.whole import Whole
@@ -91,10 +92,8 @@ def test_a_pair_is_two_trims_and_their_concatenation(tmp_path: Path) -> None:
 
 
 def test_released_files_are_taken_whole_and_ready_concatenations_too(tmp_path: Path) -> None:
-    video = [
-        entry("0_pos", "A", "vinoground_videos_concated/0.mp4"),
-        entry("0_neg", "B", "vinoground_videos_concated/0.mp4"),
-    ]
+    ready = "vinoground_videos_concated/0.mp4"
+    video = [entry("0_pos", "A", ready), entry("0_neg", "B", ready)]
     clips, _ = vinoground.annotations(release(tmp_path, [row(0)], video=video), "release", {})
     assert clips.select("clip_id", "kind", "source_id").rows() == [
         ("0.pos", "whole", "vinoground_videos/0_pos"),
@@ -104,43 +103,37 @@ def test_released_files_are_taken_whole_and_ready_concatenations_too(tmp_path: P
 
 
 def test_released_questions_are_used_as_they_are(tmp_path: Path) -> None:
-    text = [
-        entry("0_pos", "B", question="Which {caption}?\nA. 0 sleeps then eats\nB. 0 eats then sleeps"),
-        entry("0_neg", "A"),
-    ]
+    said = "Which {caption}?\nA. 0 sleeps then eats\nB. 0 eats then sleeps"
+    text = [entry("0_pos", "B", question=said), entry("0_neg", "A")]
     _, items = vinoground.annotations(release(tmp_path, [row(0)], text=text), "ids", {})
-    asked = vinoground.requests(items, "questions", PROMPTS["authors"])
-    assert asked[0]["prompt"] == str(text[0]["question"]) + "\nPlease only output one English character."
-    assert (asked[0]["expected"], asked[0]["option_texts"]) == ("B", ["0 sleeps then eats", "0 eats then sleeps"])
+    asked = vinoground.requests(items, "questions", PROMPTS["authors"])[0]
+    assert asked["prompt"] == f"{said}\nPlease only output one English character."
+    assert (asked["expected"], asked["option_texts"]) == ("B", ["0 sleeps then eats", "0 eats then sleeps"])
 
 
 def test_written_questions_have_both_answers_equally_often_and_the_same_ones_again(tmp_path: Path) -> None:
     items = items_of(tmp_path, 40)
     by_item = dict(items.select("item_id", "answer").iter_rows())
     for task in ("text", "video"):
-        assert Counter(items.filter(task=task)["answer"]) == {"A": 40, "B": 40}
         assert Counter(by_item[f"{index}_pos/{task}"] for index in range(40)) == {"A": 20, "B": 20}
         assert all(by_item[f"{index}_pos/{task}"] != by_item[f"{index}_neg/{task}"] for index in range(40))
-    assert items.equals(items_of(tmp_path, 40))
-    files = release(tmp_path, rows_of(40))
-    assert not items.equals(vinoground.annotations(files, "ids", {"seed": "1"})[1])
-    mirrored = vinoground.annotations(release(tmp_path, rows_of(40)[::-1]), "ids", {})[1]
+    files = release(tmp_path, rows_of(40)[::-1])
+    mirrored = vinoground.annotations(files, "ids", {})[1]
     assert dict(mirrored.select("item_id", "answer").iter_rows()) == by_item, "whatever the order of the rows"
+    assert not mirrored.equals(vinoground.annotations(files, "ids", {"seed": "1"})[1])
 
 
 def test_the_papers_wording_and_what_the_letters_stand_for(tmp_path: Path) -> None:
-    items = items_of(tmp_path, 6)
-    for row in vinoground.requests(items, "questions", PROMPTS["paper"]):
-        a, b = row["option_texts"]  # type: ignore[misc]
-        index, half = str(row["item_id"]).split("/")[0].split("_")
+    for row in vinoground.requests(items_of(tmp_path, 6), "questions", PROMPTS["paper"]):
+        a, b = row["option_texts"]
+        index, half = row["item_id"].split("/")[0].split("_")
         own = f"{index} eats then sleeps" if half == "pos" else f"{index} sleeps then eats"
-        if str(row["role"]).startswith("text"):
+        if row["role"].startswith("text"):
             assert row["prompt"] == f"Which caption best describes this video? A. {a}, B. {b}"
-            assert {"A": a, "B": b}[str(row["expected"])] == own
+            assert {"A": a, "B": b}[row["expected"]] == own
         else:
-            assert f"Caption: {own}. A. First segment (before black frame), B. Second" in str(row["prompt"])
-            order = str(row["clip_id"]).split(".")[1].split("-")
-            assert order["AB".index(str(row["expected"]))] == half
+            assert f"Caption: {own}. A. First segment (before black frame), B. Second" in row["prompt"]
+            assert row["clip_id"].split(".")[1].split("-")["AB".index(row["expected"])] == half
 
 
 def test_a_release_may_call_its_columns_otherwise(tmp_path: Path) -> None:
@@ -154,81 +147,71 @@ def test_a_release_may_call_its_columns_otherwise(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "text", "video", "message"),
+    ("rows", "text", "options", "message"),
     [
-        ([row(0), row(0)], None, None, "row 2: duplicate index '0'"),
-        ([[" ", *row(0)[1:]]], None, None, "row 1: 'index' is empty"),
-        ([row(0, pos_vid="short")], None, None, "expected a YouTube id of 11 characters"),
-        ([row(0, pos_start="11")], None, None, "its start 11 s is not before its end 10 s"),
-        ([row(0)], [entry("9_pos", "A")], None, "entry 1: idx '9_pos' is not <index>_pos or <index>_neg of the table's pairs"),
-        ([row(0)], [entry("0_pos", "A"), entry("0_pos", "B")], None, "entry 2: duplicate idx '0_pos'"),
-        ([row(0)], [{"idx": "0_pos", "GT": "A"}], None, "entry 1: found idx, GT. Needed: idx, video_name, question, GT."),
+        ([row(0), row(0)], None, {}, "row 2: index '0' is that of row 1 already"),
+        ([[" ", *row(0)[1:]]], None, {}, "row 1: 'index' is empty"),
+        ([row(0, pos_vid="short")], None, {}, "expected a YouTube id of 11 characters"),
+        ([row(0, pos_start="11")], None, {}, "its start 11 s is not before its end 10 s"),
+        ([row(0)], [entry("9_pos", "A")], {}, "entry 1: idx '9_pos' is not <index>_pos or <index>_neg of the table's pairs"),
+        ([row(0)], [entry("0_pos", "A"), entry("0_pos", "B")], {}, "entry 2: idx '0_pos' is that of entry 1 already"),
+        ([row(0)], [{"idx": "0_pos", "GT": "A"}], {}, "column 'video_name' is missing. Found: idx, GT."),
+        ([row(0)], None, {"subset": {"file": "x.csv"}}, "Vinoground has no subset"),
     ],
 )  # fmt: skip
 def test_a_broken_release_is_refused_by_file_and_row(
-    tmp_path: Path,
-    rows: list[list[str]],
-    text: list[dict[str, str]] | None,
-    video: list[dict[str, str]] | None,
-    message: str,
+    tmp_path: Path, rows: list[list[str]], text: list[dict[str, str]] | None, options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(UserError) as error:
-        vinoground.annotations(release(tmp_path, rows, text, video), "ids", {})
+        vinoground.annotations(release(tmp_path, rows, text), "ids", options)
     assert message in str(error.value)
-
-
-def test_a_question_that_the_release_lacks_is_named_and_its_pair_is_missing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    text = [entry("0_pos", "A"), entry("0_neg", "B"), entry("1_pos", "A")]
-    _, items = vinoground.annotations(release(tmp_path, rows_of(2), text=text), "ids", {})
-    assert "no question '1_neg'; its pair counts as missing" in caplog.text
-    assert flaws_of(items) == ["pair 1: textscore: no question '1_neg'; its pair counts as missing"]
-    assert counted(items) == {"text": (1, 1, 100), "video": (2, 0, 100), "group": (1, 1, 100)}
 
 
 def counted(items: pl.DataFrame, group: str = "all") -> dict[str, tuple[object, ...]]:
     """Asked, missing and value of each score where every answer is right."""
-    found = {one["metric"]: one for one in scored(items, dict.fromkeys(ROLES, "right")) if one["group"] == group}
+    found = scored(items, {}, group=group)
     return {score: tuple(found[score][part] for part in ("asked", "missing", "value")) for score in METRICS}
 
 
-WHOLE = {"text": (2, 0, 100), "video": (2, 0, 100), "group": (2, 0, 100)}
+HALF_MISSING = dict.fromkeys(METRICS, (1, 1, 100))
+WHOLE = dict.fromkeys(METRICS, (2, 0, 100))
 
 
 @pytest.mark.parametrize(
-    ("bad", "flaw", "expected", "pairs"),
+    ("bad", "flaw", "expected", "clips", "similarities"),
     [
-        (row(0, "acton"), "major category 'acton' is not one of object, action, viewpoint; the pair counts in none of them", WHOLE, 1),
-        (row(0, minor="cyclic;"), "minor category 'cyclic' is not one of interaction", WHOLE, 2),
-        (row(0, neg_cap=" "), "'neg_cap' is empty: half of the pair is missing",
-         {"text": (1, 1, 100), "video": (1, 1, 100), "group": (1, 1, 100)}, 2),
-        (row(0, neg_vid=""), "'neg_vid' is empty: half of the pair is missing", WHOLE, 2),
+        (row(0, "acton"), "major category 'acton' is not one of object, action, viewpoint; the pair counts in none", WHOLE, 3, 8),
+        (row(0, minor="cyclic;"), "minor category 'cyclic' is not one of interaction", WHOLE, 3, 8),
+        (row(0, neg_cap=" "), "'neg_cap' is empty: half of the pair is missing", HALF_MISSING, 3, 6),
+        (row(0, neg_vid=""), "'neg_vid' is empty: half of the pair is missing", WHOLE, 1, 8),
     ],
 )  # fmt: skip
 def test_a_flawed_pair_stays_is_named_and_counted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, bad: list[str], flaw: str,
-    expected: dict[str, tuple[int, ...]], pairs: int,
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, bad: list[str], flaw: str, expected: object, clips: int,
+    similarities: int,
 ) -> None:  # fmt: skip
-    clips, items = vinoground.annotations(release(tmp_path, [bad, row(1)]), "ids", {})
+    table, items = vinoground.annotations(release(tmp_path, [bad, row(1)]), "ids", {})
     assert f"vinoground.csv: row 1: {flaw}" in caplog.text
-    assert len(flaws_of(items)) == 1 and flaws_of(items)[0].startswith(f"pair 0: {flaw}")
+    assert [said.startswith(f"pair 0: {flaw}") for said in flaws_of(items)] == [True]
     assert items["unit"].unique().sort().to_list() == ["0", "1"]
     assert counted(items) == expected
-    numbers = {group: value for _, group, value in vinoground.statistics(items, clips)}
-    assert (numbers["all"], numbers["action"]) == (2, pairs)
-    mine = clips.filter(pl.col("unit") == "0")["clip_id"].to_list()
-    assert len(mine) == (1 if "vid" in flaw.split("'")[1] else 3), "no concatenation of one video"
-    asked = vinoground.requests(items, "similarity", PROMPTS["caption"])
-    assert len(asked) == (6 if "neg_cap" in flaw else 8)
+    numbers = {group: value for _, group, value in vinoground.statistics(items, table)}
+    assert (numbers["all"], numbers["action"]) == (2, 1 if bad[1] == "acton" else 2)
+    assert table.filter(unit="0").height == clips, "no concatenation of one video"
+    assert len(vinoground.requests(items, "similarity", PROMPTS["caption"])) == similarities
 
 
-def test_a_ground_truth_that_is_no_option_is_never_right(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_question_that_the_release_lacks_is_named_and_its_pair_is_missing(tmp_path: Path) -> None:
+    text = [entry("0_pos", "A"), entry("0_neg", "B"), entry("1_pos", "A")]
+    _, items = vinoground.annotations(release(tmp_path, rows_of(2), text=text), "ids", {})
+    assert flaws_of(items) == ["pair 1: textscore: no question '1_neg'; its pair counts as missing"]
+    assert counted(items) == {"text": (1, 1, 100), "video": (2, 0, 100), "group": (1, 1, 100)}
+
+
+def test_a_ground_truth_that_is_no_option_is_never_right(tmp_path: Path) -> None:
     text = [entry("0_pos", "C"), entry("0_neg", "B"), entry("1_pos", "A"), entry("1_neg", "B")]
     _, items = vinoground.annotations(release(tmp_path, rows_of(2), text=text), "ids", {})
-    message = "textscore: ground truth 'C' is neither A nor B, so no answer to it is right"
-    assert f"vinoground_textscore.json: entry 1 (0_pos): {message}" in caplog.text
-    assert flaws_of(items) == [f"pair 0: {message}"]
+    assert flaws_of(items) == ["pair 0: textscore: ground truth 'C' is neither A nor B, so no answer to it is right"]
     assert counted(items) == {"text": (2, 0, 50), "video": (2, 0, 100), "group": (2, 0, 50)}
     row = vinoground.requests(items, "questions", PROMPTS["paper"])[0]
     assert (row["options"], row["option_texts"], row["expected"]) == (["A", "B"], [], "")
@@ -240,45 +223,40 @@ def test_segments_with_one_ground_truth_for_both_captions_stay(tmp_path: Path) -
     video = [entry("0_pos", "A"), entry("0_neg", "A"), entry("1_pos", "B"), entry("1_neg", "A")]
     clips, items = vinoground.annotations(release(tmp_path, rows_of(2), video=video), "ids", {})
     assert "videoscore: both captions have the ground truth 'A', but only one of them fits" in flaws_of(items)[0]
-    assert items.filter(pl.col("task") == "video")["answer"].to_list() == ["A", "A", "B", "A"]
+    assert items.filter(task="video")["answer"].to_list() == ["A", "A", "B", "A"]
     assert "0.pos-neg" in clips["clip_id"].to_list()
 
 
 # --- scores --------------------------------------------------------------------------------------------------------
 
 
-def answers_of(
-    items: pl.DataFrame, texts: Mapping[str, str], form: str = "questions"
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Requests and responses of all pairs: by `<index>_<role>` or `<role>` the answer `right`, `wrong`, a text, `failed`
-    or `absent` (never asked)."""
-    rows = vinoground.requests(items, form, PROMPTS["paper" if form == "questions" else "caption"])
-    requests = request_table(rows, "choose")
+def read(items: pl.DataFrame, texts: Mapping[str, str], reader: str = "robust") -> pl.DataFrame:
+    """Verdicts on all pairs: by `<index>_<role>` or `<role>` the answer `right`, `wrong`, a text, `failed` or `absent`
+    (never asked)."""
+    requests = request_table(vinoground.requests(items, "questions", PROMPTS["paper"]), "choose")
     responses = []
     for row in requests.iter_rows(named=True):
         index = row["item_id"].split("_")[0]
         text = texts.get(f"{index}_{row['role']}", texts.get(row["role"], "right"))
-        if text == "absent":
-            continue
         known = {"right": row["expected"], "wrong": "A" if row["expected"] == "B" else "B", "failed": ""}
         error = "out_of_memory" if text == "failed" else ""
-        responses.append(response_row(row["request_id"], known.get(text, text), error=error))
-    return requests, pl.DataFrame(responses, schema=RESPONSES)
+        if text != "absent":
+            responses.append(response_row(row["request_id"], known.get(text, text), error=error))
+    return verdicts(requests, pl.DataFrame(responses, schema=RESPONSES), reader, "first_character")
 
 
-def scored(items: pl.DataFrame, texts: Mapping[str, str], convention: str = "fixed") -> list[dict[str, object]]:
+def scored(
+    items: pl.DataFrame, texts: Mapping[str, str], convention: str = "fixed", group: str = "all"
+) -> dict[str, dict[str, object]]:
     reader = {"fixed": "robust", "authors": "authors"}[convention]
-    requests, responses = answers_of(items, texts)
-    read = verdicts(requests, responses, reader, "first_character")
-    found = vinoground.measured("questions", items, read, LEVEL, convention)
-    return [row_of(one, CHANCE.get(one.metric)) for one in found]
+    found = vinoground.measured("questions", items, read(items, texts, reader), LEVEL, convention)  # type: ignore[arg-type]
+    return {one.metric: row_of(one, CHANCE.get(one.metric)) for one in found if one.group == group}
 
 
 def values(
     items: pl.DataFrame, texts: Mapping[str, str], convention: str = "fixed", group: str = "all"
 ) -> list[object]:
-    found = {(one["metric"], one["group"]): one["value"] for one in scored(items, texts, convention)}
-    return [found[score, group] for score in METRICS]
+    return [scored(items, texts, convention, group)[score]["value"] for score in METRICS]
 
 
 def test_scores_by_hand(tmp_path: Path) -> None:
@@ -289,29 +267,45 @@ def test_scores_by_hand(tmp_path: Path) -> None:
     assert values(items, texts, group="object") == [50, 50, 50], "pairs 0 and 3"
     assert values(items, texts, group="spatial") == [0, 100, 0], "pair 1"
     assert values(items, texts, group="cyclical") == [100, 0, 0], "pair 2"
+    outcomes = vinoground.outcomes("questions", items, read(items, texts | {"2_video_neg": "absent"}))
+    assert outcomes["group"].select("item_id", "right").rows() == [("0", True), ("1", False), ("3", False)]
 
 
 def test_failed_unread_and_missing_are_three_things(tmp_path: Path) -> None:
     texts = {"0_text_pos": "failed", "1_text_neg": "I cannot tell.", "2_text_pos": "absent", "3_video_pos": "absent"}
-    found = {one["metric"]: one for one in scored(items_of(tmp_path, 6), texts) if one["group"] == "all"}
-    counts = {
-        score: [found[score][name] for name in ("asked", "scored", "failed", "unparsed", "missing")] for score in found
-    }
-    assert counts == {"text": [5, 3, 1, 1, 1], "video": [5, 5, 0, 0, 1], "group": [4, 2, 1, 1, 2]}
-    assert [found[score]["value"] for score in METRICS] == [60, 100, 50]
+    found = scored(items_of(tmp_path, 6), texts)
+    parts = ("asked", "scored", "failed", "unparsed", "missing", "value")
+    assert {score: [found[score][part] for part in parts] for score in found} == {
+        "text": [5, 3, 1, 1, 1, 60], "video": [5, 5, 0, 0, 1, 100], "group": [4, 2, 1, 1, 2, 50],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("option", "expected"), [("right", [100, 100, 100]), ("A", [0, 0, 0]), ("wrong", [0, 0, 0])])
 def test_closed_forms_of_sure_answers(tmp_path: Path, option: str, expected: list[int]) -> None:
-    items = items_of(tmp_path, 24)
+    items = items_of(tmp_path, 12)
     for convention in ("fixed", "authors"):
         assert values(items, dict.fromkeys(ROLES, option), convention) == expected
+
+
+def test_what_is_above_chance_is_counted_over_pairs(tmp_path: Path) -> None:
+    found = scored(items_of(tmp_path, 4), {"1_text_pos": "wrong"})
+    assert found["text"]["p_chance"] == pytest.approx(4 * 0.25**3 * 0.75 + 0.25**4)
+    assert found["video"]["p_chance"] == pytest.approx(0.25**4)
+
+
+def test_random_answers_reach_their_chance(tmp_path: Path) -> None:
+    """By answers 25, 25 and 6.25; by similarities 25, 25 and 16.67, which the paper prints."""
+    items, dice = items_of(tmp_path, 400), random.Random(3)
+    texts = {f"{index}_{role}": dice.choice("AB") for index, role in product(range(400), ROLES)}
+    assert values(items, texts) == pytest.approx([25, 25, 6.25], abs=5)
+    assert {"text": 25.0, "video": 25.0, "group": pytest.approx(100 / 6)} == CHANCE
+    assert by_similarity(items, Random(spec(seed=0))) == pytest.approx([25, 25, 100 / 6], abs=5)
 
 
 # --- similarities --------------------------------------------------------------------------------------------------
 
 
-def by_similarity(items: pl.DataFrame, adapter: Oracle | Constant | Random) -> list[Measure]:
+def by_similarity(items: pl.DataFrame, adapter: Oracle | Constant | Random) -> list[float | None]:
     rows = []
     frame = request_table(vinoground.requests(items, "similarity", PROMPTS["caption"]), "similarity")
     for row in frame.iter_rows(named=True):
@@ -319,13 +313,11 @@ def by_similarity(items: pl.DataFrame, adapter: Oracle | Constant | Random) -> l
         question = request(row["prompt"], "similarity", tuple(row["options"]), **known)
         (answer,) = adapter.answers(Clip(row["clip_id"], None, (), ()), [question])
         rows.append(response_row(row["request_id"], scores=list(answer.scores)))
-    read = verdicts(frame, pl.DataFrame(rows, schema=RESPONSES), "robust", "plain")
-    assert not read["unparsed"].any()
-    return vinoground.measures("similarity", items, read, LEVEL)
+    return overall(items, verdicts(frame, pl.DataFrame(rows, schema=RESPONSES), "robust", "plain"))
 
 
-def overall(found: Sequence[Measure]) -> list[float | None]:
-    return [one.value for one in found if one.group == "all"]
+def overall(items: pl.DataFrame, read: pl.DataFrame) -> list[float | None]:
+    return [one.value for one in vinoground.measures("similarity", items, read, LEVEL) if one.group == "all"]
 
 
 def test_four_similarities_are_asked_of_two_clips_and_no_concatenation(tmp_path: Path) -> None:
@@ -339,66 +331,34 @@ def test_four_similarities_are_asked_of_two_clips_and_no_concatenation(tmp_path:
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [
-        ((0.9, 0.1, 0.2, 0.8), (True, True, True)),
-        ((0.9, 0.1, 0.95, 0.97), (True, False, False)),  # the first caption fits the second video better
-        ((0.9, 0.95, 0.1, 0.97), (False, True, False)),  # the first video fits the second caption better
-        ((0.5, 0.5, 0.1, 0.9), (False, True, False)),  # a tie is not larger
-        ((0.1, 0.9, 0.9, 0.1), (False, False, False)),
+        ((0.9, 0.1, 0.2, 0.8), (100, 100, 100)),
+        ((0.9, 0.1, 0.95, 0.97), (100, 0, 0)),  # the first caption fits the second video better
+        ((0.9, 0.95, 0.1, 0.97), (0, 100, 0)),  # the first video fits the second caption better
+        ((0.5, 0.5, 0.1, 0.9), (0, 100, 0)),  # a tie is not larger
+        ((0.1, 0.9, 0.9, 0.1), (0, 0, 0)),
+        ((0.9, 0.1, 0.2, None), (0, 0, 0)),  # a failed answer
     ],
 )
-def test_scores_of_similarities_by_hand(tmp_path: Path, scores: tuple[float, ...], expected: tuple[bool, ...]) -> None:
+def test_scores_of_similarities_by_hand(
+    tmp_path: Path, scores: tuple[float | None, ...], expected: tuple[float, ...]
+) -> None:
     """In the order: first video with both captions, second video with both captions."""
     items = items_of(tmp_path, 1)
-    asked = vinoground.requests(items, "similarity", PROMPTS["caption"])
+    asked = [str(one["request_id"]) for one in vinoground.requests(items, "similarity", PROMPTS["caption"])]
     rows = [
-        verdict_row(str(one["request_id"]), "match", score=score, right=True)
-        for one, score in zip(asked, scores, strict=True)
+        verdict_row(one, "match", score=score, failed=score is None) for one, score in zip(asked, scores, strict=True)
     ]
-    found = vinoground.measures("similarity", items, pl.DataFrame(rows, schema=VERDICTS), LEVEL)
-    assert overall(found) == [100.0 * right for right in expected]
-    failed = pl.DataFrame(rows, schema=VERDICTS).with_columns(
-        failed=pl.col("role") == "neg_neg", score=pl.when(pl.col("role") != "neg_neg").then("score")
-    )
-    found = vinoground.measures("similarity", items, failed, LEVEL)
-    assert overall(found) == [0, 0, 0] and {one.failed for one in found if one.group == "all"} == {1}
+    assert overall(items, pl.DataFrame(rows, schema=VERDICTS)) == list(expected)
 
 
 def test_closed_forms_of_similarities(tmp_path: Path) -> None:
     items = items_of(tmp_path, 30)
-    assert overall(by_similarity(items, Oracle(spec()))) == [100, 100, 100]
-    assert overall(by_similarity(items, Constant(spec()))) == [0, 0, 0], "ties fail"
-
-
-# --- frames, chance, data ------------------------------------------------------------------------------------------
-
-
-def test_what_is_above_chance_is_counted_over_pairs(tmp_path: Path) -> None:
-    found = {
-        one["metric"]: one["p_chance"]
-        for one in scored(items_of(tmp_path, 4), {"1_text_pos": "wrong"})
-        if one["group"] == "all"
-    }
-    assert found["text"] == pytest.approx(4 * 0.25**3 * 0.75 + 0.25**4)
-    assert found["video"] == pytest.approx(0.25**4)
-
-
-def test_two_models_can_be_compared_pair_by_pair(tmp_path: Path) -> None:
-    items = items_of(tmp_path, 3)
-    requests, responses = answers_of(items, {"1_text_pos": "wrong", "2_video_pos": "absent"})
-    found = vinoground.outcomes("questions", items, verdicts(requests, responses, "robust", "plain"))
-    assert found["group"].select("item_id", "right").rows() == [("0", True), ("1", False)]
+    assert by_similarity(items, Oracle(spec())) == [100, 100, 100]
+    assert by_similarity(items, Constant(spec())) == [0, 0, 0], "ties fail"
 
 
 def test_pairs_are_counted_by_category(tmp_path: Path) -> None:
     clips, items = vinoground.annotations(release(tmp_path, rows_of(12)), "ids", {})
-    found = {group: value for _, group, value in vinoground.statistics(items, clips)}
-    assert found == {
-        "all": 12,
-        "object": 4,
-        "action": 4,
-        "viewpoint": 4,
-        "interaction": 3,
-        "cyclical": 3,
-        "spatial": 3,
-        "contextual": 3,
-    }
+    assert {group: value for _, group, value in vinoground.statistics(items, clips)} == (
+        {"all": 12} | dict.fromkeys(MAJOR, 4) | dict.fromkeys(MINOR, 3)
+    )

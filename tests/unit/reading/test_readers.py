@@ -131,7 +131,7 @@ def test_scores_and_words_side_by_side(reader: str) -> None:
         ("<<<OUTPUT>>>Yes<<</OUTPUT>>>", "Yes"),
         ("<<<output>>> Yes <</output>>>", "Yes"),  # one bracket short, as models write it
         ("<output>Yes</output>", "Yes"),  # one bracket, as the paper's figure may have had it
-        ("<thinking>Yes, ...</thinking> <output>\n[ No ]\n</output>", "No"),
+        ("<thinking>Yes, ...</thinking> <output>\n No \n</output>", "No"),
         ("the caption is right: Yes", ""),
         ("", ""),
     ],

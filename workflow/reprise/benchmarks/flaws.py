@@ -37,14 +37,15 @@ def entries_of(rows: pl.DataFrame, path: Path, name: str, needed: Sequence[str] 
     Refused are rows whose name, or another cell that is needed, is empty, and names that two rows have.
     """
     seen: dict[str, int] = {}
+    what = "entry" if path.suffix == ".json" else "row"
     for number, row in enumerate(rows.cast(pl.String).fill_null("").iter_rows(named=True), start=1):
-        where = f"{path}: row {number}"
+        where = f"{path}: {what} {number}"
         for column in (name, *needed):
             if not row[column].strip():
                 raise UserError(f"{where}: '{column}' is empty. Correct the row or remove it.")
         if row[name] in seen:
             raise UserError(
-                f"{where}: {name} '{row[name]}' is that of row {seen[row[name]]} already. Remove one of them."
+                f"{where}: {name} '{row[name]}' is that of {what} {seen[row[name]]} already. Remove one of them."
             )
         seen[row[name]] = number
         yield where, row

@@ -16,7 +16,6 @@ from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.rows import Clip
 from reprise.core.errors import UserError
 from reprise.core.schemas import VERDICTS
-from reprise.reading.readers import read_text
 from reprise.stats.measures import Measure
 from synthetic.toyworld import image_choice as toy
 
@@ -231,27 +230,6 @@ def test_chance_over_several_questions(tmp_path: Path) -> None:
     mean = (2 / 256 + 1 / 27 + 2 / 4) / 5
     assert found["chance.circular.accuracy", "mmbench_overall"] == pytest.approx(100 * mean)
     assert found["questions", "mmbench_overall"] == 5
-
-
-def test_both_readers_on_letters_sentences_and_refusals() -> None:
-    options, texts = ["A", "B", "C"], ["a red circle", "a blue star", "neither"]
-    cases = [
-        ("B", "B", "B"),
-        ("B.", "B", "B"),
-        ("(C)", "C", "C"),
-        ("The answer is B", "B", "B"),
-        ("It is a blue star.", "B", "B"),
-        ("a", "", "A"),  # lower case is no letter to the harness
-        ("A or B", "", ""),
-        ("", "", ""),
-        ("Z", "", ""),
-        ("Cannot determine the answer, B maybe", "", None),
-        ("I'm sorry, but without the image provided I cannot say a red circle.", "", ""),
-    ]
-    for text, authors, robust in cases:
-        assert read_text(text, options, texts, "authors", "options").value == authors, text
-        if robust is not None:
-            assert read_text(text, options, texts, "robust", "options").value == robust, text
 
 
 # --- the toy release -------------------------------------------------------------------------------------------------

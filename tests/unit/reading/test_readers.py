@@ -153,3 +153,26 @@ def test_the_readers_differ_on_the_answers_that_they_read_differently() -> None:
     authors = pl.DataFrame({"request_id": ["4", "3", "2"], "value": ["A", "T", "A"]})
     found = readers_differ(robust, authors)
     assert (found["value"], found["asked"], found["metric"]) == (2.0, 3, "readers_differ")
+
+
+@pytest.mark.parametrize(
+    ("text", "authors", "robust"),
+    [
+        ("B", "B", "B"),
+        ("(C)", "C", "C"),
+        ("The answer is B", "B", "B"),
+        ("It is a blue star.", "B", "B"),
+        ("a", "", "A"),  # lower case is no letter to the harness
+        ("A or B", "", ""),
+        ("", "", ""),
+        ("Z", "", ""),
+        ("I'm sorry, but without the image provided I cannot say a red circle.", "", ""),
+    ],
+)
+def test_letters_sentences_and_refusals_as_the_harness_and_the_table_read_them(
+    text: str, authors: str, robust: str
+) -> None:
+    texts = ("a red circle", "a blue star", "neither")
+    assert read_text(text, ("A", "B", "C"), texts, "authors", "options").value == authors
+    assert read_text(text, ("A", "B", "C"), texts, "robust", "options").value == robust
+    assert read_text(text, ("A", "B", "C"), texts, "authors", "person").value == robust, "where they asked a judge"

@@ -194,7 +194,7 @@ def mixture(draw: random.Random, truths: Sequence[str], odd: Sequence[object]) -
     return [draw.choices(choices, (6, 2, 1, 2))[0](truth) for truth in truths]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(12))
 def test_vinoground_on_random_mixtures(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
     pairs = Pairs(tmp_path, 12)
@@ -304,7 +304,7 @@ def test_temporalbench_where_the_authors_script_ends_with_an_error(
 
 
 @pytest.mark.parametrize("form", ["short", "long"])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_temporalbench_on_random_mixtures(tmp_path: Path, form: str, seed: int) -> None:
     draw = random.Random(seed)
     odd = [one for one in ODD if isinstance(one, str) and one] + [["A"], ["(B)"], ["A man"], [""], ABSENT, ABSENT]
@@ -399,7 +399,7 @@ KINDS: dict[str, tuple[str, tuple[str, str], Scorer, tuple[str, ...], tuple[str,
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_velociti_on_random_mixtures(tmp_path: Path, kind: str, seed: int) -> None:
     form, columns, scorer, odd, plain = KINDS[kind]
     draw = random.Random(seed)
@@ -481,7 +481,7 @@ def mmbench_scorer(leaves: Sequence[Sequence[str]], replies: Sequence[str]) -> S
 
 
 @pytest.mark.parametrize("form", ["unpacked", "packed"])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_mmbench_video_on_random_mixtures(tmp_path: Path, form: str, seed: int) -> None:
     """Predictions and a judge's replies to them, both imported; a blank prediction was never rated."""
     draw = random.Random(seed)

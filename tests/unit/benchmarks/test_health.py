@@ -5,49 +5,24 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.health import (
-    ALIKE,
-    ANSWERS,
-    CONTEXT,
-    CUT,
-    DEGENERATE,
-    FAILED,
-    OPTION,
-    REPLIES,
-    RIGHT_OPTION,
-    SHARE,
-    SPREAD,
-    UNREAD,
-    health,
-    is_degenerate,
-    reasons,
-    summary,
-)
+from reprise.benchmarks import health as of
+from reprise.benchmarks.health import ANSWERS, OPTION, REPLIES, RIGHT_OPTION, health, is_degenerate, reasons, summary
 from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS
 
-from tests.unit.rows import request_row, response_row, verdict_row
+from tests.unit.rows import Row, request_row, response_row, verdict_row
 
-Row = dict[str, Any]
-
-
-def table(rows: Sequence[Row], schema: pl.Schema) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=schema)
+WRITTEN: Row = {"ask": "write", "options": [], "expected": "", "max_tokens": 10}
 
 
 def numbers(asked: Sequence[Row], given: Sequence[Row], read: Sequence[Row] | None, group: str = ANSWERS) -> list[Row]:
     """Rows of the three tables, numbered -> what they say."""
-    names = [f"i{place}#pos" for place in range(len(asked))]
-    verdicts = None
-    if read is not None:
-        verdicts = table([verdict_row(name, **row) for name, row in zip(names, read, strict=True)], VERDICTS)
-    return list(
-        health(
-            table([request_row(name, **row) for name, row in zip(names, asked, strict=True)], REQUESTS),
-            table([response_row(name, **row) for name, row in zip(names, given, strict=True)], RESPONSES),
-            verdicts,
-            group,
+    tables = [
+        pl.DataFrame([row_of(f"i{at}#pos", **row) for at, row in enumerate(rows)], schema=schema)
+        for row_of, rows, schema in (
+            (request_row, asked, REQUESTS), (response_row, given, RESPONSES), (verdict_row, read or [], VERDICTS),
         )
-    )
+    ]  # fmt: skip
+    return list(health(tables[0], tables[1], None if read is None else tables[2], group))
 
 
 def values(rows: Sequence[Row]) -> dict[str, tuple[float | None, int]]:
@@ -56,51 +31,42 @@ def values(rows: Sequence[Row]) -> dict[str, tuple[float | None, int]]:
     return {name: (row["value"], row["asked"]) for name, row in named.items()}
 
 
-def written(*texts: str, **known: Any) -> dict[str, tuple[float | None, int]]:
+def written(*texts: str, **known: Any) -> list[Row]:
     """Answers in own words, which every reader takes whole."""
-    asked = [{"ask": "write", "options": [], "expected": "", "max_tokens": 10}] * len(texts)
-    return values(numbers(asked, [{"text": text, **known} for text in texts], [{"value": text} for text in texts]))
+    return numbers(
+        [WRITTEN] * len(texts), [{"text": text, **known} for text in texts], [{"value": text} for text in texts]
+    )
 
 
-def chosen(*options: str, expected: str = "Yes", asked: Sequence[str] = ("Yes", "No")) -> list[Row]:
-    """Answers of one option each, one that none reads where it is empty."""
-    requests = [{"options": list(asked), "expected": expected}] * len(options)
-    read = [{"value": option, "unparsed": not option} for option in options]
-    return numbers(requests, [{"text": option or "?"} for option in options], read)
+def chosen(*options: str, expected: str = "Yes") -> list[Row]:
+    """Answers of one option each."""
+    return numbers(
+        [{"expected": expected}] * len(options), [{"text": one} for one in options], [{"value": one} for one in options]
+    )
 
 
 def test_the_share_of_each_option_is_among_answers_that_were_read_and_offer_it() -> None:
     asked = [{"options": ["A", "B"], "expected": "A"}] * 3 + [{"options": ["A", "B", "C"], "expected": "C"}] * 2
     read = [{"value": "A"}, {"value": "B"}, {"unparsed": True}, {"value": "A"}, {"value": "C"}]
     found = values(numbers(asked, [{"text": "x"}] * 5, read))
-    assert found[f"{OPTION}: A"] == (50.0, 4)
-    assert found[f"{OPTION}: B"] == (25.0, 4)
-    assert found[f"{OPTION}: C"] == (50.0, 2)
-    assert found[f"{RIGHT_OPTION}: A"] == (50.0, 4)
-    assert found[f"{RIGHT_OPTION}: B"] == (0.0, 4)
-    assert found[f"{RIGHT_OPTION}: C"] == (100.0, 2)
-    assert found[UNREAD] == (20.0, 5)
-
-
-def test_one_option_alone_is_no_choice() -> None:
-    rows = numbers([{"ask": "similarity", "options": ["match"]}], [{"scores": [0.5]}], [{"value": "match"}])
-    assert not [row for row in rows if row["metric"] == OPTION]
+    assert [found[f"{OPTION}: {option}"] for option in "ABC"] == [(50.0, 4), (25.0, 4), (50.0, 2)]
+    assert [found[f"{RIGHT_OPTION}: {option}"] for option in "ABC"] == [(50.0, 4), (0.0, 4), (100.0, 2)]
+    assert found[of.UNREAD] == (20.0, 5)
+    alone = numbers([{"ask": "similarity", "options": ["match"]}], [{"scores": [0.5]}], [{"value": "match"}])
+    assert not [row for row in alone if row["metric"] == OPTION], "one option alone is no choice"
 
 
 def test_a_failed_answer_is_neither_read_nor_unread() -> None:
     given = [{"text": "Yes"}, {"error": "timeout"}, {"error": "beyond_context"}, {"text": "?"}]
     read = [{"value": "Yes"}, {"failed": True}, {"failed": True}, {"unparsed": True}]
     found = values(numbers([{}] * 4, given, read))
-    assert (found[FAILED], found[CONTEXT], found[UNREAD]) == ((50.0, 4), (25.0, 4), (25.0, 4))
-    assert found[f"{OPTION}: Yes"] == (100.0, 1)
-    assert found[DEGENERATE] == (50.0, 2)
+    assert [found[name] for name in (of.FAILED, of.CONTEXT, of.UNREAD)] == [(50.0, 4), (25.0, 4), (25.0, 4)]
+    assert (found[f"{OPTION}: Yes"], found[of.DEGENERATE]) == ((100.0, 1), (50.0, 2))
 
 
 def test_the_most_frequent_answer_in_own_words_is_named() -> None:
-    asked = [{"ask": "write", "options": [], "expected": "", "max_tokens": 9}] * 4
-    texts = ["No.", " No. ", "A red star.", "A green cross."]
-    rows = numbers(asked, [{"text": text} for text in texts], [{"value": text} for text in texts])
-    found = next(row for row in rows if row["metric"] == ALIKE)
+    rows = written("No.", " No. ", "A red star.", "A green cross.")
+    found = next(row for row in rows if row["metric"] == of.ALIKE)
     assert (found["value"], found["asked"], found["note"]) == (50.0, 4, "No.")
 
 
@@ -128,69 +94,54 @@ def test_texts_that_say_something(text: str) -> None:
 
 
 def test_an_answer_at_its_limit_of_tokens_is_cut_if_tokens_were_counted() -> None:
-    assert written("a b", "c d", tokens_out=10)[CUT] == (100.0, 2)
-    assert written("a b", tokens_out=9)[CUT] == (0.0, 1)
-    assert written("a b", tokens_out=0)[CUT] == (None, 0)
-    alone = values(numbers([{"max_tokens": 1}], [{"text": "A", "tokens_out": 1}], [{"value": "A"}]))
-    assert alone[CUT] == (None, 0)
+    assert values(written("a b", "c d", tokens_out=10))[of.CUT] == (100.0, 2)
+    assert values(written("a b", tokens_out=9))[of.CUT] == (0.0, 1)
+    assert values(written("a b", tokens_out=0))[of.CUT] == (None, 0)
+    assert values(numbers([{"max_tokens": 1}], [{"tokens_out": 1}], [{"value": "A"}]))[of.CUT] == (None, 0)
     thinking = numbers([{}], [{"error": "still_thinking", "tokens_out": 0}], [{"failed": True}])
-    assert values(thinking)[CUT] == (100.0, 1)
+    assert values(thinking)[of.CUT] == (100.0, 1)
 
 
 def test_scores_have_a_spread() -> None:
-    asked = [{"ask": "score"}] * 4
     given = [{"scores": [0.0, 1.0]}, {"scores": [1.0, 0.0]}, {"scores": [0.5, 0.5]}, {"error": "not_finite"}]
     read = [{"value": "No", "score": 0.0}, {"value": "Yes", "score": 1.0}, {"score": 0.5}, {"failed": True}]
-    assert values(numbers(asked, given, read))[SPREAD] == (0.5, 3)
+    assert values(numbers([{"ask": "score"}] * 4, given, read))[of.SPREAD] == (0.5, 3)
+    likeness = numbers([WRITTEN], [{"text": "a b"}], [{"value": "a b", "score": 0.4}])
+    assert values(likeness)[of.SPREAD] == (None, 0), "that of texts is no score of the model"
 
 
 def test_options_that_hold_little_of_the_probability_look_broken() -> None:
-    asked = [{"ask": "score", "options": ["Yes", "No"], "max_tokens": 1}] * 20
     for share, is_broken in ((0.25, True), (0.5, False)):
         given = [{"scores": [share * n / 20, share * (20 - n) / 20]} for n in range(20)]
-        found = numbers(asked, given, [{"value": "Yes", "score": n / 20} for n in range(20)])
-        assert values(found)[SHARE] == (pytest.approx(100 * share), 20)
+        found = numbers([{"ask": "score"}] * 20, given, [{"value": "Yes", "score": n / 20} for n in range(20)])
+        assert values(found)[of.SHARE] == (pytest.approx(100 * share), 20)
         words = "25.0 % of the probability of an answer's first token is the options', at least 50 % are wanted"
         assert (words in reasons(found)) == is_broken
 
 
-def test_the_likeness_of_texts_is_no_score_of_the_model() -> None:
-    found = values(numbers([{"ask": "write"}], [{"text": "a b"}], [{"value": "a b", "score": 0.4}]))
-    assert found[SPREAD] == (None, 0)
-
-
 def test_captions_longer_than_a_text_encoder_reads_are_counted() -> None:
-    asked = [{"ask": "similarity", "options": ["match"]}] * 2
     given = [{"scores": [0.1], "tokens_in": 77}, {"scores": [0.2], "tokens_in": 20}]
-    assert values(numbers(asked, given, [{"value": "match", "score": 0.1}] * 2))[CONTEXT] == (50.0, 2)
+    read = [{"value": "match", "score": 0.1}] * 2
+    assert values(numbers([{"ask": "similarity", "options": ["match"]}] * 2, given, read))[of.CONTEXT] == (50.0, 2)
 
 
-def test_answers_that_a_judge_reads_have_the_numbers_that_need_no_reader() -> None:
-    asked = [{"ask": "write", "options": ["A", "B"], "max_tokens": 9}] * 2
-    found = values(numbers(asked, [{"text": "It is A."}, {"text": "!!!!"}], None))
-    assert found.keys() == {FAILED, CONTEXT, CUT, DEGENERATE, ALIKE}
-    assert found[DEGENERATE] == (50.0, 2)
-
-
-def test_the_replies_of_a_judge_have_their_own() -> None:
-    asked = [{"options": [], "expected": ""}] * 3
-    read = [{"value": "3"}, {"value": "0"}, {"value": "3"}]
-    found = values(numbers(asked, [{"text": text} for text in "303"], read, REPLIES))
+def test_answers_that_a_judge_reads_have_the_numbers_that_need_no_reader_and_its_replies_their_own() -> None:
+    found = values(numbers([WRITTEN] * 2, [{"text": "It is A."}, {"text": "!!!!"}], None))
+    assert found.keys() == {of.FAILED, of.CONTEXT, of.CUT, of.DEGENERATE, of.ALIKE}
+    assert found[of.DEGENERATE] == (50.0, 2)
+    found = values(rated({"value": "3"}, {"value": "0"}, {"value": "3"}))
     assert found[f"{OPTION}: 3"] == (pytest.approx(200 / 3), 3)
-    assert f"{RIGHT_OPTION}: 3" not in found
-    assert ALIKE not in found
+    assert f"{RIGHT_OPTION}: 3" not in found and of.ALIKE not in found
 
 
 def rated(*read: Row, given: Sequence[Row] | None = None) -> list[Row]:
     """A judge's replies as they were read -> what they say."""
-    asked = [{"ask": "write", "options": [], "expected": "", "max_tokens": 16}] * len(read)
-    return numbers(asked, given or [{"text": row.get("value", "")} for row in read], read, REPLIES)
+    return numbers([WRITTEN] * len(read), given or [{"text": row.get("value", "")} for row in read], read, REPLIES)
 
 
 BROKEN = 'answers are "Yes", which is right for 0.0 %'
 THREES = {"value": "3", "score": 3.0}
 ONES_AND_TWOS = [*[{"value": "1"}] * 9, *[{"value": "2"}] * 9]
-REPEATED = [{"ask": "write", "options": [], "expected": "", "max_tokens": 4}] * 20
 
 
 @pytest.mark.parametrize(
@@ -208,7 +159,7 @@ REPEATED = [{"ask": "write", "options": [], "expected": "", "max_tokens": 4}] * 
             ["100.0 % of 20 answers could not be read", "its 20 scores are all alike"], id="scores without variance",
         ),
         pytest.param(
-            numbers(REPEATED, [{"text": "!!!!", "tokens_out": 4}] * 20, None),
+            numbers([WRITTEN] * 20, [{"text": "!!!!", "tokens_out": 10}] * 20, None),
             ["100.0 % of 20 answers reached the limit of tokens", "100.0 % of 20 answers say nothing or repeat themselves",
              '100.0 % of 20 answers are "!!!!"'], id="repeated signs",
         ),
@@ -231,5 +182,3 @@ def test_when_a_run_looks_broken(rows: list[Row], said: list[str]) -> None:
 def test_the_summary_names_each_option() -> None:
     assert summary(chosen(*["Yes"] * 20, expected="No")) == "No 0.0 %, Yes 100.0 %"
     assert summary(numbers([], [], [])) == "" and {value for value, _ in values(numbers([], [], [])).values()} == {None}
-    assert values(rated(*[THREES] * 20))[f"{OPTION}: 3"] == (100.0, 20)
-    assert values(chosen("Yes"))[f"{OPTION}: Yes"] == (100.0, 1)

@@ -288,7 +288,7 @@ def test_the_toy_release_has_every_ability_and_subtitles(tmp_path: Path) -> None
     toy.write_release(tmp_path)
     spec = Benchmark.model_validate(load_yaml(Path("config/benchmarks/mmbench_video.yaml")))
     files = list(matching_files(tmp_path, spec.release_files).values())
-    clips, items = mmbench_video.annotations(files, "release", {})
+    _, items = mmbench_video.annotations(files, "release", {})
     assert set(items["task"]) == {"Animation", "mmbench", "mmstar", "toy-clips"}
     own = items.filter(pl.col("groups").list.contains("mmbench_video"))
     leaves = {tag["text"] for tags in own["tags"].to_list() for tag in tags if tag["name"] == "leaf"}

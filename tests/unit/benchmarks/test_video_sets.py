@@ -1,77 +1,165 @@
-"""Other sets of videos by manifest: their questions, numbers and statistics never mix with MMBench-Video's own."""
+"""Other sets of videos by manifest, each by its own scoring, to the numbers of Tables 1 and 2; worked out by hand."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 import pytest
+from reprise.benchmarks.answering import answers_as_given
 from reprise.benchmarks.mmbench_video.release import COLUMNS
+from reprise.benchmarks.mmbench_video.taxonomy import OTHER_VIDEO_SETS, SCORINGS
+from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.rows import chosen_items
+from reprise.construction.mmbench_video.other_sets import drawn
 from reprise.core.errors import UserError
-from reprise.core.schemas import FACTS, VERDICTS
+from reprise.core.schemas import FACTS, RESPONSES, VERDICTS
+from reprise.core.yaml_files import load_yaml
+from reprise.reading.ratings import SCALES
+from reprise.stages.judge_requests import given_answers, judge_requests
+from reprise.stages.judgements import judgements
+from reprise.stages.verdicts import verdicts
 
 from tests.unit.benchmarks.whole import Whole
-from tests.unit.rows import verdict_row
+from tests.unit.rows import request_table, response_row, verdict_row
 
 mmbench_video = Whole("mmbench_video")
 
+PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
+PROTOCOLS = load_yaml(Path("config/benchmarks/mmbench_video.yaml"))["protocols"]
 LEVEL = 0.95
 MANIFEST = """video,question,answer,capability,scoring
 one.avi,Who acts?,a man,Who,0 to 3
 one.avi,What does he do?,he runs away,What,0 to 3
 two.avi,Who acts?,a dog,Who,0 to 3
 """
+OPEN = "video,question,answer\n1.mp4,Who runs?,a red dog\n2.mp4,Who sits?,a cat\n3.mp4,Who sings?,a bird\n"
+LETTERS = "video,question,answer,A,B,C\n1.mp4,Who runs?,b,a dog,a cat,a bird\n2.mp4,Who sits?,C,a dog,a cat,a bird\n"
 
 
-@pytest.fixture
-def release(tmp_path: Path) -> list[Path]:
-    columns = "\t".join(COLUMNS)
-    row = "\t".join(["0", "v", "News", "What is it?", "It is that.", "['OCR']", "v.mp4"])
-    (tmp_path / "MMBench-Video.tsv").write_text(f"{columns}\n{row}\n")
-    (tmp_path / "sets").mkdir()
-    (tmp_path / "sets" / "msvd.csv").write_text(MANIFEST)
-    return [tmp_path / "MMBench-Video.tsv", tmp_path / "sets" / "msvd.csv"]
+def release(folder: Path, manifest: str, name: str = "some") -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Clips and items of a release with one question of its own, and a set beside it."""
+    row = ["0", "v", "News", "What is it?", "It is that.", "['OCR']", "v.mp4"]
+    (folder / "MMBench-Video.tsv").write_text("\n".join("\t".join(cells) for cells in (COLUMNS, row)) + "\n")
+    (folder / "sets").mkdir()
+    (folder / "sets" / f"{name}.csv").write_text(manifest)
+    return mmbench_video.annotations([folder / "MMBench-Video.tsv", folder / "sets" / f"{name}.csv"])
 
 
-def test_a_manifest_gives_clips_and_questions(release: list[Path]) -> None:
-    clips, items = mmbench_video.annotations(release, "release", {})
+def items_of(folder: Path, scoring: str, text: str) -> pl.DataFrame:
+    """What a release has of a set that is drawn."""
+    full = folder / "full" / "some.csv"
+    full.parent.mkdir()
+    full.write_text(text)
+    return chosen_items(release(folder, drawn(full, 1000, scoring, 0).sort("video").write_csv())[1], SCORINGS[scoring])
+
+
+def test_a_manifest_gives_clips_and_questions_and_numbers_apart(tmp_path: Path) -> None:
+    """Questions of 2, 4 and 2 words: mean 8/3, deviation sqrt(24/3 - (8/3)^2); videos of 4 and 8 s."""
+    clips, items = release(tmp_path, MANIFEST, "msvd")
     assert clips.filter(pl.col("unit") != "v").select("clip_id", "kind", "source_id").rows() == [
         ("msvd-one.avi.whole", "whole", "release:sets/msvd.csv#one.avi"),
         ("msvd-two.avi.whole", "whole", "release:sets/msvd.csv#two.avi"),
     ]
     assert chosen_items(items, "sets")["item_id"].to_list() == ["msvd/1", "msvd/2", "msvd/3"]
     assert chosen_items(items, "mmbench_video")["item_id"].to_list() == ["0"]
-
-
-def test_statistics_of_each_set_apart(release: list[Path]) -> None:
-    """Questions of 2, 4 and 2 words: mean 8/3, deviation sqrt(24/3 - (8/3)^2); videos of 4 and 8 s."""
-    clips, items = mmbench_video.annotations(release, "release", {})
-    facts = pl.DataFrame(
-        {"clip_id": ["v.whole", "msvd-one.avi.whole", "msvd-two.avi.whole"], "duration_s": [60.0, 4.0, 8.0], "shots": [9, 1, 2]}
-    )  # fmt: skip
-    missing = [pl.lit(None).cast(dtype).alias(name) for name, dtype in FACTS.items() if name not in facts.columns]
+    facts = [("v.whole", 60.0, 9), ("msvd-one.avi.whole", 4.0, 1), ("msvd-two.avi.whole", 8.0, 2)]
+    rows = [{"clip_id": clip, "duration_s": seconds, "shots": shots} for clip, seconds, shots in facts]
     numbers = mmbench_video.statistics(items, clips)
-    numbers += mmbench_video.video_statistics(items, facts.with_columns(missing))
+    numbers += mmbench_video.video_statistics(items, pl.DataFrame(rows, schema=FACTS))
     found = {(metric, group): value for metric, group, value in numbers}
-    assert found["question_words_mean", "msvd"] == pytest.approx(8 / 3)
-    assert found["question_words_std", "msvd"] == pytest.approx((24 / 3 - (8 / 3) ** 2) ** 0.5)
-    assert (found["videos", "msvd"], found["questions", "msvd"], found["capabilities", "msvd"]) == (2, 3, 2)
+    words = [found[f"question_words_{part}", "msvd"] for part in ("mean", "std")]
+    assert words == pytest.approx([8 / 3, (24 / 3 - (8 / 3) ** 2) ** 0.5])
+    assert [found[metric, "msvd"] for metric in ("videos", "questions", "capabilities")] == [2, 3, 2]
     assert (found["duration_s_mean", "msvd"], found["shots_mean", "msvd"]) == (6, 1.5)
-    assert (found["videos", "all"], found["questions", "all"], found["duration_s_mean", "all"]) == (1, 1, 60)
+    assert [found[metric, "all"] for metric in ("videos", "questions", "duration_s_mean")] == [1, 1, 60]
 
 
-def test_ratings_by_set(release: list[Path]) -> None:
+def test_ratings_by_set(tmp_path: Path) -> None:
     """Ratings 3, 0 and 1 are 4/3 of 3, or 44.4 of 100; no ability's mean is given."""
-    items = chosen_items(mmbench_video.annotations(release, "release", {})[1], "sets")
-    rows = [
-        verdict_row("", item_id=f"msvd/{i}", role="unpacked", score=score)
-        for i, score in enumerate((3.0, 0.0, 1.0), start=1)
-    ]
-    verdicts = pl.DataFrame(rows, schema=VERDICTS)
-    found = mmbench_video.measures("unpacked", items, verdicts, LEVEL)
+    items = chosen_items(release(tmp_path, MANIFEST, "msvd")[1], "sets")
+    rows = [verdict_row(f"msvd/{i}#unpacked", score=score) for i, score in enumerate((3.0, 0.0, 1.0), start=1)]
+    found = mmbench_video.measures("unpacked", items, pl.DataFrame(rows, schema=VERDICTS), LEVEL)
     assert [(one.metric, one.group, one.value) for one in found] == [
         ("original_score", "msvd", pytest.approx(4 / 3)),
         ("normalized_score", "msvd", pytest.approx(400 / 9)),
     ]
+
+
+def judged(
+    items: pl.DataFrame, said: Sequence[str], replies: dict[str, str], errors: Sequence[str] = ("", "", "")
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What a judge is asked from 0 to 5 about the answer to each question, and what its replies come to."""
+    asked = request_table(mmbench_video.requests(items, "unpacked", PROMPTS["unpacked"]), "write", 9)
+    rows = [
+        response_row(name, text, error=error, key="run")
+        for name, text, error in zip(asked["request_id"], said, errors, strict=True)
+    ]
+    answers = given_answers(answers_as_given, items, asked, pl.DataFrame(rows, schema=RESPONSES), "run", SCALES[5])
+    rows = [response_row(f"some/{item}#robust", text, key="judge") for item, text in replies.items()]
+    read = judgements(answers, pl.DataFrame(rows, schema=RESPONSES), "robust", "judge")
+    return judge_requests(answers, items, PROMPTS[PROTOCOLS["sets.five"]["judge"]], 64), read
+
+
+def numbers(form: str, items: pl.DataFrame, read: pl.DataFrame) -> dict[str, tuple[float | None, int, int, int]]:
+    found = mmbench_video.measures(form, items, read, LEVEL)
+    assert {one.group for one in found} == {"some"}
+    return {one.metric: (one.value, one.asked, one.failed, one.unparsed) for one in found}
+
+
+def test_ratings_from_0_to_5_by_hand(tmp_path: Path) -> None:
+    """Rated 5, 2, and 7, which the scale lacks: (5 + 2 + 0) / 3 = 7/3 of 5, or 46.7 of 100; one is unread."""
+    items = items_of(tmp_path, "0 to 5", OPEN)
+    requests, read = judged(items, ["a red dog", "a dog", "x"], {"1": "5", "2": "Score: 2", "3": "7"})
+    assert requests["options"][0].to_list() == ["0", "1", "2", "3", "4", "5"]
+    assert "0, 1, 2, 3, 4, or 5" in requests["system"][0]
+    assert (read["score"].to_list(), read["right"].to_list()) == ([5.0, 2.0, None], [True, False, False])
+    assert numbers("unpacked", items, read) == {
+        "original_score": (pytest.approx(7 / 3), 3, 0, 1),
+        "normalized_score": (pytest.approx(140 / 3), 3, 0, 1),
+    }
+    assert mmbench_video.outcomes("unpacked", items, read)["mean"]["right"].to_list() == [1.0, 0.4, 0.0]
+    requests, read = judged(items, ["a dog", "", "a bird"], {"1": "4", "3": "I cannot say."}, ["", "timeout", ""])
+    assert requests.filter(item_id="some/2").is_empty(), "a failed answer is not rated and counts as 0"
+    assert numbers("unpacked", items, read)["original_score"] == (pytest.approx(4 / 3), 3, 1, 1)
+
+
+def test_an_accuracy_by_hand(tmp_path: Path) -> None:
+    """One of two letters is right: 0.5 as it is, 50 of 100; prose that names none is unread and wrong."""
+    items = items_of(tmp_path, "accuracy", LETTERS)
+    rows = mmbench_video.requests(items, "set_choice", PROMPTS["set.choice"])
+    assert [(row["options"], row["expected"]) for row in rows] == [(["A", "B", "C"], "B"), (["A", "B", "C"], "C")]
+    assert rows[0]["prompt"] == (
+        "Question: Who runs?\nOptions:\nA. a dog\nB. a cat\nC. a bird\n"
+        "Answer with the option's letter from the given choices directly."
+    )
+    asked = request_table(rows, "choose", 9)
+    for said, right, unparsed in ((["B.", "B"], 0.5, 0), (["a cat", "nothing of that"], 0.5, 1), (["D", "A"], 0.0, 1)):
+        given = [response_row(row["request_id"], text) for row, text in zip(rows, said, strict=True)]
+        read = verdicts(asked, pl.DataFrame(given, schema=RESPONSES), "robust", PROTOCOLS["sets.choice"]["reading"])
+        assert numbers("set_choice", items, read) == {
+            "original_score": (right, 2, 0, unparsed),
+            "normalized_score": (100 * right, 2, 0, unparsed),
+        }
+
+
+@pytest.mark.parametrize(
+    ("scoring", "text", "message"),
+    [
+        ("accuracy", OPEN, "row 1: found options nowhere; a set that is scored by accuracy has two or more"),
+        ("accuracy", LETTERS.replace("a dog,a cat", "a dog,", 1), "row 1: found options A, C"),
+        ("accuracy", LETTERS.replace(",b,", ",a cat,"), "row 1: answer 'a cat' is none of A, B, C"),
+        ("0 to 5", OPEN.replace("a cat", " "), "row 2: 'answer' is empty"),
+    ],
+)
+def test_what_a_scoring_cannot_use_is_refused_in_the_user_s_file(
+    tmp_path: Path, scoring: str, text: str, message: str
+) -> None:
+    with pytest.raises(UserError, match=r"full/some\.csv") as error:
+        items_of(tmp_path, scoring, text)
+    assert message in str(error.value)
+
+
+SCORED = MANIFEST.replace("0 to 3", "0 to 5", 1)
 
 
 @pytest.mark.parametrize(
@@ -80,12 +168,17 @@ def test_ratings_by_set(release: list[Path]) -> None:
         ("overall", MANIFEST, "'overall' cannot be the name of a set of videos"),
         ("My Set", MANIFEST, "'My Set' cannot be the name of a set of videos"),
         ("ok", "video,question\na.mp4,Who?\n", "ok.csv: column 'answer' is missing. Found: video, question"),
-        ("ok", "video,question,answer\na.mp4,,him\n", "ok.csv: row 1: 'question' is empty"),
+        ("ok", SCORED, "column 'scoring' has '0 to 5', '0 to 3', expected one of 0 to 3, 0 to 5, accuracy in all"),
+        ("ok", MANIFEST.replace("0 to 3", "0 to 9"), "column 'scoring' has '0 to 9', expected one of"),
     ],
 )
-def test_a_broken_manifest_is_refused(release: list[Path], name: str, text: str, message: str) -> None:
-    path = release[1].with_name(f"{name}.csv")
-    path.write_text(text)
+def test_a_broken_manifest_is_refused(tmp_path: Path, name: str, text: str, message: str) -> None:
     with pytest.raises(UserError, match="sets") as error:
-        mmbench_video.annotations([release[0], path], "release", {})
+        release(tmp_path, text, name)
     assert message in str(error.value)
+
+
+def test_a_manifest_that_does_not_say_it_is_scored_as_in_the_paper() -> None:
+    rows = load_yaml(Path("config/tables/mmbench_video.yaml"))["tables"]["table2"]["sections"][0]["rows"]
+    asked = {row["group"]: PROTOCOLS[row["protocol"]]["items"] for row in rows if row["group"] in OTHER_VIDEO_SETS}
+    assert asked == {name: SCORINGS[scoring] for name, scoring in OTHER_VIDEO_SETS.items()}

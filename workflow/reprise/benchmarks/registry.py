@@ -1,6 +1,6 @@
 """Finds benchmarks, the folders next to this file that follow `contract.py`, and loads their modules."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -68,15 +68,6 @@ def load_analyses(benchmark: str) -> "Analyses | None":
 def load_statistics(benchmark: str) -> DataStatistics:
     """What is counted in a benchmark's data; nothing if it has no such module."""
     return getattr(_load(benchmark, "data_statistics"), "STATISTICS", DataStatistics())
-
-
-def unmatched_forms(benchmark: str) -> Iterator[tuple[str, str]]:
-    """Forms that only one of FORMS and SCORES names: the module without it, and the problem."""
-    asked, scored = set(load_questions(benchmark).FORMS), set(load_scores(benchmark).SCORES)
-    for one, other, missing in (("questions", "scores", scored - asked), ("scores", "questions", asked - scored)):
-        for form in sorted(missing):
-            file = f"workflow/reprise/benchmarks/{benchmark}/{one}.py"
-            yield file, f"form '{form}' is missing; {other}.py has it. Name every form in FORMS and in SCORES."
 
 
 def _load(benchmark: str, part: str) -> Any:

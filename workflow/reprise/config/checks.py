@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from reprise.benchmarks.prompts import load_prompts
-from reprise.benchmarks.registry import benchmark_names, load_answers, load_scores, unmatched_forms
+from reprise.benchmarks.registry import benchmark_names, load_answers, load_questions, load_scores
 from reprise.config.benchmark import Protocol
 from reprise.config.construction_checks import check_constructions
 from reprise.config.figure_checks import check_figures
@@ -128,13 +128,11 @@ def _check_benchmark(known: Known, name: str, notes: Notes) -> None:
     if name not in benchmark_names():
         notes.say(*unknown_name("benchmark", name, benchmark_names()))
         return
-    for module, reason in unmatched_forms(name):
-        notes.of(module).say(reason)
     benchmark, forms, judged = known.found.benchmarks[name], load_scores(name).SCORES, load_answers(name)
     prompts = load_prompts(located(benchmark.prompts, known.root))
     for key, protocol in benchmark.protocols.items():
         here = notes.at(f"protocols.{key}")
-        here.at(".form").say(*unknown_name("form", protocol.form, forms))
+        here.at(".form").say(*unknown_name("form", protocol.form, forms.keys() & load_questions(name).FORMS.keys()))
         here.at(".prompt").say(*unknown_name("prompt", protocol.prompt, prompts))
         if protocol.judge is not None:
             here.at(".judge").say(*unknown_name("prompt", protocol.judge, prompts))

@@ -3,10 +3,9 @@
 import ast
 import re
 import tomllib
+from functools import cache
 from itertools import product
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "workflow/reprise"
@@ -48,6 +47,7 @@ def found(path: str) -> list[Path]:
     return files
 
 
+@cache
 def defined(file: Path) -> set[str]:
     """The classes, functions and constants of a module."""
     names: set[str] = set()
@@ -62,25 +62,17 @@ def defined(file: Path) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("path", sorted(set(paths(TEXT))))
-def test_a_path_exists(path: str) -> None:
-    assert found(path), f"docs/architecture.md names {path}"
+def test_every_path_exists() -> None:
+    assert [path for path in paths(TEXT) if not found(path)] == []
 
 
-@pytest.mark.parametrize("row", rows("Where to find"), ids=lambda row: row[0])
-def test_a_name_is_where_the_page_says(row: list[str]) -> None:
-    what, where, names = row
-    modules = [file for path in paths(where) for file in found(path) if file.suffix == ".py"]
-    assert paths(where)
-    for name in QUOTED.findall(names):
-        having = [file for file in modules if name in defined(file)]
-        assert having if "<" not in where else having == modules, f"{what}: {name} is not in {where}"
-
-
-def test_what_a_newcomer_looks_for_is_listed() -> None:
-    listed = " ".join(row[0] for row in rows("Where to find"))
-    for what in ("frame rules of Vinoground", "parser of Yes and No", "resume logic", "LaTeX escaping"):
-        assert what in listed
+def test_every_name_is_where_the_page_says() -> None:
+    for what, where, names in rows("Where to find"):
+        modules = [file for path in paths(where) for file in found(path) if file.suffix == ".py"]
+        assert paths(where), what
+        for name in QUOTED.findall(names):
+            having = [file for file in modules if name in defined(file)]
+            assert having if "<" not in where else having == modules, f"{what}: {name} is not in {where}"
 
 
 def test_a_clip_s_journey_goes_by_rules() -> None:

@@ -18,6 +18,8 @@ PAGES = [name for name in DOCUMENTS if name.startswith("docs/")]
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!\\)\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+COMMANDS = set(get_command(app).commands)  # type: ignore[attr-defined]
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 README_BYTES, PICTURE_BYTES = 5_000, 300_000
 
 
@@ -46,11 +48,15 @@ def target(name: str, link: str) -> str:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_links_and_anchors_exist(name: str) -> None:
+def test_links_anchors_commands_and_targets_that_it_names_exist(name: str) -> None:
     for link in links(name):
         assert (ROOT / target(name, link)).exists(), f"{name}: {link}"
         anchor = link.partition("#")[2]
         assert not anchor or anchor in anchors(target(name, link)), f"{name}: {link}"
+    named = set(re.findall(r"`(?:python -m )?reprise ([a-z]+)[ `]", prose(name)))
+    assert named <= COMMANDS, f"{name}: {sorted(named - COMMANDS)}"
+    made = set(re.findall(r"`make ([a-z-]+)`", prose(name)))
+    assert made <= TARGETS, f"{name}: {sorted(made - TARGETS)}"
 
 
 def test_every_page_is_reached_from_the_index_and_listed_in_the_site() -> None:
@@ -69,16 +75,6 @@ def test_the_readme_is_short_and_its_pictures_are_small() -> None:
     assert len((ROOT / "README.md").read_bytes()) <= README_BYTES
     pictures = [ROOT / link for link in links("README.md") if link.startswith("docs/images/")]
     assert len(pictures) == 3 and all(picture.stat().st_size <= PICTURE_BYTES for picture in pictures)
-
-
-@pytest.mark.parametrize("name", DOCUMENTS)
-def test_commands_and_targets_that_it_names_exist(name: str) -> None:
-    commands = set(get_command(app).commands)  # type: ignore[attr-defined]
-    named = set(re.findall(r"`(?:python -m )?reprise ([a-z]+)[ `]", prose(name)))
-    assert named <= commands, f"{name}: {sorted(named - commands)}"
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    made = set(re.findall(r"`make ([a-z-]+)`", prose(name)))
-    assert made <= targets, f"{name}: {sorted(made - targets)}"
 
 
 def test_the_readme_counts_the_rows_as_they_are() -> None:

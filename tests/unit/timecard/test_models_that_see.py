@@ -107,9 +107,7 @@ def answers_are_right(adapter: OpenAIAdapter, video: Path, view: str) -> Iterato
 @pytest.mark.parametrize(
     ("kinds", "verdict", "parts"),
     [
-        (["words"], "words", (25, 0, 0, 0)),
         (["words", "frame"], "frame", (25, 25, 0, 0)),
-        (["words", "frame", "frames"], "frames", (25, 25, 25, 0)),
         (["words", "frame", "frames", "order"], "order", (25, 25, 25, 25)),
     ],
 )

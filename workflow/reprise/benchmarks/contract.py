@@ -10,8 +10,9 @@
     data_statistics.py  STATISTICS    numbers of the data itself                      counting.py   (if a table has any)
 
 release, questions and scores do not import each other: each has a digest of its own, so that a change of the scores
-computes scores again and asks no model. What several of them need, such as the names of groups,
-is in another module of the folder. A form is named in `FORMS` and in `SCORES`; protocols in config/benchmarks/<name>.yaml say which form they ask.
+computes scores again and asks no model. What several of them need, such as the names of groups, is in another module of
+the folder. A form is named in `FORMS` and in `SCORES`; protocols in config/benchmarks/<name>.yaml say which form they
+ask.
 """
 
 from collections.abc import Mapping, Sequence

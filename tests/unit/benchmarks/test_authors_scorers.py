@@ -79,9 +79,7 @@ class Pairs:
         self.rows = [(str(i), ("object", "action", "viewpoint")[i % 3], MINORS[i % 4]) for i in range(count)]
         self.text = [self._entry(i, half, "AB"[(i + n) % 2]) for i in range(count) for n, half in enumerate(HALVES)]
         self.video = [self._entry(i, half, "BA"[(i + n) % 2]) for i in range(count) for n, half in enumerate(HALVES)]
-        files = [
-            folder / name for name in ("vinoground.csv", "vinoground_textscore.json", "vinoground_videoscore.json")
-        ]
+        files = [folder / f"vinoground{name}" for name in (".csv", "_textscore.json", "_videoscore.json")]
         with files[0].open("w", newline="") as stream:
             header = ("index", "major", "minor", "pos_cap", "neg_cap")
             csv.writer(stream).writerows([header, *((*row, f"{row[0]} rises", f"{row[0]} falls") for row in self.rows)])
@@ -149,27 +147,18 @@ RIGHT_TEXT, RIGHT_VIDEO = ("A", "B"), ("B", "A")
     ("text", "video", "expected"),
     [
         (("A", "B"), ("B", "A"), (100, 100, 100)),
-        (("a", "b"), ("b.", "A person eats"), (100, 100, 100)),  # first character, either case
         (("Answer: B", "B"), ("B", "A"), (100, 100, 100)),  # starts with A
         (("(A)", "B"), ("B", "A"), (0, 100, 0)),
         ((["A"], ["B"]), (["B and more"], "A"), (100, 100, 100)),
-        ((["A", "B"], "B"), ("B", "A"), (100, 100, 100)),  # the first element of a list
         (("A", ABSENT), ("B", "A"), (0, 0, 0)),  # a lacking text answer takes the video score with it
-        ((ABSENT, "B"), ("B", "A"), (0, 0, 0)),
         (("B", ABSENT), ("B", "A"), (0, 100, 0)),  # the second is not looked up after a wrong first one
         (("A", "B"), ("B", ABSENT), (100, 0, 0)),  # but not the other way round
-        (("A", "B"), (ABSENT, "A"), (100, 0, 0)),
         (("", "B"), ("B", "A"), (0, 0, 0)),  # empty is lacking
         (([""], "B"), ("B", "A"), (0, 100, 0)),  # a list with an empty text is wrong
-        (([], "B"), ("B", "A"), (0, 0, 0)),
         ((None, "B"), ("B", "A"), (0, 0, 0)),
-        ((5, "B"), ("B", "A"), (0, 0, 0)),
-        (([None], "B"), ("B", "A"), (0, 0, 0)),
         (({"A": 1}, "B"), ("B", "A"), (0, 0, 0)),
         ((("B", "A"), "B"), ("B", "A"), (100, 100, 100)),  # two lines for one question: the last one counts
         ((("A", "B"), "B"), ("B", "A"), (0, 100, 0)),
-        ((("A", "A"), "B"), ("B", "A"), (100, 100, 100)),
-        ((("A", None), "B"), ("B", "A"), (0, 0, 0)),
         (((None, "A"), "B"), ("B", "A"), (100, 100, 100)),
     ],
 )  # fmt: skip
@@ -271,13 +260,10 @@ def temporalbench_both(folder: Path, form: str, said: Sequence[object], videos: 
 @pytest.mark.parametrize(
     ("said", "ba", "mba"),
     [
-        (["A", "B", "A", "B", "A"], 100, 100),
         (["a", "b.", "A person", "B", "Answer: B"], 100, 100),
         (["(A)", "B", "A", "B", "A"], 80, 0),
-        ([["A"], ["b"], "A", "B", "A"], 100, 100),
         ([["A person"], "B", "A", "B", "A"], 80, 0),  # the whole element is compared
         ([[""], "B", "A", "B", "A"], 80, 0),
-        ([["A", "B"], "B", "A", "B", "A"], 100, 100),
         ([ABSENT, "B", "A", "B", "A"], 100, 100),  # four of five answered: four are enough
         ([ABSENT, "A", "A", "B", "A"], 75, 0),
     ],
@@ -288,9 +274,7 @@ def test_temporalbench_by_hand(tmp_path: Path, said: list[object], ba: float, mb
     assert (found["ba", "overall"], found["mba", "overall"]) == (ba, mba)
 
 
-@pytest.mark.parametrize(
-    ("said", "error", "ba"), [("", IndexError, 80), (None, TypeError, 100), ([], IndexError, 100), (7, TypeError, 100)]
-)
+@pytest.mark.parametrize(("said", "error", "ba"), [("", IndexError, 80), (None, TypeError, 100), ([], IndexError, 100)])
 def test_temporalbench_where_the_authors_script_ends_with_an_error(
     tmp_path: Path, said: object, error: type[Exception], ba: float
 ) -> None:
@@ -442,12 +426,8 @@ def test_velociti_without_a_test_counts_what_is_there(tmp_path: Path) -> None:
 # --- MMBench-Video -------------------------------------------------------------------------------------------------
 
 ABILITIES = {
-    "OCR": "fp_s",
-    "Counting": "fp_s",
-    "Hallucination": "hl",
-    "Physical Relation": "rr",
-    "Causal Reasoning": "tr",
-}
+    "OCR": "fp_s", "Counting": "fp_s", "Hallucination": "hl", "Physical Relation": "rr", "Causal Reasoning": "tr",
+}  # fmt: skip
 HALF = {"fp_s": "perception", "hl": "perception", "rr": "reasoning", "tr": "reasoning"}
 
 

@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 from reprise.stats.caption_scores import (
     ORDERS,
-    SIMPLE,
-    WORD,
     bleu,
     bleu_columns,
     cider,
-    longest_common_subsequence,
     rouge_l,
     tokenize,
 )
@@ -109,16 +106,3 @@ def test_scores_of_many_captions_at_once_are_those_of_each_by_definition(seed: i
             )
             assert above[place] == pytest.approx((ours & theirs).total(), abs=1e-9)
             assert below[place] == pytest.approx(ours.total(), abs=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_longest_common_subsequence_by_the_usual_table(seed: int) -> None:
-    draw = random.Random(seed)
-    left, right = (tuple(draw.choices("abcdef", k=seed and draw.randrange(30))) for _ in range(2))
-    table = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
-    for i, one in enumerate(left):
-        for j, other in enumerate(right):
-            table[i + 1][j + 1] = table[i][j] + 1 if one == other else max(table[i][j + 1], table[i + 1][j])
-    assert longest_common_subsequence(left, right) == table[-1][-1]
-    text = "".join(draw.choices('aBc. ,:;!?()"', k=60))
-    assert SIMPLE.fullmatch(text.lower()) and tokenize(text) == tuple(WORD.findall(text.lower())), "without a pattern"

@@ -269,7 +269,7 @@ def test_ratings_that_a_job_wrote_are_not_read_when_damaged(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("run,item,rating\nr,0,2\n", "found columns run, item, rating"),
+        ("run,item,rating\nr,0,2\n", r"found columns \['run', 'item', 'rating'\], expected run, item_id"),
         ("run,item_id,rating\nr,0,good\n", "line 2: rating 'good'"),
         ("run,item_id,rating\nr,0,2\nr,1,4\n", "line 3: rating '4'"),
     ],

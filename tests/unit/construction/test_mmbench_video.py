@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from reprise.benchmarks.mmbench_video.release import read_release
 from reprise.benchmarks.mmbench_video.taxonomy import GROUPS_TAKEN, L2_OF
-from reprise.benchmarks.mmbench_video.video_sets import read_set
+from reprise.benchmarks.mmbench_video.video_sets import set_of
 from reprise.construction.filters import filter_counts, kept
 from reprise.construction.mmbench_video.candidates import COLLECTION, COLUMNS, VIDEO_COLUMNS
 from reprise.construction.mmbench_video.other_sets import drawn
@@ -25,6 +25,7 @@ from reprise.construction.settings import StaticFilter
 from reprise.core.errors import UserError
 from reprise.core.files import matching_files
 from reprise.core.schemas import VERDICTS
+from reprise.core.tabular import read_rows
 from synthetic import annotators
 from synthetic.other_sets import manifest, scripts
 from synthetic.toyworld.generate import Dice, evaluation_stories, training_script
@@ -290,8 +291,9 @@ def test_a_draw_hangs_on_the_questions_and_not_on_their_order(tmp_path: Path) ->
     assert drawn(path, 10, "0 to 5", 0).equals(found) and not drawn(path, 10, "0 to 5", 1).equals(found)
     assert sorted(drawn(path, 1000, "0 to 5", 0)["video"]) == sorted(row["video"] for row in [*rows, rows[0]])
     (tmp_path / "sets").mkdir()
-    found.write_csv(tmp_path / "sets/msvd.csv")
-    assert len(read_set(tmp_path / "sets/msvd.csv", GROUPS_TAKEN).items) == 10
+    made = tmp_path / "sets/msvd.csv"
+    found.write_csv(made)
+    assert len(set_of(read_rows(made), made, GROUPS_TAKEN).items) == 10
     with pytest.raises(UserError, match=r"msvd.csv: column 'answer' is missing. Found: video, question."):
         drawn(sheet(path, [{"video": "1.mp4", "question": "Who?"}]), 10, "accuracy", 0)
     taken = sheet(path, [{"video": "1", "question": "Who?", "answer": "a", "scoring": "b"}])

@@ -90,11 +90,6 @@ def is_in(group: str) -> pl.Expr:
     return pl.col("groups").list.contains(group)
 
 
-def is_in_any(groups: Iterable[str]) -> pl.Expr:
-    """Whether an item belongs to one of several groups."""
-    return pl.any_horizontal(map(is_in, groups))
-
-
 def chosen_items(items: pl.DataFrame, group: str | None) -> pl.DataFrame:
     """The items that a protocol asks about: all, or those of one group."""
     return items if group is None else items.filter(is_in(group))

@@ -5,15 +5,6 @@ from fractions import Fraction
 from functools import cache
 from itertools import permutations
 from math import prod
-from typing import NamedTuple
-
-
-class PairChance(NamedTuple):
-    """Chance of Vinoground's three scores on a counterfactual pair."""
-
-    text: float
-    video: float
-    group: float
 
 
 def chance_all_right(options_per_question: Sequence[Sequence[int]]) -> float | None:
@@ -40,8 +31,8 @@ def chance_all_above(pairs: Sequence[tuple[str, str]]) -> float:
     return float(share_of(frozenset(pairs)))
 
 
-def chance_pair_similarities() -> PairChance:
-    """Vinoground by four independent continuous similarities, as a contrastive model compares them.
+def chance_pair_similarities() -> dict[str, float]:
+    """Vinoground's three scores by four independent similarities, as a contrastive model compares them.
 
     In every order of the similarities of both captions to both videos, those of the same half are compared with those
     of the other: a text score needs each video closer to its own caption, a video score each caption to its own video.
@@ -51,4 +42,5 @@ def chance_pair_similarities() -> PairChance:
         text.append(own0 > caption1_video0 and own1 > caption0_video1)
         video.append(own0 > caption0_video1 and own1 > caption1_video0)
     both = [one and other for one, other in zip(text, video, strict=True)]
-    return PairChance(*(float(Fraction(sum(right), len(right))) for right in (text, video, both)))
+    scores = {"text": text, "video": video, "group": both}
+    return {name: float(Fraction(sum(right), len(right))) for name, right in scores.items()}

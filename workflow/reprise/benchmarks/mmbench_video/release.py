@@ -10,7 +10,7 @@ from reprise.benchmarks.flaws import Flaws, entries_of
 from reprise.benchmarks.mmbench_video.images.release import read_images
 from reprise.benchmarks.mmbench_video.images.taxonomy import MMBENCH, MMSTAR
 from reprise.benchmarks.mmbench_video.taxonomy import GROUPS_TAKEN, HALVES, L2_OF, LEAF, LEAVES, OWN_NAME, SUBTITLED
-from reprise.benchmarks.mmbench_video.video_sets import read_set
+from reprise.benchmarks.mmbench_video.video_sets import set_of
 from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Item, Tag
 from reprise.core.errors import UserError, suggestion
 from reprise.core.tabular import only_table, read_rows, require_columns
@@ -29,22 +29,14 @@ def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, 
     if clips == "ids":
         raise UserError("MMBench-Video release: it names no spans, so clips cannot be cut. Use `clips: release`.")
     found = [_videos(files)]
-    found += [read_images(path, name) for name, path in _image_tables(files).items()]
-    found += [read_set(path, GROUPS_TAKEN) for path in files if path.suffix == ".csv"]
-    return Annotations([clip for one in found for clip in one.clips], [item for one in found for item in one.items])
-
-
-def _image_tables(files: Sequence[Path]) -> dict[str, Path]:
-    """The table of each image benchmark that the release has."""
-    found: dict[str, Path] = {}
     for name, start in IMAGE_TABLES.items():
         fitting = [path for path in files if path.suffix == ".tsv" and path.name.startswith(start)]
         if len(fitting) > 1:
             names = ", ".join(path.name for path in fitting)
             raise UserError(f"release: expected one table {start}*.tsv, found {names}. Keep the one to be asked.")
-        if fitting:
-            found[name] = fitting[0]
-    return found
+        found += [read_images(path, name) for path in fitting]
+    found += [set_of(read_rows(path), path, GROUPS_TAKEN) for path in files if path.suffix == ".csv"]
+    return Annotations([clip for one in found for clip in one.clips], [item for one in found for item in one.items])
 
 
 def _videos(files: Sequence[Path]) -> Annotations:

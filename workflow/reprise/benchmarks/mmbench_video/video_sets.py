@@ -9,7 +9,7 @@ import polars as pl
 from reprise.benchmarks.mmbench_video.taxonomy import LEAF, OTHER_VIDEO_SETS, SCORINGS, SET_OPTIONS, SETS
 from reprise.benchmarks.rows import Annotations, Clip, Item, Tag
 from reprise.core.errors import UserError
-from reprise.core.tabular import read_rows, require_columns
+from reprise.core.tabular import require_columns
 from reprise.fetch.release_files import release_source
 
 COLUMNS = ("video", "question", "answer")
@@ -18,13 +18,8 @@ CHOICE = "accuracy"
 NAME = re.compile(r"^[a-z0-9][a-z0-9_-]*$")
 
 
-def read_set(path: Path, taken: Sequence[str]) -> Annotations:
-    """Clips and items of a manifest."""
-    return set_of(read_rows(path), path, taken)
-
-
 def set_of(rows: pl.DataFrame, path: Path, taken: Sequence[str]) -> Annotations:
-    """The same of its rows: columns video (a file name), question, answer, perhaps capability and scoring.
+    """Clips and items of a manifest: columns video (a file name), question, answer, perhaps capability and scoring.
 
     A set that is scored by accuracy has its options in the columns A to E, and a letter as the answer.
     """

@@ -4,7 +4,7 @@ The paper's negatives of a negative are not released. Here they are joined from 
 a caption at different places make a text altered at both.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from hashlib import sha256
 from itertools import pairwise, permutations
@@ -72,8 +72,3 @@ def lettered(item_id: str, form: str) -> dict[str, str]:
     draw = int(sha256(f"{form} {item_id}".encode()).hexdigest()[:15], 16)
     names = OPTION_SETS[form]
     return {letter: names[place] for letter, place in zip(LETTERS, ORDERS[draw % len(ORDERS)], strict=True)}
-
-
-def option_texts(item_id: str, form: str, texts: Mapping[str, str]) -> list[str]:
-    """The captions under the letters A to D."""
-    return [texts[name] for name in lettered(item_id, form).values()]

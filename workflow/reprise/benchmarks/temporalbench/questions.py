@@ -5,7 +5,7 @@ from functools import partial
 
 from reprise.benchmarks.asking import EachItem, Question
 from reprise.benchmarks.rows import Item
-from reprise.benchmarks.temporalbench.option_sets import LETTERS, OPTION_SETS, option_texts
+from reprise.benchmarks.temporalbench.option_sets import LETTERS, OPTION_SETS, lettered
 from reprise.core.log import log
 
 CAPTIONS = ("A", "B")
@@ -34,7 +34,7 @@ def similarities(item: Item) -> Iterator[Question]:
 
 def four_captions(role: str, item: Item) -> Iterator[Question]:
     """Which of four captions is true of the clip?"""
-    shown = option_texts(item.item_id, role, item.texts)
+    shown = [item.texts[name] for name in lettered(item.item_id, role).values()]
     values = {f"caption_{letter.lower()}": text for letter, text in zip(LETTERS, shown, strict=True)}
     yield Question(role, values, LETTERS, shown, LETTERS[shown.index(item.answer)])
 

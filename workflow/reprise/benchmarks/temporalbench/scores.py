@@ -119,20 +119,21 @@ def _share_outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
     return {"share": _rows(_as_answered, answered).select(SAMPLE)}
 
 
-def _accuracy_scores(answers_of: Answers, task: str) -> Scores:
-    return Scores(
-        frozenset({"ba", "mba"}),
-        partial(_accuracies, answers_of, GROUPS_OF_TASK[task]),
-        partial(_accuracy_outcomes, answers_of),
-        "mba",
-    )
-
-
 SCORES = {
-    "short": _accuracy_scores(_as_answered, "short"),
-    "long": _accuracy_scores(_as_answered, "long"),
-    "short_similarity": _accuracy_scores(_closer, "short"),
-    "long_similarity": _accuracy_scores(_closer, "long"),
+    **{
+        form: Scores(
+            frozenset({"ba", "mba"}),
+            partial(_accuracies, answers_of, GROUPS_OF_TASK[form.split("_")[0]]),
+            partial(_accuracy_outcomes, answers_of),
+            "mba",
+        )
+        for form, answers_of in (
+            ("short", _as_answered),
+            ("long", _as_answered),
+            ("short_similarity", _closer),
+            ("long_similarity", _closer),
+        )
+    },
     "caption": Scores(frozenset(CAPTION_METRICS), _captions),
     **{form: Scores(frozenset({"share"}), partial(_shares, form), _share_outcomes, "share") for form in OPTION_SETS},
 }

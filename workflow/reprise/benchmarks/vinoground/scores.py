@@ -19,7 +19,7 @@ from reprise.stats.measures import Measure, measure, ones
 GROUPS = CATEGORIES | {name: is_in(name) for name in ANALYSED}
 METRICS = ("text", "video", "group")
 # What the paper prints: four random similarities.
-CHANCE: dict[str, float | None] = {name: 100 * value for name, value in chance_pair_similarities()._asdict().items()}
+CHANCE: dict[str, float | None] = {name: 100 * value for name, value in chance_pair_similarities().items()}
 GUESSED_GROUP = 100 / 2**4
 """random answers to four two-way questions"""
 

@@ -99,7 +99,7 @@ class Published(Settings):
     source: str
 
 
-class Score(Settings):
+class CardScore(Settings):
     """The number of a benchmark that a card is about."""
 
     name: str
@@ -111,7 +111,7 @@ class Score(Settings):
     decimals: int
 
 
-class CardBenchmark(Score):
+class CardBenchmark(CardScore):
     """What a card says of one benchmark."""
 
     best: float
@@ -152,7 +152,7 @@ class CardBenchmark(Score):
         return " points" if self.best == 100 else ""
 
 
-class Model(Settings):
+class CardModel(Settings):
     """Whose card it is."""
 
     suite: str
@@ -162,7 +162,7 @@ class Model(Settings):
     title: str
 
 
-class Card(Model):
+class Card(CardModel):
     """What was measured of one model."""
 
     benchmarks: tuple[CardBenchmark, ...]

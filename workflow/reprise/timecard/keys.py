@@ -5,10 +5,10 @@ from pathlib import Path
 from pydantic import Field
 
 from reprise.core.keyfile import Key
-from reprise.timecard.card import Model, Published, Score
+from reprise.timecard.card import CardModel, CardScore, Published
 
 
-class CardBenchmarkKey(Score):
+class CardBenchmarkKey(CardScore):
     """What a card shows of one benchmark."""
 
     form: str
@@ -27,7 +27,7 @@ class CardBenchmarkKey(Score):
     published: tuple[Published, ...] = ()
 
 
-class TimeCardKey(Key, Model):
+class TimeCardKey(Key, CardModel):
     """Key of the stage `time_card`."""
 
     benchmarks: tuple[CardBenchmarkKey, ...]

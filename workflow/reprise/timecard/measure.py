@@ -26,11 +26,11 @@ from reprise.timecard.card import (
     VIEWS,
     Card,
     CardBenchmark,
+    CardModel,
     CardPart,
+    CardScore,
     Change,
-    Model,
     Number,
-    Score,
     View,
 )
 from reprise.timecard.keys import CardBenchmarkKey, TimeCardKey
@@ -45,7 +45,7 @@ WITH_TIME = pl.Schema(
 def card_of(key: TimeCardKey) -> tuple[Card, pl.DataFrame]:
     """The card of a model, and the samples that are right only with time."""
     found = [measured(one, key.level) for one in key.benchmarks]
-    card = Card(**key.model_dump(include=set(Model.model_fields)), benchmarks=tuple(one for one, _ in found))
+    card = Card(**key.model_dump(include=set(CardModel.model_fields)), benchmarks=tuple(one for one, _ in found))
     return card, pl.concat([pl.DataFrame(schema=WITH_TIME), *(rows for _, rows in found)])
 
 
@@ -61,7 +61,7 @@ def measured(key: CardBenchmarkKey, level: float) -> tuple[CardBenchmark, pl.Dat
     )
     rows = only_with_time(common, key.name)
     found = CardBenchmark(
-        **key.model_dump(include=set(Score.model_fields)),
+        **key.model_dump(include=set(CardScore.model_fields)),
         best=best,
         chance=chance_of(key),
         samples=common.height,

@@ -149,7 +149,7 @@ def test_work_in_progress_lies_where_the_node_says(tmp_path: Path, monkeypatch: 
     assert folder.is_relative_to(tmp_path / "node") and folder.name == f"reprise-{os.getuid()}"
     assert store_on_node(store, [""]).scratch("x").parent == store / "tmp"
     monkeypatch.delenv("JOBS_OWN")
-    with pytest.raises(UserError, match=r"scratch: \$JOBS_OWN .*: the variable JOBS_OWN is not set on "):
+    with pytest.raises(UserError, match=r"scratch: \$JOBS_OWN .*: a variable in it is not set on "):
         store_on_node(store, ["$JOBS_OWN"])
 
 

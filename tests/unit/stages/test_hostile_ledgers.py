@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, write_table
 from reprise.fetch.keys import BenchmarkLedgers
-from reprise.stages.missing import render
+from reprise.stages.missing import section
 
 from tests.unit.fetch.server import Behaviour, answering, serving
 
@@ -25,7 +25,7 @@ def test_the_list_of_what_is_missing_shows_text_and_obeys_none(tmp_path: Path) -
     write_table(pl.DataFrame([row], schema=SOURCES), tmp_path / "s.parquet", SOURCES)
     write_table(pl.DataFrame(schema=CLIP_LEDGER), tmp_path / "c.parquet", CLIP_LEDGER)
     ledgers = BenchmarkLedgers(title="Toy", sources=(tmp_path / "s.parquet",), clips=(tmp_path / "c.parquet",))
-    line = next(line for line in render({"toy": ledgers}).splitlines() if line.startswith("| x"))
+    line = next(line for line in section(ledgers).splitlines() if line.startswith("| x"))
     assert line.count("|") == 5
     assert not any(sign in line for sign in "\u202e\x00\x1b<>[]\\$")
     assert line.count("U+202E") == 2 and "&#38;lt;" in line

@@ -18,8 +18,9 @@ from reprise.models.asking.pieces import MOST_PIECES, PLACES, WHOLE, Piece, piec
 from reprise.models.asking.suspects import Suspects
 from reprise.models.asking.work import Work
 from reprise.models.base import Answer, Clip, Request
+from reprise.stages import join_pieces
 from reprise.stages.infer import ask_all
-from reprise.stages.join_pieces import check_all_are_there, joined
+from reprise.stages.join_pieces import joined
 from reprise.stages.works import of_piece
 
 from tests.unit.stages.test_infer import KEY, Counting, yes_or_no
@@ -205,7 +206,7 @@ def test_pieces_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
 
 def test_all_pieces_are_needed(tmp_path: Path) -> None:
-    check_all_are_there([tmp_path / "2of2.parquet", tmp_path / "1of2.parquet"])
+    out = tmp_path / "out.parquet"
     for names in (["1of2"], ["1of2", "2of3"], ["1of2", "1of2"]):
         with pytest.raises(UserError, match="not the pieces of one run"):
-            check_all_are_there([tmp_path / f"{name}.parquet" for name in names])
+            join_pieces.main({"key": "k"}, out, [tmp_path / f"{name}.parquet" for name in names], [], out, out, {})

@@ -33,15 +33,8 @@ class BoundedReader:
         self._came += len(piece)
         if self._came > self._most:
             raise TooLargeError(self._most)
-        return piece if self._unpacks is None else self._unpacked(piece)
-
-    def end(self) -> None:
-        """The last piece has come."""
-        if self._unpacks is not None and self._came and not self._unpacks.eof:
-            raise PackedError("a packed reply that is cut short")
-
-    def _unpacked(self, piece: bytes) -> bytes:
-        assert self._unpacks is not None
+        if self._unpacks is None:
+            return piece
         found = bytearray()
         try:
             while piece:
@@ -55,3 +48,8 @@ class BoundedReader:
             raise PackedError(f"a packed reply that does not unpack: {error}") from error
         self._gave += len(found)
         return bytes(found)
+
+    def end(self) -> None:
+        """The last piece has come."""
+        if self._unpacks is not None and self._came and not self._unpacks.eof:
+            raise PackedError("a packed reply that is cut short")

@@ -97,6 +97,12 @@ def read_record(path: Path) -> Any:
 # Texts, whose checksum is a file beside them
 
 
+def write_sealed(path: Path, text: str) -> None:
+    """Write a text that another job reads."""
+    write_text(path, text)
+    seal_text(path)
+
+
 def seal_text(path: Path) -> None:
     """Record the checksum of a text that another job reads."""
     write_record(_seal_of(path), file_digest(path))

@@ -40,15 +40,19 @@ class Origin:
 
     def steps(self) -> Iterator[Step]:
         """The files, first the first that is made."""
-        run, results, log = self.scored.run, self.results, self.results.log
-        names = run.benchmark, run.protocol, run.sampling, run.model
-        yield from self._data_steps(run.benchmark)
+        one, run, results, log = self.scored, self.scored.run, self.results, self.results.log
+        benchmark, names = run.benchmark, (run.benchmark, run.protocol, run.sampling, run.model)
+        yield Step("release", results.release(benchmark), log("release", benchmark), results.key("release", benchmark))
+        yield Step("annotations", results.items(benchmark), log("annotations", benchmark))
         if not self.imported:
-            yield from self._video_steps(run.benchmark)
-            frames = results.frames(run.benchmark, run.sampling)
-            yield Step("frame plan", frames, log("frames", run.benchmark, run.sampling))
-        requests = results.requests(run.benchmark, run.protocol)
-        yield Step("requests", requests, log("requests", run.benchmark, run.protocol))
+            for stage in STAGES:
+                for shard in range(self.shards):
+                    retry = results.retry_key(benchmark, shard) if stage == "sources" else None
+                    yield Step(stage, results.ledger(stage, benchmark, shard), log(stage, benchmark, str(shard)), retry)
+            yield Step("facts", results.facts(benchmark), log("facts", benchmark))
+            frames = results.frames(benchmark, run.sampling)
+            yield Step("frame plan", frames, log("frames", benchmark, run.sampling))
+        yield Step("requests", results.requests(benchmark, run.protocol), log("requests", benchmark, run.protocol))
         if self.weights and not self.imported:
             yield Step("weights", results.weights(run.model), log("weights", run.model))
         if self.environment:
@@ -57,30 +61,10 @@ class Origin:
             yield Step(f"piece {piece}", results.piece(run, piece), log("infer_piece", *names, piece))
         rule = "import_answers" if self.imported else "join_pieces" if self.pieces else "infer"
         yield Step("answers", results.responses(run), log(rule, *names))
-        yield from self._reading_steps(names)
-
-    def _data_steps(self, benchmark: str) -> Iterator[Step]:
-        results, log = self.results, self.results.log
-        key = results.key("release", benchmark)
-        yield Step("release", results.release(benchmark), log("release", benchmark), key)
-        yield Step("annotations", results.items(benchmark), log("annotations", benchmark))
-
-    def _video_steps(self, benchmark: str) -> Iterator[Step]:
-        results, log = self.results, self.results.log
-        for stage in STAGES:
-            for shard in range(self.shards):
-                retry = results.retry_key(benchmark, shard) if stage == "sources" else None
-                yield Step(stage, results.ledger(stage, benchmark, shard), log(stage, benchmark, str(shard)), retry)
-        yield Step("facts", results.facts(benchmark), log("facts", benchmark))
-
-    def _reading_steps(self, names: tuple[str, ...]) -> Iterator[Step]:
-        """How answers were read, or rated, and counted."""
-        one, results, log = self.scored, self.results, self.results.log
         if one.judge:
+            yield Step("questions to the judge", results.judge_requests(run), log("judge_requests", *names))
             rule = "import_ratings" if self.imported_ratings else "judge"
-            yield Step("questions to the judge", results.judge_requests(one.run), log("judge_requests", *names))
-            replies = results.judge_responses(one.run, one.judge)
-            yield Step("replies of the judge", replies, log(rule, *names, one.judge))
-        log_of_scores = log("score", *names, one.judge) if one.judge else log("score", *names)
-        yield Step("verdicts", results.verdicts(one.run, one.judge or "robust"), log_of_scores)
+            yield Step("replies of the judge", results.judge_responses(run, one.judge), log(rule, *names, one.judge))
+        log_of_scores = log("score", *names, *filter(None, [one.judge]))
+        yield Step("verdicts", results.verdicts(run, one.judge or "robust"), log_of_scores)
         yield Step("metrics", results.metrics(one), log_of_scores)

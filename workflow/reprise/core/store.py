@@ -7,10 +7,10 @@ import re
 import shutil
 import socket
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reprise.core.checksums import checked_line, read_record, value_of_line, write_record
 from reprise.core.errors import UserError
@@ -84,13 +84,23 @@ class Store:
 
     def remembered(self, path: Path) -> Kept | None:
         """What is recorded of an object, if it still is that; None if it is gone, changed, or was never recorded."""
-        record = read_record(path.with_suffix(".json"))
-        if not path.is_file():
-            return None
-        if record is None:
-            is_known = self._mark(path) in self._known_digests()  # by a version that wrote no records
-            return Kept(self.digest(path), path.stat().st_size) if is_known else None
-        return Kept(record["sha256"], record["bytes"]) if self.digest(path) == record["sha256"] else None
+        record = read_record(path.with_suffix(".json")) if path.is_file() else None
+        return Kept(**record) if record is not None and self.digest(path) == record["sha256"] else None
+
+    def made_once(self, kind: str, recipe: Any, suffix: str, write: Callable[[Path], object]) -> tuple[Path, Kept]:
+        """The object of a recipe, written only if it does not exist yet, or is not what it was when it was made."""
+        digest = value_digest(recipe)
+        path = self.path(kind, digest, suffix)
+        with self.alone(digest):
+            kept = self.remembered(path)
+            if kept is None:
+                scratch = self.scratch(path.name)
+                try:
+                    write(scratch)
+                    kept = self.remember(self.keep_file(scratch, kind, digest, suffix))
+                finally:
+                    scratch.unlink(missing_ok=True)
+        return path, kept
 
     def checked(self, name: str, sha256: str, what: str) -> Path:
         """The path of an object whose bytes are those that its ledger names; a damaged one is removed.
@@ -137,27 +147,18 @@ class Store:
 
     def digest(self, path: Path) -> str:
         """sha256 of a file, remembered by path, size, mtime and inode: a large checkpoint is hashed once."""
-        mark = self._mark(path)
-        known = self._known_digests()
-        if mark not in known:
-            known[mark] = file_digest(path)
-            append_line(self.root / "digests.jsonl", canonical_json([*mark, known[mark]]))
-        return known[mark]
+        log, status = self.root / "digests.jsonl", path.stat()
+        mark = str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino
+        if self._digests is None:  # a damaged line is passed over: its file is hashed again
+            self._digests = {tuple(row[:4]): str(row[4]) for row in read_lines(log, skip_damaged=True)}
+        if mark not in self._digests:
+            self._digests[mark] = file_digest(path)
+            append_line(log, canonical_json([*mark, self._digests[mark]]))
+        return self._digests[mark]
 
     def folder_digest(self, folder: Path) -> str:
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         return value_digest({str(path.relative_to(folder)): self.digest(path) for path in files})
-
-    def _mark(self, path: Path) -> tuple[object, ...]:
-        status = path.stat()
-        return str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino
-
-    def _known_digests(self) -> dict[tuple[object, ...], str]:
-        if self._digests is None:
-            # A damaged line is passed over: its file is hashed again.
-            rows = read_lines(self.root / "digests.jsonl", skip_damaged=True)
-            self._digests = {tuple(row[:4]): str(row[4]) for row in rows}
-        return self._digests
 
     # Size and room
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.core.checksums import sealed_text
+from reprise.core.checksums import seal_text, sealed_text
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, read_json
+from reprise.core.files import file_digest, read_json, whole_file
+from reprise.core.plain import as_cell
 
 
 def listed_files(listing: Path) -> dict[str, Path]:
@@ -161,6 +162,13 @@ def _refuse_columns(path: Path, columns: Sequence[str]) -> None:
     twice = [name for name in names if name and names.count(name) > 1]
     if twice:
         raise UserError(f"{path}: duplicate column '{twice[0]}'. Found: {', '.join(columns)}. Remove one of them.")
+
+
+def write_csv(frame: pl.DataFrame, path: Path) -> None:
+    """A csv file that spreadsheets may open and other jobs read."""
+    with whole_file(path) as temporary:
+        frame.with_columns(pl.col(pl.String).map_elements(as_cell, return_dtype=pl.String)).write_csv(temporary)
+    seal_text(path)
 
 
 def only_table(files: Sequence[Path], columns: Sequence[str]) -> Path:

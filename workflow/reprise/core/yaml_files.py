@@ -12,15 +12,11 @@ from reprise.core.settings import Place
 LARGEST, MOST_VALUES = 8_000_000, 200_000
 
 
-class _UniqueKeys(yaml.SafeLoader):
+class _UniqueKeys(yaml.CSafeLoader):
     """A loader that refuses duplicate keys; YAML itself would take the last one."""
 
 
-class _Quick(yaml.CSafeLoader):
-    """A loader that is ten times as fast, and has other words where a file is wrong."""
-
-
-def _mapping(loader: _UniqueKeys | _Quick, node: yaml.MappingNode) -> dict[Any, Any]:
+def _mapping(loader: _UniqueKeys, node: yaml.MappingNode) -> dict[Any, Any]:
     seen: set[Any] = set()
     for key, _ in node.value:
         name = key.value if isinstance(key, yaml.ScalarNode) else None
@@ -34,7 +30,6 @@ def _mapping(loader: _UniqueKeys | _Quick, node: yaml.MappingNode) -> dict[Any, 
 
 
 _UniqueKeys.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
-_Quick.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
 
 
 def load_yaml(path: Path) -> Any:
@@ -44,11 +39,12 @@ def load_yaml(path: Path) -> Any:
             raise UserError(f"{path}: {'no file' if path.exists() else 'no such file'}.")
         if path.stat().st_size > LARGEST:
             raise UserError(f"{path}: {path.stat().st_size} bytes; a YAML file may have {LARGEST}.")
-        text = path.read_text(encoding="utf-8")
-        try:
-            return _content(_Quick(text), path)
-        except yaml.YAMLError:
-            return _content(_UniqueKeys(text), path)
+        loader = _UniqueKeys(path.read_text(encoding="utf-8"))
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _count_values(node, path, {})
+        return loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise UserError(f"{path}: {line}not valid YAML: {error.problem}.") from error
@@ -61,14 +57,6 @@ def load_yaml(path: Path) -> Any:
         raise UserError(f"{path}: not valid YAML: {' '.join(str(error).split())}.") from error
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}.") from error
-
-
-def _content(loader: _UniqueKeys | _Quick, path: Path) -> Any:
-    node = loader.get_single_node()
-    if node is None:
-        return None
-    _count_values(node, path, {})
-    return loader.construct_document(node)
 
 
 def _count_values(node: yaml.Node, path: Path, counts: dict[int, int]) -> int:

@@ -1,13 +1,16 @@
 """The ledgers of clips, read together."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from reprise.core.errors import UserError, stop_on_fault
 from reprise.core.schemas import CLIP_LEDGER, read_table
 from reprise.core.store import Store
+from reprise.media.errors import MediaError
 
 
 def present_clips(ledgers: list[Path]) -> pl.DataFrame:
@@ -16,6 +19,16 @@ def present_clips(ledgers: list[Path]) -> pl.DataFrame:
     if not frames:
         return pl.DataFrame(schema=CLIP_LEDGER)
     return pl.concat(frames).filter(pl.col("status") == "ok").sort("clip_id")
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Say what to do about a clip that was whole when it was made and is not any more."""
+    try:
+        yield
+    except MediaError as error:
+        stop_on_fault(error)
+        raise UserError(f"{path}: {error.status}: {error.message}. Delete it and run snakemake again.") from error
 
 
 def clip_file(store: Store, clip: Mapping[str, Any]) -> Path:

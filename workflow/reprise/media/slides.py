@@ -7,7 +7,6 @@ from pathlib import Path
 import av
 import numpy as np
 
-from reprise.core.files import value_digest
 from reprise.core.store import Store
 from reprise.media.decoder import read_frames
 from reprise.media.probe import open_video
@@ -36,17 +35,9 @@ def kept_slides(source: Path, sha256: str, indices: Sequence[int], seconds: floa
     """The same in the store, made once."""
     settings = Encode()
     recipe = {"kind": "slides", "source": sha256, "frames": list(indices), "seconds": seconds, "av": av.__version__}
-    digest = value_digest(recipe)
-    with store.alone(digest):
-        path = store.path("clips", digest, ".mp4")
-        if store.remembered(path) is None:
-            scratch = store.scratch(f"{digest}.mp4")
-            try:
-                slides(source, indices, seconds, scratch, settings)
-                store.remember(store.keep_file(scratch, "clips", digest, ".mp4"))
-            finally:
-                scratch.unlink(missing_ok=True)
-    return path
+    return store.made_once(
+        "clips", recipe, ".mp4", lambda scratch: slides(source, indices, seconds, scratch, settings)
+    )[0]
 
 
 def has_sound(path: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 
@@ -14,24 +13,21 @@ from reprise.stages.command import MadeUnder
 PLACE = "place"
 
 
-class AnswerFiles(NamedTuple):
-    """Where a job writes, and the key files that it works under, by their digests."""
-
-    responses: Path
-    timings: Path
-    made_under: MadeUnder
-
-
 def write_answers(
-    responses: pl.DataFrame, timings: pl.DataFrame, requests: pl.DataFrame, piece: Piece, files: AnswerFiles
+    responses: pl.DataFrame,
+    timings: pl.DataFrame,
+    requests: pl.DataFrame,
+    files: tuple[Path, Path],
+    made_under: MadeUnder,
+    piece: Piece = WHOLE,
 ) -> None:
-    """Write answers in the order of their questions, and timings in that of their clips."""
+    """Write answers in the order of their questions, timings in that of their clips, each into its file."""
     clips = requests.select(pl.col("clip_id").unique(maintain_order=True)).with_row_index(PLACE)
     timed = timings.join(clips, on="clip_id", how="left", maintain_order="left").sort(PLACE, maintain_order=True)
     order = requests.select("request_id").with_row_index(PLACE)
     table = responses.join(order, on="request_id", how="left").sort(PLACE)
-    write_table(timed, files.timings, TIMINGS, files.made_under)
-    write_table(table, files.responses, RESPONSES, files.made_under)
+    write_table(timed, files[1], TIMINGS, made_under)
+    write_table(table, files[0], RESPONSES, made_under)
     reasons = Counter(table.filter(pl.col("error") != "")["error"])
     listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
     log.info(

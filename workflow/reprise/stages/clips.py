@@ -22,6 +22,7 @@ from reprise.media.probe import packet_index
 from reprise.stages.command import In, MadeUnder, Out, Site, Wildcard
 
 ClipRow = dict[str, Any]
+NO_OBJECT = {"object": "", "recipe": "", "sha256": "", "bytes": None, "black_start": None, "black_end": None}
 
 
 @dataclass
@@ -39,16 +40,15 @@ class ClipMaker:
         if clip_id not in self.made:
             clip = self.clips[clip_id]
             try:
-                self.made[clip_id] = self._ledger_row(clip, status="ok", **_KINDS[clip["kind"]](self, clip))
-            except MediaError as error:
+                known = {"status": "ok", **_KINDS[clip["kind"]](self, clip)}
+            except (MediaError, Unavailable) as error:
                 stop_on_fault(error, self.store.root)
-                self.made[clip_id] = self._ledger_row(clip, status=error.status, message=error.message)
-            except Unavailable as error:
-                self.made[clip_id] = self._ledger_row(clip, status=error.status, message=error.message)
+                known = {"status": error.status, "message": error.message}
             except OSError as error:
                 stop_on_fault(error, self.store.root)
-                message = error.strerror or str(error)
-                self.made[clip_id] = self._ledger_row(clip, status="unreadable", message=message)
+                known = {"status": "unreadable", "message": error.strerror or str(error)}
+            row = {"clip_id": clip_id, "unit": clip["unit"]} | NO_OBJECT | {"message": ""} | known
+            self.made[clip_id] = {name: row[name] for name in CLIP_LEDGER}
         return self.made[clip_id]
 
     def source(self, source_id: str) -> ClipRow:
@@ -78,18 +78,8 @@ class ClipMaker:
 
     def encoded(self, recipe: Any, write: Callable[[Path], object]) -> ClipRow:
         """The object of a recipe, encoded only if it does not exist yet, or is not what it was when it was made."""
-        digest = value_digest(recipe)
-        path = self.store.path("clips", digest, ".mp4")
-        with self.store.alone(digest):
-            kept = self.store.remembered(path)
-            if kept is None:
-                scratch = self.store.scratch(f"{digest}.mp4")
-                try:
-                    write(scratch)
-                    kept = self.store.remember(self.store.keep_file(scratch, "clips", digest, ".mp4"))
-                finally:
-                    scratch.unlink(missing_ok=True)
-        return {"object": str(path.relative_to(self.store.root)), "recipe": digest, **kept._asdict()}
+        path, kept = self.store.made_once("clips", recipe, ".mp4", write)
+        return {"object": str(path.relative_to(self.store.root)), "recipe": path.stem, **kept._asdict()}
 
     def released(self, kind: str, source: ClipRow) -> ClipRow:
         """A released file as it is."""
@@ -100,18 +90,6 @@ class ClipMaker:
     def recipe(self, kind: str, **ingredients: Any) -> ClipRow:
         """All that shapes an encoded clip's bytes."""
         return {"kind": kind, "encode": self.key.encode.model_dump(), "ffmpeg": ffmpeg_version(), **ingredients}
-
-    def _ledger_row(self, clip: ClipRow, status: str, **known: Any) -> ClipRow:
-        blank: ClipRow = {
-            "object": "",
-            "recipe": "",
-            "sha256": "",
-            "bytes": None,
-            "black_start": None,
-            "black_end": None,
-            "message": "",
-        }
-        return {"clip_id": clip["clip_id"], "unit": clip["unit"], "status": status} | blank | known
 
 
 class Unavailable(Exception):
@@ -125,7 +103,13 @@ class Unavailable(Exception):
 
 def _trimmed(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     """A span of a source, re-encoded: a stream copy would start at a keyframe, or hide frames behind an edit list."""
-    start, end = _span(maker, clip)
+    start, end = clip["start_s"], clip["end_s"]
+    if start is None or end is None:
+        # TemporalBench's long segment: from the earliest start to the latest end of one video's sampled clips.
+        parts = [maker.clips[name] for name in clip["parts"] if name in maker.clips]
+        if clip["kind"] != "segment" or len(parts) != len(clip["parts"]) or not parts:
+            raise UserError(f"clips.parquet: clip {clip['clip_id']} ({clip['kind']}): start_s and end_s are missing.")
+        start, end = min(part["start_s"] for part in parts), max(part["end_s"] for part in parts)
     source = maker.source(clip["source_id"])
     recipe = maker.recipe("trim", source=source["sha256"], start_s=start, end_s=end)
     return maker.encoded(recipe, lambda scratch: trim(maker.file(source), start, end, scratch, maker.key.encode))
@@ -144,7 +128,10 @@ def _joined(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     if clip["source_id"]:
         known = maker.released("ready", maker.source(clip["source_id"]))
         ready = maker.store.root / known["object"]
-        start, end = separating_span(ready, black_s, _length_of_first_part(maker, clip))
+        name = clip["parts"][0]
+        row = maker.make(name) if name in maker.clips else None
+        length = packet_index(maker.file(row)).duration_s if row and row["status"] == "ok" else None
+        start, end = separating_span(ready, black_s, length)
         return known | {"black_start": start, "black_end": end}
     parts = [maker.part(name, clip) for name in clip["parts"]]
     recipe = maker.recipe("concat", parts=[part["sha256"] for part in parts], concat=maker.key.concat.model_dump())
@@ -158,13 +145,6 @@ def _joined(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     return known | {"black_start": start, "black_end": end}
 
 
-def _length_of_first_part(maker: ClipMaker, clip: ClipRow) -> float | None:
-    """Where the black span of a ready-made concatenation should begin, if its first part is available."""
-    name = clip["parts"][0]
-    row = maker.make(name) if name in maker.clips else None
-    return packet_index(maker.file(row)).duration_s if row and row["status"] == "ok" else None
-
-
 def _stills(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     """A pseudo-clip of still images, without loss."""
     if not clip["parts"]:
@@ -172,45 +152,13 @@ def _stills(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     images = [maker.source(name) for name in clip["parts"]]
     digests = [image["sha256"] for image in images]
     recipe = maker.recipe("lossless images", images=digests, settings=maker.key.images.model_dump())
-
-    def write(scratch: Path) -> None:
-        still_clip([maker.file(image) for image in images], scratch, maker.key.encode, maker.key.images)
-
-    return maker.encoded(recipe, write)
-
-
-def _span(maker: ClipMaker, clip: ClipRow) -> tuple[float, float]:
-    """A clip's own span; a long segment without one reaches from its earliest to its latest part."""
-    if clip["start_s"] is not None and clip["end_s"] is not None:
-        return clip["start_s"], clip["end_s"]
-    parts = [maker.clips[name] for name in clip["parts"] if name in maker.clips]
-    if clip["kind"] != "segment" or len(parts) != len(clip["parts"]) or not parts:
-        raise UserError(f"clips.parquet: clip {clip['clip_id']} ({clip['kind']}): start_s and end_s are missing.")
-    return long_segment([(part["start_s"], part["end_s"]) for part in parts])
-
-
-def long_segment(spans: list[tuple[float, float]]) -> tuple[float, float]:
-    """TemporalBench's long segment: from the earliest start to the latest end of one video's sampled clips."""
-    return min(start for start, _ in spans), max(end for _, end in spans)
+    return maker.encoded(
+        recipe,
+        lambda scratch: still_clip([maker.file(one) for one in images], scratch, maker.key.encode, maker.key.images),
+    )
 
 
 _KINDS = {"trim": _trimmed, "segment": _trimmed, "whole": _whole, "concat": _joined, "images": _stills}
-
-
-def make_shard(clips: pl.DataFrame, sources: pl.DataFrame, store: Store, key: ClipsKey) -> pl.DataFrame:
-    """One ledger row per clip, in the order of their ids."""
-    rows = {row["clip_id"]: row for row in clips.iter_rows(named=True)}
-    for clip_id, row in rows.items():
-        if row["kind"] not in _KINDS:
-            raise UserError(
-                f"clips.parquet: clip {clip_id}: unknown kind '{row['kind']}'. Allowed: {', '.join(sorted(_KINDS))}."
-            )
-    maker = ClipMaker(rows, {row["source_id"]: row for row in sources.iter_rows(named=True)}, store, key)
-    made = [maker.make(clip_id) for clip_id in sorted(rows)]
-    for row in made:
-        if row["status"] != "ok":
-            log.info(f"{row['clip_id']}: {row['status']}: {row['message']}")
-    return pl.DataFrame(made, schema=CLIP_LEDGER)
 
 
 def main(
@@ -225,6 +173,16 @@ def main(
 ) -> None:
     listed = read_table(clips, CLIPS)
     mine = pl.Series([shard_of(unit, key.shards) == shard for unit in listed["unit"]], dtype=pl.Boolean)
-    ledger = make_shard(listed.filter(mine), read_table(sources, SOURCES), store_on_node(store.root, scratch), key)
+    rows = {row["clip_id"]: row for row in listed.filter(mine).iter_rows(named=True)}
+    for clip_id, row in rows.items():
+        if row["kind"] not in _KINDS:
+            raise UserError(
+                f"clips.parquet: clip {clip_id}: unknown kind '{row['kind']}'. Allowed: {', '.join(sorted(_KINDS))}."
+            )
+    fetched = {row["source_id"]: row for row in read_table(sources, SOURCES).iter_rows(named=True)}
+    maker = ClipMaker(rows, fetched, store_on_node(store.root, scratch), key)
+    ledger = pl.DataFrame([maker.make(clip_id) for clip_id in sorted(rows)], schema=CLIP_LEDGER)
+    for row in ledger.filter(pl.col("status") != "ok").iter_rows(named=True):
+        log.info(f"{row['clip_id']}: {row['status']}: {row['message']}")
     write_table(ledger, out, CLIP_LEDGER, made_under)
     log.info(f"{ledger.filter(pl.col('status') == 'ok').height} of {ledger.height} clips are ready")

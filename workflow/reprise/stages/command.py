@@ -48,16 +48,14 @@ def command_of(site: Any, *stages: str, name: str = "") -> str:
     module, and as `params` they would be taken for what shapes a result.
     """
     kinds = {option: kind for stage in stages for option, kind in _options(stage).items()}
-    words = [f"--{option.replace('_', '-')} {_value_in_rule(option, kind, site)}" for option, kind in kinds.items()]
-    python = _literal([sys.executable])
-    return " ".join([f"{python} -m reprise.stages", name or "+".join(stages), *words, "2> {log:q}"])
-
-
-def _value_in_rule(option: str, kind: str, site: Any) -> str:
-    if kind != OF_SITE:
-        return f"{{{PLACES[kind]}{option}:q}}"
-    found = getattr(site, option)
-    return _literal(found if isinstance(found, list) else [found])
+    words = [f"{_literal([sys.executable])} -m reprise.stages", name or "+".join(stages)]
+    for option, kind in kinds.items():
+        value = f"{{{PLACES[kind]}{option}:q}}" if kind in PLACES else ""
+        if kind == OF_SITE:
+            found = getattr(site, option)
+            value = _literal(found if isinstance(found, list) else [found])
+        words.append(f"--{option.replace('_', '-')} {value}")
+    return " ".join([*words, "2> {log:q}"])
 
 
 def _literal(words: Sequence[object]) -> str:

@@ -7,7 +7,7 @@ from reprise.construction.filters import kept
 from reprise.construction.keys import StepKey
 from reprise.construction.registry import load_step, read_tables
 from reprise.construction.settings import MmbenchVideoSettings
-from reprise.core.checksums import seal_text, sealed_text
+from reprise.core.checksums import sealed_text, write_sealed
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest, write_text
 from reprise.core.log import log
@@ -32,6 +32,5 @@ def main(key: In[StepKey], tables: In[list[Path]], sets: In[list[Path]], out: Ou
         assert isinstance(settings, MmbenchVideoSettings) and settings.other_sets is not None  # no other draws any
         videos, digest = str(Path(settings.other_sets.folder) / path.stem), file_digest(sealed_text(path))
         listing.append({"name": f"sets/{path.name}", "path": str(path), "sha256": digest, VIDEOS: videos})
-    write_text(out, json.dumps(listing, indent=1) + "\n")
-    seal_text(out)
+    write_sealed(out, json.dumps(listing, indent=1) + "\n")
     log.info(f"{len(listing)} files in {out.parent}")

@@ -11,16 +11,14 @@ import numpy as np
 import polars as pl
 
 from reprise.core.checksums import read_record, write_record
-from reprise.core.errors import UserError, stop_on_fault
 from reprise.core.files import value_digest
 from reprise.core.log import log
 from reprise.core.schemas import FACTS, write_table
 from reprise.core.store import Store
 from reprise.media.black import is_black
 from reprise.media.decoder import iter_frames
-from reprise.media.errors import MediaError
 from reprise.media.keys import FactsKey
-from reprise.media.ledgers import clip_file, present_clips
+from reprise.media.ledgers import clip_file, present_clips, readable
 from reprise.media.motion import MotionMeter, is_static
 from reprise.media.probe import packet_index
 from reprise.media.shots import WIDTH, ShotCounter, detector_name
@@ -33,7 +31,9 @@ def measure(path: Path, key: FactsKey) -> FactsRow:
     """Everything about a clip but its name and digest."""
     index = packet_index(path)
     shots, motion, black = ShotCounter(key.shots, index.fps), MotionMeter(key.motion), 0
-    for frame in iter_frames(path, size=_measuring_size(index.width, index.height), pixels="bgr24", scaling="BILINEAR"):
+    scale = min(1.0, WIDTH / index.width)
+    size = max(1, round(index.width * scale)), max(1, round(index.height * scale))
+    for frame in iter_frames(path, size=size, pixels="bgr24", scaling="BILINEAR"):
         shots.add(frame.image)
         grey = np.asarray(cv2.cvtColor(frame.image, cv2.COLOR_BGR2GRAY), np.uint8)
         black += is_black(grey)
@@ -63,21 +63,11 @@ def remembered(clip: dict[str, Any], store: Store, key: FactsKey) -> FactsRow:
     path = store.path("facts", digest, ".json")
     facts: FactsRow | None = read_record(path)
     if facts is None:
-        try:
-            facts = measure(clip_file(store, clip), key)
-        except MediaError as error:
-            stop_on_fault(error)
-            raise UserError(
-                f"{store.root / clip['object']}: clip {clip['clip_id']} was whole and is not any more: "
-                f"{error.status}: {error.message}. Delete it and run snakemake again."
-            ) from error
+        file = clip_file(store, clip)
+        with readable(file):
+            facts = measure(file, key)
         write_record(path, facts)
     return {"clip_id": clip["clip_id"], **facts, "sha256": clip["sha256"]}
-
-
-def _measuring_size(width: int, height: int) -> tuple[int, int]:
-    scale = min(1.0, WIDTH / width)
-    return max(1, round(width * scale)), max(1, round(height * scale))
 
 
 def main(

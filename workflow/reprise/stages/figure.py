@@ -9,10 +9,9 @@ from reprise.benchmarks.registry import load_analyses
 from reprise.config.figures import Distribution
 from reprise.construction.tables import STATISTICS
 from reprise.core.checksums import seal_text
-from reprise.core.files import whole_file
 from reprise.core.paths import Results
-from reprise.core.plain import as_cell
 from reprise.core.schemas import FACTS, ITEMS, VERDICTS, read_table
+from reprise.core.tabular import write_csv
 from reprise.figures.draw import Sources, draw
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import KINDS, save
@@ -58,8 +57,6 @@ def main(
         ),
     )
     save(drawn.figure, png, {"title": drawn.title, "caption": drawn.caption})
-    shown = pl.col(pl.String).map_elements(as_cell, return_dtype=pl.String)
-    with whole_file(png.with_suffix(".csv")) as temporary:
-        drawn.rows.with_columns(shown).write_csv(temporary)
-    for kind in (*KINDS, "csv"):
+    write_csv(drawn.rows, png.with_suffix(".csv"))
+    for kind in KINDS:
         seal_text(png.with_suffix(f".{kind}"))

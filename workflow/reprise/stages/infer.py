@@ -17,9 +17,9 @@ from reprise.models.asking.outcomes import Model
 from reprise.models.asking.pieces import WHOLE, Piece
 from reprise.models.asking.work import Work
 from reprise.models.asking.workers import Worker
-from reprise.models.base import Answer, Request, served_by, used_by
+from reprise.models.base import served_by, used_by
 from reprise.models.keys import ModelRunKey, RunKey
-from reprise.stages.answers import AnswerFiles, write_answers
+from reprise.stages.answers import write_answers
 from reprise.stages.command import In, Job, MadeUnder, Out, Param, Site
 from reprise.stages.works import about, gather_text_work, gather_work, scored_options
 
@@ -64,7 +64,7 @@ def main(
             answered_rows, timed_rows = ask_all(works, model, journal, failures, key, asked_of)
         journal.sync()
     answers, timed = pl.DataFrame(answered_rows, schema=RESPONSES), pl.DataFrame(timed_rows, schema=TIMINGS)
-    write_answers(answers, timed, asked, asked_of, AnswerFiles(responses, timings, made_under))
+    write_answers(answers, timed, asked, (responses, timings), made_under, asked_of)
 
 
 def ask_all(
@@ -86,7 +86,22 @@ def ask_all(
         for request, digest, entry in zip(work.requests, work.digests, work.entries, strict=True):
             answer = journal.get(entry) or failures.get(entry)
             assert answer is not None
-            responses.append(_response(request, digest, answer, key.key))
+            responses.append(
+                {
+                    "request_id": request.request_id,
+                    "item_id": request.item_id,
+                    "role": request.role,
+                    "text": answer.text,
+                    "scores": list(answer.scores),
+                    "frames_shown": answer.frames_shown,
+                    "prompt_sha256": digest,
+                    "tokens_in": answer.tokens_in,
+                    "tokens_out": answer.tokens_out,
+                    "error": answer.error,
+                    "message": answer.message,
+                    "key": key.key,
+                }
+            )
     return responses, timings
 
 
@@ -107,21 +122,4 @@ def timing(work: Work, asked: int, journal: Journal, price: Price | None = None)
         "tokens_out": sum(one.output for one in used),
         "usd": None if price is None else sum(map(price.usd, used)),
         **{name: sum(found) if (found := [one[name] for one in parts if name in one]) else None for name in PARTS},
-    }
-
-
-def _response(request: Request, digest: str, answer: Answer, key: str) -> dict[str, Any]:
-    return {
-        "request_id": request.request_id,
-        "item_id": request.item_id,
-        "role": request.role,
-        "text": answer.text,
-        "scores": list(answer.scores),
-        "frames_shown": answer.frames_shown,
-        "prompt_sha256": digest,
-        "tokens_in": answer.tokens_in,
-        "tokens_out": answer.tokens_out,
-        "error": answer.error,
-        "message": answer.message,
-        "key": key,
     }

@@ -7,8 +7,8 @@ import polars as pl
 
 from reprise.core.errors import UserError
 from reprise.core.schemas import REQUESTS, RESPONSES, TIMINGS, check_key, read_table
-from reprise.models.asking.pieces import WHOLE, Piece, pieces_of
-from reprise.stages.answers import AnswerFiles, write_answers
+from reprise.models.asking.pieces import Piece, pieces_of
+from reprise.stages.answers import write_answers
 from reprise.stages.command import In, Json, MadeUnder, Out
 
 
@@ -21,18 +21,13 @@ def main(
     timings: Out[Path],
     made_under: MadeUnder,
 ) -> None:
-    check_all_are_there(pieces)
+    found = [Piece.parse(path.stem) for path in pieces]
+    if sorted(found) != pieces_of(len(found)):
+        raise UserError(f"not the pieces of one run: {', '.join(path.name for path in pieces)}. Run snakemake again.")
     asked = read_table(requests, REQUESTS)
     answers = joined(pieces, key["key"], asked)
     timed = pl.concat([read_table(path, TIMINGS) for path in piece_timings])
-    write_answers(answers, timed, asked, WHOLE, AnswerFiles(responses, timings, made_under))
-
-
-def check_all_are_there(paths: Sequence[Path]) -> None:
-    """A UserError unless the files are those of all pieces of one run, each once."""
-    found = [Piece.parse(path.stem) for path in paths]
-    if sorted(found) != pieces_of(len(found)):
-        raise UserError(f"not the pieces of one run: {', '.join(path.name for path in paths)}. Run snakemake again.")
+    write_answers(answers, timed, asked, (responses, timings), made_under)
 
 
 def joined(paths: Sequence[Path], key: str, requests: pl.DataFrame) -> pl.DataFrame:

@@ -20,12 +20,8 @@ LONGEST = 300
 MARKUP = re.compile(r"[\\|<>`*_~$&\[\]]")
 
 
-def render(benchmarks: dict[str, BenchmarkLedgers]) -> str:
-    """All benchmarks' missing sources and clips as Markdown."""
-    return "# Missing videos\n\n" + "\n".join(_section(entry) for entry in benchmarks.values())
-
-
-def _section(entry: BenchmarkLedgers) -> str:
+def section(entry: BenchmarkLedgers) -> str:
+    """A benchmark's missing sources and clips as Markdown."""
     sources = _gone(entry.sources, SOURCES, "source_id")
     clips = _gone(entry.clips, CLIP_LEDGER, "clip_id")
     lines = [
@@ -59,17 +55,13 @@ def _summary(gone: list[dict[str, Any]], count: int) -> str:
 def _listing(what: str, gone: list[dict[str, Any]]) -> list[str]:
     if not gone:
         return []
+    meaning = PERMANENT | STATUSES | {status: f"{words} (tried again)" for status, words in TRANSIENT.items()}
     head = ["", f"| {what} | Reason | What it means | Message |", "|---|---|---|---|"]
     return head + [
-        f"| {_cell(row.get('source_id') or row['clip_id'])} | {row['status']} | {_meaning(row['status'])} | "
+        f"| {_cell(row.get('source_id') or row['clip_id'])} | {row['status']} | {meaning.get(row['status'], '')} | "
         f"{_cell(row['message'])} |"
         for row in gone
     ]
-
-
-def _meaning(status: str) -> str:
-    again = " (tried again)" if status in TRANSIENT else ""
-    return (TRANSIENT | PERMANENT | STATUSES).get(status, "") + again
 
 
 def _cell(text: str) -> str:
@@ -78,6 +70,5 @@ def _cell(text: str) -> str:
 
 
 def main(key: In[MissingKey], out: Out[Path]) -> None:
-    benchmarks = key.benchmarks
-    write_text(out, render(benchmarks))
-    log.info(f"{len(benchmarks)} benchmarks")
+    write_text(out, "# Missing videos\n\n" + "\n".join(map(section, key.benchmarks.values())))
+    log.info(f"{len(key.benchmarks)} benchmarks")

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from reprise.construction.review import as_csv
-from reprise.core.checksums import seal_text
-from reprise.core.files import write_text
+from reprise.core.checksums import write_sealed
 from reprise.core.log import log
 from reprise.core.schemas import REQUESTS, read_table
 from reprise.people.answers import gather, write_refused
@@ -19,8 +18,7 @@ def main(key: In[RatingsKey], requests: In[Path], csv: Out[Path], problems: Out[
     votes = counted.votes
     ratings, unrated = rated(asked, tasks, votes, key.design.workers)
     write_refused(votes.problems, unrated, problems)
-    write_text(csv, as_csv(ratings.to_dicts(), ratings.columns))
-    seal_text(csv)
+    write_sealed(csv, as_csv(ratings.to_dicts(), ratings.columns))
     log.info(
         f"{ratings.height} answers rated by {key.design.workers} people or more, {len(unrated)} not yet; "
         f"{len(votes.problems)} rows do not count"

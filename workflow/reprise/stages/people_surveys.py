@@ -7,14 +7,13 @@ import polars as pl
 
 from reprise.construction.label_studio import template
 from reprise.construction.review import as_sheet
-from reprise.core.checksums import seal_text
-from reprise.core.errors import UserError, stop_on_fault
+from reprise.core.checksums import write_sealed
+from reprise.core.errors import UserError
 from reprise.core.files import write_text
 from reprise.core.log import log
 from reprise.core.schemas import FRAME_PLAN, REQUESTS, read_table
 from reprise.core.store import Store
-from reprise.media.errors import MediaError
-from reprise.media.ledgers import clip_file, present_clips
+from reprise.media.ledgers import clip_file, present_clips, readable
 from reprise.media.slides import has_sound, kept_slides
 from reprise.people.keys import SurveysKey
 from reprise.people.settings import AnswerDesign, RatingDesign
@@ -64,8 +63,7 @@ def main(
     videos |= qualification_videos(tested, ", ".join(key.files.qualification))
     tasks = question_tasks(key.scope, asked)
     rows = survey_rows(tasks, tested, key.design, videos)
-    write_text(csv, as_sheet(rows, COLUMNS))
-    seal_text(csv)
+    write_sealed(csv, as_sheet(rows, COLUMNS))
     write_text(form, template(_instructions(key, asked), TEXTS))
     number, there = len({row["survey"] for row in rows} - {QUALIFICATION}), len(rows) - len(tested.tasks)
     silent = sum(row["sound"] == "no" for row in rows)
@@ -91,11 +89,8 @@ def _instructions(key: SurveysKey, requests: pl.DataFrame) -> str:
 def _shown(clip: dict[str, Any], plans: dict[str, list[int]], key: SurveysKey, store: Store) -> Shown:
     """The clip as it is, or the frames of its plan."""
     path = clip_file(store, clip)
-    try:
+    with readable(path):
         if plans and isinstance(key.design, AnswerDesign):
             frames = plans[clip["clip_id"]]
             return Shown(kept_slides(path, clip["sha256"], frames, key.design.seconds, store), has_sound=False)
         return Shown(path, has_sound(path))
-    except MediaError as error:
-        stop_on_fault(error)
-        raise UserError(f"{path}: {error.status}: {error.message}. Delete it and run snakemake again.") from error

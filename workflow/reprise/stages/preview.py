@@ -9,16 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reprise.core.errors import UserError, stop_on_fault, suggestion
+from reprise.core.errors import UserError, suggestion
 from reprise.core.files import whole_file
 from reprise.core.log import log
 from reprise.core.schemas import FRAME_PLAN, read_table
 from reprise.core.store import Store
 from reprise.media.decoder import read_frames
-from reprise.media.errors import MediaError
 from reprise.media.grid import as_grid
 from reprise.media.keys import FramesKey
-from reprise.media.ledgers import clip_file, present_clips
+from reprise.media.ledgers import clip_file, present_clips, readable
 from reprise.media.probe import packet_index
 from reprise.stages.command import In, Out, Site, Wildcard
 
@@ -32,27 +31,21 @@ def contact_sheet(path: Path, plan: dict[str, Any], title: str) -> Image:
     index = packet_index(path)
     size = TILE_WIDTH, max(1, round(TILE_WIDTH * index.height / index.width))
     pictures = read_frames(path, plan["indices"], size)
-    if plan["grid"] and plan["indices"]:
-        return _under_title(as_grid(pictures, *plan["grid"]), title, plan["note"])
     columns = min(MOST_COLUMNS, max(1, math.ceil(math.sqrt(len(pictures)))))
     rows = max(1, math.ceil(len(pictures) / columns))
     step_x, step_y = TILE_WIDTH + GAP, size[1] + CAPTION + GAP
-    sheet = np.full((rows * step_y + 2 * CAPTION + GAP, max(columns, 2) * step_x + GAP, 3), PAPER, np.uint8)
+    in_grid = as_grid(pictures, *plan["grid"]) if plan["grid"] and plan["indices"] else None
+    height, width = (rows * step_y, max(columns, 2) * step_x) if in_grid is None else in_grid.shape[:2]
+    sheet = np.full((height + 2 * CAPTION + GAP, width + (GAP if in_grid is None else 2 * GAP), 3), PAPER, np.uint8)
     _write(sheet, title, GAP, CAPTION - 6)
     _write(sheet, plan["note"] or f"{len(pictures)} frames", GAP, 2 * CAPTION - 6)
+    if in_grid is not None:
+        sheet[2 * CAPTION : 2 * CAPTION + height, GAP : GAP + width] = in_grid
+        return sheet
     for at, (picture, number, moment) in enumerate(zip(pictures, plan["indices"], plan["times_s"], strict=True)):
         left, top = GAP + at % columns * step_x, 2 * CAPTION + at // columns * step_y
         sheet[top : top + size[1], left : left + size[0]] = picture
         _write(sheet, f"{number}  {moment:.2f} s", left, top + size[1] + CAPTION - 6)
-    return sheet
-
-
-def _under_title(picture: Image, title: str, note: str) -> Image:
-    height, width, _ = picture.shape
-    sheet = np.full((height + 2 * CAPTION + GAP, width + 2 * GAP, 3), PAPER, np.uint8)
-    _write(sheet, title, GAP, CAPTION - 6)
-    _write(sheet, note, GAP, 2 * CAPTION - 6)
-    sheet[2 * CAPTION : 2 * CAPTION + height, GAP : GAP + width] = picture
     return sheet
 
 
@@ -91,10 +84,7 @@ def main(
     parameters = {**rule, **rule.get("view", {})}
     details = ", ".join(f"{key}={value}" for key, value in parameters.items() if key not in ("rule", "view"))
     path = clip_file(store, found)
-    try:
+    with readable(path):
         sheet = contact_sheet(path, plan, f"{clip}   {rule['rule']} {details}")
-    except MediaError as error:
-        stop_on_fault(error)
-        raise UserError(f"{path}: {error.status}: {error.message}. Delete it and run snakemake again.") from error
     write_sheet(sheet, out)
     log.info(f"{len(plan['indices'])} frames in {out}")

@@ -1,12 +1,12 @@
 """Stage `release`: a benchmark's released annotation files, fetched or found, listed with their digests."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from reprise.core.checksums import read_record, seal_text, write_record
+from reprise.core.checksums import read_record, write_record, write_sealed
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, matching_files, value_digest, write_text
+from reprise.core.files import file_digest, matching_files, value_digest
 from reprise.core.log import log
 from reprise.core.store import Store
 from reprise.fetch.keys import ReleaseKey
@@ -24,22 +24,16 @@ def main(key: In[ReleaseKey], store: Site[Store], out: Out[Path]) -> None:
     if key.extras is not None:
         files |= matching_files(Path(key.extras.folder), key.files)
     digests = {name: file_digest(path) for name, path in files.items()}
-    _refuse_others(files, digests, key.found | (key.extras.files if key.extras else {}))
-    listing = [{"name": name, "path": str(path), "sha256": digests[name]} for name, path in files.items()]
-    write_text(out, json.dumps(listing, indent=1) + "\n")
-    seal_text(out)
-    log.info(f"{len(files)} files in {folder}")
-
-
-def _refuse_others(files: Mapping[str, Path], digests: Mapping[str, str], planned: Mapping[str, str]) -> None:
-    """Stop where a user's file is not the one that the key names: planning goes by its size, time and inode."""
-    for name, digest in planned.items():
-        if digests.get(name, digest) != digest:
+    for name, digest in (key.found | (key.extras.files if key.extras else {})).items():
+        if digests.get(name, digest) != digest:  # planning goes by a file's size, time and inode
             raise UserError(
                 f"{files[name]}: not the file that this job was planned for, by its bytes: it was damaged on its disk, "
                 "or edited meanwhile. Restore it or, if it is right as it is, give it a new date (`touch`). Then run "
                 "the same command again."
             )
+    listing = [{"name": name, "path": str(path), "sha256": digests[name]} for name, path in files.items()]
+    write_sealed(out, json.dumps(listing, indent=1) + "\n")
+    log.info(f"{len(files)} files in {folder}")
 
 
 def release_folder(key: ReleaseKey, store: Store, results: Path) -> Path:
@@ -68,18 +62,12 @@ def _hub_folder(benchmark: str, release: ReleaseHub, patterns: Sequence[str], st
     from reprise.fetch.snapshot import fetch_snapshot  # slow to import, and of no use to other releases
 
     folder = store.root / "release" / value_digest([repo, revision])[:16]
-    _drop_damaged(folder)
+    for name, digest in (read_record(folder.with_suffix(".json")) or {}).items():
+        if (folder / name).is_file() and file_digest(folder / name) != digest:
+            (folder / name).unlink()  # so that it is fetched again: the hub's library goes by dates
     fetch_snapshot(f"release of {benchmark}", "dataset", repo, revision, folder, patterns)
     write_record(
         folder.with_suffix(".json"),
         {name: file_digest(path) for name, path in matching_files(folder, patterns).items()},
     )
     return folder
-
-
-def _drop_damaged(folder: Path) -> None:
-    """Remove what is not what was fetched, so that it is fetched again: the hub's library goes by dates."""
-    for name, digest in (read_record(folder.with_suffix(".json")) or {}).items():
-        path = folder / name
-        if path.is_file() and file_digest(path) != digest:
-            path.unlink()

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.core.checksums import seal_text, sealed_text
-from reprise.core.files import whole_file, write_text
-from reprise.core.plain import as_cell, of_cell
+from reprise.core.checksums import sealed_text
+from reprise.core.files import write_text
+from reprise.core.plain import of_cell
+from reprise.core.tabular import write_csv
 from reprise.stages.command import In, Out
 from reprise.tables.build import TIDY
 from reprise.tables.keys import ReproductionKey
@@ -14,21 +15,12 @@ from reprise.tables.render import collect, render
 from reprise.tables.reproduction import Reproduction
 
 TITLE = "Reproduction"
-TEXT = pl.col(pl.String)
 
 
 def main(key: In[ReproductionKey], tables: In[list[Path]], md: Out[Path]) -> None:
-    found = Reproduction(key, read_tidy(tables))
+    rows = pl.concat([pl.DataFrame(schema=TIDY), *(pl.read_csv(sealed_text(path), schema=TIDY) for path in tables)])
+    found = Reproduction(key, rows.with_columns(pl.col(pl.String).map_elements(of_cell, return_dtype=pl.String)))
     shown = found.tables()
     for form in ("md", "html"):
         write_text(md.with_suffix(f".{form}"), collect(TITLE, [render(table, form) for table in shown], form))
-    with whole_file(md.with_suffix(".csv")) as temporary:
-        found.rows().with_columns(TEXT.map_elements(as_cell, return_dtype=pl.String)).write_csv(temporary)
-    seal_text(md.with_suffix(".csv"))
-
-
-def read_tidy(paths: list[Path]) -> pl.DataFrame:
-    """The rows of all tables, as they were before they were written for people."""
-    parts = [pl.read_csv(sealed_text(path), schema=TIDY) for path in paths]
-    rows = pl.concat(parts) if parts else pl.DataFrame(schema=TIDY)
-    return rows.with_columns(TEXT.map_elements(of_cell, return_dtype=pl.String))
+    write_csv(found.rows(), md.with_suffix(".csv"))

@@ -6,10 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.checksums import seal_text
-from reprise.core.files import whole_file, write_text
+from reprise.core.checksums import write_sealed
 from reprise.core.paths import Results
-from reprise.core.plain import as_cell
+from reprise.core.tabular import write_csv
 from reprise.stages.command import In, Out
 from reprise.tables.build import TIDY, Builder
 from reprise.tables.keys import TableKey
@@ -39,9 +38,5 @@ def main(
 def write_formats(table: Table, tidy: Sequence[Mapping[str, Any]], out: Path) -> None:
     """The table in every format, and its tidy rows beside it."""
     for form in FORMATS:
-        write_text(out.with_suffix(f".{form}"), render(table, form))
-    shown = pl.col(pl.String).map_elements(as_cell, return_dtype=pl.String)
-    with whole_file(out.with_suffix(".csv")) as temporary:
-        pl.DataFrame(tidy, schema=TIDY).with_columns(shown).write_csv(temporary)
-    for form in (*FORMATS, "csv"):
-        seal_text(out.with_suffix(f".{form}"))
+        write_sealed(out.with_suffix(f".{form}"), render(table, form))
+    write_csv(pl.DataFrame(tidy, schema=TIDY), out.with_suffix(".csv"))

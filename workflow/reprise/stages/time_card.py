@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from reprise.core.tabular import write_csv
 from reprise.figures.style import save
 from reprise.stages.command import In, Out
 from reprise.timecard.card import write_card
@@ -11,7 +12,7 @@ from reprise.timecard.page import card_page
 from reprise.timecard.picture import draw_card
 from reprise.timecard.tables import tables_of, tidy
 from reprise.timecard.words import headline
-from reprise.timecard.write import write_csv, write_pages
+from reprise.timecard.write import write_pages
 
 
 def main(key: In[TimeCardKey], html: Out[Path]) -> None:

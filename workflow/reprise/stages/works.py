@@ -27,10 +27,10 @@ def gather_work(
 ) -> list[Work]:
     """The questions of each clip that exists, or of a piece of them, in the order of the clips."""
     found = {row["clip_id"]: row for row in ledger.filter(pl.col("status") == "ok").iter_rows(named=True)}
-    own = of_piece(ledger, piece)
-    planned = {row["clip_id"]: row for row in about(plans, own).iter_rows(named=True)}
+    its = of_piece(ledger, piece)
+    planned = {row["clip_id"]: row for row in about(plans, its).iter_rows(named=True)}
     works = []
-    for name, rows in _by_clip(about(requests, own)).items():
+    for name, rows in _by_clip(about(requests, its)).items():
         shown = found.get(planned[name]["shown_clip"] or name) if name in planned else None
         if shown is None:
             raise UserError(f"clip '{name}' has no frame plan. Delete the frames table of this sampling and run again.")
@@ -40,21 +40,14 @@ def gather_work(
             indices=tuple(planned[name]["indices"]),
             times_s=tuple(planned[name]["times_s"]),
             questions=len(rows),
-            grid=grid_of(planned[name]),
+            grid=tuple(planned[name]["grid"]) if planned[name]["grid"] else None,
         )
         asked = tuple(_request(row, len(clip.indices)) for row in rows)
-        works.append(Work(clip, _recipe(found[name], shown), asked, partial(clip_file, store, shown)))
+        # What the frames are made from, by which answers are remembered.
+        own = found[name]["recipe"]
+        recipe = own if shown is found[name] else value_digest([own, shown["recipe"]])
+        works.append(Work(clip, recipe, asked, partial(clip_file, store, shown)))
     return works
-
-
-def _recipe(clip: Mapping[str, Any], shown: Mapping[str, Any]) -> str:
-    """What the frames are made from, by which answers are remembered."""
-    return str(clip["recipe"]) if clip is shown else value_digest([clip["recipe"], shown["recipe"]])
-
-
-def grid_of(plan: Mapping[str, Any]) -> tuple[int, int] | None:
-    """The grid of a clip's row of the frame plan."""
-    return None if plan["grid"] is None else (plan["grid"][0], plan["grid"][1])
 
 
 def about(rows: pl.DataFrame, ledger: pl.DataFrame) -> pl.DataFrame:

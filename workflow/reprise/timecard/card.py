@@ -5,9 +5,9 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from reprise.core.checksums import seal_text, sealed_text
+from reprise.core.checksums import sealed_text, write_sealed
 from reprise.core.errors import UserError
-from reprise.core.files import read_json, write_text
+from reprise.core.files import read_json
 from reprise.core.settings import Settings
 
 PLANNED, SHUFFLED, REVERSED, FIRST, MIDDLE, NONE, ANOTHER = VIEWS = (
@@ -176,8 +176,7 @@ class Card(CardModel):
 
 def write_card(card: Card, path: Path) -> None:
     """Write a card, whole or not at all."""
-    write_text(path, card.model_dump_json(indent=1) + "\n")
-    seal_text(path)
+    write_sealed(path, card.model_dump_json(indent=1) + "\n")
 
 
 def read_card(path: Path) -> Card:

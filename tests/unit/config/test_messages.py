@@ -21,8 +21,8 @@ OTHER_WRITERS = "other_writers: [toy-other-writer]"
 MISTAKES = [
     # YAML
     (MAIN, "samplings:", "suite: paper\nsamplings:", "line 7: not valid YAML: duplicate key 'suite'."),
-    (MAIN, "fps: 0.5}", "fps: 0.5", "not valid YAML: expected ',' or '}', but got ':'."),
-    (MAIN, "suite: demo", "suite: demo\n\tstore: x", "line 5: not valid YAML: found character"),
+    (MAIN, "fps: 0.5}", "fps: 0.5", "not valid YAML: did not find expected ',' or '}'."),
+    (MAIN, "suite: demo", "suite: demo\n\tstore: x", "line 5: not valid YAML: found a tab character"),
     (MAIN, "suite: demo", "suite: demo\n? [a]\n: b", "not valid YAML: a key should be a text."),
     # one type a kind of file: unknown, missing and wrong
     (MAIN, "samplings:", "sampling:", "line 7: sampling: unknown key. Did you mean 'samplings'? Allowed: confidence, locks, report_clips, samplings, scratch, store, suite, views."),

@@ -7,7 +7,7 @@ from contextlib import closing
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
@@ -37,7 +37,7 @@ def http(settings: Http) -> Fetcher:
         return Fetched(target, note="" if came_from == url else f"redirected to {_without_query(came_from)}")
 
     def estimate(source_ids: Sequence[str]) -> int:
-        return sum(_stated_size(link(source_id), settings) for source_id in source_ids)
+        return int(len(source_ids) * settings.mb_per_source * 1e6)
 
     return Fetcher(
         lambda source_id: ["http", link(source_id)], fetch, estimate, attempts=settings.attempts, is_remote=True
@@ -47,12 +47,23 @@ def http(settings: Http) -> Fetcher:
 def download(url: str, target: Path, settings: Http) -> str:
     """Download one file, continuing after the bytes that an earlier try has written; returns the link that had it."""
     have = target.stat().st_size if target.is_file() else 0
+    headers = {"User-Agent": "reprise", "Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+    opener = build_opener(_OnHttp(settings.max_redirects))
     try:
-        with closing(_open(url, settings, have)) as response:
+        request = Request(url, headers=headers)  # noqa: S310 - the settings admit http and https only
+        with closing(opener.open(request, timeout=settings.timeout_s)) as response:
             _refuse_others(response)
-            if not _continues(response, have):
-                have = 0  # the server sends the whole file again
-            expected = _total(response, have)
+            stated = RANGE.match(response.headers.get("Content-Range", ""))
+            if response.status != 206:
+                have, stated = 0, None  # the server sends the whole file
+            elif stated is None or int(stated[1]) != have:  # a part from elsewhere is of no use
+                raise FetchError(
+                    "network", f"the server was asked for what follows byte {have} and sent another part (HTTP 206)"
+                )
+            length = response.headers.get("Content-Length", "")
+            expected = have + int(length) if LENGTH.fullmatch(length) else None
+            if stated and stated[2]:  # a part may be shorter than what was asked for
+                expected = int(stated[2])
             if expected is not None and expected > settings.max_mb * 1e6:
                 raise too_large(expected, settings.max_mb)
             with target.open("ab" if have else "wb") as sink:
@@ -95,13 +106,6 @@ class _OnHttp(HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _open(url: str, settings: Http, have: int = 0, method: str = "GET") -> HTTPResponse:
-    headers = {"User-Agent": "reprise", "Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
-    request = Request(url, headers=headers, method=method)  # noqa: S310 - the settings admit http and https only
-    response: HTTPResponse = build_opener(_OnHttp(settings.max_redirects)).open(request, timeout=settings.timeout_s)
-    return response
-
-
 def _copy(response: HTTPResponse, write: Callable[[bytes], object], have: int, settings: Http) -> int:
     """Copy in pieces, no faster than the limit, and no slower or more than is allowed."""
     started, count = time.monotonic(), 0
@@ -115,27 +119,6 @@ def _copy(response: HTTPResponse, write: Callable[[bytes], object], have: int, s
     return count
 
 
-def _continues(response: HTTPResponse, have: int) -> bool:
-    """Whether the server sends what follows the bytes that are here; a part from elsewhere is of no use."""
-    if response.status != 206:
-        return False
-    stated = RANGE.match(response.headers.get("Content-Range", ""))
-    if stated is None or int(stated[1]) != have:
-        raise FetchError(
-            "network", f"the server was asked for what follows byte {have} and sent another part (HTTP 206)"
-        )
-    return True
-
-
-def _total(response: HTTPResponse, have: int) -> int | None:
-    """The bytes of the whole file, if the server states them; a part may be shorter than what was asked for."""
-    part = RANGE.match(response.headers.get("Content-Range", "")) if have else None
-    if part is not None and part[2]:
-        return int(part[2])
-    length = response.headers.get("Content-Length", "")
-    return have + int(length) if LENGTH.fullmatch(length) else None
-
-
 def _refuse_others(response: HTTPResponse) -> None:
     """Refuse pages, and bytes that the server has packed although we asked for them as they are."""
     kind = response.headers.get("Content-Type", "")
@@ -144,17 +127,6 @@ def _refuse_others(response: HTTPResponse) -> None:
     packed = response.headers.get("Content-Encoding", "identity").strip().lower()
     if packed not in ("", "identity"):
         raise FetchError("wrong_type", f"the server sent the video packed ({packed}), which was not asked for")
-
-
-def _stated_size(url: str, settings: Http) -> int:
-    """What the server says a file takes, or the configured guess; nothing for a file that will not be fetched."""
-    guess = int(settings.mb_per_source * 1e6)
-    try:
-        with within(settings.timeout_s), closing(_open(url, settings, method="HEAD")) as response:
-            stated = _total(response, 0) or guess
-    except (FetchError, URLError, HTTPException, OSError, ValueError):
-        return guess
-    return stated if stated <= settings.max_mb * 1e6 else 0
 
 
 def _without_query(url: str) -> str:

@@ -50,10 +50,6 @@ class ArchiveFile:
         last = self.parts[-1].name
         return last.lower().endswith(".zip") or PIECE.fullmatch(last) is not None
 
-    @property
-    def size(self) -> int:
-        return sum(path.stat().st_size for path in self.parts)
-
 
 def gather(files: Sequence[Path]) -> list[ArchiveFile]:
     """The archives that these files make up; an error names a piece that is missing between others."""

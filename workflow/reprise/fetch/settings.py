@@ -76,7 +76,7 @@ class Remote(Bounded):
     attempts: int = Field(3, ge=1)
     """How many runs of the workflow try a source whose failure may pass."""
     mb_per_source: float = Field(30.0, gt=0)
-    """MB per video, for the estimate of the disk space if the server does not state it."""
+    """MB per video, for the estimate of the disk space where nobody states it."""
 
 
 class Http(Remote):

@@ -89,8 +89,12 @@ def download(url: str, folder: Path, settings: Youtube) -> Fetched:
     try:
         with yt_dlp.YoutubeDL(_options(folder, settings)) as client:
             found: dict[str, Any] | None = client.extract_info(url, download=True)
-    except DownloadError as error:
-        raise _refusal(error) from error
+    except DownloadError as error:  # where the words say nothing, the class of the inner error does
+        inner = error.exc_info[1] if error.exc_info else None
+        status = "geo_blocked" if type(inner).__name__ == "GeoRestrictedError" else reason_of(str(error))
+        if status == "failed" and inner is not None:
+            status = reason_of(f"{type(inner).__name__}: {inner.__cause__!r}")
+        raise FetchError(status, str(error)) from error
     except (YoutubeDLError, RequestError) as error:
         raise FetchError(reason_of(f"{type(error).__name__}: {error}"), str(error)) from error
     # yt-dlp reports some failures by leaving the path out.
@@ -150,15 +154,3 @@ def _options(folder: Path, settings: Youtube) -> dict[str, Any]:
             "subtitlesformat": "vtt",
         }
     return options
-
-
-def _refusal(error: DownloadError) -> FetchError:
-    """The named reason, from the words and, where they say nothing, from the class of the inner error."""
-    message = str(error)
-    inner = error.exc_info[1] if error.exc_info else None
-    if type(inner).__name__ == "GeoRestrictedError":
-        return FetchError("geo_blocked", message)
-    status = reason_of(message)
-    if status == "failed" and inner is not None:
-        status = reason_of(f"{type(inner).__name__}: {inner.__cause__!r}")
-    return FetchError(status, message)

@@ -29,8 +29,11 @@ class MotionMeter:
         size = (max(1, round(width * scale)), max(1, round(height * scale)))
         if size != (width, height):
             picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
-        if self._before is not None:
-            self._flows.append(_flow(self._before, picture))
+        if self._before is not None:  # Farneback's flow with the settings of OpenCV's tutorial
+            field = cv2.calcOpticalFlowFarneback(
+                self._before, picture, np.zeros((*picture.shape, 2), np.float32), 0.5, 3, 15, 3, 5, 1.2, 0
+            )
+            self._flows.append(float(np.linalg.norm(field, axis=2).mean() * 100 / max(picture.shape)))
         self._before = picture
         self._taken = int(time_s * self._settings.fps + 1e-6) + 1
 
@@ -46,11 +49,3 @@ class MotionMeter:
 def is_static(mean: float, median: float, settings: Motion) -> bool:
     """Little motion on the mean, or none in most pairs (a slide show)."""
     return mean < settings.static_below or median == 0.0
-
-
-def _flow(before: Grey, after: Grey) -> float:
-    """Mean length of the Farneback flow (the OpenCV tutorial's settings) in % of the long side."""
-    field = cv2.calcOpticalFlowFarneback(
-        before, after, np.zeros((*before.shape, 2), np.float32), 0.5, 3, 15, 3, 5, 1.2, 0
-    )
-    return float(np.linalg.norm(field, axis=2).mean() * 100 / max(before.shape))

@@ -49,16 +49,30 @@ NO_REFERENCES = {"enable_drefs": "0", "use_absolute_path": "0"}
 
 
 def demuxer_of(path: Path) -> str:
-    """The demuxer for a file by its first bytes; everything that is not listed is refused."""
-    _check_file(path)
+    """The demuxer for a file by its first bytes; everything that is not listed is refused.
+
+    So are special files: a pipe would block, and a device has no end.
+    """
+    try:
+        status = path.stat()
+    except FileNotFoundError as error:
+        raise MediaError("missing", f"{path.name}: no such file") from error
+    except OSError as error:
+        raise MediaError("unreadable", f"{path.name}: {error.strerror}") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise MediaError("not_media", f"{path.name}: no regular file")
+    if status.st_size == 0:
+        raise MediaError("empty", f"{path.name}: 0 bytes")
     with path.open("rb") as stream:
         head = stream.read(HEAD_BYTES)
     for name, beginnings in (VIDEOS | PICTURES).items():
         is_fitting = any(head.startswith(mark, at) for at, mark in beginnings)
         if is_fitting and (name not in IN_RIFF or head.startswith(b"RIFF")):
             return name
-    if _is_transport_stream(head):
-        return "mpegts"
+    for size in TRANSPORT_PACKETS:  # whether packets of this size begin one after the other somewhere in the head
+        for start in range(min(size, max(0, len(head) - SYNCS * size))):
+            if all(head[at] == SYNC for at in range(start, start + SYNCS * size, size)):
+                return "mpegts"
     formats = ", ".join([*VIDEOS, "mpegts", *(name.removesuffix("_pipe") for name in PICTURES)])
     raise MediaError("not_media", f"{path.name}: begins as none of the formats that are read ({formats})")
 
@@ -148,20 +162,6 @@ def check_picture(path: Path, most_pixels: int | None = None) -> None:
         raise MediaError("corrupt", f"{path.name}: not a whole picture")
 
 
-def _check_file(path: Path) -> None:
-    """Refuse missing, empty and special files: a pipe would block, and a device has no end."""
-    try:
-        status = path.stat()
-    except FileNotFoundError as error:
-        raise MediaError("missing", f"{path.name}: no such file") from error
-    except OSError as error:
-        raise MediaError("unreadable", f"{path.name}: {error.strerror}") from error
-    if not stat.S_ISREG(status.st_mode):
-        raise MediaError("not_media", f"{path.name}: no regular file")
-    if status.st_size == 0:
-        raise MediaError("empty", f"{path.name}: 0 bytes")
-
-
 def file_url(path: Path) -> str:
     """A file for ffmpeg: a name that begins like an option or a protocol is still a name."""
     return f"file:{path.absolute()}"
@@ -171,12 +171,3 @@ def _restrictions(demuxer: str) -> dict[str, str]:
     """Options that keep a demuxer to its own format and to files."""
     references = NO_REFERENCES if demuxer == "mov" else {}
     return {"format_whitelist": demuxer, "protocol_whitelist": "file", **references}
-
-
-def _is_transport_stream(head: bytes) -> bool:
-    """Whether packets of one of the usual sizes begin one after the other somewhere in the head."""
-    return any(
-        all(head[at] == SYNC for at in range(start, start + SYNCS * size, size))
-        for size in TRANSPORT_PACKETS
-        for start in range(min(size, max(0, len(head) - SYNCS * size)))
-    )

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import av
 from av.container import InputContainer
-from av.packet import Packet
 from av.video.stream import VideoStream
 
 from reprise.media.entry_points import may_begin_at
@@ -69,7 +68,9 @@ def open_video(path: Path, limits: Limits | None = None) -> Iterator[tuple[Input
     try:
         container = open_container(path, most_pixels)
     except (av.error.FFmpegError, ValueError, OverflowError) as error:
-        raise _refusal(path, error) from error
+        with path.open("rb") as file:  # cut off before its index, or no video at all
+            is_mp4 = file.read(12)[4:8] in (b"ftyp", b"mdat", b"moov", b"wide", b"free")
+        raise MediaError("truncated" if is_mp4 else "not_media", f"{path.name}: {what(error)}") from error
     with container:
         cover = av.stream.Disposition.attached_pic
         streams = [stream for stream in container.streams.video if not stream.disposition & cover]
@@ -112,14 +113,6 @@ def what(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def _refusal(path: Path, error: Exception) -> MediaError:
-    """A video that does not open: cut off before its index, or no video at all."""
-    with path.open("rb") as stream:
-        is_mp4 = stream.read(12)[4:8] in (b"ftyp", b"mdat", b"moov", b"wide", b"free")
-    status = "truncated" if is_mp4 else "not_media"
-    return MediaError(status, f"{path.name}: {what(error)}")
-
-
 class _Packets(NamedTuple):
     ticks: list[int]
     """Presentation times of the packets that a decoder shows."""
@@ -158,19 +151,14 @@ def _read_packets(path: Path, container: InputContainer, stream: VideoStream, li
             entries.append((len(packets), tick))
         packets.append((tick, packet.is_discard or first_key is None or tick < first_key))
         if rotation is None and first_key is not None:
-            rotation = _rotation(path, packet)
+            try:
+                decoded: Any = packet.decode()
+            except av.error.FFmpegError as error:
+                raise MediaError("corrupt", f"{path.name}: the first picture: {what(error)}") from error
+            rotation = round(decoded[0].rotation / 90) * 90 % 360 if decoded else None
     ticks = sorted(tick for tick, is_discarded in packets if not is_discarded)
     end = max((float(last * (container.streams[number].time_base or 0)) for number, last in ends.items()), default=0.0)
     return _Packets(ticks, len(packets), end, rotation or 0, entries)
-
-
-def _rotation(path: Path, packet: "Packet[Any]") -> int | None:
-    """Rotation of the first picture, once the decoder gives it."""
-    try:
-        frames = packet.decode()
-    except av.error.FFmpegError as error:
-        raise MediaError("corrupt", f"{path.name}: the first picture: {what(error)}") from error
-    return round(frames[0].rotation / 90) * 90 % 360 if frames else None
 
 
 def _check_whole(path: Path, container: InputContainer, stream: VideoStream, packets: _Packets) -> None:

@@ -8,6 +8,7 @@ may have a view, which says how its frames are shown.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
+from inspect import signature
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -201,35 +202,36 @@ def random_one(clip: Clip, of: dict[str, Any], seed: int = 0) -> Chosen:
     return Chosen([pool.indices[draw % len(pool.indices)]])
 
 
-_FUNCTIONS: dict[str, tuple[Callable[..., list[int] | Chosen], frozenset[str]]] = {
-    "linspace": (linspace, frozenset({"frames"})),
-    "linspace_round": (linspace_round, frozenset({"frames"})),
-    "linspace_capped": (linspace_capped, frozenset({"frames"})),
-    "linspace_and_last": (linspace_and_last, frozenset({"frames"})),
-    "midpoint": (midpoint, frozenset({"frames"})),
-    "segment": (segment, frozenset({"frames"})),
-    "interior": (interior, frozenset({"frames"})),
-    "spaced": (spaced, frozenset({"frames"})),
-    "stride_head": (stride_head, frozenset({"frames"})),
-    "stride_thinned": (stride_thinned, frozenset({"frames"})),
-    "second_capped": (second_capped, frozenset({"frames"})),
-    "qwen": (qwen, frozenset({"frames"})),
-    "qwen_capped": (qwen_capped, frozenset({"frames"})),
-    "qwen_fps": (qwen_fps, frozenset({"fps"})),
-    "fps_mid": (fps_mid, frozenset({"fps"})),
-    "fps_floor": (fps_floor, frozenset({"fps"})),
-    "velociti_clip": (velociti_clip, frozenset()),
-    "black_aware": (black_aware, frozenset({"frames"})),
-    "all": (every, frozenset()),
-    "none": (blind, frozenset()),
-    "random_one": (random_one, frozenset({"of", "seed"})),
+_FUNCTIONS: dict[str, Callable[..., list[int] | Chosen]] = {
+    "linspace": linspace,
+    "linspace_round": linspace_round,
+    "linspace_capped": linspace_capped,
+    "linspace_and_last": linspace_and_last,
+    "midpoint": midpoint,
+    "segment": segment,
+    "interior": interior,
+    "spaced": spaced,
+    "stride_head": stride_head,
+    "stride_thinned": stride_thinned,
+    "second_capped": second_capped,
+    "qwen": qwen,
+    "qwen_capped": qwen_capped,
+    "qwen_fps": qwen_fps,
+    "fps_mid": fps_mid,
+    "fps_floor": fps_floor,
+    "velociti_clip": velociti_clip,
+    "black_aware": black_aware,
+    "all": every,
+    "none": blind,
+    "random_one": random_one,
 }
-RULES: dict[str, frozenset[str]] = {name: parameters for name, (_, parameters) in _FUNCTIONS.items()}
+RULES = {name: frozenset(signature(function).parameters) - {"clip"} for name, function in _FUNCTIONS.items()}
+"""rule -> its parameters"""
 
 
 def description(rule: str) -> str:
     """What a rule chooses, in one sentence."""
-    return str(_FUNCTIONS[rule][0].__doc__).partition("\n")[0]
+    return str(_FUNCTIONS[rule].__doc__).partition("\n")[0]
 
 
 def plan(
@@ -243,7 +245,9 @@ def plan(
         return Plan((), (), "")
     if frames == 0:
         return Plan((), (), "the clip has no frames")
-    chosen, grid = _choose(rule, Clip(frames, mean_rate(times), clip_id, black)), cells_of(rule)
+    span = times[-1] - times[0]
+    rate = (frames - 1) / span if span > 0 else 1.0  # over the clip's real times; one frame counts as one second
+    chosen, grid = _choose(rule, Clip(frames, rate, clip_id, black)), cells_of(rule)
     shown, order = within_clip(rule.get("view", AS_PLANNED), chosen.indices, clip_id, black)
     notes = [chosen.note, _shortfall(rule, chosen.indices, frames), _pictured(clip_id, chosen, grid), order]
     return Plan(
@@ -252,12 +256,6 @@ def plan(
         "; ".join(filter(None, notes)),
         grid,
     )
-
-
-def mean_rate(times: Sequence[float]) -> float:
-    """Frames a second over a clip's real times; one frame counts as one second."""
-    span = times[-1] - times[0] if times else 0.0
-    return (len(times) - 1) / span if span > 0 else 1.0
 
 
 def frames_shown(rule: Mapping[str, Any]) -> int | None:
@@ -280,23 +278,20 @@ def with_view(rule: Mapping[str, Any], view: Mapping[str, Any]) -> dict[str, Any
     if "view" in rule:
         raise UserError(f"it has the view '{show_of(rule)}' already, and a sampling has one. Leave one of them out.")
     if show == GRID:
-        return _with_grid(rule, view, frames)
+        cells = view["rows"] * view["columns"]
+        if frames != cells:
+            shown = "a number that depends on the clip" if frames is None else str(frames)
+            raise UserError(
+                f"a grid of {view['rows']} x {view['columns']} holds {cells} frames, rule '{rule['rule']}' shows "
+                f"{shown}."
+            )
+        return {**rule, "view": dict(view)}
     if frames == 0:
         raise UserError(f"it shows no frame, so that there is none to show '{show}'.")
     if show == NONE:
         return dict(BLIND)
     if frames == 1 and show != ANOTHER:
         raise UserError(f"rule '{rule['rule']}' shows one frame, which is the same '{show}' as planned.")
-    return {**rule, "view": dict(view)}
-
-
-def _with_grid(rule: Mapping[str, Any], view: Mapping[str, Any], frames: int | None) -> dict[str, Any]:
-    cells = view["rows"] * view["columns"]
-    if frames != cells:
-        shown = "a number that depends on the clip" if frames is None else str(frames)
-        raise UserError(
-            f"a grid of {view['rows']} x {view['columns']} holds {cells} frames, rule '{rule['rule']}' shows {shown}."
-        )
     return {**rule, "view": dict(view)}
 
 
@@ -332,8 +327,7 @@ def check(rule: dict[str, Any]) -> None:
 
 
 def _choose(rule: dict[str, Any], clip: Clip) -> Chosen:
-    function, _ = _FUNCTIONS[rule["rule"]]
-    found = function(clip, **{key: value for key, value in rule.items() if key not in ("rule", "view")})
+    found = _FUNCTIONS[rule["rule"]](clip, **{key: value for key, value in rule.items() if key not in ("rule", "view")})
     return found if isinstance(found, Chosen) else Chosen(found)
 
 

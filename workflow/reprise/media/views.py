@@ -4,7 +4,7 @@ A model is told the moments of the plan, whatever it is shown at them. Of a conc
 viewed by itself, and what is black stays where it is.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -26,46 +26,33 @@ IN_WORDS = {
 """Every view of time, in the order in which more and more is shown."""
 
 
-def _middle(frames: Sequence[int], draw: str) -> Shown:
-    place = len(frames) // 2
-    return [(place, place)]
-
-
-def _first(frames: Sequence[int], draw: str) -> Shown:
-    return [(moment, 0) for moment in range(len(frames))]
-
-
-def _reversed(frames: Sequence[int], draw: str) -> Shown:
-    return list(enumerate(reversed(range(len(frames)))))
-
-
-def _shuffled(frames: Sequence[int], draw: str) -> Shown:
-    """An order that shows other frames than the plan at some moments; only frames that are all the same have none."""
-    order = sorted(range(len(frames)), key=lambda place: _hash(f"{draw}:{place}"))
-    if [frames[place] for place in order] == list(frames):
+def _viewed(show: str, frames: Sequence[int], draw: str) -> Shown:
+    """What a view shows of frames that stand beside each other; `draw` is what an order is drawn by."""
+    count = len(frames)
+    if show == MIDDLE:
+        return [(count // 2, count // 2)]
+    if show == FIRST:
+        return [(moment, 0) for moment in range(count)]
+    if show == REVERSED:
+        return list(enumerate(reversed(range(count))))
+    order = sorted(range(count), key=lambda place: _hash(f"{draw}:{place}"))
+    if [frames[place] for place in order] == list(frames):  # only frames that are all the same have no other order
         order = [*order[1:], *order[:1]]
     return list(enumerate(order))
-
-
-_WITHIN: dict[str, Callable[[Sequence[int], str], Shown]] = {
-    MIDDLE: _middle,
-    FIRST: _first,
-    SHUFFLED: _shuffled,
-    REVERSED: _reversed,
-}
 
 
 def within_clip(view: Mapping[str, Any], indices: Sequence[int], clip_id: str, black: Span | None) -> tuple[Shown, str]:
     """What a view shows of a clip's planned frames, and how, in words."""
     show = str(view["show"])
-    if show not in _WITHIN or not indices:
+    if show not in (MIDDLE, FIRST, SHUFFLED, REVERSED) or not indices:
         return [(place, place) for place in range(len(indices))], ""
     found: Shown = []
     for side, places in enumerate(_sides(indices, black)):
         if side == 1:
             found += [(place, place) for place in places]
         elif places:
-            stretch = _WITHIN[show]([indices[place] for place in places], f"{view.get('seed')}:{clip_id}:{side}")
+            draw = f"{view.get('seed')}:{clip_id}:{side}"
+            stretch = _viewed(show, [indices[place] for place in places], draw)
             found += [(places[moment], places[shown]) for moment, shown in stretch]
     found.sort()
     words = IN_WORDS[show] + (", each side of the black by itself" if black else "")

@@ -19,7 +19,7 @@ from reprise.fetch.snapshot import fetch_snapshot
 from reprise.stages.release import release_folder
 from reprise.stages.sources import fetch_source
 
-from tests.unit.fetch.server import Behaviour, serving
+from tests.unit.fetch.server import Behaviour, answering, serving
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 RESOLVE = f"/datasets/some/set/resolve/{REVISION}"
@@ -144,3 +144,31 @@ def test_a_download_ends_where_more_comes_than_was_announced(
             fetch_snapshot("here", "dataset", "some/set", REVISION, tmp_path / "set", ["*.csv"])
     left = [path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()]
     assert max(left) <= 250_000
+
+
+def refusal(code: str, status: int) -> Behaviour:
+    return Behaviour(status=status, headers={"X-Error-Code": code, "X-Error-Message": "no"})
+
+
+REFUSED = {
+    "gated": (refusal("GatedRepo", 403), r"some/set is gated\. Accept its licence at https://huggingface.co/datasets/some"),
+    "no repository": (refusal("RepoNotFound", 404), r"some/set@0123\w+ was not found\. Correct `repo` or `revision`"),
+    "no revision": (refusal("RevisionNotFound", 404), "was not found. Correct `repo` or `revision`"),
+    "broken": (refusal("Broken", 500), "could not be fetched"),
+    "a page": (Behaviour(b"<html>", kind="text/html"), "could not be fetched"),
+    "no HTTP": (None, r"could not be fetched: .* Run the same command again"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_snapshot_that_cannot_be_had_is_one_message(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)
+    behaviour, message = REFUSED[case]
+    paths = [f"/api/datasets/some/set/{what}/{REVISION}" for what in ("revision", "tree")]
+    with serving(dict.fromkeys(paths, behaviour) if behaviour else {}) as (url, _), answering([b"\x1b[2J\0"]) as odd:
+        ask_here(url if behaviour else odd, monkeypatch)
+        with pytest.raises(UserError, match=message) as caught:
+            fetch_snapshot("here", "dataset", "some/set", REVISION, tmp_path / "set", ["*.csv"])
+    assert str(caught.value).startswith("here: some/set") and "\x1b" not in str(caught.value)

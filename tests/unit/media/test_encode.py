@@ -32,7 +32,7 @@ def test_trim_is_frame_exact(barcode: Path, tmp_path: Path, start: float, end: f
     assert packet_index(target).frames == count
 
 
-@pytest.mark.parametrize("name", ["clip.mkv", "clip.ts", "clip.avi", "clip.flv"])
+@pytest.mark.parametrize("name", ["clip.ts", "clip.avi"])
 def test_trim_of_other_containers(tmp_path: Path, name: str) -> None:
     source = barcode_video(tmp_path / name)
     trim(source, 0.5, 1.5, tmp_path / "cut.mp4", FAST)

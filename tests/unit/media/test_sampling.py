@@ -44,55 +44,40 @@ def test_velociti_rule(frames: int, fps: float) -> None:
     assert list(planned({"rule": "fps_mid", "fps": 1}, frames, fps).indices) == reference
 
 
-def test_fps_mid_above_one_takes_the_middle_of_each_interval() -> None:
-    assert planned({"rule": "fps_mid", "fps": 8}, 24).indices == (1, 4, 7, 10, 13, 16, 19, 22)
-    assert planned({"rule": "fps_mid", "fps": 0.5}, 96).indices == (24, 72)
+SECOND = tuple(range(0, 240, 24))
+EXAMPLES = [
+    # rule, frames of the clip at 24 a second, indices or how many, note
+    ({"rule": "fps_mid", "fps": 8}, 24, (1, 4, 7, 10, 13, 16, 19, 22), ""),
+    ({"rule": "fps_mid", "fps": 0.5}, 96, (24, 72), ""),
+    ({"rule": "fps_mid", "fps": 48}, 2, (0, 0, 1, 1), "repeats frames: the clip has 2"),
+    ({"rule": "velociti_clip"}, 58, (5, 17, 29, 41, 53), ""),  # one lower than the counter
+    ({"rule": "velociti_clip"}, 240, 20, ""),
+    ({"rule": "stride_thinned", "frames": 32}, 100, tuple(range(0, 100, 3)), "34 frames for 32 asked"),
+    ({"rule": "stride_thinned", "frames": 64}, 127, 64, ""),
+    ({"rule": "stride_thinned", "frames": 32}, 20, (), "the reference's step is 0 for a clip this short: it loses the sample; 0 frames for 32 asked"),
+    ({"rule": "qwen", "frames": 4}, 10, (0, 3, 6, 9), ""),
+    ({"rule": "qwen", "frames": 32}, 25, 24, "qwen_vl_utils itself refuses 32 of 25 frames; 24 frames for 32 asked"),
+    ({"rule": "qwen", "frames": 8}, 1, (), "the reference needs at least two frames: it loses the sample; 0 frames for 8 asked"),
+    ({"rule": "qwen_fps", "fps": 2}, 240, 20, ""),
+    ({"rule": "qwen_fps", "fps": 1}, 24, 4, ""),
+    ({"rule": "qwen_capped", "frames": 8}, 240, 8, ""),
+    ({"rule": "qwen_capped", "frames": 64}, 240, 20, "20 frames for 64 asked"),
+    ({"rule": "second_capped", "frames": 32}, 240, SECOND, "10 frames for 32 asked"),  # a cap and not a count
+    ({"rule": "second_capped", "frames": 4}, 240, (0, 79, 159, 239), ""),
+    ({"rule": "linspace_and_last", "frames": 1}, 10, (0, 9), "2 frames for 1 asked"),
+    ({"rule": "linspace_and_last", "frames": 3}, 10, (0, 4, 9), ""),
+    ({"rule": "midpoint", "frames": 8}, 3, (0, 0, 0, 1, 1, 2, 2, 2), "repeats frames: the clip has 3"),
+    ({"rule": "all"}, 5, (0, 1, 2, 3, 4), ""),
+    ({"rule": "none"}, 5, (), ""),
+    ({"rule": "linspace", "frames": 4}, 0, (), "the clip has no frames"),
+]  # fmt: skip
 
 
-def test_fps_mid_beyond_the_clips_own_rate_repeats_and_says_so() -> None:
-    found = planned({"rule": "fps_mid", "fps": 8}, 8, fps=4.0)
-    assert found.indices == tuple(int((k + 0.5) / 8 * 4) for k in range(16))
-    assert "repeats" in found.note
-
-
-def test_velociti_clip_frames_are_one_lower_than_the_counter() -> None:
-    found = planned({"rule": "velociti_clip"}, 240)
-    assert found.indices[:3] == (5, 17, 29)
-    assert len(found.indices) == 20
-    assert max(planned({"rule": "velociti_clip"}, 100).indices) < 100
-
-
-def test_minicpm_and_phi_give_more_frames_than_asked() -> None:
-    found = planned({"rule": "stride_thinned", "frames": 32}, 100)
-    assert found.indices == tuple(range(0, 100, 3))
-    assert found.note == "34 frames for 32 asked"
-    many = planned({"rule": "stride_thinned", "frames": 64}, 127)
-    assert len(many.indices) == 64
-    lost = planned({"rule": "stride_thinned", "frames": 32}, 20)
-    assert lost.indices == ()
-    assert "loses the sample" in lost.note
-
-
-def test_qwen_rules() -> None:
-    assert planned({"rule": "qwen", "frames": 4}, 10).indices == (0, 3, 6, 9)
-    short = planned({"rule": "qwen", "frames": 32}, 25)
-    assert len(short.indices) == 24
-    assert "itself refuses" in short.note
-    assert planned({"rule": "qwen", "frames": 8}, 1).indices == ()
-    assert len(planned({"rule": "qwen_fps", "fps": 2}, 240).indices) == 20
-    assert len(planned({"rule": "qwen_fps", "fps": 1}, 24).indices) == 4
-    assert len(planned({"rule": "qwen_capped", "frames": 8}, 240).indices) == 8
-    assert planned({"rule": "qwen_capped", "frames": 64}, 240).note == "20 frames for 64 asked"
-
-
-def test_second_capped_means_a_cap_and_not_a_count() -> None:
-    assert planned({"rule": "second_capped", "frames": 32}, 240).indices == tuple(range(0, 240, 24))
-    assert planned({"rule": "second_capped", "frames": 4}, 240).indices == (0, 79, 159, 239)
-
-
-def test_forced_last_frame() -> None:
-    assert planned({"rule": "linspace_and_last", "frames": 1}, 10).indices == (0, 9)
-    assert planned({"rule": "linspace_and_last", "frames": 3}, 10).indices == (0, 4, 9)
+@pytest.mark.parametrize(("rule", "frames", "indices", "note"), EXAMPLES)
+def test_examples_by_hand(rule: dict[str, Any], frames: int, indices: tuple[int, ...] | int, note: str) -> None:
+    found = planned(rule, frames)
+    assert found.note == note
+    assert len(found.indices) == indices if isinstance(indices, int) else found.indices == indices
 
 
 @pytest.mark.parametrize("count", [3, 4, 7, 8, 31, 32, 63, 64])
@@ -106,32 +91,14 @@ def test_black_aware_shows_both_parts_and_black(count: int, black: tuple[int, in
     assert list(found.indices) == sorted(found.indices)
 
 
-def test_plain_linspace_misses_the_black_span_where_the_paper_wants_one() -> None:
-    for count in (2, 4, 8):
+def test_black_aware_below_three_frames_or_without_black_is_linspace() -> None:
+    found = planned({"rule": "black_aware", "frames": 2}, 528, black=(240, 288))
+    assert (
+        found.indices == planned({"rule": "linspace", "frames": 2}, 528).indices and "undefined below 3" in found.note
+    )
+    assert planned({"rule": "black_aware", "frames": 8}, 240) == planned({"rule": "linspace", "frames": 8}, 240)
+    for count in (2, 4, 8):  # where the paper wants a black frame, and its authors' code shows none
         assert not any(240 <= n < 288 for n in planned({"rule": "linspace", "frames": count}, 528).indices)
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_black_aware_below_three_frames_is_linspace_and_says_so(count: int) -> None:
-    found = planned({"rule": "black_aware", "frames": count}, 528, black=(240, 288))
-    assert found.indices == planned({"rule": "linspace", "frames": count}, 528).indices
-    assert "undefined below 3" in found.note
-
-
-def test_black_aware_of_a_clip_without_black_is_linspace() -> None:
-    found = planned({"rule": "black_aware", "frames": 8}, 240)
-    assert found == planned({"rule": "linspace", "frames": 8}, 240)
-
-
-def test_all_and_blind() -> None:
-    assert planned({"rule": "all"}, 5).indices == (0, 1, 2, 3, 4)
-    assert planned({"rule": "none"}, 5) == Plan((), (), "")
-
-
-def test_short_clip_repeats_and_says_so() -> None:
-    found = planned({"rule": "midpoint", "frames": 8}, 3)
-    assert found.indices == (0, 0, 0, 1, 1, 2, 2, 2)
-    assert found.note == "repeats frames: the clip has 3"
 
 
 def test_random_one_is_the_same_everywhere_and_differs_between_clips() -> None:
@@ -156,10 +123,6 @@ def test_no_rule_leaves_the_clip(name: str, frames: int) -> None:
     found = planned(rule, frames, black=None)
     assert all(0 <= index < frames for index in found.indices)
     assert len(found.indices) == len(found.times_s)
-
-
-def test_clip_without_frames() -> None:
-    assert plan({"rule": "linspace", "frames": 4}, 0, []).note == "the clip has no frames"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Cuts are counted right on a video whose cuts are known, and what does not move counts as still."""
 
-import inspect
 import subprocess
 from pathlib import Path
 
@@ -11,11 +10,9 @@ import pytest
 from reprise.media.decoder import iter_frames
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 from reprise.media.keys import FactsKey
-from reprise.media.motion import is_static
-from reprise.media.settings import Motion, Shots
-from reprise.media.shots import ShotCounter, detector_name
+from reprise.media.settings import Shots
+from reprise.media.shots import ShotCounter
 from reprise.stages.facts import measure
-from scenedetect import ContentDetector
 
 RATE, SIDE = 24, 128
 
@@ -63,11 +60,6 @@ def test_known_cuts_are_found(forty_cuts: tuple[Path, list[int]], settings: Shot
     assert found - right <= 1
 
 
-def test_the_shortest_shot_is_pyscenedetects_own() -> None:
-    own = inspect.signature(ContentDetector.__init__).parameters["min_scene_len"].default
-    assert Shots().min_scene_frames == own
-
-
 def test_how_many_of_the_cuts_the_default_finds(forty_cuts: tuple[Path, list[int]]) -> None:
     """What the page of MMBench-Video says of the shortest shot: of 40 cuts of a film of 12 to 30 frames a shot, 33."""
     path, cuts = forty_cuts
@@ -93,12 +85,6 @@ def test_still_moving_and_slide_show(tmp_path: Path) -> None:
     assert facts["slides"]["motion_median"] == pytest.approx(0, abs=0.01)
 
 
-def test_slide_show_is_static_whatever_its_mean() -> None:
-    assert is_static(5.0, 0.0, Motion())
-    assert not is_static(5.0, 1.0, Motion())
-    assert is_static(0.1, 0.1, Motion())
-
-
 def test_black_frames_are_counted(tmp_path: Path) -> None:
     frames = np.concatenate([scene(1, 24), np.zeros((24, SIDE, SIDE, 3), np.uint8)])
     assert measure(write_video(tmp_path / "half.mp4", frames), FactsKey())["black_share"] == pytest.approx(0.5)
@@ -111,7 +97,3 @@ def test_real_clips(real_clips: Path) -> None:
     assert phone["shots"] == 1
     assert bikes["motion"] == pytest.approx(2.0, rel=0.2)
     assert phone["motion"] == pytest.approx(1.6, rel=0.2)
-
-
-def test_the_record_names_detector_and_version() -> None:
-    assert detector_name(Shots()).startswith("content threshold=27 min_scene_frames=15 scenedetect=0.7")

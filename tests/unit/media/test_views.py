@@ -62,10 +62,9 @@ def side(index: int, black: tuple[int, int] | None) -> int:
 
 
 RULES = [
-    *({"rule": "linspace", "frames": count} for count in (2, 3, 4, 7, 8, 32)),
-    *({"rule": "black_aware", "frames": count} for count in (3, 5, 8, 33)),
-    *({"rule": "midpoint", "frames": count} for count in (2, 16)),
-    *({"rule": "fps_mid", "fps": fps} for fps in (0.5, 1, 4)),
+    *({"rule": "linspace", "frames": count} for count in (2, 3, 8)),
+    *({"rule": "black_aware", "frames": count} for count in (3, 33)),
+    {"rule": "fps_mid", "fps": 4},
 ]
 
 
@@ -79,7 +78,7 @@ def test_a_shuffle_is_another_order_of_the_same_frames_and_keeps_sides_and_momen
     """Of every rule, length and clip: never the planned order where there is another one."""
     before = planned(rule, "", frames, black)
     orders = set()
-    for number in range(40):
+    for number in range(8):
         after = planned(rule, "shuffled", frames, black, f"unit{number}.clip")
         orders.add(after.indices)
         assert after.times_s == before.times_s
@@ -119,10 +118,6 @@ def test_a_view_that_makes_no_sense(rule: dict[str, Any], show: str, message: st
     with pytest.raises(UserError) as error:
         with_view(rule, VIEWS[show])
     assert message in str(error.value)
-
-
-def test_words_alone_are_the_sampling_without_frames() -> None:
-    assert with_view(FOUR, VIEWS["none"]) == {"rule": "none"}
 
 
 def test_how_many_frames_a_view_shows() -> None:

@@ -102,8 +102,6 @@ UNKNOWN = change("config.json", model_type="nosuch")
 CUT = r"model\.safetensors: damaged or cut short: \d+ bytes, \d+ are named in its header\. Nothing was asked\. Fetch"
 CASES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "too little memory": ("transformers", huge, r"too little memory: its weights take 8e\+03 GB, and a device needs 1 GB"),
-    "too little memory for texts": ("text", huge, "too little memory: its weights take"),
-    "too little memory for a dual encoder": ("contrastive", huge, "too little memory: its weights take"),
     "no processor": (
         "transformers",
         lambda folder: (folder / "processor_config.json").unlink(),
@@ -125,7 +123,6 @@ CASES: dict[str, tuple[str, Callable[[Path], object], str]] = {
         r"do not show the model frames, neither as a video nor as images\. Use a checkpoint or a revision that does",
     ),
     "Yes in several tokens": ("transformers", SPLIT, r"'Yes' is \['_', 'Yes'\], .* options that are one token each\. Ask"),
-    "Yes in several tokens, without frames": ("text", SPLIT, r"a score needs options that are one token each\. Ask"),
     "a context that is too short": (
         "transformers",
         short,
@@ -133,12 +130,8 @@ CASES: dict[str, tuple[str, Callable[[Path], object], str]] = {
         r"Nothing was recorded\. Show the model fewer frames",
     ),
     "weights cut short": ("transformers", cut_by(1), CUT),
-    "weights of a text model cut short": ("text", cut_by(1000), CUT),
-    "weights of a dual encoder cut short": ("contrastive", cut_by(1), CUT),
-    "half of a download": ("transformers", lambda folder: os.truncate(folder / "model.safetensors", 3), "damaged or cut short"),
     "a file of several is missing": ("transformers", in_shards, r"1 of the 2 files that it names are not there: model-00002"),
     "a class that transformers does not know": ("transformers", UNKNOWN, "model type `nosuch`"),
-    "a text class that transformers does not know": ("text", UNKNOWN, "model type `nosuch`"),
     "a class of another kind": (
         "text",
         lambda folder: (shutil.rmtree(folder), tiny.clip(folder)),

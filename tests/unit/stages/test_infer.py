@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json
-from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES
+from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS
 from reprise.core.store import Store, append_line, read_lines
 from reprise.fetch.keys import ReleaseKey
 from reprise.models.asking.failures import Failures
@@ -29,7 +29,7 @@ from reprise.models.keys import RunKey
 from reprise.models.local.devices import take_gpus
 from reprise.models.local.stand_ins.baselines import Constant, Oracle, Random
 from reprise.stages.infer import ask_all
-from reprise.stages.release import release_folder
+from reprise.stages.release import main
 from reprise.stages.works import gather_work
 
 from tests.unit.asked import request, spec
@@ -254,11 +254,6 @@ def test_a_clip_that_another_one_is_shown_for_is_asked_about_by_the_other_s_fram
         gather_work(requests, shown, ledger.filter(pl.col("clip_id") != "b"), Store(tmp_path))
 
 
-def test_responses_have_the_declared_schema(tmp_path: Path) -> None:
-    rows, _ = asked_by(Counting(), works(("c1", [yes_or_no("a")])), tmp_path)
-    assert set(rows[0]) == set(RESPONSES)
-
-
 # --- baselines -----------------------------------------------------------------------------------------------------
 
 CLIP = Clip("c", None, (), ())
@@ -338,45 +333,25 @@ def test_two_jobs_never_share_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(held) == 1 and done.stdout.strip() == "7"
 
 
-def test_more_gpus_than_there_are_is_the_users_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    with pytest.raises(UserError, match="the model needs 4 GPUs, found 1 here"):
-        take_gpus(4, tmp_path)
+def listed(folder: Path, release: dict[str, str], **more: Any) -> dict[str, str]:
+    """The files that the stage `release` lists, with their content."""
+    key = {"benchmark": "velociti", "release": release, "files": ["*.csv", "sets/*.csv"], **more}
+    main(ReleaseKey.model_validate(key), Store(folder / "store"), folder / "out.json")
+    return {one["name"]: Path(one["path"]).read_text() for one in json.loads((folder / "out.json").read_text())}
 
 
 @pytest.mark.parametrize(
     ("release", "message"),
     [
         ({"kind": "folder", "path": "nowhere"}, "release of velociti: no folder 'nowhere'"),
-        (
-            {"kind": "huggingface", "repo": "a/b", "revision": "unpinned"},
-            "a/b is 'unpinned'. Run `python -m reprise pin`",
-        ),
+        ({"kind": "folder", "path": "tests/unit/stages"}, r"no file matches \*\.csv, sets/\*\.csv\. Found: .*test_infer\.py"),
+        ({"kind": "huggingface", "repo": "a/b", "revision": "unpinned"}, "a/b is 'unpinned'. Run `python -m reprise pin`"),
     ],
-)
+)  # fmt: skip
 def test_a_release_that_cannot_come_is_named(tmp_path: Path, release: dict[str, str], message: str) -> None:
-    with pytest.raises(UserError) as error:
-        release_folder(
-            ReleaseKey.model_validate({"benchmark": "velociti", "release": release, "files": ["*.csv"]}),
-            Store(tmp_path),
-            tmp_path,
-        )
-    assert message in str(error.value)
-
-
-def test_a_release_without_its_files_lists_what_is_there(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("x")
-    key = tmp_path / "key.json"
-    key.write_text(
-        json.dumps({"benchmark": "velociti", "release": {"kind": "folder", "path": str(tmp_path)}, "files": ["*.csv"]})
-    )
-    out = tmp_path / "o.json"
-    options = ["--key", str(key), "--store", str(tmp_path / "s"), "--out", str(out)]
-    done = subprocess.run(
-        [sys.executable, "-m", "reprise.stages", "release", *options], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1 and not out.exists()
-    assert "no file matches *.csv. Found: key.json, notes.txt." in done.stderr
+    with pytest.raises(UserError, match=message):
+        listed(tmp_path, release)
+    assert not (tmp_path / "out.json").exists()
 
 
 def test_files_laid_beside_a_release_count_as_its_own(tmp_path: Path) -> None:
@@ -389,16 +364,7 @@ def test_files_laid_beside_a_release_count_as_its_own(tmp_path: Path) -> None:
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    for extras, expected in (
-        ({"folder": str(tmp_path / "extras"), "files": {}}, {"a.csv": "1", "b.csv": "3", "sets/c.csv": "4"}),
-        ({"folder": str(tmp_path / "nowhere"), "files": {}}, {"a.csv": "1", "b.csv": "2"}),
-        (None, {"a.csv": "1", "b.csv": "2"}),
-    ):
-        key = {"benchmark": "velociti", "release": {"kind": "folder", "path": str(tmp_path / "release")}}
-        (tmp_path / "key.json").write_text(json.dumps(key | {"files": ["*.csv", "sets/*.csv"], "extras": extras}))
-        command = [sys.executable, "-m", "reprise.stages", "release", "--key", str(tmp_path / "key.json")]
-        subprocess.run([*command, "--store", str(tmp_path / "s"), "--out", str(tmp_path / "o.json")], check=True)
-        listed = {
-            entry["name"]: Path(entry["path"]).read_text() for entry in json.loads((tmp_path / "o.json").read_text())
-        }
-        assert listed == expected
+    release = {"kind": "folder", "path": str(tmp_path / "release")}
+    extras = {"folder": str(tmp_path / "extras"), "files": {}}
+    assert listed(tmp_path, release) == {"a.csv": "1", "b.csv": "2"}
+    assert listed(tmp_path, release, extras=extras) == {"a.csv": "1", "b.csv": "3", "sets/c.csv": "4"}

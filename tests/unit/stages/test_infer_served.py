@@ -1,9 +1,7 @@
 """The inference job of a model at a server: answers in any order, kills, who answered, and what stays secret."""
 
 import json
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,35 +61,6 @@ def test_another_models_answers_are_no_answers_and_are_kept_out(tmp_path: Path) 
         rows = asked_by(server, asked, tmp_path)
     assert [row["error"] for row in rows] == ["", "", "", "other_model", "", ""]
     assert len(Journal(tmp_path / "j")) == 5
-
-
-def test_failures_are_asked_again_and_answers_are_not(tmp_path: Path) -> None:
-    asked = works(("a", questions("a", 4)), ("b", questions("b", 4)))
-    with ChatServer(lambda one: error(500) if one.prompt in ("a 1", "b 0") else well(one)) as server:
-        rows = asked_by(server, asked, tmp_path)
-    assert Counter(row["error"] for row in rows) == {"": 6, "server_error": 2}
-    with ChatServer() as server:
-        rows = asked_by(server, asked, tmp_path)
-        assert sorted(server.prompts) == ["a 1", "b 0"]
-    assert {row["error"] for row in rows} == {""} and Failures(tmp_path / "f", 3).due() == Counter()
-
-
-def test_a_question_that_two_clips_share_is_paid_for_once(tmp_path: Path) -> None:
-    shared = [replace(one, request_id=f"x#{at}") for at, one in enumerate(questions("a", 2))]
-    asked = [replace(work, recipe="") for work in works(("a", questions("a", 2)), ("b", shared))]
-    with ChatServer() as server:
-        rows = asked_by(server, asked, tmp_path)
-        assert sorted(server.prompts) == ["a 0", "a 1"]
-    assert [row["text"] for row in rows] == ["0", "1", "0", "1"]
-
-
-def test_a_server_that_fails_alike_from_the_start_ends_the_job(tmp_path: Path) -> None:
-    asked = works(*((clip, questions(clip, 5)) for clip in "abcdefgh"))
-    with ChatServer(lambda one: Says(completion(one, model="toy-2"))) as server:
-        with pytest.raises(UserError, match=r"questions all failed: other_model .*'toy-2' answered, not 'toy-1'"):
-            asked_by(server, asked, tmp_path, concurrency=2)
-        assert len(server.asked) < 15
-    assert not (tmp_path / "j").exists() and not (tmp_path / "f").exists()
 
 
 def test_a_mistake_loses_no_answer(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from reprise.models.base import Answer, Clip, Request
 from reprise.stages import join_pieces
 from reprise.stages.infer import ask_all
 from reprise.stages.join_pieces import joined
-from reprise.stages.works import of_piece
 
 from tests.unit.stages.test_infer import KEY, Counting, yes_or_no
 
@@ -47,12 +46,6 @@ def test_each_clip_is_of_one_piece(count: int) -> None:
     assert count > 7 or all(0.7 < len(share) * count / len(RECIPES) < 1.3 for share in shares)
 
 
-def test_the_ledgers_of_pieces_are_the_ledger() -> None:
-    ledger = pl.DataFrame({"clip_id": RECIPES, "recipe": RECIPES, "status": "ok"})
-    assert of_piece(ledger, WHOLE).equals(ledger) and of_piece(ledger.head(0), Piece(1, 2)).is_empty()
-    assert pl.concat([of_piece(ledger, piece) for piece in pieces_of(3)]).sort("clip_id").equals(ledger.sort("clip_id"))
-
-
 def test_a_piece_is_named() -> None:
     assert Piece.parse("2of4") == Piece(2, 4) and Piece(2, 4).name == "2of4"
     for wrong in ("", "0of2", "3of2", "2", "1of", "1of02", "-1of2"):
@@ -72,11 +65,7 @@ def holding(folder: Path, piece: str, seconds: float = 60) -> subprocess.Popen[s
     ("one", "other", "waits"),
     [
         ("1of2", "2of2", False),
-        ("1of2", "1of2", True),
         ("1of2", "1of3", True),
-        ("1of3", "2of2", False),
-        ("2of3", "1of1", True),
-        ("1of1", "3of3", True),
     ],
 )
 def test_pieces_wait_where_they_share_clips(
@@ -112,12 +101,6 @@ def test_another_number_of_pieces_asks_nothing_again(tmp_path: Path) -> None:
         again = [row for piece in pieces_of(count) for row in ask(model, piece, tmp_path)]
         assert sorted(again, key=str) == sorted(rows, key=str)
     assert len(model.asked) == 20
-
-
-def test_more_pieces_than_clips_leave_some_empty(tmp_path: Path) -> None:
-    model = Counting()
-    answers = [ask(model, piece, tmp_path, 2) for piece in pieces_of(9)]
-    assert sorted(map(len, answers)) == [0] * 7 + [1, 1]
 
 
 class Failing(Counting):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.schemas import RESPONSES, TIMINGS, read_table
+from reprise.core.schemas import RESPONSES, read_table
 from reprise.core.store import Store
 from reprise.models.asking.journal import Journal, journal_path
 from reprise.models.asking.money.calls import TEMPLATE_TOKENS
@@ -33,6 +33,7 @@ from tests.unit.models.chat_server import (
 from tests.unit.stages.served_job import (
     CLIPS,
     FRAMES,
+    IS_WHOLE,
     KEY,
     KILLS,
     PRICE,
@@ -76,6 +77,8 @@ VENDORS = {
     ),
 }  # fmt: skip
 each_vendor = pytest.mark.parametrize("name", VENDORS)
+# Jobs of their own that are killed: with FAULTS=whole for each vendor.
+some_vendors = pytest.mark.parametrize("name", VENDORS if IS_WHOLE else ["gemini"])
 
 
 @pytest.fixture
@@ -125,13 +128,12 @@ def test_the_budget_stops_before_it_is_crossed_and_nothing_is_lost(tmp_path: Pat
     assert sum(one["tokens_out"] for one in timings) == all_of_them and timings[0]["served"] == [MODEL]
 
 
-@each_vendor
-def test_no_budget_asks_nothing(tmp_path: Path, name: str) -> None:
-    with ChatServer(VENDORS[name].well) as server:
+def test_no_budget_asks_nothing(tmp_path: Path) -> None:
+    with ChatServer() as server:
         with pytest.raises(UserError, match=r"\$0\.0000 of \$0 are spent"):
-            asked_here(paid(server, name), blind_works(), tmp_path, Budget(0, 10**6))
+            asked_here(paid(server, "openai"), blind_works(), tmp_path, Budget(0, 10**6))
         with pytest.raises(UserError, match="0 tokens of 0 are used.*Raise `budget_tokens:`"):
-            asked_here(paid(server, name, price=None), blind_works(), tmp_path, Budget(1000, 0))
+            asked_here(paid(server, "openai", price=None), blind_works(), tmp_path, Budget(1000, 0))
         assert server.asked == []
 
 
@@ -157,23 +159,20 @@ def test_a_failure_that_may_have_been_paid_for_counts_with_its_worst_case(tmp_pa
     assert spent(tmp_path) == pytest.approx(usd_of(frames=0) + 2 * RESERVED), "nothing for HTTP 500"
 
 
-def test_what_is_spent_and_answered_counts_in_all_suites_and_without_results(job: Job) -> None:
+def test_what_is_spent_and_answered_counts_in_all_suites_and_without_results(tmp_path: Path) -> None:
     with ChatServer() as server:
         key = paid(server, "openai")
-        assert job.run(key, VENDOR_API_KEY=KEY) == 0, job.log
-        timings = read_table(job.folder / "t.parquet", TIMINGS)
-        assert timings["usd"].sum() == pytest.approx(spent(job.store.root)) == CLIPS * QUESTIONS * usd_of(len(FRAMES))
-        for made in ("out.parquet", "t.parquet"):
-            (job.folder / made).unlink()
-        asked, before = len(server.asked), spent(job.store.root)
-        assert job.run(key.model_copy(update={"run": "b/p/s/other"}), ("0", "0")) == 0, "the same in another suite"
-        other = key.model_copy(update={"key": "o" * 64, "run": "b/p/s/second"})
-        assert job.run(other, (f"{before}", "0"), VENDOR_API_KEY=KEY) == 1
-        assert len(server.asked) == asked and spent(job.store.root) == before
-    assert "b/p/s/second: the budget does not hold another question" in job.log
+        rows, _ = asked_here(key, blind_works(), tmp_path)
+        asked, before = len(server.asked), spent(tmp_path)
+        elsewhere = key.model_copy(update={"run": "b/p/s/other"})
+        assert asked_here(elsewhere, blind_works(), tmp_path, Budget())[0] == rows, "the same in another suite"
+        second = key.model_copy(update={"key": "o" * 64, "run": "b/p/s/second"})
+        with pytest.raises(UserError, match="b/p/s/second: the budget does not hold another question"):
+            asked_here(second, blind_works(), tmp_path, Budget(before, 0))
+        assert len(server.asked) == asked and spent(tmp_path) == before
 
 
-@each_vendor
+@some_vendors
 def test_kills_pay_for_no_answer_twice_and_end_the_same(job: Job, name: str) -> None:
     """At random moments, 20 of them with FAULTS=whole: what was kept when a job died is not asked again."""
     vendor, draw = VENDORS[name], random.Random(13)
@@ -220,11 +219,8 @@ def test_no_secret_is_left_anywhere(job: Job, name: str) -> None:
         key = paid(server, name)
         assert job.run(key, **loud) == 0, job.log
         assert {asked.headers[vendor.key_header].removeprefix("Bearer ") for asked in server.asked} == {KEY}
-        server.says = lambda asked: vendor.error(401, "x", f"Incorrect API key provided: {KEY}")
-        journal_path(job.store, key.key).unlink()
-        assert job.run(key, **loud) == 1
     failed = read_table(job.folder / "out.parquet", RESPONSES).filter(error="bad_request")
-    assert failed.height == CLIPS and "is odd" in failed["message"][0] and "refuses the key" in job.log
+    assert failed.height == CLIPS and "is odd" in failed["message"][0]
     holding = [path for path in job.folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     assert holding == []
 
@@ -246,7 +242,7 @@ def test_what_goes_wrong_is_one_clear_message(
 ) -> None:
     vendor = VENDORS[name]
     faults: dict[str, vendors.Behaviour] = {
-        "wrong key": lambda _: vendor.error(401, "x"),
+        "wrong key": lambda _: vendor.error(401, "x", f"Incorrect API key provided: {KEY}"),
         "unknown model": lambda _: vendor.error(404, "x"),
         "another model": lambda asked: Says(_of_another_model(name, vendor.says(asked, "yes"))),
         "no JSON": lambda _: Says(b"<html>busy</html>"),
@@ -256,8 +252,9 @@ def test_what_goes_wrong_is_one_clear_message(
         monkeypatch.delenv("VENDOR_API_KEY")
     with ChatServer(faults.get(broken, vendor.well)) as server:
         key = paid(server, name, concurrency=2)
-        with pytest.raises(UserError, match=said):
+        with pytest.raises(UserError, match=said) as caught:
             asked_here(key, blind_works(8), tmp_path)  # six in a row fail, wherever the answers about c0 come between
+    assert KEY not in str(caught.value)
     kept = len(Journal(journal_path(Store(tmp_path), key.key)))
     answered = [prompt for prompt in prompts(server, name) if broken == "dies" and prompt[1] == "0"]
     assert kept == len(answered) and (kept > 0) == (broken == "dies"), "answers so far are kept"

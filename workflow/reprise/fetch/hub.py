@@ -56,23 +56,7 @@ class _Repository:
     def fetch(self, source_id: str, folder: Path) -> Fetched:
         if not self.settings.files:
             return Fetched(_taken(self._download(safe_name(self.settings.member, source_id)), folder))
-        return self._archives().fetch(source_id, folder)
-
-    def estimate(self, source_ids: Sequence[str]) -> int:
-        """The sizes that the server states; double for archives, which are kept with their extracted members."""
-        loose = [safe_name(self.settings.member, source_id) for source_id in source_ids if ".." not in source_id]
-        try:
-            names = [name for name in self._files() if not self._is_here(name)] or loose
-            found = HfApi().get_paths_info(
-                self.settings.repo, names, revision=self.settings.revision, repo_type="dataset"
-            )
-        except (FetchError, HTTPError, OSError, ValueError):
-            return int(len(source_ids) * self.settings.mb_per_source * 1e6)
-        return sum(getattr(entry, "size", 0) for entry in found) * (2 if self.settings.files else 1)
-
-    def _archives(self) -> Members:
-        """All archives, downloaded once; after a failure they are not asked for again for every source."""
-        if self._refused is not None:
+        if self._refused is not None:  # after a failure the archives are not asked for again for every source
             raise self._refused
         if self._members is None:
             try:
@@ -81,7 +65,21 @@ class _Repository:
                 self._refused = error
                 raise
             self._members = Members(gather(files), self.settings.member, self.store, self.settings.max_mb)
-        return self._members
+        return self._members.fetch(source_id, folder)
+
+    def estimate(self, source_ids: Sequence[str]) -> int:
+        """The sizes that the server states; double for archives, which are kept with their extracted members."""
+        loose = [safe_name(self.settings.member, source_id) for source_id in source_ids if ".." not in source_id]
+        try:
+            here = self.store.root / "hub"
+            at = f"*/snapshots/{self.settings.revision}"
+            names = [name for name in self._files() if not any(here.glob(f"{at}/{name}"))] or loose
+            found = HfApi().get_paths_info(
+                self.settings.repo, names, revision=self.settings.revision, repo_type="dataset"
+            )
+        except (FetchError, HTTPError, OSError, ValueError):
+            return int(len(source_ids) * self.settings.mb_per_source * 1e6)
+        return sum(getattr(entry, "size", 0) for entry in found) * (2 if self.settings.files else 1)
 
     def _files(self) -> list[str]:
         """The archives by name; a pattern stands for the files of the repository that fit it."""
@@ -94,9 +92,6 @@ class _Repository:
         except (HTTPError, OSError, ValueError) as error:
             raise FetchError("network", f"{self.settings.repo}: {_first_line(error)}") from error
         return plain + sorted(name for name in listed if any(fnmatch(name, pattern) for pattern in patterns))
-
-    def _is_here(self, name: str) -> bool:
-        return any((self.store.root / "hub").glob(f"*/snapshots/{self.settings.revision}/{name}"))
 
     def _download(self, name: str) -> Path:
         with within(self.settings.max_s):

@@ -1,9 +1,8 @@
 """Stage `construction_statistics`: what every filter dropped, and the paper's numbers of its making beside ours."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from reprise.construction.filters import Row, filter_counts
+from reprise.construction.filters import filter_counts
 from reprise.construction.keys import ConstructionStatisticsKey
 from reprise.construction.registry import filters_of, load_step, read_tables
 from reprise.construction.review import as_csv
@@ -30,7 +29,12 @@ def main(
     write_table(table_of(numbers, STATISTICS), statistics, STATISTICS, made_under)
     write_text(filters, as_csv(counts, list(COUNTS)))
     write_text(csv, as_csv(numbers, list(STATISTICS)))
-    write_text(md, _page(key, numbers, counts))
+    notice = f"\n{key.notice}\n" if key.notice else ""
+    listed = {
+        name: "\n".join(f"| {' | '.join(map(_cell, row.values()))} |" for row in rows)
+        for name, rows in (("numbers", numbers), ("counts", counts))
+    }
+    write_text(md, PAGE.format(title=key.title, notice=notice, kind=kind, **listed))
     log.info(f"{len(numbers)} numbers, {len(counts)} filters")
 
 
@@ -51,15 +55,6 @@ PAGE = """\
 
 The rows of each step, with the filter and its reason: `<step>.parquet` of `{kind}`.
 """
-
-
-def _page(key: ConstructionStatisticsKey, numbers: Sequence[Row], counts: Sequence[Row]) -> str:
-    def lines(rows: Sequence[Row]) -> str:
-        return "\n".join(f"| {' | '.join(map(_cell, row.values()))} |" for row in rows)
-
-    notice = f"\n{key.notice}\n" if key.notice else ""
-    listed = {"numbers": lines(numbers), "counts": lines(counts)}
-    return PAGE.format(title=key.title, notice=notice, kind=key.settings.kind, **listed)
 
 
 def _cell(value: object) -> str:

@@ -3,7 +3,7 @@
 A judge is a model run over these requests: same adapters, journal, keys and budget as any other.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,14 +70,13 @@ def given_answers(
     rows: list[dict[str, Any]] = []
     for reader in READERS:
         for answer in find(items, joined, reader):
-            known = {
-                "request_id": f"{answer.item_id}#{reader}",
-                "reader": reader,
-                "key": key,
-                "value": "",
-                "read_by": "",
-            }
-            rows.append(answer._asdict() | known | replies_to(questions.get((answer.item_id, answer.role)), scale))
+            question = questions.get((answer.item_id, answer.role))
+            known: dict[str, Any] = {"request_id": f"{answer.item_id}#{reader}", "reader": reader, "key": key}
+            # Which option was chosen or, where a question has none, how good the answer is.
+            known |= {"value": "", "read_by": "", "replies": list(scale), "expected": scale[-1]}
+            if question is not None and question["options"]:
+                known |= {"replies": question["options"], "expected": question["expected"]}
+            rows.append(answer._asdict() | known)
     return table_of(rows, ANSWERS)
 
 
@@ -121,13 +120,6 @@ def requests_about_unread(
         about = Question(answer["role"], values, answer["replies"])
         rows.append(request_row(answer["request_id"], item, about, prompt, "write", max_tokens))
     return table_of(rows, REQUESTS)
-
-
-def replies_to(question: Mapping[str, Any] | None, scale: Sequence[str]) -> dict[str, Any]:
-    """What a judge may reply: which option was chosen, or, where a question has none, how good the answer is."""
-    if question is not None and question["options"]:
-        return {"replies": question["options"], "expected": question["expected"]}
-    return {"replies": list(scale), "expected": scale[-1]}
 
 
 def judge_requests(answers: pl.DataFrame, items: pl.DataFrame, prompt: Prompt, max_tokens: int) -> pl.DataFrame:

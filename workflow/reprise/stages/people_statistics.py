@@ -1,6 +1,5 @@
 """Stage `people_statistics`: how many people answered what, how far they agree, and each of them by a number."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from reprise.construction.review import as_csv
@@ -38,16 +37,12 @@ def main(key: In[PeopleStatisticsKey], requests: In[Path], csv: Out[Path], md: O
         heading, runs = "People's answers to", (key.design.run,)
     write_text(csv, as_csv([line._asdict() for line in lines], Number._fields))
     write_text(workers, people)
-    write_text(md, _page(key, heading, runs, lines))
-
-
-def _page(key: PeopleStatisticsKey, heading: str, runs: Sequence[str], lines: Sequence[Number]) -> str:
     named = ", ".join(f"`{run}`" for run in runs)
     head = [f"# {heading} {key.title}", "", f"{'Run' if len(runs) == 1 else 'Runs'} {named}.", ""]
     head += [key.notice, ""] if key.notice else []
     table = ["| what | paper | here | note |", "|---|---|---|---|"]
     table += [f"| {line.what} | {_cell(line.paper)} | {_cell(line.ours)} | {line.note} |" for line in lines]
-    return "\n".join([*head, *table, "", "Each person, by a number: `workers.csv`.", ""])
+    write_text(md, "\n".join([*head, *table, "", "Each person, by a number: `workers.csv`.", ""]))
 
 
 def _cell(value: float | None) -> str:

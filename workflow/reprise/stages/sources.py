@@ -56,13 +56,24 @@ def wanted_sources(clips: pl.DataFrame, shard: int, shards: int) -> list[Wanted]
 def fetch_shard(wanted: list[Wanted], fetcher: Fetcher, store: Store, limits: Limits = DEFAULT_LIMITS) -> pl.DataFrame:
     """One ledger row per source; a failure of one source does not stop the others."""
     pending = [entry.source_id for entry in wanted if _known_outcome(entry.source_id, fetcher, store) is None]
-    _check_room(fetcher, pending, store)
+    needed = fetcher.estimate(pending) if pending else 0
+    if needed:
+        store.root.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(store.root).free
+        log.info(f"{len(pending)} sources to fetch, about {needed / 1e9:.2f} GB; {free / 1e9:.2f} GB free")
+        if needed > free:
+            raise UserError(
+                f"store '{store.root}': about {needed / 1e9:.2f} GB wanted for {len(pending)} sources of this shard, "
+                f"{free / 1e9:.2f} GB free. Make room (python -m reprise store --prune), or set `store:` to a larger "
+                "disk."
+            )
     rows = []
     for entry in wanted:
         record = fetch_source(entry.source_id, fetcher, store, limits)
         if record.status != "ok":
             log.info(f"{entry.source_id}: {record.status}: {record.message}")
-        rows.append(_row(entry, record))
+        known = record.model_dump(include={"status", "attempts", "object", "sha256", "bytes", "message"})
+        rows.append({"source_id": entry.source_id, "unit": entry.unit, "transient": record.is_transient, **known})
     return pl.DataFrame(rows, schema=SOURCES)
 
 
@@ -103,7 +114,19 @@ def _try(source_id: str, asked_as: Any, fetcher: Fetcher, store: Store, limits: 
         if fetched.is_borrowed:
             fetched = _copied(fetched, asked_as, scratch)
         check_decodes(fetched.path, limits)
-        record = _record_success(fetched, asked, asked_as, attempts + 1, store).model_copy(update={"limits": limits})
+        if fetched.subtitles is not None:
+            store.keep_file(fetched.subtitles, "sources", asked, ".vtt")
+        kept = store.keep_file(fetched.path, "sources", asked, fetched.path.suffix.lower() or ".mp4")
+        record = Record(
+            asked_as=asked_as,
+            status="ok",
+            attempts=attempts + 1,
+            object=str(kept.relative_to(store.root)),
+            sha256=store.digest(kept),
+            bytes=kept.stat().st_size,
+            message=plain(fetched.note),
+            limits=limits,
+        )
     except (FetchError, MediaError) as error:
         stop_on_fault(error, store.root)
         if error.status == "disk_full":
@@ -144,21 +167,6 @@ def _known_outcome(source_id: str, fetcher: Fetcher, store: Store) -> Record | N
     return known
 
 
-def _record_success(fetched: Fetched, asked: str, asked_as: Any, attempts: int, store: Store) -> Record:
-    if fetched.subtitles is not None:
-        store.keep_file(fetched.subtitles, "sources", asked, ".vtt")
-    kept = store.keep_file(fetched.path, "sources", asked, fetched.path.suffix.lower() or ".mp4")
-    return Record(
-        asked_as=asked_as,
-        status="ok",
-        attempts=attempts,
-        object=str(kept.relative_to(store.root)),
-        sha256=store.digest(kept),
-        bytes=kept.stat().st_size,
-        message=plain(fetched.note),
-    )
-
-
 def _copied(fetched: Fetched, asked_as: Any, scratch: Path) -> Fetched:
     """A user's files as copies that nobody changes while they are judged: those bytes, and no later ones, are kept."""
     copy = scratch / fetched.path.name
@@ -167,10 +175,9 @@ def _copied(fetched: Fetched, asked_as: Any, scratch: Path) -> Fetched:
         raise FetchError(
             "changed", f"{fetched.path.name}: changed while it was copied, or damaged since it was written"
         )
-    if fetched.subtitles is None:
-        return replace(fetched, path=copy)
-    subtitles = scratch / fetched.subtitles.name
-    copy_file(fetched.subtitles, subtitles)
+    subtitles = None if fetched.subtitles is None else scratch / fetched.subtitles.name
+    if fetched.subtitles is not None and subtitles is not None:
+        copy_file(fetched.subtitles, subtitles)
     return replace(fetched, path=copy, subtitles=subtitles)
 
 
@@ -182,35 +189,6 @@ def _failure(asked_as: Any, status: str, message: str, attempts: int, is_remote:
         message=plain(message),
         is_transient=is_transient(status, is_remote),
     )
-
-
-def _row(entry: Wanted, record: Record) -> dict[str, Any]:
-    return {
-        "source_id": entry.source_id,
-        "unit": entry.unit,
-        "status": record.status,
-        "transient": record.is_transient,
-        "attempts": record.attempts,
-        "object": record.object,
-        "sha256": record.sha256,
-        "bytes": record.bytes,
-        "message": record.message,
-    }
-
-
-def _check_room(fetcher: Fetcher, pending: list[str], store: Store) -> None:
-    """Log how much will be downloaded, and refuse to start what does not fit on the disk."""
-    needed = fetcher.estimate(pending) if pending else 0
-    if needed == 0:
-        return
-    store.root.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(store.root).free
-    log.info(f"{len(pending)} sources to fetch, about {needed / 1e9:.2f} GB; {free / 1e9:.2f} GB free")
-    if needed > free:
-        raise UserError(
-            f"store '{store.root}': about {needed / 1e9:.2f} GB wanted for {len(pending)} sources of this shard, "
-            f"{free / 1e9:.2f} GB free. Make room (python -m reprise store --prune), or set `store:` to a larger disk."
-        )
 
 
 def main(

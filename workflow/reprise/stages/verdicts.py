@@ -27,18 +27,17 @@ def main(
     check_key(answers, run_key["key"], responses)
     asked = read_table(requests, REQUESTS, without=("system", "prompt"))
     own = [own_row(**one) for one in (*key["patterns"], *run_key.get("patterns", []))]
-    by_reader = {reader: verdicts(asked, answers, reader, key["reading"], own) for reader in READERS}
-    if key["embedder"] is not None:
-        store = store
-        by_reader = {
-            reader: with_similarity(frame, asked, key["embedder"], store) for reader, frame in by_reader.items()
-        }
-    for reader, frame in by_reader.items():
+    read: dict[str, pl.Series] = {}
+    for reader in READERS:
+        frame = verdicts(asked, answers, reader, key["reading"], own)
+        read[reader] = frame["value"]
+        if key["embedder"] is not None:
+            frame = with_similarity(frame, asked, key["embedder"], store)
         write_table(frame, {"authors": authors, "robust": robust}[reader], VERDICTS, made_under)
         log.info(
             f"{reader}: {frame.height} answers, {frame['unparsed'].sum()} unparsed, {frame['failed'].sum()} failed"
         )
-    differing = (by_reader["authors"]["value"] != by_reader["robust"]["value"]).sum()
+    differing = (read["authors"] != read["robust"]).sum()
     log.info(f"the readers differ on {differing} answers")
 
 

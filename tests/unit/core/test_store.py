@@ -2,15 +2,13 @@
 
 import os
 import socket
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 from reprise.core.files import file_digest, inside, whole_file, write_if_changed
 from reprise.core.store import Store
-from reprise.models.asking.journal import Journal, entry_id
+from reprise.models.asking.journal import Journal
 from reprise.models.base import Answer
 
 from tests.unit.core.programs import python, write
@@ -39,16 +37,6 @@ def test_a_name_or_a_link_that_leaves_its_folder_is_refused(tmp_path: Path, name
     assert inside(tmp_path / "in", "plain/x") is not None
 
 
-def test_a_finished_file_becomes_an_object_by_rename(tmp_path: Path) -> None:
-    store = Store(tmp_path / "store")
-    for text in ("damaged", "made again"):
-        scratch = store.scratch("x")
-        scratch.write_text(text)
-        path = store.keep_file(scratch, "clips", "ab" * 32, ".mp4")
-    assert path.read_text() == "made again"
-    assert not list((tmp_path / "store/tmp").iterdir())
-
-
 def test_work_in_progress_of_jobs_that_ended_is_swept(tmp_path: Path) -> None:
     store, host = Store(tmp_path), socket.gethostname()
     ended = python("import os; print(os.getpid())").stdout.strip()
@@ -62,20 +50,6 @@ def test_work_in_progress_of_jobs_that_ended_is_swept(tmp_path: Path) -> None:
         write(path)
     store.sweep()
     assert sorted((tmp_path / "tmp").iterdir()) == sorted(kept)
-
-
-def test_one_object_is_made_by_one_job_at_a_time(tmp_path: Path) -> None:
-    program = (
-        "import sys, time; from pathlib import Path; from reprise.core.store import Store\n"
-        "with Store(Path(sys.argv[1])).alone('ab' * 32):\n"
-        "    log = Path(sys.argv[1]) / 'log'\n"
-        "    log.open('a').write('begin ')\n"
-        "    time.sleep(0.2)\n"
-        "    log.open('a').write('end ')\n"
-    )
-    jobs = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path)]) for _ in range(3)]
-    assert [job.wait(60) for job in jobs] == [0, 0, 0]
-    assert (tmp_path / "log").read_text().split() == ["begin", "end"] * 3
 
 
 def test_a_file_is_hashed_once_until_it_changes(tmp_path: Path) -> None:
@@ -136,7 +110,3 @@ def test_a_killed_journal_keeps_every_answer_and_waits_for_the_disk_once_a_secon
     done = python(program, path)
     assert done.returncode == -9 and len(Journal(path)) == 500
     assert 1 <= int(done.stdout) <= 2 + time.monotonic() - start
-
-
-def test_an_entry_is_named_by_clip_and_prompt() -> None:
-    assert len({entry_id("r1", "p1"), entry_id("r1", "p2"), entry_id("r2", "p1")}) == 3

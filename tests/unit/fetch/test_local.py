@@ -6,8 +6,6 @@ import re
 import shutil
 import socket
 import struct
-import subprocess
-import sys
 import tarfile
 import zipfile
 from collections.abc import Callable, Sequence
@@ -289,35 +287,6 @@ def test_a_name_that_no_file_can_have_is_one_row(root: Path, store: Store, statu
         with pytest.raises(FetchError) as caught:
             safe_name("{source_id}", name)
         assert caught.value.status == "unsafe_path"
-
-
-PROGRAM = """
-import os
-from pathlib import Path
-from reprise.core.store import Store
-from reprise.fetch.local import folder
-from reprise.fetch.settings import Folder
-from reprise.stages.sources import Wanted, fetch_shard
-if os.getuid() == 0:
-    os.setgroups([]); os.setgid(65534); os.setuid(65534)
-store = Store(Path('store'))
-route = folder(Folder(kind='folder', path='root'), store)
-print(fetch_shard([Wanted(n, n) for n in ('bad', 'good')], route, store)['status'].to_list())
-"""
-
-
-def test_a_file_that_may_not_be_read_is_one_row(root: Path, tmp_path: Path) -> None:
-    """As another user, since nothing is closed to root."""
-    shutil.copy(root / "good.mp4", root / "bad.mp4")
-    (root / "bad.mp4").chmod(0)
-    (tmp_path / "store").mkdir()
-    for path in (tmp_path, root, tmp_path / "store"):
-        path.chmod(0o777)
-    for parent in tmp_path.parents:
-        if parent.stat().st_uid == os.getuid() and parent != Path("/"):
-            parent.chmod(parent.stat().st_mode | 0o011)
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, cwd=tmp_path)
-    assert done.stdout.strip() == "['unreadable', 'ok']", done.stderr
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,6 @@ VIDEO_ID = "abcdefghi-_"
     [
         pytest.param({}, id="plain"),
         pytest.param({"cut_after": 3000}, id="cut-and-resumed"),
-        pytest.param({"has_ranges": False}, id="no-ranges"),
-        pytest.param({"bytes_per_s": 60_000}, id="slow"),
     ],
 )
 def test_downloads(behaviour: dict[str, Any], video: bytes, tmp_path: Path) -> None:
@@ -44,14 +42,12 @@ def test_downloads(behaviour: dict[str, Any], video: bytes, tmp_path: Path) -> N
     ("behaviour", "settings", "statuses"),
     [
         (Behaviour(status=403), {}, {"forbidden"}),
-        (Behaviour(status=404), {}, {"not_found"}),
         (Behaviour(status=429), {}, {"rate_limited"}),
         (Behaviour(status=503), {}, {"server_error"}),
         (Behaviour(b"<html><p>nothing here</p></html>", kind="text/html"), {}, {"wrong_type"}),
         (Behaviour(b""), {}, {"empty_download"}),
         (Behaviour(b"x" * 900, cut_after=500, is_always_cut=True), {"retries": 0}, {"network", "not_media"}),
         (Behaviour(b"x" * 4096, is_endless=True), {"max_mb": 0.1}, {"too_large"}),
-        (Behaviour(b"x" * 200_000), {"max_mb": 0.1}, {"too_large"}),
         (Behaviour(b"x" * 90_000, bytes_per_s=1500), {"timeout_s": 1, "min_kb_s": 9}, {"too_slow"}),
         (None, {}, {"network"}),
     ],

@@ -4,8 +4,6 @@ import json
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,7 +24,6 @@ from reprise.models.asking.pieces import pieces_of
 from reprise.models.asking.work import Work
 from reprise.models.base import Answer, AnswerError, Clip, Request
 from reprise.models.keys import RunKey
-from reprise.models.local.devices import take_gpus
 from reprise.models.local.stand_ins.baselines import Constant, Oracle, Random
 from reprise.stages.infer import ask_all
 from reprise.stages.release import main
@@ -79,12 +76,8 @@ def test_what_the_journal_holds_is_not_asked_again(tmp_path: Path) -> None:
 def test_a_failure_is_counted_and_asked_again(tmp_path: Path) -> None:
     asked = works(("c1", [yes_or_no("a"), yes_or_no("b"), yes_or_no("c")]), ("c2", [yes_or_no("d")]))
     rows, _ = asked_by(Counting("b"), asked, tmp_path)
-    assert [(row["error"], row["message"]) for row in rows] == [
-        ("", ""),
-        ("out_of_memory", "no room"),
-        ("", ""),
-        ("", ""),
-    ]
+    found = [(row["error"], row["message"]) for row in rows]
+    assert found == [("", ""), ("out_of_memory", "no room"), ("", ""), ("", "")]
     second = Counting()
     rows, _ = asked_by(second, asked, tmp_path)
     assert second.asked == ["b"], "a failure is no answer, and an answer is no failure"
@@ -118,10 +111,10 @@ def test_a_journal_without_times_is_read_and_its_times_are_not_known(tmp_path: P
     assert [row["seconds"] for row in timings] == [None]
 
 
-@pytest.mark.parametrize("score", [float("nan"), float("inf"), float("-inf")])
-def test_what_is_not_finite_is_never_journaled(score: float, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no answer to keep"):
-        Journal(tmp_path / "j").add("x", Answer(scores=(0.5, score)))
+def test_what_is_not_finite_is_never_journaled(tmp_path: Path) -> None:
+    for score in (float("nan"), float("inf"), float("-inf")):
+        with pytest.raises(ValueError, match="no answer to keep"):
+            Journal(tmp_path / "j").add("x", Answer(scores=(0.5, score)))
     assert not (tmp_path / "j").exists()
 
 
@@ -155,7 +148,7 @@ def is_killed(model: Counting, asked: list[Work], folder: Path) -> bool:
 CLIPS_OF_THREE = [(clip, [yes_or_no(f"{clip}1"), yes_or_no(f"{clip}2"), yes_or_no(f"{clip}3")]) for clip in "abc"]
 
 
-@pytest.mark.parametrize("culprit", ["a1", "b2", "c3"])
+@pytest.mark.parametrize("culprit", ["a1", "b2"])
 def test_a_question_that_kills_the_job_is_found_and_given_up_at_last(culprit: str, tmp_path: Path) -> None:
     asked = works(*CLIPS_OF_THREE)
     kills = 0
@@ -198,58 +191,48 @@ def test_a_question_that_killed_is_asked_again_on_request(tmp_path: Path) -> Non
     assert [row["resumed"] for row in timings] == [3, 2, 3]
 
 
-def tables(statuses: dict[str, str]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    requests = pl.DataFrame(
-        [request_row(f"{name}#pos", clip_id=name, ask="score", prompt="seen in \ue000 frames") for name in statuses],
-        schema=REQUESTS,
+Tables = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
+
+
+def tables(**statuses: str) -> Tables:
+    """Requests, plans and the ledger of clips with these statuses."""
+    asked = [request_row(f"{name}#pos", clip_id=name, ask="score", prompt="seen in \ue000 frames") for name in statuses]
+    plan = {"indices": [1, 5], "times_s": [0.1, 0.5], "note": ""}
+    plans = [{"clip_id": name, **plan} for name, status in statuses.items() if status == "ok"]
+    known = {"sha256": "s", "bytes": 1, "black_start": None, "black_end": None, "message": ""}
+    ledger = [
+        {"clip_id": name, "unit": name, "status": status, "object": f"clips/{name}.mp4", "recipe": name, **known}
+        for name, status in statuses.items()
+    ]
+    return (
+        pl.DataFrame(asked, schema=REQUESTS),
+        pl.DataFrame(plans, schema=FRAME_PLAN),
+        pl.DataFrame(ledger, schema=CLIP_LEDGER),
     )
-    plans = pl.DataFrame(
-        [
-            {"clip_id": name, "indices": [1, 5], "times_s": [0.1, 0.5], "note": ""}
-            for name, s in statuses.items()
-            if s == "ok"
-        ],
-        schema=FRAME_PLAN,
-    )
-    ledger = pl.DataFrame(
-        [
-            {"clip_id": name, "unit": name, "status": status, "object": "clips/x.mp4", "recipe": "r", "sha256": "s", "bytes": 1,
-             "black_start": None, "black_end": None, "message": ""}
-            for name, status in statuses.items()
-        ],
-        schema=CLIP_LEDGER,
-    )  # fmt: skip
-    return requests, plans, ledger
 
 
-def test_a_clip_that_is_not_there_is_not_asked_about(tmp_path: Path) -> None:
-    found = gather_work(*tables({"here": "ok", "gone": "removed"}), Store(tmp_path))
-    assert [work.clip.clip_id for work in found] == ["here"]
-    assert found[0].requests[0].prompt == "seen in 2 frames", "the frame count is filled in when the plan is known"
-
-
-def test_a_clip_without_a_plan_is_an_error(tmp_path: Path) -> None:
-    requests, plans, ledger = tables({"here": "ok"})
+def test_a_clip_that_is_not_there_is_not_asked_about_and_one_without_a_plan_is_an_error(tmp_path: Path) -> None:
+    requests, plans, ledger = tables(here="ok", gone="removed")
+    (found,) = gather_work(requests, plans, ledger, Store(tmp_path))
+    assert found.clip.clip_id == "here"
+    assert found.requests[0].prompt == "seen in 2 frames", "the frame count is filled in when the plan is known"
     with pytest.raises(UserError, match="clip 'here' has no frame plan"):
         gather_work(requests, plans.clear(), ledger, Store(tmp_path))
 
 
 def test_a_clip_that_another_one_is_shown_for_is_asked_about_by_the_other_s_frames(tmp_path: Path) -> None:
-    requests, plans, ledger = tables({"a": "ok", "b": "ok", "c": "ok"})
-    own = pl.struct("clip_id").map_elements(lambda row: f"clips/{row['clip_id']}.mp4", pl.String)
-    ledger = ledger.with_columns(object=own, recipe="clip_id")
+    requests, plans, ledger = tables(a="ok", b="ok", c="ok")
     shown = plans.with_columns(shown_clip=pl.Series(["b", "c", "b"]))
     alone = gather_work(requests, plans, ledger, Store(tmp_path))
     found = gather_work(requests, shown, ledger, Store(tmp_path))
-    assert [(one.clip.clip_id, one.clip.path) for one in found] == [
-        (name, tmp_path / f"clips/{other}.mp4") for name, other in (("a", "b"), ("b", "c"), ("c", "b"))
-    ]
+    places = [(one.clip.clip_id, one.clip.path) for one in found]
+    assert places == [(name, tmp_path / f"clips/{other}.mp4") for name, other in ("ab", "bc", "cb")]
     entries = [entry for one in (*alone, *found) for entry in one.entries]
     assert len(set(entries)) == 6, "an answer about another clip's frames is no answer about a clip"
-    everything = {entry for one in found for entry in one.entries}
-    of_pieces = [gather_work(requests, shown, ledger, Store(tmp_path), piece) for piece in pieces_of(2)]
-    assert {entry for works in of_pieces for one in works for entry in one.entries} == everything
-    assert sum(map(len, of_pieces)) == 3, "a piece asks about its clips, whatever they are shown"
+    of_pieces = [
+        work for piece in pieces_of(2) for work in gather_work(requests, shown, ledger, Store(tmp_path), piece)
+    ]
+    assert sorted(work.entries for work in of_pieces) == sorted(work.entries for work in found), "of its own clips"
     with pytest.raises(UserError, match="clip 'a' has no frame plan"):
         gather_work(requests, shown, ledger.filter(pl.col("clip_id") != "b"), Store(tmp_path))
 
@@ -261,17 +244,31 @@ CLIP = Clip("c", None, (), ())
 
 def test_the_oracle_knows_and_the_constant_does_not_care() -> None:
     asked = [yes_or_no("a", "Yes"), yes_or_no("b", "No"), yes_or_no("c", "No", "choose")]
-    assert [(answer.scores, answer.text) for answer in Oracle(SPEC).answers(CLIP, asked)] == [
-        ((1.0, 0.0), ""), ((0.0, 1.0), ""), ((), "No"),
-    ]  # fmt: skip
-    assert [(answer.scores, answer.text) for answer in Constant(SPEC).answers(CLIP, asked)] == [
-        ((1.0, 0.0), ""), ((1.0, 0.0), ""), ((), "Yes"),
-    ]  # fmt: skip
-
-
-def test_a_constant_beyond_the_options_is_the_users_mistake() -> None:
+    for model, second, chosen in ((Oracle(SPEC), (0.0, 1.0), "No"), (Constant(SPEC), (1.0, 0.0), "Yes")):
+        found = [(answer.scores, answer.text) for answer in model.answers(CLIP, asked)]
+        assert found == [((1.0, 0.0), ""), (second, ""), ((), chosen)]
     with pytest.raises(UserError, match=r"told to take option 2 of \['Yes', 'No'\]"):
         list(Constant(spec(option=2)).answers(CLIP, [yes_or_no("a")]))
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "expected", "system", "text"),
+    [
+        ([], (), "a cat", "", ""),
+        (["so"], (), "a cat", "", "so"),
+        (["so"], (), '{"7": "a", "8": "b"}', "", '{"7": "so", "8": "so"}'),  # a packed question, key by key
+        (["so"], (), "{}", "", "{}"),
+        (["so"], (), "{not json", "", "so"),
+        (["so"], (), '["7"]', "", "so"),
+        ([], ("3",), "", "", "3"),
+        ([], ("3",), "", "Answer within '<<<output>>>' tags.", "<<<output>>>3<<</output>>>"),
+    ],
+)
+def test_random_answers_in_the_form_that_is_asked_for(
+    texts: list[str], options: tuple[str, ...], expected: str, system: str, text: str
+) -> None:
+    asked = request("prompt", "write", options, system=system, max_tokens=64, expected=expected)
+    assert [answer.text for answer in Random(spec(texts=texts)).answers(CLIP, [asked])] == [text]
 
 
 def test_random_depends_on_seed_clip_and_prompt_alone() -> None:
@@ -281,56 +278,6 @@ def test_random_depends_on_seed_clip_and_prompt_alone() -> None:
     assert first != [answer.scores for answer in Random(spec(seed=1)).answers(CLIP, asked)]
     assert 0.4 < sum(yes > no for yes, no in first) / len(first) < 0.6
     assert all(yes + no == pytest.approx(1) for yes, no in first)
-
-
-def free(name: str, expected: str = "a cat") -> Request:
-    return request(
-        f"prompt {name}", "write", max_tokens=64, request_id=name, item_id=name, role="role", expected=expected
-    )
-
-
-def drawing(**settings: object) -> Random:
-    return Random(spec(**settings))
-
-
-def test_random_draws_a_text_for_an_open_question() -> None:
-    asked = [free(str(number)) for number in range(300)]
-    found = [answer.text for answer in drawing(texts=["one", "two", "three"]).answers(CLIP, asked)]
-    assert {text: 60 < found.count(text) < 140 for text in found} == {"one": True, "two": True, "three": True}
-    assert [answer.text for answer in drawing().answers(CLIP, asked[:2])] == ["", ""]
-
-
-@pytest.mark.parametrize(
-    ("expected", "keys"), [('{"7": "a", "8": "b"}', {"7", "8"}), ("{}", set()), ("{not json", None), ('["7"]', None)]
-)
-def test_random_answers_a_packed_question_key_by_key(expected: str, keys: set[str] | None) -> None:
-    [answer] = drawing(texts=["so"]).answers(CLIP, [free("packed", expected)])
-    assert answer.text == "so" if keys is None else json.loads(answer.text) == dict.fromkeys(keys, "so")
-
-
-@pytest.mark.parametrize(
-    ("system", "text"), [("", "3"), ("Answer within '<<<output>>>' tags.", "<<<output>>>3<<</output>>>")]
-)
-def test_random_puts_its_choice_where_the_prompt_wants_it(system: str, text: str) -> None:
-    asked = request("prompt", "write", ("3",), system=system, max_tokens=64, request_id="r", item_id="r", role="role")
-    assert [answer.text for answer in drawing().answers(CLIP, [asked])] == [text]
-
-
-# --- GPUs and releases ---------------------------------------------------------------------------------------------
-
-
-def test_two_jobs_never_share_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,7")
-    held = take_gpus(1, tmp_path)
-    program = (
-        "import os, sys; from pathlib import Path; from reprise.models.local.devices import take_gpus;"
-        "locks = take_gpus(1, Path(sys.argv[1])); print(os.environ['CUDA_VISIBLE_DEVICES'])"
-    )
-    environment = {"CUDA_VISIBLE_DEVICES": "3,7", "PYTHONPATH": ":".join(sys.path), "PATH": ""}
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)], env=environment, capture_output=True, text=True, check=True
-    )
-    assert len(held) == 1 and done.stdout.strip() == "7"
 
 
 def listed(folder: Path, release: dict[str, str], **more: Any) -> dict[str, str]:

@@ -1,85 +1,60 @@
-"""The inference job of a model at a server: answers in any order, kills, who answered, and what stays secret."""
+"""The inference job of a model at a server: who answered, what is kept out, and what a failing server leaves behind."""
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store, read_lines
-from reprise.models.asking.failures import Failures
-from reprise.models.asking.journal import Journal
-from reprise.models.asking.lazy import lazy_model
-from reprise.models.asking.work import Work
-from reprise.models.base import Clip, Request, served_by
-from reprise.stages.infer import ask_all
+from reprise.models.asking.journal import Journal, journal_path
+from reprise.models.base import served_by
 
-from tests.unit.asked import request
 from tests.unit.models.chat_server import MODEL, ChatServer, Says, completion, error, well
-from tests.unit.stages.served_job import key_of
+from tests.unit.stages.served_job import asked_here, blind_works, key_of
 
 
-def works(*clips: tuple[str, Sequence[Request]]) -> list[Work]:
-    return [Work(Clip(name, None, (), ()), f"recipe {name}", tuple(requests)) for name, requests in clips]
+def asked(server: ChatServer, folder: Path, clips: int, questions: int = 5, **settings: Any) -> list[dict[str, Any]]:
+    """The rows of responses of one job."""
+    return asked_here(key_of(server, **settings), blind_works(clips, questions), folder)[0]
 
 
-def questions(clip: str, count: int) -> list[Request]:
-    return [request(f"{clip} {at}", "write", request_id=f"{clip}#{at}") for at in range(count)]
+def journal_of(server: ChatServer, folder: Path) -> Path:
+    return journal_path(Store(folder), key_of(server).key)
 
 
-def asked_by(server: ChatServer, asked: list[Work], folder: Path, **settings: Any) -> list[dict[str, Any]]:
-    """The rows of responses of one job; those of its timings are kept beside."""
-    key = key_of(server, **settings)
-    with lazy_model(key, Store(folder), 1) as model:
-        rows, timings = ask_all(asked, model, Journal(folder / "j"), Failures(folder / "f", 3), key)
-    (folder / "timings.json").write_text(json.dumps(timings))
-    return rows
-
-
-def test_who_answered_stands_with_every_answer(tmp_path: Path) -> None:
-    asked = works(("a", questions("a", 3)), ("b", questions("b", 1)))
+def test_who_answered_stands_with_every_answer_and_answers_need_neither_server_nor_key(tmp_path: Path) -> None:
+    works = blind_works(2, 3)
     with ChatServer() as server:
-        rows = asked_by(server, asked, tmp_path)
-    assert [row["text"] for row in rows] == ["0", "1", "2", "0"] and {row["error"] for row in rows} == {""}
-    assert [row["served"] for row in json.loads((tmp_path / "timings.json").read_text())] == [[MODEL], [MODEL]]
-    journal = Journal(tmp_path / "j")
-    assert {served_by(journal.get(entry)) for work in asked for entry in work.entries} == {MODEL}
-    assert all(line[-1] == MODEL for line in read_lines(tmp_path / "j"))
-
-
-def test_a_job_whose_answers_are_there_needs_neither_server_nor_key(tmp_path: Path) -> None:
-    asked = works(("a", questions("a", 3)))
-    with ChatServer() as server:
-        rows = asked_by(server, asked, tmp_path)
-    assert asked_by(server, asked, tmp_path, key="MISSING_API_KEY") == rows
+        rows, timings = asked_here(key_of(server), works, tmp_path)
+    assert [row["text"] for row in rows] == ["0", "1", "2"] * 2 and {row["error"] for row in rows} == {""}
+    assert [row["served"] for row in timings] == [[MODEL], [MODEL]]
+    journal = Journal(journal_of(server, tmp_path))
+    assert {served_by(journal.get(entry)) for work in works for entry in work.entries} == {MODEL}
+    assert all(line[-1] == MODEL for line in read_lines(journal_of(server, tmp_path)))
+    assert asked(server, tmp_path, 2, 3, key="MISSING_API_KEY") == rows
 
 
 def test_another_models_answers_are_no_answers_and_are_kept_out(tmp_path: Path) -> None:
-    asked = works(("a", questions("a", 6)))
-    with ChatServer(lambda one: Says(completion(one, model="toy-2" if one.prompt == "a 3" else MODEL))) as server:
-        rows = asked_by(server, asked, tmp_path)
+    with ChatServer(lambda one: Says(completion(one, model="toy-2" if one.prompt == "c0 3" else MODEL))) as server:
+        rows = asked(server, tmp_path, 1, 6)
     assert [row["error"] for row in rows] == ["", "", "", "other_model", "", ""]
-    assert len(Journal(tmp_path / "j")) == 5
+    assert len(Journal(journal_of(server, tmp_path))) == 5
 
 
 def test_a_mistake_loses_no_answer(tmp_path: Path) -> None:
-    asked = works(*((clip, questions(clip, 5)) for clip in "abcd"))
-    with ChatServer(lambda one: error(401) if one.prompt == "c 2" else well(one)) as server:
+    with ChatServer(lambda one: error(401) if one.prompt == "c2 2" else well(one)) as server:
         with pytest.raises(UserError, match="refuses the key"):
-            asked_by(server, asked, tmp_path)
-        answered = len(server.asked) - 1
-    assert len(Journal(tmp_path / "j")) == answered >= 8
+            asked(server, tmp_path, 4)
+        assert len(Journal(journal_of(server, tmp_path))) == len(server.asked) - 1 >= 8
 
 
 def test_a_server_that_dies_in_the_middle_is_given_up(tmp_path: Path) -> None:
-    asked = works(*((clip, questions(clip, 5)) for clip in "abcdefgh"))
     with ChatServer() as server:
         server.says = lambda one: well(one) if len(server.asked) <= 10 else error(503, message="shutting down")
         with pytest.raises(UserError, match=r"the last 6 questions .* server_error: HTTP 503: shutting down\. Answers"):
-            asked_by(server, asked, tmp_path, concurrency=2)
+            asked(server, tmp_path, 8, concurrency=2)
         assert len(server.asked) < 20, "the others are not tried"
-    assert len(Journal(tmp_path / "j")) == 10
-    with ChatServer() as server:
-        rows = asked_by(server, asked, tmp_path, concurrency=2)
-        assert len(server.asked) == 30 and {row["error"] for row in rows} == {""}
+        assert len(Journal(journal_of(server, tmp_path))) == 10
+        server.says = well
+        rows = asked(server, tmp_path, 8, concurrency=2)
+        assert len({one.prompt for one in server.asked}) == 40 and {row["error"] for row in rows} == {""}

@@ -49,15 +49,13 @@ def test_the_authors_rating_is_a_bare_whole_number(reply: str, authors: int | No
 
 
 def items_of(count: int) -> pl.DataFrame:
+    def texts(i: int) -> list[dict[str, str]]:
+        return [{"name": "question", "text": f"Question {i}?"}, {"name": "subtitles", "text": ""}]
+
+    known = {"task": "News", "groups": ["hl"]}
     rows = [
         item_row(
-            str(i),
-            clip_id=f"v{i // 2}.whole",
-            unit=f"v{i // 2}",
-            task="News",
-            texts=[{"name": "question", "text": f"Question {i}?"}, {"name": "subtitles", "text": ""}],
-            answer=f"the answer {i}",
-            groups=["hl"],
+            str(i), clip_id=f"v{i // 2}.whole", unit=f"v{i // 2}", texts=texts(i), answer=f"the answer {i}", **known
         )
         for i in range(count)
     ]
@@ -86,22 +84,19 @@ def test_a_judge_is_shown_question_reference_and_answer() -> None:
     assert (row["ask"], row["options"], row["expected"]) == ("write", ["0", "1", "2", "3"], "")
 
 
-def test_a_failed_answer_is_not_put_to_the_judge() -> None:
-    answers, requests = asked(items_of(2), [response(0, "", "out_of_memory"), response(1, "yes")])
-    assert requests["item_id"].unique().to_list() == ["1"]
-    assert answers.filter(pl.col("item_id") == "0")["error"].unique().to_list() == ["out_of_memory"]
-
-
 def reply(request_id: str, text: str, error: str = "") -> dict[str, Any]:
     return response(0, text, error) | {"request_id": request_id, "key": "judge"}
 
 
 def test_failed_answers_and_failed_judgements_are_counted_apart() -> None:
-    answers, _ = asked(items_of(5), [response(0, "", "timeout"), *(response(i, "x") for i in range(1, 5))])
+    answers, requests = asked(items_of(5), [response(0, "", "timeout"), *(response(i, "x") for i in range(1, 5))])
     replies = [
         reply("1#robust", "", "rate_limited"), reply("2#robust", "who knows"), reply("3#robust", "Score: 2"),
         reply("1#authors", "", "rate_limited"), reply("2#authors", "who knows"), reply("3#authors", "Score: 2"),
     ]  # fmt: skip
+    assert requests["item_id"].unique(maintain_order=True).to_list() == ["1", "2", "3", "4"], (
+        "what failed is not judged"
+    )
     frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "robust", "j")
     assert frame["failed"].to_list() == [True, False, False, False, False]
     assert frame["unparsed"].to_list() == [False, True, True, False, True]
@@ -170,28 +165,19 @@ def test_overlap_of_words(reference: str, candidate: str, f1: float, recall: flo
     assert overlap(reference, candidate, "recall") == pytest.approx(recall)
 
 
-def wordmatch(**settings: Any) -> WordMatch:
-    return WordMatch(spec(**settings))
-
-
-def rate(prompt: str, **settings: Any) -> str:
-    asked = request(prompt, "write", max_tokens=64, request_id="1#robust", item_id="1", role="unpacked")
-    return next(iter(wordmatch(**settings).answers(Clip("v", None, (), ()), [asked]))).text
+def rate(text: str, **settings: Any) -> str:
+    prompt = f"Question: Q\nGroundtruth answer: the red circle\nCandidate answer: {text}\nYour response:"
+    asked = request(prompt, "write", max_tokens=64)
+    return next(iter(WordMatch(spec(**settings)).answers(Clip("v", None, (), ()), [asked]))).text
 
 
 def test_the_local_judge_rates_what_the_prompt_shows() -> None:
-    shown = "Question: Q\nGroundtruth answer: the red circle\nCandidate answer: {}\nYour response:"
-    assert [rate(shown.format(text)) for text in ("a red circle", "red circle it spins", "red", "no")] == [
-        "3",
-        "2",
-        "2",
-        "0",
-    ]
-    assert rate(shown.format("a red circle,\nI think, of two shapes"), measure="recall") == "3"
+    assert [rate(text) for text in ("a red circle", "red circle it spins", "red", "no")] == ["3", "2", "2", "0"]
+    assert rate("a red circle,\nI think, of two shapes", measure="recall") == "3"
     with pytest.raises(UserError, match="wordmatch needs the lines"):
-        rate("Does the video entail the caption?")
+        next(iter(WordMatch(spec()).answers(Clip("v", None, (), ()), [request("Does it fit?", "write")])))
     with pytest.raises(ValidationError, match="should be 'f1' or 'recall', found 'bleu'"):
-        wordmatch(measure="bleu")
+        WordMatch(spec(measure="bleu"))
 
 
 class Fails:
@@ -243,42 +229,33 @@ def test_mean_absolute_error_against_people(tmp_path: Path) -> None:
         agreement(verdicts, items_of(2), read_ratings(path), "r", LEVEL, "fixed")
 
 
+def rating_file(folder: Path, *rows: str, head: str = "run,item_id,rating") -> Path:
+    path = folder / "ratings.csv"
+    path.write_text("\n".join([head, *rows]) + "\n")
+    return path
+
+
 def test_ratings_of_another_scale_are_those_of_its_runs_alone(tmp_path: Path) -> None:
-    path = tmp_path / "ratings.csv"
-    path.write_text("run,item_id,rating\nfive,0,5\nthree,0,3\n")
-    assert read_ratings(path, "five", 5)["rating"].to_list() == [5, 3]
+    path = rating_file(tmp_path, "five,0,5", "three,0,3")
+    assert read_ratings(path, "five", 5)["rating"].to_list() == [5, 3] and read_ratings(path, "three", 3).height == 2
     verdicts = pl.DataFrame([verdict_row("", item_id="0", score=1)], schema=VERDICTS)
     (found,) = agreement(verdicts, items_of(1), read_ratings(path, "five", 5), "five", LEVEL, "fixed", 5)
     assert found.value == 4
-    assert read_ratings(path, "three", 3).height == 2
-    path.write_text("run,item_id,rating\nfive,0,5\nthree,0,4\n")
-    with pytest.raises(UserError, match="line 3: rating '4' is not a number from 0 to 3"):
-        read_ratings(path, "three", 3)
 
 
-def test_ratings_that_a_job_wrote_are_not_read_when_damaged(tmp_path: Path) -> None:
-    path = tmp_path / "ratings.csv"
-    path.write_text("run,item_id,rating\nr,0,2\n")
-    seal_text(path)
-    assert read_ratings(path)["rating"].to_list() == [2]
-    path.write_text("run,item_id,rating\nr,0,3\n")
+def test_broken_ratings_are_refused(tmp_path: Path) -> None:
+    seal_text(rating_file(tmp_path, "r,0,2"))
     with pytest.raises(UserError, match=r"ratings.csv: damaged, or edited: .* delete it and run snakemake again"):
-        read_ratings(path)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("run,item,rating\nr,0,2\n", r"found columns \['run', 'item', 'rating'\], expected run, item_id"),
-        ("run,item_id,rating\nr,0,good\n", "line 2: rating 'good'"),
-        ("run,item_id,rating\nr,0,2\nr,1,4\n", "line 3: rating '4'"),
-    ],
-)
-def test_broken_ratings_are_refused(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "ratings.csv"
-    path.write_text(text)
-    with pytest.raises(UserError, match=message):
-        read_ratings(path)
+        read_ratings(rating_file(tmp_path, "r,0,3"))
+    (tmp_path / ".ratings.csv.sum").unlink()
+    for rows, message in (
+        (["r,0,good"], "line 2: rating 'good'"),
+        (["r,0,2", "r,1,4"], "line 3: rating '4' is not a num"),
+    ):
+        with pytest.raises(UserError, match=message):
+            read_ratings(rating_file(tmp_path, *rows))
+    with pytest.raises(UserError, match=r"found columns \['run', 'item', 'rating'\], expected run, item_id"):
+        read_ratings(rating_file(tmp_path, "r,0,2", head="run,item,rating"))
 
 
 # --- the filter of static questions ------------------------------------------------------------------------------

@@ -65,27 +65,28 @@ def test_members_of_zips(video: bytes, tmp_path: Path, store: Store, statuses: S
     assert statuses(changed, "broken") == {"broken": "ok"}, "a changed archive is another source"
 
 
+def spoilt(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    start = content.index(b"bad.mp4") + len("bad.mp4") + 20
+    content[start : start + 400] = b"\xff" * 400
+    path.write_bytes(content)
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_damaged_member_is_one_row(
-    method: int, video: bytes, tmp_path: Path, store: Store, statuses: Statuses
-) -> None:
-    path = tmp_path / "a.zip"
-    whole = bytearray(zipped(path, {"bad.mp4": video * 3, "good.mp4": video * 3}, method))
-    start = whole.index(b"bad.mp4") + len("bad.mp4") + 20
-    whole[start : start + 400] = b"\xff" * 400
-    path.write_bytes(whole)
-    assert statuses(archived(path, store), "bad", "good") == {"bad": "damaged", "good": "ok"}
-
-
 @pytest.mark.parametrize(
-    ("entry", "kind", "value"), [(8, "<H", 1), (10, "<H", 97), (10, "<H", 9), (24, "<I", 100)],
-    ids=["locked", "unknown method", "deflate64", "states less than it holds"],
-)  # fmt: skip
+    "spoil",
+    [
+        spoilt,
+        lambda path: patched(path, 8, "<H", 1),  # locked
+        lambda path: patched(path, 10, "<H", 97),  # packed in an unknown way
+        lambda path: patched(path, 24, "<I", 100),  # states less than it holds
+    ],
+)
 def test_a_member_that_cannot_be_unpacked_is_one_row(
-    entry: int, kind: str, value: int, video: bytes, tmp_path: Path, store: Store, statuses: Statuses
+    method: int, spoil: Callable[[Path], None], video: bytes, tmp_path: Path, store: Store, statuses: Statuses
 ) -> None:
-    zipped(tmp_path / "a.zip", {"bad.mp4": bytes(2**24), "good.mp4": video})
-    patched(tmp_path / "a.zip", entry, kind, value)
+    zipped(tmp_path / "a.zip", {"bad.mp4": video * 3, "good.mp4": video}, method)
+    spoil(tmp_path / "a.zip")
     assert statuses(archived(tmp_path / "a.zip", store), "bad", "good") == {"bad": "damaged", "good": "ok"}
 
 
@@ -248,11 +249,6 @@ def of_folder(root: Path, store: Store, pattern: str = "{source_id}.mp4") -> Fet
     return folder(Folder(kind="folder", path=str(root), pattern=pattern), store)
 
 
-def test_subtitles_come_along(root: Path, store: Store) -> None:
-    record = fetch_source("good", of_folder(root, store), store)
-    assert (store.root / record.object).with_suffix(".vtt").read_text() == "WEBVTT\n"
-
-
 def _socket(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(os.path.relpath(path))
@@ -275,6 +271,7 @@ def test_what_is_no_file_is_one_row(
     monkeypatch.chdir(root)
     make(root / "bad.mp4")
     found = statuses(of_folder(root, store), "bad", "good")
+    assert (store.root / fetch_source("good", of_folder(root, store), store).object).with_suffix(".vtt").is_file()
     assert found["good"] == "ok" and found["bad"] in (status, "unreadable", "unsafe_path")
 
 
@@ -309,14 +306,9 @@ def test_a_pattern_for_every_format_takes_the_one_video(
             route.fetch("cat", tmp_path)
     else:
         assert route.fetch("cat", tmp_path).path == root / found
-
-
-def test_a_pattern_for_every_format_stays_in_its_folder(root: Path, video_file: Path, store: Store) -> None:
-    (root / "cat.mov").symlink_to(video_file)
-    for name in ("cat", "../cat", "/cat"):
-        with pytest.raises(FetchError) as caught:
-            of_folder(root, store, "{source_id}.*").identity(name)
-        assert caught.value.status == "unsafe_path"
+    for name in ("../cat", "/cat"):
+        with pytest.raises(FetchError, match="leaves its folder"):
+            route.identity(name)
 
 
 def test_worlds_made_here_are_found_by_their_import_strings(store: Store) -> None:

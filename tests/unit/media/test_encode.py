@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,30 +22,39 @@ from tests.unit.videos import X264, barcode_video, numbers, run_ffmpeg
 FAST = Encode(preset="ultrafast", crf=12)
 
 
+def shown(path: Path) -> list[int]:
+    """The numbers of all frames of a video."""
+    return numbers(read_frames(path, range(packet_index(path).frames)))
+
+
 @pytest.mark.parametrize(
     ("start", "end", "first", "last"),
     [(0.0, 1.0, 0, 23), (0.51, 1.5, 13, 35), (1.0, 2.0, 24, 47), (1.0, 2.4, 24, 47), (0.25, 0.2917, 6, 6)],
 )
 def test_trim_is_frame_exact(barcode: Path, tmp_path: Path, start: float, end: float, first: int, last: int) -> None:
-    target = tmp_path / "clip.mp4"
-    count = trim(barcode, start, end, target, FAST)
-    assert numbers(read_frames(target, range(count))) == list(range(first, last + 1))
-    assert packet_index(target).frames == count
+    assert trim(barcode, start, end, tmp_path / "clip.mp4", FAST) == last - first + 1
+    assert shown(tmp_path / "clip.mp4") == list(range(first, last + 1))
 
 
-@pytest.mark.parametrize("name", ["clip.ts", "clip.avi"])
-def test_trim_of_other_containers(tmp_path: Path, name: str) -> None:
-    source = barcode_video(tmp_path / name)
-    trim(source, 0.5, 1.5, tmp_path / "cut.mp4", FAST)
-    assert numbers(read_frames(tmp_path / "cut.mp4", range(24))) == list(range(12, 36))
+@pytest.mark.parametrize(
+    ("name", "options", "more", "start", "end", "first", "last"),
+    [
+        ("a.ts", X264, {}, 0.5, 1.5, 12, 35),
+        ("a.avi", X264, {}, 0.5, 1.5, 12, 35),  # whose packets do not say when they are shown
+        ("long.mp4", (*X264, "-g", "150"), {"frames": 240, "rate": "10"}, 13.7, 14.2, 137, 141),  # far in: it seeks
+        ("ten.mp4", ("-c:v", "libx265", "-preset", "ultrafast"), {"pixels": "yuv420p10le"}, 0, 0.5, 0, 11),
+    ],
+)
+def test_trim_of_other_videos(
+    name: str, options: tuple[str, ...], more: dict[str, Any], start: float, end: float, first: int, last: int, tmp_path: Path
+) -> None:  # fmt: skip
+    trim(barcode_video(tmp_path / name, options=options, **more), start, end, tmp_path / "cut.mp4", FAST)
+    assert shown(tmp_path / "cut.mp4") == list(range(first, last + 1))
 
 
-def test_trim_far_into_a_video_seeks_and_is_exact(tmp_path: Path) -> None:
-    source = barcode_video(tmp_path / "long.mp4", 240, (*X264, "-g", "150"), rate="10")
-    for start, end in ((13.7, 14.2), (23.0, 24.0)):
-        count = trim(source, start, end, tmp_path / "cut.mp4", FAST)
-        expected = list(range(round(start * 10), round(end * 10)))
-        assert numbers(read_frames(tmp_path / "cut.mp4", range(count))) == expected
+def test_trim_of_an_odd_size(tmp_path: Path) -> None:
+    trim(barcode_video(tmp_path / "odd.mp4", width=129, height=97, pixels="yuv444p"), 0, 1, tmp_path / "cut.mp4", FAST)
+    assert (packet_index(tmp_path / "cut.mp4").width, packet_index(tmp_path / "cut.mp4").height) == (128, 96)
 
 
 def test_trim_counts_on_the_players_clock_when_sound_starts_earlier(barcode: Path, tmp_path: Path) -> None:
@@ -52,32 +62,22 @@ def test_trim_counts_on_the_players_clock_when_sound_starts_earlier(barcode: Pat
     run_ffmpeg("-itsoffset", "1", "-i", barcode, "-f", "lavfi", "-i", "sine=d=3", "-c:v", "copy", "-c:a", "aac", source)
     assert packet_index(source).lead_s == pytest.approx(1, abs=0.1)
     trim(source, 1.5, 2.0, tmp_path / "cut.mp4", FAST)
-    assert numbers(read_frames(tmp_path / "cut.mp4", range(12))) == list(range(12, 24))
+    assert shown(tmp_path / "cut.mp4") == list(range(12, 24))
 
 
 def test_trim_of_a_variable_rate_keeps_every_frame(tmp_path: Path) -> None:
     source = barcode_video(tmp_path / "variable.mp4", before=EVERY_THIRD)
-    count = trim(source, 0.2, 1.5, tmp_path / "cut.mp4", FAST)
+    trim(source, 0.2, 1.5, tmp_path / "cut.mp4", FAST)
     expected = [n for n in SHOWN_BY_EVERY_THIRD if 0.2 <= n / 24 < 1.5]
-    assert numbers(read_frames(tmp_path / "cut.mp4", range(count))) == expected
+    assert shown(tmp_path / "cut.mp4") == expected
     times = packet_index(tmp_path / "cut.mp4").times
     assert np.allclose(times, [(n - expected[0]) / 24 for n in expected], atol=0.002)
-
-
-def test_trim_of_odd_size_and_ten_bit(tmp_path: Path) -> None:
-    odd = barcode_video(tmp_path / "odd.mp4", width=129, height=97, pixels="yuv444p")
-    trim(odd, 0, 1, tmp_path / "cut.mp4", FAST)
-    assert (packet_index(tmp_path / "cut.mp4").width, packet_index(tmp_path / "cut.mp4").height) == (128, 96)
-    ten = barcode_video(tmp_path / "ten.mp4", 24, ("-c:v", "libx265", "-preset", "ultrafast"), pixels="yuv420p10le")
-    trim(ten, 0, 0.5, tmp_path / "cut2.mp4", FAST)
-    assert numbers(read_frames(tmp_path / "cut2.mp4", [0, 11])) == [0, 11]
 
 
 @pytest.mark.parametrize(
     ("start", "end", "status"),
     [
         (1.0, 1.0, "bad_range"),
-        (1.5, 1.0, "bad_range"),
         (-1.0, 1.0, "bad_range"),
         (1.0, 3.0, "out_of_range"),
         (2.1, 2.3, "out_of_range"),
@@ -94,13 +94,8 @@ def test_spans_that_cannot_be_cut(barcode: Path, tmp_path: Path, start: float, e
 def test_a_full_disk_is_no_result(barcode: Path, tmp_path: Path) -> None:
     target = tmp_path / "cut.mp4"
     target.symlink_to("/dev/full")
-    messages = set()
-    for _ in range(2):
-        with pytest.raises(MachineError, match="No space left on device.*make room") as caught:
-            trim(barcode, 0, 1, target, FAST)
-        messages.add(str(caught.value))
-        target.symlink_to("/dev/full")
-    assert len(messages) == 1
+    with pytest.raises(MachineError, match="No space left on device.*make room"):
+        trim(barcode, 0, 1, target, FAST)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from reprise.core.errors import UserError
 from reprise.media import sampling
+from reprise.media.grid import as_grid
 from reprise.media.sampling import RULES, Clip, Plan, plan
+
+from tests.unit.videos import barcode_frame, read_barcode
 
 LENGTHS = [1, 2, 3, 5, 7, 24, 48, 100, 237, 240, 250, 299, 528, 1999]
 COUNTS = [1, 2, 3, 4, 7, 8, 16, 31, 32, 64]
@@ -181,3 +184,13 @@ def test_a_rule_that_shows_more_frames_than_it_names_has_no_grid_of_them() -> No
     rule = sampling.with_view({"rule": "stride_thinned", "frames": 16}, GRID)
     with pytest.raises(UserError, match="clip 'a.b': 20 frames do not fit into a grid of 4 x 4"):
         planned(rule, 20, clip_id="a.b")
+
+
+def test_frames_are_in_reading_order_with_nothing_between_them() -> None:
+    frames = np.stack([barcode_frame(number, 24, 16) for number in range(1, 6)])
+    picture = as_grid(frames, 2, 3)
+    assert picture.shape == (32, 72, 3) and picture.dtype == np.uint8
+    cells = [picture[row : row + 16, column : column + 24] for row in (0, 16) for column in (0, 24, 48)]
+    assert [read_barcode(cell) for cell in cells[:5]] == [1, 2, 3, 4, 5]
+    assert all(np.array_equal(cell, frame) for cell, frame in zip(cells, frames, strict=False))
+    assert (cells[5] == 255).all(), "a cell without a frame is white"

@@ -132,11 +132,6 @@ CASES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "weights cut short": ("transformers", cut_by(1), CUT),
     "a file of several is missing": ("transformers", in_shards, r"1 of the 2 files that it names are not there: model-00002"),
     "a class that transformers does not know": ("transformers", UNKNOWN, "model type `nosuch`"),
-    "a class of another kind": (
-        "text",
-        lambda folder: (shutil.rmtree(folder), tiny.clip(folder)),
-        "AutoModelForCausalLM cannot load this checkpoint: Unrecognized configuration class .*CLIPConfig",
-    ),
 }  # fmt: skip
 
 

@@ -79,4 +79,3 @@ def test_a_server_that_ends_in_the_middle_ends_its_job_and_loses_nothing(hosted:
     failures = Failures(failures_path(Store(hosted.store.root), key.key), 3)
     assert not any(failures.get(entry) for entry in hosted.entries), "no question is at fault"
     assert are_gone(processes(hosted.folder / "pids"))
-    assert hosted.run(hosted_key(hosted)) == 0, "the same answers are asked for, of a server that stays"

@@ -24,7 +24,7 @@ from reprise.stages.join_pieces import joined
 
 from tests.unit.stages.test_infer import KEY, Counting, yes_or_no
 
-RECIPES = [f"recipe {number}" for number in range(1000)]
+RECIPES = [f"recipe {number}" for number in range(300)]
 HOLD = """\
 import sys, time
 from pathlib import Path

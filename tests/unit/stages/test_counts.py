@@ -1,0 +1,125 @@
+"""What is counted and listed for people: failed answers, the health of runs, what is missing, texts that are too long."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from reprise.benchmarks.flaws import flaw_numbers
+from reprise.benchmarks.keys import RequestsKey
+from reprise.benchmarks.rows import Item, are_short, with_long_texts_flawed
+from reprise.core.keyfile import Key
+from reprise.core.schemas import CLIP_LEDGER, ITEMS, METRICS, REQUESTS, RESPONSES, SOURCES, read_table, write_table
+from reprise.external.answers import NO_ANSWER
+from reprise.fetch.keys import BenchmarkLedgers
+from reprise.stages import health, requests
+from reprise.stages.metrics import failed_answers
+from reprise.stages.missing import section
+
+from tests.unit.rows import item_row, response_row
+
+
+def failures(folder: Path, *errors: str) -> list[tuple[float, int, int, str]]:
+    rows = [response_row(f"i{n}#pos", error=error, message=f"message {n}") for n, error in enumerate(errors)]
+    path = folder / "responses.parquet"
+    write_table(pl.DataFrame(rows, schema=RESPONSES), path, RESPONSES)
+    return [(row["value"], row["asked"], row["scored"], row["note"]) for row in failed_answers([path], "answers")]
+
+
+def test_failures_are_counted_by_reason_with_an_example(tmp_path: Path) -> None:
+    found = failures(tmp_path, "", "timeout", "failed", "timeout", "")
+    assert found == [(3.0, 5, 2, "2 timeout, 1 failed, such as: message 1")]
+
+
+@pytest.mark.parametrize("error", ["", NO_ANSWER])
+def test_there_is_no_number_where_no_model_failed(error: str, tmp_path: Path) -> None:
+    assert failures(tmp_path, "", error) == []
+
+
+def metrics(path: Path, run: str, shares: dict[str, float]) -> Path:
+    rows = [
+        {"run": run, "judge": None, "metric": "health_read_by", "group": f"answers: {by}", "value": share, "asked": 8}
+        for by, share in shares.items()
+    ]
+    rows.append({"run": run, "metric": "strict", "group": "average", "value": 50.0, "asked": 8})
+    whole = [dict.fromkeys(METRICS) | row for row in rows]
+    write_table(pl.DataFrame(whole, schema=METRICS), path, METRICS)
+    return path
+
+
+def test_a_row_for_each_number_of_health_of_each_run(tmp_path: Path) -> None:
+    one = metrics(tmp_path / "one.parquet", "v/entail/fps1/one", {"leading word": 75.0, "unread": 25.0})
+    two = metrics(tmp_path / "two.parquet", "v/entail/fps1/two", {"=stated": 100.0})
+    out = tmp_path / "health.csv"
+    health.main(Key(), [one, two], out)
+    with out.open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["run"][-3:], row["metric"], row["group"], row["value"]) for row in rows] == [
+        ("one", "health_read_by", "answers: leading word", "75.0"),
+        ("one", "health_read_by", "answers: unread", "25.0"),
+        ("two", "health_read_by", "answers: =stated", "100.0"),
+    ]
+
+
+def test_a_suite_without_runs_has_a_header(tmp_path: Path) -> None:
+    health.main(Key(), [], tmp_path / "health.csv")
+    assert (tmp_path / "health.csv").read_text() == "run,judge,metric,group,value,asked,note\n"
+
+
+NASTY = "x\u202e|<script>alert(1)</script>\x00\x1b[2J![i](http://127.0.0.1/)&lt;$\\\n# head"
+
+
+def test_the_list_of_what_is_missing_shows_text_and_obeys_none(tmp_path: Path) -> None:
+    row = {
+        "source_id": NASTY, "unit": "u", "status": "failed", "transient": False, "attempts": 1, "object": "", "sha256": "",
+        "bytes": 0, "message": NASTY,
+    }  # fmt: skip
+    write_table(pl.DataFrame([row], schema=SOURCES), tmp_path / "s.parquet", SOURCES)
+    write_table(pl.DataFrame(schema=CLIP_LEDGER), tmp_path / "c.parquet", CLIP_LEDGER)
+    ledgers = BenchmarkLedgers(title="Toy", sources=(tmp_path / "s.parquet",), clips=(tmp_path / "c.parquet",))
+    line = next(line for line in section(ledgers).splitlines() if line.startswith("| x"))
+    assert line.count("|") == 5
+    assert not any(sign in line for sign in "\u202e\x00\x1b<>[]\\$")
+    assert line.count("U+202E") == 2 and "&#38;lt;" in line
+
+
+def captions(positive: str) -> list[dict[str, str]]:
+    return [{"name": "positive", "text": positive}, {"name": "negative", "text": "n"}]
+
+
+def asked(folder: Path, items: pl.DataFrame, **more: Any) -> list[str]:
+    """The items that the stage asks about."""
+    write_table(items, folder / "items.parquet", ITEMS)
+    key = {"benchmark": "velociti", "form": "entail", "ask": "score", "max_tokens": 1}
+    key |= {"prompt": {"system": "", "user": "{caption}"}}
+    requests.main(RequestsKey.model_validate(key | more), folder / "items.parquet", folder / "r.parquet", {})
+    return read_table(folder / "r.parquet", REQUESTS)["item_id"].unique(maintain_order=True).to_list()
+
+
+def test_a_caption_of_a_megabyte_is_not_asked_and_the_others_are(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [item_row("long", texts=captions("x" * 10**6)), item_row("short", texts=captions("p"))]
+    caplog.set_level("INFO")
+    assert asked(tmp_path, pl.DataFrame(rows, schema=ITEMS)) == ["short"]
+    assert "1 items not asked: a text of more than 200000 characters" in caplog.text
+
+
+def test_the_limit_is_a_setting_and_counts_characters(tmp_path: Path) -> None:
+    items = pl.DataFrame([item_row("five", texts=captions("é" * 5)), item_row("none")], schema=ITEMS)
+    assert items.filter(are_short(5))["item_id"].to_list() == ["five", "none"]
+    assert items.filter(are_short(4))["item_id"].to_list() == ["none"]
+    assert asked(tmp_path, items.head(1), text_chars_max=5) == ["five"]
+    assert asked(tmp_path, items.head(1), text_chars_max=4) == []
+
+
+def test_the_reason_is_one_of_the_items_flaws() -> None:
+    items = [Item("a", "c", "u", "t", {"caption": "x" * 9, "other": "y"}), Item("b", "c", "u", "t", {"caption": "x"})]
+    long, short = with_long_texts_flawed(items, 8)
+    assert list(long.flaws) == [
+        "a: 'caption' has 9 characters, more than text_chars_max (8), so it is not asked and counts as missing"
+    ]
+    assert short == items[1]
+    frame = pl.DataFrame([item_row("a", flaws=list(long.flaws))], schema=ITEMS)
+    assert flaw_numbers(frame)[0]["value"] == 1

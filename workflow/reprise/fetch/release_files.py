@@ -62,7 +62,16 @@ class ReleaseFiles:
     def fetch(self, source_id: str, scratch: Path) -> Fetched:
         file, name = self._find(source_id)
         if file.suffix == ".tsv":
-            return Fetched(_decoded(self._cell(file, name), source_id, scratch))
+            cell = self._cell(file, name)
+            try:
+                content = base64.b64decode("".join(cell.split()), validate=True)
+            except (binascii.Error, ValueError) as error:
+                raise MediaError("corrupt", f"{source_id}: no base64 ({error})") from error
+            suffix = next((suffix for start, suffix in BEGINNINGS.items() if content.startswith(start)), None)
+            if suffix is None:
+                raise MediaError("corrupt", f"{source_id}: neither JPEG, PNG, BMP nor WebP")
+            (scratch / f"image{suffix}").write_bytes(content)
+            return Fetched(scratch / f"image{suffix}")
         return Fetched(self._video(source_id, file, name), is_borrowed=True)
 
     def _find(self, source_id: str) -> tuple[Path, str]:
@@ -103,17 +112,3 @@ def with_release_files(route: Fetcher, release: ReleaseFiles) -> Fetcher:
         attempts=route.attempts,
         is_remote=route.is_remote,
     )
-
-
-def _decoded(cell: str, source_id: str, scratch: Path) -> Path:
-    """The bytes behind base64, under the suffix of the format that they are in."""
-    try:
-        content = base64.b64decode("".join(cell.split()), validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise MediaError("corrupt", f"{source_id}: no base64 ({error})") from error
-    suffix = next((suffix for start, suffix in BEGINNINGS.items() if content.startswith(start)), None)
-    if suffix is None:
-        raise MediaError("corrupt", f"{source_id}: neither JPEG, PNG, BMP nor WebP")
-    path = scratch / f"image{suffix}"
-    path.write_bytes(content)
-    return path

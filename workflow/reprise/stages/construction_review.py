@@ -1,7 +1,6 @@
 """Stage `construction_review`: tasks for people, and what their verdicts so far come to."""
 
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -30,7 +29,9 @@ def main(
     found = load_step(key.settings.kind, "review")(made, list(map(Path, key.verdicts)), key.settings)
     refuse_edited(key.verdicts)
     write_text(tasks, as_sheet(found.tasks, found.columns))
-    write_text(json, as_json([_task(row, key.settings.review.videos) for row in found.tasks]))
+    named = key.settings.review.videos
+    videos = [named.replace("{video}", row["video"]) if row.get("video") else "" for row in found.tasks]
+    write_text(json, as_json([as_task(*one, one[0]["options"]) for one in zip(found.tasks, videos, strict=True)]))
     texts = [name for name in found.shown if name != "video"]
     write_text(form, template("Watch the video, read the texts, then choose.", texts, found.typed))
     write_text(problems, as_sheet([one._asdict() for one in found.problems], Problem._fields))
@@ -39,8 +40,3 @@ def main(
     needed = key.settings.review.votes
     judged = kept(reviewed).filter(pl.col("votes") >= needed)
     log.info(f"{kept(reviewed).height} kept, {judged.height} of them judged by {needed} or more")
-
-
-def _task(row: dict[str, Any], videos: str) -> dict[str, Any]:
-    """A task as Label Studio imports it."""
-    return as_task(row, videos.replace("{video}", row["video"]) if row.get("video") else "", row["options"])

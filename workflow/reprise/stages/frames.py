@@ -23,10 +23,16 @@ def plan_clips(clips: pl.DataFrame, frames: dict[str, int], store: Store, rule: 
     check(rule)
     rows = []
     for clip in clips.iter_rows(named=True):
-        times = _times(clip, frames, store)
+        path, name = clip_file(store, clip), clip["clip_id"]
+        with readable(path):
+            times = _frame_times(path)
+        if frames.get(name) != len(times):
+            raise UserError(
+                f"{path}: clip {name} has {len(times)} frames, its facts say {frames.get(name)}. "
+                "Delete the facts and run snakemake again."
+            )
         black = None if clip["black_start"] is None else (clip["black_start"], clip["black_end"])
-        found = plan(rule, len(times), times, clip["clip_id"], black)
-        rows.append({"clip_id": clip["clip_id"], **found._asdict()})
+        rows.append({"clip_id": name, **plan(rule, len(times), times, name, black)._asdict()})
     if show_of(rule) == ANOTHER:
         _show_others(rows, clips, rule["view"]["seed"])
     return pl.DataFrame(rows, schema=FRAME_PLAN)
@@ -51,19 +57,6 @@ def _show_others(rows: list[dict[str, Any]], clips: pl.DataFrame, seed: int) -> 
 @lru_cache(maxsize=32)
 def _frame_times(path: Path) -> tuple[float, ...]:
     return packet_index(path).times
-
-
-def _times(clip: dict[str, Any], frames: dict[str, int], store: Store) -> tuple[float, ...]:
-    """Frame times of a clip, which must still have the frames that its facts count."""
-    path = clip_file(store, clip)
-    with readable(path):
-        times = _frame_times(path)
-    if frames.get(clip["clip_id"]) != len(times):
-        raise UserError(
-            f"{path}: clip {clip['clip_id']} has {len(times)} frames, its facts say {frames.get(clip['clip_id'])}. "
-            "Delete the facts and run snakemake again."
-        )
-    return times
 
 
 def main(

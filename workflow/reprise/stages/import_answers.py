@@ -32,11 +32,7 @@ def main(
         asked = of_answered_tasks(items, asked, imported, files[0].parent)
     frames = frames_shown(key.answers.sampling)
     imported.problems += form.deviations(files, asked, imported.answers, frames)
-    rows = [  # what the files do not answer failed; what was asked and read elsewhere is not known
-        response_row(one, imported.answers.get(one["request_id"], Answer(error=NO_ANSWER)), key.key, frames or 0)
-        for one in asked.iter_rows(named=True)
-    ]
-    table = pl.DataFrame(rows, schema=RESPONSES)
+    table = responses(asked, imported, frames or 0, key.key)
     unanswered = table.filter(pl.col("error") == NO_ANSWER)["request_id"].to_list()
     write_problems(imported.problems, unanswered, problems)
     write_table(table, out, RESPONSES, made_under)
@@ -58,3 +54,12 @@ def of_answered_tasks(
     absent = [task for task in of_task.unique(maintain_order=True) if task not in answered]
     imported.problems += [Problem(str(folder), None, task, NO_FILE) for task in absent]
     return requests.filter(of_task.is_in(list(answered)))
+
+
+def responses(requests: pl.DataFrame, imported: ImportedAnswers, frames: int, key: str) -> pl.DataFrame:
+    """One response per request; what the files do not answer failed. What was asked and read elsewhere is not known."""
+    rows = [
+        response_row(request, imported.answers.get(request["request_id"], Answer(error=NO_ANSWER)), key, frames)
+        for request in requests.iter_rows(named=True)
+    ]
+    return pl.DataFrame(rows, schema=RESPONSES)

@@ -8,7 +8,7 @@ from reprise.core.keyfile import refuse_edited
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, RESPONSES, read_table, write_table
 from reprise.external import load_rating_importer
-from reprise.external.answers import response_row, write_problems
+from reprise.external.answers import ImportedAnswers, response_row, write_problems
 from reprise.external.keys import ImportedRatingsKey
 from reprise.stages.command import In, MadeUnder, Out
 
@@ -28,13 +28,20 @@ def main(
     imported = importer.read_ratings(files, read_table(item_table, ITEMS))
     planned = {name: digest for files in key.answers.files.values() for name, digest in files.items()}
     refuse_edited({str(path): planned[str(path)] for path in files})
-    # Replies to what both readers took out of an answer are the same.
-    rated = [one for one in given.iter_rows(named=True) if one["item_id"] in imported.answers]
-    rows = [response_row(one, imported.answers[one["item_id"]], key.key) for one in rated]
-    table = pl.DataFrame(rows, schema=RESPONSES)
+    table = replies(given, imported, key.key)
     unrated = given.filter((pl.col("reader") == "robust") & ~pl.col("item_id").is_in(list(imported.answers)))
     write_problems(imported.problems, unrated["item_id"].to_list(), problems)
     write_table(table, responses, RESPONSES, made_under)
     log.info(
         f"{len(imported.answers)} ratings, {unrated.height} answers without one; {len(imported.problems)} problems"
     )
+
+
+def replies(answers: pl.DataFrame, imported: ImportedAnswers, key: str) -> pl.DataFrame:
+    """One reply per answer that was rated; those to what both readers took out of it are the same."""
+    rows = []
+    for answer in answers.iter_rows(named=True):
+        rating = imported.answers.get(answer["item_id"])
+        if rating is not None:
+            rows.append(response_row(answer, rating, key))
+    return pl.DataFrame(rows, schema=RESPONSES)

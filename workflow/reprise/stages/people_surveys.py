@@ -1,7 +1,6 @@
 """Stage `people_surveys`: what a group of people is asked, dealt out to surveys, with the videos that they see."""
 
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -59,7 +58,15 @@ def main(
     clips = present_clips(ledgers)
     clips = clips.filter(pl.col("clip_id").is_in(asked["clip_id"].to_list()))
     plans = dict(read_table(frames[0], FRAME_PLAN).select("clip_id", "indices").iter_rows()) if frames else {}
-    videos = {row["clip_id"]: _shown(row, plans, key, store) for row in clips.iter_rows(named=True)}
+    videos = {}
+    for clip in clips.iter_rows(named=True):
+        path = clip_file(store, clip)
+        with readable(path):
+            if plans and isinstance(key.design, AnswerDesign):  # the frames of its plan
+                shown = kept_slides(path, clip["sha256"], plans[clip["clip_id"]], key.design.seconds, store)
+                videos[clip["clip_id"]] = Shown(shown, has_sound=False)
+            else:
+                videos[clip["clip_id"]] = Shown(path, has_sound(path))
     videos |= qualification_videos(tested, ", ".join(key.files.qualification))
     tasks = question_tasks(key.scope, asked)
     rows = survey_rows(tasks, tested, key.design, videos)
@@ -84,13 +91,3 @@ def _instructions(key: SurveysKey, requests: pl.DataFrame) -> str:
             "of their own."
         )
     return RATE.format(highest=scales[0], between=BETWEEN[scales[0]])
-
-
-def _shown(clip: dict[str, Any], plans: dict[str, list[int]], key: SurveysKey, store: Store) -> Shown:
-    """The clip as it is, or the frames of its plan."""
-    path = clip_file(store, clip)
-    with readable(path):
-        if plans and isinstance(key.design, AnswerDesign):
-            frames = plans[clip["clip_id"]]
-            return Shown(kept_slides(path, clip["sha256"], frames, key.design.seconds, store), has_sound=False)
-        return Shown(path, has_sound(path))

@@ -1,7 +1,7 @@
 """Stage `pdf`: every table of the suite on pages, and its figures if they are asked for, to look at."""
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,7 +17,11 @@ from reprise.tables.render.latex_document import document, figure, print_documen
 def main(parts: In[list[Path]], figures: In[list[Path]], figure_keys: In[list[Path]], out: Out[Path]) -> None:
     fragments = {name_of(path): sealed_text(path).read_text(encoding="ascii") for path in parts}
     with TemporaryDirectory() as folder, whole_file(out) as temporary:
-        pictures = dict(figure_fragments(figures, figure_keys, Path(folder)))
+        pictures = {}
+        for place, (path, key) in enumerate(zip(figures, figure_keys, strict=True)):
+            file = f"figure{place}.pdf"  # a name that LaTeX reads
+            shutil.copyfile(sealed_text(path), Path(folder) / file)
+            pictures[name_of(path)] = figure(file, read_key(key, FigureKey).described)
         source = document(by_benchmark(fragments, pictures))
         pdf, latex_log = print_document(source, Path(folder))
         temporary.write_bytes(pdf.read_bytes())
@@ -28,14 +32,6 @@ def main(parts: In[list[Path]], figures: In[list[Path]], figure_keys: In[list[Pa
 def name_of(path: Path) -> str:
     """Benchmark and table, or benchmark and figure."""
     return f"{path.parent.name}/{path.stem}"
-
-
-def figure_fragments(figures: Sequence[Path], keys: Sequence[Path], folder: Path) -> Iterator[tuple[str, str]]:
-    """Figure -> its page; its file is copied into the folder of the document under a name that LaTeX reads."""
-    for place, (path, key) in enumerate(zip(figures, keys, strict=True)):
-        file = f"figure{place}.pdf"
-        shutil.copyfile(sealed_text(path), folder / file)
-        yield name_of(path), figure(file, read_key(key, FigureKey).described)
 
 
 def by_benchmark(tables: Mapping[str, str], figures: Mapping[str, str]) -> dict[str, str]:

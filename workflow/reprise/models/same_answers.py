@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 SAME_ANSWERS: dict[str, str] = {
-    "b961e6d282904ff5": "82781fc914b6f695",
-    "415092e8111f9c2a": "4814caa4eef60319",
+    "ec60d588ddebec86": "82781fc914b6f695",
+    "3a9d0b0036a6e28c": "4814caa4eef60319",
+    "4df4fe77023b8d82": "0a8f55a7caf0bebf",
+    "bd9efee7feb1e02e": "3a4183d14d462ae8",
+    "3e0ce023fabc0f8f": "43953da9dc12a4dc",
     "2fd8fcf8e8883b5c": "63131dabd8741aa1",
-    "293d2e95d171c5fd": "0a8f55a7caf0bebf",
-    "9a64f94389cf2586": "3a4183d14d462ae8",
-    "6d4f15f7b58c7b71": "43953da9dc12a4dc",
     "2c5f5035af92ce80": "6cd8f50bb226f01f",
     "9462a0fe475ff896": "01e0617d286b2593",
     "d493143a492d92b7": "089622a3a9b01afc",

@@ -15,7 +15,6 @@ from reprise.benchmarks.mmbench_video.taxonomy import GROUPS_TAKEN, L2_OF
 from reprise.benchmarks.mmbench_video.video_sets import set_of
 from reprise.construction.filters import filter_counts, kept
 from reprise.construction.mmbench_video.candidates import COLLECTION, COLUMNS, VIDEO_COLUMNS
-from reprise.construction.mmbench_video.other_sets import drawn
 from reprise.construction.mmbench_video.review import OF_FRAMES, OF_QUESTIONS, static
 from reprise.construction.mmbench_video.timestamps import time_in
 from reprise.construction.mmbench_video.writing import GUIDELINES, guidelines, lints, warnings
@@ -26,6 +25,7 @@ from reprise.core.errors import UserError
 from reprise.core.files import matching_files
 from reprise.core.schemas import VERDICTS
 from reprise.core.tabular import read_rows
+from reprise.stages.construction_draw import drawn
 from synthetic import annotators
 from synthetic.other_sets import manifest, scripts
 from synthetic.toyworld.generate import Dice, evaluation_stories, training_script
@@ -215,12 +215,12 @@ def test_annotators_get_a_file_that_can_be_read_when_filled_in(tmp_path: Path) -
 def test_nobody_judges_an_own_question(tmp_path: Path) -> None:
     here, two = of_rows(tmp_path, QUESTION), how(review={"verdicts": "-", "votes": 2})
     tasks = review(here, two).tasks
-    own = verdicts(tmp_path / "1.json", tasks, "correct", "Ann ", "bob")
+    own = verdicts(tmp_path / "1.csv", tasks, "correct", "Ann ", "bob")
     done = review(here, two, own)
     assert [(one.problem, one.where) for one in done.problems] == [("own_question", f"{own}: row 1")]
     assert [(row["filter"], row["votes"]) for row in done.reviewed] == [("not_reviewed", 1)]
     for said, expected in (("correct", ""), ("answer is wrong", "refused")):
-        others = verdicts(tmp_path / "2.json", tasks, said, "cy")
+        others = verdicts(tmp_path / "2.csv", tasks, said, "cy")
         assert names_of(review(here, two, own, others).reviewed) == [expected]
 
 
@@ -268,12 +268,12 @@ def test_what_people_see_by_hand_counts_more_than_ratings(tmp_path: Path) -> Non
     listed = filtered(table, ratings).tasks
     assert [task["mean"] for task in listed] == ["3", "0"]
     needs, enough = OF_FRAMES
-    one = verdicts(tmp_path / "1.json", listed[:1], needs, "ann")
-    other = verdicts(tmp_path / "2.json", listed[1:], enough, "ann")
+    one = verdicts(tmp_path / "1.csv", listed[:1], needs, "ann")
+    other = verdicts(tmp_path / "2.csv", listed[1:], enough, "ann")
     assert names_of(filtered(table, ratings, one, other).reviewed) == ["", "static_by_hand"]
     assert names_of(filtered(table, ratings, one, other, votes=2).reviewed) == ["static", ""]
-    all_need = verdicts(tmp_path / "3.json", listed, needs, "ann")
-    none_needs = verdicts(tmp_path / "4.json", listed, enough, "bob")
+    all_need = verdicts(tmp_path / "3.csv", listed, needs, "ann")
+    none_needs = verdicts(tmp_path / "4.csv", listed, enough, "bob")
     assert names_of(filtered(table, ratings, all_need, none_needs).reviewed) == ["static", ""], "they disagree"
     agreed = filtered(table, ratings, none_needs).reviewed
     assert names_of(agreed) == ["static", "static_by_hand"], "the ratings dropped the first already"

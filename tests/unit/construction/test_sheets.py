@@ -49,26 +49,16 @@ def test_events_are_named_in_the_order_in_which_they_begin(tmp_path: Path) -> No
 MISTAKES: dict[str, tuple[str, str | bytes, str]] = {
     "a column that is missing": ("video,start,end,verb", "b,0,2,walk", "column 'arg0' is missing. Found: video, start"),
     "a column that nobody reads": (f"{HEADER[:-6]}maner", "b,0,2,run,x,y", "unknown column 'maner'. Did you mean 'manner'?"),
-    "a column twice": (f"{HEADER[:-6]}arg0", "b,0,2,run,x,y", "duplicate column 'arg0'"),
     "a time that is none": (HEADER, "b,0,2,run,x,\nb,soon,2,run,x,", "row 2: column 'start': found 'soon', allowed is seconds"),
-    "a time of nothing": (HEADER, "b,0,nan,run,x,", "row 1: column 'end': found 'nan', allowed is seconds"),
     "a time before the video": (HEADER, "b,-1,2,run,x,", "column 'start': found '-1'"),
     "an end before its start": (HEADER, "b,3,2,run,x,", "column 'end': found '2', allowed is a time after column 'start' (3)"),
     "a path": (HEADER, "../../etc/passwd,0,2,run,x,", "column 'video': found '../../etc/passwd', allowed is the name of a file"),
-    "a megabyte": (HEADER, f"{'x/' * 2**19},0,2,run,x,", "allowed is the name of a file"),
-    "no video": (HEADER, ",0,2,run,x,", "row 1: column 'video': found ''"),
-    "a comma without quotes": (HEADER, "b,0,2,run,x,y,z", "row 1: 7 cells for 6 columns"),
-    "a quote that does not end": (HEADER, 'b,0,2,run,"x,', "row 1: not readable as csv"),
-    "two files of a name": (HEADER, "b.mp4,0,2,run,x,\nb,2,4,sit,x,\nb.mov,4,6,eat,x,", "row 3: column 'video': found 'b.mov', allowed is one file of a name, and 'b.mp4' stands above"),
-    "an accent that stands by itself": (HEADER, "a\u0308,0,2,run,x,", "allowed is each letter as one sign (Unicode NFC)"),
+    "a long name": (HEADER, f"{'x/' * 2**10},0,2,run,x,", "allowed is the name of a file"),
     "semicolons": (HEADER.replace(",", ";"), "b;0;2;run;x;", "its columns are separated by ';'. Save the file as csv with commas."),
     "a control character": (HEADER, "b,0,2,run,x\0,", "column 'arg0': found 'x[U+0000]', allowed is text without control"),
     "another encoding": (HEADER, "b,8,9,run,Ä,".encode("latin-1"), "line 2: not UTF-8"),
     "nothing": (HEADER, "", "no rows"),
-    "a path of a caption": (CAPTIONS, "../a,1,2,x", "row 1: column 'video'"),
     "half a span of a caption": (CAPTIONS, "a,1,,x", "column 'end': found ''"),
-    "a caption with a comma": (CAPTIONS, "a,1,2,x,y", "row 1: 5 cells for 4 columns"),
-    "a caption with a quote": (CAPTIONS, 'a,1,2,"x', "row 1: not readable as csv"),
 }  # fmt: skip
 
 

@@ -11,11 +11,10 @@ import pytest
 from reprise.benchmarks.temporalbench.release import _clip, read_release
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
 from reprise.construction.filters import filter_counts
-from reprise.construction.label_studio import as_task, template
 from reprise.construction.registry import filters_of
+from reprise.construction.review import COLUMNS, as_csv
 from reprise.construction.temporalbench.candidates import clips, read_clips
 from reprise.construction.temporalbench.review import (
-    TO_TYPE,
     long_videos,
     option_name,
     option_sets,
@@ -127,19 +126,11 @@ def test_captions_come_in_files_of_their_own_refined_ones_and_descriptions_count
     assert (rows["g"]["caption"], rows["g"]["filter"]) == ("Somebody cooks.", "")
 
 
-OWN = "video,start,end,caption\n"
 MISTAKES: dict[str, tuple[Any, dict[str, Any], str]] = {
     "another column": ([clip_row("v")], {"columns": {"video": "clip"}}, r"column 'clip' is missing. Found: .* Correct `columns:`"),
     "no number": ([clip_row("v", end="1"), clip_row("w", end="late")], {}, "row 2: end: should be a number of seconds, found 'late'"),
-    "a list": ([clip_row("v", caption=["He sits."])], {}, r"row 1: caption: should be a text, found \['He sits.'\]"),
-    "an object": ([clip_row("v", caption={"text": "He sits."})], {}, "row 1: caption: should be a text, found {'text'"),
     "yes": ([clip_row("v", caption=True)], {}, "row 1: caption: should be a text, found True"),
     "no clip": (",".join(clip_row("v")) + "\n", {}, "no clips in annotations.csv"),
-    "own: a column that is missing": ("video,start,end\none,0,4\n", {"columns": None}, "column 'caption' is missing. Found: video, start, end"),
-    "own: a column too many": ("video,start,end,caption,dataset\none,0,2,a,b\n", {"columns": None}, "unknown column 'dataset'"),
-    "own: an end before its start": (OWN + "one,4,2,x\n", {"columns": None}, r"row 1: column 'end': found '2', allowed is a time after column 'start' \(4\)"),
-    "own: a folder above": (OWN + "../one,0,2,x\n", {"columns": None}, "row 1: column 'video': found '../one', allowed is the name of a file"),
-    "own: a comma": (OWN + "one,0,2,a, b\n", {"columns": None}, "row 1: 5 cells for 4 columns"),
 }  # fmt: skip
 
 
@@ -238,7 +229,7 @@ def test_what_several_writers_wrote_is_merged_labelled_by_the_first_and_counted_
     fit = [task for task in tasks if task["option"] in (CAPTION, STANDS)]
     others = [task for task in tasks if task not in fit]
     files = [
-        verdicts(tmp_path / f"{said}.json", some, said, "ann")
+        verdicts(tmp_path / f"{said}.csv", some, said, "ann")
         for said, some in (("fits", fit), ("does not fit", others))
     ]
     found = numbers(made | tables("temporalbench", {"reviewed": review(made, both, *files).reviewed}), both)
@@ -257,9 +248,6 @@ def row_of(made: Tables, kind: str) -> Row:
 
 BAD = {
     "prose": ("A man may cut it three times.", "no_list"),
-    "a trailing comma": (f'["{THRICE}", "{STANDS}",]', "broken_json"),
-    "the prompt repeated": (PROMPTS["words"].system, "prompt_repeated"),
-    "nothing": ("", "empty"),
     "the positive unchanged": (f"1. {CAPTION}\n2. {CAPTION.upper()}", "unchanged"),
 }
 
@@ -362,7 +350,7 @@ def test_a_negative_that_fits_or_whose_caption_does_not_fit_is_dropped(pool: Tab
     def found(votes: int = 1, **said: str) -> dict[str, str]:
         texts = {"caption": CAPTION, "thrice": THRICE, "stands": STANDS}
         files = [verdicts(tmp_path / name, [tasks[texts[name.split(".")[0]]]], one, "ann") for name, one in (
-            (f"{name}.json", one) for name, one in said.items())]  # fmt: skip
+            (f"{name}.csv", one) for name, one in said.items())]  # fmt: skip
         done = review(made, how(review={"verdicts": "-", "votes": votes}), *files)
         assert done.problems == []
         return {row["negative"]: row["filter"] for row in done.reviewed}
@@ -376,56 +364,17 @@ def test_a_negative_that_fits_or_whose_caption_does_not_fit_is_dropped(pool: Tab
         assert one[THRICE] == one[STANDS] == "caption_refused"
 
 
-def typed(path: Path, task: Row, text: str, task_id: str = "") -> Path:
-    """What Label Studio exports of a caption task: the choice, and the text."""
-    fields = [
-        {"from_name": "verdict", "value": {"choices": ["described"]}},
-        {"from_name": "typed", "value": {"text": [text]}},
-    ]
-    data = as_task(task, "clips/w.mp4", task["options"]) | ({"task_id": task_id} if task_id else {})
-    one = {"completed_by": 3, "result": fields, "unique_id": f"{path.name}{text}", "updated_at": "2026-11-23T15:51:09Z"}
-    path.write_text(json.dumps([{"data": data, "annotations": [one]}]))
-    return path
-
-
-@pytest.mark.parametrize("captions", [[""], ["A man cooks.", "A man eats."]], ids=["none", "two"])
-def test_people_type_a_caption_and_it_is_then_an_annotation(tmp_path: Path, captions: list[str]) -> None:
-    files = annotated(tmp_path, *(clip_row("w", caption=one) for one in captions), clip_row("v"))
-    measured = facts(("COIN/w.short-0-10", 1, False))
-
-    def asked(given: Files, *verdicts: Path) -> Any:
-        done = review(written(pool_of(given, HOW, measured), lambda _: "1. A man sings.", HOW), HOW, *verdicts)
-        assert done.problems == [] and done.typed == TO_TYPE
-        return [task for task in done.tasks if task["task_id"].startswith("caption/")]
-
-    (task,) = asked(files)
-    assert task["option"] == " / ".join(captions) and task["task_id"] == "caption/COIN/w.short-0-10"
-    path = typed(tmp_path / "annotations-ann.json", task, " A man  cooks. ")
-    (again,) = asked(files, path)
-    assert again["judged_by"] == "label-studio 3"
-    (clip, _) = read_clips(files | {path.name: path}, HOW)
-    assert (clip.captions if captions == [""] else clip.refined) == ("A man cooks.",)
-    assert asked(files | {path.name: path}, path) == []
-    other = typed(tmp_path / "annotations-bob.json", task, "A man sings.")  # another person types another one
-    (both,) = asked(files | {path.name: path, other.name: other})
-    assert "A man cooks. / A man sings." in both["option"]
-
-
-def test_a_caption_of_another_projects_clip_is_named(tmp_path: Path) -> None:
-    files = annotated(tmp_path, clip_row("v", caption=""))
-    task = {"task_id": f"caption/{CLIP}", "digest": "d", "options": []}
-    path = typed(tmp_path / "annotations-ann.json", task, "A man cooks.", "caption/COIN/x.short-0-10")
-    with pytest.raises(
-        UserError, match=r"annotations-ann.json: row 1: the annotations have no clip 'COIN/x.short-0-10'"
-    ):
-        read_clips(files | {path.name: path}, HOW)
-    broken = saved(tmp_path / "annotations-broken.json", path.read_text()[:-1])
-    with pytest.raises(UserError, match=r"annotations-broken.json: not readable as json"):
-        read_clips(files | broken, HOW)
-    path = typed(path, task, "a remark", task_id=f"{CLIP}/0123456789")
-    assert read_clips(files | {path.name: path}, HOW)[0].captions == ()
-    field = 'TextArea name="typed" toName="option"'
-    assert field in template("-", ["option"], TO_TYPE) and field not in template("-", ["option"])
+def test_a_clip_without_one_caption_is_a_task_of_its_own(tmp_path: Path) -> None:
+    rows = [clip_row("w", caption=one) for one in ("A man cooks.", "A man eats.")]
+    files = annotated(tmp_path, *rows, clip_row("e", caption=""), clip_row("v"))
+    measured = facts(*((f"COIN/{one}.short-0-10", 1, False) for one in "vwe"))
+    made = written(pool_of(files, HOW, measured), writer(), HOW)
+    tasks = [task for task in review(made, HOW).tasks if task["choices"] == "described"]
+    assert {task["task_id"]: task["option"] for task in tasks} == {
+        "caption/COIN/w.short-0-10": "A man cooks. / A man eats.",
+        "caption/COIN/e.short-0-10": "",
+    }
+    assert review(made, HOW, verdicts(tmp_path / "1.csv", tasks, "described", "ann")).problems == []
 
 
 # --- option sets, long videos, the release -----------------------------------------------------------------------------
@@ -488,19 +437,17 @@ def test_a_long_video_worked_out_by_hand() -> None:
     assert len(long_videos(here, how(long_negatives=1))[0].negatives) == 1
 
 
-def test_clips_of_ones_own_are_read_without_data_sets_and_released(tmp_path: Path) -> None:
-    own = how(columns=None)
-    files = saved(tmp_path / "clips.csv", OWN + "one.mp4,0,4.5,A cup falls.\none,4.5,9,\ntwo,0,30,Too long.\n")
-    found = [(one.clip_id, one.source_id, one.start_s, one.end_s) for one in clips(files, own)]
-    assert found == [("own/one.short-0-4.5", "one", 0.0, 4.5), ("own/one.short-4.5-9", "one", 4.5, 9.0)]
-    pool = pool_of(files, own, facts(*((name, 1, False) for name, *_ in found)))["pool"]
-    assert names_of(pool) == ["", "no_caption", "too_long"]
+def test_clips_of_ones_own_are_released(tmp_path: Path) -> None:
+    own = how(datasets=["own"], long_datasets=["own"])
+    rows = [clip_row("one.mp4", dataset="own", end=4.5), clip_row("one.mp4", dataset="own", start=4.5, end=9)]
+    found = [(one.clip_id, one.source_id) for one in clips(annotated(tmp_path, *rows), own)]
+    assert found == [("own/one.short-0-4.5", "one"), ("own/one.short-4.5-9", "one")]
     spans = [("one", 0, 4), ("one", 4, 9.5), ("two", 1, 3)]
-    rows = [
+    kept_rows = [
         kept_row(f"own/{video}.short-{start:g}-{end:g}", start, "It falls.", "own", video=video, end_s=end)
         for video, start, end in spans
     ]
-    here = tables("temporalbench", {"reviewed": rows})
+    here = tables("temporalbench", {"reviewed": kept_rows})
     (tmp_path / "release").mkdir()
     paths = released(here, own, tmp_path / "release")
     read = read_release(paths, "files", {})
@@ -510,11 +457,6 @@ def test_clips_of_ones_own_are_read_without_data_sets_and_released(tmp_path: Pat
     }
     assert len(read.items) == 5 and not any(item.flaws for item in read.items)
     assert all(item.flaws for item in read_release(paths, "ids", {}).items)
-    (tmp_path / "whole").mkdir()
-    for path in released({"reviewed": here["reviewed"].head(1)}, own, tmp_path / "whole"):
-        path.write_text(path.read_text().replace("_start_0_end_4", ""))
-    (clip,) = read_release(sorted((tmp_path / "whole").iterdir()), "files", {}).clips
-    assert (clip.clip_id, clip.unit, clip.kind, clip.source_id) == ("own/one.short", "own/one", "whole", "one")
 
 
 # --- the toy world -----------------------------------------------------------------------------------------------------
@@ -542,7 +484,13 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Tables:
     folder = tmp_path_factory.mktemp("toy")
     made = toy_of(annotations(), folder)
     rows = [task | {"reviewer": "script", "verdict": verdict(task)} for task in review(made, TOY).tasks]
-    return reviewed(made, TOY, saved(folder / "script.json", [row for row in rows if row["option"]])["script.json"])
+    return reviewed(
+        made,
+        TOY,
+        saved(folder / "script.csv", as_csv([{name: row[name] for name in COLUMNS} for row in rows], COLUMNS))[
+            "script.csv"
+        ],
+    )
 
 
 def test_every_sample_agrees_with_the_script(toy: Tables, tmp_path: Path) -> None:

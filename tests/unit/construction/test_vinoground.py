@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,8 @@ from reprise.construction.registry import filters_of
 from reprise.construction.review import Reviewed
 from reprise.construction.vinoground.retrieval import Words, nearest
 from reprise.construction.vinoground.statistics import TABLE2
-from reprise.construction.vinoground.writing import pairs, samples
+from reprise.construction.vinoground.writing import pairs
 from reprise.core.errors import UserError
-from reprise.core.store import Store
-from reprise.models.local import embeddings
-from reprise.stages.construction_samples import vectors_of
 from synthetic.reviewer import is_true, scripts
 
 from tests.unit.construction.worlds import (
@@ -58,12 +54,9 @@ def said(*texts: str, error: str = "") -> list[pl.DataFrame]:
 REPLIES = {
     "as asked": (f"1. {GOOD}", [""]),
     "in curly quotes": ("1. “a man eats then sits” vs. “a man sits then eats”", [""]),
-    "in German quotes": ("„a b“ vs. „b a“", [""]),
-    "in French quotes": ("«a b» vs. «b a»", [""]),
-    "in Chinese quotes": ("「a b」 vs. 「b a」", [""]),
+    "in quotes of other languages": ("„a b“ vs. „b a“\n«c d» vs. «d c»", ["", ""]),
     "several": (f"{GOOD}\n2. {RUNS}", ["", ""]),
     "other words": ('"a man eats" vs "a man drinks"', ["other_words"]),
-    "one word more": ('"a man eats then sits" vs "a man sits then eats well"', ["other_words"]),
     "the same twice": ('"a man eats" vs "A man eats."', ["same_text"]),
     "a duplicate": (f"{GOOD}\n{GOOD}", ["", "duplicate"]),
     "a duplicate turned round": (f'{GOOD}\n"a man sits then eats" vs "a man eats then sits"', ["", "duplicate"]),
@@ -102,15 +95,11 @@ ROWS: dict[str, tuple[Any, Any, dict[str, Any], list[str]]] = {
     "a text": ("yt_1_2", "a number", {}, [""]),
     "no span": ("no span", ["a man sits"], {}, ["no_span"]),
     "backwards": ("yt_000014_000004", "he eats", {}, ["no_span"]),
-    "empty": ("yt_000004_000004", "he eats", {}, ["no_span"]),
-    "no numbers": ("yt_a_b", "he eats", ANY, ["no_span"]),
     "infinite": ("yt_0_inf", "he eats", ANY, ["no_span"]),
     "half of it": ("yt", "he eats", {"span": "(?P<video>[a-z]+)(?P<start>[0-9])?(?P<end>[0-9])?"}, ["no_span"]),
     "a folder above": ("../../x_1_2", "he eats", {}, ["no_span"]),
-    "a megabyte": ("yt_1_2", "x" * 2**20, {}, ["too_long"]),
+    "a page": ("yt_1_2", "x" * 2**11, {}, ["too_long"]),
     "a number for a caption": ("yt_1_2", 5, {}, []),
-    "numbers": ("yt_1_2", [5], {}, []),
-    "an object": ("yt_1_2", {"a": "b"}, {}, []),
     "a NUL": ("yt_1_2", "NUL \0", {}, []),
 }  # fmt: skip
 
@@ -162,23 +151,6 @@ def test_a_caption_is_nearest_to_itself_and_then_to_the_same_words() -> None:
     found = nearest(encoder.encode([pool[1], "the dog runs fast", "???"]), encoder.encode(pool), 4)
     assert [place for place, _ in found[0]][:2] == [1, 0] and found[0][0][1] == pytest.approx(1)
     assert found[1][0][0] == 2 and [value for _, value in found[2]] == [0, 0, 0, 0]
-
-
-def test_sentence_embeddings_go_by_meaning_and_are_kept_by_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pool = ["a dog runs over the grass", "someone has dinner at a table", "a woman reads a newspaper"]
-    encode = partial(vectors_of, "1", Store(tmp_path))
-    assert nearest(encode(["a man is eating food"]), encode(pool), 3)[0][0][0] == 1 and encode([]).shape[0] == 0
-    how = settings("vinoground", pairs=1, nearest=2)
-    found = samples(pool_of(VATEX, how), said(GOOD), PROMPTS, how, lambda texts: encode(pool)[[0] * len(texts)])[
-        "samples"
-    ]
-    assert len(found) == 4 and all(row["similarity"] <= 1.0001 for row in found)
-    monkeypatch.setattr(embeddings, "_Model", None)  # nothing is embedded twice
-    assert nearest(encode(["a man is eating food"]), encode(pool[::-1]), 3)[0][0][0] == 1
-    with pytest.raises(TypeError):
-        encode(["a text that is new"])
 
 
 # --- the toy world -----------------------------------------------------------------------------------------------------
@@ -248,21 +220,21 @@ def searches(done: Reviewed) -> list[dict[str, Any]]:
 
 
 def test_several_people_must_agree_and_what_nobody_finds_is_searched_for(made: Tables, tmp_path: Path) -> None:
-    one = judged(made, tmp_path / "1.json", "shows it", "ann")
+    one = judged(made, tmp_path / "1.csv", "shows it", "ann")
     assert set(names_of(review(made, two(), one).reviewed)) == {"not_reviewed", "same_video"}
-    other = judged(made, tmp_path / "2.json", "is ambiguous", "bob")
+    other = judged(made, tmp_path / "2.csv", "is ambiguous", "bob")
     assert set(names_of(review(made, two(), one, other).reviewed)) == {"refused", "same_video"}
-    nobody = judged(made, tmp_path / "3.json", "does not show it", "ann")
+    nobody = judged(made, tmp_path / "3.csv", "does not show it", "ann")
     tasks = searches(review(made, HOW, nobody))
     assert len(tasks) == 2 * HOW.pairs and all(task["text"] for task in tasks)
-    path = verdicts(tmp_path / "4.json", tasks[:1], "searched", "ann")
+    path = verdicts(tmp_path / "4.csv", tasks[:1], "searched", "ann")
     after = review(made, HOW, nobody, path)
     assert after.problems == [] == review(made, HOW, path).problems
     assert [one["judged_by"] for one in searches(after) if one["task_id"] == tasks[0]["task_id"]] == ["ann"]
 
 
 def test_a_video_that_shows_both_captions_is_of_neither(made: Tables, tmp_path: Path) -> None:
-    done = review(made, HOW, judged(made, tmp_path / "1.json", "shows it", "ann"))
+    done = review(made, HOW, judged(made, tmp_path / "1.csv", "shows it", "ann"))
     rows = tables("vinoground", {"reviewed": done.reviewed})["reviewed"].filter(pl.col("filter") != "same_video")
     halves = {key: set(group["half"]) for key, group in rows.group_by("pair", "video")}
     for row in rows.iter_rows(named=True):
@@ -285,9 +257,9 @@ def test_a_category_is_what_most_people_say(
     made: Tables, tmp_path: Path, said: tuple[str, ...], votes: int, expected: str
 ) -> None:
     task = next(one for one in review(made, HOW).tasks if one["task_id"].startswith("category/"))
-    files = [verdicts(tmp_path / f"{place}.json", [task], one, str(place)) for place, one in enumerate(said)]
+    files = [verdicts(tmp_path / f"{place}.csv", [task], one, str(place)) for place, one in enumerate(said)]
     done = review(made, two(votes), *files)
     pair = task["task_id"].partition("/")[2]
     assert {row["category"] for row in done.reviewed if row["pair"] == pair} == {expected} and done.problems == []
-    wrong = verdicts(tmp_path / "x.json", [task], "spatial", "ann")
+    wrong = verdicts(tmp_path / "x.csv", [task], "spatial", "ann")
     assert [one.problem for one in review(made, HOW, wrong).problems] == ["unknown_verdict"]

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from reprise.benchmarks.prompts import Prompt, load_prompts
 from reprise.construction.filters import kept
 from reprise.construction.registry import load_step
-from reprise.construction.review import Reviewed
+from reprise.construction.review import COLUMNS, Reviewed, as_csv
 from reprise.construction.settings import Construction
 from reprise.construction.tables import SCHEMAS
 from reprise.core.schemas import FACTS, RESPONSES, table_of
@@ -126,8 +126,8 @@ def reviewed(here: Tables, how: Any, *verdicts: Path) -> Tables:
 
 def verdicts(path: Path, tasks: Sequence[Row], said: str, *people: str) -> Path:
     """A file in which these people say the same of these tasks."""
-    rows = [{"task_id": one["task_id"], "digest": one["digest"], "verdict": said} for one in tasks]
-    path.write_text(json.dumps([row | {"reviewer": who} for row in rows for who in people]))
+    rows = [{name: one[name] for name in ("task_id", "digest")} | {"verdict": said} for one in tasks]
+    path.write_text(as_csv([row | {"reviewer": who} for row in rows for who in people], COLUMNS))
     return path
 
 

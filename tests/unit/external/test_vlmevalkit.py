@@ -1,6 +1,5 @@
 """VLMEvalKit's result folders: which file is a run's, which row is about which question, and what was done otherwise."""
 
-from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -9,7 +8,7 @@ from openpyxl import Workbook
 from reprise.core.errors import UserError
 from reprise.external import load_importer
 from reprise.external.answers import ImportedAnswers
-from reprise.external.mmbench_video import rating_files, read_ratings
+from reprise.external.mmbench_video import rating_files
 
 from tests.unit.benchmarks.test_authors_scorers import free_questions, requests_of
 
@@ -93,7 +92,6 @@ def test_a_file_of_other_frames_is_refused(folder: Path) -> None:
         (NAME, "unpacked", "unpacked", 8, []),
         (NAME, "unpacked", "unpacked", None, [("8 frames", "another number of frames than the sampling's")]),
         ("m_MMBench_Video_1fps_nopack.xlsx", "unpacked", "unpacked", 8, [("1fps", "another number of frames than the sampling's")]),
-        (NAME, "packed", "packed", 8, [("nopack", "packed otherwise than here (pack: all questions of a video at once)")]),
         ("m_MMBench_Video_8frame_pack.xlsx", "packed", "packed", 8, [("pack", "asked with another prompt")]),
         ("m_MMBench_Video_8frame_pack.xlsx", "packed", "packed.authors", 8, []),
         ("m.xlsx", "packed", "packed", 8, []),
@@ -112,7 +110,7 @@ def test_what_the_names_say_otherwise_is_named(
     files = load_importer("mmbench_video").FORMS[form]
     found = files.find(folder, frames)
     requests = requests_of("mmbench_video", form, items, prompt)
-    said = files.deviations(found, requests, {}, frames)
+    said = files.deviations(found, requests, frames)
     assert [(one.file, one.id, one.problem) for one in said] == [(str(folder / name), *one) for one in expected]
 
 
@@ -132,17 +130,12 @@ def test_rows_are_checked_by_what_they_ask(folder: Path, items: pl.DataFrame) ->
     write(
         folder / NAME,
         (0, "v0", ' "q0" ', "right"),  # the harness's reader of tables kept other quotes
-        (1, "v1", "Q2?", "of question 2"),
         (3, "v1", "Who?", "of no question"),
         (8, "v0", "Q3?", "of another video"),
     )
     imported = read(folder, items)
-    assert texts(imported) == ["right", "no_answer", "of question 2", "no_answer"]
-    assert problems(imported) == [
-        (3, "1", "matched by question and video, its id is another's"),
-        (4, "3", "another question under a known id"),
-        (5, "8", "unknown id"),
-    ]
+    assert texts(imported) == ["right", "no_answer", "no_answer", "no_answer"]
+    assert problems(imported) == [(3, "3", "another question under a known id"), (4, "8", "unknown id")]
 
 
 def test_a_table_of_another_benchmark_is_refused(folder: Path, items: pl.DataFrame) -> None:
@@ -152,17 +145,6 @@ def test_a_table_of_another_benchmark_is_refused(folder: Path, items: pl.DataFra
     assert "none of its 4 rows is about a question of MMBench-Video in this suite. The first: line 2, id '0'" in str(
         error.value
     )
-
-
-def test_ratings_are_matched_as_their_predictions_are(folder: Path, items: pl.DataFrame) -> None:
-    path = folder / "m_MMBench_Video_8frame_nopack_gpt-4-turbo_score.xlsx"
-    write(path, (7, "v0", "Q1?", 3), (2, "v1", "Q2?", -1), (2, "v1", "Q2?", -1), columns=(*COLUMNS[:3], "score"))
-    imported = read_ratings(rating_files(folder), items)
-    assert {item: answer.text for item, answer in imported.answers.items()} == {"1": "3", "2": "-1"}
-    assert Counter(problem for *_, problem in problems(imported)) == {
-        "matched by question and video, its id is another's": 1,
-        "repeats an answer": 1,
-    }
 
 
 def test_large_cells_and_failures_are_answers_and_named_failures(folder: Path, items: pl.DataFrame) -> None:

@@ -6,12 +6,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.construction.label_studio import exported_rows, is_export
 from reprise.construction.review import COLUMNS, Verdict, as_csv, read_verdicts
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest
 from reprise.core.schemas import REQUESTS
-from reprise.people.answers import NAMES_DIFFER, TIE, TOO_FEW, gather, named, people_named, read_names, replies
+from reprise.people.answers import NAMES_DIFFER, TIE, TOO_FEW, gather, replies
 from reprise.people.keys import Inputs
 from reprise.people.statistics import BY_DESIGN, agreement, numbers, worker_rows
 from reprise.people.surveys import question_tasks, task_id
@@ -27,31 +26,24 @@ RECORDED = Path(__file__).parents[2] / "data/people"
 # --- exports of Label Studio -------------------------------------------------------------------------------------------
 
 
-def exported(*annotations: Row) -> Row:
-    return {"data": {"task_id": "q1", "digest": TASKS[0].digest}, "annotations": list(annotations)}
+def annotation(choices: list[str], by: int | None = 3, *, cancelled: bool = False) -> Row:
+    return {"completed_by": by, "result": [{"from_name": "verdict", "value": {"choices": choices}}], "was_cancelled": cancelled}  # fmt: skip
 
 
-def annotation(choices: object, by: object = 3, **more: object) -> Row:
-    return {"completed_by": by, "result": [{"from_name": "verdict", "value": {"choices": choices}}], **more}
-
-
-EXPORTS = [
-    (exported(annotation(["A"])), [("q1", "label-studio 3", "A")]),
-    (exported(annotation(["A"], {"id": 4, "email": "x@example.org"})), [("q1", "label-studio 4", "A")]),
-    (exported(annotation(["A"]), annotation(["B"])), [("q1", "label-studio 3", "A"), ("q1", "label-studio 3", "B")]),
-    (exported(annotation(["A"], was_cancelled=True)), [("q1", "label-studio 3", "")]),
-    (exported(), []),
-    (exported(annotation(["A", "B"])), [("q1", "label-studio 3", "A, B")]),
-    (exported(annotation("A")), [("q1", "label-studio 3", "A")]),
-    (exported({"completed_by": None, "result": []}), [("q1", "", "")]),
-    (exported({"completed_by": 3, "result": "damaged"}), [("q1", "label-studio 3", "")]),
-]
-
-
-@pytest.mark.parametrize(("task", "rows"), EXPORTS)
-def test_an_export_is_rows(task: Row, rows: list[tuple[str, str, str]]) -> None:
-    assert is_export([task])
-    assert [(one["task_id"], one["reviewer"], one["verdict"]) for one in exported_rows([task])] == rows
+def test_an_export_is_rows_of_which_one_that_was_skipped_says_nothing(tmp_path: Path) -> None:
+    path, digest = tmp_path / "1.json", TASKS[0].digest
+    annotations = [
+        annotation(["A"]),
+        annotation(["A", "B"]),
+        annotation(["A"], 4, cancelled=True),
+        annotation(["A"], None),
+    ]
+    content = [{"data": {"task_id": "q1", "digest": digest}, "annotations": annotations}]
+    path.write_text(json.dumps(content), encoding="utf-8-sig")
+    expected = [("label-studio 3", "A", 1), ("label-studio 3", "A, B", 2), ("", "A", 4)]
+    assert read_verdicts([path]) == [
+        Verdict("q1", digest, reviewer, verdict, f"{path}: row {row}") for reviewer, verdict, row in expected
+    ]
 
 
 def test_a_recorded_export_of_label_studio_is_read() -> None:
@@ -64,108 +56,33 @@ def test_a_recorded_export_of_label_studio_is_read() -> None:
     assert found.votes.by_task == {names[0]: {"1": "A"}, names[1]: {"1": "B"}}
     assert [one.problem for one in found.votes.problems] == ["two_verdicts"]
     assert counted_of(read_verdicts([whole])).votes.problems[0].problem == "foreign_task"
-    later = counted_of(read_verdicts([half, corrected]), tasks=tasks)
+    later = counted_of(read_verdicts([corrected]), tasks=tasks)
     assert later.votes.by_task == {names[0]: {"1": "B"}, names[1]: {"1": "B"}}
-
-
-EARLY, LATE = "2026-11-23T15:51:09.477469Z", "2026-11-23T17:00:00+00:00"
-
-
-def saved(verdict: str, at: str | None, name: str | None = "n", by: str = "3", **more: object) -> Row:
-    return annotation([verdict], by, unique_id=name, updated_at=at, **more)
-
-
-# A person's state of an annotation in each of two exports, whose answers count, and what is wrong.
-CORRECTED: dict[str, tuple[Row, Row, str, list[str]]] = {
-    "a later answer replaces an earlier one": (saved("A", EARLY), saved("B", LATE), "B", []),
-    "whichever file is read first": (saved("B", LATE), saved("A", EARLY), "B", []),
-    "the same answer twice": (saved("A", EARLY), saved("A", EARLY), "A", []),
-    "a later answer that is the same": (saved("A", EARLY), saved("A", LATE), "A", []),
-    "one that was taken back": (saved("A", EARLY), saved("A", LATE, was_cancelled=True), "", []),
-    "one that was skipped first": (saved("A", EARLY, was_cancelled=True), saved("A", LATE), "A", []),
-    "two annotations": (saved("A", EARLY), saved("B", LATE, "m"), "", ["two_verdicts"]),
-    "two annotations that agree": (saved("A", EARLY), saved("A", LATE, "m"), "A", []),
-    "two people": (saved("A", EARLY), saved("A", LATE, by="4"), "AA", []),
-    "two answers of one moment": (saved("A", EARLY), saved("B", EARLY), "", ["two_verdicts"]),
-    "no name of the annotation": (saved("A", EARLY, None), saved("B", LATE, None), "", ["two_verdicts"]),
-    "no moment": (saved("A", None), saved("B", LATE), "", ["two_verdicts"]),
-    "no moment, but when it was made": (saved("A", None, created_at=EARLY), saved("B", LATE), "B", []),
-    "a moment that is none": (saved("A", "soon"), saved("B", LATE), "", ["two_verdicts"]),
-    "a moment without a zone": (saved("A", EARLY.removesuffix("Z")), saved("B", LATE), "B", []),
-}
-
-
-@pytest.mark.parametrize(("first", "second", "counts", "problems"), CORRECTED.values(), ids=CORRECTED)
-def test_a_corrected_answer(tmp_path: Path, first: Row, second: Row, counts: str, problems: list[str]) -> None:
-    paths = [tmp_path / "1.json", tmp_path / "2.json"]
-    for path, one in zip(paths, (first, second), strict=True):
-        path.write_text(json.dumps([exported(one)]))
-    votes = counted_of(read_verdicts(paths)).votes
-    assert "".join(votes.by_task.get("q1", {}).values()) == counts
-    assert [one.problem for one in votes.problems] == problems
 
 
 # --- who is who --------------------------------------------------------------------------------------------------------
 
-
-def test_people_left_out_are_those_of_a_column_and_those_who_typed_captions(tmp_path: Path) -> None:
-    path, export = tmp_path / "captions.csv", tmp_path / "annotations-toy.json"
-    path.write_text("clip,reviewer\na,Ann \nb,bob\nc,\n")
-    typed = {"completed_by": 3, "result": [{"from_name": "typed", "value": {"text": ["A toy runs."]}}]}
-    export.write_text(json.dumps([exported(typed, {"completed_by": 4, "result": []})]))
-    assert people_named([path, export]) == {"ann", "bob", "label-studio 3"}
-    path.write_text("clip,who\na,ann\n")
-    with pytest.raises(UserError, match=r"captions.csv: column 'reviewer' is missing. Found: clip, who."):
-        people_named([path])
-
-
-NAMES: list[tuple[str, dict[str, str] | str]] = [
-    ("label-studio 3,Ann Smith\n7, BOB\n", {"label-studio 3": "ann smith", "7": "bob"}),
-    ("3,Ann\n3 ,ann\n", {"3": "ann"}),
-    ("", {}),
-    ("3,Ann\n3,Bob\n", "row 2: this reviewer has another name in a row above."),
-    ("3,\n", "row 1: an empty cell. Both columns need a text."),
-    ("3\n", "row 1: 1 cells for 2 columns (reviewer, name). A text with a comma needs quotes around it."),
-]
-
-
-@pytest.mark.parametrize(("rows", "found"), NAMES)
-def test_names_of_people(tmp_path: Path, rows: str, found: dict[str, str] | str) -> None:
-    path = tmp_path / "names.csv"
-    path.write_text(f"reviewer,name\n{rows}", encoding="utf-8-sig")
-    if isinstance(found, dict):
-        assert read_names(path) == found
-        return
-    with pytest.raises(UserError) as caught:
-        read_names(path)
-    assert str(caught.value).startswith(f"{path}: {found}")
-
-
 ONE = pl.DataFrame([request_row("q1#text", options=["A", "B"])], schema=REQUESTS)
-FILES = {"answers": "answers", "names": "names", "left_out": "captions"}
 
 
 @pytest.mark.parametrize(
     ("reviewer", "wrote", "is_left_out"),
-    [
-        (" ANN Smith ", "ann smith", True),
-        ("Straße", "STRASSE", True),
-        ("Label-Studio 3", "Ann Smith", True),
-        ("label-studio 4", "Ann Smith", False),
-        ("3", "Ann Smith", False),
-    ],
+    [(" ANN Smith ", "ann smith", True), ("Straße", "STRASSE", True), ("label-studio 4", "Ann Smith", False)],
 )
 def test_who_is_left_out_under_which_name(tmp_path: Path, reviewer: str, wrote: str, is_left_out: bool) -> None:
-    (tmp_path / "names.csv").write_text("reviewer,name\nlabel-studio 3,Ann Smith\n")
-    (tmp_path / "captions.csv").write_text(f"clip,reviewer\na,{wrote}\n")
+    captions, answers = tmp_path / "captions.csv", tmp_path / "answers.csv"
+    captions.write_text(f"clip,reviewer\na,{wrote}\nb,\n")
     asked = question_tasks("b/g/all", ONE)[0]
     verdict = {"task_id": asked.task_id, "digest": asked.digest, "reviewer": reviewer, "verdict": "A"}
-    (tmp_path / "answers.csv").write_text(as_csv([verdict], COLUMNS))
-    paths = {kind: tmp_path / f"{name}.csv" for kind, name in FILES.items()}
+    answers.write_text(as_csv([verdict], COLUMNS))
+    paths = {"answers": answers, "left_out": captions}
     files = Inputs.model_validate({kind: {str(path): file_digest(path)} for kind, path in paths.items()})
     _, found = gather("b/g/all", design(), files, ONE)
     assert [one.problem for one in found.votes.problems] == (["wrote_captions"] if is_left_out else [])
     assert (found.named, found.left_out, found.nobody_left_out) == (1, int(is_left_out), not is_left_out)
+    captions.write_text("clip,who\na,ann\n")
+    with pytest.raises(UserError, match=r"captions.csv: column 'reviewer' is missing. Found: clip, who."):
+        gather("b/g/all", design(), files, ONE)
 
 
 # --- whose answers count -----------------------------------------------------------------------------------------------
@@ -182,8 +99,8 @@ def test_two_answers_of_one_person_count_for_nothing() -> None:
     found = counted_of([said("ann", TASKS[0], "A"), said("ann", TASKS[0], "B"), said("ann", TASKS[1], "B")])
     assert [one.problem for one in found.votes.problems] == ["two_verdicts"]
     assert "'1' said 'A' and 'B' of q1" in found.votes.problems[0].found and found.votes.by_task == {"q2": {"1": "B"}}
-    under_two = named([said("label-studio 3", TASKS[0], "A"), said("ANN", TASKS[0], "B")], {"label-studio 3": "ann"})
-    assert [one.problem for one in counted_of(under_two).votes.problems] == ["two_verdicts"]
+    spelled = counted_of([said("Ann ", TASKS[0], "A"), said("ANN", TASKS[0], "B")])
+    assert [one.problem for one in spelled.votes.problems] == ["two_verdicts"]
 
 
 def test_who_fails_the_test_or_wrote_captions_does_not_count() -> None:

@@ -3,7 +3,6 @@
 from reprise.config.configuration import Configuration
 from reprise.config.known import Known
 from reprise.config.problems import Notes
-from reprise.core.paths import located
 from reprise.people.settings import AnswerDesign, Design, RatingDesign
 
 
@@ -27,8 +26,6 @@ def check_people(known: Known, benchmark: str, group: str, notes: Notes) -> None
     for key, pattern in (("answers", design.answers), ("left_out", design.left_out)):
         if pattern is not None:
             notes.at(f".{key}").check_files(pattern, known.root, "answers/*.csv")
-    if design.names is not None and not located(design.names, known.root).is_file():
-        notes.at(".names").say(f"no file '{design.names}'. Put it there.")
 
 
 def _check_ratings(known: Known, benchmark: str, group: str, design: RatingDesign, notes: Notes) -> None:

@@ -6,14 +6,13 @@ import io
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from reprise.construction.filters import KEPT, Row
-from reprise.construction.label_studio import TYPED, VERDICT, exported_rows, fields_said, is_export
+from reprise.construction.label_studio import exported_rows
 from reprise.construction.settings import ReviewSettings
 from reprise.construction.sheets import shown
 from reprise.core.errors import UserError
@@ -22,7 +21,6 @@ from reprise.core.plain import as_cell, of_cell
 from reprise.core.tabular import csv_cells
 
 COLUMNS = ("task_id", "digest", "reviewer", "verdict")  # of a file of verdicts; other columns are not read
-SAVED = ("annotation", "at")
 MOST_LISTED, NAMED = 16, 5
 REVIEW_FILTERS = ("not_reviewed", "refused")
 
@@ -54,9 +52,6 @@ class Verdict(NamedTuple):
     reviewer: str
     verdict: str
     where: str
-    annotation: str = ""
-    """its name in Label Studio, where the same one in two exports is one that was corrected"""
-    at: str = ""  # when it was saved last
 
 
 class Problem(NamedTuple):
@@ -83,89 +78,36 @@ class Reviewed(NamedTuple):
     tasks: list[Row]
     shown: Sequence[str]  # what people see of a task
     problems: list[Problem]
-    typed: str = ""  # what people type in a task, where they do
 
     @property
     def columns(self) -> tuple[str, ...]:
         return ("task_id", "digest", *self.shown, "choices", "judged_by", "reviewer", "verdict")
 
 
-def read_verdicts(paths: Iterable[Path], said: str = VERDICT) -> list[Verdict]:
-    """The rows of all files of verdicts; a task without a verdict is not done yet, and no row.
-
-    Older states of what a person changed or took back in Label Studio are none either. `said` may be what people typed
-    there in the place of verdicts.
-    """
+def read_verdicts(paths: Iterable[Path]) -> list[Verdict]:
+    """The rows of all files of verdicts; a task without a verdict is not done yet, and no row."""
     found = []
     for path in paths:
-        columns = COLUMNS if path.suffix.lower() == ".csv" else (*COLUMNS, *SAVED)
         for number, row in enumerate(_rows(path), start=1):
-            values = {name: _text(row.get(said if name == VERDICT else name)) for name in columns}
-            found.append(Verdict(**values, where=f"{path}: row {number}"))
-    saved = [((one.annotation, one.task_id, one.reviewer), _moment(one), one) for one in found]
-    latest: dict[tuple[str, str, str], datetime] = {}
-    for name, moment, _ in saved:
-        if moment:
-            latest[name] = max(latest.get(name, moment), moment)
-    return [one for name, moment, one in saved if one.verdict and moment in (None, latest.get(name))]
+            cells = {name: of_cell(row[name].strip()) for name in COLUMNS}
+            if cells["verdict"]:
+                found.append(Verdict(**cells, where=f"{path}: row {number}"))
+    return found
 
 
-def _moment(one: Verdict) -> datetime | None:
-    """When an annotation of Label Studio was saved last."""
-    try:
-        found = datetime.fromisoformat(one.at) if one.annotation else None
-    except ValueError:
-        return None
-    return found.replace(tzinfo=UTC) if found and not found.tzinfo else found
-
-
-def _text(value: Any) -> str:
-    """A cell as a text; a rating of 0 may be a number, and half a sign of JSON is none."""
-    return of_cell("" if value is None else str(value).encode(errors="replace").decode().strip())
-
-
-def is_exported(path: Path) -> bool:
-    """Whether this is a whole file that Label Studio exports."""
-    try:
-        return path.suffix.lower() == ".json" and is_export(json.loads(path.read_text(encoding="utf-8-sig")))
-    except (ValueError, RecursionError):
-        return False
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    suffix, needed = path.suffix.lower(), ", ".join(COLUMNS)
-    if suffix not in (".csv", ".json"):
+def _rows(path: Path) -> list[dict[str, str]]:
+    if path.suffix.lower() == ".json":
+        return exported_rows(path)
+    if path.suffix.lower() != ".csv":
         raise UserError(f"{path}: file type '{path.suffix}' is not known. Allowed: .csv, .json.")
-    if suffix == ".csv":
-        header, *cells = [*csv_cells(path)] or [[]]
-        names = [name.strip() for name in header]
-        rows: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in cells]
-    else:
-        try:
-            rows = json.loads(path.read_text(encoding="utf-8-sig"))
-        except (ValueError, RecursionError) as error:
-            raise UserError(
-                f"{path}: not whole JSON ({error}). Export it again; the other files of verdicts stay."
-            ) from error
-        if is_export(rows):
-            fields = fields_said(rows)
-            if fields and not fields & {VERDICT, TYPED}:  # it would look as if nobody had given a verdict
-                raise UserError(
-                    f"{path}: its annotations say {', '.join(map(shown, sorted(fields)))}, and none says '{VERDICT}'. "
-                    "Make the project with `template.xml` of the tasks, or call the choices of its template so, then "
-                    "export it again."
-                )
-            return list(exported_rows(rows))
-        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise UserError(f"{path}: expected a list of objects with {needed}, or what Label Studio exports as JSON.")
-        names = list(rows[0] if rows else COLUMNS)
-    missing = [name for name in COLUMNS if name not in names]
-    if missing:
+    header, *cells = [*csv_cells(path)] or [[]]
+    names = [name.strip() for name in header]
+    if missing := [name for name in COLUMNS if name not in names]:
         raise UserError(
             f"{path}: column '{missing[0]}' is missing. Found: {', '.join(map(shown, names)) or 'nothing'}. Needed: "
-            f"{needed}. Fill in a copy of the tasks."
+            f"{', '.join(COLUMNS)}. Fill in a copy of the tasks."
         )
-    return rows
+    return [dict(zip(names, row, strict=True)) for row in cells]
 
 
 def warn_of(problems: Sequence[Problem], file: Path) -> None:

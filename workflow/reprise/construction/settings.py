@@ -14,15 +14,6 @@ Slug = Annotated[str, Field(pattern=SLUG)]
 Annotations = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub, Field(discriminator="kind")]
 
 
-def _with_places(text: str, *names: str) -> str:
-    """A text with these places in braces, each once or more, and no others."""
-    if set(re.findall(r"{(.*?)}", text)) != set(names):
-        raise mistake(
-            f"should have {' and '.join(f'{{{name}}}' for name in names)} and nothing else in braces, found '{text}'."
-        )
-    return text
-
-
 class ReviewSettings(Settings):
     """How people decide what is kept."""
 
@@ -36,7 +27,9 @@ class ReviewSettings(Settings):
     @field_validator("videos")
     @classmethod
     def _names_a_video(cls, videos: str) -> str:
-        return _with_places(videos, "video")
+        if set(re.findall(r"{(.*?)}", videos)) != {"video"}:
+            raise mistake(f"should have {{video}} and nothing else in braces, found '{videos}'.")
+        return videos
 
     undecided: Literal["keep", "drop"] = "drop"
     """What becomes of a task that too few people have judged: `keep` makes a release that says it is not reviewed."""
@@ -116,13 +109,6 @@ class VelocitiSettings(Constructing):
     """Most samples of a video for each test, drawn by the seed; by default all."""
     verbs_left_out: list[str] = Field([])
     """Verbs whose events are not used, such as `stand`: what is no action cannot be told apart by actions."""
-    coreference: str = "The person who {first} is also the one who {second}."
-    """Caption of the test of coreference."""
-
-    @field_validator("coreference")
-    @classmethod
-    def _names_both(cls, coreference: str) -> str:
-        return _with_places(coreference, "first", "second")
 
 
 class Columns(Settings):
@@ -145,13 +131,6 @@ class WordsEncoder(Settings):
     """`words`: words and pairs of neighbouring words, weighted by how rare they are."""
 
 
-class MinilmEncoder(Settings):
-    """Captions are compared by the model of sentences that is installed with this library."""
-
-    kind: Literal["minilm"]
-    """`minilm`: sentence embeddings of all-MiniLM-L6-v2."""
-
-
 class CheckpointEncoder(Settings):
     """Captions are compared by a checkpoint: the mean of its last layer over all tokens, scaled to length 1."""
 
@@ -163,7 +142,7 @@ class CheckpointEncoder(Settings):
     """Longest text in tokens, what marks its ends included; the rest is cut. 384 is what all-mpnet-base-v2 has."""
 
 
-Encoder = Annotated[WordsEncoder | MinilmEncoder | CheckpointEncoder, Field(discriminator="kind")]
+Encoder = Annotated[WordsEncoder | CheckpointEncoder, Field(discriminator="kind")]
 
 
 class VinogroundSettings(Constructing):
@@ -246,9 +225,8 @@ class TemporalBenchSettings(Constructing):
 
     files: list[str] = Field(["*annotations*.json", "*annotations*.jsonl", "*annotations*.csv"])
     """Glob patterns of the files of clips and captions."""
-    columns: ClipColumns | None = ClipColumns()
-    """Their columns. How the paper's authors call them is not known. Null where they are csv files of clips of your
-    own, with the columns `video`, `start`, `end`, `caption`: what is said here of data sets does not concern these."""
+    columns: ClipColumns = ClipColumns()
+    """Their columns. How the paper's authors call them is not known."""
     datasets: list[str] = Field(
         ["ActivityNet", "Charades", "FineGym", "Movie_Description", "Oops", "COIN", "EgoExo4D"], min_length=1
     )

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from unicodedata import category, is_normalized
+from unicodedata import category
 
 from reprise.core.errors import UserError, suggestion
 from reprise.core.plain import visible
@@ -52,32 +52,20 @@ class Row(NamedTuple):
             raise self.wrong(end, f"a time after column '{start}' ({times[0]:g})")
         return times[0], times[1]
 
+    def video(self, column: str) -> str:
+        """The name of a video, without the ending of its file."""
+        name = ENDING.sub("", self.cells[column])
+        if not VIDEO.fullmatch(name):
+            allowed = "the name of a file: at most 120 letters (Unicode NFC), digits, '.', '_' and '-', no folder"
+            raise self.wrong(column, allowed)
+        return name
+
     def wrong(self, column: str, allowed: str) -> UserError:
         found = shown(self.cells[column])
         return UserError(
             f"{self.where}: column '{column}': found '{found}', allowed is {allowed}. Correct the row, then run the "
             "same command again."
         )
-
-
-class Videos:
-    """The names of videos as rows give them: with two endings they are two files, which a name cannot tell apart."""
-
-    def __init__(self) -> None:
-        self._endings: dict[str, str] = {}
-
-    def name(self, row: Row, column: str) -> str:
-        name = ENDING.sub("", row.cells[column])
-        if not is_normalized("NFC", name):
-            allowed = "each letter as one sign (Unicode NFC), in the file's name too; here an accent stands by itself"
-            raise row.wrong(column, allowed)
-        if not VIDEO.fullmatch(name):
-            raise row.wrong(column, "the name of a file: at most 120 letters, digits, '.', '_' and '-', no folder")
-        ending = row.cells[column][len(name) :].lower()
-        known = self._endings.setdefault(name, ending) if ending else ending
-        if known != ending:
-            raise row.wrong(column, f"one file of a name, and '{name}{known}' stands above. Rename one of both files")
-        return name
 
 
 def read_sheet(path: Path, needed: Sequence[str], optional: Sequence[str]) -> Iterator[Row]:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from reprise.external.answers import ImportedAnswers, Problem
-    from reprise.models.base import Answer
 
 FOLDER = Path("resources/imports")
 
@@ -43,10 +42,8 @@ class AnswerFiles:
     write: "Write | None" = None
     beside: Callable[[Sequence[Path]], list[Path]] = lambda _: []
     """The files of answers -> files next to them that say how the answers were made; read like them."""
-    deviations: "Callable[[Sequence[Path], pl.DataFrame, Mapping[str, Answer], int | None], list[Problem]]" = (
-        lambda *_: []
-    )
-    """Files, requests, answers and the frames that the run shows, where known -> what was done otherwise elsewhere."""
+    deviations: "Callable[[Sequence[Path], pl.DataFrame, int | None], list[Problem]]" = lambda *_: []
+    """Files, requests and the frames that the run shows, where known -> what was done otherwise elsewhere."""
     has_file_per_task: bool = False
     """Whether every task has a file of its own, so that one without a file was not asked."""
 

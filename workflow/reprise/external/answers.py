@@ -265,16 +265,11 @@ def _sheet(path: Path) -> Iterator[tuple[int, list[str]]]:
             unpacked = sum(part.file_size for part in parts.infolist())
         if unpacked > LARGEST_SHEET:
             raise ValueError(f"{unpacked} bytes once it is unpacked, allowed are {LARGEST_SHEET}")
-        # An answer that begins with "=" was stored as a formula without a value: its text is the answer, not computed.
-        values, formulas = (
-            load_workbook(path, read_only=True, data_only=data_only).worksheets[0].iter_rows(values_only=True)
-            for data_only in (True, False)
-        )
-        for number, (known, written) in enumerate(zip(values, formulas, strict=True), start=1):
-            pairs = zip(known, written, strict=True)
-            row = [getattr(formula, "text", formula) if one is None else one for one, formula in pairs]
+        sheet = load_workbook(path, read_only=True).worksheets[0]
+        for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
             if number == 1 or any(cell is not None for cell in row):
-                rows.append((number, list(map(cell_text, row))))
+                # An answer that begins with "=" was stored as a formula: its text is the answer, never computed.
+                rows.append((number, [cell_text(getattr(cell, "text", cell)) for cell in row]))
             if len(rows) * len(rows[0][1]) > MOST_CELLS:
                 raise ValueError(f"more than {MOST_CELLS} cells")
     except (zipfile.BadZipFile, zlib.error, ParseError, InvalidFileException, *UNREADABLE) as error:

@@ -1,69 +1,49 @@
-"""Rows of other people's files and the questions that they answer: by id, else by what is asked about which video."""
+"""Rows of other people's files and the questions that they answer: by id, and by what they say that they ask."""
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.rows import Item, items_of
+from reprise.benchmarks.rows import items_of
 from reprise.core.errors import UserError
 from reprise.external.answers import UNKNOWN_ID, ImportedAnswers, Place
 
-BY_TEXT = "matched by question and video, its id is another's"
 OTHER_QUESTION = "another question under a known id"
 
 MOST_SHOWN = 80
 WORD = re.compile(r"\w+")
 
 
-class Said(NamedTuple):
-    """What a row says of its question; empty where it does not."""
-
-    id: str
-    question: str  # the question, or a prompt that holds it
-    video: str
-
-
 class Questions:
-    """The questions of items, one each, that the rows of one file can answer."""
+    """The questions that the rows of one file can answer."""
 
-    def __init__(self, items: pl.DataFrame, video: Callable[[Item], str]) -> None:
-        self._texts: dict[str, str] = {}
-        self._by_text: dict[tuple[str, str], list[str]] = {}
-        for item in items_of(items):
-            text = words_of(item.texts.get("question", ""))
-            self._texts[item.item_id] = text
-            self._by_text.setdefault((text, video(item)), []).append(item.item_id)
-        self._rows = self._matched = 0
-        self._first: tuple[Place, Said] | None = None
+    def __init__(self, items: pl.DataFrame) -> None:
+        self._texts = {item.item_id: words_of(item.texts.get("question", "")) for item in items_of(items)}
+        self._rows: list[tuple[Place, str]] = []
+        self._matched = 0
 
-    def match(self, said: Said, place: Place, imported: ImportedAnswers) -> str | None:
-        """The id of the item that a row is about; None if there is none. What is unusual about it is noted."""
-        self._rows += 1
-        self._first = self._first or (place, said)
-        asked, known = words_of(said.question), self._texts.get(said.id)
+    def match(self, place: Place, question: str, imported: ImportedAnswers) -> bool:
+        """Whether the id of a row is that of an item, and its question, or a prompt that holds it, the item's."""
+        self._rows.append((place, question))
+        asked, known = words_of(question), self._texts.get(place.id)
         if known is not None and (not asked or known in asked):
             self._matched += 1
-            return said.id
-        fitting = self._by_text.get((asked, said.video), []) if asked else []
-        if len(fitting) == 1:
-            self._matched += 1
-            imported.note(place, BY_TEXT)
-            return fitting[0]
+            return True
         imported.note(place, UNKNOWN_ID if known is None else OTHER_QUESTION)
-        return None
+        return False
 
     def need_a_match(self, benchmark: str) -> None:
         """Refuse a file that is about something else altogether."""
-        if self._first and not self._matched:
-            place, said = self._first
-            shown = plain_text(said.question)[:MOST_SHOWN]
+        if self._rows and not self._matched:
+            place, question = self._rows[0]
             raise UserError(
-                f"{place.file}: none of its {self._rows} rows is about a question of {benchmark} in this suite. The "
-                f"first: line {place.line}, id '{said.id}', question '{shown}'. It is of another benchmark, task or "
-                "version of the release: remove it, or put it into the folder of its own benchmark."
+                f"{place.file}: none of its {len(self._rows)} rows is about a question of {benchmark} in this suite. "
+                f"The first: line {place.line}, id '{place.id}', question '{plain_text(question)[:MOST_SHOWN]}'. It is "
+                "of another benchmark, task or version of the release: remove it, or put it into the folder of its own "
+                "benchmark."
             )
 
 
@@ -77,10 +57,12 @@ def words_of(text: str) -> str:
     return " ".join(WORD.findall(unicodedata.normalize("NFC", text).casefold()))
 
 
-def object_of(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A field that is an object; an empty one if it is missing or something else."""
-    value = entry.get(name)
-    return value if isinstance(value, dict) else {}
+def object_of(entry: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """An object inside others; an empty one if it is missing or something else."""
+    for name in names:
+        value = entry.get(name)
+        entry = value if isinstance(value, dict) else {}
+    return entry
 
 
 def text_of(entry: Mapping[str, Any], name: str) -> str:

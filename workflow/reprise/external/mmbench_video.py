@@ -6,9 +6,8 @@ at once).
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 
 import polars as pl
@@ -31,7 +30,7 @@ from reprise.external.answers import (
     of_frames,
     read_records,
 )
-from reprise.external.matching import Questions, Said
+from reprise.external.matching import Questions
 from reprise.models.base import Answer
 
 TYPES = (".tsv", ".xlsx", ".json")
@@ -45,7 +44,6 @@ PREDICTIONS = (("index", "prediction"), *RATINGS)
 FAILED = "Failed to obtain answer via API."
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 WHOLE = re.compile(r"^(-?\d+)\.0+$")
-OTHER_PACKING = "packed otherwise than here (pack: all questions of a video at once)"
 PACKING, FORM = re.compile(r"_(nopack|pack)(?=_|$)"), {"nopack": "unpacked", "pack": "packed"}
 RATE = re.compile(r"_(\d+(?:\.\d+)?fps)(?=_|$)")
 # The harness has one prompt of packed questions; its system text begins so.
@@ -58,19 +56,15 @@ UNANSWERED = Answer(error=NO_ANSWER)
 
 def _files(form: str, folder: Path, frames: int | None) -> list[Path]:
     """The table of predictions with the run's frames; one of ratings alone where there is no other."""
-    found = _candidates(form, folder)[0] or _predictions(form, folder)
+    [found] = _candidates(form, folder)
     return _only(fitting(found, frames) or of_frames(found, frames, folder), folder)
 
 
 def _candidates(form: str, folder: Path) -> list[list[Path]]:
-    """The tables of predictions of a form, those left out whose names say that they were asked in another way."""
-    named = {path: PACKING.search(path.stem) for path in _predictions(form, folder)}
+    """The tables of predictions of a form, else of ratings, without those packed otherwise by their names."""
+    tables = _tables(form, folder, rated=False) or _tables(form, folder, rated=True)
+    named = {path: PACKING.search(path.stem) for path in tables}
     return [[path for path, packing in named.items() if packing is None or FORM[packing[1]] == form]]
-
-
-def _predictions(form: str, folder: Path) -> list[Path]:
-    """The tables of predictions of a form's data set; those of ratings alone where there are no others."""
-    return _tables(form, folder, rated=False) or _tables(form, folder, rated=True)
 
 
 def rating_files(folder: Path) -> list[Path]:
@@ -106,16 +100,12 @@ def _only(found: Sequence[Path], folder: Path) -> list[Path]:
     return list(found)
 
 
-def _deviations(
-    form: str, files: Sequence[Path], requests: pl.DataFrame, answers: Mapping[str, Answer], frames: int | None
-) -> list[Problem]:
+def _deviations(form: str, files: Sequence[Path], requests: pl.DataFrame, frames: int | None) -> list[Problem]:
     """What was done otherwise than in a run with so many frames of each clip, by the files' names."""
     found = []
     for path in files:
         packing, rate, number = PACKING.search(path.stem), RATE.search(path.stem), frames_in_name(path)
-        if packing and FORM[packing[1]] != form:
-            found.append((path, packing[1], OTHER_PACKING))
-        elif packing and form == "packed" and not requests["system"].str.contains(PACKED_PROMPT, literal=True).all():
+        if packing and form == "packed" and not requests["system"].str.contains(PACKED_PROMPT, literal=True).all():
             found.append((path, packing[1], OTHER_PROMPT))
         if rate and frames is not None:
             found.append((path, rate[1], OTHER_FRAMES))
@@ -149,10 +139,10 @@ def _read_packed(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFr
 
 def _by_index(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
     """Answers by the ids of items, not yet by requests."""
-    imported, found = ImportedAnswers(), ImportedAnswers()
-    for item, place, column, cell in _cells(files, items, PREDICTIONS, imported):
-        found.add(item, _predicted(cell) if column == "prediction" else Answer(error=RATED_ONLY), place)
-    return ImportedAnswers(found.answers, imported.problems + found.problems)
+    imported = ImportedAnswers()
+    for place, column, cell in _cells(files, items, PREDICTIONS, imported):
+        imported.add(place.id, _predicted(cell) if column == "prediction" else Answer(error=RATED_ONLY), place)
+    return imported
 
 
 def _predicted(cell: str) -> Answer:
@@ -182,27 +172,23 @@ def _read_choices(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataF
 def read_ratings(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
     """Ratings by index, as the replies of a judge; the harness writes -1 where its judge gave none."""
     imported = ImportedAnswers()
-    for item, place, _, cell in _cells(files, items, RATINGS, imported):
-        imported.add(item, Answer(text=WHOLE.sub(r"\1", cell.strip())), place)
+    for place, _, cell in _cells(files, items, RATINGS, imported):
+        imported.add(place.id, Answer(text=WHOLE.sub(r"\1", cell.strip())), place)
     return imported
 
 
 def _cells(
     files: Sequence[Path], items: pl.DataFrame, choices: Sequence[Sequence[str]], imported: ImportedAnswers
-) -> Iterator[tuple[str, Place, str, str]]:
-    """Item, place, column and cell of every row about a question of the release."""
+) -> Iterator[tuple[Place, str, str]]:
+    """Place, which has the item's id, column and cell of every row about a question of the release."""
     for path in files:
         columns, records = read_records(path, imported, *choices, value=choices[0][1])
-        questions, has_questions = Questions(items, attrgetter("unit")), False
+        questions = Questions(items)
         for record in records:
-            has_questions = "question" in record.cells
             place = Place(path, record.line, WHOLE.sub(r"\1", record.cells["index"].strip()))
-            said = Said(place.id, record.cells.get("question", ""), record.cells.get("video", ""))
-            item = questions.match(said, place, imported)
-            if item is not None:
-                yield item, place, columns[1], record.cells[columns[1]]
-        if has_questions:
-            questions.need_a_match("MMBench-Video")
+            if questions.match(place, record.cells.get("question", ""), imported):
+                yield place, columns[1], record.cells[columns[1]]
+        questions.need_a_match("MMBench-Video")
 
 
 # --- what is written -------------------------------------------------------------------------------------------------

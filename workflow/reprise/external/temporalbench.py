@@ -5,17 +5,15 @@ lmms-eval logs a task into one file too, the entry of the release in `temporalbe
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.temporalbench.release import SPAN, VIDEO
 from reprise.benchmarks.temporalbench.taxonomy import CENTRAL
 from reprise.external import AnswerFiles, lmms_eval
 from reprise.external.answers import ImportedAnswers, LookedAt, of_frames, read_responses, write_responses
-from reprise.external.matching import Said, object_of, text_of
+from reprise.external.matching import object_of, text_of
 
 # Form of question -> what the authors' folder of its answers, or the file's name, holds; the last two names are ours.
 MARKS = {
@@ -45,23 +43,16 @@ def _read(
     by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     for path in (path for path in files if path.suffix == ".jsonl"):
         if lmms_eval.is_log(path):
-            logged = lmms_eval.Task("temporalbench", partial(_identify, task), attrgetter("clip_id"))
-            lmms_eval.read_log(path, imported, items, requests, logged)
+            lmms_eval.read_log(path, imported, items, requests, "temporalbench", partial(_identify, task))
         else:
             read_responses(path, imported, by_item, f"{task}/{{}}", looked_at)
     return imported
 
 
-def _identify(task: str, entry: Mapping[str, Any]) -> Said:
-    """The entry of the release that a line is about, as the metric's `item` or, in older logs, as `doc` has it."""
-    said = object_of(object_of(entry, "temporalbench_score"), "item") or object_of(entry, "doc")
-    question = text_of(said, "question") or text_of(entry, "input")
-    # The id of the video's clip; empty of what names no video.
-    length, clip = "long" if task == "long" else "short", ""
-    if video := VIDEO.match(text_of(said, "video_name")):
-        span = SPAN.match(video["name"])
-        clip = f"{span['source']}.{length}-{span['start']}-{span['end']}" if span else f"{video['name']}.{length}"
-    return Said(f"{task}/{text_of(said, 'idx')}", question, clip)
+def _identify(task: str, entry: Mapping[str, Any]) -> tuple[str, str]:
+    """The entry of the release that a line is about stands in the metric."""
+    item = object_of(entry, "temporalbench_score", "item")
+    return f"{task}/{text_of(item, 'idx')}", text_of(item, "question") or text_of(entry, "input")
 
 
 def _answers(form: str, task: str, looked_at: LookedAt = "element") -> AnswerFiles:

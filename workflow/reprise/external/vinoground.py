@@ -13,7 +13,7 @@ import polars as pl
 from reprise.core.errors import UserError
 from reprise.external import AnswerFiles, lmms_eval
 from reprise.external.answers import ImportedAnswers, of_frames, read_responses, write_responses
-from reprise.external.matching import Said, text_of
+from reprise.external.matching import object_of, text_of
 
 KINDS = {"text": "textscore", "video": "videoscore"}
 LOG = re.compile(r".*samples_vinoground.*\.jsonl")
@@ -40,21 +40,16 @@ def _read(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) ->
     by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     for path in (path for path in files if path.suffix == ".jsonl"):
         if LOG.fullmatch(path.name):
-            lmms_eval.read_log(path, imported, items, requests, LOGGED)
+            lmms_eval.read_log(path, imported, items, requests, "vinoground", _identify)
         else:
             task = next(task for task, kind in KINDS.items() if path.name.startswith(kind))
             read_responses(path, imported, by_item, f"{{}}/{task}", "character")
     return imported
 
 
-def _identify(entry: Mapping[str, Any]) -> Said:
-    """`7_pos/text`: of the metric's `index` `7_pos` and `question_type` `text`, or of an `index` `7_pos_text`."""
-    named = next((one for name in ("vinoground_score", "doc") if isinstance(one := entry.get(name), dict)), {})
-    number, half, kind, *_ = [*text_of(named, "index").split("_"), "", "", ""]
-    return Said(f"{number}_{half}/{text_of(named, 'question_type') or kind}", text_of(entry, "input"), "")
-
-
-LOGGED = lmms_eval.Task("vinoground", _identify, lambda _: "")  # its logs name no video
+def _identify(entry: Mapping[str, Any]) -> tuple[str, str]:
+    score = object_of(entry, "vinoground_score")
+    return f"{text_of(score, 'index')}/{text_of(score, 'question_type')}", text_of(entry, "input")
 
 
 def _write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:

@@ -1,21 +1,19 @@
 """Whose answers count, and what they come to: who is who, bad rows by name, a test, the mode of what is left."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
 from reprise.construction.filters import rank, shuffled
-from reprise.construction.label_studio import TYPED
 from reprise.construction.review import (
     Problem,
     Task,
     Verdict,
     Votes,
     counted,
-    is_exported,
     known_as,
     read_verdicts,
     warn_of,
@@ -23,7 +21,7 @@ from reprise.construction.review import (
 from reprise.core.errors import UserError
 from reprise.core.keyfile import refuse_edited
 from reprise.core.log import log
-from reprise.core.tabular import csv_rows, read_own_rows
+from reprise.core.tabular import read_own_rows
 from reprise.external.answers import Problem as Noted
 from reprise.external.answers import write_problems
 from reprise.people.keys import Inputs
@@ -33,8 +31,8 @@ from reprise.people.surveys import Qualifying, qualification_of, question_tasks
 # Why a question has no answer, and why a row does not count, besides what a review knows.
 TOO_FEW, TIE = "too_few_people", "tie"
 NOT_QUALIFIED, WROTE_CAPTIONS = "not_qualified", "wrote_captions"
-NAMES_DIFFER = "If some are, under another name or number, `names:` of the group says who is who"
-REVIEWER, NAME = "reviewer", "name"
+NAMES_DIFFER = "If some are, write them there by the name or number under which they answered"
+REVIEWER = "reviewer"
 
 
 class Worker(NamedTuple):
@@ -70,9 +68,7 @@ class Reply(NamedTuple):
 def gather(scope: str, design: Asked, files: Inputs, requests: pl.DataFrame) -> tuple[list[Task], Counted]:
     """The tasks of a group, in the order of the requests, and all that its files of answers say together."""
     tasks, tested = question_tasks(scope, requests), qualification_of(scope, design)
-    names = {who: name for path in files.names for who, name in read_names(Path(path)).items()}
-    verdicts = named(read_verdicts(map(Path, files.answers)), names)
-    left_out = {names.get(name, name) for name in people_named(map(Path, files.left_out))}
+    verdicts, left_out = read_verdicts(map(Path, files.answers)), people_named(map(Path, files.left_out))
     refuse_edited(files.digests())
     found = counting(tasks, verdicts, design, tested, left_out)
     if found.nobody_left_out:
@@ -80,31 +76,10 @@ def gather(scope: str, design: Asked, files: Inputs, requests: pl.DataFrame) -> 
     return tasks, found
 
 
-def read_names(path: Path) -> dict[str, str]:
-    """The name behind what people are called in files of answers; names count without case and outer spaces."""
-    found: dict[str, str] = {}
-    for number, row in enumerate(csv_rows(path, (REVIEWER, NAME)), start=1):
-        reviewer, name = known_as(row[REVIEWER]), known_as(row[NAME])
-        if not reviewer or not name:
-            raise UserError(f"{path}: row {number}: an empty cell. Both columns need a text.")
-        if found.setdefault(reviewer, name) != name:
-            raise UserError(f"{path}: row {number}: this reviewer has another name in a row above.")  # logs name nobody
-    return found
-
-
-def named(verdicts: Sequence[Verdict], names: Mapping[str, str]) -> list[Verdict]:
-    """The verdicts, each by the name of its person."""
-    called = [(one, known_as(one.reviewer)) for one in verdicts]
-    return [one._replace(reviewer=names.get(name, name)) for one, name in called]
-
-
 def people_named(paths: Iterable[Path]) -> set[str]:
-    """The people that files name in their column `reviewer`, and those who typed captions in Label Studio."""
+    """The people that files name in their column `reviewer`."""
     found: list[str] = []
     for path in paths:
-        if is_exported(path):
-            found += [one.reviewer for one in read_verdicts([path], TYPED)]
-            continue
         rows = read_own_rows(path)
         if REVIEWER not in rows.columns:
             raise UserError(
@@ -124,6 +99,7 @@ def counting(
 ) -> Counted:
     """The answers of those who may answer; of one person's two answers to a question neither counts."""
     questions, tests = ({task.task_id for task in some} for some in (tasks, tested.tasks))
+    verdicts = [one._replace(reviewer=known_as(one.reviewer)) for one in verdicts]
     people = {one.reviewer for one in verdicts if one.task_id in questions | tests} - {""}
     numbers = {name: str(number) for number, name in enumerate(shuffled(people, design.seed), start=1)}
     anonymous = [one._replace(reviewer=numbers.get(one.reviewer, "")) for one in verdicts]

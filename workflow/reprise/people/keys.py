@@ -17,11 +17,10 @@ class Inputs(Settings):
     answers: dict[str, str]
     left_out: dict[str, str] = Field({})
     qualification: dict[str, str] = Field({})
-    names: dict[str, str] = Field({})
 
     def digests(self) -> dict[str, str]:
         """Those of all of them."""
-        return self.answers | self.left_out | self.qualification | self.names
+        return self.answers | self.left_out | self.qualification
 
     def paths(self) -> list[Path]:
         """All of them."""

@@ -39,11 +39,8 @@ class Asked(Settings):
     qualification: Qualification | None = None
     """A test that people must pass."""
     left_out: FilePath | None = None
-    """Glob pattern of files with people whose answers do not count, those who wrote the captions: csv files with a
-    column `reviewer`, and Label Studio's exports of captions that were typed there."""
-    names: FilePath | None = None
-    """Csv file with the columns `reviewer` and `name`, where `left_out:` has other names than the answers: whose they
-    are. Users of Label Studio answer as `label-studio <number>`."""
+    """Glob pattern of files with people whose answers do not count, those who wrote the captions: in their column
+    `reviewer`, by the names under which they answer. Users of Label Studio answer as `label-studio <number>`."""
 
 
 class AnswerDesign(Asked):

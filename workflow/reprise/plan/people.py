@@ -76,7 +76,6 @@ class People:
             answers=self._digests(fitting_files(design.answers)),
             left_out=self._digests(fitting_files(design.left_out) if design.left_out else []),
             qualification=self._digests([path for path in questions if path.is_file()]),
-            names=self._digests([Path(design.names)] if design.names else []),
         )
 
     def _digests(self, paths: list[Path]) -> dict[str, str]:

@@ -1,11 +1,18 @@
-"""Stage `construction_draw`: questions of another set of videos, drawn by a seed, as a manifest."""
+"""Stage `construction_draw`: questions of another set of videos, for the table of temporal indispensability (3.2)."""
 
+from collections import Counter
 from pathlib import Path
 
+import polars as pl
+
+from reprise.benchmarks.mmbench_video.taxonomy import GROUPS_TAKEN
+from reprise.benchmarks.mmbench_video.video_sets import COLUMNS, SCORING, set_of
+from reprise.construction.filters import rank
 from reprise.construction.keys import DrawKey
-from reprise.construction.mmbench_video.other_sets import drawn
 from reprise.core.checksums import write_sealed
+from reprise.core.errors import UserError
 from reprise.core.log import log
+from reprise.core.tabular import read_rows
 from reprise.stages.command import In, Out, Wildcard
 
 
@@ -15,3 +22,18 @@ def main(key: In[DrawKey], set: Wildcard[str], file: In[Path], out: Out[Path]) -
     if found.height < key.count:
         log.warning(f"{file}: {found.height} questions, fewer than the {key.count} that are to be drawn: all are.")
     log.info(f"{out}: {found.height} questions of {set}, scored by {key.scoring[set]}")
+
+
+def drawn(path: Path, count: int, scoring: str, seed: int) -> pl.DataFrame:
+    """As many questions of a set, in the order of the draw, which hangs on the questions and not on their order."""
+    rows = read_rows(path)
+    if SCORING in rows.columns:
+        raise UserError(f"{path}: column '{SCORING}' is taken: how a set is scored stands in the suite. Rename it.")
+    set_of(rows.with_columns(pl.lit(scoring).alias(SCORING)), path, GROUPS_TAKEN)  # refuses what cannot be asked
+    seen: Counter[tuple[str, ...]] = Counter()
+    ranks = []
+    for texts in rows.select(COLUMNS).cast(pl.String).fill_null("").iter_rows():
+        seen[texts] += 1
+        ranks.append(rank(seed, path.stem, *texts, str(seen[texts])))
+    ordered = rows.with_columns(pl.Series("rank", ranks, dtype=pl.String)).sort("rank").drop("rank")
+    return ordered.head(count).with_columns(pl.lit(scoring).alias(SCORING))

@@ -33,7 +33,7 @@ def main(
     videos = [named.replace("{video}", row["video"]) if row.get("video") else "" for row in found.tasks]
     write_text(json, as_json([as_task(*one, one[0]["options"]) for one in zip(found.tasks, videos, strict=True)]))
     texts = [name for name in found.shown if name != "video"]
-    write_text(form, template("Watch the video, read the texts, then choose.", texts, found.typed))
+    write_text(form, template("Watch the video, read the texts, then choose.", texts))
     write_text(problems, as_sheet([one._asdict() for one in found.problems], Problem._fields))
     reviewed = write_tables(key.settings.kind, found._asdict(), out, made_under)["reviewed"]
     warn_of(found.problems, problems)

@@ -11,7 +11,7 @@ import numpy as np
 from reprise.construction.filters import Row, kept
 from reprise.construction.keys import SamplesKey
 from reprise.construction.registry import load_step, read_replies, read_tables, write_tables
-from reprise.construction.settings import CheckpointEncoder, Encoder, VinogroundSettings
+from reprise.construction.settings import CheckpointEncoder, VinogroundSettings
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.store import Store
@@ -29,8 +29,8 @@ def main(
     made = read_tables(key.settings.kind, tables)
     given = read_replies(replies)
     encoder = {}
-    if key.embedder is not None and isinstance(key.settings, VinogroundSettings):  # no other compares captions
-        encoder["vectors"] = partial(vectors_of, key.embedder, store, named=key.settings.encoder)
+    if isinstance(key.settings, VinogroundSettings) and isinstance(key.settings.encoder, CheckpointEncoder):
+        encoder["vectors"] = partial(vectors_of, str(key.embedder), store, key.settings.encoder)
     found = load_step(key.settings.kind, "samples")(made, given, key.prompts, key.settings, **encoder)
     if replies:
         refuse_nothing(found["written"], replies[0].parents[1])
@@ -52,10 +52,9 @@ def refuse_nothing(written: Sequence[Row], replies: Path) -> None:
     )
 
 
-def vectors_of(embedder: str, store: Store, texts: Sequence[str], named: Encoder | None = None) -> Any:
-    """Embeddings of texts by the model that is named; each text is embedded once, and kept in the store."""
+def vectors_of(embedder: str, store: Store, encoder: CheckpointEncoder, texts: Sequence[str]) -> Any:
+    """Embeddings of texts by a checkpoint of this digest; each text is embedded once, and kept in the store."""
     from reprise.models.local.embeddings import Checkpoint, embed
 
-    checkpoint = Checkpoint(Path(named.folder), named.tokens) if isinstance(named, CheckpointEncoder) else None
-    found = embed(texts, embedder, store, checkpoint)
+    found = embed(texts, embedder, store, Checkpoint(Path(encoder.folder), encoder.tokens))
     return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 1), np.float32)

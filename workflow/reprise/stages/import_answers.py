@@ -31,7 +31,7 @@ def main(
     if form.has_file_per_task:
         asked = of_answered_tasks(items, asked, imported, files[0].parent)
     frames = frames_shown(key.answers.sampling)
-    imported.problems += form.deviations(files, asked, imported.answers, frames)
+    imported.problems += form.deviations(files, asked, frames)
     table = responses(asked, imported, frames or 0, key.key)
     unanswered = table.filter(pl.col("error") == NO_ANSWER)["request_id"].to_list()
     write_problems(imported.problems, unanswered, problems)

@@ -8,18 +8,12 @@ import polars as pl
 
 from reprise.benchmarks.rows import Clip
 from reprise.construction.filters import Found, Row, Rows, beyond_draw, sifted
-from reprise.construction.label_studio import TYPED
-from reprise.construction.review import Task, is_exported, read_verdicts
 from reprise.construction.settings import ClipColumns, TemporalBenchSettings
-from reprise.construction.sheets import NAME, Videos, has_control, read_sheet
+from reprise.construction.sheets import ENDING, NAME, has_control
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_own_rows, text_of
 from reprise.core.times import seconds
 
-OWN = "own"  # stands for the data set of clips of one's own
-CAPTION_TASK = "caption/"  # what the names of tasks begin with that ask people to describe a clip
-DESCRIBED = ("described",)
-OWN_COLUMNS = ("video", "start", "end", "caption")
 ANNOTATED_FILTERS = ("other_dataset", "other_split", "bad_name", "no_span", "too_long", "not_measured")
 OF_DATASET = "clips of this data set"
 MEASURED_FILTERS = ("not_available", "static", "scene_transitions")
@@ -65,44 +59,15 @@ def clips(files: Mapping[str, Path], settings: TemporalBenchSettings) -> list[Cl
 
 
 def read_clips(files: Mapping[str, Path], settings: TemporalBenchSettings) -> list[Annotated]:
-    """The clips of all files; rows of one clip add up, so that captions may come in files of their own.
-
-    A file may be what Label Studio exports of the review: the captions that people typed there, one for a clip without
-    any, or the one that holds in the place of several.
-    """
+    """The clips of all files; rows of one clip add up, so that captions may come in files of their own."""
     found: dict[tuple[Any, ...], Annotated] = {}
-    exports = [path for path in files.values() if is_exported(path)]
-    for path in (path for path in files.values() if path not in exports):
-        for one in _own_rows(path) if settings.columns is None else _rows(path, settings.columns):
+    for path in files.values():
+        for one in _rows(path, settings.columns):
             name = (one.dataset, one.video, one.start_s, one.end_s)
             found[name] = found[name].with_texts_of(one) if name in found else one
     if not found:
         raise UserError(f"annotations of TemporalBench: no clips in {', '.join(sorted(files)) or 'no file'}.")
-    by_clip = {one.clip.clip_id: one for one in found.values()}
-    for said in read_verdicts(exports, TYPED):
-        if not said.task_id.startswith(CAPTION_TASK):
-            continue  # a remark beside another task
-        clip = said.task_id.removeprefix(CAPTION_TASK)
-        if clip not in by_clip:
-            raise UserError(f"{said.where}: the annotations have no clip '{clip}': an export of another project.")
-        one, texts = by_clip[clip], (" ".join(said.verdict.split()),)
-        is_first = said.digest == caption_task(clip, "").digest
-        typed = one._replace(captions=texts) if is_first else one._replace(refined=texts)
-        by_clip[clip] = one.with_texts_of(typed)
-    return list(by_clip.values())
-
-
-def caption_task(clip: str, shown: str) -> Task:
-    """People describe a clip; where captions differ, these are shown, and they write the one that holds."""
-    return Task(f"{CAPTION_TASK}{clip}", DESCRIBED, {"video": clip, "option": shown})
-
-
-def _own_rows(path: Path) -> Iterator[Annotated]:
-    videos = Videos()
-    for row in read_sheet(path, OWN_COLUMNS, ()):
-        captions = tuple(filter(None, [row.cells["caption"]]))
-        start, end = row.span("start", "end")
-        yield Annotated(OWN, "", videos.name(row, "video"), start, end, captions=captions)
+    return list(found.values())
 
 
 def _rows(path: Path, columns: ClipColumns) -> Iterator[Annotated]:
@@ -120,7 +85,8 @@ def _rows(path: Path, columns: ClipColumns) -> Iterator[Annotated]:
         described, captions, refined = (
             tuple(filter(None, [text[key]])) for key in ("description", "caption", "refined")
         )
-        yield Annotated(text["dataset"], text["split"], text["video"], start, end, described, captions, refined)
+        video = ENDING.sub("", text["video"])
+        yield Annotated(text["dataset"], text["split"], video, start, end, described, captions, refined)
 
 
 def _seconds(text: str, where: str) -> float | None:
@@ -147,8 +113,6 @@ def annotated_rows(found: Sequence[Annotated], settings: TemporalBenchSettings) 
 
 
 def _filters(settings: TemporalBenchSettings) -> Mapping[str, Found]:
-    is_own = settings.columns is None
-
     def no_span(row: Mapping[str, Any]) -> str:
         start, end = row["start_s"], row["end_s"]
         return "" if start is not None and end is not None and 0 <= start < end else f"from {start} to {end}"
@@ -158,8 +122,8 @@ def _filters(settings: TemporalBenchSettings) -> Mapping[str, Found]:
         return f"{length:g} s, more than {settings.longest_s:g}" if length > settings.longest_s else ""
 
     return {
-        "other_dataset": lambda row: "" if is_own or row["dataset"] in settings.datasets else f"'{row['dataset']}'",
-        "other_split": lambda row: "" if is_own or row["split"] in settings.splits else f"'{row['split']}'",
+        "other_dataset": lambda row: "" if row["dataset"] in settings.datasets else f"'{row['dataset']}'",
+        "other_split": lambda row: "" if row["split"] in settings.splits else f"'{row['split']}'",
         "bad_name": lambda row: "" if NAME.fullmatch(row["video"]) else f"'{row['video']}' cannot be a file's name",
         "no_span": no_span,
         "too_long": too_long,

@@ -19,14 +19,15 @@ from reprise.construction.review import (
     task_rows,
 )
 from reprise.construction.settings import TemporalBenchSettings
-from reprise.construction.temporalbench.candidates import CAPTION_TASK, WORDS, caption_task
+from reprise.construction.temporalbench.candidates import WORDS
 from reprise.construction.temporalbench.writing import CENTRAL, NEGATIVE_FILTERS, kept_words
 from reprise.core.times import seconds
 
 FITS, DOES_NOT, UNKNOWN = "fits", "does not fit", "cannot be told"
 OF_OPTIONS = (FITS, DOES_NOT, UNKNOWN)  # people read them in one order, which does not tell the options apart
 OF_NEGATIVES = (DOES_NOT, FITS, UNKNOWN)  # first what is in favour of a negative
-TO_TYPE = "Where the choice is 'described': a caption of the video. Two that differ are shown; then the one that holds"
+CAPTION_TASK = "caption/"  # what the names of tasks begin with that ask people to describe a clip
+DESCRIBED = ("described",)
 OPTION_SET_FILTERS = ("no_option_set", "other_option_set")
 OPTION_FILTERS = (*(f"caption_{name}" for name in REVIEW_FILTERS), *REVIEW_FILTERS, *OPTION_SET_FILTERS)
 OTHERS = 2  # negatives of the caption beside N1(C), and negatives of N1(C)
@@ -59,9 +60,9 @@ def option_tasks(samples: pl.DataFrame, seed: int) -> list[Task]:
 
 def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: TemporalBenchSettings) -> Reviewed:
     """The negatives with what people said of them and of their captions, and what is left for people to do."""
-    tasks, everything = option_tasks(tables["samples"], settings.seed), read_verdicts(verdicts)
-    describing = {f"{CAPTION_TASK}{clip}" for clip in tables["pool"]["clip"]}
-    votes = counted(tasks, [one for one in everything if one.task_id not in describing])
+    tasks = option_tasks(tables["samples"], settings.seed)
+    described = {f"{CAPTION_TASK}{clip}" for clip in tables["pool"]["clip"]}  # a verdict on these is no problem
+    votes = counted(tasks, [one for one in read_verdicts(verdicts) if one.task_id not in described])
     captions = decided(tasks, votes, settings.review)
     negatives = decided([task._replace(choices=OF_NEGATIVES) for task in tasks], votes, settings.review)
     rows = []
@@ -76,12 +77,12 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
         rows.append(row | found)
     # Clips that still need a caption, or one in the place of several: it goes into a file of the annotations.
     undescribed = tables["pool"].filter(pl.col("filter").is_in(["no_caption", "two_captions"]))
-    wanted = [caption_task(*one) for one in undescribed.select("clip", "caption").iter_rows()]
-    waiting = {task.task_id for task in wanted}
-    described = counted(wanted, [one for one in everything if one.task_id in waiting])
-    needed, problems = settings.review.votes, [*votes.problems, *described.problems]
-    left = task_rows(tasks, votes, needed) + task_rows(wanted, described, needed)
-    return Reviewed(with_option_sets(rows), votes.said(votes.by_task), left, ("video", "option"), problems, TO_TYPE)
+    wanted = [
+        Task(f"{CAPTION_TASK}{clip}", DESCRIBED, {"video": clip, "option": shown})
+        for clip, shown in undescribed.select("clip", "caption").iter_rows()
+    ]
+    left = task_rows([*tasks, *wanted], votes, settings.review.votes)
+    return Reviewed(with_option_sets(rows), votes.said(votes.by_task), left, ("video", "option"), votes.problems)
 
 
 # Which negative of a caption is N1(C) of Table 4 is chosen after people have said which captions fit.
@@ -143,7 +144,7 @@ def long_videos(reviewed: pl.DataFrame, settings: TemporalBenchSettings) -> list
     rows = [
         row
         for row in kept(reviewed).filter(pl.col("level") != CENTRAL).iter_rows(named=True)
-        if settings.columns is None or row["dataset"] in settings.long_datasets
+        if row["dataset"] in settings.long_datasets
     ]
     found = []
     for name, own in sorted(grouped(rows, lambda row: (row["dataset"], row["video"])).items()):

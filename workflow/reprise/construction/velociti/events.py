@@ -1,19 +1,21 @@
 """Annotated events, each a verb with its semantic roles: VidSitu's, or those of csv files of one's own."""
 
-import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple, TypeVar
+
+from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
 
 from reprise.construction.filters import Row, grouped
-from reprise.construction.sheets import VIDEO, Videos, has_control, read_sheet, shown
+from reprise.construction.sheets import VIDEO, has_control, read_sheet, shown
 from reprise.core.errors import UserError
+from reprise.core.settings import dotted
 from reprise.core.tabular import refuse_other_encoding
 
-EVENTS = ("Ev1", "Ev2", "Ev3", "Ev4", "Ev5")
+T = TypeVar("T")
 EVENT_S = 2.0
 AGENT, MANNER = "Arg0", "ArgM (manner)"
 # As the prompts of Figs. 10 to 12 call what VidSitu abbreviates.
@@ -63,29 +65,65 @@ class Event(NamedTuple):
         return self._replace(roles=roles)
 
 
+def _on_one_line(text: str) -> str:
+    if has_control(text):
+        raise ValueError("it holds control characters")
+    return " ".join(text.split())
+
+
+Text = Annotated[str, AfterValidator(_on_one_line)]
+
+
+class VidsituEvent(BaseModel):
+    """What VidSitu's files say of an event."""
+
+    video: Annotated[str, Field(alias="vid_seg_int", pattern=f"^{VIDEO.pattern}$")]
+    verb: Text | None = Field(None, alias="Verb")
+    verb_id: Text | None = Field(None, alias="VerbID")
+    roles: dict[Text, Text | None] = Field({}, alias="Args")
+
+    def named_roles(self) -> dict[str, str]:
+        """The roles as the prompts call them: `AMnr (manner)` becomes `ArgM (manner)`."""
+        named = {}
+        for role, text in self.roles.items():
+            name = SCENE if role.startswith("AScn") else role
+            if found := ABBREVIATED.match(role):
+                name = f"ArgM ({found['words'] or IN_FULL[found['short']]})"
+            if text:
+                named[name] = text
+        return named
+
+
+class VidsituAnnotation(BaseModel):
+    """One of the annotations of a video: an event each two seconds."""
+
+    Ev1: VidsituEvent | None = None
+    Ev2: VidsituEvent | None = None
+    Ev3: VidsituEvent | None = None
+    Ev4: VidsituEvent | None = None
+    Ev5: VidsituEvent | None = None
+
+
+VIDEOS, ANNOTATIONS = TypeAdapter(list[str]), TypeAdapter(list[VidsituAnnotation])
+
+
 def annotated(files: Mapping[str, Path], split: str) -> tuple[list[str], list[Event]]:
     """The videos of a split, in its order, and all events; the videos of csv files are all used."""
     if files and all(path.suffix == ".csv" for path in files.values()):
         events = _own_events(files.values())
         return list(dict.fromkeys(event.video for event in events)), events
-    path, videos = _content(files, f"vseg_split_{split}_lb.json")
-    if not isinstance(videos, list) or not all(isinstance(name, str) for name in videos):
-        raise UserError(f"{path}: expected a list of video ids, such as `v_<YouTube id>_seg_<start>_<end>`.")
-    path, annotations = _content(files, f"vsann_{split}_lb.json")
-    if not isinstance(annotations, list):
-        raise UserError(f"{path}: expected a list of annotations, each with {', '.join(EVENTS)}.")
-    return list(dict.fromkeys(videos)), list(_events(path, annotations))
+    videos = _content(files, f"vseg_split_{split}_lb.json", VIDEOS)
+    return list(dict.fromkeys(videos)), list(_events(_content(files, f"vsann_{split}_lb.json", ANNOTATIONS)))
 
 
 def _own_events(paths: Iterable[Path]) -> list[Event]:
     """In each video they are named in the order in which they begin; one that stands there twice has one name."""
     rows: list[Row] = []
-    videos = Videos()
     for row in (row for path in paths for row in read_sheet(path, NEEDED, OPTIONAL)):
         start, end = row.span("start", "end")
         roles = {role: row.cells[column] for column, role in ROLES.items() if row.cells.get(column)}
         event = {"verb": row.cells["verb"], "roles": roles, "start_s": start, "end_s": end}
-        rows.append({"video": videos.name(row, "video"), "annotation": 0, "verb_id": "", **event})
+        rows.append({"video": row.video("video"), "annotation": 0, "verb_id": "", **event})
     found = []
     for own in grouped(rows, itemgetter("video")).values():
         different: list[Row] = []
@@ -96,58 +134,26 @@ def _own_events(paths: Iterable[Path]) -> list[Event]:
     return found
 
 
-def _events(path: Path, annotations: list[Any]) -> Iterator[Event]:
-    """VidSitu's; a broken entry is an error that names it."""
-    seen: dict[str, int] = {}
-    for number, entry in enumerate(annotations, start=1):
-        where = f"{path}: annotation {number}"
-        if not isinstance(entry, dict) or not any(isinstance(entry.get(name), dict) for name in EVENTS):
-            raise UserError(f"{where}: expected an object with {', '.join(EVENTS)}. Correct the entry or remove it.")
-        events = {name: entry[name] for name in EVENTS if isinstance(entry.get(name), dict)}
-        videos = {str(event.get("vid_seg_int", "")) for event in events.values()}
-        video = videos.pop()
-        if videos or not video:
-            found = ", ".join(sorted({video, *videos}))
-            raise UserError(f"{where}: its events must be of one video (vid_seg_int), found '{found}'. Correct them.")
-        if not VIDEO.fullmatch(video):
+def _events(annotations: list[VidsituAnnotation]) -> Iterator[Event]:
+    """VidSitu's; those of one annotation are of one video."""
+    seen: Counter[str] = Counter()
+    for place, one in enumerate(annotations, start=1):
+        events: dict[str, VidsituEvent] = {name: event for name, event in one if event}
+        videos = sorted({event.video for event in events.values()})
+        if len(videos) != 1:
             raise UserError(
-                f"{where}: 'vid_seg_int' is '{shown(video)}', expected an id such as v_<YouTube id>_seg_<start>_<end>. "
-                "Correct the entry or remove it."
+                f"annotations of VidSitu: annotation {place}: its events must be of one video (vid_seg_int), found "
+                f"{len(videos)}: '{', '.join(videos)}'. Correct the entry or remove it."
             )
-        annotation = seen[video] = seen.get(video, -1) + 1
         for name, event in events.items():
-            start_s = EVENT_S * EVENTS.index(name)
-            yield Event(video, annotation, name, *_said(event, f"{where}: {name}"), start_s, start_s + EVENT_S)
+            start_s = EVENT_S * (int(name[-1]) - 1)
+            known = (event.verb or "", event.verb_id or "", event.named_roles())
+            yield Event(videos[0], seen[videos[0]], name, *known, start_s, start_s + EVENT_S)
+        seen[videos[0]] += 1
 
 
-def _said(event: Mapping[str, Any], where: str) -> tuple[str, str, dict[str, str]]:
-    roles = event.get("Args", {})
-    if not isinstance(roles, dict):
-        raise UserError(f"{where}: 'Args' should be an object of roles and texts. Correct the entry.")
-    texts = {}
-    for role, said in roles.items():
-        name, text = _text(role, f"{where}: a role"), _text(said, f"{where}: '{shown(role)}'")
-        if found := ABBREVIATED.match(name):  # as the prompts call it: `AMnr (manner)` becomes `ArgM (manner)`
-            name = f"ArgM ({found['words'] or IN_FULL[found['short']]})"
-        if text:
-            texts[SCENE if name.startswith("AScn") else name] = text
-    verb, verb_id = (_text(event.get(key), f"{where}: '{key}'") for key in ("Verb", "VerbID"))
-    return verb, verb_id, texts
-
-
-def _text(value: Any, where: str) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise UserError(f"{where} should be a text, found {type(value).__name__}. Correct the entry or remove it.")
-    text = " ".join(value.split())
-    if has_control(text):
-        raise UserError(f"{where} holds control characters: '{shown(text)}'. Correct the entry or remove it.")
-    return text
-
-
-def _content(files: Mapping[str, Path], name: str) -> tuple[Path, Any]:
-    """The one file of a name, and its JSON."""
+def _content(files: Mapping[str, Path], name: str, shape: TypeAdapter[T]) -> T:
+    """The content of the one file of a name; the first thing that is wrong with it is an error that names it."""
     found = [path for path in files.values() if path.name == name]
     if len(found) != 1:
         there = ", ".join(sorted(files)) or "nothing"
@@ -156,10 +162,15 @@ def _content(files: Mapping[str, Path], name: str) -> tuple[Path, Any]:
             "Correct `split:`, `files:` or `annotations:` of `construction:` in the suite."
         )
     try:
-        return found[0], json.loads(found[0].read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
+        return shape.validate_json(found[0].read_bytes())
+    except ValidationError as error:
         refuse_other_encoding(found[0])
-        raise UserError(f"{found[0]}: not valid JSON ({error}). Correct the file, or fetch it again.") from error
+        first = error.errors()[0]
+        number, place = (*first["loc"][:1], 0)[0], dotted(first["loc"][1:])
+        raise UserError(
+            f"{found[0]}: entry {int(number) + 1}: {place}: {first['msg']}, found '{shown(str(first['input']))}'. "
+            "Correct the entry, remove it, or fetch the file again."
+        ) from error
 
 
 def plain_name(text: str) -> str:

@@ -95,11 +95,11 @@ def samples(
             rows.append({**row, **dict.fromkeys(sides, ""), "filter": "not_written", "why": lost[0]})
         else:
             texts = {side: [(rounds.written[name], agents[name]) for name in names] for side, names in sides.items()}
-            rows.append(row | {side: _caption(row["test"], own, settings.coreference) for side, own in texts.items()})
+            rows.append(row | {side: _caption(row["test"], own) for side, own in texts.items()})
     return {"written": written, "samples": sifted(rows, _filters(rows))}
 
 
-def _caption(test: str, texts: Sequence[tuple[str, str]], coreference: str) -> str:
+def _caption(test: str, texts: Sequence[tuple[str, str]]) -> str:
     """The texts together, as the test needs them; nothing where one does not say what its agent does."""
     if test == "chrono":  # as the released ones are
         one, two = (text if text.endswith(".") else f"{text}." for text, _ in texts)
@@ -107,7 +107,7 @@ def _caption(test: str, texts: Sequence[tuple[str, str]], coreference: str) -> s
     if test != "coref":
         return texts[0][0]
     first, second = (predicate(text, agent) for text, agent in texts)
-    return coreference.replace("{first}", first).replace("{second}", second) if first and second else ""
+    return f"The person who {first} is also the one who {second}." if first and second else ""
 
 
 def predicate(caption: str, agent: str) -> str:

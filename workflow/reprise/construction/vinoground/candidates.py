@@ -7,7 +7,7 @@ from typing import Any
 
 from reprise.construction.filters import Found, Row, Rows, repeated, sifted
 from reprise.construction.settings import VinogroundSettings
-from reprise.construction.sheets import NAME, Videos, has_control, number
+from reprise.construction.sheets import NAME, has_control, number
 from reprise.construction.sheets import Row as SheetRow
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_own_rows
@@ -40,7 +40,7 @@ def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Rows:
 
 def _captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:
     table = read_own_rows(path)
-    columns, videos = settings.columns, Videos()
+    columns = settings.columns
     for name in (columns.video, columns.captions):
         if name not in table.columns:
             raise UserError(
@@ -57,7 +57,7 @@ def _captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:
                 "characters. Correct the row or `columns:`."
             )
         if settings.span is None:
-            video = _in_file(where, row, settings, videos)
+            video = _in_file(where, row, settings)
         else:
             video = _by_id(str(row[columns.video]), settings.span)
         for caption in texts[: settings.captions_per_video]:
@@ -74,11 +74,11 @@ def _by_id(video: str, span: str) -> Row:
     return {"video": video, "source": match["video"], "start_s": start, "end_s": end}
 
 
-def _in_file(where: str, row: Mapping[str, Any], settings: VinogroundSettings, videos: Videos) -> Row:
+def _in_file(where: str, row: Mapping[str, Any], settings: VinogroundSettings) -> Row:
     """A file of one's own, whole or a span of it."""
     columns = settings.columns
     sheet = SheetRow(where, {name: "" if cell is None else str(cell).strip() for name, cell in row.items()})
-    name = videos.name(sheet, columns.video)
+    name = sheet.video(columns.video)
     if not any(sheet.cells.get(column) for column in (columns.start, columns.end)):
         return {"video": name, "source": name, "start_s": None, "end_s": None}
     start, end = sheet.span(columns.start, columns.end)

@@ -2,8 +2,8 @@
 
 The paper's encoder is MPNet. Ours is `words`: a vector of the caption's words and pairs of neighbouring words, each at
 a place by its digest, weighted by how rare it is in the pool. It needs no model and is the same everywhere. Its vectors
-are of one pool, so that nothing of them is kept; those of a model of sentences (`minilm`, `checkpoint`) are
-of their text alone, and are.
+are of one pool, so that nothing of them is kept; those of a model of sentences (`checkpoint`) are of their
+text alone, and are.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,28 +33,26 @@ def terms(text: str) -> list[str]:
     return [*found, *(f"{one} {other}" for one, other in itertools.pairwise(found))]
 
 
+@cache
+def place(term: str) -> int:
+    return int.from_bytes(hashlib.sha256(term.encode()).digest()[:4]) % WIDTH
+
+
 class Words:
     """The encoder; it knows how many captions of the pool have each term."""
 
     def __init__(self, pool: Sequence[str]) -> None:
         self._captions = len(pool)
         self._having = Counter(term for text in dict.fromkeys(pool) for term in set(terms(text)))
-        self._known: dict[str, NDArray[np.float32]] = {}
-        self._places: dict[str, int] = {}
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        """A row a text, of length 1; the same text is encoded once."""
-        for text in texts:
-            if text in self._known:
-                continue
-            vector = np.zeros(WIDTH, np.float32)
+        """A row a text, of length 1."""
+        found = np.zeros((len(texts), WIDTH), np.float32)
+        for vector, text in zip(found, texts, strict=True):
             for term, count in Counter(terms(text)).items():
-                if term not in self._places:
-                    self._places[term] = int.from_bytes(hashlib.sha256(term.encode()).digest()[:4]) % WIDTH
-                vector[self._places[term]] += count * np.log((1 + self._captions) / (1 + self._having[term]) + 1)
-            norm = float(np.linalg.norm(vector))
-            self._known[text] = vector / norm if norm else vector
-        return np.stack([self._known[text] for text in texts]) if texts else np.zeros((0, WIDTH), np.float32)
+                vector[place(term)] += count * np.log((1 + self._captions) / (1 + self._having[term]) + 1)
+            vector /= float(np.linalg.norm(vector)) or 1.0
+        return found
 
 
 def nearest(queries: Matrix, pool: Matrix, count: int) -> list[list[tuple[int, float]]]:
@@ -64,6 +63,6 @@ def nearest(queries: Matrix, pool: Matrix, count: int) -> list[list[tuple[int, f
         products = queries[start : start + BLOCK] @ pool.T
         best = np.argpartition(-products, count - 1, axis=1)[:, :count] if count else np.zeros((len(products), 0), int)
         for row, places in zip(products, best, strict=True):
-            order = sorted(((int(place), float(row[place])) for place in places), key=lambda one: (-one[1], one[0]))
+            order = sorted(((int(one), float(row[one])) for one in places), key=lambda pair: (-pair[1], pair[0]))
             found.append(order)
     return found

@@ -32,10 +32,9 @@ from reprise.core.settings import Settings
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.plugins import made_by
 from reprise.fetch.settings import ReleaseFolder
-from reprise.models.local.embeddings import DISTRIBUTION
 from reprise.plan.construction import WRITER, constructed, writers_here, writing_prompts, written
 from reprise.plan.identity import local_weights
-from reprise.plan.run_keys import NO_FRAMES, RunKeys, version_of
+from reprise.plan.run_keys import NO_FRAMES, RunKeys
 from reprise.plan.runs import Plan
 
 PAGE = "statistics.md"
@@ -234,10 +233,8 @@ def lean(step: str, key: StepKey) -> StepKey:
 
 
 def _embedder(plan: Plan, benchmark: str, settings: ConstructionSettings) -> str | None:
-    """The version of the model that compares captions, where one does; that of a folder is its digest."""
-    if not isinstance(settings, VinogroundSettings) or settings.encoder.kind == "words":
+    """The digest of the checkpoint that compares captions, where one does."""
+    if not isinstance(settings, VinogroundSettings) or not isinstance(settings.encoder, CheckpointEncoder):
         return None
-    if isinstance(settings.encoder, CheckpointEncoder):
-        where = f"{plan.config.file}: benchmarks.{benchmark}.construction.encoder.folder"
-        return local_weights(Path(settings.encoder.folder), where, "or write `encoder: {kind: words}`", plan.store)
-    return version_of(DISTRIBUTION)
+    where = f"{plan.config.file}: benchmarks.{benchmark}.construction.encoder.folder"
+    return local_weights(Path(settings.encoder.folder), where, "or write `encoder: {kind: words}`", plan.store)

@@ -51,7 +51,8 @@ benchmarks:
       kind: temporalbench
       annotations: {kind: folder, path: clips}
       files: ["*.csv"]
-      columns: null
+      datasets: [own]
+      long_datasets: [own]
       writer: toy-writer
       prompts: resources/prompts/construction/temporalbench.yaml
       rounds: 2
@@ -191,7 +192,8 @@ def write_pairs(project: Project, count: int) -> None:
 def write_clips(project: Project) -> None:
     """A clip that TemporalBench is made of, in words that the writer knows."""
     caption = "First, the green cross jumps low. Then, the green cross grows quickly."
-    _write_rows(project, "clips/clips.csv", [["video", "start", "end", "caption"], ["b" * 11, "0", "3", caption]])
+    columns = ["dataset", "split", "video", "start", "end", "description", "caption"]
+    _write_rows(project, "clips/clips.csv", [columns, ["own", "test", "b" * 11, "0", "3", "", caption]])
 
 
 def write_questions(project: Project) -> None:

@@ -13,7 +13,6 @@ GROUP = """\
         run: entail/all/humans
         answers: "answers/*.csv"
         left_out: "captions/*.csv"
-        names: names.csv
         surveys: 3
 """
 
@@ -24,7 +23,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     small_suite(made)
     suite = made.root / "config/suites/small.yaml"
     suite.write_text(suite.read_text() + GROUP)
-    made.write("names.csv", "reviewer,name\nlabel-studio 3,Bob\n")
     made.edit(
         "config/tables/small.yaml",
         "          - {label: Oracle, model: oracle}\n",

@@ -8,23 +8,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
-import polars as pl
 import pytest
 from playwright.sync_api import Page, sync_playwright
 from reprise.construction.label_studio import LOCAL_FILES, as_task, template
 from reprise.construction.review import (
     Task,
-    as_sheet,
     counted,
     read_verdicts,
     task_rows,
 )
 from reprise.construction.velociti.review import OF_CAPTIONS, OF_SAMPLES
-from reprise.core.schemas import REQUESTS
 from reprise.media.probe import open_video
-from reprise.people.settings import RatingDesign
-from reprise.people.surveys import COLUMNS, NOT_TESTED, Shown, label_studio_tasks, question_tasks, survey_rows
-from reprise.reading.ratings import RATINGS
 
 from tests.people.conftest import PASSWORD, TOKEN, USER, LabelStudio
 from tests.people.project import (
@@ -37,7 +31,6 @@ from tests.people.project import (
     question_project,
     tasks_of,
 )
-from tests.unit.rows import request_row
 from tests.unit.videos import barcode_video
 
 PAGE_MS = 300_000
@@ -147,20 +140,3 @@ def test_a_review_goes_the_same_way(label_studio: LabelStudio, video: Path, tmp_
     votes = counted(tasks, read_verdicts([export(label_studio, project, tmp_path / "review.json")]))
     assert votes.problems == []
     assert [list(votes.by_task[task.task_id].values()) for task in tasks] == [["both fit"], ["neutral"]]
-
-
-def test_ratings_go_the_same_way(label_studio: LabelStudio, video: Path, tmp_path: Path) -> None:
-    """From 0 to 3; a 0 is a rating."""
-    asked = [request_row(f"q{n}#run", prompt=f"Candidate answer: {n}", options=list(RATINGS)) for n in RATINGS]
-    tasks = question_tasks("mmbench_video/raters/all", pl.DataFrame(asked, schema=REQUESTS))
-    surveys = tmp_path / "surveys.csv"
-    design = RatingDesign(kind="rating", runs=("p/s/m",), answers="*.json", videos=str(label_studio.files))
-    surveys.write_text(as_sheet(survey_rows(tasks, NOT_TESTED, design, {"c": Shown(video, has_sound=False)}), COLUMNS))
-    project = make_project(label_studio, template("Rate.", ("question",)), video, label_studio_tasks(surveys, "1"))
-    numbers = tasks_of(label_studio, project)
-    for task, rating in zip(tasks, RATINGS, strict=True):
-        annotate(label_studio, numbers[task.task_id], rating)
-    votes = counted(tasks, read_verdicts([export(label_studio, project, tmp_path / "ratings.json")]))
-    assert votes.problems == [] and [list(votes.by_task[task.task_id].values()) for task in tasks] == [
-        [r] for r in RATINGS
-    ]

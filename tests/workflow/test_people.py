@@ -52,7 +52,7 @@ def test_answers_are_a_run_that_needs_no_video(project: Project) -> None:
     project.write(
         "answers/3.csv", f"task_id,digest,reviewer,verdict\n{task.task_id},{task.digest},Label-Studio 3,Yes\n"
     )
-    project.write("captions/a.csv", "clip,reviewer\nv,BOB\n")
+    project.write("captions/a.csv", "clip,reviewer\nv,LABEL-STUDIO 3\n")
     assert set(project.planned(page, run)) == {"import_answers", "people_statistics", "score"}
     project.made(page)
     assert "| people left out | - | 1 | of 1 in `left_out:` |" in (project.root / page).read_text()

@@ -287,19 +287,6 @@ def test_each_line_is_kept_or_named(lists: list[tuple[str, int, list[str]]], fil
     assert names_of(own) == [""], "of the prompt's own caption it is a negative"
 
 
-def test_limits_stand_in_the_prompts(pool: Tables) -> None:
-    said: list[str] = []
-
-    def reply(one: Row) -> str:
-        said.append(f"{one['item_id'].partition('/')[0]}: {one['prompt']}")
-        return writer()(one)
-
-    chain(pool, reply)
-    counts = {one.partition(":")[0]: int(one.split("at most ")[1].split()[0]) for one in said if "at most" in one}
-    assert counts == {"words": 9, "events": 6, "central": 2}
-    assert all(one.count("\n1. ") == 3 for one in said if not one.startswith("category"))
-
-
 SAID = {
     "Action Type": "Action Type", "3. action type.": "Action Type",
     "Motion Direction / Orientation": "Motion Direction/Orientation", "It is the verb.": "no_category",

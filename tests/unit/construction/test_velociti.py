@@ -19,14 +19,12 @@ from reprise.construction.velociti.statistics import TABLE11
 from reprise.construction.velociti.subset import listed, samples_of, scores, search
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, VERDICTS
-from reprise.models.base import Clip, Request
 from reprise.stages.construction_samples import refuse_nothing
 from synthetic.reviewer import is_true, scripts, verdict
 from synthetic.toyworld.generate import Dice, evaluation_stories, training_script
 from synthetic.toyworld.velociti import write_release
 
 from tests.unit.construction.worlds import (
-    TOY_WRITER,
     Files,
     Row,
     Tables,
@@ -264,7 +262,6 @@ def test_captions_that_do_not_serve_a_test_are_dropped(found: Tables) -> None:
 # --- the toy world -----------------------------------------------------------------------------------------------------
 
 TOY = of_suite("velociti", "videos", "per_video", "verbs_left_out")
-ALL = of_suite("velociti", "verbs_left_out")
 
 
 @pytest.fixture(scope="module")
@@ -280,9 +277,9 @@ def toy(toy_files: Files) -> Tables:
     return reviewed(written(pool_of(toy_files, TOY), toy_writer, TOY), TOY)
 
 
-def test_every_sample_agrees_with_the_script(toy_files: Files, toy: Tables) -> None:
-    rows = left(written(pool_of(toy_files, ALL), toy_writer, ALL)["samples"])
-    assert {row["test"] for row in rows} == {CONTROL, *TESTS} and len(rows) > 2000
+def test_every_sample_agrees_with_the_script(toy: Tables) -> None:
+    rows = left(toy["samples"])
+    assert {row["test"] for row in rows} == {CONTROL, *TESTS} and len(rows) > 300
     world = scripts()
     assert all(is_true(row["positive"], world[row["video"]]) for row in rows)
     assert not any(is_true(row["negative"], world[row["video"]]) for row in rows)
@@ -329,12 +326,6 @@ def test_the_release_is_read_and_numbers_stand_beside_the_paper_s(toy: Tables, t
     assert all(row["entered"] - row["dropped"] == row["left"] for row in counts) and counts[-1]["left"] == len(kept)
 
 
-def test_the_toy_writer_knows_only_its_words() -> None:
-    asked = Request("r", "i", "1", "write", "", "{'Verb': 'fly (flying)',\n'Arg0 (agent)': 'the red star'}", (), "", 9)
-    [answer] = TOY_WRITER.answers(Clip("c", None, (), ()), [asked])
-    assert (answer.error, answer.text) == ("failed", "") and "no words for fly (flying)" in answer.message
-
-
 # --- the subset --------------------------------------------------------------------------------------------------------
 
 # Eight samples of which every second one is right: 50 percent.
@@ -349,8 +340,6 @@ def test_a_subset_is_as_hard_as_the_whole() -> None:
     row = {"test_name": "chrono", "samples": 8, "strict": "50.00", "subset": 4, "subset_strict": "50.00"}
     assert scores([found]) == [row | {"tries": found.tries}]
     assert search("chrono", dict(reversed(RIGHT.items())), SEARCH) == found
-    drawn = {tuple(search("chrono", RIGHT, SEARCH.model_copy(update={"seed": seed})).chosen) for seed in range(5)}
-    assert len(drawn) > 1
     few = dict(list(RIGHT.items())[:3])
     assert (search("chrono", few, SEARCH).chosen, search("chrono", few, SEARCH).tries) == (sorted(few), 0)
 

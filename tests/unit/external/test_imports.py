@@ -96,7 +96,6 @@ GOOD = '{"idx": "0_pos", "response": "A"}'
 LINES: list[tuple[str | bytes, tuple[str, str]]] = [
     ('{"idx": "9_pos", "response": "A"}', ("9_pos", "unknown id")),
     ('{"idx": "0_pos"', ("", "broken line")),
-    ("[1, 2]", ("", "broken line")),
     ("[" * 100_000, ("", "broken line")),
     (b"\xff\xfe", ("", "broken line")),
     ('{"idx": "0_neg"}', ("0_neg", "no idx or no response")),
@@ -244,11 +243,8 @@ def test_rows_of_an_event_are_matched_in_their_order(tmp_path: Path) -> None:
 REFUSED: list[tuple[Edit, str]] = [
     (lambda lines: [lines[0], *lines[2:]], "control.csv: line 2: 1 rows for control/v0/Ev1, but there are 2 such samples in the release"),
     (lambda lines: ["test_name,video_id,event,pos,neg\n", *lines[1:]], "control.csv: column 'pos_score' is missing. Found: test_name, video_id, event, pos, neg. Needed: "),
-    (lambda lines: ["test,video_id,event,pos_score,neg_score\n", *lines[1:]], "column 'test_name' is missing."),
     (lambda lines: ["test_name,test_name,event,pos_score,neg_score\n", *lines[1:]], "control.csv: duplicate column 'test_name'. Found: "),
     (lambda lines: ["test_name,video_id,event,gt_A,gt_B\n", *lines[1:]], "pos_score, neg_score; or test_name, video_id, event, pos_pred, neg_pred"),
-    (lambda lines: [*lines, "control,v0,Ev1,0.5\n"], "control.csv: row 9: 4 cells for 5 columns"),
-    (lambda lines: [*lines, 'control,v0,Ev1,"0.5,1\n'], "control.csv: row 9: not readable as csv"),
 ]  # fmt: skip
 
 
@@ -358,10 +354,7 @@ def test_answers_that_look_like_formulas_fail_or_disagree(tmp_path: Path) -> Non
 UNREADABLE: list[tuple[str, bytes, str]] = [
     ("m.xlsx", b"no zip", "m.xlsx: not readable as xlsx: "),
     ("m.json", b"{", "m.json: not readable as json: "),
-    ("m.json", b"[" * 200_000, "m.json: not readable as json: "),
     ("m.json", b'{"coarse_all": {"CP": "1.0"}}', "expected a list of objects, or an object of index and prediction"),
-    ("m.tsv", b"\xff\xfe", "m.tsv: line 1: not UTF-8"),
-    ("m.tsv", b"index\tprediction\n1\ta\n2\ta man\twalking\n", "row 2: 3 cells for 2 columns (index, prediction)"),
     ("m.tsv", b'index\tprediction\n1\t"a\n2\tb\n', "row 1: not readable as csv: unexpected end of data. A quote that begins there"),
 ]  # fmt: skip
 
@@ -521,20 +514,3 @@ def test_what_is_written_is_read_again(
     assert read.problems == [] and again.select("request_id", "text").equals(table.select("request_id", "text"))
     assert again["scores"].list.first().to_list() == pytest.approx(table["scores"].list.first().to_list(), abs=0)
     assert (again["error"] != "").to_list() == (table["error"] != "").to_list()
-
-
-def test_the_demos_imports_fit_the_toy_world(tmp_path: Path) -> None:
-    from synthetic.toyworld.plugin import write_release
-
-    for benchmark, form in (("vinoground", "questions"), ("velociti", "entail")):
-        release = tmp_path / benchmark
-        release.mkdir()
-        write_release(benchmark, release)
-        subset = {"subset": {"per_test": 40, "seed": 0}} if benchmark == "velociti" else {}
-        items = Whole(benchmark).annotations(sorted(release.iterdir()), "ids", subset)[1]
-        requests = requests_of(benchmark, form, chosen_items(items, "subset" if subset else None))
-        files = load_importer(benchmark).FORMS[form]
-        imported = files.read(
-            files.find(ROOT / "resources/imports" / benchmark / "random-imported", 8), items, requests
-        )
-        assert imported.problems == [] and set(imported.answers) == set(requests["request_id"]), benchmark

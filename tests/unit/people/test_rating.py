@@ -77,15 +77,12 @@ def test_the_same_questions_are_drawn_of_each_run_whatever_their_order() -> None
     assert again.sort("request_id").equals(drawn.sort("request_id"))
     assert {frozenset(requests_of(4, seed)["item_id"]) for seed in range(5)} != {frozenset(drawn["item_id"])}
     assert set(REQUESTS_OF_THREE["request_id"]) < set(drawn["request_id"]) and requests_of(99).height == 20
+    (first, *_) = drawn["item_id"]
+    failed = requests_of(4, one=[first])  # what failed is not rated, and is drawn nevertheless
+    assert set(failed["request_id"]) < set(drawn["request_id"]) and failed.height == 7
+    assert first not in failed.filter(role=RUNS[0])["item_id"] and first in failed.filter(role=RUNS[1])["item_id"]
     some = {RUNS[0]: answers_of(RUNS[0], ["q1", "q2"]), RUNS[1]: answers_of(RUNS[1], ["q2", "q3"])}
     assert {row["item_id"] for row in rating_requests(ITEMS_OF_TEN, some, 9, 0)} == {"q2"}, "all runs were asked it"
-
-
-def test_what_failed_is_not_rated_and_is_drawn_nevertheless() -> None:
-    (first, *_) = requests_of(4)["item_id"]
-    found = requests_of(4, one=[first])
-    assert set(found["request_id"]) < set(requests_of(4)["request_id"]) and found.height == 7
-    assert first not in found.filter(role=RUNS[0])["item_id"] and first in found.filter(role=RUNS[1])["item_id"]
 
 
 def test_a_rater_sees_the_question_and_both_answers_and_not_whose_it_is() -> None:

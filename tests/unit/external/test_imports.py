@@ -22,8 +22,7 @@ from reprise.external import load_importer
 from reprise.external.answers import ImportedAnswers, of_frames, write_problems
 from reprise.external.mmbench_video import FORMS, rating_files, read_ratings
 from reprise.models.base import Answer
-from reprise.stages import metrics
-from reprise.stages.import_answers import of_answered_tasks, responses
+from reprise.stages.import_answers import responses
 from reprise.stages.import_ratings import replies
 from reprise.stages.judge_requests import given_answers
 from reprise.stages.judgements import judgements
@@ -266,29 +265,6 @@ def test_a_row_of_no_sample_and_a_score_that_is_no_number_are_named(tmp_path: Pa
     requests = requests_of("velociti", "entail", samples(tmp_path, 8)[0])
     row = verdicts(requests, table, "robust", "plain").row(0, named=True)
     assert (row["unparsed"], row["failed"], row["score"]) == (True, False, None)
-
-
-def test_a_test_without_a_file_was_not_asked(tmp_path: Path) -> None:
-    """One test imported: the others, and the average over all, have no number, least of all 0.0."""
-    items, rows = samples(tmp_path, 8)
-    made = write_csvs(tmp_path, rows, SCORES, [("0.9", "0.1")] * len(rows))
-    for path in made.glob("*.csv"):
-        if path.stem != "chrono":
-            path.unlink()
-    form, requests = load_importer("velociti").FORMS["entail"], requests_of("velociti", "entail", items)
-    imported = form.read(form.find(made, None), items, requests)
-    asked = of_answered_tasks(items, requests, imported, made)
-    others = set(items["task"]) - {"chrono"}
-    assert {(one.id, one.problem) for one in imported.problems} == {
-        (one, "test without a file, not asked") for one in others
-    }
-    responded = responses(asked, imported, 8, "key")
-    assert responded["error"].unique().to_list() == [""]
-    read = verdicts(requests, responded, "robust", "plain")
-    measured = Whole("velociti").measured("entail", metrics.of_answered_tasks(items, read), read, 0.95)
-    strict = {one.group: (one.value, one.asked, one.missing) for one in measured if one.metric == "strict"}
-    assert strict["chrono"] == (100.0, 8, 0) and strict["average"] == (None, 8, 0)
-    assert {strict[test] for test in others} == {(None, 0, 0)}
 
 
 def test_a_file_of_the_subset_matches_the_subset(tmp_path: Path) -> None:

@@ -21,65 +21,46 @@ SUFFIX = "\nPlease only output one English character."
 Line = dict[str, Any]
 
 
-class Release:
-    """A TemporalBench release of two short videos with two questions each, one long question and two captions."""
+def entry(idx: str, video: str, question: str = "Describe.") -> dict[str, str]:
+    known = {"idx": idx, "video_name": video, "dataset": "COIN", "GT": "A", "category": "Others"}
+    return known | {"question": question}
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir()
-        self.entries = {
-            "short_qa": [self._question(v, q) for v in (0, 1) for q in (0, 1)],
-            "long_qa": [self._question(0, 0) | {"idx": "l0", "video_name": "long_video/COIN/v_start_0_end_9.mp4"}],
-            "short_caption": [
-                {
-                    "idx": f"c{v}",
-                    "video_name": f"short_video/COIN/v{v}.mp4",
-                    "question": "Describe.",
-                    "GT": "A man sits.",
-                }
-                for v in (0, 1)
-            ],
+
+CHOICE = "Which?\nA. It rises {} times.\nB. It falls.\nAnswer with the option's letter from the given choices directly."
+# A TemporalBench release of two short videos with two questions each, one long question and two captions.
+ENTRIES = {
+    "short_qa": [entry(f"s{v}{q}", f"short_video/COIN/v{v}.mp4", CHOICE.format(q)) for v in (0, 1) for q in (0, 1)],
+    "long_qa": [entry("l0", "long_video/COIN/v_start_0_end_9.mp4", CHOICE.format(0))],
+    "short_caption": [entry(f"c{v}", f"short_video/COIN/v{v}.mp4") for v in (0, 1)],
+}
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    folder = tmp_path_factory.mktemp("release")
+    files = [folder / f"temporalbench_{mark}.json" for mark in ENTRIES]
+    for path, content in zip(files, ENTRIES.values(), strict=True):
+        path.write_text(json.dumps(content))
+    return Whole("temporalbench").annotations(files, "release", {})[1]
+
+
+def logged(mark: str = "short_qa") -> list[Line]:
+    """A log's lines, as the harness writes them: the answer of question n is n."""
+    return [
+        {
+            "doc_id": number, "target": one["GT"], "filtered_resps": [f"answer {number}"], "doc_hash": "0" * 64,
+            "temporalbench_score": {"item": one, "pred": f"answer {number}"}, "input": one["question"],
         }
-        files = [folder / f"temporalbench_{mark}.json" for mark in self.entries]
-        for path, content in zip(files, self.entries.values(), strict=True):
-            path.write_text(json.dumps(content))
-        self.items = Whole("temporalbench").annotations(files, "release", {})[1]
-
-    @staticmethod
-    def _question(video: int, number: int) -> dict[str, str]:
-        question = (
-            f"Which?\nA. It rises {number} times.\nB. It falls.\nAnswer with the option's letter from the given choices "
-            "directly."
-        )
-        known = {"idx": f"s{video}{number}", "video_name": f"short_video/COIN/v{video}.mp4", "dataset": "COIN"}
-        return known | {"question": question, "GT": "A", "category": "Others"}
-
-    def logged(self, mark: str = "short_qa") -> list[Line]:
-        """A log's lines, as the harness writes them: the answer of question n is n."""
-        return [
-            {
-                "doc_id": number,
-                "target": entry["GT"],
-                "filtered_resps": [f"answer {number}"],
-                "doc_hash": "0" * 64,
-                "prompt_hash": "0" * 64,
-                "target_hash": "0" * 64,
-                "temporalbench_score": {"item": entry, "pred": f"answer {number}"},
-                "input": entry["question"],
-            }
-            for number, entry in enumerate(self.entries[mark])
-        ]
-
-    def read(
-        self, folder: Path, form: str = "short", frames: int | None = 8
-    ) -> tuple[dict[str, tuple[str, str]], list[tuple[int | None, str, str]]]:
-        """Item -> text and error; and the problems."""
-        return read("temporalbench", form, chosen_items(self.items, form), folder, frames)
+        for number, one in enumerate(ENTRIES[mark])
+    ]  # fmt: skip
 
 
 def read(
-    benchmark: str, form: str, items: pl.DataFrame, folder: Path, frames: int | None = 8
+    items: pl.DataFrame, folder: Path, form: str = "short", frames: int | None = 8, benchmark: str = "temporalbench"
 ) -> tuple[dict[str, tuple[str, str]], list[tuple[int | None, str, str]]]:
+    """Item -> text and error; and the problems."""
     files = load_importer(benchmark).FORMS[form]
+    items = chosen_items(items, form) if benchmark == "temporalbench" else items
     requests = requests_of(benchmark, form, items).with_columns(max_tokens=pl.lit(512, pl.Int32))
     found = files.find(folder, frames)
     found += files.beside(found)
@@ -100,11 +81,6 @@ def write(folder: Path, task: str, lines: list[Line], settings: object = None) -
 
 
 @pytest.fixture
-def release(tmp_path: Path) -> Release:
-    return Release(tmp_path / "release")
-
-
-@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "model"
 
@@ -113,19 +89,19 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("form", "mark"), [("short", "short_qa"), ("long", "long_qa"), ("caption", "short_caption")])
-def test_a_log_is_read_by_the_entries_in_it(release: Release, folder: Path, form: str, mark: str) -> None:
-    write(folder, f"temporalbench_{mark}", release.logged(mark), {"config": {}})
-    said, problems = release.read(folder, form)
-    idx = [entry["idx"] for entry in release.entries[mark]]
+def test_a_log_is_read_by_the_entries_in_it(release: pl.DataFrame, folder: Path, form: str, mark: str) -> None:
+    write(folder, f"temporalbench_{mark}", logged(mark), {"config": {}})
+    said, problems = read(release, folder, form)
+    idx = [entry["idx"] for entry in ENTRIES[mark]]
     assert said == {f"{form}/{one}": (f"answer {number}", "") for number, one in enumerate(idx)}
     assert problems == []
 
 
-def test_dropped_questions_are_missing_and_one_under_another_id_is_named(release: Release, folder: Path) -> None:
-    lines = release.logged()[:3]
-    lines[1]["temporalbench_score"]["item"] = release.entries["short_qa"][1] | {"question": "Who?"}
+def test_dropped_questions_are_missing_and_one_under_another_id_is_named(release: pl.DataFrame, folder: Path) -> None:
+    lines = logged()[:3]
+    lines[1]["temporalbench_score"]["item"] = ENTRIES["short_qa"][1] | {"question": "Who?"}
     write(folder, "temporalbench_short_qa", lines)
-    said, problems = release.read(folder)
+    said, problems = read(release, folder)
     assert [text or error for text, error in said.values()] == ["answer 0", "no_answer", "answer 2", "no_answer"]
     assert problems == [(2, "short/s01", "another question under a known id")]
 
@@ -137,10 +113,10 @@ def test_dropped_questions_are_missing_and_one_under_another_id_is_named(release
         {"temporalbench_score": None, "input": 3},
     ],
 )
-def test_a_log_of_something_else_is_refused(release: Release, folder: Path, change: Line) -> None:
-    write(folder, "temporalbench_short_qa", [line | change for line in release.logged()])
+def test_a_log_of_something_else_is_refused(release: pl.DataFrame, folder: Path, change: Line) -> None:
+    write(folder, "temporalbench_short_qa", [line | change for line in logged()])
     with pytest.raises(UserError) as error:
-        release.read(folder)
+        read(release, folder)
     message = f"{DATE}_samples_temporalbench_short_qa.jsonl: none of its 4 rows is about a question of temporalbench"
     assert message in str(error.value) and "into the folder of its own benchmark" in str(error.value)
 
@@ -158,22 +134,22 @@ def test_a_log_of_something_else_is_refused(release: Release, folder: Path, chan
     ],
 )  # fmt: skip
 def test_what_the_harness_makes_of_an_answer_is_named(
-    release: Release, folder: Path, change: Line, answer: tuple[str, str], problem: str | None
+    release: pl.DataFrame, folder: Path, change: Line, answer: tuple[str, str], problem: str | None
 ) -> None:
-    first, *rest = release.logged()
+    first, *rest = logged()
     write(folder, "temporalbench_short_qa", [first | change, *rest])
-    said, problems = release.read(folder)
+    said, problems = read(release, folder)
     assert said["short/s00"] == answer
     assert problems == ([(1, "short/s00", problem)] if problem else [])
 
 
-def test_a_line_without_an_answer_and_a_broken_one_are_named(release: Release, folder: Path) -> None:
-    lines = release.logged()
+def test_a_line_without_an_answer_and_a_broken_one_are_named(release: pl.DataFrame, folder: Path) -> None:
+    lines = logged()
     del lines[1]["filtered_resps"]
     path = write(folder, "temporalbench_short_qa", lines)
     whole = path.read_bytes()
     path.write_bytes(whole[:-40] + b'\n{"filtered_resps": ["\xff"]}\n' + whole.splitlines()[0])
-    said, problems = release.read(folder)
+    said, problems = read(release, folder)
     assert said["short/s01"] == ("", "no_text") and said["short/s11"] == ("", "no_answer")
     assert problems == [
         (4, "", "broken line"),
@@ -197,12 +173,12 @@ def test_a_line_without_an_answer_and_a_broken_one_are_named(release: Release, f
     ],
 )  # fmt: skip
 def test_the_harness_settings_are_compared(
-    release: Release, folder: Path, settings: object, expected: list[tuple[str, str]]
+    release: pl.DataFrame, folder: Path, settings: object, expected: list[tuple[str, str]]
 ) -> None:
-    write(folder, "temporalbench_short_qa", release.logged(), settings)
-    assert release.read(folder)[1] == [(None, detail, problem) for detail, problem in expected]
+    write(folder, "temporalbench_short_qa", logged(), settings)
+    assert read(release, folder)[1] == [(None, detail, problem) for detail, problem in expected]
     if "max_frames_num=32" in str(settings):
-        assert release.read(folder, frames=None)[1] == [], "frames that depend on the clip are not compared"
+        assert read(release, folder, frames=None)[1] == [], "frames that depend on the clip are not compared"
 
 
 # --- Vinoground ----------------------------------------------------------------------------------------------------
@@ -240,7 +216,7 @@ def pair(tmp_path: Path) -> pl.DataFrame:
 
 def test_both_scores_are_in_one_log_and_the_suffix_is_another_prompt(pair: pl.DataFrame, folder: Path) -> None:
     path = write(folder, "vinoground", logged_pair())
-    said, problems = read("vinoground", "questions", pair, folder)
+    said, problems = read(pair, folder, "questions", benchmark="vinoground")
     assert said == {name: (name, "") for name in PAIR}
     assert Counter(problem for *_, problem in problems) == {"asked with another prompt": 4}
     with_suffix = requests_of("vinoground", "questions", pair, "authors")
@@ -251,12 +227,12 @@ def test_what_is_beside_a_log_or_of_another_release_is_refused(pair: pl.DataFram
     write(folder, "vinoground", [line | {"input": "Is it up?"} for line in logged_pair()])
     found = r"none of its 4 rows is about a question of vinoground .* question 'Is it up\?'"
     with pytest.raises(UserError, match=found):
-        read("vinoground", "questions", pair, folder)
+        read(pair, folder, "questions", benchmark="vinoground")
     (folder / "textscore-response.jsonl").touch()
     with pytest.raises(
         UserError, match=r"found textscore-response.jsonl, .*answers in the authors' files and in a log"
     ):
-        read("vinoground", "questions", pair, folder)
+        read(pair, folder, "questions", benchmark="vinoground")
     (folder / f"{DATE}_results.json").write_text("{}")
     files = load_importer("vinoground").FORMS["questions"]
     assert files.beside([folder / "textscore-response.jsonl", folder / "other_samples_vinoground.jsonl"]) == []

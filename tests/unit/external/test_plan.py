@@ -47,18 +47,6 @@ def model_file(settings: str) -> None:
     Path("config/models/random-imported.yaml").write_text(f"label: L\nadapter: import\nsettings:\n{settings}")
 
 
-def test_an_imported_run_needs_its_files_and_no_video(root: Path) -> None:
-    assert RUN in Plan(load(root)).runs()
-    change_suite("run: [local]", "run: [random-imported]")
-    plan = Plan(load(root))
-    assert len(plan.runs()) == 2 and plan.data_benchmarks() == []
-    for path in FOLDER.iterdir():
-        path.unlink()
-    plan = Plan(load(root))
-    assert RUN not in plan.runs() and "random-imported" in plan.models
-    assert Run("velociti", "entail.subset", "fps1", "random-imported") in plan.runs()
-
-
 def test_a_log_counts_with_the_settings_beside_it(root: Path, caplog: pytest.LogCaptureFixture) -> None:
     for path in FOLDER.iterdir():
         path.unlink()

@@ -34,13 +34,3 @@ def counted_of(
     tasks: Sequence[Task] = TASKS,
 ) -> Counted:
     return counting(tasks, verdicts, asked or design(), tested, out)
-
-
-def bad_rows(right: str, wrong: str, tasks: Sequence[Task] = TASKS) -> dict[str, Verdict]:
-    """Problem -> a row that does not count because of it."""
-    return {
-        "foreign_task": said("ann", tasks[0]._replace(task_id="x"), right),
-        "other_text": said("ann", tasks[0], right)._replace(digest="0"),
-        "no_reviewer": said("", tasks[0], right),
-        "unknown_verdict": said("ann", tasks[0], wrong),
-    }

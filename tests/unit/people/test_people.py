@@ -16,7 +16,7 @@ from reprise.people.statistics import BY_DESIGN, agreement, numbers, worker_rows
 from reprise.people.surveys import question_tasks, task_id
 from reprise.stats.reliability import alpha
 
-from tests.unit.people.asked import AB, TASKS, TEST, bad_rows, counted_of, design, said, task
+from tests.unit.people.asked import AB, TASKS, TEST, counted_of, design, said, task
 from tests.unit.rows import request_row
 
 Row = dict[str, Any]
@@ -89,10 +89,10 @@ def test_who_is_left_out_under_which_name(tmp_path: Path, reviewer: str, wrote: 
 
 
 def test_a_row_that_does_not_count_is_named_without_a_name() -> None:
-    for problem, bad in bad_rows("A", "C").items():
-        found = counted_of([said("bob", TASKS[1], "A"), bad])
-        assert [(one.where, one.problem) for one in found.votes.problems] == [(bad.where, problem)]
-        assert "ann" not in found.votes.problems[0].found and found.votes.by_task.keys() == {"q2"}
+    bad = said("ann", TASKS[0], "C")
+    found = counted_of([said("bob", TASKS[1], "A"), bad])
+    assert [(one.where, one.problem) for one in found.votes.problems] == [(bad.where, "unknown_verdict")]
+    assert "ann" not in found.votes.problems[0].found and found.votes.by_task.keys() == {"q2"}
 
 
 def test_two_answers_of_one_person_count_for_nothing() -> None:

@@ -102,13 +102,10 @@ def test_a_changed_file_changes_the_key_of_its_run_or_judge_alone(root: Path) ->
     ratings = Path("resources/imports/mmbench_video/people/ratings.tsv")
     ratings.parent.mkdir(parents=True)
     ratings.write_text("index\trating\n0\t3\n")
-    plan = Plan(load(root))
-    judged = [one for benchmark, table, _ in plan.tables() for one in plan.table_scored(benchmark, table)]
-    mine = [one for one in judged if one.judge == "people"]
-    assert {one.name for one in mine} == {f"{rated}/people"} and all(map(plan.is_imported, mine))
 
     def keys() -> dict[str, str]:
-        write_keys(Plan(load(root)))
+        plan = Plan(load(root))
+        write_keys(plan)
         folder = root / "results/demo/keys"
         names = [*(f"{run.name}.json" for run in plan.runs()), "judges/mmbench_video/packed/people.json"]
         return {name: json.loads((folder / name).read_text())["key"] for name in names}

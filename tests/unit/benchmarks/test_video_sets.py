@@ -10,7 +10,7 @@ from reprise.benchmarks.mmbench_video.release import COLUMNS
 from reprise.benchmarks.mmbench_video.taxonomy import OTHER_VIDEO_SETS, SCORINGS
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.rows import chosen_items
-from reprise.construction.mmbench_video.other_sets import drawn
+from reprise.stages.construction_draw import drawn
 from reprise.core.errors import UserError
 from reprise.core.schemas import FACTS, RESPONSES, VERDICTS
 from reprise.core.yaml_files import load_yaml

@@ -9,7 +9,6 @@ from reprise.config.site import PartitionLimits, Site
 from reprise.core.errors import UserError
 from reprise.plan.runs import Plan
 from reprise.plan.suite import Suite
-from snakemake.exceptions import WorkflowError
 
 PAPERS = "mmbench_video, temporalbench, velociti, vinoground"
 
@@ -34,13 +33,13 @@ def suite(plan: Plan) -> Suite:
 def test_a_wrong_table_is_told_those_that_exist(suite: Suite, benchmark: str, table: str, message: str) -> None:
     wildcards = SimpleNamespace(benchmark=benchmark, table=table)
     for files in (suite.tables.metrics, suite.tables.problems, suite.tables.statistics):
-        with pytest.raises(WorkflowError) as error:
+        with pytest.raises(UserError) as error:
             files(wildcards)
         assert message in str(error.value)
 
 
 def test_a_table_that_no_paper_has_is_told_those_that_exist(suite: Suite) -> None:
-    with pytest.raises(WorkflowError) as error:
+    with pytest.raises(UserError) as error:
         suite.tables.parts(SimpleNamespace(table="table99", kind="md"))
     message = str(error.value)
     assert message.startswith("results/tables/table99: no paper of suite 'demo' has it. There are: table1 (")

@@ -96,7 +96,7 @@ def builder_of(plan: Plan, key: TableKey) -> Builder:
 def overview_of(plan: Plan, key: OverviewKey) -> OverviewBuilder:
     """What builds the overview as the workflow would write it, of those of its numbers that are there."""
     scored, results = plan.overview_scored(), plan.results
-    timings = {run.name: results.timings(run) for run in plan.timed(scored)}
+    timings = {one.run.name: results.timings(one.run) for one in scored if one.run.model not in plan.imports.models}
     shows_papers = plan.config.suite.show_published
     return OverviewBuilder(
         key,

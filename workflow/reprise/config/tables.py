@@ -92,8 +92,9 @@ class Row(RowSettings):
 
     def in_column(self, column: Column) -> "Row":
         """The row as one column shows it."""
-        named = {name: getattr(column, name) for name in ("model", "protocol", "sampling")}
-        return self.model_copy(update={name: value for name, value in named.items() if value is not None})
+        named = {"model": column.model, "protocol": column.protocol, "sampling": column.sampling}
+        changed = {name: value for name, value in named.items() if value is not None}
+        return self.model_copy(update=changed) if changed else self
 
 
 class Section(RowSettings):

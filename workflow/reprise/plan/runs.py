@@ -1,6 +1,6 @@
 """Which runs and tables a suite has, and which of them this site can make."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -47,7 +47,10 @@ class Plan:
         self.budget = Budget(config.suite.budget_usd, config.suite.budget_tokens)
         self.models = frozenset(slug for slug, model in config.models.items() if self._runs_here(slug, model))
         self._judges: dict[str, list[str]] = {}
-        self._table_scored: dict[tuple[str, str], tuple[Scored, ...]] = {}
+        self._runs: list[Run] | None = None
+        self._ledgers: dict[tuple[Ledger, str], list[Path]] = {}
+        self._scored: dict[tuple[str, str], list[Scored]] = {}
+        """(benchmark, table or figure) -> its numbers"""
 
     def _runs_here(self, slug: str, model: Model) -> bool:
         """Whether the suite's `run:` selects a model; one that somebody is paid for also needs a budget."""
@@ -125,9 +128,12 @@ class Plan:
         return [(part.table, part.of(self.table(benchmark, part.table))) for part in parts]
 
     def figure_scored(self, benchmark: str, figure: str) -> list[Scored]:
-        """The numbers of runs that one figure needs and that this site can make."""
-        parts = self.figure_parts(benchmark, figure)
-        return sorted({one for _, spec in parts for one in self.scored_of(benchmark, spec)})
+        """The numbers of runs that one figure needs and that this site can make; each of its inputs asks for them."""
+        asked = benchmark, figure
+        if asked not in self._scored:
+            specs = [spec for _, spec in self.figure_parts(benchmark, figure)]
+            self._scored[asked] = sorted({one for spec in specs for one in self.scored_of(benchmark, spec)})
+        return self._scored[asked]
 
     def benchmarks_by_table(self) -> dict[str, list[str]]:
         """Table -> the benchmarks whose papers have one of this number."""
@@ -136,19 +142,14 @@ class Plan:
             found.setdefault(table, []).append(benchmark)
         return dict(sorted(found.items(), key=lambda entry: int(entry[0].removeprefix("table"))))
 
-    def benchmarks_with(self, table: str) -> list[str]:
-        """The benchmarks that have this table; a UserError if none has it."""
-        numbers = self.benchmarks_by_table()
-        if table not in numbers:
-            listed = ", ".join(f"{name} ({', '.join(having)})" for name, having in numbers.items())
-            raise UserError(f"{TABLES / table}: no paper of suite '{self.config.name}' has it. There are: {listed}.")
-        return numbers[table]
-
     # Data
 
     def ledgers(self, stage: Ledger, benchmark: str) -> list[Path]:
-        """Every shard of a stage."""
-        return [self.results.ledger(stage, benchmark, shard) for shard in range(self.config.suite.shards)]
+        """Every shard of a stage; each job of a run asks for them."""
+        if (stage, benchmark) not in self._ledgers:
+            shards = range(self.config.suite.shards)
+            self._ledgers[stage, benchmark] = [self.results.ledger(stage, benchmark, shard) for shard in shards]
+        return self._ledgers[stage, benchmark]
 
     def digests(self, files: Iterable[str | Path]) -> dict[str, str]:
         """Digests of files that are there."""
@@ -173,15 +174,11 @@ class Plan:
 
     # Judges
 
-    def judges_named(self, benchmark: str) -> list[str]:
-        """The judges of a benchmark's answers: its own, or those of the suite."""
-        own = self.config.suite.benchmarks[benchmark].judges
-        return self.config.suite.judges if own is None else own
-
     def judges_of(self, benchmark: str) -> list[str]:
-        """Those of them that run here, then every other one whose ratings lie here."""
+        """Those of the benchmark's judges, or of the suite's, that run here, then those whose ratings lie here."""
         if benchmark not in self._judges:
-            named = [slug for slug in self.judges_named(benchmark) if slug in self.models]
+            own = self.config.suite.benchmarks[benchmark].judges
+            named = [slug for slug in (self.config.suite.judges if own is None else own) if slug in self.models]
             runs = [Run.parse(f"{benchmark}/{name}") for name in sorted(self.config.runs_of(benchmark))]
             raters = self.imports.judges(benchmark, [run for run in runs if run.model in self.models])
             self._judges[benchmark] = [*named, *(slug for slug in raters if slug in self.models and slug not in named)]
@@ -241,13 +238,6 @@ class Plan:
         """Whether a number comes from answers, or from ratings, that were made elsewhere."""
         return scored.run.model in self.imports.models or scored.judge in self.imports.models
 
-    def import_problems(self, scored: Sequence[Scored]) -> list[Path]:
-        """What is wrong with the imported files behind these numbers."""
-        imported = self.imports.models
-        answers = [Scored(one.run) for one in scored if one.run.model in imported]
-        ratings = [one for one in scored if one.judge in imported]
-        return [self.results.import_problems(one) for one in (*answers, *ratings)]
-
     def origin(self, scored: Scored) -> Origin:
         """The files behind the numbers of a run, or of a judge's ratings of it."""
         model = self.config.models[scored.run.model]
@@ -266,9 +256,9 @@ class Plan:
     def table_scored(self, benchmark: str, table: str) -> list[Scored]:
         """The numbers of runs that one table needs and that this site can make."""
         asked = benchmark, table
-        if asked not in self._table_scored:
-            self._table_scored[asked] = tuple(self.scored_of(benchmark, self.table(benchmark, table)))
-        return list(self._table_scored[asked])
+        if asked not in self._scored:
+            self._scored[asked] = self.scored_of(benchmark, self.table(benchmark, table))
+        return self._scored[asked]
 
     def scored_of(self, benchmark: str, spec: TableSpec) -> list[Scored]:
         """The numbers of runs that a specification of a table needs and that this site can make."""
@@ -305,35 +295,25 @@ class Plan:
         """The numbers of runs that these cards of time need."""
         return sorted({one for slug in slugs for views in self.time[slug].values() for one in _asked(views)})
 
-    def timed(self, scored: Iterable[Scored]) -> list[Run]:
-        """The runs whose answers take time here."""
-        return sorted({one.run for one in scored if one.run.model not in self.imports.models})
-
     def runs(self) -> list[Run]:
         """All runs of the suite: those of its tables, of its overview and of its cards of time, and its extra runs."""
-        return list(self._all_runs)
-
-    @cached_property
-    def _all_runs(self) -> tuple[Run, ...]:
-        found = {one.run for one in self._scored_anywhere()}
-        suite = self.config.suite
-        named = [f"{benchmark}/{name}" for benchmark, entry in suite.benchmarks.items() for name in entry.extra_runs]
-        return tuple(sorted(found | {Run.parse(name) for name in named}))
+        if self._runs is None:
+            entries = self.config.suite.benchmarks.items()
+            named = {Run.parse(f"{benchmark}/{name}") for benchmark, entry in entries for name in entry.extra_runs}
+            self._runs = sorted({one.run for one in self._scored_anywhere()} | named)
+        return self._runs
 
     def numbers(self) -> list[Scored]:
         """The numbers of all runs: by every judge that a table shows, else by the first one, else by the readers."""
         shown = self._scored_anywhere()
-        others = set(self.runs()) - {one.run for one in shown}
-        return sorted(shown | {Scored(run, self._first_judge(run)) for run in others})
+        for run in set(self.runs()) - {one.run for one in shown}:
+            judges = self.judges_of(run.benchmark) if self.is_judged(run.benchmark, run.protocol) else []
+            shown.add(Scored(run, self._rater(run, judges) or ""))
+        return sorted(shown)
 
     def _scored_anywhere(self) -> set[Scored]:
         shown = {one for benchmark, table, _ in self.shown() for one in self.table_scored(benchmark, table)}
         return shown | set(self.time_scored(self.time))
-
-    def _first_judge(self, run: Run) -> str:
-        """The judge of a run where no other one is asked for; empty if none judges it."""
-        judged = self.is_judged(run.benchmark, run.protocol)
-        return (self._rater(run, self.judges_of(run.benchmark)) or "") if judged else ""
 
     def samplings_of(self, benchmark: str) -> list[str]:
         """The samplings by which a benchmark's frames are planned: all, and those with a view that a run has."""
@@ -351,7 +331,8 @@ class Plan:
             raise UserError(
                 f"'{name}' fits {len(found)} runs of {suite}: {listed(found)}. Add another part: {RUN_NAME}."
             )
-        idle_runs = self._idle_runs()
+        shown = {f"{name}/{run}" for name in self.config.benchmarks for run in self.config.runs_of(name)}
+        idle_runs = sorted(shown - runs.keys())
         idle = fitting(name, idle_runs)
         if len(idle) == 1:
             raise UserError(
@@ -361,12 +342,6 @@ class Plan:
             f"no run '{name}' in {suite}.{nearest(name, [*runs, *idle_runs])} A run is named {RUN_NAME}, "
             "or by as many parts of that as tell it from others; `python -m reprise runs` lists them."
         )
-
-    def _idle_runs(self) -> list[str]:
-        """The runs that the suite's tables show, but that this site cannot make."""
-        made = {run.name for run in self.runs()}
-        shown = {f"{name}/{run}" for name in self.config.benchmarks for run in self.config.runs_of(name)}
-        return sorted(shown - made)
 
     def why_idle(self, run: Run) -> str:
         """Why this site does not make a run that is shown."""

@@ -21,6 +21,7 @@ from reprise.plan.changes import leaves
 from reprise.plan.keys import Rules, changed_keys, write_keys
 from reprise.plan.outcome import outcome
 from reprise.plan.retries import write_answer_retries, write_retries
+from reprise.plan.rules.asked import note_parameters
 from reprise.plan.runs import Plan
 from reprise.plan.site import check_models, site_of
 from reprise.plan.targets import check_profile, check_targets, targets_of, warn_of_ended, warn_of_unpinned
@@ -171,14 +172,17 @@ class Suite(Rules):
 
     def settings(self, key: str) -> Callable[[Any], str]:
         """What a job's key file says but for the digest of its code, so that Snakemake's own words name a setting."""
-        return lambda wildcards: self._said(key.format_map(dict(wildcards.items())))
 
-    def _said(self, key: str) -> str:
-        if key not in self._known:
-            found = leaves(read_json(self._plan.results.key(*key.split("/"))))
-            shown = {name: _short(value) for name, value in found if name.rpartition(".")[2] not in UNSHOWN}
-            self._known[key] = ", ".join(f"{name.removeprefix('answers.')}: {text}" for name, text in shown.items())
-        return self._known[key]
+        def said(wildcards: Any) -> str:
+            name = key.format_map(dict(wildcards.items()))
+            if name not in self._known:
+                found = leaves(read_json(self._plan.results.key(*name.split("/"))))
+                shown = {name: _short(value) for name, value in found if name.rpartition(".")[2] not in UNSHOWN}
+                self._known[name] = ", ".join(f"{one.removeprefix('answers.')}: {text}" for one, text in shown.items())
+            return self._known[name]
+
+        note_parameters(said)
+        return said
 
     def say_failures(self) -> None:
         """Say at the end of a run how many answers failed."""

@@ -15,18 +15,15 @@ from reprise.fetch.keys import Extras, ReleaseKey
 from reprise.fetch.plugins import made_by
 from reprise.fetch.settings import ReleaseFolder
 from reprise.plan.construction import constructed
+from reprise.plan.rules.asked import Asked
 from reprise.plan.run_keys import RunKeys, parts
-from reprise.plan.runs import Plan
 
 
-class Annotations:
+class Annotations(Asked):
     """What the rules of annotations ask."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
-        config, key = self._plan.config, self._plan.results.key
+        config, key = self._plan.config, self._results.key
         for benchmark, entry in config.suite.benchmarks.items():
             if entry.construction is None and entry.release.kind != "constructed":
                 yield (
@@ -95,4 +92,4 @@ class Annotations:
         """Facts of the videos, where numbers of the data need them; a site that runs nothing on videos fetches none."""
         benchmark = wildcards.benchmark
         is_needed = benchmark in self._plan.data_benchmarks() and load_statistics(benchmark).of_videos is not None
-        return [self._plan.results.facts(benchmark)] if is_needed else []
+        return [self._results.facts(benchmark)] if is_needed else []

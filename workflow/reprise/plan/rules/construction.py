@@ -34,6 +34,7 @@ from reprise.fetch.plugins import made_by
 from reprise.fetch.settings import ReleaseFolder
 from reprise.plan.construction import WRITER, constructed, writers_here, writing_prompts, written
 from reprise.plan.identity import local_weights
+from reprise.plan.rules.asked import Asked
 from reprise.plan.run_keys import NO_FRAMES, RunKeys
 from reprise.plan.runs import Plan
 
@@ -44,11 +45,11 @@ BY_WRITER = ("requests", "samples", "statistics")
 PARTS_OF_PROMPT = ("system", "user")
 
 
-class Construction:
+class Construction(Asked):
     """What the rules of constructions ask."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+        super().__init__(plan)
         self._made = constructed(plan)
         self._written = written(plan)
         entries = plan.config.suite.benchmarks.items()
@@ -60,7 +61,7 @@ class Construction:
         }
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
-        key_file = self._plan.results.key
+        key_file = self._results.key
         for benchmark, how in self._made.items():
             where, patterns = how.annotations, tuple(how.files)
             # Those in a folder by their content, so that an edited file is a change.
@@ -123,16 +124,16 @@ class Construction:
     def facts(self, wildcards: Any) -> list[Path]:
         """What was measured of the clips that a benchmark may be made of; nothing where nothing is."""
         is_needed = self._made[wildcards.benchmark].kind in MEASURED
-        return [self._plan.results.construction(wildcards.benchmark, "facts.parquet")] if is_needed else []
+        return [self._results.construction(wildcards.benchmark, "facts.parquet")] if is_needed else []
 
     def ledgers(self, wildcards: Any) -> list[Path]:
         """Every shard of those clips."""
-        folder = self._plan.results.construction(wildcards.benchmark, "clips")
+        folder = self._results.construction(wildcards.benchmark, "clips")
         return [folder / f"{shard}.parquet" for shard in range(self._plan.config.suite.shards)]
 
     def pages(self) -> list[Path]:
         """The page of numbers of each."""
-        return [self._plan.results.construction(name, PAGE) for name in sorted(self._made)]
+        return [self._results.construction(name, PAGE) for name in sorted(self._made)]
 
     def rounds_before(self, wildcards: Any) -> list[Path]:
         """A writer's replies of the rounds before; to the first of several, who labels what all wrote, those of all."""
@@ -146,7 +147,7 @@ class Construction:
         return self._replies(wildcards.benchmark, writers_of(settings), settings.rounds) if settings else []
 
     def _replies(self, benchmark: str, writers: Sequence[str], rounds: int) -> list[Path]:
-        folder = self._plan.results.construction(benchmark, "replies")
+        folder = self._results.construction(benchmark, "replies")
         return [folder / writer / f"{number}.parquet" for writer in writers for number in range(1, rounds + 1)]
 
     def verdicts(self, wildcards: Any) -> list[Path]:
@@ -167,13 +168,11 @@ class Construction:
                 f"run '{run.name}' here. Name it in `extra_runs:` and its model in `run:`, or correct `protocol:` and "
                 "`sampling:`."
             )
-        return [self._plan.results.verdicts(run, "robust")]
+        return [self._results.verdicts(run, "robust")]
 
     def tables(self, *names: str) -> Callable[[Any], list[Path]]:
         """Tables of a construction."""
-        return lambda wildcards: [
-            self._plan.results.construction(wildcards.benchmark, f"{name}.parquet") for name in names
-        ]
+        return lambda wildcards: [self._results.construction(wildcards.benchmark, f"{name}.parquet") for name in names]
 
     def released(self, wildcards: Any) -> list[Path]:
         """The table whose rows are released: what static questions are dropped from, or what people reviewed."""
@@ -189,7 +188,7 @@ class Construction:
         """What the judge says of the answers from one random frame."""
         benchmark = wildcards.benchmark
         runs = [Run.parse(f"{benchmark}{UNFILTERED}/{name}") for name in self._filtered[benchmark].runs()]
-        return [self._plan.results.verdicts(run, self._plan.judge_of(run)) for run in runs]
+        return [self._results.verdicts(run, self._plan.judge_of(run)) for run in runs]
 
     def checks_by_hand(self, wildcards: Any) -> list[Path]:
         """What people said of static questions so far."""
@@ -205,7 +204,7 @@ class Construction:
 
     def drawn(self, wildcards: Any) -> list[Path]:
         """What is drawn of each of them, which is released too."""
-        benchmark, folder = wildcards.benchmark, self._plan.results.construction(wildcards.benchmark, "sets")
+        benchmark, folder = wildcards.benchmark, self._results.construction(wildcards.benchmark, "sets")
         return [
             folder / f"{name}.csv" for name in sorted(self._sets[benchmark].scoring if benchmark in self._sets else ())
         ]

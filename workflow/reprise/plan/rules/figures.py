@@ -8,9 +8,9 @@ from reprise.config.figures import Distribution, Figure, Scatter
 from reprise.core.keyfile import Key
 from reprise.core.paths import Scored, figure_file
 from reprise.figures.keys import FigureKey
-from reprise.plan.rules.tables import as_text, table_key
+from reprise.plan.rules.asked import Asked
+from reprise.plan.rules.tables import as_text, import_problems, table_key
 from reprise.plan.run_keys import LEFT_OUT, RunKeys, parts
-from reprise.plan.runs import Plan
 from reprise.tables.published import published_file
 
 SHOWN_READER = "robust"
@@ -18,32 +18,26 @@ SHOWN_READER = "robust"
 FORMATS = tuple(f"reprise.tables.render.{name}" for name in ("latex*", "html", "markdown"))
 
 
-class Figures:
+class Figures(Asked):
     """What the rules of figures ask. Targets have been checked before."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan, self._results = plan, plan.results
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
         for benchmark, figure, spec in self._plan.figures():
-            key = self._key(runs, benchmark, figure, spec)
+            config, suite = self._plan.config, self._plan.config.suite
+            shown = self._plan.figure_parts(benchmark, figure)
+            key = FigureKey(
+                suite=config.name,
+                notice=suite.notice,
+                benchmark=benchmark,
+                benchmark_title=config.benchmarks[benchmark].title,
+                figure=figure,
+                spec=spec,
+                parts=tuple(table_key(self._plan, runs, benchmark, table, part) for table, part in shown),
+                show_published=suite.show_published,
+                published_sha256=self._plan.digest_of(published_file(benchmark) if suite.show_published else None),
+            )
             coded = runs.coded("figure", key, *parts(benchmark, "scores"), left_out=(*LEFT_OUT, *FORMATS))
             yield self._results.key("figures", benchmark, figure), coded
-
-    def _key(self, runs: RunKeys, benchmark: str, figure: str, spec: Figure) -> FigureKey:
-        config, suite = self._plan.config, self._plan.config.suite
-        shown = self._plan.figure_parts(benchmark, figure)
-        return FigureKey(
-            suite=config.name,
-            notice=suite.notice,
-            benchmark=benchmark,
-            benchmark_title=config.benchmarks[benchmark].title,
-            figure=figure,
-            spec=spec,
-            parts=tuple(table_key(self._plan, runs, benchmark, table, part) for table, part in shown),
-            show_published=suite.show_published,
-            published_sha256=self._plan.digest_of(published_file(benchmark) if suite.show_published else None),
-        )
 
     def every(self, kind: str = "png") -> list[Path]:
         """Every figure of the suite, as a picture of a format."""
@@ -59,7 +53,7 @@ class Figures:
 
     def problems(self, wildcards: Any) -> list[Path]:
         """What is wrong with the imported files behind a figure."""
-        return self._plan.import_problems(self._scored(wildcards))
+        return import_problems(self._plan, self._scored(wildcards))
 
     def published(self, wildcards: Any) -> list[Path]:
         """The paper's own numbers, where the suite shows them."""

@@ -13,6 +13,7 @@ from reprise.core.settings import Settings
 from reprise.models.asking.pieces import Piece, pieces_of
 from reprise.models.remote.serving.environment import pins_file
 from reprise.plan.construction import writer_run
+from reprise.plan.rules.asked import Asked
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.site import threads_of
@@ -31,16 +32,16 @@ def run_pieces(model: Model) -> list[Piece]:
     return pieces_of(model.pieces) if model.pieces > 1 else []
 
 
-class Inference:
+class Inference(Asked):
     """What the rules of answers ask, and the resources of all jobs."""
 
     def __init__(self, plan: Plan, site: Site | None = None) -> None:
-        self._plan = plan
+        super().__init__(plan)
         self._site = site
         self._asked = plan.config.models.keys() - plan.imports.models
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
-        yield from ((self._plan.results.run_key(run), runs.of(run)) for run in self._plan.runs())
+        yield from ((self._results.run_key(run), runs.of(run)) for run in self._plan.runs())
 
     def pins(self, wildcards: Any) -> Path:
         """The packages of an environment of a server."""
@@ -100,12 +101,12 @@ class Inference:
 
     def weights(self, wildcards: Any) -> list[Path]:
         """The note of a fetched snapshot; nothing for a local checkpoint or a model without weights."""
-        return [self._plan.results.weights(self._slug(wildcards))] if self.model(wildcards).repo else []
+        return [self._results.weights(self._slug(wildcards))] if self.model(wildcards).repo else []
 
     def environment(self, wildcards: Any) -> list[Path]:
         """The note of the environment of the server that a job starts; nothing where it starts none."""
         served = self.model(wildcards).served_by
-        return [self._plan.results.environment(served.environment)] if served else []
+        return [self._results.environment(served.environment)] if served else []
 
     def retry(self, wildcards: Any) -> list[Path]:
         """What changes when questions that failed are to be asked again; nothing where none has failed yet."""
@@ -113,7 +114,7 @@ class Inference:
             run = writer_run(wildcards.benchmark, wildcards.round, wildcards.model)
         else:
             run = run_of(wildcards)
-        path = self._plan.results.answer_retry_key(Scored(run, getattr(wildcards, "judge", "")))
+        path = self._results.answer_retry_key(Scored(run, getattr(wildcards, "judge", "")))
         return [path] if path.is_file() else []
 
     def asked_alike(self, wildcards: Any) -> list[Path]:
@@ -124,12 +125,12 @@ class Inference:
         if other is None or protocols[other].items != protocols[run.protocol].items:
             return []
         first = replace(run, protocol=other)
-        return [self._plan.results.responses(first)] if first in self._plan.runs() else []
+        return [self._results.responses(first)] if first in self._plan.runs() else []
 
     def pieces(self, wildcards: Any) -> list[Path]:
         """The answers of a run's pieces."""
         run = run_of(wildcards)
-        return [self._plan.results.piece(run, one.name) for one in run_pieces(self._plan.config.models[run.model])]
+        return [self._results.piece(run, one.name) for one in run_pieces(self._plan.config.models[run.model])]
 
     def piece_timings(self, wildcards: Any) -> list[Path]:
         """How long they took."""

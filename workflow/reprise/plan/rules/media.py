@@ -10,18 +10,15 @@ from reprise.fetch.keys import BenchmarkLedgers, MissingKey, SourcesKey
 from reprise.fetch.plugins import made_by
 from reprise.fetch.settings import Remote
 from reprise.media.keys import ClipsKey, FactsKey, FramesKey
+from reprise.plan.rules.asked import Asked
 from reprise.plan.run_keys import RunKeys
-from reprise.plan.runs import Plan
 
 
-class Media:
+class Media(Asked):
     """What the rules of videos ask."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
-        suite, key = self._plan.config.suite, self._plan.results.key
+        suite, key = self._plan.config.suite, self._results.key
         for benchmark, entry in suite.benchmarks.items():
             sources = SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits)
             clips = ClipsKey(shards=suite.shards, **dict(suite.clip_settings))

@@ -11,17 +11,18 @@ from reprise.core.paths import Run
 from reprise.people.keys import Inputs, PeopleStatisticsKey, RatedKey, RatingsKey, SurveysKey
 from reprise.people.settings import RatingDesign
 from reprise.plan.people import RATED, WHOLE, Group, people_file
+from reprise.plan.rules.asked import Asked
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 
 PAGE = "statistics.md"
 
 
-class People:
+class People(Asked):
     """What the rules of people's answers ask."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+        super().__init__(plan)
         self._people = plan.imports.people
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
@@ -48,7 +49,7 @@ class People:
                 keys["rated"] = RatedKey(runs=rated, questions=design.questions, seed=design.seed)
                 keys["ratings"] = RatingsKey(scope=group.scope, design=design, files=files)
             for stage, key in keys.items():
-                path = self._plan.results.key("people", group.benchmark, group.name, stage)
+                path = self._results.key("people", group.benchmark, group.name, stage)
                 yield path, runs.coded(f"people_{stage}", key)
 
     def groups(self) -> str:
@@ -63,7 +64,7 @@ class People:
         """The page of numbers of each group of which somebody has answered."""
         answered = [group for group in self._people.groups if self._people.inputs(group).answers]
         made = [group for group in answered if not group.rates or self._rated_here(group)]
-        return [people_file(self._plan.results, group, PAGE) for group in made]
+        return [people_file(self._results, group, PAGE) for group in made]
 
     def files(self, wildcards: Any) -> list[Path]:
         """The files with a group's answers, and with what decides whose answers count."""
@@ -77,8 +78,8 @@ class People:
         """The questions that a group is asked, or the answers that it rates."""
         group = self._group(wildcards)
         if group.rates:
-            return people_file(self._plan.results, group, RATED)
-        return self._plan.results.requests(group.benchmark, group.runs[0].protocol)
+            return people_file(self._results, group, RATED)
+        return self._results.requests(group.benchmark, group.runs[0].protocol)
 
     def answers(self, wildcards: Any) -> list[Path]:
         """The answers of the runs that a group rates."""
@@ -90,7 +91,7 @@ class People:
                 f"people.{group.name}: none of the runs that it rates is made here: {named}. "
                 "Name their models in `run:` of the suite, or import their answers."
             )
-        folder = self._plan.results.folder / "answers"
+        folder = self._results.folder / "answers"
         return [folder / run.benchmark / run.protocol / run.sampling / f"{run.model}.parquet" for run in runs]
 
     def frames(self, wildcards: Any) -> list[Path]:
@@ -98,7 +99,7 @@ class People:
         group = self._group(wildcards)
         run = group.runs[0]
         is_whole = group.rates or self._plan.config.main.samplings[run.sampling]["rule"] == WHOLE
-        return [] if is_whole else [self._plan.results.frames(run.benchmark, run.sampling)]
+        return [] if is_whole else [self._results.frames(run.benchmark, run.sampling)]
 
     def ledgers(self, wildcards: Any) -> list[Path]:
         """The clips of its benchmark."""

@@ -8,26 +8,23 @@ from reprise.config.time import PLANNED
 from reprise.core.files import file_digest
 from reprise.core.keyfile import Key
 from reprise.core.paths import Scored
+from reprise.plan.rules.asked import Asked
 from reprise.plan.run_keys import RunKeys, parts
-from reprise.plan.runs import Plan
 from reprise.report.fixed import own_files
 from reprise.report.inputs import inputs
 from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun, ReportedTable, ReportKey
 
 
-class Report:
+class Report(Asked):
     """What the rule of the report asks."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
         modules = [module for name in self._plan.config.tables for module in parts(name, "scores", "analyses")]
-        yield self._plan.results.key("report"), runs.coded("report", self._key(), *modules)
+        yield self._results.key("report"), runs.coded("report", self._key(), *modules)
 
     def inputs(self, wildcards: Any) -> list[Path]:
         """The files that the report is made from."""
-        return list(dict.fromkeys(inputs(self._key(), self._plan.results)))
+        return list(dict.fromkeys(inputs(self._key(), self._results)))
 
     def _key(self) -> ReportKey:
         """The key, without the digest of its code."""

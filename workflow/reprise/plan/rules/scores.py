@@ -12,20 +12,17 @@ from reprise.core.names import one_of
 from reprise.core.settings import Settings
 from reprise.models.local.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.plan.people import RATINGS, people_file
+from reprise.plan.rules.asked import Asked
 from reprise.plan.rules.inference import run_of
 from reprise.plan.run_keys import RunKeys, parts, version_of
-from reprise.plan.runs import Plan
 from reprise.reading.keys import VerdictsKey
 
 
-class Scores:
+class Scores(Asked):
     """What the rules of scores ask."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
-        config, results = self._plan.config, self._plan.results
+        config, results = self._plan.config, self._results
         yield results.key("judgements"), runs.coded("judgements", Key())
         yield results.key("health"), runs.coded("health", Key())
         for benchmark, settings in config.benchmarks.items():
@@ -63,7 +60,7 @@ class Scores:
 
     def every(self, wildcards: Any) -> list[Path]:
         """The metrics of every run of the suite that this site can make."""
-        return [self._plan.results.metrics(one) for one in self._plan.numbers() if one.run.model in self._plan.models]
+        return [self._results.metrics(one) for one in self._plan.numbers() if one.run.model in self._plan.models]
 
     def _ratings_digest(self, benchmark: str, protocol: str) -> str:
         """The digest of people's ratings of a protocol's answers; empty where no judge rates them, or nobody has."""
@@ -98,7 +95,7 @@ class Scores:
         analyses = load_analyses(wildcards.benchmark)
         is_needed = analyses is not None and analyses.needs_facts
         is_there = wildcards.benchmark in self._plan.data_benchmarks()
-        return [self._plan.results.facts(wildcards.benchmark)] if is_needed and is_there else []
+        return [self._results.facts(wildcards.benchmark)] if is_needed and is_there else []
 
     def rating_files(self, wildcards: Any) -> list[Path]:
         """The file that holds an imported judge's ratings of a run."""
@@ -108,5 +105,5 @@ class Scores:
         """The file of people's ratings of a run: the suite's, or what a group comes to once somebody has rated."""
         group = self._plan.imports.people.raters(run_of(wildcards))
         if group:
-            return [people_file(self._plan.results, group, RATINGS)]
+            return [people_file(self._results, group, RATINGS)]
         return self._suite_ratings(wildcards.benchmark)

@@ -1,12 +1,9 @@
 """For tables.smk: one paper's tables, those of all papers, the overview, and what compares numbers."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
-
-from snakemake.exceptions import WorkflowError
+from typing import Any
 
 from reprise.config.tables import TableSpec
 from reprise.core.errors import UserError
@@ -15,6 +12,7 @@ from reprise.core.paths import (
     JUDGES,
     OVERVIEW,
     READ_AS,
+    TABLES,
     Run,
     Scored,
     collected_table_file,
@@ -25,27 +23,13 @@ from reprise.core.paths import (
 from reprise.media.sampling import frames_shown
 from reprise.models.adapters import ADAPTERS
 from reprise.plan.agreement import compared, judge_pairs
+from reprise.plan.rules.asked import Asked
 from reprise.plan.run_keys import RunKeys, parts
 from reprise.plan.runs import Plan
 from reprise.tables.keys import AgreementKey, JudgePairKey, OverviewKey, ReproductionKey, TableKey, Title
 from reprise.tables.published import published_file
 
 SIGNS = re.compile(r"[!-/:-@\[-`{-~]")
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def as_workflow_error(function: Callable[P, T]) -> Callable[P, T]:
-    """Have a user's mistake end the workflow with its message and no traceback."""
-
-    @wraps(function)
-    def call(*arguments: P.args, **named: P.kwargs) -> T:
-        try:
-            return function(*arguments, **named)
-        except UserError as error:
-            raise WorkflowError(str(error)) from None
-
-    return call
 
 
 def as_text(words: str) -> str:
@@ -60,6 +44,7 @@ def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: Table
     judged = tuple(name for name in settings.protocols if plan.is_judged(benchmark, name))
     judges = plan.judges_of(benchmark) if judged else []
     shown = {cell.model for cell in spec.cells() if cell.model is not None}
+    settled, samplings = plan.config.main.samplings, sorted({cell.sampling for cell in spec.cells() if cell.sampling})
     return TableKey(
         suite=plan.config.name,
         suite_title=suite.title,
@@ -73,7 +58,7 @@ def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: Table
         spec=spec,
         forms={name: protocol.form for name, protocol in settings.protocols.items()},
         frames_min={name: one.frames_min for name, one in settings.protocols.items() if one.frames_min},
-        frames=_frames(plan, spec),
+        frames={name: count for name in samplings if (count := frames_shown(settled[name])) is not None},
         runs=tuple(one.name for one in scored),
         imported=tuple(one.name for one in scored if plan.is_imported(one)),
         judge_order=tuple(judges),
@@ -89,60 +74,52 @@ def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: Table
     )
 
 
-def _frames(plan: Plan, spec: TableSpec) -> dict[str, int]:
-    """Sampling -> its number of frames, of a table's rows, where that is the same for every clip."""
-    shown = sorted({row.sampling for row in spec.cells() if row.sampling})
-    counts = {name: frames_shown(plan.config.main.samplings[name]) for name in shown}
-    return {name: count for name, count in counts.items() if count is not None}
+def import_problems(plan: Plan, scored: Sequence[Scored]) -> list[Path]:
+    """What is wrong with the imported files behind these numbers."""
+    imported = plan.imports.models
+    answers = [Scored(one.run) for one in scored if one.run.model in imported]
+    ratings = [one for one in scored if one.judge in imported]
+    return [plan.results.import_problems(one) for one in (*answers, *ratings)]
 
 
-class Tables:
+class Tables(Asked):
     """What the rules of tables ask."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
-        key = self._plan.results.key
+        config, shown, key = self._plan.config, self._plan.overview, self._results.key
         for benchmark, table, spec in self._plan.tables():
             of_table = table_key(self._plan, runs, benchmark, table, spec)
             yield key("tables", benchmark, table), runs.coded("table", of_table, *parts(benchmark, "scores"))
-        if self._plan.overview:
-            scores = [module for benchmark in self._plan.overview for module in parts(benchmark, "scores")]
-            yield key("tables", OVERVIEW), runs.coded("overview", self._overview(runs), *scores)
-        if judge_pairs(self._plan):
-            yield key("tables", JUDGES), runs.coded("agreement", self._agreement())
-        if self._plan.config.suite.show_published:
+        if shown:
+            scores = [module for benchmark in shown for module in parts(benchmark, "scores")]
+            overview = OverviewKey(
+                suite=config.name,
+                confidence=config.main.confidence,
+                parts=tuple(table_key(self._plan, runs, name, OVERVIEW, spec) for name, spec in shown.items()),
+                of_all={name: main for name in shown if (main := config.tables[name].overview)},
+                gpus={line.model: config.models[line.model].gpus for line in config.suite.overview_lines()},
+            )
+            yield key("tables", OVERVIEW), runs.coded("overview", overview, *scores)
+        if pairs := judge_pairs(self._plan):
+            agreement = AgreementKey(
+                suite=config.name,
+                suite_title=config.suite.title,
+                notice=config.suite.notice,
+                confidence=config.main.confidence,
+                pairs=tuple(
+                    JudgePairKey(
+                        benchmark=one.benchmark,
+                        title=f"{config.benchmarks[one.benchmark].title}, {one.protocol}",
+                        judges=one.judges,
+                        runs=tuple(run.name for run in one.runs),
+                    )
+                    for one in pairs
+                ),
+                judges={judge: config.models[judge].label for one in pairs for judge in one.judges},
+            )
+            yield key("tables", JUDGES), runs.coded("agreement", agreement)
+        if config.suite.show_published:
             yield key("reproduction"), runs.coded("reproduction", self._reproduction())
-
-    def _overview(self, runs: RunKeys) -> OverviewKey:
-        config, shown = self._plan.config, self._plan.overview
-        return OverviewKey(
-            suite=config.name,
-            confidence=config.main.confidence,
-            parts=tuple(table_key(self._plan, runs, name, OVERVIEW, spec) for name, spec in shown.items()),
-            of_all={name: main for name in shown if (main := config.tables[name].overview)},
-            gpus={line.model: config.models[line.model].gpus for line in config.suite.overview_lines()},
-        )
-
-    def _agreement(self) -> AgreementKey:
-        config, pairs = self._plan.config, judge_pairs(self._plan)
-        return AgreementKey(
-            suite=config.name,
-            suite_title=config.suite.title,
-            notice=config.suite.notice,
-            confidence=config.main.confidence,
-            pairs=tuple(
-                JudgePairKey(
-                    benchmark=one.benchmark,
-                    title=f"{config.benchmarks[one.benchmark].title}, {one.protocol}",
-                    judges=one.judges,
-                    runs=tuple(run.name for run in one.runs),
-                )
-                for one in pairs
-            ),
-            judges={judge: config.models[judge].label for one in pairs for judge in one.judges},
-        )
 
     def _reproduction(self) -> ReproductionKey:
         config, suite = self._plan.config, self._plan.config.suite
@@ -198,40 +175,43 @@ class Tables:
         tables = [table_file(benchmark, table, "tex") for benchmark, table, _ in self._plan.tables()]
         return [*tables, *([overview_file("tex")] if self._plan.overview else [])]
 
-    @as_workflow_error
     def parts(self, wildcards: Any) -> list[Path]:
         """Table N of every paper that has one."""
         table, kind = wildcards.table, wildcards.kind
-        return [table_file(benchmark, table, kind) for benchmark in self._plan.benchmarks_with(table)]
+        having = self._plan.benchmarks_by_table()
+        if table not in having:
+            known = ", ".join(f"{name} ({', '.join(benchmarks)})" for name, benchmarks in having.items())
+            raise UserError(
+                f"{TABLES / table}: no paper of suite '{self._plan.config.name}' has it. There are: {known}."
+            )
+        return [table_file(benchmark, table, kind) for benchmark in having[table]]
 
     # One table, or the overview where the rule has no wildcards
 
-    @as_workflow_error
     def metrics(self, wildcards: Any) -> list[Path]:
         """The metrics of the runs behind it that this site can make."""
-        return [self._plan.results.metrics(one) for one in self._scored(wildcards)]
+        return [self._results.metrics(one) for one in self._scored(wildcards)]
 
-    @as_workflow_error
     def problems(self, wildcards: Any) -> list[Path]:
         """What is wrong with the imported files behind it."""
-        return self._plan.import_problems(self._scored(wildcards))
+        return import_problems(self._plan, self._scored(wildcards))
 
-    @as_workflow_error
     def timings(self, wildcards: Any) -> list[Path]:
         """How long the answers behind it took."""
-        return [self._plan.results.timings(run) for run in self._plan.timed(self._scored(wildcards))]
+        imported = self._plan.imports.models
+        runs = sorted({one.run for one in self._scored(wildcards) if one.run.model not in imported})
+        return [self._results.timings(run) for run in runs]
 
     def published(self, wildcards: Any) -> list[Path]:
         """The papers' own numbers, where the suite shows them."""
         shown = [wildcards.benchmark] if hasattr(wildcards, "benchmark") else self._plan.overview
         return [published_file(one) for one in shown] if self._plan.config.suite.show_published else []
 
-    @as_workflow_error
     def statistics(self, wildcards: Any) -> list[Path]:
         """Numbers of the data, for a table that shows them, or a chance that is counted from them."""
         benchmark, table = wildcards.benchmark, wildcards.table
         is_needed = self._plan.shows_data(benchmark, self._plan.table(benchmark, table))
-        return [self._plan.results.statistics(benchmark)] if is_needed else []
+        return [self._results.statistics(benchmark)] if is_needed else []
 
     def _scored(self, wildcards: Any) -> Sequence[Scored]:
         if not hasattr(wildcards, "table"):
@@ -240,15 +220,13 @@ class Tables:
 
     # Judges
 
-    @as_workflow_error
     def compared_items(self, wildcards: Any) -> list[Path]:
         """The items behind the answers whose judges are compared."""
-        return sorted({self._plan.results.items(one.run.benchmark) for one in compared(self._plan)})
+        return sorted({self._results.items(one.run.benchmark) for one in compared(self._plan)})
 
-    @as_workflow_error
     def compared_verdicts(self, wildcards: Any) -> list[Path]:
         """What each of the judges says that are compared."""
-        return [self._plan.results.verdicts(one.run, one.judge) for one in compared(self._plan)]
+        return [self._results.verdicts(one.run, one.judge) for one in compared(self._plan)]
 
     # What `snakemake --report` says of them
 

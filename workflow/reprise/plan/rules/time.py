@@ -12,8 +12,8 @@ from reprise.core.names import one_of
 from reprise.core.paths import ALL, Scored, time_file
 from reprise.media.sampling import frames_shown
 from reprise.media.views import MIDDLE, NONE
+from reprise.plan.rules.asked import Asked
 from reprise.plan.run_keys import RunKeys, parts
-from reprise.plan.runs import Plan
 from reprise.tables.published import Published, published_file
 from reprise.timecard.keys import TimeAllKey, TimeCardKey
 
@@ -22,16 +22,13 @@ OF_FRAMES = {0: NONE, 1: MIDDLE}
 SHOWN_AS = ("html", "md", "tex", "csv", "png", "svg", "pdf")
 
 
-class Time:
+class Time(Asked):
     """What the rules of cards of time ask."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
         if not self._plan.time:
             return
-        config, key = self._plan.config, self._plan.results.key
+        config, key = self._plan.config, self._results.key
         suite, notice, level = config.name, config.suite.notice, config.main.confidence
         for slug, asked in self._plan.time.items():
             benchmarks = [self._benchmark(slug, name) for name in asked]
@@ -75,7 +72,7 @@ class Time:
         """What each answer counts as."""
         if isinstance(one, str):
             return None
-        return self._plan.results.verdicts(one.run, one.judge or "robust")
+        return self._results.verdicts(one.run, one.judge or "robust")
 
     def _published(self, name: str, own: Row, column: Column) -> Iterator[dict[str, Any]]:
         """What the paper prints of the same model and score as it is asked here, of words alone, and of one frame."""

@@ -22,7 +22,6 @@ BLIND = Measured(Load(100, 10, 0), once_s=0, asking_s=10, is_encoded_once=False,
         (BLIND, Load(50, 5, 40), None),  # a blind run says nothing of one with frames
         (DONE, Load(50, 5, 0), None),  # nor the other way round
         (DONE, Load(50, 5, None), None),
-        (DONE.times(3), Load(400, 20, 160), 3 * (20 * 2 + 400 * 0.5)),
     ],
 )  # fmt: skip
 def test_seconds(one: Measured, load: Load, seconds: float | None) -> None:
@@ -32,11 +31,12 @@ def test_seconds(one: Measured, load: Load, seconds: float | None) -> None:
 def test_the_surest_source_counts_and_its_range_says_how_sure_it_is() -> None:
     load = Load(400, 20, 160)  # 240 s by DONE
     own = DONE._replace(error=0.1)  # two standard errors: a fifth
-    found = {"itself": [own], "benchmark": [BLIND, DONE], "model": [DONE], "size": [DONE.times(2)]}
+    found = {"itself": [own], "benchmark": [BLIND, DONE], "model": [DONE]}
     assert estimate(load, found) == Estimate(Range(240 / 1.2, 240 * 1.2), "itself")  # type: ignore[arg-type]
     assert estimate(load, {"benchmark": [BLIND, DONE]}) == Estimate(Range(160, 360), "benchmark")
-    assert estimate(load, {"model": [DONE, DONE.times(1.5)]}) == Estimate(Range(120, 720), "model")
-    assert estimate(load, {"size": [DONE.times(2)]}) == Estimate(Range(120, 1920), "size")
+    assert estimate(load, {"model": [DONE, DONE._replace(once_s=30, asking_s=75)]}) == Estimate(
+        Range(120, 720), "model"
+    )
     assert estimate(load, {"itself": [DONE]}) == Estimate(Range(160, 360), "itself"), "one clip says nothing of others"
     assert estimate(load, {"model": [BLIND]}) is None and estimate(load, {}) is None
     assert estimate(Load(0, 0, 0), {}) == Estimate(Range(0, 0), "itself")

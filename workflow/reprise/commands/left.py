@@ -21,12 +21,10 @@ from reprise.plan.asking import Asking
 from reprise.plan.construction import WRITING
 from reprise.plan.costs import Estimate, Load, Measured, Sure, estimate, measured, tokens_by
 from reprise.plan.runs import Plan
-from reprise.plan.sizes import weights_of
 from reprise.stages.infer import timing
 from reprise.stages.works import gather_text_work, gather_work
 
 SHORT = 32  # tokens of an answer that names an option
-LARGEST_RATIO = 2  # between the weights of two models of about the same size
 
 
 class Planned(NamedTuple):
@@ -65,10 +63,6 @@ class Questions:
         self._journals: dict[str, Journal] = {}
         self._jobs = [*asked_jobs(plan), *writer_jobs(plan)]
         self._took = {job.scored: took for job in self._jobs if (took := self._by_table(job)) is not None}
-        self._loaded = {
-            slug: found.loaded if (found := weights_of(model, plan.store)) else None
-            for slug, model in plan.config.models.items()
-        }
 
     def planned(self, asking: Asking) -> Planned:
         """What a job has to ask if it is made now, and what that takes."""
@@ -122,30 +116,16 @@ class Questions:
     def took(self, job: Job) -> dict[Sure, list[Measured]]:
         """The runs that say how long a job may take, by how sure that is."""
         own = self._by_journal(job) or self._took.get(job.scored)
-        found: dict[Sure, list[Measured]] = {"itself": [own] if own else [], "benchmark": [], "model": [], "size": []}
+        found: dict[Sure, list[Measured]] = {"itself": [own] if own else [], "benchmark": [], "model": []}
         ask, length = self._ask(job)
         for other in self._jobs:
             of_other = self._ask(other)
             if other.scored == job.scored or other.scored not in self._took or of_other[1] != length:
                 continue
-            one = self._took[other.scored]
             if _slug(other) == _slug(job):
                 is_alike = other.scored.run.benchmark == job.scored.run.benchmark and of_other[0] == ask
-                found["benchmark" if is_alike else "model"].append(one)
-            elif (factor := self._factor(_slug(other), _slug(job))) is not None:
-                found["size"].append(one.times(factor))
+                found["benchmark" if is_alike else "model"].append(self._took[other.scored])
         return found
-
-    def _factor(self, one: str, other: str) -> float | None:
-        """How many times more the other model computes; None where nothing says that they are of about one size."""
-        mine, its = self._plan.config.models[one], self._plan.config.models[other]
-        if mine.adapter != its.adapter or not mine.has_weights:
-            return None
-        sizes = self._loaded[one], self._loaded[other]
-        if sizes[0] and sizes[1]:
-            ratio = sizes[1] / sizes[0]
-            return ratio if 1 / LARGEST_RATIO <= ratio <= LARGEST_RATIO else None
-        return 1.0 if (mine.gpus, mine.memory_mb) == (its.gpus, its.memory_mb) else None
 
     def _ask(self, job: Job) -> tuple[str, str]:
         """How a job asks, and how long an answer may be: most of what makes one question take longer than another."""

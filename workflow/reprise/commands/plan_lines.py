@@ -25,7 +25,6 @@ SOURCES: Mapping[Sure, tuple[str, str]] = {
     "itself": ("", "no sign: from questions that the run itself was asked"),
     "benchmark": ("~", "~ from a run of its model on this benchmark"),
     "model": ("~~", "~~ from another run of its model"),
-    "size": ("~~~", "~~~ roughly, from another model of its size"),
 }
 NUMBERS = "{:>8}{:>9}{:>7}{:>7}{:>13}"
 HEADER = NUMBERS.format("to ask", "answered", "frames", "tokens", "time")

@@ -1,6 +1,5 @@
 """Which judges can be compared: the pairs of a benchmark's judges, and the runs that both rate."""
 
-from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
 
@@ -20,17 +19,15 @@ class JudgePair(NamedTuple):
 
 def judge_pairs(plan: Plan) -> list[JudgePair]:
     """Every pair of judges with a run in common, in the order of the judges."""
-    return list(_pairs(plan))
-
-
-def _pairs(plan: Plan) -> Iterator[JudgePair]:
+    found = []
     judged = [run for run in plan.runs() if plan.is_judged(run.benchmark, run.protocol)]
     for benchmark, protocol in dict.fromkeys((run.benchmark, run.protocol) for run in judged):
         mine = [run for run in judged if (run.benchmark, run.protocol) == (benchmark, protocol)]
         for pair in combinations(plan.judges_of(benchmark), 2):
             runs = tuple(run for run in mine if all(plan.has_ratings(run, judge) for judge in pair))
             if runs:
-                yield JudgePair(benchmark, protocol, pair, runs)
+                found.append(JudgePair(benchmark, protocol, pair, runs))
+    return found
 
 
 def compared(plan: Plan) -> list[Scored]:

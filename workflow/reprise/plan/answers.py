@@ -46,12 +46,9 @@ class FailedAnswers(NamedTuple):
 def failed_answers(plan: Plan) -> list[FailedAnswers]:
     """Every job whose answers hold failures. Cheap where there are none: only keys with failures have a log of them."""
     logs = {path.stem: path for path in (plan.store.root / "failures").glob("*/*.jsonl")}
-    return list(_failed_answers(plan, logs)) if logs else []
-
-
-def _failed_answers(plan: Plan, logs: dict[str, Path]) -> Iterator[FailedAnswers]:
     known: dict[str, Failures] = {}
-    for job in (*asked_jobs(plan), *writer_jobs(plan)):
+    found = []
+    for job in (*asked_jobs(plan), *writer_jobs(plan)) if logs else ():
         if not job.responses.is_file():
             continue
         key = read_json(job.key)["key"]
@@ -62,7 +59,8 @@ def _failed_answers(plan: Plan, logs: dict[str, Path]) -> Iterator[FailedAnswers
         responses = read_table(job.responses, RESPONSES, without=RESPONSES.keys() - {"request_id", "error", "message"})
         failed = responses.filter(pl.col("error").is_in(list(REASONS)))
         if failed.height:
-            yield FailedAnswers(job, responses.height, failed, known[key])
+            found.append(FailedAnswers(job, responses.height, failed, known[key]))
+    return found
 
 
 def asked_jobs(plan: Plan) -> Iterator[Job]:

@@ -9,11 +9,10 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
-Sure = Literal["itself", "benchmark", "model", "size"]
-"""from the run itself, from a run of its model that asks the like of the same videos, from another run of its model,
-from a model of its size"""
+Sure = Literal["itself", "benchmark", "model"]
+"""from the run itself, from a run of its model that asks the like of the same videos, from another run of its model"""
 # Nobody measured how far runs lie apart: a range from another run is this many times wider, each way, by convention.
-WIDTHS: Mapping[Sure, float] = {"itself": 1.0, "benchmark": 1.5, "model": 2.0, "size": 4.0}
+WIDTHS: Mapping[Sure, float] = {"itself": 1.0, "benchmark": 1.5, "model": 2.0}
 # The true mean lies within as many standard errors, 19 times in 20.
 STANDARD_ERRORS = 2.0
 
@@ -43,10 +42,6 @@ class Measured(NamedTuple):
     """of a prompt, in the mean"""
     error: float | None = None
     """standard error of its clips' mean time, as a share of it"""
-
-    def times(self, factor: float) -> "Measured":
-        """What a model would take that is slower by this factor; its tokens are its own."""
-        return self._replace(once_s=factor * self.once_s, asking_s=factor * self.asking_s, tokens=None)
 
 
 class Range(NamedTuple):
@@ -88,20 +83,15 @@ def estimate(load: Load, found: Mapping[Sure, Sequence[Measured]]) -> Estimate |
     if not load.questions:
         return Estimate(Range(0.0, 0.0), "itself")
     for sure, width in WIDTHS.items():
-        by_each = [(one, seconds_by(one, load)) for one in found.get(sure, ())]
-        spans = [
-            Range(took / _width(one, width), took * _width(one, width)) for one, took in by_each if took is not None
-        ]
+        spans = []
+        for one in found.get(sure, ()):
+            took = seconds_by(one, load)
+            if took is not None:  # it may take more, or less, by at least as much as the run's own clips differ
+                own = WIDTHS["benchmark"] if one.error is None else 1 + STANDARD_ERRORS * one.error
+                spans.append(Range(took / max(width, own), took * max(width, own)))
         if spans:  # where they disagree, the range holds them all
             return Estimate(Range(min(span.low for span in spans), max(span.high for span in spans)), sure)
     return None
-
-
-def _width(one: Measured, width: float) -> float:
-    """How many times more, or less, it may take than one run says: at least as its own clips differ."""
-    if one.error is None:
-        return max(width, WIDTHS["benchmark"])
-    return max(width, 1 + STANDARD_ERRORS * one.error)
 
 
 def seconds_by(one: Measured, load: Load) -> float | None:

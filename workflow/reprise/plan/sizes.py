@@ -3,8 +3,6 @@
 A size is read from what is there, or declared in a route's settings; any other is None, and never 0.
 """
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +17,6 @@ from reprise.core.store import Store
 from reprise.fetch.settings import Remote
 from reprise.models.local.placement import needed
 from reprise.models.local.quantised import ON_LOADING
-from reprise.models.local.weight_files import INDEX
 from reprise.models.local.weights import WEIGHTS, fetched_files, snapshot_folder
 from reprise.plan.runs import Plan
 
@@ -55,16 +52,12 @@ def weights_of(model: Model, store: Store) -> Weights | None:
     folder = snapshot_folder(model.repo, str(model.revision), store)
     if fetched_files(folder):
         return Weights(_loaded(model, folder), 0)
-    whole = model.weights_bytes or _indexed_bytes(folder)
-    if whole is None:
+    if model.weights_bytes is None:
         return Weights(None, None)
     there = sum(path.stat().st_size for path in folder.glob(WEIGHTS))
-    return Weights(whole if _is_loaded_as_it_is(model) else None, max(0, whole - there))
-
-
-def _is_loaded_as_it_is(model: Model) -> bool:
-    """Whether the weights take as much where they are used as in their files."""
-    return model.dtype == "checkpoint" and model.settings.get("quantised") not in ON_LOADING
+    # They take as much where they are used as in their files?
+    is_loaded_as_it_is = model.dtype == "checkpoint" and model.settings.get("quantised") not in ON_LOADING
+    return Weights(model.weights_bytes if is_loaded_as_it_is else None, max(0, model.weights_bytes - there))
 
 
 def _loaded(model: Model, folder: Path) -> int | None:
@@ -72,14 +65,6 @@ def _loaded(model: Model, folder: Path) -> int | None:
     try:
         return needed(folder, model.dtype, model.quantised).weights or None
     except UserError:
-        return None
-
-
-def _indexed_bytes(folder: Path) -> int | None:
-    """What the index of a snapshot says that all its weights take."""
-    try:
-        return int(json.loads((folder / INDEX).read_text(encoding="utf-8"))["metadata"]["total_size"])
-    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
@@ -97,7 +82,8 @@ def data_left(plan: Plan, benchmark: str) -> Data | None:
     shard = pl.Series("shard", [shard_of(unit, shards) for unit in clips["unit"]], dtype=pl.Int64)
     clips = clips.with_columns(shard)
     sources = clips.filter(~_is_made(plan, "sources", benchmark))
-    named = {name for row in sources.iter_rows(named=True) for name in (row["source_id"], *_pictures(row)) if name}
+    named = set(sources["source_id"]) | set(sources.filter(kind="images")["parts"].explode())
+    named -= {"", None}
     made = clips.filter(~_is_made(plan, "clips", benchmark), pl.col("kind") != "whole")
     route = plan.config.suite.benchmarks[benchmark].route
     source_bytes = _mean_bytes(plan, "sources", benchmark, SOURCES)
@@ -113,10 +99,6 @@ def _is_made(plan: Plan, stage: Ledger, benchmark: str) -> pl.Expr:
     """Whether a clip's shard of a stage is there."""
     shards = range(plan.config.suite.shards)
     return pl.col("shard").is_in([one for one in shards if plan.results.ledger(stage, benchmark, one).is_file()])
-
-
-def _pictures(clip: dict[str, Sequence[str]]) -> Sequence[str]:
-    return clip["parts"] if str(clip["kind"]) == "images" else ()
 
 
 def _mean_bytes(plan: Plan, stage: Ledger, benchmark: str, schema: pl.Schema) -> float | None:

@@ -15,6 +15,7 @@ ABSENT = "(none)"
 DERIVED = {"key"}  # the digest of what else the file says
 DIGEST_SHORTEST, DIGEST_SHOWN = 32, 12
 LONGEST, BEFORE_THE_DIFFERENCE = 60, 20
+FORMER = Path("keys/former.jsonl")
 MOST_BYTES = 20_000_000  # of former contents; what is older than they are is not explained any more
 
 
@@ -97,7 +98,7 @@ def remember(results: Results, path: Path) -> None:
     """Record what a key file says before it is replaced: results that were made under it have its digest alone."""
     text = _content(path)
     if text is not None:
-        log = _log(results)
+        log = results.folder / FORMER
         if log.is_file() and log.stat().st_size > MOST_BYTES:
             log.unlink()
         append_line(log, canonical_json([str(path), text_digest(text), text]), to_disk=False)
@@ -111,10 +112,6 @@ def _content(path: Path) -> str | None:
     except (FileNotFoundError, ValueError):
         return None
     return text
-
-
-def _log(results: Results) -> Path:
-    return results.folder / "keys" / "former.jsonl"
 
 
 class KeyChanges:
@@ -148,29 +145,18 @@ class KeyChanges:
         return KeyChange(key, tuple(changes_between(json.loads(before), json.loads(after))) if before else None)
 
     def _change(self, path: Path, digest: str) -> KeyChange | None:
-        text = self._text(path)
+        written = _content(path)
+        text = written if self._now is None else self._now.get(path)
         if text is None or text_digest(text).startswith(digest):
             return None
-        before = self._text_of(path, digest)
-        if before is None:
-            return KeyChange(path, None)
-        return KeyChange(path, tuple(changes_between(json.loads(before), json.loads(text))))
-
-    def _text(self, path: Path) -> str | None:
-        if self._now is not None:
-            return self._now.get(path)
-        return _content(path)
-
-    def _text_of(self, path: Path, digest: str) -> str | None:
-        """The content that a key file had under this digest: it still has it, or it is recorded."""
-        text = _content(path) or ""
-        if text_digest(text).startswith(digest):
-            return text
-        return next((text for _, known, text in self._recorded() if known.startswith(digest)), None)
+        before = written  # a key file that is to be written has the content of then, or it is recorded
+        if before is None or not text_digest(before).startswith(digest):
+            before = next((text for _, known, text in self._recorded() if known.startswith(digest)), None)
+        return KeyChange(path, tuple(changes_between(json.loads(before), json.loads(text))) if before else None)
 
     def _recorded(self) -> list[tuple[str, str, str]]:
         """Key file, digest and content, of all that were replaced."""
         if self._former is None:
-            lines = read_lines(_log(self._results), skip_damaged=True)
+            lines = read_lines(self._results.folder / FORMER, skip_damaged=True)
             self._former = [(str(path), str(digest), str(text)) for path, digest, text in lines]
         return self._former

@@ -32,17 +32,17 @@ class Imports:
     def answer_files(self, run: Run) -> list[Path]:
         """The files of an imported run; none if they do not exist."""
         if Scored(run) not in self._found:
-            self._found[Scored(run)] = self.of_people(run) or self._of_authors_formats(run)
+            found = self.of_people(run)
+            if not found:
+                found = self.own_files(run) or self._shared_files(run)
+                found = [*found, *self._answer_format(run).beside(found)]
+            self._found[Scored(run)] = found
         return self._found[Scored(run)]
 
     def of_people(self, run: Run) -> list[Path]:
         """The files of a run whose answers a group of people gives; none before the first answer."""
         files = self.people.inputs(self.people.answering[run]) if run in self.people.answering else None
         return files.paths() if files and files.answers else []
-
-    def _of_authors_formats(self, run: Run) -> list[Path]:
-        found = self._own_files(run) or self._shared_files(run)
-        return [*found, *self._answer_format(run).beside(found)]
 
     def rating_files(self, run: Run, judge: str) -> list[Path]:
         """The file of an imported judge's ratings of a run; none if it does not exist."""
@@ -91,13 +91,9 @@ class Imports:
                     names = _names(unused)
                     log.warning(f"{folder}: {names}: not used: their names fit no run of this suite.")
 
-    def has_folder(self, run: Run) -> bool:
-        """Whether answers lie in the folder of this run alone."""
-        return bool(self._own_files(run))
-
     # Where files lie
 
-    def _own_files(self, run: Run) -> list[Path]:
+    def own_files(self, run: Run) -> list[Path]:
         """The files in a folder for this run alone."""
         said = import_settings(self._config, run.model).runs.get(_short(run))
         usual = [f"{one}/{run.sampling}" for one in self._protocols(run)]
@@ -138,8 +134,9 @@ class Imports:
             other
             for other in self._runs(run.benchmark, run.model)
             if self._asked(other) != self._asked(run)
-            and not self._own_files(other)
-            and self._could_be(path, folder, other)
+            and not self.own_files(other)
+            and frames_in_name(path) in (None, self._frames(other))
+            and any(path in alternatives for alternatives in self._answer_format(other).candidates(folder))
         ]
         if rivals:
             runs = sorted(_short(one) for one in (run, *rivals))
@@ -149,11 +146,6 @@ class Imports:
                 f"its run, {folder}/<protocol>/<sampling>/, or name its run in "
                 f"{self._config.file_of(run.model)} (`runs: {{{runs[0]}: .}}`)."
             )
-
-    def _could_be(self, path: Path, folder: Path, run: Run) -> bool:
-        candidates = self._answer_format(run).candidates(folder)
-        is_of_frames = frames_in_name(path) in (None, self._frames(run))
-        return is_of_frames and any(path in alternatives for alternatives in candidates)
 
     def _folders(self, slug: str, benchmark: str, said: str | None, usual: list[str]) -> list[Path]:
         """The folder that the model's file says, else those of the usual ones that exist."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from reprise.core.paths import TABLES, Results, Scored
+from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, read_table
 from reprise.plan.construction import constructed
 from reprise.plan.runs import Plan
 from reprise.plan.targets import COLLECTED, asked_by
@@ -16,25 +17,26 @@ MOST_TARGETS = 6
 ROBUST = "robust"
 
 
-class Answers(NamedTuple):
-    """The answers behind some tables, as the robust reader or a judge takes them."""
+class Counts(NamedTuple):
+    """What became of a run's questions, as the robust reader or a judge takes its answers."""
 
-    answers: int
-    failed: int
-    unread: int
-    missing: int
-
-    @property
-    def words(self) -> str:
-        return f"{self.answers} answers: {self.failed} failed, {self.unread} unread; {self.missing} questions missing"
+    asked: int = 0
+    failed: int = 0
+    unread: int = 0
+    missing: int = 0
+    """not asked, because their clip is missing"""
 
 
 def outcome(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
     """Lines for the end of a run that made these targets, or everything."""
-    answers = count_answers(plan.results, asked_by(plan, targets))
-    if answers.answers or answers.missing:
-        advice = " (which, and why: python -m reprise runs)" if answers.failed or answers.missing else ""
-        yield f"{answers.words}{advice}"
+    done = [
+        one for one in sorted(asked_by(plan, targets)) if plan.results.verdicts(one.run, one.judge or ROBUST).is_file()
+    ]
+    counts = [Counts(), *(count(plan.results, one) for one in done)]
+    asked, failed, unread, missing = (sum(column) for column in zip(*counts, strict=True))
+    if asked or missing:
+        advice = " (which, and why: python -m reprise runs)" if failed or missing else ""
+        yield f"{asked} answers: {failed} failed, {unread} unread; {missing} questions missing{advice}"
     yield from _constructions(plan, targets)
     made = [target for target in targets if Path(target).is_file()]
     if made:
@@ -58,23 +60,13 @@ def _constructions(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
         yield f"Construction of {benchmark}: {kept} of {kept + rows} kept before the writing{dropped}"
 
 
-def count_answers(results: Results, scored: set[Scored]) -> Answers:
-    """Over these runs, as far as they are done; what has no answer although it is asked is missing."""
-    counts = [_count(results, one) for one in sorted(scored)]
-    return Answers(*(sum(column) for column in zip(*counts, strict=True))) if counts else Answers(0, 0, 0, 0)
-
-
-def _count(results: Results, one: Scored) -> Answers:
-    run = one.run
-    responses, verdicts = results.responses(run), results.verdicts(run, one.judge or ROBUST)
-    requests = results.requests(run.benchmark, run.protocol)
-    if not (responses.is_file() and verdicts.is_file() and requests.is_file()):
-        return Answers(0, 0, 0, 0)
-    read = pl.read_parquet(verdicts, columns=["failed", "unparsed"]).sum()
-    answers = _height(responses)
-    return Answers(answers, read["failed"].item(), read["unparsed"].item(), _height(requests) - answers)
-
-
-def _height(path: Path) -> int:
-    """The number of rows, read from the file's footer."""
-    return int(pl.scan_parquet(path).select(pl.len()).collect().item())
+def count(results: Results, one: Scored) -> Counts:
+    """What became of the questions of a run whose answers are read."""
+    counted = ("failed", "unparsed")
+    read = read_table(results.verdicts(one.run, one.judge or ROBUST), VERDICTS, VERDICTS.keys() - set(counted))
+    failed, unread = (int(read[name].sum()) for name in counted)
+    answers, questions = results.responses(one.run), results.requests(one.run.benchmark, one.run.protocol)
+    if not (answers.is_file() and questions.is_file()):  # nothing needs them any more
+        return Counts(read.height, failed, unread)
+    asked = read_table(answers, RESPONSES, RESPONSES.keys() - {"item_id"}).height
+    return Counts(asked, failed, unread, read_table(questions, REQUESTS, REQUESTS.keys() - {"item_id"}).height - asked)

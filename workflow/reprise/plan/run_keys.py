@@ -71,16 +71,14 @@ class RunKeys:
     def of(self, run: Run) -> RunKey:
         """The key of a run, whoever answers."""
         if run not in self._runs:
-            self._runs[run] = self._run(run)
+            self._runs[run] = (
+                self._imported_run(run) if run.model in self._plan.imports.models else self._asked_run(run)
+            )
         return self._runs[run]
 
-    def _run(self, run: Run) -> RunKey:
+    def _asked_run(self, run: Run) -> ModelRunKey:
         protocol = self._config.benchmarks[run.benchmark].protocols[run.protocol]
         sampling = self._config.main.samplings[run.sampling]
-        if self._plan.imports.of_people(run):
-            return self._run_of_people(run, sampling)
-        if run.model in self._plan.imports.models:
-            return self._imported_run(run, protocol.form, sampling)
         asked = {"form": protocol.form, "ask": protocol.ask, "max_tokens": protocol.max_tokens, "sampling": sampling}
         return self.of_model(run.name, run.model, asdict(self.prompts[run.benchmark][protocol.prompt]), asked)
 
@@ -129,36 +127,38 @@ class RunKeys:
             price=model.price,
         )
 
-    def _imported_run(self, run: Run, form: str, sampling: dict[str, Any]) -> ImportedRunKey:
-        files = self._plan.imports.answer_files(run)
+    def _imported_run(self, run: Run) -> RunKey:
+        model, sampling = self._config.models[run.model], self._config.main.samplings[run.sampling]
+        imports = self._plan.imports
+        if imports.of_people(run):
+            group = imports.people.answering[run]
+            of_people = self.coded(
+                "people_answers",
+                PeopleFiles(
+                    adapter=model.adapter,
+                    sampling=sampling,
+                    scope=group.scope,
+                    design=group.design,
+                    files=imports.people.inputs(group),
+                ),
+            )
+            return PeopleRunKey(run=run.name, key=of_people.digest(), answers=of_people)
+        files = imports.answer_files(run)
         if not files:
             raise UserError(
                 f"{run.name}: no answers found. Put the files into "
                 f"{FOLDER / run.benchmark / run.model / run.protocol / run.sampling}/, or remove the run."
             )
         answers = RunFiles(
-            adapter=self._config.models[run.model].adapter,
+            adapter=model.adapter,
             benchmark=run.benchmark,
-            form=form,
+            form=self._config.benchmarks[run.benchmark].protocols[run.protocol].form,
             sampling=sampling,
             files=self._plan.digests(files),
         )
         answers = self.coded("import_answers", answers, module_name(run.benchmark))
-        patterns = tuple(self._config.models[run.model].patterns)
+        patterns = tuple(model.patterns)
         return ImportedRunKey(run=run.name, key=answers.digest(), answers=answers, patterns=patterns)
-
-    def _run_of_people(self, run: Run, sampling: dict[str, Any]) -> PeopleRunKey:
-        people = self._plan.imports.people
-        group = people.answering[run]
-        answers = PeopleFiles(
-            adapter=self._config.models[run.model].adapter,
-            sampling=sampling,
-            scope=group.scope,
-            design=group.design,
-            files=people.inputs(group),
-        )
-        answers = self.coded("people_answers", answers)
-        return PeopleRunKey(run=run.name, key=answers.digest(), answers=answers)
 
     def _imported_ratings(self, name: str, benchmark: str, protocol: str, judge: str) -> ImportedRatingsKey:
         runs = [run for run in self._plan.runs() if (run.benchmark, run.protocol) == (benchmark, protocol)]

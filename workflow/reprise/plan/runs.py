@@ -286,7 +286,7 @@ class Plan:
         run = run_of(benchmark, row)
         assert run is not None
         # Files that could be of several runs are of the one that a table shows.
-        if view != PLANNED and run.model in self.imports.models and not self.imports.has_folder(run):
+        if view != PLANNED and run.model in self.imports.models and not self.imports.own_files(run):
             folder = FOLDER / run.benchmark / run.model / run.protocol / run.sampling
             return f"its answers are imported, and none lie in {folder}/."
         return self.scored(benchmark, row) or self.why_idle(run)

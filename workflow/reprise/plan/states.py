@@ -4,30 +4,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import polars as pl
-
 from reprise.core.errors import UserError
 from reprise.core.job_logs import last_words
 from reprise.core.origin import Step
 from reprise.core.paths import Scored
-from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, read_table
 from reprise.core.settings import Settings
 from reprise.plan.answers import FailedAnswers, failed_answers
 from reprise.plan.changes import KeyChange, KeyChanges
 from reprise.plan.keys import key_texts
+from reprise.plan.outcome import Counts, count
 from reprise.plan.runs import Plan
 
 Name = Literal["done", "stale", "missing", "failed"]
-
-
-class Counts(NamedTuple):
-    """What became of a run's questions."""
-
-    asked: int = 0
-    failed: int = 0
-    unread: int = 0
-    missing: int = 0
-    """not asked, because their clip is missing"""
 
 
 class State(NamedTuple):
@@ -57,7 +45,6 @@ class States:
     def __init__(self, plan: Plan, keys: Mapping[Path, Settings]) -> None:
         """`keys` are the suite's, as `collect_keys` finds them now."""
         self._plan = plan
-        self._results = plan.results
         self._changes = KeyChanges(plan.results, key_texts(keys))
         self._failed = {one.job.scored: one for one in failed_answers(plan)}
         self._known: dict[Path, list[KeyChange]] = {}
@@ -76,7 +63,7 @@ class States:
         counts = Counts()
         if steps[-1] not in missing:
             try:
-                counts = self._counts(one)
+                counts = count(self._plan.results, one)
             except UserError as error:  # a damaged table
                 failures.append((steps[-1], str(error)))
         name: Name = "done"
@@ -95,24 +82,6 @@ class States:
             self._known[step.path] += [change] if change else []
         return self._known[step.path]
 
-    def _counts(self, one: Scored) -> Counts:
-        run, results = one.run, self._results
-        asked, all_questions = results.responses(run), results.requests(run.benchmark, run.protocol)
-        read = read_table(
-            results.verdicts(run, one.judge or "robust"), VERDICTS, _all_but(VERDICTS, "failed", "unparsed")
-        )
-        failed, unread = (int(read[name].sum()) for name in ("failed", "unparsed"))
-        if not asked.is_file() or not all_questions.is_file():  # nothing needs them any more
-            return Counts(read.height, failed, unread)
-        count = read_table(asked, RESPONSES, _all_but(RESPONSES, "item_id")).height
-        total = read_table(all_questions, REQUESTS, _all_but(REQUESTS, "item_id")).height
-        return Counts(count, failed, unread, total - count)
-
     def steps(self, one: Scored) -> Iterator[Step]:
         """The files origin a run's numbers, first the first that is made."""
         return self._plan.origin(one).steps()
-
-
-def _all_but(schema: pl.Schema, *names: str) -> set[str]:
-    """What need not be read."""
-    return set(schema) - set(names)

@@ -56,7 +56,14 @@ def load_suite(
         warn_of_ended(plan, targets)
         plan.imports.warn_of_unused(plan.models)
         if is_running(Path()) and "--unlock" not in arguments:
-            _refuse_changes(plan)
+            # Everything stays as the Snakemake that works in this folder planned by it.
+            others = [path for path in [STAMP] if is_other(path, _stamp(plan))] or changed_keys(plan)
+            if others:
+                raise UserError(
+                    f"another snakemake works in this folder (see {LOCKS}), and this call is of another suite or of a "
+                    f"changed configuration: it would change {others[0]}. Wait for its end; if it was killed, run "
+                    "`snakemake --unlock` first."
+                )
         else:
             _bring_up_to_date(plan)
         return Suite(plan, targets, site)
@@ -100,17 +107,6 @@ def _bring_up_to_date(plan: Plan) -> None:
     if failed:
         log.warning(summary(failed))
     write_if_changed(STAMP, _stamp(plan))
-
-
-def _refuse_changes(plan: Plan) -> None:
-    """Leave everything as the Snakemake that works in this folder planned by it."""
-    others = [path for path in [STAMP] if is_other(path, _stamp(plan))] or changed_keys(plan)
-    if others:
-        raise UserError(
-            f"another snakemake works in this folder (see {LOCKS}), and this call is of another suite or of a changed "
-            f"configuration: it would change {others[0]}. Wait for its end; if it was killed, run `snakemake --unlock` "
-            "first."
-        )
 
 
 def _stamp(plan: Plan) -> str:

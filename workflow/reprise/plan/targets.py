@@ -96,9 +96,13 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
         case ["results", *_] if Path(target) in (tables_pdf_file(), suite_pdf_file()):
             yield from () if has_latex() else (MISSING,)
         case ["results", "tables", file] if file.partition(".")[0] == OVERVIEW:
-            yield from _overview_problems(plan, file)
+            adds = "`python -m reprise eval` does so."
+            why = f"suite '{suite}' has no overview. Name models in `overview:` of {plan.config.file}; {adds}"
+            yield from _format_problems(file.partition(".")[2], FORMATS, "" if plan.overview else why)
         case ["results", "tables", file] if file.partition(".")[0] == JUDGES:
-            yield from _agreement_problems(plan, file)
+            cure = f"Name two in `judges:` and in `run:` of {plan.config.file}, or import ratings."
+            why = f"no two judges of suite '{suite}' rate the same run. {cure}"
+            yield from _format_problems(file.partition(".")[2], FORMATS, "" if judge_pairs(plan) else why)
         case ["results", "tables", file] if file.startswith("tab"):
             listed = [f"{name} ({', '.join(having)})" for name, having in plan.benchmarks_by_table().items()]
             yield from _file_problems(
@@ -132,7 +136,9 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
         case ["results", _, stage, *names] if stage in OF_RUNS:
             yield from _run_problems(plan, names)
         case ["results", file] if file.partition(".")[0] == REPRODUCTION:
-            yield from _reproduction_problems(plan, file)
+            why = f"suite '{suite}' shows no published values (`show_published: false`), so that there is nothing to"
+            shown = plan.config.suite.show_published
+            yield from _format_problems(file.partition(".")[2], VERDICTS_AS, "" if shown else f"{why} compare with.")
         case ["results", *_]:
             return
         case [word] if word in plan.benchmarks_by_table():
@@ -143,35 +149,13 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
             yield f"nothing is made there; what is made lies in {RESULTS}/.{_nearest(plan, target)}"
 
 
-def _overview_problems(plan: Plan, file: str) -> Iterator[str]:
-    kind = file.partition(".")[2]
-    if not plan.overview:
-        yield (
-            f"suite '{plan.config.name}' has no overview. Name models in `overview:` of "
-            f"{plan.config.file}; `python -m reprise eval` does so."
-        )
-    else:
-        yield from _format_problems(kind)
-
-
-def _agreement_problems(plan: Plan, file: str) -> Iterator[str]:
-    if not judge_pairs(plan):
-        yield (
-            f"no two judges of suite '{plan.config.name}' rate the same run. Name two in `judges:` and in `run:` of "
-            f"{plan.config.file}, or import ratings."
-        )
-    else:
-        yield from _format_problems(file.partition(".")[2])
-
-
 def _time_problems(plan: Plan, file: str) -> Iterator[str]:
     """Why there is no such card of time."""
     slug, _, kind = file.rpartition(".")
-    where = f"{plan.config.file}"
     if not plan.config.suite.time:
         yield (
-            f"suite '{plan.config.name}' has no cards of time. Name models of its overview in `time:` of {where}; "
-            "`python -m reprise time <model>` does so."
+            f"suite '{plan.config.name}' has no cards of time. Name models of its overview in `time:` of "
+            f"{plan.config.file}; `python -m reprise time <model>` does so."
         )
     elif slug not in (ALL, *plan.time):
         asked = [(name, views[PLANNED]) for name, views in time_rows(plan.config).get(slug, {}).items()]
@@ -182,20 +166,11 @@ def _time_problems(plan: Plan, file: str) -> Iterator[str]:
         yield from _format_problems(kind, CARDS)
 
 
-def _format_problems(kind: str, formats: Sequence[str] = FORMATS) -> Iterator[str]:
-    if kind not in formats:
+def _format_problems(kind: str, formats: Sequence[str], why_none: str = "") -> Iterator[str]:
+    if why_none:
+        yield why_none
+    elif kind not in formats:
         yield f"no format '{kind}'.{suggestion(kind, formats)} Allowed: {', '.join(formats)}."
-
-
-def _reproduction_problems(plan: Plan, file: str) -> Iterator[str]:
-    kind = file.partition(".")[2]
-    if not plan.config.suite.show_published:
-        yield (
-            f"suite '{plan.config.name}' shows no published values (`show_published: false`), so that there is nothing "
-            "to compare with."
-        )
-    elif kind not in VERDICTS_AS:
-        yield f"no format '{kind}'.{suggestion(kind, VERDICTS_AS)} Allowed: {', '.join(VERDICTS_AS)}."
 
 
 def _run_problems(plan: Plan, names: Sequence[str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from reprise.core.files import canonical_json, file_digest, half_written, value_
 from reprise.core.log import log
 from reprise.core.paths import FIGURES, STAMP, TABLES, Ledger
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
-from reprise.fetch.outcome import Fetcher, FetchError
+from reprise.fetch.outcome import FetchError
 from reprise.fetch.routes import fetcher_for
 from reprise.fetch.settings import Folder
 from reprise.models.local.weights import fetched_files, snapshot_folder
@@ -33,8 +33,15 @@ LEDGERS: dict[Ledger, pl.Schema] = {"sources": SOURCES, "clips": CLIP_LEDGER}
 
 def note_outdated(plan: Plan) -> None:
     """Have Snakemake see what is out of date although no clock shows it; a line a reason says what it was."""
-    _sweep(plan)
-    _date_keys_now(plan)
+    from psutil import pid_exists
+
+    for path, writer in half_written(plan.results.root):  # no job works here now, but another dry run may write
+        if not pid_exists(writer):
+            path.unlink(missing_ok=True)
+    latest = time.time() + CLOCKS_DIFFER_S
+    for path in (STAMP, *plan.results.folder.joinpath("keys").rglob("*.json")):
+        if path.is_file() and path.stat().st_mtime > latest:
+            os.utime(path)  # what is made from it must be newer
     found: dict[str, list[Path]] = defaultdict(list)
     for path, reason in (*_outdated_results(plan), *_outdated_ledgers(plan), *_outdated_weights(plan)):
         found[reason].append(path)
@@ -46,23 +53,6 @@ def note_outdated(plan: Plan) -> None:
         others = f" and {len(paths) - 1} more" if paths[1:] else ""
         log.warning(f"{reason}: {paths[0]}{others}; made again where that is needed.")
     _note_replaced_videos(plan)
-
-
-def _sweep(plan: Plan) -> None:
-    """Delete what writers that were killed left half written; no job works here now, but another dry run may write."""
-    from psutil import pid_exists
-
-    for path, writer in half_written(plan.results.root):
-        if not pid_exists(writer):
-            path.unlink(missing_ok=True)
-
-
-def _date_keys_now(plan: Plan) -> None:
-    """Give key files and the stamp that are dated in the future today's date: what is made from them must be newer."""
-    latest = time.time() + CLOCKS_DIFFER_S
-    for path in (STAMP, *plan.results.folder.joinpath("keys").rglob("*.json")):
-        if path.is_file() and path.stat().st_mtime > latest:
-            os.utime(path)
 
 
 # Results by their keys
@@ -149,14 +139,11 @@ def _note_replaced_videos(plan: Plan) -> None:
         fetcher = fetcher_for(entry.route, plan.store)
         rows = read_table(path, SOURCES).filter(pl.col("status") == "ok")
         known = {name: Path(found).stem for name, found in rows.select("source_id", "object").iter_rows()}
-        now = {name: _asked(fetcher, name) or asked for name, asked in known.items()}
+        now = {}
+        for name, asked in known.items():
+            try:
+                now[name] = value_digest(fetcher.identity(name))
+            except (FetchError, OSError):  # nothing is there
+                now[name] = asked
         if now != known:
             write_if_changed(plan.results.retry_key(benchmark, shard), canonical_json({"replaced": now}) + "\n")
-
-
-def _asked(fetcher: Fetcher, source_id: str) -> str:
-    """The digest of what is at a source's place; empty if nothing is."""
-    try:
-        return value_digest(fetcher.identity(source_id))
-    except (FetchError, OSError):
-        return ""

@@ -26,14 +26,26 @@ class Annotations(Asked):
         config, key = self._plan.config, self._results.key
         for benchmark, entry in config.suite.benchmarks.items():
             if entry.construction is None and entry.release.kind != "constructed":
-                yield (
-                    key("release", benchmark),
-                    runs.coded("release", self._release(benchmark), *made_by(entry.release.kind)),
+                files, extras, where = config.benchmarks[benchmark].release_files, entry.extras, entry.release
+                release = ReleaseKey(
+                    benchmark=benchmark,
+                    release=where,
+                    files=tuple(files),
+                    extras=None if extras is None else Extras(folder=extras, files=self._in_folder(extras, files)),
+                    found=self._in_folder(where.path, files) if isinstance(where, ReleaseFolder) else {},
                 )
-            yield (
-                key("annotations", benchmark),
-                runs.coded("annotations", self._annotations(benchmark), *parts(benchmark, "release")),
+                yield key("release", benchmark), runs.coded("release", release, *made_by(where.kind))
+            subset = entry.subset
+            annotations = AnnotationsKey(
+                benchmark=benchmark,
+                clips=entry.clips,
+                options=config.benchmarks[benchmark].options | {"subset": subset.model_dump() if subset else None},
+                subset_sha256=self._plan.digest_of(subset.file) if isinstance(subset, SubsetFile) else "",
+                text_chars_max=config.suite.text_chars_max,
+                limit=config.limit,
             )
+            coded = runs.coded("annotations", annotations, *parts(benchmark, "release"))
+            yield key("annotations", benchmark), coded
             counted = BenchmarkKey(benchmark=benchmark)
             yield (
                 key("statistics", benchmark),
@@ -51,37 +63,10 @@ class Annotations(Asked):
                 )
                 yield key("requests", benchmark, name), runs.coded("requests", requests, *parts(benchmark, "questions"))
 
-    def _release(self, benchmark: str) -> ReleaseKey:
-        """Key of a release that is fetched or found, with what is in a user's folder."""
-        entry, patterns = self._plan.config.suite.benchmarks[benchmark], self._plan.config.benchmarks[benchmark]
-        files = patterns.release_files
-        extras, release = entry.extras, entry.release
-        return ReleaseKey(
-            benchmark=benchmark,
-            release=release,
-            files=tuple(files),
-            extras=None if extras is None else Extras(folder=extras, files=self._in_folder(extras, files)),
-            found=self._in_folder(release.path, files) if isinstance(release, ReleaseFolder) else {},
-        )
-
     def _in_folder(self, folder: str, patterns: Sequence[str]) -> dict[str, str]:
         """The files of a user's folder by name and content."""
         found = matching_files(Path(folder), patterns)
         return {name: self._plan.store.digest(path) for name, path in found.items()}
-
-    def _annotations(self, benchmark: str) -> AnnotationsKey:
-        """Key of the clips and items of a benchmark."""
-        suite = self._plan.config.suite
-        subset = suite.benchmarks[benchmark].subset
-        options = self._plan.config.benchmarks[benchmark].options
-        return AnnotationsKey(
-            benchmark=benchmark,
-            clips=suite.benchmarks[benchmark].clips,
-            options=options | {"subset": subset.model_dump() if subset else None},
-            subset_sha256=self._plan.digest_of(subset.file) if isinstance(subset, SubsetFile) else "",
-            text_chars_max=suite.text_chars_max,
-            limit=self._plan.config.limit,
-        )
 
     def released(self) -> str:
         """The benchmarks whose release is fetched or found, as a wildcard's pattern."""

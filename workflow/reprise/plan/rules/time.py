@@ -63,16 +63,15 @@ class Time(Asked):
             items=plan.results.items(name),
             statistics=plan.results.statistics(name) if is_counted else None,
             runs={view: one.run.name for view, one in views.items() if isinstance(one, Scored)},
-            views={view: self._verdicts(views[view]) for view in VIEWS},
+            views={
+                view: plan.results.verdicts(one.run, one.judge or "robust")
+                if isinstance(one := views[view], Scored)
+                else None
+                for view in VIEWS
+            },
             missing={view: why for view, why in views.items() if isinstance(why, str)},
             published=tuple(self._published(name, row, column)),
         )
-
-    def _verdicts(self, one: Scored | str) -> Path | None:
-        """What each answer counts as."""
-        if isinstance(one, str):
-            return None
-        return self._results.verdicts(one.run, one.judge or "robust")
 
     def _published(self, name: str, own: Row, column: Column) -> Iterator[dict[str, Any]]:
         """What the paper prints of the same model and score as it is asked here, of words alone, and of one frame."""

@@ -5,24 +5,17 @@ The project's profiles call this while Snakemake reads them, as no other code of
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-from reprise.core.paths import located
+from reprise.core.profiles import profile_file
 
-PROFILE, PROFILES, FILES = "--workflow-profile", Path("profiles"), ("profile.yaml", "config.yaml")
 # Keys of the template language of profiles: what they hold is a part of the profile, or none of it.
 CONDITION, OWN = "?", "__"
 
 
 def check_keys(arguments: Sequence[str] = sys.argv) -> None:
     """End Snakemake with a message if the profile that it was started with has a key that it does not know."""
-    words = [word for one in arguments for word in (one.split("=", 1) if one.startswith(f"{PROFILE}=") else [one])]
-    value = next((after for before, after in pairwise(words) if before == PROFILE), "default")
-    places = [located(value), located(PROFILES / value)]  # as Snakemake looks for it
-    files = [*places, *(place / name for place in places for name in FILES)]
-    path = next((path for path in files if path.is_file()), None)
+    path = profile_file(arguments)
     if path is None:
         return
     from reprise.core.errors import choices

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 from reprise.config.model import Model
-from reprise.config.site import PartitionLimits, Site, read_site
+from reprise.config.problems import read
+from reprise.config.site import PartitionLimits, Site
 from reprise.core.errors import UserError
 from reprise.plan.site import partitions_file, problems, site_of
 
@@ -66,7 +67,7 @@ def test_a_wrong_file_is_named_with_its_line(tmp_path: Path, text: str, words: s
     path = tmp_path / "partitions.yaml"
     path.write_text(text)
     with pytest.raises(UserError, match=words):
-        read_site(path)
+        read(Site, path)
 
 
 def test_what_a_job_can_have() -> None:

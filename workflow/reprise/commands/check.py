@@ -57,7 +57,7 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
                     f"{run.name}: the model is blind. No answer changes when it is shown another clip: do not run it. "
                     "Look at its weights, its chat template and `settings.frames`."
                 )
-            elif _is_scored(plan, run) and sight.readable < float(model.settings.get(SHARE, HALF)):
+            elif _ask(plan, run) == "score" and sight.readable < float(model.settings.get(SHARE, HALF)):
                 problems.append(
                     f"{run.name}: the options hold {100 * sight.readable:.2g} % of the probability of an answer's "
                     "first token, so that scores say nothing, and the run would end after its first questions. If the "
@@ -83,8 +83,8 @@ def _notes(plan: Plan, slug: str, model: Model) -> Iterator[str]:
     yield from notes(spec)
 
 
-def _is_scored(plan: Plan, run: Run) -> bool:
-    return plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask == "score"
+def _ask(plan: Plan, run: Run) -> str:
+    return plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
 
 
 def sees_frames(model: Model) -> bool:
@@ -96,8 +96,7 @@ def sees_frames(model: Model) -> bool:
 
 def is_checked(plan: Plan, run: Run) -> bool:
     """Whether questions of a run can be checked: they have options, and frames are shown."""
-    ask = plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
-    return ask in ASKED and plan.config.main.samplings[run.sampling]["rule"] != "none"
+    return _ask(plan, run) in ASKED and plan.config.main.samplings[run.sampling]["rule"] != "none"
 
 
 def _runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
@@ -106,7 +105,7 @@ def _runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
     found: dict[str, Run] = {}
     wanted = []
     for run in sorted(plan.runs(), key=lambda run: (run.model != slug, run)):
-        ask = plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
+        ask = _ask(plan, run)
         if ask in asks and is_checked(plan, run):
             needed = data_of(plan, run)
             wanted.append(needed)

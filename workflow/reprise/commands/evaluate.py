@@ -31,7 +31,7 @@ from reprise.models.local.devices import visible_gpus
 from reprise.models.local.weights import WEIGHTS
 from reprise.plan.identity import UNPINNED
 from reprise.plan.keys import collect_keys
-from reprise.plan.repositories import model_differences, sizes_of, weights_bytes
+from reprise.plan.repositories import folder_differences, model_differences, sizes_of, weights_bytes
 from reprise.plan.runs import Plan, run_of
 from reprise.plan.targets import has_unpinned_data
 from reprise.tables.keys import OverviewKey
@@ -149,23 +149,18 @@ def _plan_of(wanted: Wanted, suite: str | None) -> tuple[Plan, str | None]:
 def _show_row(plan: Plan, runs: Sequence[Run], suite: str | None, numbers: Path | None) -> None:
     show_tables(OVERVIEW, suite)
     if numbers is not None:
-        write_text(numbers, json.dumps(_numbers(plan, runs), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        key = collect_keys(plan)[plan.results.key("tables", OVERVIEW)]
+        assert isinstance(key, OverviewKey)
+        builder, names = overview_of(plan, key), {run.name for run in runs}
+        builder.table()
+        found = {"reprise": VERSION, "numbers": [row for row in builder.tidy if row.get("run") in names]}
+        write_text(numbers, json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     named = f" --suite {suite}" if suite else ""
     for run in runs:
         main = plan.config.tables[run.benchmark].overview
         assert main is not None
         if main.table is not None:
             print(f"Beside all rows of the paper: reprise show {run.benchmark}/{main.table}{named}")
-
-
-def _numbers(plan: Plan, runs: Sequence[Run]) -> dict[str, Any]:
-    """A model's numbers of the overview, with intervals, counts and the keys of its runs, as in the overview's csv."""
-    key = collect_keys(plan)[plan.results.key("tables", OVERVIEW)]
-    assert isinstance(key, OverviewKey)
-    builder = overview_of(plan, key)
-    builder.table()
-    names = {run.name for run in runs}
-    return {"reprise": VERSION, "numbers": [row for row in builder.tidy if row.get("run") in names]}
 
 
 def _run_module(name: str, *arguments: str) -> None:
@@ -320,18 +315,12 @@ def _described(source: str, file: Path, gpus: int | None) -> dict[str, Any]:
 
 def _look_at(file: Path, source: str) -> None:
     """Stop at a checkpoint that the adapter cannot ask; its weights are not loaded."""
-    from reprise.models.base import ModelSpec
-    from reprise.models.local.examine import differences
-
     model = Model.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
     if model.repo is not None:
         revision = str(model.revision)
         found = list(model_differences(file, model, revision, sizes_of("model", model.repo, revision)))
     else:
-        spec = ModelSpec(
-            Path(str(model.checkpoint)), "cpu", 1, model.dtype, model.attention, model.trust_remote_code, model.settings
-        )  # fmt: skip
-        found = list(differences(model.adapter, spec))
+        found = folder_differences(model, Path(str(model.checkpoint)))
     if found:
         raise UserError(
             f"eval: {source} cannot be asked by the adapter transformers:\n  "

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from reprise.benchmarks.prompts import with_frame_count
-from reprise.commands.shared import MEANINGS, ledger_of, outcomes_of, plan_of, reader_of, there
+from reprise.commands.shared import MEANINGS, ledger_of, named_text, outcomes_of, plan_of, reader_of, there
 from reprise.core.errors import UserError, choices
 from reprise.core.paths import Run
 from reprise.core.plain import plain, safe
@@ -197,12 +197,5 @@ def _first(rows: pl.DataFrame) -> Row | None:
 
 
 def _field(name: str, text: str) -> Iterator[str]:
-    """A named text; one of several lines stands below its name, so that it cannot be taken for another field."""
-    shown = safe(text[: 2 * LONGEST])
     more = f"... ({len(text)} characters)" if len(text) > LONGEST else ""
-    lines = f"{shown[:LONGEST]}{more}".splitlines() or [""]
-    if len(lines) == 1:
-        yield f"{INDENT}{plain(name)}: {lines[0]}"
-    else:
-        yield f"{INDENT}{plain(name)}:"
-        yield from (f"{INDENT}| {line}" for line in lines)
+    return named_text(plain(name), f"{safe(text[: 2 * LONGEST])[:LONGEST]}{more}", INDENT)

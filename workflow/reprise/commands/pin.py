@@ -7,18 +7,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Literal, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import Literal
 
 from reprise.config.benchmark import Benchmark
 from reprise.config.model import Model
+from reprise.config.problems import read
 from reprise.config.suite import Suite
 from reprise.core.errors import UserError, suggestion
 from reprise.core.files import write_text
 from reprise.core.paths import located, places
-from reprise.core.settings import dotted, mistakes
-from reprise.core.yaml_files import load_yaml
 from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.plan.repositories import (
     model_differences,
@@ -27,8 +24,6 @@ from reprise.plan.repositories import (
     sizes_of,
     weights_bytes,
 )
-
-T = TypeVar("T", bound=BaseModel)
 
 # In a suite, repo and revision are in one block or one line, in this order.
 UNPINNED_BLOCK = re.compile(r"(?P<head>repo:[ ]*(?P<repo>[^\s,}]+),?\s+revision:[ ]*)unpinned\b")
@@ -68,7 +63,7 @@ def _pin_file(file: Path, root: Path, unchecked: bool) -> list[str]:
     if not (REVISION_LINE if is_model else UNPINNED_BLOCK).search(text):
         return []
     if is_model:
-        model = _read(path, Model)
+        model = read(Model, path)
         assert model.repo is not None
         revision = resolve_commit(model.repo, "model", path)
         pinned = REVISION_LINE.sub(rf"\g<1>{revision}", text)
@@ -90,24 +85,15 @@ def _pin_file(file: Path, root: Path, unchecked: bool) -> list[str]:
 
 
 def _suite_differences(path: Path, root: Path, revisions: Mapping[str, str]) -> Iterator[str]:
-    for name, entry in _read(path, Suite).benchmarks.items():
+    for name, entry in read(Suite, path).benchmarks.items():
         release, route = entry.release, entry.route
         if isinstance(release, ReleaseHub) and release.repo in revisions:
-            benchmark = _read(located(f"config/benchmarks/{name}.yaml", root), Benchmark)
+            benchmark = read(Benchmark, located(f"config/benchmarks/{name}.yaml", root))
             found = release_differences(path, name, entry, benchmark, release, revisions[release.repo])
             yield from (f"benchmarks.{name}.release: {one}" for one in found)
         if isinstance(route, Huggingface) and route.repo in revisions:
             found = route_differences(route, revisions[route.repo])
             yield from (f"benchmarks.{name}.{one}" for one in found)
-
-
-def _read(path: Path, kind: type[T]) -> T:
-    content = load_yaml(path)
-    try:
-        return kind.model_validate(content)
-    except ValidationError as error:
-        listed = "; ".join(f"{dotted(place)}: {words}" for place, words in mistakes(error, content))
-        raise UserError(f"{path}: {listed}") from error
 
 
 @cache

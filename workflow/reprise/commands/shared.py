@@ -77,6 +77,16 @@ def outcomes_of(plan: Plan, run: Run, command: str) -> dict[str, pl.DataFrame]:
     return load_scores(run.benchmark).SCORES[form].outcomes(Answered(items, read_table(path, VERDICTS)))
 
 
+def named_text(name: str, text: str, indent: str) -> Iterator[str]:
+    """A named text; one of several lines stands below its name, so that it cannot be taken for another field."""
+    lines = text.splitlines() or [""]
+    if len(lines) == 1:
+        yield f"{indent}{name}: {lines[0]}"
+    else:
+        yield f"{indent}{name}:"
+        yield from (f"{indent}| {line}" for line in lines)
+
+
 def failure_lines(failed: pl.DataFrame, due: Counter[str], shown: int | None = SHOWN) -> Iterator[str]:
     """Failures (reason, name, message) by reason; `due` says how many of a reason the next run tries again."""
     for reason, number in Counter(failed["reason"]).most_common():

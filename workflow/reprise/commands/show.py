@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from reprise.commands.shared import call_for, plan_of
+from reprise.commands.shared import call_for, named_text, plan_of
 from reprise.config.tables import Column, Row
 from reprise.core.errors import UserError, suggestion
 from reprise.core.paths import OVERVIEW, Scored, overview_file, table_file
@@ -208,7 +208,7 @@ def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[s
             for used in made.keys:
                 changed = " (it says something else by now than when this was made)" if used.changed else ""
                 yield f"  key {used.path}{changed}"
-                yield from (line for fact in used.settings for line in _setting(fact.name, fact.text))
+                yield from (line for fact in used.settings for line in named_text(fact.name, fact.text, "    "))
 
 
 def with_interval(found: Mapping[str, Any]) -> str:
@@ -218,13 +218,3 @@ def with_interval(found: Mapping[str, Any]) -> str:
         return f"none; {counts}"
     ends = "" if found["low"] is None else f", interval {found['low']:.4f} to {found['high']:.4f}"
     return f"{found['value']:.4f}{ends}; {counts}"
-
-
-def _setting(name: str, text: str) -> Iterator[str]:
-    """A setting whole; a text of several lines stands below its name."""
-    lines = text.splitlines() or [""]
-    if len(lines) == 1:
-        yield f"    {name}: {lines[0]}"
-    else:
-        yield f"    {name}:"
-        yield from (f"    | {line}" for line in lines)

@@ -1,6 +1,6 @@
 """Changes of lists in YAML files that people wrote: an item is added or replaced, and nothing else is touched."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,9 @@ def _inline(item: Any) -> str:
 
 def _changed(text: str, key: str, place: int, written: str) -> str:
     """The text with an item at a place of a list."""
-    lists = _lists(text)
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    assert isinstance(root, yaml.MappingNode)
+    lists = {name.value: value for name, value in root.value}
     if key not in lists:
         return f"{text.rstrip()}\n\n{key}:\n  - {written}\n"
     found = lists[key]
@@ -69,10 +71,3 @@ def _changed(text: str, key: str, place: int, written: str) -> str:
     line_end = text.find("\n", end)
     end = len(text) if line_end < 0 else line_end
     return f"{text[:end]}\n{' ' * found.start_mark.column}- {written}{text[end:]}"
-
-
-def _lists(text: str) -> Mapping[str, yaml.Node]:
-    """The values at the top of a file, and where they are."""
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
-    assert isinstance(root, yaml.MappingNode)
-    return {name.value: value for name, value in root.value}

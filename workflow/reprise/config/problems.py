@@ -3,10 +3,16 @@
 from collections.abc import Collection
 from glob import has_magic
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from reprise.core.errors import UserError, choices, suggestion
 from reprise.core.paths import located
+from reprise.core.settings import dotted, mistakes
+from reprise.core.yaml_files import line_of, load_yaml
+
+T = TypeVar("T", bound=BaseModel)
 
 MOST_SHOWN, MOST_PLACES = 20, 3
 
@@ -74,6 +80,16 @@ class Notes(NamedTuple):
         if not has_magic(pattern) and not located(pattern, root).is_file():
             instead = f"or name a pattern such as '{example}', which may match none yet"
             self.say(f"no file '{pattern}'. Put it there, {instead}.")
+
+
+def read(kind: type[T], path: Path) -> T:
+    """A file that is read alone, or an error that names every mistake in it."""
+    content = load_yaml(path)
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        found = [f"line {line_of(path, place)}: {dotted(place)}: {words}" for place, words in mistakes(error, content)]
+        raise UserError("\n".join(f"{path}: {one}" for one in found)) from None
 
 
 def unknown_name(what: str, name: str, allowed: Collection[str]) -> list[str]:

@@ -1,13 +1,10 @@
 """`profiles/slurm/partitions.yaml`: which partitions a site has, and what each gives to a job."""
 
-from pathlib import Path
 from typing import Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from reprise.core.errors import UserError
-from reprise.core.settings import Settings, dotted, mistake, mistakes
-from reprise.core.yaml_files import line_of, load_yaml
+from reprise.core.settings import Settings, mistake
 
 
 class PartitionLimits(Settings):
@@ -52,16 +49,3 @@ class Site(Settings):
 def _most(limits: list[int | None]) -> int | None:
     known = [limit for limit in limits if limit is not None]
     return max(known) if known and len(known) == len(limits) else None
-
-
-def read_site(path: Path) -> Site:
-    """The file, or an error that names what is wrong in it."""
-    content = load_yaml(path)
-    try:
-        return Site.model_validate(content)
-    except ValidationError as error:
-        found = [
-            f"{path}: line {line_of(path, place)}: {dotted(place)}: {words}"
-            for place, words in mistakes(error, content)
-        ]
-        raise UserError("\n".join(found)) from None

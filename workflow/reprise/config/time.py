@@ -21,16 +21,12 @@ def time_rows(found: Configuration) -> dict[str, dict[str, Views]]:
     """Model -> benchmark -> what it is asked for its card."""
     cards: dict[str, dict[str, Views]] = {}
     overview = {name: spec for name in found.tables if (spec := found.overview_of(name))}
-    for slug in _named(found):
+    lines = [line.model for line in found.suite.overview_lines()]
+    for slug in (one for one in lines if one in found.suite.time or ALL in found.suite.time):
         rows = {name: row for name, spec in overview.items() for row in spec.rows() if row.model == slug}
         if any(found.main.samplings[str(row.sampling)] != BLIND for row in rows.values()):
             cards[slug] = {name: _views(found, name, row) for name, row in rows.items()}
     return cards
-
-
-def _named(found: Configuration) -> list[str]:
-    lines = [line.model for line in found.suite.overview_lines()]
-    return [slug for slug in lines if slug in found.suite.time or ALL in found.suite.time]
 
 
 def _views(found: Configuration, benchmark: str, row: Row) -> Views:

@@ -45,7 +45,7 @@ def askings(plan: Plan, states: States, numbers: Iterable[Scored]) -> Askings:
     done = counted = 0
     for one in sorted(numbers):
         state = states.of(one)
-        steps = list(dict.fromkeys(step.name for step in states.steps(one)))
+        steps = list(dict.fromkeys(step.name for step in plan.origin(one).steps()))
         mine = list(_of_state(plan, state, steps)) if state.name != "done" else []
         found.update({asking.job.scored: asking for asking in mine})
         done += state.name == "done"

@@ -43,29 +43,30 @@ def weights_bytes(sizes: Sizes) -> int:
 def model_differences(file: Path, model: Model, revision: str, sizes: Sizes) -> Iterator[str]:
     """What of a model's repository is not what its file says and its adapter needs."""
     assert model.repo is not None
-    yield from _listing_differences(sizes, model)
-    patterns = [*SMALL, *([CODE] if model.trust_remote_code else [])]
-    wanted = [name for name, size in sizes.items() if size <= LARGEST and any(fnmatch(name, one) for one in patterns)]
-    if "config.json" not in wanted and model.adapter != "contrastive":
-        yield f"it has no config.json. It holds {_listed(sizes)}."
-        return
-    from reprise.models.base import ModelSpec
-    from reprise.models.local.examine import differences
-
-    with TemporaryDirectory() as folder:
-        fetch_snapshot(str(file), "model", model.repo, revision, Path(folder), wanted)
-        spec = ModelSpec(
-            Path(folder), "cpu", 1, model.dtype, model.attention, model.trust_remote_code, model.settings
-        )  # fmt: skip
-        yield from (one.replace(f"{folder}: ", "") for one in differences(model.adapter, spec))
-
-
-def _listing_differences(sizes: Sizes, model: Model) -> Iterator[str]:
     total = weights_bytes(sizes)
     if not total:
         yield f"it holds no {WEIGHTS}, and no other weights are loaded. It holds {_listed(sizes)}."
     if total > model.memory_mb * MB:
         yield f"its weights are {total / GB:.1f} GB, more than memory_mb: {model.memory_mb}."
+    patterns = [*SMALL, *([CODE] if model.trust_remote_code else [])]
+    wanted = [name for name, size in sizes.items() if size <= LARGEST and any(fnmatch(name, one) for one in patterns)]
+    if "config.json" not in wanted and model.adapter != "contrastive":
+        yield f"it has no config.json. It holds {_listed(sizes)}."
+        return
+    with TemporaryDirectory() as folder:
+        fetch_snapshot(str(file), "model", model.repo, revision, Path(folder), wanted)
+        yield from (one.replace(f"{folder}: ", "") for one in folder_differences(model, Path(folder)))
+
+
+def folder_differences(model: Model, folder: Path) -> list[str]:
+    """What of a folder with a model's small files is not what its adapter needs; weights are not loaded."""
+    from reprise.models.base import ModelSpec
+    from reprise.models.local.examine import differences
+
+    code = model.trust_remote_code
+    return list(
+        differences(model.adapter, ModelSpec(folder, "cpu", 1, model.dtype, model.attention, code, model.settings))
+    )
 
 
 # --- data sets -------------------------------------------------------------------------------------------------------

@@ -60,15 +60,11 @@ def listed(text: str) -> list[Partition]:
         name, state, time, threads, memory, resources = line.strip().split("|")
         if state != "up":
             continue
-        node = Node(_gpus(resources), int(memory.rstrip("+")), int(threads.rstrip("+")))
+        # `gpu:a100:4(S:0-1),gpu:v100:2,shard:8` has 6 GPUs.
+        node = Node(sum(map(int, GPUS.findall(resources))), int(memory.rstrip("+")), int(threads.rstrip("+")))
         nodes.setdefault(name, []).append(node)
         minutes[name] = minutes_of(time)
     return [Partition(name.rstrip("*"), name.endswith("*"), minutes[name], max(found)) for name, found in nodes.items()]
-
-
-def _gpus(resources: str) -> int:
-    """`gpu:a100:4(S:0-1),gpu:v100:2,shard:8` has 6."""
-    return sum(int(count) for count in GPUS.findall(resources))
 
 
 def minutes_of(time: str) -> int | None:

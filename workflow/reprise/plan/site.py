@@ -2,16 +2,17 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 from reprise.config.model import Model
-from reprise.config.site import Site, read_site
+from reprise.config.problems import read
+from reprise.config.site import Site
 from reprise.core.errors import UserError, choices
+from reprise.core.profiles import options_of, profile_file
 from reprise.core.yaml_files import load_yaml
 from reprise.plan.runs import Plan
 from reprise.plan.sinfo import partitions
-from reprise.plan.targets import asked_by, profile_file
+from reprise.plan.targets import asked_by
 
 EXECUTOR, PARTITIONS = "executor", "slurm-partition-config"
 LOOKS = re.compile(r"--dry-?run|--unlock|-[pqF]*n[pqF]*")
@@ -29,15 +30,11 @@ def partitions_file(arguments: Sequence[str]) -> Path | None:
     """The file of the partitions, if this call submits jobs to Slurm and its profile names one."""
     file = profile_file(arguments)
     profile = (load_yaml(file) or {}) if file is not None else {}
-    given = {before: after for before, after in pairwise(_words(arguments))}
+    given = options_of(arguments)
     if given.get(f"--{EXECUTOR}", given.get("-e", profile.get(EXECUTOR))) != "slurm":
         return None
     found = given.get(f"--{PARTITIONS}", profile.get(PARTITIONS))
     return Path(found) if found else None
-
-
-def _words(arguments: Sequence[str]) -> list[str]:
-    return [word for one in arguments for word in (one.split("=", 1) if one.startswith("--") else [one])]
 
 
 def site_of(arguments: Sequence[str]) -> Site | None:
@@ -48,19 +45,14 @@ def site_of(arguments: Sequence[str]) -> Site | None:
     file = partitions_file(arguments)
     if file is None:
         return None
-    site = read_site(file)
+    site = read(Site, file)
     if not any(LOOKS.fullmatch(one) for one in arguments):
-        _check_names(site, file)
+        there = [one.name for one in partitions()]
+        wrong = [name for name in site.partitions if name not in there]
+        if wrong:
+            words = [f"{file}: Slurm has no partition '{name}' that is up.{choices(name, there)}" for name in wrong]
+            raise UserError("\n".join([*words, WRITE]))
     return site
-
-
-def _check_names(site: Site, file: Path) -> None:
-    """Stop at partitions that Slurm does not have."""
-    there = [one.name for one in partitions()]
-    wrong = [name for name in site.partitions if name not in there]
-    if wrong:
-        words = [f"{file}: Slurm has no partition '{name}' that is up.{choices(name, there)}" for name in wrong]
-        raise UserError("\n".join([*words, WRITE]))
 
 
 def check_models(plan: Plan, site: Site, targets: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """Where every run stands: done, stale, missing or failed, by the keys that Snakemake's jobs depend on."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -55,7 +55,7 @@ class States:
 
     def of(self, one: Scored) -> State:
         """One run, or a judge's ratings of it."""
-        steps = list(self.steps(one))
+        steps = list(self._plan.origin(one).steps())  # the first that is made first
         missing = tuple(step for step in steps if not step.path.is_file())
         failures = [(step, words) for step in missing if (words := last_words(step.log))]
         changed = tuple((step, change) for step in steps for change in self._changed(step))
@@ -81,7 +81,3 @@ class States:
             change = self._changes.since_input(step.path, step.key) if step.key else None
             self._known[step.path] += [change] if change else []
         return self._known[step.path]
-
-    def steps(self, one: Scored) -> Iterator[Step]:
-        """The files origin a run's numbers, first the first that is made."""
-        return self._plan.origin(one).steps()

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from difflib import get_close_matches
-from itertools import pairwise
 from pathlib import Path
 
 from reprise.config.tables import Row
@@ -33,6 +32,7 @@ from reprise.core.paths import (
     tables_pdf_file,
     time_file,
 )
+from reprise.core.profiles import DEFAULT, PROFILE, PROFILES, options_of
 from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.plan.agreement import compared, judge_pairs
 from reprise.plan.identity import UNPINNED
@@ -44,8 +44,6 @@ PICTURES = ("csv", "pdf", "png", "svg")
 CARDS = ("csv", "html", "json", "md", "pdf", "png", "svg", "tex")
 COLLECTED = ("html", "md", "tex")
 VERDICTS_AS = ("csv", "html", "md")
-PROFILE, PROFILES, DEFAULT = "--workflow-profile", Path("profiles"), "default"
-PROFILE_FILES = ("profile.yaml", "config.yaml")
 TABLE_FILE = re.compile(r"(^|/)tab\w*\.(csv|html|md|pdf|tex)$")
 NAME_OF_TABLE = re.compile(rf"(?:\w+/)?{TABLE.strip('^$')}")
 OF_RUNS = ("responses", "verdicts", "metrics")
@@ -53,23 +51,10 @@ OF_RUNS = ("responses", "verdicts", "metrics")
 
 def check_profile(arguments: Sequence[str]) -> None:
     """Stop at a profile of the workflow that does not exist: Snakemake would run without one, and not say so."""
-    value = _profile(arguments)
+    value = options_of(arguments).get(PROFILE, DEFAULT)
     if value != "none" and value != DEFAULT and not any(located(path).exists() for path in (value, PROFILES / value)):
         there = [str(path.parent) for path in located(PROFILES).glob("*/config*.yaml")]
         raise UserError(f"{PROFILE}: no profile '{value}'.{choices(value, there)}")
-
-
-def profile_file(arguments: Sequence[str]) -> Path | None:
-    """The file of the workflow's profile, as Snakemake finds it; None without a profile."""
-    value = _profile(arguments)
-    places = [located(value), located(PROFILES / value)]
-    files = [*places, *(place / name for place in places for name in PROFILE_FILES)]
-    return next((path for path in files if path.is_file()), None)
-
-
-def _profile(arguments: Sequence[str]) -> str:
-    words = [word for one in arguments for word in (one.split("=", 1) if one.startswith(f"{PROFILE}=") else [one])]
-    return next((after for before, after in pairwise(words) if before == PROFILE), DEFAULT)
 
 
 def targets_of(arguments: Sequence[str]) -> list[str]:

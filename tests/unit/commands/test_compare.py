@@ -88,14 +88,6 @@ def test_what_nobody_knows_of_imported_answers_is_not_known_rather_than_none() -
     assert not any("caption" in line for line in backwards), "a prompt of one side alone is no change"
 
 
-def test_of_two_imported_runs_the_files_alone_differ() -> None:
-    one, other = (
-        Conditions({**IMPORTED, "files": {"a.csv": digest}}, {}, {}, {}, BASE.answered, unknown_of(IMPORTED))
-        for digest in "xy"
-    )
-    assert list(differences(NAMES, one, other)) == ["- files.a.csv: x | y"]
-
-
 def test_what_people_ask_first_comes_first() -> None:
     settings: dict[str, Any] = {"versions": {"torch": "1"}, "dtype": "x", "sampling": {"rule": "fps"}, "model": {}}
     other = changed(**settings, settings={}, prompt={"user": "?"}, adapter="import")

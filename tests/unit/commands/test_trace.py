@@ -1,7 +1,5 @@
 """How `trace` finds a row or a column by its words, and what it says where it does not."""
 
-import shlex
-
 import pytest
 from reprise.commands.show import chosen
 from reprise.core.errors import UserError
@@ -45,10 +43,3 @@ def test_labels_with_commas_and_brackets_are_told_apart(
     with pytest.raises(UserError) as error:
         chosen(kind, words, named)
     assert str(error.value) == message
-
-
-def test_what_is_offered_is_found_when_it_is_typed() -> None:
-    with pytest.raises(UserError) as error:
-        chosen("row", "GPT", ROWS)
-    offered = [shlex.split(line)[1] for line in str(error.value).splitlines()[1:]]
-    assert [chosen("row", name, ROWS) for name in offered] == [1, 2, 3]

@@ -1,5 +1,6 @@
 """A copy of the configuration that a test may break, and what is said of it."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,7 @@ class Project:
     def write(self, file: str, text: str) -> None:
         path = self.root / file
         path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)  # it may be a link
         path.write_text(text)
 
     def edit(self, file: str, old: str, new: str) -> None:
@@ -57,16 +59,22 @@ def each_text_is_parsed_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    shutil.copytree(ROOT / "config", tmp_path / "config")
-    monkeypatch.setattr("reprise.core.paths.WORKFLOW", tmp_path)
-    (tmp_path / "resources").mkdir()
+@pytest.fixture(scope="session")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what a test may change, whose files the tests' own folders link to."""
+    folder = tmp_path_factory.mktemp("project")
+    for name in ("config", "resources/imports"):
+        shutil.copytree(ROOT / name, folder / name)
     for path in (ROOT / "resources").iterdir():
-        if path.name == "imports":
-            shutil.copytree(path, tmp_path / "resources/imports")
-        elif path.name != "store":
-            (tmp_path / "resources" / path.name).symlink_to(path)
+        if path.name not in ("imports", "store"):
+            (folder / "resources" / path.name).symlink_to(path)
+    return folder
+
+
+@pytest.fixture
+def project(copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    shutil.copytree(copied, tmp_path, copy_function=os.link, symlinks=True, dirs_exist_ok=True)
+    monkeypatch.setattr("reprise.core.paths.WORKFLOW", tmp_path)
     return Project(tmp_path)
 
 

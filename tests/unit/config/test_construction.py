@@ -103,35 +103,6 @@ def test_an_encoder_is_named_by_the_digest_of_its_folder(own: Project) -> None:
     assert changed(before, texts(plan_of(own))) == {"construction/vinoground/samples.json"}
 
 
-def test_another_suite_knows_nothing_of_it(own: Project) -> None:
-    keys = collect_keys(Plan(load(own.root, {"suite": "demo"})), CODE)
-    assert not [path for path in keys if "construction" in str(path)]
-    found = {str(path) for path in collect_keys(plan_of(own), CODE)}
-    assert "results/construction/keys/release/velociti.json" not in found
-
-
-def test_the_rules_ask_for_the_rounds_before_and_for_the_writer(own: Project) -> None:
-    suite = Suite(plan_of(own))
-    one, two = (SimpleNamespace(benchmark="velociti", round=number, model="toy-writer") for number in ("1", "2"))
-    folder = Path("results/construction/construction/velociti")
-    assert suite.construction.rounds_before(one) == []
-    assert suite.construction.rounds_before(two) == [folder / "replies/toy-writer/1.parquet"]
-    assert suite.construction.every_round(one) == [folder / f"replies/toy-writer/{number}.parquet" for number in (1, 2)]
-    assert (
-        suite.inference.model(one).adapter == "templates"
-        and suite.inference.weights(one) == suite.inference.environment(one) == []
-    )
-    assert (suite.construction.here(), suite.annotations.released()) == (
-        "mmbench_video|temporalbench|velociti|vinoground",
-        "(?!)",
-    )
-    assert suite.inference.retry(one) == []
-    retry = Path("results/construction/keys/retries/velociti/construction/round1/toy-writer.json")
-    own.write(str(retry), "{}")
-    assert suite.inference.retry(one) == [retry]
-    assert suite.construction.verdicts(one) == []
-
-
 def test_the_writer_who_labels_waits_for_the_others(own: Project) -> None:
     suite, replies = Suite(plan_of(own)), Path("results/construction/construction/temporalbench/replies")
     first, other = (
@@ -144,17 +115,6 @@ def test_the_writer_who_labels_waits_for_the_others(own: Project) -> None:
     assert [job.responses for job in jobs] == suite.construction.every_round(first)
     assert len({job.key for job in jobs}) == 2 and len({job.scored for job in jobs}) == 2 * 3
     assert len(suite.construction.every_round(first)) == 2 * 3 and suite.inference.model(other).adapter == "templates"
-
-
-def test_clips_are_measured_where_a_benchmark_is_made_of_them(own: Project) -> None:
-    suite = Suite(plan_of(own))
-    one, other = (SimpleNamespace(benchmark=name) for name in ("temporalbench", "velociti"))
-    folder = Path("results/construction/construction/temporalbench")
-    assert suite.construction.measured() == "temporalbench"
-    assert suite.construction.facts(one) == [folder / "facts.parquet"] and suite.construction.facts(other) == []
-    assert suite.construction.ledgers(one) == [folder / f"clips/{shard}.parquet" for shard in range(2)]
-    steps = texts(plan_of(own))
-    assert "construction/temporalbench/clips.json" in steps and "construction/velociti/clips.json" not in steps
 
 
 def test_a_benchmark_that_is_filtered_is_there_before_the_filter_too(own: Project) -> None:
@@ -181,12 +141,6 @@ def test_a_judge_whose_ratings_are_imported_need_not_know_what_is_not_filtered_y
     assert {path.name for path in found} == {"wordmatch.parquet"}
 
 
-def test_a_report_with_published_numbers_asks_for_none_of_what_is_not_filtered_yet(own: Project) -> None:
-    own.edit(SUITE, "show_published: false", "show_published: true")
-    published = {path.stem for path in Suite(plan_of(own)).report.inputs(None) if path.parent.name == "published"}
-    assert published == {"velociti", "vinoground", "temporalbench", "mmbench_video"}
-
-
 def test_a_filter_by_people_is_made_anew_when_they_say_more(own: Project) -> None:
     own.edit(
         SUITE,
@@ -196,14 +150,6 @@ def test_a_filter_by_people_is_made_anew_when_they_say_more(own: Project) -> Non
     before = texts(plan_of(own))
     own.write("checks/ann.csv", "task_id,digest,reviewer,verdict\n")
     assert changed(before, texts(plan_of(own))) == {"construction/mmbench_video/static.json"}
-
-
-def test_without_a_filter_there_is_one_benchmark(own: Project) -> None:
-    own.edit(SUITE, "      static: {model: toy-llava-ov, samplings: [still0, still1]}\n", "")
-    plan = plan_of(own)
-    assert "mmbench_video-unfiltered" not in plan.config.benchmarks
-    released = Suite(plan).construction.released(SimpleNamespace(benchmark="mmbench_video"))
-    assert [path.name for path in released] == ["reviewed.parquet"]
 
 
 def test_a_draw_is_made_anew_when_a_set_changes(own: Project) -> None:

@@ -44,19 +44,6 @@ def test_a_folder_for_each_run(paper: Project) -> None:
     assert files == [Path(IMPORTS, "vinoground/apollo-7b/paper/black8", name) for name in BOTH]
 
 
-def test_the_folder_of_a_model_with_one_run(paper: Project) -> None:
-    lay(paper, "vinoground/o3", *BOTH)
-    lay(paper, "velociti/owl-con", "control.csv", "coref.csv")
-    lay(paper, "mmbench_video/llama-vid", "LLaMA-VID.xlsx", "LLaMA-VID_score.xlsx")
-    assert runs() == ["velociti/entail/fps1/owl-con", "vinoground/paper/black32/o3"], (
-        "no ratings of LLaMA-VID are there"
-    )
-    files = Plan(load(Path(), {"suite": "paper"})).imports.answer_files(
-        Run.parse("mmbench_video/unpacked/fps1_floor/llama-vid")
-    )
-    assert [path.name for path in files] == ["LLaMA-VID.xlsx"]
-
-
 def test_a_number_of_frames_in_a_name_selects_the_run(paper: Project) -> None:
     lay(paper, "vinoground/apollo-7b", *NAMED)
     lay(paper, "vinoground/apollo-7b", *(name.replace("8", "32") for name in NAMED))
@@ -193,18 +180,6 @@ def test_ratings_by_an_unknown_judge_are_named(paper: Project, caplog: pytest.Lo
         plan.imports.warn_of_unused(plan.models)
     (said,) = [one.message for one in caplog.records if "llama-vid" in one.message]
     assert unknown in said and known not in said
-
-
-def test_answers_that_no_judge_has_rated_are_known(paper: Project) -> None:
-    lay(paper, "mmbench_video/llama-vid", "LLaMA-VID.xlsx")
-
-    def unjudged() -> list[str]:
-        plan = Plan(load(Path(), {"suite": "paper"}))
-        return [run.name for run in plan.unjudged("mmbench_video", plan.table("mmbench_video", "table3"))]
-
-    assert unjudged() == ["mmbench_video/unpacked/fps1_floor/llama-vid"]
-    lay(paper, "mmbench_video/llama-vid", "LLaMA-VID_gpt-4-turbo_score.xlsx")
-    assert unjudged() == []
 
 
 def test_an_open_judge_rates_where_ratings_of_it_do_not_lie(paper: Project) -> None:

@@ -91,28 +91,17 @@ def test_its_gpus_say_where_it_runs(project: Project, more: str, run: str, runs:
     assert ("hosted" in plan.models) == runs
 
 
-def test_quantised_weights_are_said_to_be(here: Project) -> None:
-    model = plan_of(here, "served_by: {engine: vllm, quantised: awq}\n").config.models["hosted"]
-    assert model.quantised == "awq"
-    key = key_of(here, "served_by: {engine: vllm, quantised: awq}\n")
-    assert key.answers.serving is not None and "--quantization" in key.answers.serving.arguments
-
-
 MISTAKES: list[tuple[str, str]] = [
     ("served_by: vlm\n", "served_by.engine: should be 'vllm' or 'program', found 'vlm'. Did you mean 'vllm'?"),
-    ("served_by: {engine: vllm, max_len: 1}\n", "served_by.max_len: unknown key."),
     (
         "served_by: vllm\nsettings: {url: 'http://127.0.0.1:8000/v1', model: x}\n",
         "settings: served_by: the job starts the server, and says url, model. Remove them here.",
     ),
     ("served_by: vllm\nattention: eager\n", "attention: the server chooses it. Remove it."),
     ("served_by: {engine: vllm, arguments: [--port=1]}\n", "'--port=1': not here; other settings, or the job"),
-    ("served_by: {engine: vllm, arguments: [--enforce-eager, --api_key, x]}\n", "'--api_key': not here"),
-    ("served_by: {engine: vllm, arguments: [--mod, x]}\n", "'--mod': not here"),
     ("served_by: {engine: vllm, arguments: [-tp, '2']}\n", "'-tp': write arguments with their long names"),
     ("served_by: {engine: vllm, arguments: [x]}\n", "'x' belongs to no argument"),
     ("served_by: {engine: vllm, variables: {LD_PRELOAD: x}}\n", "'LD_PRELOAD': only variables named VLLM_..."),
-    ("served_by: {engine: vllm, variables: {VLLM_API_KEY: x}}\n", "'VLLM_API_KEY': only variables named VLLM_..."),
     ("served_by: {engine: vllm, environment: ../x}\n", "served_by.environment: should be a name"),
     ("served_by: program\n", "served_by: a program needs program and environment here."),
     (f"served_by: {{{OWN}, max_frames: 8}}\n", "served_by: max_frames: engine 'program' has no such setting."),

@@ -36,15 +36,6 @@ def test_everything_that_is_read_says_that_it_is_a_part(project: Project) -> Non
         assert key.notice.endswith("Rendered clips and tiny checkpoints; they say nothing about real models.")
 
 
-def test_answers_that_were_made_elsewhere_are_of_the_whole(project: Project) -> None:
-    whole, part = (Plan(load(project.root, {"suite": name})) for name in ("demo", "demo-limit5"))
-    imported = {run for run in whole.runs() if run.model in whole.imports.models}
-    assert imported and not imported & set(part.runs())
-    assert part.why_idle(min(imported)) == (
-        f"its answers were made elsewhere, for all of {min(imported).benchmark}, and 'demo-limit5' is a part."
-    )
-
-
 @pytest.mark.parametrize(
     ("suite", "message"),
     [

@@ -20,17 +20,9 @@ def test_every_suite_of_the_project_reads(project: Project, suite: str) -> None:
     assert load(project.root, {"suite": suite}).name == suite
 
 
-def test_a_language_model_can_judge(here: Project) -> None:
-    here.edit("config/suites/demo.yaml", "judges: [wordmatch,", "judges: [toy-text,")
-    plan = Plan(load(here.root))
-    judged = next(scored for scored in plan.table_scored("mmbench_video", "table3"))
-    assert judged.judge == "toy-text"
-
-
 BAD_NAMES = ("b$(touch X)", "a b", "a;b", "a'b", "..", ".hidden", "-rf", "Upper", "a\\nb", "ä")
 
 
-@pytest.mark.parametrize("name", ["b$(touch X)", "..", "a\\nb"])
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
@@ -46,16 +38,16 @@ BAD_NAMES = ("b$(touch X)", "a b", "a;b", "a'b", "..", ".hidden", "-rf", "Upper"
         ("tables/demo/velociti.yaml", "tables:\n", "tables:\n  NAME: {title: x}\n"),
     ],
 )
-def test_a_name_that_a_shell_could_read_is_refused(project: Project, name: str, file: str, old: str, new: str) -> None:
+def test_a_name_that_a_shell_could_read_is_refused(project: Project, file: str, old: str, new: str) -> None:
+    name = "b$(touch X)"
     project.edit(f"config/{file}", old, new.replace("NAME", f'"{name}"'))
     with pytest.raises(UserError) as error:
         load(project.root)
-    found = name.replace("\\n", "\n")
-    lines = [line for line in str(error.value).splitlines() if f"config/{file}" in line and repr(found)[1:-1] in line]
+    lines = [line for line in str(error.value).splitlines() if f"config/{file}" in line and name in line]
     assert lines and re.search(r"Allowed|should be (a name|table<N>)", lines[0])
 
 
-@pytest.mark.parametrize("name", [name for name in BAD_NAMES if name != ".."])
+@pytest.mark.parametrize("name", ["b$(touch X)", "a\\nb", "Upper"])
 def test_a_file_whose_name_a_shell_could_read_is_listed_with_all_problems(project: Project, name: str) -> None:
     for folder, known in (("models", "random"), ("suites", "demo")):
         shutil.copy(project.root / f"config/{folder}/{known}.yaml", project.root / f"config/{folder}/{name}.yaml")
@@ -146,26 +138,13 @@ def test_a_stand_in_that_cannot_stand_in_is_named(project: Project, slug: str, m
     ("files", "message"),
     [(None, "checkpoint: no folder"), (["config.json"], "holds no weights (*.safetensors). Found: config.json.")],
 )
-def test_a_checkpoint_without_weights_is_named(
-    project: Project, monkeypatch: pytest.MonkeyPatch, files: list[str] | None, message: str
-) -> None:
-    if files is not None:
-        (project.root / "weights").mkdir()
-        for name in files:
-            (project.root / "weights" / name).write_text("{}")
-    path = project.root / "config/models/toy-llava-ov.yaml"
-    path.write_text("label: Toy\nadapter: transformers\ncheckpoint: weights\n")
-    monkeypatch.chdir(project.root)
+def test_a_checkpoint_without_weights_is_named(here: Project, files: list[str] | None, message: str) -> None:
+    for name in files or ():
+        here.write(f"weights/{name}", "{}")
+    here.write("config/models/toy-llava-ov.yaml", "label: Toy\nadapter: transformers\ncheckpoint: weights\n")
     with pytest.raises(UserError) as error:
         write_keys(Plan(load(Path())))
     assert "config/models/toy-llava-ov.yaml" in str(error.value) and message in str(error.value)
-
-
-def test_a_model_that_does_not_run_needs_no_weights(here: Project) -> None:
-    here.write("config/models/toy-llava-ov.yaml", "label: Toy\nadapter: transformers\ncheckpoint: nowhere\n")
-    here.edit("config/suites/demo.yaml", "run: [local]", "run: [oracle]")
-    write_keys(Plan(load(Path())))
-    assert (here.root / "results/demo/keys/velociti/entail/fps1/oracle.json").is_file()
 
 
 def test_an_extra_file_of_a_release_changes_its_key(here: Project) -> None:

@@ -56,15 +56,6 @@ def test_a_suite_without_lines_has_no_overview(project: Project) -> None:
     assert Plan(load(project.root, {"suite": "rehearsal"})).overview == {}
 
 
-def test_the_demo_s_overview_makes_no_run_of_its_own(project: Project) -> None:
-    project.edit(SUITE, "time: [toy-llava-ov]\n", "")
-    before = {run.name for run in Plan(load(project.root)).runs()}
-    text = (project.root / SUITE).read_text()
-    start, end = text.index("overview:"), text.index("benchmarks:\n  velociti:")
-    project.write(SUITE, text[:start] + text[end:])
-    assert {run.name for run in Plan(load(project.root)).runs()} == before
-
-
 MISTAKES = [
     (SUITE, LINES, f"{LINES}  - oracel\n", "overview: 'oracel': unknown model 'oracel'. Did you mean 'oracle'?"),
     (SUITE, LINES, f"{LINES}  - toy-llava-ov\n", "overview: 'toy-llava-ov': named twice; a model has one line."),

@@ -27,17 +27,13 @@ RATERS = """\
 """
 ORACLE = "[unpacked/interior8/oracle]"
 OF_RATERS = [
-    ("kind: rating, runs: [unpacked/interior8/oracle]", "kind: rates, runs: [a/b/c]", "people.raters.kind: should be 'answers', 'rating', found 'rates'."),
     (ORACLE, "[unpacked/interior8/oracl]", "people.raters.runs.0: unknown model 'oracl'. Did you mean 'oracle'?"),
-    (ORACLE, "[]", "people.raters.runs: "),
     (ORACLE, "[mmbench/none/oracle]", "people.raters.runs.0: 'mmbench/none/oracle': no judge rates its answers. Name a run of a protocol with a judge."),
     (ORACLE, "[unpacked/interior8/oracle, unpacked/interior8/oracle]", "people.raters.runs.1: 'unpacked/interior8/oracle' is named twice."),
     (ORACLE, "[unpacked/interior8/toy-llava-ov]", "people.raters.runs.0: 'unpacked/interior8/toy-llava-ov' is rated by 'again' too; a run has one group."),
     (ORACLE, "[unpacked/spaced8/oracle]", "people.raters.runs.0: 'unpacked/spaced8/oracle' is in no table of the suite. Name it in `extra_runs:` too."),
     ("    clips: release", "    ratings: r.csv\n    clips: release", "people.again.kind: the suite names ratings too (ratings: r.csv). Name one of both."),
-    ("answers: \"x*.csv\"", "answers: \"x*.csv\", questions: 0", "people.raters.questions: should be greater than or equal to 1, found 0."),
     ("answers: \"x*.csv\"", "answers: \"x*.csv\", surveys: 2, per_survey: 9", "people.raters.surveys: found 2, and per_survey 9. Name one of both."),
-    ("answers: \"x*.csv\"", "answers: \"x*.csv\", ties: draw", "people.raters.ties: unknown key."),
 ]  # fmt: skip
 
 

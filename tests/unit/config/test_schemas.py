@@ -8,11 +8,8 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from pydantic import BaseModel
-from reprise.config.model import HOSTED
 from reprise.core.yaml_files import load_yaml
-from reprise.models.adapters import ADAPTERS
-from write_reference import FOLDER, KINDS, generated, write
+from write_reference import FOLDER, KINDS, generated
 
 from tests.unit.config.conftest import ROOT
 
@@ -25,14 +22,6 @@ def test_what_is_generated_is_committed(name: str) -> None:
     path = ROOT / name
     is_same = path.is_file() and path.read_text() == generated()[name]
     assert is_same, f"{name} is not what the types say. Run: make reference"
-
-
-def test_the_command_writes_what_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(tmp_path)
-    assert sorted(capsys.readouterr().out.split()) == sorted(generated())
-    (tmp_path / FOLDER / "suite.schema.json").write_text("{}")
-    write(tmp_path)
-    assert capsys.readouterr().out.split() == [f"{FOLDER}/suite.schema.json"]
 
 
 def test_every_file_of_the_configuration_has_a_kind() -> None:
@@ -80,27 +69,3 @@ def test_every_key_is_described(kind: str) -> None:
     for group in groups_of(schema):
         assert group["description"]
         assert [key for key, one in group["properties"].items() if not one.get("description")] == []
-
-
-def restated(value: object, place: str) -> Iterator[str]:
-    """The keys of a content, as it was read, whose values are their defaults."""
-    if isinstance(value, BaseModel):
-        for key, field in type(value).model_fields.items():
-            inner = getattr(value, key)
-            if key in value.model_fields_set and not field.is_required() and inner == field.get_default():
-                yield f"{place}.{key}"
-            yield from restated(inner, f"{place}.{key}")
-    elif isinstance(value, dict | list):
-        pairs = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, inner in pairs:
-            yield from restated(inner, f"{place}.{key}")
-
-
-@pytest.mark.parametrize(("kind", "path"), FILES, ids=NAMES)
-def test_no_file_restates_a_default(kind: str, path: Path) -> None:
-    content = load_yaml(ROOT / path)
-    assert list(restated(KINDS[kind][0].model_validate(content), "")) == []
-    if kind == "model":
-        by_job = HOSTED if "served_by" in content else {}
-        settings = ADAPTERS[content["adapter"]].settings.model_validate(by_job | content.get("settings", {}))
-        assert list(restated(settings, "settings")) == []

@@ -162,21 +162,11 @@ def test_a_plan_says_what_was_spent_and_what_asking_costs_at_most(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ("served_until: {date: soon, source: x}\n", "served_until.date: "),
-        ("served_until: {date: 2026-12-11}\n", "served_until.source: missing."),
         ("dtype: float16\n", "adapter 'openai' loads no weights. Remove: dtype."),
         (PRICE, "price: this model has no settings.key, so that nobody is paid. Remove it, or name the key."),
-        (f"{KEY}price: {{input: 2, output: 8}}\n", "price.date: missing."),
-        (f"{KEY}price: 3\n", "price: should be a group of keys, found 3."),
-        (
-            f"{KEY}  limits: {{request_per_minute: 3}}\n",
-            "settings.limits.request_per_minute: unknown key. Did you mean",
-        ),
-        ("  concurency: 4\n", "settings.concurency: unknown key. Did you mean 'concurrency'?"),
         ("  url: localhost:8000\n", "settings.url: should be an address such as http://127.0.0.1:8000/v1, without"),
         ("  url: https://user:secret@host/v1\n", "settings.url: should be an address"),
         ("  key: sk-secret-0123\n", "settings.key: should be the name of an environment variable"),
-        ("  scores: top_logprobs\n", "settings.scores: should be 'logprob_token_ids', found 'top_logprobs'."),
     ],
 )
 def test_a_mistake_in_the_models_file_is_named(project: Project, more: str, message: str) -> None:

@@ -22,12 +22,6 @@ def test_a_view_is_named_behind_a_sampling_that_it_fits(project: Project) -> Non
     assert not {"interior8.grid4x4", "fps1.grid4x4", "none.grid4x4", "interior16.grid4x4.grid4x4"} & set(samplings)
 
 
-def test_the_paper_s_row_of_a_grid_asks_for_one(project: Project) -> None:
-    config = load(project.root, {"suite": "paper"})
-    (row,) = [row for row in config.tables["mmbench_video"].tables["table3"].rows() if row.model == "sharegpt4video-8b"]
-    assert row.sampling == "interior16.grid4x4"
-
-
 def test_a_view_changes_the_key_of_its_run_and_of_no_other(project: Project) -> None:
     project.edit(SUITE, TIME, "")
     runs = [f"unpacked/{one}/toy-llava-ov" for one in ("interior16", "interior16.grid4x4")]
@@ -124,18 +118,3 @@ def test_a_view_is_declared_in_its_own_place(project: Project) -> None:
     inline = "  mine: {rule: interior, frames: 4, view: {show: grid, rows: 2, columns: 2}}\n"
     project.edit(MAIN, "samplings:\n", f"samplings:\n{inline}")
     assert "'mine': a view is declared in `views:`" in project.message()
-
-
-@pytest.mark.parametrize(
-    ("view", "message"),
-    [
-        (
-            "{show: gird, rows: 4, columns: 4}",
-            "views.grid4x4.show: should be 'grid', 'none', 'middle', 'first', 'reversed', 'shuffled', 'another', found 'gird'.",
-        ),
-        ("{show: grid, rows: 0, columns: 4}", "views.grid4x4.rows: should be greater than or equal to 1, found 0."),
-    ],
-)
-def test_a_view_is_checked(view: str, message: str, project: Project) -> None:
-    project.edit(MAIN, "{show: grid, rows: 4, columns: 4}", view)
-    assert message in project.message()

@@ -1,7 +1,7 @@
 """A part of a name means the names that have it; a whole name means itself."""
 
 import pytest
-from reprise.plan.naming import fitting, listed, nearest
+from reprise.plan.naming import fitting, nearest
 
 NAMES = [
     "velociti/entail/fps1/oracle",
@@ -39,8 +39,3 @@ def test_the_nearest_name_is_suggested_whole_or_in_part() -> None:
     assert nearest("velociti/mc/fps1/orcale", NAMES) == " Did you mean 'velociti/mc/fps1/oracle'?"
     assert nearest("orcale", NAMES) == " Did you mean 'oracle'?"
     assert nearest("something else", NAMES) == ""
-
-
-def test_many_names_are_counted() -> None:
-    assert listed(["a", "b"]) == "a, b"
-    assert listed([str(n) for n in range(40)]).endswith("10, 11, ... (40 in all)")

@@ -47,25 +47,6 @@ def test_a_table_that_no_paper_has_is_told_those_that_exist(suite: Suite) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("velociti/entail/fps1", " runs of suite 'demo': velociti/entail/fps1/always-first, velociti/entail/fps1/oracle, "),
-        ("velociti/entail/fps1/oracel", "no run 'velociti/entail/fps1/oracel' in suite 'demo'. Did you mean 'velociti/entail/fps1/oracle'?"),
-        ("toy-lava-ov", "no run 'toy-lava-ov' in suite 'demo'. Did you mean 'toy-llava-ov'? A run is named <benchmark>/<protocol>/"),
-    ],
-)  # fmt: skip
-def test_a_wrong_run_is_named(plan: Plan, name: str, message: str) -> None:
-    with pytest.raises(UserError) as error:
-        plan.find_run(name)
-    assert message in str(error.value)
-
-
-def test_a_run_is_found_by_as_many_parts_as_tell_it_from_others(plan: Plan) -> None:
-    assert plan.find_run("velociti/mc/fps1/oracle") == plan.find_run("mc/oracle")
-    assert plan.find_run("mc/toy-llava-ov").model == "toy-llava-ov", "not the early one"
-
-
-@pytest.mark.parametrize(
     ("name", "why"),
     [
         ("vinoground/authors/linspace32/llava-onevision-72b", "`run:` in config/suites/paper.yaml does not select 'llava-onevision-72b' (it needs"),
@@ -105,13 +86,6 @@ def test_a_table_stands_on_the_metrics_of_its_runs_and_what_is_wrong_with_import
     assert "results/demo/metrics/vinoground/cot.judged/fps1/toy-llava-ov/last-letter.parquet" in metrics
     (problems,) = suite.tables.problems(wildcards)
     assert str(problems) == "results/demo/responses/vinoground/paper/black8/random-imported.problems.csv"
-
-
-def test_a_job_asks_the_judge_where_there_is_one(suite: Suite) -> None:
-    run = SimpleNamespace(model="toy-llava-ov")
-    judged = SimpleNamespace(model="toy-llava-ov", judge="wordmatch")
-    assert (suite.inference.model(run).adapter, suite.inference.model(judged).adapter) == ("transformers", "wordmatch")
-    assert suite.inference.weights(run) == [], "a local checkpoint is not fetched"
 
 
 def test_statistics_wait_for_facts_only_where_videos_are_counted(suite: Suite) -> None:

@@ -216,8 +216,8 @@ class Store:
 # Logs
 
 
-def append_line(path: Path, line: str, *, to_disk: bool = True) -> None:
-    """Append one JSON line with its checksum, whole or not at all, and sync it; several jobs may append to one file."""
+def append_line(path: Path, *lines: str, to_disk: bool = True) -> None:
+    """Append JSON lines with their checksums, all or none, and sync them; several jobs may append to one file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with named(path), locked_elsewhere(path) as is_locked, path.open("ab+", buffering=0) as stream:
         if not is_locked:
@@ -229,7 +229,7 @@ def append_line(path: Path, line: str, *, to_disk: bool = True) -> None:
             ends = (start + os.pread(handle, BLOCK, start).rfind(b"\n") + 1 for start in starts)
             end = next((place for place, start in zip(ends, starts, strict=True) if place > start), 0)
         stream.truncate(end)
-        content = f"{checked_line(line)}\n".encode()
+        content = "".join(f"{checked_line(line)}\n" for line in lines).encode()
         try:
             while content:
                 written = os.write(handle, content)

@@ -44,15 +44,16 @@ class Rules:
 def write_keys(plan: Plan) -> None:
     """Write every key file whose content has changed."""
     code = CodeDigests(record=plan.results.folder / "keys" / "code.jsonl")
-    for path, key in collect_keys(plan, code).items():
-        text = _text(key)
-        if not is_other(path, text):
-            continue
+    keys = collect_keys(plan, code)
+    changed = {path: text for path, text in key_texts(keys).items() if is_other(path, text)}
+    # What a key stands for, for `adopt` to compare and for people who trace old answers.
+    of_runs = [key for path in changed if isinstance(key := keys[path], RunKey)]
+    if of_runs:
+        known = (canonical_json([key.key, key.answers.model_dump(mode="json")]) for key in of_runs)
+        append_line(plan.store.root / "keys.jsonl", *known)
+    for path, text in changed.items():
         remember(plan.results, path)
         write_text(path, text)
-        if isinstance(key, RunKey):
-            # What a key stood for, for `adopt` to compare and for people who trace old answers.
-            append_line(plan.store.root / "keys.jsonl", canonical_json([key.key, key.answers.model_dump(mode="json")]))
     code.keep()
 
 

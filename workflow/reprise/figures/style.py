@@ -5,11 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
 
 import matplotlib as mpl
+from fontTools.subset import Options
 from matplotlib import font_manager
 from matplotlib.artist import Artist
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.text import Text
 
@@ -25,6 +28,8 @@ DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)))
 GRID, FAINT = "#D9D9D9", "#595959"
 # Inches that a character of the regular face is wide at one point of size, and a line high.
 CHARACTER, LINE = 0.0083, 0.0185
+# Tables of a font that no viewer of a pdf reads: to cut them to the glyphs of a figure takes longer than to draw it.
+UNREAD = ("GDEF", "GPOS", "GSUB", "kern")
 TITLE, TEXT, SMALL = 9.0, 7.5, 6.5
 STYLE = {
     "font.family": "DejaVu Sans",
@@ -60,6 +65,7 @@ def use_style() -> None:
     """The style and nothing else: neither a person's settings nor the machine's own fonts change a figure."""
     mpl.rcdefaults()
     mpl.rcParams.update(STYLE)
+    Options._drop_tables_default += [name for name in UNREAD if name not in Options._drop_tables_default]
     bundled = Path(mpl.get_data_path())
     manager = font_manager.fontManager
     manager.ttflist = [font for font in manager.ttflist if Path(font.fname).is_relative_to(bundled)]
@@ -130,16 +136,16 @@ def save(figure: Figure, path: Path, description: Mapping[str, str]) -> None:
     """Write the figure in every format. No date is in them: the same figure has the same bytes."""
     for text in figure.findobj(Text):  # a label of a row, in a legend or above a panel, is anybody's text
         text.set_text(visible(text.get_text()))
+    canvas, layout = FigureCanvasAgg(figure), figure.get_layout_engine()
     for _ in range(2):  # labels that are wrapped take a second pass
-        figure.draw_without_rendering()
+        layout.execute(figure)
     figure.set_layout_engine("none")
     _round_layout(figure)
     title, words = description["title"], description["caption"]
-    of_kind: dict[str, dict[str, Any]] = {
-        "pdf": {"Title": title, "Subject": words, "CreationDate": None},
-        "svg": {"Title": title, "Description": words, "Date": None},
-        "png": {"Title": title, "Description": words},
-    }
-    for kind in KINDS:
-        with whole_file(path.with_suffix(f".{kind}")) as temporary:
-            figure.savefig(temporary, format=kind, metadata=of_kind[kind])
+    # By the formats' own functions: `savefig` draws everything twice, once for a layout that is made already.
+    with whole_file(path.with_suffix(".png")) as temporary:
+        canvas.print_png(temporary, metadata={"Title": title, "Description": words})
+    with whole_file(path.with_suffix(".svg")) as temporary:
+        FigureCanvasSVG(figure).print_svg(temporary, metadata={"Title": title, "Description": words, "Date": None})
+    with whole_file(path.with_suffix(".pdf")) as temporary:
+        FigureCanvasPdf(figure).print_pdf(temporary, metadata={"Title": title, "Subject": words, "CreationDate": None})

@@ -141,11 +141,12 @@ def save(figure: Figure, path: Path, description: Mapping[str, str]) -> None:
         layout.execute(figure)
     figure.set_layout_engine("none")
     _round_layout(figure)
-    title, words = description["title"], description["caption"]
+    title, words, dpi = description["title"], description["caption"], figure.dpi
     # By the formats' own functions: `savefig` draws everything twice, once for a layout that is made already.
     with whole_file(path.with_suffix(".png")) as temporary:
         canvas.print_png(temporary, metadata={"Title": title, "Description": words})
     with whole_file(path.with_suffix(".svg")) as temporary:
         FigureCanvasSVG(figure).print_svg(temporary, metadata={"Title": title, "Description": words, "Date": None})
+    figure.dpi = dpi  # of the pictures in it; svg has set its own
     with whole_file(path.with_suffix(".pdf")) as temporary:
         FigureCanvasPdf(figure).print_pdf(temporary, metadata={"Title": title, "Subject": words, "CreationDate": None})

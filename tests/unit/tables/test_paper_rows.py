@@ -32,25 +32,33 @@ def cells(benchmark: str) -> Iterator[tuple[str, Row, Column, str]]:
                     yield name, row, column, metric
 
 
+Number = tuple[str, str, str, str, str]
+
+
 @cache
-def printed(benchmark: str) -> frozenset[tuple[str, str, str, str, str]]:
+def printed(benchmark: str) -> frozenset[Number]:
     """Table, row, frames, group and metric of every number of the paper."""
     with (ROOT / f"resources/published/{benchmark}.csv").open(encoding="utf-8", newline="") as stream:
         return frozenset((r["table"], r["row"], r["frames"], r["group"], r["metric"]) for r in csv.DictReader(stream))
 
 
-def names(name: str, row: Row, column: Column, metric: str) -> Iterator[tuple[str, str, str, str, str]]:
+@cache
+def by_place() -> dict[tuple[str, str, str, str], list[Number]]:
+    """Table, row, group and metric -> the numbers of the papers."""
+    found: dict[tuple[str, str, str, str], list[Number]] = {}
+    for number in (one for benchmark in PAPERS for one in printed(benchmark)):
+        found.setdefault((*number[:2], *number[3:]), []).append(number)
+    return found
+
+
+def names(name: str, row: Row, column: Column, metric: str) -> Iterator[Number]:
     """The numbers of the paper that a cell shows."""
     as_printed = column.published
-    if as_printed is None:
-        return
-    label = as_printed.row or row.published or row.label
-    frames = row.frames if as_printed.frames is None else as_printed.frames
-    group = as_printed.group or row.group or column.group or ""
-    for benchmark in PAPERS:
-        for number in printed(benchmark):
-            if number[:2] == (name, label) and number[3:] == (group, metric) and frames in (None, number[2]):
-                yield number
+    if as_printed is not None:
+        frames = row.frames if as_printed.frames is None else as_printed.frames
+        group = as_printed.group or row.group or column.group or ""
+        place = (name, as_printed.row or row.published or row.label, group, metric)
+        yield from (number for number in by_place().get(place, ()) if frames in (None, number[2]))
 
 
 def of_model(spec: TableSpec, model: str) -> list[str | None]:

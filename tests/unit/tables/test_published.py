@@ -6,6 +6,7 @@ What is damaged, left out or contradictory is told in the note beside each csv; 
 import csv
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +41,7 @@ class Number(NamedTuple):
 Key = tuple[str, str, str, str, str]
 
 
+@cache
 def read(paper: str) -> list[Number]:
     with (PUBLISHED / f"{paper}.csv").open(encoding="utf-8", newline="") as stream:
         return [Number(*line[1:]) for line in list(csv.reader(stream))[1:]]
@@ -55,6 +57,7 @@ def exceptions(check: str) -> set[str]:
     return {one["what"] for one in data("exceptions") if one["check"] == check}
 
 
+@cache
 def by_key(paper: str) -> dict[Key, float]:
     return {number[:5]: float(number.value) for number in read(paper)}
 

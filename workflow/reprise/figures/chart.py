@@ -75,23 +75,18 @@ def _entry(section: Section, row: Row, columns: Sequence[Column], shown: TableRo
 def _told_apart(entry: Entry, entries: Sequence[Entry]) -> Entry:
     """The entry with the first thing in its label by which all rows of this label differ, else with its place."""
     alike = [one for one in entries if one.label == entry.label]
-    for words in (_frames_words, _section_words, _run_words):
-        if len({words(one) for one in alike}) == len(alike):
-            return replace(entry, label=f"{entry.label} ({words(entry)})" if words(entry) else entry.label)
-    return replace(entry, label=f"{entry.label} ({1 + [id(one) for one in alike].index(id(entry))})")
+    place = [id(one) for one in alike].index(id(entry))
+    for words in zip(*map(_own_words, alike), strict=True):
+        if len(set(words)) == len(alike):
+            return replace(entry, label=f"{entry.label} ({words[place]})" if words[place] else entry.label)
+    return replace(entry, label=f"{entry.label} ({1 + place})")
 
 
-def _frames_words(entry: Entry) -> str:
-    shown = entry.row.frames or ""
-    return f"{shown} frame{'s' * (shown != '1')}" if shown.isdecimal() else shown
-
-
-def _section_words(entry: Entry) -> str:
-    return entry.section.title or ""
-
-
-def _run_words(entry: Entry) -> str:
-    return ", ".join(filter(None, [entry.row.protocol, entry.row.sampling]))
+def _own_words(entry: Entry) -> tuple[str, str, str]:
+    """What can tell a row apart: its frames, its section, how it is asked and shown."""
+    frames = entry.row.frames or ""
+    frames = f"{frames} frame{'s' * (frames != '1')}" if frames.isdecimal() else frames
+    return frames, entry.section.title or "", ", ".join(filter(None, [entry.row.protocol, entry.row.sampling]))
 
 
 def panels_by_span(entries: Sequence[Entry]) -> list[Panel]:

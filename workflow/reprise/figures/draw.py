@@ -106,8 +106,12 @@ def _made(key: FigureKey, counts: Sequence[MadeCount], axis: str, found: pl.Data
     notes = list(made.share_notes(counts, numbers)) or ["The benchmark is not made here: nothing is counted."]
     page = _sheet(key, made.HEIGHT * -(-len(counts) // made.ACROSS), [], notes)
     made.draw_made(page, counts, numbers, axis)
-    named = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
-    return page.figure, pl.DataFrame(made.tidy(numbers, named), schema=TIDY)
+    named = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}", "source": "data"}
+    rows = [
+        named | {"metric": row["what"], "group": row["group"], "value": row["ours"], "published": row["paper"]}
+        for row in numbers.iter_rows(named=True)
+    ]
+    return page.figure, pl.DataFrame(rows, schema=TIDY)
 
 
 def _scatter(

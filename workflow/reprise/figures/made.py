@@ -1,7 +1,6 @@
 """What the making of a benchmark counted: bars, and the shares that the paper states beside ours."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -22,21 +21,13 @@ def share_notes(counts: Sequence[MadeCount], numbers: pl.DataFrame) -> Iterator[
             yield f"{one.title}, {which}: {ours} here, about {row['paper']:g} % in the paper."
 
 
-def tidy(numbers: pl.DataFrame, named: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The numbers as tidy rows."""
-    return [
-        {**named, "metric": row["what"], "group": row["group"], "value": row["ours"], "source": "data"}
-        | ({} if row["paper"] is None else {"published": row["paper"]})
-        for row in numbers.iter_rows(named=True)
-    ]
-
-
 def draw_made(sheet: Sheet, counts: Sequence[MadeCount], numbers: pl.DataFrame, axis: str) -> None:
     """A panel of bars for each number: how often each value occurs."""
     grid = sheet.body.subplots(-(-len(counts) // ACROSS), ACROSS, squeeze=False).flatten()
     for axes, one in zip(grid, counts, strict=False):
         axes.set_title(one.title)
-        found = values(numbers.filter(what=one.what).iter_rows(named=True))
+        rows = numbers.filter(what=one.what).select("group", "ours").iter_rows()
+        found = dict(sorted((int(value), count) for value, count in rows if value.isdecimal()))
         if not found:
             say(axes)
             continue
@@ -47,8 +38,3 @@ def draw_made(sheet: Sheet, counts: Sequence[MadeCount], numbers: pl.DataFrame, 
     for axes in grid[len(counts) :]:
         axes.set_visible(False)
     sheet.body.supylabel(axis, fontsize=TEXT)
-
-
-def values(rows: Iterator[Mapping[str, Any]]) -> dict[int, float]:
-    """Value -> how often it occurs, in order."""
-    return dict(sorted((int(row["group"]), row["ours"]) for row in rows if row["group"].isdecimal()))

@@ -26,20 +26,9 @@ MEANS = {
 }
 WORDS = 0.5  # inches of a row of words
 WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-SCHEMA = pl.Schema(
-    {
-        "suite": pl.String,
-        "figure": pl.String,
-        "row": pl.String,
-        "run": pl.String,
-        "group": pl.String,
-        "item_id": pl.String,
-        "across": pl.Float64,
-        "up": pl.Float64,
-        "region": pl.String,
-        "key": pl.String,
-    }
-)
+COLUMNS = {"item_id": pl.String, "across": pl.Float64, "up": pl.Float64, "region": pl.String}
+NAMES = ("suite", "figure", "row", "run", "group")
+SCHEMA = pl.Schema([*((name, pl.String) for name in NAMES), *COLUMNS.items(), ("key", pl.String)])
 
 
 @dataclass(frozen=True)
@@ -74,7 +63,7 @@ def clouds(
             group = entry.row.group or column.group or ""
             found = verdicts.get(scored.name) if scored else None
             if scored is None or found is None:
-                yield Cloud(entry.label, group, column.title, _nothing(), "not run here"), ""
+                yield Cloud(entry.label, group, column.title, pl.DataFrame(schema=COLUMNS), "not run here"), ""
                 continue
             yield cloud_of(spec, entry.label, group, column.title, items, found, groups), scored.name
 
@@ -97,17 +86,13 @@ def cloud_of(
         .when(pl.col("across") > pl.col("up")).then(pl.lit(CLASSIC))
         .otherwise(pl.lit(WRONG))
     )  # fmt: skip
-    points = wide.with_columns(region=region.fill_null(UNSCORED)).select("item_id", "across", "up", "region")
+    points = wide.with_columns(region=region.fill_null(UNSCORED)).select(COLUMNS.keys())
     without = points.filter(region=UNSCORED).height
     if without < points.height:
         return Cloud(row, group, title, points)
     if chosen.is_empty() and spec.items:
         return Cloud(row, group, title, points, f"none of the {spec.items}")
     return Cloud(row, group, title, points, "nothing asked" if points.is_empty() else "answers without scores")
-
-
-def _nothing() -> pl.DataFrame:
-    return pl.DataFrame(schema={"item_id": pl.String, "across": pl.Float64, "up": pl.Float64, "region": pl.String})
 
 
 def legend() -> list[tuple[Artist, str]]:

@@ -91,7 +91,7 @@ def sees_frames(model: Model) -> bool:
     """Whether there is something to check of a model: it may be shown frames, and is no vendor's who is paid for it."""
     adapter = ADAPTERS[model.adapter]
     is_model = model.has_weights or (adapter.is_remote and not adapter.is_paid(model.settings))
-    return adapter.frames == "shown" and is_model
+    return adapter.frames == "shown" and is_model and not {*ASKED}.isdisjoint(adapter.asked(model.settings))
 
 
 def is_checked(plan: Plan, run: Run) -> bool:

@@ -70,7 +70,7 @@ class AdapterInfo:
         return self.target.partition(":")[0]
 
 
-SHARE = "option_share"
+SHARE, SIMILARITY = "option_share", "similarity"
 ANYTHING = ("score", "choose", "write", "similarity")
 
 ADAPTERS: dict[str, AdapterInfo] = {
@@ -106,7 +106,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
         is_hosted=True,
         packages=("av", "pillow"),
         asks=("choose", "write"),
-        heads={"logprob_token_ids": ("score", "choose", "write")},
+        heads={"logprob_token_ids": ("score", "choose", "write"), SIMILARITY: (SIMILARITY,)},
         chosen_by="scores",
         beside_answers=BESIDE_ANSWERS | {"check_frames", SHARE},
     ),

@@ -117,9 +117,10 @@ class OpenAISettings(ScoredSettings, RemoteSettings):
     check_frames: bool = True
     """Whether a server that counts the tokens of prompts is tested for cutting lists of frames: one more request for
     each clip that shows more frames than any before, two frames fewer, whose count must be smaller."""
-    scores: Literal["logprob_token_ids"] | None = None
+    scores: Literal["logprob_token_ids", "similarity"] | None = None
     """How the server gives the probability of any token: by `logprob_token_ids`, as vLLM does. By default it does not,
-    and protocols that ask `score` are refused."""
+    and protocols that ask `score` are refused. `similarity`: of a program that compares captions with clips, and is
+    asked by protocols that ask `similarity` alone."""
     option_tokens: dict[str, int] = Field({})
     """Option -> its token, for scores at a server that has no `/tokenize`."""
 

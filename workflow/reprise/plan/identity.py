@@ -67,7 +67,7 @@ def server_of(model: Model, identity: dict[str, str], store: Store) -> ModelServ
         gpus=model.gpus,
         trust_remote_code=model.trust_remote_code,
         is_video=model.settings["frames"] == "video",
-        is_scored=model.settings["scores"] is not None,
+        scores=model.settings["scores"],
     )
     modules = (PROGRAM_MODULE,) if served.program else ()
     return ModelServer(serving, hosting_of(served), versions, {"model": _name(model, identity)}, modules)

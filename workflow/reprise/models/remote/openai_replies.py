@@ -107,9 +107,16 @@ def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int
         raise AnswerError("content_filter", "finish_reason: content_filter")
     if choice.message.refusal:
         raise AnswerError("refused", choice.message.refusal)
+    text, scores = "", ()
+    if request.ask == "score":
+        scores = _scores(choice, tokens, thinks=thinks)
+    elif request.ask == "similarity":
+        scores = (_number(choice),)
+    else:
+        text = _text(choice, thinks=thinks)
     return ServedAnswer(
-        text="" if request.ask == "score" else _text(choice, thinks=thinks),
-        scores=_scores(choice, tokens, thinks=thinks) if request.ask == "score" else (),
+        text=text,
+        scores=scores,
         frames_shown=frames,
         tokens_in=reply.tokens_in,
         tokens_out=reply.usage.completion_tokens if reply.usage else 0,
@@ -125,6 +132,17 @@ def _text(choice: Choice, *, thinks: bool) -> str:
     if text is not None and text.strip():
         return text
     raise no_words(f"finish_reason: {choice.finish_reason}", is_cut=is_cut)
+
+
+def _number(choice: Choice) -> float:
+    """The similarity that a program wrote."""
+    try:
+        found = float(choice.message.content or "")
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise AnswerError("malformed", f"similarity {choice.message.content!r:.60} is no number")
+    return found
 
 
 def _scores(choice: Choice, tokens: Sequence[int], *, thinks: bool) -> tuple[float, ...]:

@@ -33,7 +33,10 @@ FUNCTIONS = {
     "load": "`load(folder, device)`",
     "answer": "`answer(frames, times, prompt, max_tokens)`",
     SCORES: "`scores(frames, times, prompt, options)`",
+    "similarity": "`similarity(frames, times, caption)`",
 }
+# What a program defines, by `settings.scores` of its model.
+DEFINED = {None: ("load", "answer"), "logprob_token_ids": ("load", "answer", SCORES), "similarity": ("load", "similarity")}
 
 
 def serving_of(
@@ -44,11 +47,11 @@ def serving_of(
     gpus: int,
     trust_remote_code: bool,
     is_video: bool,
-    is_scored: bool = False,
+    scores: str | None = None,
 ) -> Serving:
     """What of a server shapes answers; `pins` is the digest of the file that pins its packages."""
     if served.program is not None:
-        words, digest = ["--device", "cuda" if gpus else "cpu"], check_program(served.program, is_scored)
+        words, digest = ["--device", "cuda" if gpus else "cpu"], check_program(served.program, scores)
         return Serving(engine=served.engine, environment=pins, arguments=tuple(words), variables={}, program=digest)
     limits = {"image": 0, "video": 1} if is_video else {"image": served.max_frames, "video": 0}
     words = ["--dtype", "auto" if dtype == "checkpoint" else dtype]
@@ -85,7 +88,7 @@ def command(python: Path, serving: Serving, hosting: Hosting, *, weights: Path, 
     ]  # fmt: skip
 
 
-def check_program(file: str, is_scored: bool) -> str:
+def check_program(file: str, scores: str | None) -> str:
     """The digest of a model's program, which defines what it is asked for as far as its text says."""
     path = located(file)
     if not path.is_file():
@@ -95,7 +98,7 @@ def check_program(file: str, is_scored: bool) -> str:
         defined = {one.name for one in ast.parse(path.read_bytes()).body if isinstance(one, ast.FunctionDef)}
     except (SyntaxError, ValueError) as error:
         raise UserError(f"{file}: no Python: {error}. Correct it.") from None
-    missing = [words for name, words in FUNCTIONS.items() if name not in defined and (is_scored or name != SCORES)]
+    missing = [FUNCTIONS[name] for name in DEFINED[scores] if name not in defined]
     if missing:
         cure = " If the model gives no probabilities, write `scores: null` into `settings` of its file."
         raise UserError(

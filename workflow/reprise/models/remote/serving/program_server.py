@@ -1,4 +1,4 @@
-"""Serves a model's program: questions come by OpenAI's chat completions, and `answer` or `scores` of the file answer.
+"""Serves a model's program: questions come by OpenAI's chat completions; `answer`, `scores` or `similarity` of it answer.
 
 Run as a file by the Python of the program's own environment, from 3.8 on; needs the standard library, numpy and Pillow.
 The model is loaded and asked in the main thread, by one question at a time.
@@ -68,7 +68,8 @@ class Program:
         self._module = importlib.util.module_from_spec(spec)
         sys.modules["program"] = self._module
         spec.loader.exec_module(self._module)
-        for name in ("load", "answer"):
+        self._compares = callable(getattr(self._module, "similarity", None))
+        for name in ("load", "similarity" if self._compares else "answer"):
             if not callable(getattr(self._module, name, None)):
                 raise WrongReplyError(f"it defines no function `{name}`")
         self._options: list[str] = []
@@ -86,6 +87,8 @@ class Program:
     def reply(self, body: dict[str, Any]) -> dict[str, Any]:
         """The choice of a chat completion."""
         prompt, frames, times = self._question(body)
+        if self._compares:
+            return _choice(repr(self._similarity(frames, times, prompt)), None)
         if "logprob_token_ids" in body:
             tokens = body["logprob_token_ids"]
             found = self._scores(frames, times, prompt, [self._options[token] for token in tokens])
@@ -99,6 +102,16 @@ class Program:
             raise WrongReplyError(f"`answer` gave {_kind(text)}, not a text")
         text.encode()
         return _choice(text, None)
+
+    def _similarity(self, frames: Any, times: Times, caption: str) -> float:
+        found = self._module.similarity(frames, times, caption)
+        try:
+            number = float(found)
+        except (TypeError, ValueError):
+            raise WrongReplyError(f"`similarity` gave {_kind(found)}, not a number") from None
+        if not math.isfinite(number):
+            raise WrongReplyError(f"`similarity` gave {number}, which is no number")
+        return number
 
     def _scores(self, frames: Any, times: Times, prompt: str, options: list[str]) -> list[float]:
         if not callable(getattr(self._module, "scores", None)):

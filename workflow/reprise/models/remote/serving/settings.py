@@ -25,7 +25,7 @@ OWN_VARIABLES = frozenset({"VLLM_API_KEY", "VLLM_HOST_IP", "VLLM_PORT"})
 NEEDS_NO_MORE = ("vllm",)
 # Settings of one engine.
 OF_VLLM = ("tensor_parallel", "max_model_len", "quantised", "max_frames", "gpu_memory", "arguments", "variables")
-OF_PROGRAM = ("program", "answer_minutes")
+OF_PROGRAM = ("program", "files", "answer_minutes")
 
 
 class ServedBy(Settings):
@@ -35,7 +35,11 @@ class ServedBy(Settings):
     """What serves it: `vllm`, or `program`, a file of Python that loads the model and answers."""
     program: str | None = None
     """That file, such as `resources/programs/llava_video.py`, which defines `load(folder, device)`, `answer(frames,
-    times, prompt, max_tokens)` and, where the model can, `scores(frames, times, prompt, options)`."""
+    times, prompt, max_tokens)` and, where the model can, `scores(frames, times, prompt, options)`; or, with
+    `settings: {scores: similarity}`, `load` and `similarity(frames, times, caption)`."""
+    files: list[str] = Field([])
+    """Further files of the model's repository that a program reads, such as `[pytorch_model.bin]` where its weights are
+    pickles. It must read those with `torch.load(..., weights_only=True)`, which runs no code of theirs."""
     environment: str = Field("serve", pattern=NAME)
     """Where it is installed: `envs/<environment>.txt` pins all packages. The workflow makes it once, in the store. A
     program names one."""

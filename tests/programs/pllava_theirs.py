@@ -1,0 +1,69 @@
+"""PLLaVA by its authors' code: `load_pllava`, and `pllava_answer` in the conversation `eval_videoqabench`."""
+
+from PIL import Image
+from theirs import main, scores, sentencepiece, spread, without
+
+without("cv2", "imageio", "decord", "moviepy", "moviepy.editor")
+import torch  # noqa: E402
+from models.pllava import PllavaConfig, PllavaForConditionalGeneration, PllavaProcessor, modeling_pllava  # noqa: E402
+from peft import LoraConfig, get_peft_model  # noqa: E402
+from tasks.eval import model_utils  # noqa: E402
+from tasks.eval.eval_utils import conv_templates  # noqa: E402
+from transformers import AutoModelForCausalLM, CLIPImageProcessor, LlamaTokenizer  # noqa: E402
+
+
+class Attention:
+    """The authors name flash-attention, which needs a GPU."""
+
+    @staticmethod
+    def from_config(config, **how):  # noqa: ANN001, ANN003, ANN205
+        return AutoModelForCausalLM.from_config(config, **{**how, "attn_implementation": "sdpa"})
+
+
+modeling_pllava.AutoModelForCausalLM = Attention
+
+
+def make(folder):  # noqa: ANN001, ANN201
+    tokenizer = LlamaTokenizer(str(sentencepiece(folder)), pad_token="<unk>")
+    tokenizer.add_tokens(["<image>"], special_tokens=True)
+    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    config = PllavaConfig(
+        {"image_size": 336, "patch_size": 14, "projection_dim": 32, **size},
+        {"vocab_size": len(tokenizer), "pad_token_id": 0, "max_position_embeddings": 4096, **size},
+        image_token_index=len(tokenizer) - 1, pad_token_id=0, num_frames=16, pooling_shape=(16, 12, 12),
+        register=False,
+    )  # fmt: skip
+    model = PllavaForConditionalGeneration(config)
+    lora = LoraConfig(task_type="CAUSAL_LM", target_modules=["q_proj", "v_proj"], r=128, lora_alpha=4)
+    model.language_model = get_peft_model(model.language_model, lora)
+    spread(model, 0.2).to(torch.bfloat16).save_pretrained(folder)
+    sizes = {"size": {"shortest_edge": 336}, "crop_size": {"height": 336, "width": 336}}
+    PllavaProcessor(CLIPImageProcessor(**sizes), tokenizer).save_pretrained(folder)
+
+
+def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+    how = {"use_lora": True, "weight_dir": folder, "lora_alpha": 4, "pooling_shape": (16, 12, 12)}
+    model, processor = model_utils.load_pllava(folder, len(frames), **how)
+    first, forward = [], model.language_model.forward
+
+    def watched(**given):  # noqa: ANN003, ANN202
+        found = forward(**given)
+        first.append(found.logits[0, -1].float().softmax(-1))
+        return found
+
+    model.language_model.forward = watched
+    found = []
+    for question in asked["questions"]:
+        first.clear()
+        conversation = conv_templates["eval_videoqabench"].copy()
+        conversation.user_query(question, is_mm=True)
+        pictures = [[Image.fromarray(one) for one in frames]]
+        text, _ = model_utils.pllava_answer(
+            conversation, model, processor, pictures, do_sample=False, max_new_tokens=12
+        )
+        found.append({"text": text, "scores": scores(first[0], processor.tokenizer)})
+    return found
+
+
+if __name__ == "__main__":
+    main(make, ask)

@@ -1,0 +1,70 @@
+"""What the authors' scripts of this folder share: each makes a tiny checkpoint with random weights and asks it as its authors do.
+
+`python <script> make <folder>`, or `python <script> ask <folder> <asked.json>`, answers on standard output.
+"""
+
+import json
+import random
+import sys
+import types
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import numpy as np
+import torch
+
+
+def main(make, ask):  # noqa: ANN001, ANN201
+    """Do what the command line says."""
+    what, folder, *more = sys.argv[1:]
+    torch.manual_seed(0)
+    random.seed(0)
+    if what == "make":
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        make(Path(folder))
+        return
+    asked = json.loads(Path(more[0]).read_text(encoding="utf-8"))
+    print("\n" + json.dumps(ask(folder, np.load(asked["frames"]), asked)), flush=True)
+
+
+def without(*names):  # noqa: ANN002, ANN201
+    """Modules that the authors import for what is not done here, such as reading videos: frames come from a file."""
+    for name in names:
+        module = types.ModuleType(name)
+        module.__spec__ = ModuleSpec(name, None)
+        module.__getattr__ = _anything
+        module.__path__ = []
+        sys.modules[name] = module
+
+
+def _anything(name):  # noqa: ANN001, ANN202
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return type(name, (), {})
+
+
+def spread(model, std=0.3):  # noqa: ANN001, ANN201
+    """Weights so large that frames and questions matter."""
+    with torch.no_grad():
+        for one in model.parameters():
+            one.copy_(torch.randn(one.shape) * std)
+    return model
+
+
+def sentencepiece(folder):  # noqa: ANN001, ANN201
+    """`tokenizer.model` of Llama's kind, with Yes and No as words."""
+    import sentencepiece
+
+    words = "Yes No A B What moves ? USER: ASSISTANT: Human: AI: the video is a circle, red or blue. Does it stop, turn and go up or down?"
+    lines = [" ".join(random.sample(words.split(), 12)) for _ in range(500)]
+    (folder / "text.txt").write_text("\n".join(lines))
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(folder / "text.txt"), model_prefix=str(folder / "tokenizer"), vocab_size=400, model_type="bpe",
+        byte_fallback=True, character_coverage=1.0, bos_id=1, eos_id=2, unk_id=0, hard_vocab_limit=False,
+    )  # fmt: skip
+    return folder / "tokenizer.model"
+
+
+def scores(chances, tokenizer):  # noqa: ANN001, ANN201
+    """The probabilities of Yes and No."""
+    return [chances[tokenizer(word, add_special_tokens=False).input_ids[0]].item() for word in ("Yes", "No")]

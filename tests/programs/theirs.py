@@ -40,7 +40,7 @@ def without(*names):  # noqa: ANN002, ANN201
 def _anything(name):  # noqa: ANN001, ANN202
     if name.startswith("__"):
         raise AttributeError(name)
-    return type(name, (), {})
+    return type(name, (), {"__init__": lambda self, *words, **how: None})
 
 
 def spread(model, std=0.3):  # noqa: ANN001, ANN201

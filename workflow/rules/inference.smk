@@ -13,6 +13,7 @@ rule weights:
         code=lambda wildcards: (
             "fetched" if SUITE.inference.model(wildcards).trust_remote_code else "left"
         ),
+        files=lambda wildcards: SUITE.inference.model(wildcards).files,
     shell:
         command("weights")
 

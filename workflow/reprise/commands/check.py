@@ -131,7 +131,7 @@ def _sample(plan: Plan, run: Run, questions: int) -> list[Asked]:
 
 def _weights(plan: Plan, slug: str, model: Model) -> Path:
     folder = Path(model.checkpoint or snapshot_folder(str(model.repo), str(model.revision), plan.store))
-    if not any(folder.glob(WEIGHTS)):
+    if not any(any(folder.glob(one)) for one in (WEIGHTS, *model.files)):
         how = f"Fetch them first: snakemake {plan.results.weights(slug)}" if model.repo else "Correct `checkpoint`."
         raise UserError(f"config/models/{slug}.yaml: no weights in {folder}. {how}")
     return folder

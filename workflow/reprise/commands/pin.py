@@ -72,7 +72,7 @@ def _pin_file(file: Path, root: Path, unchecked: bool) -> list[str]:
             sizes = sizes_of("model", model.repo, revision)
             differing = list(model_differences(path, model, revision, sizes))
             pinned = re.sub(r"^weights_bytes:.*\n", "", pinned, flags=re.MULTILINE)
-            size = f"weights_bytes: {weights_bytes(sizes)}"
+            size = f"weights_bytes: {weights_bytes(sizes, model.files)}"
             pinned = re.sub(r"^revision:.*$", rf"\g<0>\n{size}", pinned, count=1, flags=re.MULTILINE)
     else:
         repos = sorted({found["repo"] for found in UNPINNED_BLOCK.finditer(text)})

@@ -122,6 +122,13 @@ class Model(Settings):
         return {name: value for name, value in found.items() if name not in BY_JOB}
 
     @model_validator(mode="after")
+    def _similarities_of_a_program(self) -> Self:
+        is_program = self.served_by is not None and self.served_by.program is not None
+        if self.adapter == "openai" and self.settings.get("scores") == "similarity" and not is_program:
+            raise mistake("settings.scores: only a program gives 'similarity'. Use logprob_token_ids, or null.")
+        return self
+
+    @model_validator(mode="after")
     def _price_of_a_vendor(self) -> Self:
         if self.price is not None and not ADAPTERS[self.adapter].is_paid(self.settings):
             raise mistake("price: this model has no settings.key, so that nobody is paid. Remove it, or name the key.")
@@ -152,6 +159,11 @@ class Model(Settings):
     def has_weights(self) -> bool:
         """Whether a job loads weights for it, itself or by a server that it starts."""
         return ADAPTERS[self.adapter].needs_weights or self.served_by is not None
+
+    @property
+    def files(self) -> list[str]:
+        """Further files of its weights that its program reads."""
+        return self.served_by.files if self.served_by else []
 
     @property
     def is_remote(self) -> bool:

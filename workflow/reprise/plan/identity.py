@@ -1,5 +1,6 @@
 """What a model is: its weights by revision or digest, and the server that a job starts for it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,10 +34,10 @@ def weights_identity(slug: str, model: Model, store: Store) -> dict[str, str]:
     if model.checkpoint is None:
         return {}
     path, cure = f"config/models/{slug}.yaml: checkpoint", f"or write `skip: [{slug}]` in the suite's file"
-    return {"checkpoint": local_weights(Path(model.checkpoint), path, cure, store)}
+    return {"checkpoint": local_weights(Path(model.checkpoint), path, cure, store, model.files)}
 
 
-def local_weights(folder: Path, where: str, cure: str, store: Store) -> str:
+def local_weights(folder: Path, where: str, cure: str, store: Store, files: Sequence[str] = ()) -> str:
     """The digest of a checkpoint's folder, which must hold weights."""
     if not folder.is_dir():
         is_inside = not folder.is_absolute() and ".." not in folder.parts
@@ -45,9 +46,11 @@ def local_weights(folder: Path, where: str, cure: str, store: Store) -> str:
             f"{where}: no folder '{folder}'.{suggestion(str(folder), there)} "
             f"Put the weights there, correct the path, {cure}."
         )
-    if not any(folder.glob("*.safetensors")):
+    wanted = files or ["*.safetensors"]
+    missing = [one for one in wanted if not any(folder.glob(one))]
+    if missing:
         raise UserError(
-            f"{where}: '{folder}' holds no weights (*.safetensors). "
+            f"{where}: '{folder}' holds no weights ({', '.join(missing)}). "
             f"Found: {', '.join(sorted(path.name for path in folder.iterdir())) or 'nothing'}."
         )
     return store.folder_digest(folder)

@@ -1,6 +1,6 @@
 """What a repository of the hub holds, against what its reader expects: looked at before anything large is fetched."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,15 +35,16 @@ def sizes_of(kind: Literal["model", "dataset"], repo: str, revision: str) -> Siz
 # --- models ----------------------------------------------------------------------------------------------------------
 
 
-def weights_bytes(sizes: Sizes) -> int:
-    """Of a repository's files, those with the weights that are loaded."""
-    return sum(size for name, size in sizes.items() if fnmatch(name, WEIGHTS) and "/" not in name)
+def weights_bytes(sizes: Sizes, further: Sequence[str] = ()) -> int:
+    """Of a repository's files, those with the weights that are loaded; further ones are a program's."""
+    wanted = (WEIGHTS, *further)
+    return sum(size for name, size in sizes.items() if any(fnmatch(name, one) for one in wanted) and "/" not in name)
 
 
 def model_differences(file: Path, model: Model, revision: str, sizes: Sizes) -> Iterator[str]:
     """What of a model's repository is not what its file says and its adapter needs."""
     assert model.repo is not None
-    total = weights_bytes(sizes)
+    total = weights_bytes(sizes, model.files)
     if not total:
         yield f"it holds no {WEIGHTS}, and no other weights are loaded. It holds {_listed(sizes)}."
     if total > model.memory_mb * MB:

@@ -13,10 +13,16 @@ from reprise.stages.command import Out, Param, Site, Wildcard
 
 
 def main(
-    repo: Param[str], revision: Param[str], model: Wildcard[str], code: Param[str], store: Site[Store], out: Out[Path]
+    repo: Param[str],
+    revision: Param[str],
+    model: Wildcard[str],
+    code: Param[str],
+    files: Param[list[str]],
+    store: Site[Store],
+    out: Out[Path],
 ) -> None:
     """Fetch a hub snapshot into the store; the output file says where it is."""
-    patterns = patterns_of(trust_remote_code=code == "fetched")
+    patterns = patterns_of(code == "fetched", files)
     if revision == "unpinned":
         raise UserError(
             f"config/models/{model}.yaml: revision: is 'unpinned', so these weights cannot be named. "
@@ -24,11 +30,16 @@ def main(
         )
     folder = snapshot_folder(repo, revision, store)
     fetch_snapshot(f"config/models/{model}.yaml", "model", repo, revision, folder, patterns)
-    if not any(folder.glob("*.safetensors")):
+    missing = [one for one in files if not any(folder.glob(one))]
+    if missing:
+        raise UserError(
+            f"config/models/{model}.yaml: served_by.files: {repo}@{revision} holds no {', '.join(missing)}. Correct them."
+        )
+    if not files and not any(folder.glob("*.safetensors")):
         raise UserError(
             f"config/models/{model}.yaml: repo: {repo}@{revision} holds no *.safetensors. "
             "Only safetensors weights are loaded; name a repository that has them."
         )
-    record_files(folder, store)
+    record_files(folder, store, files)
     write_text(out, json.dumps({"repo": repo, "revision": revision, "folder": str(folder)}) + "\n")
     log.info(f"{repo}@{revision} is in {folder}")

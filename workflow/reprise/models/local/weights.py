@@ -1,5 +1,6 @@
 """Where a model's weights are: a local checkpoint, or a hub snapshot that is fetched once into the store."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from reprise.core.checksums import read_record, write_record
@@ -13,9 +14,9 @@ SMALL = ("*.json", "*.model", "*.txt", "*.jinja", "*.tiktoken")
 WEIGHTS, CODE = "*.safetensors", "*.py"
 
 
-def patterns_of(trust_remote_code: bool) -> tuple[str, ...]:
-    """The files of a repository that a model is loaded from."""
-    return (*SMALL, WEIGHTS, *([CODE] if trust_remote_code else []))
+def patterns_of(trust_remote_code: bool, further: Sequence[str] = ()) -> tuple[str, ...]:
+    """The files of a repository that a model is loaded from; further ones are its program's."""
+    return (*SMALL, WEIGHTS, *further, *([CODE] if trust_remote_code else []))
 
 
 def snapshot_folder(repo: str, revision: str, store: Store) -> Path:
@@ -31,7 +32,7 @@ def weights_folder(key: ModelRunKey, store: Store) -> Path | None:
     if repo is None:
         return None
     folder = snapshot_folder(repo, key.answers.model["revision"], store)
-    if not any(folder.glob(WEIGHTS)):
+    if not fetched_files(folder) and not any(folder.glob(WEIGHTS)):
         raise UserError(f"{repo}: no weights in {folder}. Run snakemake, whose weights rule fetches them.")
     for path, digest in fetched_files(folder).items():
         if not path.is_file() or file_digest(path) != digest:  # read: a remembered digest sees no decay of the disk
@@ -43,9 +44,9 @@ def weights_folder(key: ModelRunKey, store: Store) -> Path | None:
     return folder
 
 
-def record_files(folder: Path, store: Store) -> None:
+def record_files(folder: Path, store: Store, further: Sequence[str] = ()) -> None:
     """Record what was fetched."""
-    files = sorted({path for pattern in patterns_of(trust_remote_code=True) for path in folder.glob(pattern)})
+    files = sorted({path for pattern in patterns_of(True, further) for path in folder.glob(pattern)})
     write_record(_record_of(folder), {path.name: store.digest(path) for path in files})
 
 

@@ -1,0 +1,57 @@
+"""LanguageBind by its authors' code: their README's loop for a video, whose random flips are switched off."""
+
+import json
+
+from theirs import main, spread, without
+
+without("torchaudio")
+import torch  # noqa: E402
+from languagebind import LanguageBindVideo, LanguageBindVideoProcessor, LanguageBindVideoTokenizer  # noqa: E402
+from languagebind.video import processing_video  # noqa: E402
+from languagebind.video.configuration_video import LanguageBindVideoConfig  # noqa: E402
+from transformers.models.clip.tokenization_clip import bytes_to_unicode  # noqa: E402
+
+
+def make(folder):  # noqa: ANN001, ANN201
+    letters = list(bytes_to_unicode().values())
+    words = [*letters, *(f"{one}</w>" for one in letters), "<|startoftext|>", "<|endoftext|>"]
+    (folder / "vocab.json").write_text(json.dumps({word: at for at, word in enumerate(words)}))
+    (folder / "merges.txt").write_text("#version: 0.2\n")
+    LanguageBindVideoTokenizer(folder / "vocab.json", folder / "merges.txt").save_pretrained(folder)
+    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    size |= {"projection_dim": 16}
+    video = {"num_frames": 8, "add_time_attn": True, "lora_r": 4, "lora_alpha": 4, "video_decode_backend": "decord"}
+    text = {"vocab_size": len(words), "max_position_embeddings": 77, "eos_token_id": len(words) - 1}
+    config = LanguageBindVideoConfig(size | text, size | video | {"image_size": 224, "patch_size": 32}, 16)
+    model = spread(LanguageBindVideo(config), 0.2)
+    config.save_pretrained(folder)
+    torch.save(model.state_dict(), folder / "pytorch_model.bin")
+
+
+def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+    processing_video.VideoReader = lambda path, **how: Video(frames)
+    model = LanguageBindVideo.from_pretrained(folder).eval()
+    tokenizer = LanguageBindVideoTokenizer.from_pretrained(folder)
+    process = LanguageBindVideoProcessor(model.config, tokenizer)
+    process.transform.transforms[-1].p = 0
+    data = process(["video.mp4"], asked["questions"], return_tensors="pt")
+    with torch.no_grad():
+        found = model(**data)
+    return (found.text_embeds @ found.image_embeds.T)[:, 0].tolist()
+
+
+class Video:
+    """The eight frames, as a whole video."""
+
+    def __init__(self, frames):  # noqa: ANN001, ANN204
+        self._frames = torch.tensor(frames)
+
+    def __len__(self):  # noqa: ANN204
+        return len(self._frames)
+
+    def get_batch(self, places):  # noqa: ANN001, ANN201
+        return self._frames[places]
+
+
+if __name__ == "__main__":
+    main(make, ask)

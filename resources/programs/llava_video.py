@@ -1,4 +1,4 @@
-"""LLaVA-Video as in docs/LLaVA_Video_1003.md of its authors' repository, at the commit of envs/llava-video.txt."""
+"""LLaVA-Video as in docs/LLaVA_Video_1003.md of its authors' repository, at the commit of envs/authors-4.40.txt."""
 
 import copy
 from pathlib import Path

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from reprise.core.store import Store
 from reprise.media.decoder import read_frames
 from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.base import Answer, Clip, Request, ServedSpec
+from reprise.models.local import torchvision_operators
 from reprise.models.remote.openai import OpenAIAdapter
 from reprise.models.remote.serving.engine import hosting_of, serving_of
 from reprise.models.remote.serving.environment import build, pins_file
@@ -45,7 +47,11 @@ class Environments:
         own = HERE / f"{name}.txt"
         pins = (own if own.is_file() else ROOT / pins_file(name)).read_text()
         (self.folder / pins_file(name)).write_text(ON_GPUS.sub("", pins))
-        return str(build(name, self.store) / "bin" / "python")
+        folder = build(name, self.store)
+        (packages,) = (folder / "lib").glob("python*/site-packages")
+        shutil.copy(torchvision_operators.__file__, packages)  # as `make setup` does
+        (packages / "operators.pth").write_text("import torchvision_operators as one; one.declare_when_imported()\n")
+        return str(folder / "bin" / "python")
 
     def run(self, name: str, script: str, *words: object) -> str:
         """What a script of this folder says in an environment."""
@@ -61,11 +67,13 @@ class Environments:
         """The adapter of a program of this text."""
         self.python(name)
         (self.folder / "own.py").write_text(text)
+        scores = how.setdefault("scores", "logprob_token_ids")
         served = ServedBy(engine="program", program="own.py", environment=name, start_minutes=10)
-        serving = serving_of(served, "0" * 64, dtype="float32", gpus=0, trust_remote_code=False, is_video=True)
+        own = {"dtype": "float32", "gpus": 0, "trust_remote_code": False, "is_video": True, "scores": scores}
+        serving = serving_of(served, "0" * 64, **own)
         log = self.folder / "own.server.log"
         host = Host(serving, hosting_of(served), weights=weights, name=NAME, store=self.store, log_file=log)
-        settings = {"model": NAME, "scores": "logprob_token_ids", "frames": "video", "check_frames": False, **how}
+        settings = {"model": NAME, "frames": "video", "check_frames": False, **how}
         try:
             asking = spec(**settings, concurrency=2, retries=0, timeout_s=1200, **host.start())
             account = Account(self.folder, "toy", None, NO_BUDGET, is_paid=False)

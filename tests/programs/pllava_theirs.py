@@ -3,7 +3,8 @@
 from PIL import Image
 from theirs import main, scores, sentencepiece, spread, without
 
-without("cv2", "imageio", "decord", "moviepy", "moviepy.editor")
+TORCHVISION = ("torchvision", "torchvision.transforms", "torchvision.transforms.functional")
+without("cv2", "imageio", "decord", "moviepy", "moviepy.editor", *TORCHVISION)
 import torch  # noqa: E402
 from models.pllava import PllavaConfig, PllavaForConditionalGeneration, PllavaProcessor, modeling_pllava  # noqa: E402
 from peft import LoraConfig, get_peft_model  # noqa: E402

@@ -1,19 +1,23 @@
-"""A tiny LLaVA-Video with random weights, made by the authors' classes in their environment: `python <this> <folder>`."""
+"""LLaVA-Video by its authors' code: docs/LLaVA_Video_1003.md, with frames and their places from a file in place of decord."""
 
+import copy
 import json
-import sys
-from pathlib import Path
 
 import torch
+from llava.constants import DEFAULT_IMAGE_TOKEN, IMAGE_TOKEN_INDEX
+from llava.conversation import conv_templates
+from llava.mm_utils import tokenizer_image_token
+from llava.model.builder import load_pretrained_model
 from llava.model.language_model.llava_qwen import LlavaQwenConfig, LlavaQwenForCausalLM
 from llava.model.multimodal_encoder import siglip_encoder
+from theirs import main, scores
 from transformers import Qwen2Tokenizer
 from transformers.models.qwen2.tokenization_qwen2 import bytes_to_unicode
 
 MERGES = ("Y e", "Ye s", "N o")
 
 
-def shrink_tower() -> None:
+def shrink():  # noqa: ANN201
     """The authors' tower has its size by default: a small one in its place, which needs no file."""
     kept = siglip_encoder.SigLipVisionConfig.__init__.__defaults__[8:]
     small = (32, (0.5, 0.5, 0.5), 64, 2, 2, 3, 384, 14, *kept)
@@ -25,9 +29,7 @@ def shrink_tower() -> None:
     siglip_encoder.SigLipVisionModel.from_pretrained = classmethod(made)
 
 
-def make(folder: Path) -> None:
-    shrink_tower()
-    folder.mkdir(parents=True)
+def make(folder):  # noqa: ANN001, ANN201
     words = [*bytes_to_unicode().values(), *("".join(one.split()) for one in MERGES)]
     (folder / "vocab.json").write_text(json.dumps({word: at for at, word in enumerate(words)}))
     (folder / "merges.txt").write_text("\n".join(["#version: 0.2", *MERGES, ""]))
@@ -35,7 +37,6 @@ def make(folder: Path) -> None:
     files = folder / "vocab.json", folder / "merges.txt"
     tokenizer = Qwen2Tokenizer(*files, additional_special_tokens=special)
     tokenizer.save_pretrained(folder)
-    torch.manual_seed(0)
     config = LlavaQwenConfig(
         vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
         num_key_value_heads=2, max_position_embeddings=8192, tokenizer_model_max_length=8192, initializer_range=0.5,
@@ -52,5 +53,30 @@ def make(folder: Path) -> None:
     model.to(torch.bfloat16).save_pretrained(folder)
 
 
+def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+    how = {"torch_dtype": "bfloat16", "device_map": "auto", "attn_implementation": "sdpa"}
+    tokenizer, model, image_processor, _ = load_pretrained_model(folder, None, "llava_qwen", **how)
+    model.eval()
+    frame_time = ",".join(f"{i / asked['fps']:.2f}s" for i in asked["indices"])
+    video_time = asked["total"] / asked["fps"]
+    video = [image_processor.preprocess(frames, return_tensors="pt")["pixel_values"].bfloat16()]
+    found = []
+    for question in asked["questions"]:
+        time_instruction = (
+            f"The video lasts for {video_time:.2f} seconds, and {len(video[0])} frames are uniformly sampled from it. These frames "
+            f"are located at {frame_time}.Please answer the following questions related to this video."
+        )
+        conv = copy.deepcopy(conv_templates["qwen_1_5"])
+        conv.append_message(conv.roles[0], DEFAULT_IMAGE_TOKEN + f"{time_instruction}\n{question}")
+        conv.append_message(conv.roles[1], None)
+        tokens = tokenizer_image_token(conv.get_prompt(), tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")
+        how = {"images": video, "modalities": ["video"], "do_sample": False, "temperature": 0, "max_new_tokens": 12}
+        cont = model.generate(tokens.unsqueeze(0), **how, output_scores=True, return_dict_in_generate=True)
+        text = tokenizer.batch_decode(cont.sequences, skip_special_tokens=True)[0].strip()
+        found.append({"text": text, "scores": scores(cont.scores[0][0].float().softmax(-1), tokenizer)})
+    return found
+
+
+shrink()
 if __name__ == "__main__":
-    make(Path(sys.argv[1]))
+    main(make, ask)

@@ -13,6 +13,7 @@ from lavis.models import eva_vit, load_model_and_preprocess
 from lavis.models.blip2_models import blip2
 
 BANKS = ("query_memory_bank", "compression_size")
+BLIP, IDS = "instruct_blip_vicuna7b_trimmed.pth", "position_ids"
 
 
 def load(folder, device):
@@ -24,6 +25,12 @@ def load(folder, device):
     how = {"model_type": "vicuna7b", "is_eval": True, "device": device, "memory_bank_length": 10, "num_frames": 20}
     model, processors, _ = load_model_and_preprocess("blip2_vicuna_instruct_malmm", **how)
     process = processors["eval"]
+    # Their loader passes over what is missing. Places of frames are no part of InstructBLIP, and are 0.
+    pickles = [torch.load(one, map_location="cpu", weights_only=True) for one in ("eva_vit_g.pth", BLIP)]
+    names = {f"visual_encoder.{one}" for one in pickles[0]} | set(pickles[1]["model"])
+    wanted = [one for one in model.state_dict() if not one.startswith(("llm_model.", "image_pe.")) and IDS not in one]
+    if missing := sorted(set(wanted) - names):
+        raise RuntimeError(f"{folder} holds no {missing[0]}, and {len(missing) - 1} weights more are missing")
     if device == "cpu":
         model.float()
 

@@ -222,7 +222,7 @@ PROMPTS = {
     # the printed ones, and people's, whose wording is not printed
     "velociti": {"entail", "entail.gemini", "entail.frames", "mc", "mc.frames", "cot", "caption", "entail.authors"},
     "temporalbench": {"released", "caption", "four"},
-    "vinoground": {"paper", "cot", "authors", "authors.minicpm", "authors.videollama", "authors.ma-lmm"},
+    "vinoground": {"paper", "cot", "caption", "authors", "authors.minicpm", "authors.videollama", "authors.ma-lmm"},
 }
 
 

@@ -51,14 +51,16 @@ def served_by(pids: Path, how: str = "", minutes: float = 1) -> tuple[Serving, H
     return serving, hosting_of(served)
 
 
-def served_by_program(file: str, start_minutes: float = 1, answer_minutes: float = 1) -> tuple[Serving, Hosting]:
+def served_by_program(
+    file: str, start_minutes: float = 1, answer_minutes: float = 1, scores: str | None = None
+) -> tuple[Serving, Hosting]:
     """A program in the environment of the tests."""
     served = ServedBy(
         engine="program", program=file, environment=ENVIRONMENT, start_minutes=start_minutes,
         answer_minutes=answer_minutes,
     )  # fmt: skip
-    serving = serving_of(served, "0" * 64, dtype="float32", gpus=0, trust_remote_code=False, is_video=True)
-    return serving, hosting_of(served)
+    how = {"dtype": "float32", "gpus": 0, "trust_remote_code": False, "is_video": True, "scores": scores}
+    return serving_of(served, "0" * 64, **how), hosting_of(served)
 
 
 def processes(pids: Path) -> list[int]:

@@ -20,7 +20,7 @@ from tests.unit.models.serving.engines import own_environment, served_by_program
 from tests.unit.videos import RATE, barcode_video
 
 ROOT = Path(__file__).parents[4]
-NAME = "toy@1"
+NAME, EXACT = "toy@1", "logprob_token_ids"
 GOOD = """
 import hashlib
 
@@ -46,19 +46,21 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def host_of(root: Path, text: str, *, start_minutes: float = 1, answer_minutes: float = 1) -> Host:
+def host_of(
+    root: Path, text: str, *, start_minutes: float = 1, answer_minutes: float = 1, scores: str | None = None
+) -> Host:
     """The server of a program."""
     (root / "own.py").write_text(text)
-    serving, hosting = served_by_program("own.py", start_minutes, answer_minutes)
+    serving, hosting = served_by_program("own.py", start_minutes, answer_minutes, scores)
     return Host(
         serving, hosting, weights=root / "weights", name=NAME, store=Store(root / "store"),
         log_file=root / "own.server.log",
     )  # fmt: skip
 
 
-def answers(host: Host, requests: list[Request], clip: Clip = BLIND) -> list[Answer]:
+def answers(host: Host, requests: list[Request], clip: Clip = BLIND, scores: str = EXACT) -> list[Answer]:
     own = Account(Path(), "toy", None, NO_BUDGET, is_paid=False)
-    settings = {"model": NAME, "scores": "logprob_token_ids", "frames": "video", "check_frames": False, "retries": 0}
+    settings = {"model": NAME, "scores": scores, "frames": "video", "check_frames": False, "retries": 0}
     asking = spec(**settings, **host.start())
     return list(OpenAIAdapter(ServedSpec(**vars(asking), account=own)).answers(clip, requests))
 
@@ -197,30 +199,44 @@ def test_what_answers_after_the_death_of_its_program_is_not_heard(root: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "is_scored", "message"),
+    ("said", "found", "error"),
+    [("0.1 + 0.2", (0.1 + 0.2,), ""), ("-1e-30", (-1e-30,), ""), ("float('nan')", (), "malformed"), ("None", (), "malformed")],
+)
+def test_a_similarity_is_the_very_number_that_a_program_gives(
+    root: Path, said: str, found: tuple[float, ...], error: str
+) -> None:
+    host = host_of(root, f"def load(f, d): pass\ndef similarity(frames, times, caption): return {said}\n", scores="similarity")
+    (answer,) = answers(host, [request("A red circle stops.", "similarity")], scores="similarity")
+    host.close()
+    assert (answer.scores, answer.error) == (found, error)
+
+
+@pytest.mark.parametrize(
+    ("text", "scores", "message"),
     [
-        (None, False, r"served_by\.program: no file 'own\.py'\. Write it, or correct the path"),
-        ("def load(:", False, r"own\.py: no Python: .*line 1"),
-        ("def load(folder, device): pass\n", False,
+        (None, None, r"served_by\.program: no file 'own\.py'\. Write it, or correct the path"),
+        ("def load(:", None, r"own\.py: no Python: .*line 1"),
+        ("def load(folder, device): pass\n", None,
          r"own\.py: it does not define `answer\(frames, times, prompt, max_tokens\)`\. A program has"),
-        ("def load(f, d): pass\ndef answer(f, t, p, m): pass\n", True, r"`scores\(.*\)`\. .* write `scores: null` into `settings`"),
-        ("x = 1\n", True, r"`load\(folder, device\)`, `answer\(.*\)`, `scores\(.*\)`\."),
+        ("def load(f, d): pass\ndef answer(f, t, p, m): pass\n", EXACT, r"`scores\(.*\)`\. .* write `scores: null` into `settings`"),
+        ("def load(f, d): pass\ndef answer(f, t, p, m): pass\n", "similarity", r"define `similarity\(frames, times, caption\)`\. A"),
+        ("x = 1\n", EXACT, r"`load\(folder, device\)`, `answer\(.*\)`, `scores\(.*\)`\."),
     ],
 )  # fmt: skip
 def test_a_program_that_does_not_define_what_it_must_is_refused_before_any_job(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, is_scored: bool, message: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, scores: str | None, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     if text is not None:
         Path("own.py").write_text(text)
     with pytest.raises(UserError, match=message) as caught:
-        check_program("own.py", is_scored)
+        check_program("own.py", scores)
     assert "\n" not in str(caught.value)
 
 
 def test_a_shipped_program_is_found_from_any_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     name = "resources/programs/llava_video.py"
-    assert len(check_program(name, is_scored=True)) == 64
+    assert len(check_program(name, EXACT)) == 64
     served = ServedBy(engine="program", program=name, environment="toy")
     assert Path(str(hosting_of(served).program)) == ROOT / name

@@ -1,0 +1,58 @@
+"""VideoCLIP by its authors' code: their README's loop, with pictures of the size that it names."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+from theirs import main, spread
+from transformers.activations import ACT2FN
+from transformers.models.bert import modeling_bert
+
+# Of transformers 3.4, for which their code was written.
+LAYER, modeling_bert.ACT2FN = modeling_bert.BertLayer.forward, ACT2FN
+modeling_bert.BertLayer.forward = lambda self, *given: LAYER(self, *given[:5], None, given[-1])
+sys.modules["transformers.modeling_bert"] = modeling_bert
+import mmpt  # noqa: E402
+from mmpt.models import MMPTModel  # noqa: E402
+from mmpt.processors.models.s3dg import S3D  # noqa: E402
+from mmpt.tasks import Task  # noqa: E402
+from mmpt.utils import recursive_config  # noqa: E402
+from transformers import BertConfig, BertModel, BertTokenizer  # noqa: E402
+
+CONFIG = str(Path(mmpt.__file__).parents[1] / "projects/retri/videoclip/how2.yaml")
+WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] does the circle move ? yes or no . what moves".split()
+
+
+def make(folder):  # noqa: ANN001, ANN201
+    bert, s3d, run = folder / "bert-base-uncased", folder / "pretrained_models", folder / "runs/retri/videoclip"
+    for one in (bert, s3d, run):
+        one.mkdir(parents=True)
+    (bert / "vocab.txt").write_text("\n".join(WORDS))
+    BertTokenizer(bert / "vocab.txt").save_pretrained(bert)
+    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    BertModel(BertConfig(len(WORDS), **size)).save_pretrained(bert)
+    np.save(s3d / "s3d_dict.npy", np.array(WORDS))
+    os.chdir(folder)
+    torch.save(S3D("pretrained_models/s3d_dict.npy", 512).state_dict(), "pretrained_models/s3d_howto100m.pth")
+    model = spread(Task.config_task(recursive_config(CONFIG)).build_model(), 0.2)
+    weights = {f"mmmodel.{name}": one for name, one in model.state_dict().items()}
+    torch.save({"model": weights}, "runs/retri/videoclip/checkpoint_best.pt")
+
+
+def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+    os.chdir(folder)
+    model, tokenizer, aligner = MMPTModel.from_pretrained(CONFIG)
+    model.eval()
+    video = torch.tensor(frames).float().reshape(1, -1, 30, *frames.shape[1:]) / 255
+    found = []
+    for text in asked["questions"]:
+        caps, cmasks = aligner._build_text_seq(tokenizer(text, add_special_tokens=False)["input_ids"])
+        with torch.no_grad():
+            found.append(model(video, caps[None, :], cmasks[None, :], return_score=True)["score"].item())
+    return found
+
+
+if __name__ == "__main__":
+    main(make, ask)

@@ -68,3 +68,34 @@ def sentencepiece(folder):  # noqa: ANN001, ANN201
 def scores(chances, tokenizer):  # noqa: ANN001, ANN201
     """The probabilities of Yes and No."""
     return [chances[tokenizer(word, add_special_tokens=False).input_ids[0]].item() for word in ("Yes", "No")]
+
+
+def on_processor():  # noqa: ANN201
+    """What the authors put on a GPU stays here."""
+    torch.Tensor.cuda = torch.nn.Module.cuda = lambda self, *words, **how: self
+    moved = torch.nn.Module.to
+
+    def to(self, *words, **how):  # noqa: ANN001, ANN002, ANN003, ANN202
+        return moved(self, *words, **{name: "cpu" if one == "cuda" else one for name, one in how.items()})
+
+    torch.nn.Module.to = to
+
+
+def tower(folder):  # noqa: ANN001, ANN201
+    """A small one of CLIP's, under the name of the authors' large one."""
+    from transformers import CLIPImageProcessor, CLIPVisionConfig, CLIPVisionModel
+
+    path = folder / "openai" / "clip-vit-large-patch14"
+    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    model = CLIPVisionModel(CLIPVisionConfig(**size, image_size=224, patch_size=14, projection_dim=32))
+    spread(model, 0.2).save_pretrained(path)
+    CLIPImageProcessor().save_pretrained(path)
+
+
+def greedy(model, tokenizer, tokens, **how):  # noqa: ANN001, ANN003, ANN201
+    """The likeliest tokens, where the authors draw them, and the first one's probabilities of Yes and No."""
+    how |= {"do_sample": False, "max_new_tokens": 12, "output_scores": True, "return_dict_in_generate": True}
+    with torch.inference_mode():
+        found = model.generate(tokens, **how)
+    text = tokenizer.batch_decode(found.sequences[:, tokens.shape[1] :], skip_special_tokens=True)[0].strip()
+    return {"text": text, "scores": scores(found.scores[0][0].float().softmax(-1), tokenizer)}

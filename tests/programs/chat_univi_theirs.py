@@ -1,0 +1,53 @@
+"""Chat-UniVi by its authors' code: the loop of eval/model_video_general.py."""
+
+import os
+
+import torch
+from theirs import greedy, main, on_processor, sentencepiece, spread, tower
+
+on_processor()
+from ChatUniVi.constants import DEFAULT_IMAGE_TOKEN, IMAGE_TOKEN_INDEX
+from ChatUniVi.conversation import conv_templates
+from ChatUniVi.mm_utils import tokenizer_image_token
+from ChatUniVi.model.builder import load_pretrained_model
+from ChatUniVi.model.language_model.llama import ChatUniViConfig, ChatUniViLlamaForCausalLM
+from PIL import Image
+from transformers import LlamaTokenizer
+
+
+def make(folder):  # noqa: ANN001, ANN201
+    tower(folder)
+    os.chdir(folder)
+    path = folder.joinpath("Chat-UniVi").relative_to(folder)
+    path.mkdir()
+    tokenizer = LlamaTokenizer(str(sentencepiece(path)))
+    tokenizer.save_pretrained(path)
+    clusters = {"spatial_cluster_rate0": 64, "spatial_cluster_rate1": 32, "spatial_cluster_rate2": 16}
+    config = ChatUniViConfig(
+        len(tokenizer), 32, 64, 2, 4, mm_vision_tower="openai/clip-vit-large-patch14", mm_hidden_size=32,
+        mm_vision_select_layer=-2, mm_use_im_start_end=False, mm_use_im_patch_token=False, use_mm_proj=True,
+        config=clusters | {"use_cluster": True, "temporal_cluster_rate": 1 / 16},
+    )  # fmt: skip
+    spread(ChatUniViLlamaForCausalLM(config), 0.2).half().save_pretrained(path)
+
+
+def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+    os.chdir(folder)
+    tokenizer, model, image_processor, _ = load_pretrained_model("Chat-UniVi", None, "ChatUniVi", device_map="cpu")
+    for _, one in model.named_modules():
+        one.to(dtype=torch.bfloat16)
+    pictures = [image_processor.preprocess(Image.fromarray(one), return_tensors="pt") for one in frames]
+    video = torch.stack([one["pixel_values"][0] for one in pictures])
+    found = []
+    for question in asked["questions"]:
+        conv = conv_templates["v1"].copy()
+        conv.append_message(conv.roles[0], DEFAULT_IMAGE_TOKEN * len(frames) + "\n" + question)
+        conv.append_message(conv.roles[1], None)
+        tokens = tokenizer_image_token(conv.get_prompt(), tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")
+        torch.manual_seed(0)
+        found.append(greedy(model, tokenizer, tokens.unsqueeze(0), images=video.half(), use_cache=True))
+    return found
+
+
+if __name__ == "__main__":
+    main(make, ask)

@@ -1,0 +1,63 @@
+"""Video-ChatGPT by its authors' code: `initialize_model`, `load_video` and `video_chatgpt_infer`."""
+
+import os
+
+from theirs import main, on_processor, sentencepiece, spread, tower
+
+on_processor()
+import torch  # noqa: E402
+from transformers import LlamaTokenizer  # noqa: E402
+from video_chatgpt.eval import model_utils  # noqa: E402
+from video_chatgpt.inference import video_chatgpt_infer  # noqa: E402
+from video_chatgpt.model.video_chatgpt import VideoChatGPTConfig, VideoChatGPTLlamaForCausalLM  # noqa: E402
+
+
+def make(folder):  # noqa: ANN001, ANN201
+    tower(folder)
+    path = folder / "LLaVA-7B-Lightening-v1-1"
+    path.mkdir()
+    tokenizer = LlamaTokenizer(str(sentencepiece(path)))
+    tokenizer.save_pretrained(path)
+    config = VideoChatGPTConfig(
+        len(tokenizer), 32, 64, 2, 4, mm_vision_tower="openai/clip-vit-large-patch14", mm_hidden_size=32, use_mm_proj=True
+    )
+    model = spread(VideoChatGPTLlamaForCausalLM(config), 0.2).half()
+    model.save_pretrained(path)
+    projector = {name: one for name, one in spread(model, 0.3).state_dict().items() if "mm_projector" in name}
+    torch.save(projector, folder / "video_chatgpt-7B.bin")
+
+
+class Video:
+    """The frames, as a whole video."""
+
+    def __init__(self, frames):  # noqa: ANN001, ANN204
+        self._frames = torch.tensor(frames)
+
+    def __len__(self):  # noqa: ANN204
+        return len(self._frames)
+
+    def get_batch(self, places):  # noqa: ANN001, ANN201
+        assert list(places) == list(range(len(self)))
+        return self
+
+    def asnumpy(self):  # noqa: ANN201
+        return self._frames.numpy()
+
+
+def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+    os.chdir(folder)
+    model_utils.VideoReader = lambda path, **how: Video(frames)
+    model_utils.get_seq_frames = lambda total, wanted: list(range(total))
+    model, *parts = model_utils.initialize_model("LLaVA-7B-Lightening-v1-1", "video_chatgpt-7B.bin")
+    generate = model.generate
+    model.generate = lambda ids, **how: generate(ids, **{**how, "do_sample": False, "max_new_tokens": 12})
+    pictures = model_utils.load_video("video.mp4")
+    tower, tokenizer, processor, length = parts
+    return [
+        {"text": video_chatgpt_infer(pictures, one, "video-chatgpt_v1", model, tower, tokenizer, processor, length)}
+        for one in asked["questions"]
+    ]
+
+
+if __name__ == "__main__":
+    main(make, ask)

@@ -81,12 +81,12 @@ def on_processor():  # noqa: ANN201
     torch.nn.Module.to = to
 
 
-def tower(folder):  # noqa: ANN001, ANN201
+def tower(folder, width=32):  # noqa: ANN001, ANN201
     """A small one of CLIP's, under the name of the authors' large one."""
     from transformers import CLIPImageProcessor, CLIPVisionConfig, CLIPVisionModel
 
     path = folder / "openai" / "clip-vit-large-patch14"
-    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    size = {"hidden_size": width, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
     model = CLIPVisionModel(CLIPVisionConfig(**size, image_size=224, patch_size=14, projection_dim=32))
     spread(model, 0.2).save_pretrained(path)
     CLIPImageProcessor().save_pretrained(path)

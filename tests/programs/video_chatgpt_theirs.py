@@ -13,13 +13,13 @@ from video_chatgpt.model.video_chatgpt import VideoChatGPTConfig, VideoChatGPTLl
 
 
 def make(folder):  # noqa: ANN001, ANN201
-    tower(folder)
+    tower(folder, 1024)
     path = folder / "LLaVA-7B-Lightening-v1-1"
     path.mkdir()
     tokenizer = LlamaTokenizer(str(sentencepiece(path)))
     tokenizer.save_pretrained(path)
     config = VideoChatGPTConfig(
-        len(tokenizer), 32, 64, 2, 4, mm_vision_tower="openai/clip-vit-large-patch14", mm_hidden_size=32, use_mm_proj=True
+        len(tokenizer), 32, 64, 2, 4, mm_vision_tower="openai/clip-vit-large-patch14", mm_hidden_size=1024, use_mm_proj=True
     )
     model = spread(VideoChatGPTLlamaForCausalLM(config), 0.2).half()
     model.save_pretrained(path)

@@ -1,0 +1,90 @@
+"""Owl-Con by its authors' code: their data set and the loop of entailment_inference.py, with our question in place of theirs."""
+
+import pandas as pd
+from theirs import main, sentencepiece, spread, without
+
+without("h5py")
+import torch  # noqa: E402
+from data_utils.xgpt3_dataset import MultiModalDataset  # noqa: E402
+from mplug_owl_video import processing_mplug_owl  # noqa: E402
+from mplug_owl_video.configuration_mplug_owl import (  # noqa: E402
+    MplugOwlConfig,
+    MplugOwlVisionConfig,
+    MplugOwlVisualAbstractorConfig,
+)
+from mplug_owl_video.modeling_mplug_owl import MplugOwlForConditionalGeneration  # noqa: E402
+from mplug_owl_video.processing_mplug_owl import MplugOwlImageProcessor, MplugOwlProcessor  # noqa: E402
+from peft import LoraConfig, get_peft_model  # noqa: E402
+from transformers import LlamaConfig, LlamaTokenizer  # noqa: E402
+from utils import batchify  # noqa: E402
+
+LORA = LoraConfig(
+    target_modules=r".*language_model.*\.(q_proj|v_proj|k_proj|o_proj|gate_proj|down_proj|up_proj)", inference_mode=True,
+    r=32, lora_alpha=32, lora_dropout=0.05,
+)  # fmt: skip
+PROMPT = """The following is a conversation between a curious human and AI assistant. The assistant gives helpful, detailed, and polite answers to the user's questions.
+Human: <|video|>
+Human: {}
+AI: """
+
+
+def make(folder):  # noqa: ANN001, ANN201
+    base, own = folder / "mplug-owl-llama-7b-video", folder / "owl-con"
+    base.mkdir()
+    own.mkdir()
+    tokenizer = LlamaTokenizer(str(sentencepiece(base)), pad_token="<unk>")
+    tokenizer.save_pretrained(base)
+    MplugOwlImageProcessor(size={"shortest_edge": 224}).save_pretrained(base)
+    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    config = MplugOwlConfig(
+        MplugOwlVisionConfig(**size, image_size=224, patch_size=14, use_flash_attn=False).to_dict(),
+        MplugOwlVisualAbstractorConfig(**size, encoder_hidden_size=32).to_dict(),
+        LlamaConfig(len(tokenizer), max_position_embeddings=1024, **size).to_dict(),
+    )
+    del config._rope_scaling_validation  # their class copies what Llama's has, this method too, which no file can hold
+    model = spread(MplugOwlForConditionalGeneration(config), 0.2).to(torch.bfloat16)
+    model.save_pretrained(base)
+    torch.save(spread(get_peft_model(model, LORA), 0.2).state_dict(), own / "pytorch_model.bin")
+
+
+class Video:
+    """The frames, as a whole video."""
+
+    def __init__(self, frames):  # noqa: ANN001, ANN204
+        self._frames = torch.tensor(frames)
+
+    def __len__(self):  # noqa: ANN204
+        return len(self._frames)
+
+    def __getitem__(self, place):  # noqa: ANN001, ANN204
+        return self._frames[place]
+
+
+def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+    torch.Tensor.asnumpy = torch.Tensor.numpy
+    processing_mplug_owl.VideoReader = lambda path, **how: Video(frames)
+    processing_mplug_owl.get_index = lambda total, wanted: range(total)
+    base = f"{folder}/mplug-owl-llama-7b-video"
+    tokenizer, image_processor = LlamaTokenizer.from_pretrained(base), MplugOwlImageProcessor.from_pretrained(base)
+    rows = [{"videopath": "video.mp4", "caption": PROMPT.format(one)} for one in asked["questions"]]
+    pd.DataFrame(rows).to_csv(f"{folder}/asked.csv", index=False)
+    processor = MplugOwlProcessor(image_processor, tokenizer)
+    data = MultiModalDataset(f"{folder}/asked.csv", tokenizer, processor, max_length=256, loss_objective="sequential")
+    model = get_peft_model(MplugOwlForConditionalGeneration.from_pretrained(base, torch_dtype=torch.bfloat16), LORA)
+    model.load_state_dict(torch.load(f"{folder}/owl-con/pytorch_model.bin"))
+    model = model.to(torch.bfloat16).eval()
+    found = []
+    for at in range(len(data)):
+        inputs = batchify([data[at]])
+        del inputs["labels"], inputs["videopaths"], inputs["captions"]
+        inputs["video_pixel_values"] = inputs["video_pixel_values"].bfloat16()
+        length = data[at]["text"]["seq_length"]
+        with torch.no_grad():
+            chances = model(**inputs)["logits"][0, length - 1].float().softmax(-1)
+        ids = [tokenizer.encode(word, add_special_tokens=False)[0] for word in ("Yes", "No")]
+        found.append({"scores": [chances[one].item() for one in ids]})
+    return found
+
+
+if __name__ == "__main__":
+    main(make, ask)

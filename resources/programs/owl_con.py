@@ -7,6 +7,7 @@ choice. Frames are made 224 by 224 by Pillow in place of decord, and there are a
 from pathlib import Path
 
 import torch
+from mplug_owl_video.configuration_mplug_owl import MplugOwlConfig
 from mplug_owl_video.modeling_mplug_owl import MplugOwlForConditionalGeneration
 from mplug_owl_video.processing_mplug_owl import MplugOwlImageProcessor
 from peft import LoraConfig, get_peft_model
@@ -18,6 +19,7 @@ START = (
     "polite answers to the user's questions."
 )
 VIDEO, VIDEO_TOKENS, SIZE = -2, 65, (224, 224)
+HELD = MplugOwlConfig.to_dict
 LORA = {
     "target_modules": r".*language_model.*\.(q_proj|v_proj|k_proj|o_proj|gate_proj|down_proj|up_proj)",
     "inference_mode": True, "r": 32, "lora_alpha": 32, "lora_dropout": 0.05,
@@ -26,6 +28,8 @@ LORA = {
 
 def load(folder, device):
     global tokenizer, model, process
+    # Their class copies what Llama's has, with transformers 4.31 a method too, which no log can show.
+    MplugOwlConfig.to_dict = lambda self: {name: one for name, one in HELD(self).items() if not callable(one)}
     base, own = Path(folder) / "mplug-owl-llama-7b-video", Path(folder) / "owl-con" / "pytorch_model.bin"
     tokenizer, process = LlamaTokenizer.from_pretrained(base), MplugOwlImageProcessor.from_pretrained(base)
     model = MplugOwlForConditionalGeneration.from_pretrained(base, torch_dtype=torch.bfloat16)

@@ -18,6 +18,9 @@ from peft import LoraConfig, get_peft_model  # noqa: E402
 from transformers import LlamaConfig, LlamaTokenizer  # noqa: E402
 from utils import batchify  # noqa: E402
 
+# Their class copies what Llama's has, with transformers 4.31 a method too, which no file can hold.
+HELD = MplugOwlConfig.to_dict
+MplugOwlConfig.to_dict = lambda self: {name: one for name, one in HELD(self).items() if not callable(one)}
 LORA = LoraConfig(
     target_modules=r".*language_model.*\.(q_proj|v_proj|k_proj|o_proj|gate_proj|down_proj|up_proj)", inference_mode=True,
     r=32, lora_alpha=32, lora_dropout=0.05,
@@ -41,7 +44,6 @@ def make(folder):  # noqa: ANN001, ANN201
         MplugOwlVisualAbstractorConfig(**size, encoder_hidden_size=32).to_dict(),
         LlamaConfig(len(tokenizer), max_position_embeddings=1024, **size).to_dict(),
     )
-    del config._rope_scaling_validation  # their class copies what Llama's has, this method too, which no file can hold
     model = spread(MplugOwlForConditionalGeneration(config), 0.2).to(torch.bfloat16)
     model.save_pretrained(base)
     torch.save(spread(get_peft_model(model, LORA), 0.2).state_dict(), own / "pytorch_model.bin")

@@ -33,15 +33,13 @@ CLOSED = (
     *("gemini-2.5-pro", "gpt-4.1", "gpt-4o", "gpt-4v", "o3", "o4-mini"),
 )
 NO_CODE = "no code of the model was found in its repository: it comes with its weights on the hub, and was not had here"
-PICKLED = "its authors give its weights as pickles; only safetensors are loaded"
 NOT_TRIED = "no program was written and run for it"
 # Why a model's answers come as files only.
 WHY = {
     **dict.fromkeys(CLOSED, "closed"),
     **dict.fromkeys(("apollo-7b", "internlm-xc-2.5", "internvideo2.5-8b"), NO_CODE),
-    **dict.fromkeys(("imagebind", "ma-lmm", "videoclip"), PICKLED),
     "humans": "people",
-    "languagebind": "its authors' code flips half of the videos at random",
+    "vifi-clip": "its checkpoint is no whole model ([what is known of it](../benchmarks/velociti.md))",
 }
 
 

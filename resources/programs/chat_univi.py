@@ -1,7 +1,8 @@
-"""Chat-UniVi as eval/model_video_general.py of its authors' repository asks it, by the likeliest tokens in place of drawn ones.
+"""Chat-UniVi as eval/model_video_general.py of its authors asks it, by the likeliest tokens in place of drawn ones.
 
-The folder holds `Chat-UniVi/`, the authors' repository of weights, and `openai/clip-vit-large-patch14/`. Its pickles are read with
-torch's `weights_only`, which is torch's own choice. Their grouping of similar patches draws numbers: each question begins anew at seed 0.
+The folder holds `Chat-UniVi/`, the authors' repository of weights, and `openai/clip-vit-large-patch14/`. Its pickles
+are read with torch's `weights_only`, which is torch's own choice. Their grouping of similar patches draws numbers:
+each question begins anew at seed 0.
 """
 
 import os

@@ -1,7 +1,8 @@
-"""ImageBind as its authors' README compares pictures and texts, with videos as `load_and_transform_video_data` of imagebind/data.py.
+"""ImageBind as its authors' README compares, with videos as `load_and_transform_video_data` of imagebind/data.py.
 
-Two frames are a clip, each clip is seen in three crops, and the features of all are averaged, as the model's `forward` does.
-The weights are the authors' as somebody else put them on the hub, in safetensors, or `imagebind_huge.pth`, which `weights_only` reads.
+Two frames are a clip, each clip is seen in three crops, and the features of all are averaged, as the model's
+`forward` does. The weights are the authors' as somebody else put them on the hub, in safetensors, or
+`imagebind_huge.pth`, which `weights_only` reads.
 """
 
 import importlib.util

@@ -1,7 +1,7 @@
 """LanguageBind's video model as its authors' README compares a video and a text.
 
-Their transform flips half of the videos at random: that is left out here, since a number must be playable again. All else of
-it is theirs. Their weights are a pickle, `pytorch_model.bin`, which `weights_only` reads.
+Their transform flips half of the videos at random: that is left out here, since a number must be playable again. All
+else of it is theirs. Their weights are a pickle, `pytorch_model.bin`, which `weights_only` reads.
 """
 
 import importlib.util

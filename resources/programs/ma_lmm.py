@@ -1,8 +1,8 @@
-"""MA-LMM as demo.ipynb of its authors' repository asks it: InstructBLIP's weights with a memory of ten frames, five beams.
+"""MA-LMM as its authors' demo.ipynb asks it: InstructBLIP's weights with a memory of ten frames, five beams.
 
-Its weights lie apart: the checkpoint's folder holds `llm/vicuna-7b/` (Vicuna 1.1), `bert-base-uncased/`, `eva_vit_g.pth` and
-`instruct_blip_vicuna7b_trimmed.pth`, the last two from the addresses that the authors' code names. They are pickles, which torch
-reads with `weights_only` unless it is told otherwise.
+Its weights lie apart: the checkpoint's folder holds `llm/vicuna-7b/` (Vicuna 1.1), `bert-base-uncased/`,
+`eva_vit_g.pth` and `instruct_blip_vicuna7b_trimmed.pth`, the last two from the addresses that the authors' code
+names. They are pickles, which torch reads with `weights_only` unless it is told otherwise.
 """
 
 import os

@@ -1,7 +1,8 @@
-"""Owl-Con as entailment_inference.py of its authors' repository asks it: mPLUG-Owl for videos with their LoRA, on the question of the protocol.
+"""Owl-Con as entailment_inference.py of its authors asks it: mPLUG-Owl for videos with their LoRA.
 
-The folder holds `mplug-owl-llama-7b-video/` and `owl-con/pytorch_model.bin`, pickles that torch reads with `weights_only`, its own
-choice. Frames are made 224 by 224 by Pillow in place of decord, and there are as many as the plan has (theirs are 32).
+The question is the protocol's. The folder holds `mplug-owl-llama-7b-video/` and `owl-con/pytorch_model.bin`, pickles
+that torch reads with `weights_only`, its own choice. Frames are made 224 by 224 by Pillow in place of decord, and
+there are as many as the plan has (theirs are 32).
 """
 
 from pathlib import Path
@@ -15,8 +16,8 @@ from PIL import Image
 from transformers import LlamaTokenizer
 
 START = (
-    "The following is a conversation between a curious human and AI assistant. The assistant gives helpful, detailed, and "
-    "polite answers to the user's questions."
+    "The following is a conversation between a curious human and AI assistant. The assistant gives helpful, detailed, "
+    "and polite answers to the user's questions."
 )
 VIDEO, VIDEO_TOKENS, SIZE = -2, 65, (224, 224)
 HELD = MplugOwlConfig.to_dict

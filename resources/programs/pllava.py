@@ -1,7 +1,8 @@
-"""PLLaVA as `pllava_answer` of its authors' repository asks it in the conversation `eval_videoqabench`, without a question's own words.
+"""PLLaVA as `pllava_answer` of its authors asks it in the conversation `eval_videoqabench`, without words of its own.
 
-MMBench-Video's harness asks it so. The weights are those of a checkpoint with its LoRA inside. As many frames as the plan has are
-pooled to 16 moments: with 16 of them that is what the authors do. Attention is PyTorch's own in place of flash-attention.
+MMBench-Video's harness asks it so. The weights are those of a checkpoint with its LoRA inside. As many frames as the
+plan has are pooled to 16 moments: with 16 of them that is what the authors do. Attention is PyTorch's own in place of
+flash-attention.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Video-ChatGPT as `video_chatgpt_infer` of its authors' repository asks it, by the likeliest tokens in place of drawn ones.
+"""Video-ChatGPT as `video_chatgpt_infer` of its authors asks it, by the likeliest tokens in place of drawn ones.
 
-The folder holds `LLaVA-7B-Lightening-v1-1/`, `openai/clip-vit-large-patch14/` and `video_chatgpt-7B.bin`, a pickle that torch reads with
-`weights_only`, its own choice. The authors' function takes up to 100 frames.
+The folder holds `LLaVA-7B-Lightening-v1-1/`, `openai/clip-vit-large-patch14/` and `video_chatgpt-7B.bin`, a pickle
+that torch reads with `weights_only`, its own choice. The authors' function takes up to 100 frames.
 """
 
 import os

@@ -1,8 +1,9 @@
-"""VideoCLIP as README.md of MMPT, in its authors' repository, compares a video and a text: S3D's features of each 30 frames, dot product.
+"""VideoCLIP as its authors' README of MMPT compares: the dot product of a caption and S3D's features of 30 frames each.
 
-The folder is laid out as theirs: `bert-base-uncased/`, `pretrained_models/` with `s3d_dict.npy` and `s3d_howto100m.pth`, and
-`runs/retri/videoclip/checkpoint_best.pt`, pickles that torch reads with `weights_only`. Pictures are made smaller and cut as their
-script for features does, by Pillow in place of ffmpeg. Their code is for transformers 3.4: three names of it are given to it here.
+The folder is laid out as theirs: `bert-base-uncased/`, `pretrained_models/` with `s3d_dict.npy` and
+`s3d_howto100m.pth`, and `runs/retri/videoclip/checkpoint_best.pt`, pickles that torch reads with `weights_only`.
+Pictures are made smaller and cut as their script for features does, by Pillow in place of ffmpeg. Their code is for
+transformers 3.4: three names of it are given to it here.
 """
 
 import argparse
@@ -54,7 +55,9 @@ def load(folder, device):
 def pixels(frames):
     """Seconds of 30 frames, (1, seconds, 30, height, width, 3)."""
     if len(frames) % A_SECOND or not len(frames):
-        raise ValueError(f"{len(frames)} frames are no seconds of {A_SECOND}. Name a sampling of {A_SECOND}, 60, ... frames.")
+        raise ValueError(
+            f"{len(frames)} frames are no seconds of {A_SECOND}. Name a sampling of {A_SECOND}, 60, ... frames."
+        )
     height, width = frames.shape[1:3]
     size = (SIZE, int(height * SIZE / width)) if height >= width else (int(width * SIZE / height), SIZE)
     left, top = (int((one - SIZE) / 2) for one in size)

@@ -15,7 +15,7 @@ from PIL import Image
 from transformers import LlamaTokenizer
 
 
-def make(folder):  # noqa: ANN001, ANN201
+def make(folder):
     tower(folder)
     os.chdir(folder)
     path = folder.joinpath("Chat-UniVi").relative_to(folder)
@@ -31,7 +31,7 @@ def make(folder):  # noqa: ANN001, ANN201
     spread(ChatUniViLlamaForCausalLM(config), 0.2).half().save_pretrained(path)
 
 
-def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+def ask(folder, frames, asked):
     os.chdir(folder)
     tokenizer, model, image_processor, _ = load_pretrained_model("Chat-UniVi", None, "ChatUniVi", device_map="cpu")
     for _, one in model.named_modules():

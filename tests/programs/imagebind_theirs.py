@@ -5,22 +5,22 @@ from functools import partial
 from theirs import main, spread, without
 
 without("torchaudio")
-import torch  # noqa: E402
-from imagebind import data  # noqa: E402
-from imagebind.models import imagebind_model  # noqa: E402
-from safetensors.torch import load_file, save_file  # noqa: E402
+import torch
+from imagebind import data
+from imagebind.models import imagebind_model
+from safetensors.torch import load_file, save_file
 
 SMALL = {f"{one}_num_blocks": 1 for one in ("vision", "text", "audio", "depth", "thermal", "imu")} | {
     "vision_embed_dim": 32, "vision_num_heads": 2, "text_embed_dim": 32, "text_num_heads": 2, "out_embed_dim": 32,
 }  # fmt: skip
 
 
-def shrink():  # noqa: ANN201
+def shrink():
     """The authors' model is large: a small one in its place."""
     imagebind_model.imagebind_huge = partial(imagebind_model.ImageBindModel, **SMALL)
 
 
-def make(folder):  # noqa: ANN001, ANN201
+def make(folder):
     save_file(spread(imagebind_model.imagebind_huge()).state_dict(), folder / "model.safetensors")
 
 
@@ -29,14 +29,14 @@ class Video:
 
     duration = 2.0
 
-    def __init__(self, frames):  # noqa: ANN001, ANN204
+    def __init__(self, frames):
         self._frames = frames
 
-    def get_clip(self, start, end):  # noqa: ANN001, ANN201
+    def get_clip(self, start, end):
         return {"video": torch.tensor(self._frames).permute(3, 0, 1, 2).float()}
 
 
-def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+def ask(folder, frames, asked):
     model = imagebind_model.imagebind_huge().eval()
     model.load_state_dict(load_file(f"{folder}/model.safetensors"))
     data.EncodedVideo.from_path = lambda pair, **how: Video(pair)

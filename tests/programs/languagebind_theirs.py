@@ -5,14 +5,14 @@ import json
 from theirs import main, spread, without
 
 without("torchaudio")
-import torch  # noqa: E402
-from languagebind import LanguageBindVideo, LanguageBindVideoProcessor, LanguageBindVideoTokenizer  # noqa: E402
-from languagebind.video import processing_video  # noqa: E402
-from languagebind.video.configuration_video import LanguageBindVideoConfig  # noqa: E402
-from transformers.models.clip.tokenization_clip import bytes_to_unicode  # noqa: E402
+import torch
+from languagebind import LanguageBindVideo, LanguageBindVideoProcessor, LanguageBindVideoTokenizer
+from languagebind.video import processing_video
+from languagebind.video.configuration_video import LanguageBindVideoConfig
+from transformers.models.clip.tokenization_clip import bytes_to_unicode
 
 
-def make(folder):  # noqa: ANN001, ANN201
+def make(folder):
     letters = list(bytes_to_unicode().values())
     words = [*letters, *(f"{one}</w>" for one in letters), "<|startoftext|>", "<|endoftext|>"]
     (folder / "vocab.json").write_text(json.dumps({word: at for at, word in enumerate(words)}))
@@ -28,7 +28,7 @@ def make(folder):  # noqa: ANN001, ANN201
     torch.save(model.state_dict(), folder / "pytorch_model.bin")
 
 
-def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+def ask(folder, frames, asked):
     processing_video.VideoReader = lambda path, **how: Video(frames)
     model = LanguageBindVideo.from_pretrained(folder).eval()
     tokenizer = LanguageBindVideoTokenizer.from_pretrained(folder)
@@ -43,13 +43,13 @@ def ask(folder, frames, asked):  # noqa: ANN001, ANN201
 class Video:
     """The eight frames, as a whole video."""
 
-    def __init__(self, frames):  # noqa: ANN001, ANN204
+    def __init__(self, frames):
         self._frames = torch.tensor(frames)
 
-    def __len__(self):  # noqa: ANN204
+    def __len__(self):
         return len(self._frames)
 
-    def get_batch(self, places):  # noqa: ANN001, ANN201
+    def get_batch(self, places):
         return self._frames[places]
 
 

@@ -17,19 +17,19 @@ from transformers.models.qwen2.tokenization_qwen2 import bytes_to_unicode
 MERGES = ("Y e", "Ye s", "N o")
 
 
-def shrink():  # noqa: ANN201
+def shrink():
     """The authors' tower has its size by default: a small one in its place, which needs no file."""
     kept = siglip_encoder.SigLipVisionConfig.__init__.__defaults__[8:]
     small = (32, (0.5, 0.5, 0.5), 64, 2, 2, 3, 384, 14, *kept)
     siglip_encoder.SigLipVisionConfig.__init__.__defaults__ = small
 
-    def made(cls, name, **more):  # noqa: ANN001, ANN003, ANN202  # as in its library
+    def made(cls, name, **more):  # as in its library
         return cls(siglip_encoder.SigLipVisionConfig())
 
     siglip_encoder.SigLipVisionModel.from_pretrained = classmethod(made)
 
 
-def make(folder):  # noqa: ANN001, ANN201
+def make(folder):
     words = [*bytes_to_unicode().values(), *("".join(one.split()) for one in MERGES)]
     (folder / "vocab.json").write_text(json.dumps({word: at for at, word in enumerate(words)}))
     (folder / "merges.txt").write_text("\n".join(["#version: 0.2", *MERGES, ""]))
@@ -53,7 +53,7 @@ def make(folder):  # noqa: ANN001, ANN201
     model.to(torch.bfloat16).save_pretrained(folder)
 
 
-def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+def ask(folder, frames, asked):
     how = {"torch_dtype": "bfloat16", "device_map": "auto", "attn_implementation": "sdpa"}
     tokenizer, model, image_processor, _ = load_pretrained_model(folder, None, "llava_qwen", **how)
     model.eval()

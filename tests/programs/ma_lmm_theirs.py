@@ -4,23 +4,25 @@ import os
 from functools import partial
 from pathlib import Path
 
-from theirs import main, sentencepiece, spread
-
 import torch
 from lavis.models import eva_vit, load_model_and_preprocess
 from lavis.models.blip2_models import blip2
+from theirs import main, sentencepiece, spread
 from transformers import BertConfig, BertLMHeadModel, BertTokenizer, LlamaConfig, LlamaForCausalLM, LlamaTokenizer
 
-WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] does the circle move ? yes or no . what moves question : answer".split()
+WORDS = [
+    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "does", "the", "circle", "move", "?", "yes",
+    "or", "no", ".", "what", "moves", "question", ":", "answer",
+]  # fmt: skip
 
 
-def shrink():  # noqa: ANN201
+def shrink():
     """One layer of the authors' 39 of pictures."""
     made = eva_vit.VisionTransformer
     eva_vit.VisionTransformer = lambda **how: made(**{**how, "depth": 1})
 
 
-def here(folder):  # noqa: ANN001, ANN201
+def here(folder):
     """What the authors' code fetches is in a folder."""
     folder = Path(folder).resolve()
     for module in (blip2, eva_vit):
@@ -28,13 +30,13 @@ def here(folder):  # noqa: ANN001, ANN201
     os.chdir(folder)
 
 
-def loaded():  # noqa: ANN201
+def loaded():
     how = {"model_type": "vicuna7b", "is_eval": True, "device": "cpu", "memory_bank_length": 10, "num_frames": 5}
     model, processors, _ = load_model_and_preprocess("blip2_vicuna_instruct_malmm", **how)
     return model.float(), processors["eval"]
 
 
-def make(folder):  # noqa: ANN001, ANN201
+def make(folder):
     size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
     bert, llm = folder / "bert-base-uncased", folder / "llm" / "vicuna-7b"
     bert.mkdir()
@@ -60,7 +62,7 @@ def make(folder):  # noqa: ANN001, ANN201
     os.chdir(there)
 
 
-def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+def ask(folder, frames, asked):
     here(folder)
     model, process = loaded()
     video = process(torch.tensor(frames).permute(3, 0, 1, 2).to(torch.float32)).unsqueeze(0)

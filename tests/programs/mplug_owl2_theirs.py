@@ -1,7 +1,5 @@
 """mPLUG-Owl2 by its authors' code: the quick start of their README, with several pictures."""
 
-from theirs import greedy, main, sentencepiece, spread
-
 import torch
 from mplug_owl2.constants import DEFAULT_IMAGE_TOKEN, IMAGE_TOKEN_INDEX
 from mplug_owl2.conversation import conv_templates
@@ -10,10 +8,11 @@ from mplug_owl2.model import MPLUGOwl2Config, MPLUGOwl2LlamaForCausalLM
 from mplug_owl2.model.builder import load_pretrained_model
 from mplug_owl2.model.configuration_mplug_owl2 import MplugOwlVisionConfig, MplugOwlVisualAbstractorConfig
 from PIL import Image
+from theirs import greedy, main, sentencepiece, spread
 from transformers import CLIPImageProcessor, LlamaTokenizer
 
 
-def make(folder):  # noqa: ANN001, ANN201
+def make(folder):
     tokenizer = LlamaTokenizer(str(sentencepiece(folder)))
     tokenizer.save_pretrained(folder)
     size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
@@ -31,7 +30,7 @@ def make(folder):  # noqa: ANN001, ANN201
     CLIPImageProcessor(size={"shortest_edge": 56}, crop_size={"height": 56, "width": 56}).save_pretrained(folder)
 
 
-def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+def ask(folder, frames, asked):
     loaded = load_pretrained_model(folder, None, "mplug_owl2", load_8bit=False, load_4bit=False, device="cpu")
     tokenizer, model, image_processor, _ = loaded
     images = []

@@ -4,19 +4,19 @@ import pandas as pd
 from theirs import main, sentencepiece, spread, without
 
 without("h5py")
-import torch  # noqa: E402
-from data_utils.xgpt3_dataset import MultiModalDataset  # noqa: E402
-from mplug_owl_video import processing_mplug_owl  # noqa: E402
-from mplug_owl_video.configuration_mplug_owl import (  # noqa: E402
+import torch
+from data_utils.xgpt3_dataset import MultiModalDataset
+from mplug_owl_video import processing_mplug_owl
+from mplug_owl_video.configuration_mplug_owl import (
     MplugOwlConfig,
     MplugOwlVisionConfig,
     MplugOwlVisualAbstractorConfig,
 )
-from mplug_owl_video.modeling_mplug_owl import MplugOwlForConditionalGeneration  # noqa: E402
-from mplug_owl_video.processing_mplug_owl import MplugOwlImageProcessor, MplugOwlProcessor  # noqa: E402
-from peft import LoraConfig, get_peft_model  # noqa: E402
-from transformers import LlamaConfig, LlamaTokenizer  # noqa: E402
-from utils import batchify  # noqa: E402
+from mplug_owl_video.modeling_mplug_owl import MplugOwlForConditionalGeneration
+from mplug_owl_video.processing_mplug_owl import MplugOwlImageProcessor, MplugOwlProcessor
+from peft import LoraConfig, get_peft_model
+from transformers import LlamaConfig, LlamaTokenizer
+from utils import batchify
 
 # Their class copies what Llama's has, with transformers 4.31 a method too, which no file can hold.
 HELD = MplugOwlConfig.to_dict
@@ -31,7 +31,7 @@ Human: {}
 AI: """
 
 
-def make(folder):  # noqa: ANN001, ANN201
+def make(folder):
     base, own = folder / "mplug-owl-llama-7b-video", folder / "owl-con"
     base.mkdir()
     own.mkdir()
@@ -52,17 +52,17 @@ def make(folder):  # noqa: ANN001, ANN201
 class Video:
     """The frames, as a whole video."""
 
-    def __init__(self, frames):  # noqa: ANN001, ANN204
+    def __init__(self, frames):
         self._frames = torch.tensor(frames)
 
-    def __len__(self):  # noqa: ANN204
+    def __len__(self):
         return len(self._frames)
 
-    def __getitem__(self, place):  # noqa: ANN001, ANN204
+    def __getitem__(self, place):
         return self._frames[place]
 
 
-def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+def ask(folder, frames, asked):
     torch.Tensor.asnumpy = torch.Tensor.numpy
     processing_mplug_owl.VideoReader = lambda path, **how: Video(frames)
     processing_mplug_owl.get_index = lambda total, wanted: range(total)

@@ -5,26 +5,26 @@ from theirs import main, scores, sentencepiece, spread, without
 
 TORCHVISION = ("torchvision", "torchvision.transforms", "torchvision.transforms.functional")
 without("cv2", "imageio", "decord", "moviepy", "moviepy.editor", *TORCHVISION)
-import torch  # noqa: E402
-from models.pllava import PllavaConfig, PllavaForConditionalGeneration, PllavaProcessor, modeling_pllava  # noqa: E402
-from peft import LoraConfig, get_peft_model  # noqa: E402
-from tasks.eval import model_utils  # noqa: E402
-from tasks.eval.eval_utils import conv_templates  # noqa: E402
-from transformers import AutoModelForCausalLM, CLIPImageProcessor, LlamaTokenizer  # noqa: E402
+import torch
+from models.pllava import PllavaConfig, PllavaForConditionalGeneration, PllavaProcessor, modeling_pllava
+from peft import LoraConfig, get_peft_model
+from tasks.eval import model_utils
+from tasks.eval.eval_utils import conv_templates
+from transformers import AutoModelForCausalLM, CLIPImageProcessor, LlamaTokenizer
 
 
 class Attention:
     """The authors name flash-attention, which needs a GPU."""
 
     @staticmethod
-    def from_config(config, **how):  # noqa: ANN001, ANN003, ANN205
+    def from_config(config, **how):
         return AutoModelForCausalLM.from_config(config, **{**how, "attn_implementation": "sdpa"})
 
 
 modeling_pllava.AutoModelForCausalLM = Attention
 
 
-def make(folder):  # noqa: ANN001, ANN201
+def make(folder):
     tokenizer = LlamaTokenizer(str(sentencepiece(folder)), pad_token="<unk>")
     tokenizer.add_tokens(["<image>"], special_tokens=True)
     size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
@@ -42,12 +42,12 @@ def make(folder):  # noqa: ANN001, ANN201
     PllavaProcessor(CLIPImageProcessor(**sizes), tokenizer).save_pretrained(folder)
 
 
-def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+def ask(folder, frames, asked):
     how = {"use_lora": True, "weight_dir": folder, "lora_alpha": 4, "pooling_shape": (16, 12, 12)}
     model, processor = model_utils.load_pllava(folder, len(frames), **how)
     first, forward = [], model.language_model.forward
 
-    def watched(**given):  # noqa: ANN003, ANN202
+    def watched(**given):
         found = forward(**given)
         first.append(found.logits[0, -1].float().softmax(-1))
         return found

@@ -65,7 +65,9 @@ def test_a_program_says_what_its_authors_code_says(name: str, environments: Envi
             for mine, its in zip(found, theirs, strict=True):
                 assert mine.scores == pytest.approx(its["scores"], rel=1e-6)
             blind = [] if case.is_seeing else answered(adapter, BLIND, _asked("score", ("Yes", "No")))
-            assert len({one.scores for one in [*found, *blind]}) == len(found) + len(blind), "question and frames matter"
+            assert len({one.scores for one in [*found, *blind]}) == len(found) + len(blind), (
+                "question and frames matter"
+            )
 
 
 def _asked(ask: str, options: Sequence[str] = ()) -> list[Request]:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 
-def main(make, ask):  # noqa: ANN001, ANN201
+def main(make, ask):
     """Do what the command line says."""
     what, folder, *more = sys.argv[1:]
     torch.manual_seed(0)
@@ -27,7 +27,7 @@ def main(make, ask):  # noqa: ANN001, ANN201
     print("\n" + json.dumps(ask(folder, np.load(asked["frames"]), asked)), flush=True)
 
 
-def without(*names):  # noqa: ANN002, ANN201
+def without(*names):
     """Modules that the authors import for what is not done here, such as reading videos: frames come from a file."""
     for name in names:
         module = types.ModuleType(name)
@@ -37,13 +37,13 @@ def without(*names):  # noqa: ANN002, ANN201
         sys.modules[name] = module
 
 
-def _anything(name):  # noqa: ANN001, ANN202
+def _anything(name):
     if name.startswith("__"):
         raise AttributeError(name)
     return type(name, (), {"__init__": lambda self, *words, **how: None})
 
 
-def spread(model, std=0.3):  # noqa: ANN001, ANN201
+def spread(model, std=0.3):
     """Weights so large that frames and questions matter."""
     with torch.no_grad():
         for one in model.parameters():
@@ -51,7 +51,7 @@ def spread(model, std=0.3):  # noqa: ANN001, ANN201
     return model
 
 
-def sentencepiece(folder):  # noqa: ANN001, ANN201
+def sentencepiece(folder):
     """`tokenizer.model` of Llama's kind, with Yes and No as words."""
     import sentencepiece
 
@@ -65,23 +65,23 @@ def sentencepiece(folder):  # noqa: ANN001, ANN201
     return folder / "tokenizer.model"
 
 
-def scores(chances, tokenizer):  # noqa: ANN001, ANN201
+def scores(chances, tokenizer):
     """The probabilities of Yes and No."""
     return [chances[tokenizer(word, add_special_tokens=False).input_ids[0]].item() for word in ("Yes", "No")]
 
 
-def on_processor():  # noqa: ANN201
+def on_processor():
     """What the authors put on a GPU stays here."""
     torch.Tensor.cuda = torch.nn.Module.cuda = lambda self, *words, **how: self
     moved = torch.nn.Module.to
 
-    def to(self, *words, **how):  # noqa: ANN001, ANN002, ANN003, ANN202
+    def to(self, *words, **how):
         return moved(self, *words, **{name: "cpu" if one == "cuda" else one for name, one in how.items()})
 
     torch.nn.Module.to = to
 
 
-def tower(folder, width=32):  # noqa: ANN001, ANN201
+def tower(folder, width=32):
     """A small one of CLIP's, under the name of the authors' large one."""
     from transformers import CLIPImageProcessor, CLIPVisionConfig, CLIPVisionModel
 
@@ -92,7 +92,7 @@ def tower(folder, width=32):  # noqa: ANN001, ANN201
     CLIPImageProcessor().save_pretrained(path)
 
 
-def greedy(model, tokenizer, tokens, **how):  # noqa: ANN001, ANN003, ANN201
+def greedy(model, tokenizer, tokens, **how):
     """The likeliest tokens, where the authors draw them, and the first one's probabilities of Yes and No."""
     how |= {"do_sample": False, "max_new_tokens": 12, "output_scores": True, "return_dict_in_generate": True}
     with torch.inference_mode():

@@ -5,21 +5,28 @@ import os
 from theirs import main, on_processor, sentencepiece, spread, tower
 
 on_processor()
-import torch  # noqa: E402
-from transformers import LlamaTokenizer  # noqa: E402
-from video_chatgpt.eval import model_utils  # noqa: E402
-from video_chatgpt.inference import video_chatgpt_infer  # noqa: E402
-from video_chatgpt.model.video_chatgpt import VideoChatGPTConfig, VideoChatGPTLlamaForCausalLM  # noqa: E402
+import torch
+from transformers import LlamaTokenizer
+from video_chatgpt.eval import model_utils
+from video_chatgpt.inference import video_chatgpt_infer
+from video_chatgpt.model.video_chatgpt import VideoChatGPTConfig, VideoChatGPTLlamaForCausalLM
 
 
-def make(folder):  # noqa: ANN001, ANN201
+def make(folder):
     tower(folder, 1024)
     path = folder / "LLaVA-7B-Lightening-v1-1"
     path.mkdir()
     tokenizer = LlamaTokenizer(str(sentencepiece(path)))
     tokenizer.save_pretrained(path)
     config = VideoChatGPTConfig(
-        len(tokenizer), 32, 64, 2, 4, mm_vision_tower="openai/clip-vit-large-patch14", mm_hidden_size=1024, use_mm_proj=True
+        len(tokenizer),
+        32,
+        64,
+        2,
+        4,
+        mm_vision_tower="openai/clip-vit-large-patch14",
+        mm_hidden_size=1024,
+        use_mm_proj=True,
     )
     model = spread(VideoChatGPTLlamaForCausalLM(config), 0.2).half()
     model.save_pretrained(path)
@@ -30,21 +37,21 @@ def make(folder):  # noqa: ANN001, ANN201
 class Video:
     """The frames, as a whole video."""
 
-    def __init__(self, frames):  # noqa: ANN001, ANN204
+    def __init__(self, frames):
         self._frames = torch.tensor(frames)
 
-    def __len__(self):  # noqa: ANN204
+    def __len__(self):
         return len(self._frames)
 
-    def get_batch(self, places):  # noqa: ANN001, ANN201
+    def get_batch(self, places):
         assert list(places) == list(range(len(self)))
         return self
 
-    def asnumpy(self):  # noqa: ANN201
+    def asnumpy(self):
         return self._frames.numpy()
 
 
-def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+def ask(folder, frames, asked):
     os.chdir(folder)
     model_utils.VideoReader = lambda path, **how: Video(frames)
     model_utils.get_seq_frames = lambda total, wanted: list(range(total))

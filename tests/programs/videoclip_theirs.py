@@ -14,18 +14,21 @@ from transformers.models.bert import modeling_bert
 LAYER, modeling_bert.ACT2FN = modeling_bert.BertLayer.forward, ACT2FN
 modeling_bert.BertLayer.forward = lambda self, *given: LAYER(self, *given[:5], None, given[-1])
 sys.modules["transformers.modeling_bert"] = modeling_bert
-import mmpt  # noqa: E402
-from mmpt.models import MMPTModel  # noqa: E402
-from mmpt.processors.models.s3dg import S3D  # noqa: E402
-from mmpt.tasks import Task  # noqa: E402
-from mmpt.utils import recursive_config  # noqa: E402
-from transformers import BertConfig, BertModel, BertTokenizer  # noqa: E402
+import mmpt
+from mmpt.models import MMPTModel
+from mmpt.processors.models.s3dg import S3D
+from mmpt.tasks import Task
+from mmpt.utils import recursive_config
+from transformers import BertConfig, BertModel, BertTokenizer
 
 CONFIG = str(Path(mmpt.__file__).parents[1] / "projects/retri/videoclip/how2.yaml")
-WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] does the circle move ? yes or no . what moves".split()
+WORDS = [
+    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "does", "the", "circle", "move", "?",
+    "yes", "or", "no", ".", "what", "moves",
+]  # fmt: skip
 
 
-def make(folder):  # noqa: ANN001, ANN201
+def make(folder):
     bert, s3d, run = folder / "bert-base-uncased", folder / "pretrained_models", folder / "runs/retri/videoclip"
     for one in (bert, s3d, run):
         one.mkdir(parents=True)
@@ -41,7 +44,7 @@ def make(folder):  # noqa: ANN001, ANN201
     torch.save({"model": weights}, "runs/retri/videoclip/checkpoint_best.pt")
 
 
-def ask(folder, frames, asked):  # noqa: ANN001, ANN201
+def ask(folder, frames, asked):
     os.chdir(folder)
     model, tokenizer, aligner = MMPTModel.from_pretrained(CONFIG)
     model.eval()

@@ -107,6 +107,11 @@ MISTAKES: list[tuple[str, str]] = [
     (f"served_by: {{{OWN}, max_frames: 8}}\n", "served_by: max_frames: engine 'program' has no such setting."),
     ("served_by: {engine: vllm, program: own.py}\n", "served_by: program: engine 'vllm' has no such setting."),
     ("served_by: {engine: program, program: ../own.py, environment: own}\n", "program: '../own.py' should be a file"),
+    ("served_by: {engine: vllm, files: [a.bin]}\n", "served_by: files: engine 'vllm' has no such setting."),
+    (
+        "served_by: vllm\nsettings: {scores: similarity}\n",
+        "settings.scores: only a program gives 'similarity'. Use logprob_token_ids, or null.",
+    ),
     (f"dtype: float16\nserved_by: {{{OWN}}}\n", "dtype: the program chooses it. Remove it."),
     (
         f"served_by: {{{OWN}}}\nsettings: {{timeout_s: 5}}\n",

@@ -33,7 +33,8 @@ def main(
     missing = [one for one in files if not any(folder.glob(one))]
     if missing:
         raise UserError(
-            f"config/models/{model}.yaml: served_by.files: {repo}@{revision} holds no {', '.join(missing)}. Correct them."
+            f"config/models/{model}.yaml: served_by.files: {repo}@{revision} holds no {', '.join(missing)}. "
+            "Correct them."
         )
     if not files and not any(folder.glob("*.safetensors")):
         raise UserError(

@@ -200,12 +200,19 @@ def test_what_answers_after_the_death_of_its_program_is_not_heard(root: Path) ->
 
 @pytest.mark.parametrize(
     ("said", "found", "error"),
-    [("0.1 + 0.2", (0.1 + 0.2,), ""), ("-1e-30", (-1e-30,), ""), ("float('nan')", (), "malformed"), ("None", (), "malformed")],
+    [
+        ("0.1 + 0.2", (0.1 + 0.2,), ""),
+        ("-1e-30", (-1e-30,), ""),
+        ("float('nan')", (), "malformed"),
+        ("None", (), "malformed"),
+    ],
 )
 def test_a_similarity_is_the_very_number_that_a_program_gives(
     root: Path, said: str, found: tuple[float, ...], error: str
 ) -> None:
-    host = host_of(root, f"def load(f, d): pass\ndef similarity(frames, times, caption): return {said}\n", scores="similarity")
+    host = host_of(
+        root, f"def load(f, d): pass\ndef similarity(frames, times, caption): return {said}\n", scores="similarity"
+    )
     (answer,) = answers(host, [request("A red circle stops.", "similarity")], scores="similarity")
     host.close()
     assert (answer.scores, answer.error) == (found, error)

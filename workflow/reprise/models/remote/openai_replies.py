@@ -107,7 +107,7 @@ def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int
         raise AnswerError("content_filter", "finish_reason: content_filter")
     if choice.message.refusal:
         raise AnswerError("refused", choice.message.refusal)
-    text, scores = "", ()
+    text, scores = "", tuple[float, ...]()
     if request.ask == "score":
         scores = _scores(choice, tokens, thinks=thinks)
     elif request.ask == "similarity":

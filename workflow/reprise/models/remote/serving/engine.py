@@ -36,7 +36,11 @@ FUNCTIONS = {
     "similarity": "`similarity(frames, times, caption)`",
 }
 # What a program defines, by `settings.scores` of its model.
-DEFINED = {None: ("load", "answer"), "logprob_token_ids": ("load", "answer", SCORES), "similarity": ("load", "similarity")}
+DEFINED = {
+    None: ("load", "answer"),
+    "logprob_token_ids": ("load", "answer", SCORES),
+    "similarity": ("load", "similarity"),
+}
 
 
 def serving_of(

@@ -1,4 +1,4 @@
-"""Serves a model's program: questions come by OpenAI's chat completions; `answer`, `scores` or `similarity` of it answer.
+"""Serves a model's program: questions come by OpenAI's chat completions, and a function of the file answers.
 
 Run as a file by the Python of the program's own environment, from 3.8 on; needs the standard library, numpy and Pillow.
 The model is loaded and asked in the main thread, by one question at a time.

@@ -20,7 +20,10 @@ NAMED = ("textscore-frame8-response.jsonl", "videoscore-frame8-response.jsonl")
 
 @pytest.fixture
 def paper(here: Project) -> Project:
-    """The paper suite with imported models alone."""
+    """The paper suite with imported models alone, two of which it could ask itself."""
+    for slug, label in {"ma-lmm": "MA-LMM", "owl-con": "Owl-Con"}.items():
+        (here.root / f"config/models/{slug}.yaml").unlink()
+        here.edit("config/external.yaml", "llama-vid: LLaMA-VID\n", f"llama-vid: LLaMA-VID\n{slug}: {label}\n")
     here.edit("config/suites/paper.yaml", "run: [none]", "run: [local]\njudges: [gpt-4-turbo-1106]")
     return here
 
@@ -65,12 +68,12 @@ def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog
 
 
 def test_temporalbench_names_its_tasks(paper: Project) -> None:
-    lay(paper, "temporalbench/languagebind", "lb_short_qa.jsonl", "lb_long_qa.jsonl")
-    lay(paper, "temporalbench/ma-lmm/temporalbench_short_qa", "ma-lmm-frame4.jsonl")
+    lay(paper, "temporalbench/ma-lmm", "ma_short_qa.jsonl", "ma_long_qa.jsonl")
+    lay(paper, "temporalbench/internlm-xc-2.5/temporalbench_short_qa", "xc.jsonl")
     assert runs() == [
-        "temporalbench/long/linspace8/languagebind",
+        "temporalbench/long/linspace4/ma-lmm",
+        "temporalbench/short/fps1/internlm-xc-2.5",
         "temporalbench/short/linspace4/ma-lmm",
-        "temporalbench/short/linspace8/languagebind",
     ]
 
 

@@ -25,7 +25,7 @@ SIZES = {
     "kills": (1, 10),  # of 1 or 10 kills each
     "updates": (1, 6),
     "disks": (1, 4),
-    "damages": (6, 300),
+    "damages": (4, 300),
     "clocks": (1, 4),
     "dry_runs": (1, 4),
     "adapters": (3, 13),

@@ -8,10 +8,13 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 import polars as pl
+import pytest
 
 from tests.faults.conftest import IS_WHOLE, SEED, FaultNotHandledError, Trials, trials
 from tests.faults.faults import (
@@ -84,6 +87,33 @@ def succeeds(outcome: Outcome, details: str = "") -> None:
     must(outcome.is_ok, "does not run again", f"{details}\n{outcome.tail()}")
 
 
+class Updated(NamedTuple):
+    """What an undisturbed run makes after an update."""
+
+    numbers: Numbers
+    jobs: int
+
+
+Updates = Callable[[Callable[[Reduced], None]], Updated]
+
+
+@pytest.fixture(scope="session")
+def updated(reference: Reduced, numbers: Numbers, tmp_path_factory: pytest.TempPathFactory) -> Updates:
+    """What it makes after each of them, which is run once."""
+
+    @cache
+    def run(update: Callable[[Reduced], None]) -> Updated:
+        project = reference.copy(tmp_path_factory.mktemp("updated") / "project")
+        update(project)
+        run = project.start()
+        succeeds(run.wait())
+        found = Updated(project.numbers(), len(run.started()))
+        must(found.numbers != numbers, "the update shows nowhere", update.__name__)
+        return found
+
+    return run
+
+
 def test_the_suite_passes_every_stage(jobs: list[Job]) -> None:
     """A stage that the suite does not pass is not tested here: give the suite what needs it."""
     rules = {
@@ -112,7 +142,7 @@ def test_kills(reference: Reduced, jobs: list[Job], numbers: Numbers, places: Pl
     all_trials.run("kills", kill)
 
 
-def test_updates(reference: Reduced, numbers: Numbers, places: Places, all_trials: Trials) -> None:
+def test_updates(reference: Reduced, updated: Updates, places: Places, all_trials: Trials) -> None:
     """kill -9 as a job begins, of a run that makes what an update changed; the next run makes the rest.
 
     Snakemake has deleted that job's results by then, and what was made of them still has the numbers of before.
@@ -120,23 +150,17 @@ def test_updates(reference: Reduced, numbers: Numbers, places: Places, all_trial
 
     def strike(random: Random, number: int) -> str:
         update = UPDATES[number % len(UPDATES)]
-        whole, killed = reference.copy(places()), reference.copy(places())
-        for project in (whole, killed):
-            update(project)
-        run = whole.start()
-        succeeds(run.wait())
-        expected = whole.numbers()
-        must(expected != numbers, "the update shows nowhere", update.__name__)
-        count = random.randint(1, len(run.started()))
+        expected, killed = updated(update), reference.copy(places())
+        update(killed)
+        count = random.randint(1, expected.jobs)
         run = killed.start()
         must(run.wait_for_jobs(count), "the run ended before", run.output())
         run.kill()
         story = f"{update.__name__}, killed at the start of job {count}, {', '.join(run.running())}"
         all_trials.struck("updates", run.running())
         succeeds(killed.run_suite(), story)
-        same_numbers_after_a_kill(killed, expected, story)
-        for project in (whole, killed):
-            project.remove()
+        same_numbers_after_a_kill(killed, expected.numbers, story)
+        killed.remove()
         return "the update is seen"
 
     all_trials.run("updates", strike)
@@ -196,20 +220,17 @@ def test_damages(reference: Reduced, jobs: list[Job], numbers: Numbers, places: 
     all_trials.run("damages", strike)
 
 
-def test_clocks(reference: Reduced, numbers: Numbers, places: Places, all_trials: Trials) -> None:
+def test_clocks(reference: Reduced, updated: Updates, places: Places, all_trials: Trials) -> None:
     """Results dated in the future; then a model is updated, and the update is seen."""
 
     def turn(random: Random, number: int) -> str:
         update = UPDATES[number % len(UPDATES)]
-        plain, dated = reference.copy(places()), reference.copy(places())
+        dated = reference.copy(places())
         date_in_the_future(dated.root, random.uniform(60, 10**6))
-        for project in (plain, dated):
-            update(project)
-            succeeds(project.run_suite())
-        must(plain.numbers() != numbers, "the update shows nowhere")
-        same_numbers(dated, plain.numbers(), update.__name__)
-        for project in (plain, dated):
-            project.remove()
+        update(dated)
+        succeeds(dated.run_suite())
+        same_numbers(dated, updated(update).numbers, update.__name__)
+        dated.remove()
         return "the update is seen"
 
     all_trials.run("clocks", turn)

@@ -101,7 +101,7 @@ def test_the_central_caption_is_the_one_that_each_other_differs_least_from() -> 
 
 
 def test_the_letter_names_what_is_right_about_a_picture_in_both_orders() -> None:
-    for sample in samples(200):
+    for sample in samples(80):
         still = still_of(sample.setting.script)
         one, other = picture_choice(sample)
         texts = [dict(re.findall(r"\n([ABCD])\. (.+)", segment.user)) for segment in (one, other)]
@@ -143,7 +143,7 @@ def test_no_concatenation_shows_what_an_evaluation_clip_shows() -> None:
 
 def test_nothing_held_out_is_named() -> None:
     names = {agent.name: agent for agent in AGENTS}
-    for sample in samples(150, joined=True):
+    for sample in samples(50, joined=True):
         for make in (which_caption, caption_pair_choice, central_caption, open_question, which_segment,
                      think_about_segments):  # fmt: skip
             for segment in make(sample):
@@ -155,9 +155,8 @@ def test_nothing_held_out_is_named() -> None:
 
 @pytest.mark.parametrize("kind", sorted(set(TUNE)))
 def test_every_kind_of_the_last_stage_makes_batches(kind: str) -> None:
-    for step in range(3):
-        batch = make_batch(Encoder(build_tokenizer(), VIDEO_TOKENS), kind, 3, (4, step), 1.0)
-        assert batch.groups and all(group.kinds.any() for group in batch.groups)
+    batch = make_batch(Encoder(build_tokenizer(), VIDEO_TOKENS), kind, 3, (4, 0), 1.0)
+    assert batch.groups and all(group.kinds.any() for group in batch.groups)
     assert len(batch.prefix) == len(batch.frames)
     match batch_kinds()[kind].shows:
         case Shows.JOINED:

@@ -117,12 +117,11 @@ def _blind_accuracy(pairs: list[tuple[str, str]], held: int) -> float:
     return float(np.mean(margin > 0) + 0.5 * np.mean(margin == 0))
 
 
-@pytest.mark.parametrize("training", [True, False], ids=["training", "evaluation"])
-def test_words_alone_are_at_chance(training: bool) -> None:
+def test_words_alone_are_at_chance_in_training() -> None:
     dice = Dice(17)
-    scripts = [make_script(dice, training) for _ in range(1700)]
+    scripts = [make_script(dice, True) for _ in range(1700)]
     for test in TESTS:
-        settings = [Setting(script, other, training) for script, other in itertools.pairwise(scripts)]
+        settings = [Setting(script, other, True) for script, other in itertools.pairwise(scripts)]
         found = [PAIR_MAKERS[test](setting, dice) for setting in settings]
         pairs = [(pair.pos, pair.neg) for pair in found if pair][:1500]
         assert len(pairs) == 1500

@@ -1,14 +1,10 @@
 """Scripts and pictures: the same everywhere, with the cuts and deeds that the script says."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import av
 import numpy as np
 import pytest
-import reprise
 from reprise.core.errors import UserError
 from reprise.core.files import value_digest
 from synthetic.toyworld.generate import (
@@ -40,14 +36,13 @@ from synthetic.toyworld.script import (
     to_json,
 )  # fmt: skip
 from synthetic.toyworld.sources import load_source_script
-from training.tasks import BLIND, MIX, REASON, Sample, Task
+from training.tasks import BLIND, MIX, REASON, Sample
 
 from tests.unit.synthetic.toyworld.claims import EVENT, VERBS
 
 GOLDEN_SOURCES = "4d2a76072330f4ebe10c46edc554812e65ea4114c2a39f5283925a8d2a8be988"
 GOLDEN_TRAINING = "2351cedab9d4e3e78cfcfb0f3a3dfe0eddc4fbed3b13e923afc08f09ff5c4c37"
 GOLDEN_FRAMES = "f6cf86124af128653310d08aba4c98f50788467fc63618277a5c5373e69027e2"
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(reprise.__file__).parents[1])}
 
 CLIPS = list(evaluation_sources()[0].clips().values())
 
@@ -62,16 +57,6 @@ def test_evaluation_scripts_are_the_known_ones() -> None:
     assert len(evaluation_sources()) == 24
     assert value_digest([to_json(source) for source in evaluation_sources()]) == GOLDEN_SOURCES
     assert value_digest(to_json(make_script(Dice(3, 1), training=True))) == GOLDEN_TRAINING
-
-
-def test_another_process_generates_the_same() -> None:
-    code = (
-        "from reprise.core.files import value_digest; from synthetic.toyworld.generate import evaluation_sources; "
-        "from synthetic.toyworld.script import to_json; "
-        "print(value_digest([to_json(s) for s in evaluation_sources()]))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=ENVIRONMENT)
-    assert done.stdout.strip() == GOLDEN_SOURCES
 
 
 def test_scripts_survive_json() -> None:
@@ -136,8 +121,8 @@ def test_a_video_is_byte_identical_and_shows_the_frames(tmp_path: Path) -> None:
         assert np.abs(frames[number] - ideal).mean() < 4.5
 
 
-@pytest.mark.parametrize("script", CLIPS, ids=["first", "second", "third"])
-def test_cuts_are_where_the_script_says(script: Script, tmp_path: Path) -> None:
+def test_cuts_are_where_the_script_says(tmp_path: Path) -> None:
+    script = max(CLIPS, key=lambda one: len(one.cuts()))
     write_video(script, tmp_path / "clip.mp4")
     corner = decoded(tmp_path / "clip.mp4")[:, :10, :10].astype(float)
     jumps = np.abs(np.diff(corner.mean((1, 2)), axis=0)).max(-1)
@@ -187,7 +172,7 @@ def _named_pairs(text: str) -> set[tuple[Agent, str]]:
 def test_training_never_shows_or_names_a_held_out_pair() -> None:
     dice, tasks = Dice(11, 0), [*MIX.values(), *BLIND.values(), *REASON.values()]
     script = training_script(dice)
-    for _ in range(400):
+    for _ in range(150):
         other = training_script(dice)
         assert script.story_digest() not in evaluation_stories()
         assert not any(is_held_out(event.agent, event.action) for event in script.events)
@@ -204,7 +189,3 @@ def test_training_rejects_an_evaluation_clip(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("synthetic.toyworld.generate.evaluation_stories", lambda: frozenset({first.story_digest()}))
     monkeypatch.setattr("synthetic.toyworld.generate.make_script", lambda dice, training: next(answers))
     assert training_script(Dice(0)) == second
-
-
-def test_the_task_lists_are_whole() -> None:
-    assert all(isinstance(task, Task) and task.calls * task.segments for task in MIX.values())

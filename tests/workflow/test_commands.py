@@ -1,7 +1,6 @@
 """The commands that answer questions, on the results of a finished suite. They make nothing, so one copy serves all."""
 
 import csv
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from reprise.core.checksums import keys_of
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, write_table
 
-from tests.workflow.conftest import Project
+from tests.workflow.conftest import Project, own_copy
 
 RUN = "velociti/mc/fps1/random"
 Say = Callable[..., str]
@@ -26,9 +25,7 @@ Say = Callable[..., str]
 @pytest.fixture(scope="module")
 def finished(finished_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy that only this module's tests look at."""
-    root = tmp_path_factory.mktemp("looked_at") / "project"
-    shutil.copytree(finished_small, root, symlinks=True)
-    return root
+    return own_copy(finished_small, tmp_path_factory.mktemp("looked_at")).root
 
 
 @pytest.fixture

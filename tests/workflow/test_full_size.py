@@ -61,8 +61,7 @@ def dry_run(project: Project, suite: str = "paper") -> tuple[str, float, float]:
 
 
 def test_everything_is_planned_without_a_video(full: Project) -> None:
-    """In few jobs a paper, with a job a shard, whose number the site chooses; the second time in little time and memory."""
-    dry_run(full)  # writes the keys
+    """In few jobs a paper, with a job a shard, whose number the site chooses; in little time and memory."""
     text, seconds, mb = dry_run(full)
     jobs, of_paper = Counter(JOB.findall(text)), Counter(OF_BENCHMARK.findall(text))
     assert jobs["infer"] > 130 and jobs["judge"] >= 10 and jobs["sources"] == jobs["clips"] == SHARDS * len(BENCHMARKS)

@@ -7,7 +7,6 @@ without a language is what is typed. All else is for the reader.
 import csv
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,7 +19,8 @@ from synthetic.toyworld.captions import caption
 from synthetic.toyworld.sources import load_source_script
 
 from tests.unit.models.adapters import tiny
-from tests.workflow.conftest import COMMIT, ROOT, Project, copy_project
+from tests.workflow.conftest import COMMIT, ROOT, Project, copy_project, own_copy
+from tests.workflow.warm import run_module
 
 BLOCK = re.compile(r"(?:^`(?P<path>[^`\n]+)`\n\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 HUNK = re.compile(r"^@@.*\n", re.MULTILINE)
@@ -28,12 +28,7 @@ MOST_FILES, MOST_LINES = 6, 150
 PAGES_WITH_SCHEMAS = [
     f"howto/{name}.md" for name in ("add-benchmark", "add-model", "build-your-own", "evaluate-my-model")
 ]
-PROGRAMS = {
-    "snakemake": [sys.executable, "-m", "snakemake"],
-    "reprise": [sys.executable, "-m", "reprise"],
-    "rm": ["rm"],
-    "python": [sys.executable],
-}
+PROGRAMS = {"rm": "rm", "python": sys.executable}
 ENVIRONMENT = {"make", "source"}  # what sets up the environment, which the tests run in
 
 
@@ -123,7 +118,10 @@ def cells(row: str) -> list[str]:
 
 def typed(project: Project, command: list[str]) -> str:
     """Run a command of a page; what it printed."""
-    done = project.run([*PROGRAMS[command[0]], *command[1:]])
+    if program := PROGRAMS.get(command[0]):
+        done = project.run([program, *command[1:]])
+    else:
+        done = run_module(command, project.root, project.environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -160,8 +158,7 @@ def finished_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def demo(finished_demo: Path, tmp_path: Path) -> Project:
-    shutil.copytree(finished_demo, tmp_path / "project", symlinks=True)
-    return Project(tmp_path / "project")
+    return own_copy(finished_demo, tmp_path)
 
 
 @pytest.mark.parametrize("name", PAGES_WITH_SCHEMAS)
@@ -391,9 +388,7 @@ ITEM = "action_bind/v_toyqeiWQeUI_seg_2_12/Ev3/1"
 @pytest.fixture(scope="module")
 def tutored(finished_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The smaller toy world after the tutorial; its 8 frames a second are 3, which is quicker."""
-    root = tmp_path_factory.mktemp("tutored") / "project"
-    shutil.copytree(finished_demo, root, symlinks=True)
-    project = Project(root)
+    project = own_copy(finished_demo, tmp_path_factory.mktemp("tutored"))
     project.edit("config/suites/demo.yaml", "run: [oracle]", "run: [toy-llava-ov]")
     project.edit("config/config.yaml", "fps8: {rule: fps_mid, fps: 8}", "fps8: {rule: fps_mid, fps: 3}")
     TUTORIAL.play(project)

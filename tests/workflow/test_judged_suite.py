@@ -66,6 +66,7 @@ tables:
           - {label: By judge, model: oracle, protocol: cot.judged}
           - {label: Always A, model: always-first, protocol: cot.judged}
 """
+RATINGS = "results/tables/mmbench_video/table3.md"
 QUESTIONS = ("What is red?", "What is blue?", "What spins?", "What grows?")
 
 
@@ -174,7 +175,7 @@ def test_a_failed_judgement_is_counted_and_asked_again(judged: Project) -> None:
     judged.edit(
         "workflow/reprise/models/local/stand_ins/wordmatch.py", "import re\n", "import re\nfrom pathlib import Path\n"
     )
-    judged.made()
+    judged.made(RATINGS)
     row = cells(judged, "mmbench_video")["Oracle", "ALL"]
     assert (row["asked"], row["scored"], row["failed"], row["unparsed"], float(row["value"])) == (
         "4",
@@ -184,9 +185,9 @@ def test_a_failed_judgement_is_counted_and_asked_again(judged: Project) -> None:
         2.25,
     )
     assert float(cells(judged, "mmbench_video")["Oracle", "VALID"]["value"]) == 3
-    assert "1 without a judgement" in (judged.root / "results/tables/mmbench_video/table3.md").read_text()
+    assert "1 without a judgement" in (judged.root / RATINGS).read_text()
     judged.write("up", "")
-    judged.made()
+    judged.made(RATINGS)
     assert float(cells(judged, "mmbench_video")["Oracle", "ALL"]["value"]) == 3, "a failure is never cached as a reply"
 
 
@@ -222,7 +223,7 @@ def test_adopting_a_judges_replies(judged: Project) -> None:
     assert judged.planned().count("judge") == 3
     done = judged.reprise("reprise", "adopt", run, "--judge", "wordmatch", "--why", "added a name")
     assert done.returncode == 0 and f"{run}/wordmatch: 4 answers carried over" in done.stdout, done.stderr
-    judged.made()
+    judged.made(RATINGS)
     path = judged.root / f"results/judged/judge_responses/{run}/wordmatch.timings.parquet"
     timings = pl.read_parquet(path)
     assert (timings["resumed"] == timings["requests"]).all()
@@ -259,7 +260,7 @@ def test_a_judge_at_a_server_rates_and_extracts_and_is_compared_with_others(judg
             "whom the tables do not show is asked too"
         )
         questions = [one.body for one in server.asked]
-        judged.made("results/tables/judges.md", "results/tables/mmbench_video/table3.md")
+        judged.made("results/tables/judges.md", RATINGS)
         assert len(server.asked) == len(questions), "a reply is not asked for twice"
     assert len(questions) == 8 + 2, "ratings; and letters, of which two answers are the same"
     assert {one["temperature"] for one in questions} == {0} and not any(one.images for one in server.asked)

@@ -12,7 +12,7 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.plan.suite import load_suite
 
-from tests.workflow.conftest import Project, copy_project, small_suite
+from tests.workflow.conftest import Project, own_copy
 
 SCREEN_LINES, SCREEN_SIGNS = 24, 1500
 SUITE, TABLES, ORACLE = "config/suites/small.yaml", "config/tables/small.yaml", "config/models/oracle.yaml"
@@ -53,9 +53,8 @@ IN_FILES = {
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    made = copy_project(tmp_path_factory.mktemp("mistakes") / "project")
-    small_suite(made)
+def project(prepared_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    made = own_copy(prepared_small, tmp_path_factory.mktemp("mistakes"))
     made.write("resources/demo/checkpoints/llava-ov-early/config.json", "{}")
     return made
 

@@ -1,10 +1,12 @@
 """People's answers are planned as a run's, and again only where a file of theirs changed."""
 
+from pathlib import Path
+
 import pytest
 from reprise.core.schemas import REQUESTS, read_table
 from reprise.people.surveys import question_tasks
 
-from tests.workflow.conftest import Project, copy_project, small_suite
+from tests.workflow.conftest import Project, own_copy
 
 FOLDER = "results/small/people/velociti/three"
 GROUP = """\
@@ -13,16 +15,17 @@ GROUP = """\
         run: entail/all/humans
         answers: "answers/*.csv"
         left_out: "captions/*.csv"
+        names: names.csv
         surveys: 3
 """
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    made = copy_project(tmp_path_factory.mktemp("people") / "project")
-    small_suite(made)
+def project(prepared_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    made = own_copy(prepared_small, tmp_path_factory.mktemp("people"))
     suite = made.root / "config/suites/small.yaml"
     suite.write_text(suite.read_text() + GROUP)
+    made.write("names.csv", "reviewer,name\nlabel-studio 3,Bob\n")
     made.edit(
         "config/tables/small.yaml",
         "          - {label: Oracle, model: oracle}\n",
@@ -32,18 +35,16 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def test_before_the_first_answer_there_are_surveys_and_no_row(project: Project) -> None:
-    planned = project.planned(f"{FOLDER}/surveys.csv")
-    assert "people_surveys" in planned and "clips" in planned and "infer" not in planned
+    planned = project.planned(*(f"{FOLDER}/{name}" for name in ("surveys.csv", "tasks-1.json", "tasks-3.json")))
+    assert {"people_surveys", "clips"} <= set(planned) and "infer" not in planned and planned.count("people_tasks") == 2
     assert "import_answers" not in project.planned("results/tables/velociti/table2.md")
-    assert project.planned(f"{FOLDER}/tasks-1.json", f"{FOLDER}/tasks-3.json").count("people_tasks") == 2
 
 
 def test_answers_are_a_run_that_needs_no_video(project: Project) -> None:
     project.write("answers/ann.csv", "task_id,digest,reviewer,verdict\nelsewhere,0,ann,Yes\n")
     page, run = f"{FOLDER}/statistics.md", "results/small/metrics/velociti/entail/all/humans.parquet"
-    assert not {"clips", "sources", "infer"} & set(project.planned(page, run))
-    made = project.made(page, run)
-    assert {"import_answers", "people_statistics", "score"} <= set(made)
+    made = set(project.made(page, run))
+    assert {"import_answers", "people_statistics", "score"} <= made and not {"clips", "sources", "infer"} & made
     assert "undefined by design" in (project.root / page).read_text()
     problems = (project.root / "results/small/responses/velociti/entail/all/humans.problems.csv").read_text()
     assert "answers/ann.csv: row 1" in problems and "foreign_task" in problems
@@ -52,7 +53,6 @@ def test_answers_are_a_run_that_needs_no_video(project: Project) -> None:
     project.write(
         "answers/3.csv", f"task_id,digest,reviewer,verdict\n{task.task_id},{task.digest},Label-Studio 3,Yes\n"
     )
-    project.write("captions/a.csv", "clip,reviewer\nv,LABEL-STUDIO 3\n")
-    assert set(project.planned(page, run)) == {"import_answers", "people_statistics", "score"}
-    project.made(page)
+    project.write("captions/a.csv", "clip,reviewer\nv,BOB\n")
+    assert set(project.made(page, run)) == {"import_answers", "people_statistics", "score"}
     assert "| people left out | - | 1 | of 1 in `left_out:` |" in (project.root / page).read_text()

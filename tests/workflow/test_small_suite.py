@@ -140,13 +140,14 @@ def test_switching_suites_never_mixes_their_numbers(small: Project) -> None:
     """Another suite of the same tables with other models, there and back."""
     small.write("config/suites/other.yaml", (small.root / "config/suites/small.yaml").read_text()
         .replace("title: Small", "title: Other").replace("run: [local]", "run: [oracle]"))  # fmt: skip
-    first = (small.root / "results/tables/velociti/table2.md").read_text()
-    small.made("--config", "suite=other")
-    second = (small.root / "results/tables/velociti/table2.md").read_text()
+    table = "results/tables/velociti/table2.md"
+    first = (small.root / table).read_text()
+    small.made(table, "--config", "suite=other")
+    second = (small.root / table).read_text()
     assert "Suite other" in second and "Suite other" not in first
     assert ("Always Yes", "Avg") not in cells(small, "table2"), "not run in the other suite"
-    assert "infer" not in (jobs := small.made()) and "table" in jobs
-    assert (small.root / "results/tables/velociti/table2.md").read_text() == first
+    assert "infer" not in (jobs := small.made(table)) and "table" in jobs
+    assert (small.root / table).read_text() == first
 
 
 def test_unchanged_content_of_another_shard_count_is_not_made_again_nor_without_metadata(

@@ -15,7 +15,7 @@ import pytest
 from reprise.core.files import file_digest
 from reprise.core.schemas import RESPONSES
 
-from tests.workflow.conftest import Project, copy_project, toy_suite
+from tests.workflow.conftest import Project, own_copy
 
 RUN = "velociti/entail/fps1/toy-llava-ov"
 
@@ -25,39 +25,35 @@ def state(project: Project, stage: str) -> dict[str, tuple[str, int]]:
     return {str(p.relative_to(root)): (file_digest(p), p.stat().st_mtime_ns) for p in sorted(root.rglob("*.parquet"))}
 
 
-@pytest.mark.parametrize("metadata", ["kept", "deleted"])
-def test_a_new_checkpoint_reruns_exactly_its_model(toy: Project, metadata: str) -> None:
-    if metadata == "deleted":
-        shutil.rmtree(toy.root / ".snakemake/metadata")
+@pytest.fixture(scope="module")
+def looked_at(finished_toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A copy for the tests that change nothing of it."""
+    return own_copy(finished_toy, tmp_path_factory.mktemp("looked_at"))
+
+
+def test_a_new_checkpoint_reruns_exactly_its_model(toy: Project) -> None:
+    """Also where Snakemake's own records are lost; touching it reruns nothing, and its bytes do."""
+    weights = toy.root / "resources/demo/checkpoints/llava-ov-early/model.safetensors"
+    os.utime(weights)
+    assert toy.planned() == []
+    generation = weights.with_name("generation_config.json")
+    generation.write_text(generation.read_text() + "\n")
+    assert toy.planned().count("infer") == 2
     responses, facts = state(toy, "responses"), state(toy, "facts")
     toy.edit("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-early", "checkpoints/llava-ov-late")
     # two runs of the model, what is read and measured of them, their two tables, and the collections of these
     expected = sorted(["infer", "score", "table"] * 2 + ["collected_table"] * 6 + ["all"])
     assert toy.planned() == expected
-    assert toy.made() == expected
+    shutil.rmtree(toy.root / ".snakemake/metadata")
+    assert toy.planned() == expected
+    table = "results/tables/velociti/table2.md"
+    assert toy.made(table) == ["infer", "score", "table"]
     after = state(toy, "responses")
     changed = {name for name in responses if after[name] != responses[name]}
-    assert {name for name in changed if "timings" not in name} == {
-        "velociti/entail/fps1/toy-llava-ov.parquet",
-        "velociti/mc/fps1/toy-llava-ov.parquet",
-    }
+    assert {name for name in changed if "timings" not in name} == {f"{RUN}.parquet"}
     assert all("toy-llava-ov" in name for name in changed)
     assert state(toy, "facts") == facts
-    assert toy.made() == []
-
-
-def test_touching_a_checkpoint_changes_nothing_and_its_bytes_do(toy: Project) -> None:
-    weights = toy.root / "resources/demo/checkpoints/llava-ov-early/model.safetensors"
-    os.utime(weights)
-    assert toy.planned() == []
-    generation = toy.root / "resources/demo/checkpoints/llava-ov-early/generation_config.json"
-    generation.write_text(generation.read_text() + "\n")
-    assert toy.planned().count("infer") == 2
-
-
-def test_one_table_asks_only_its_own_runs(tmp_path: Path) -> None:
-    project = toy_suite(copy_project(tmp_path / "project"))
-    assert project.planned("results/tables/velociti/table6.md").count("infer") == 1
+    assert toy.made(table) == []
 
 
 def infer_command(project: Project, out: Path) -> list[str]:
@@ -80,30 +76,21 @@ def answered(project: Project) -> int:
 
 
 def test_a_killed_inference_resumes_where_it_was_and_ends_the_same(toy: Project, tmp_path: Path) -> None:
-    """kill -9 at random moments: the same bytes in the end, and no question asked twice."""
+    """kill -9 at a random moment: the same bytes in the end, and no question asked twice."""
     unbroken = pl.read_parquet(toy.root / f"results/small/responses/{RUN}.parquet")
     shutil.rmtree(toy.root / "resources/store/journal")
     out = tmp_path / "out.parquet"
-    environment = os.environ | {"PYTHONPATH": str(toy.root / "workflow"), "OMP_NUM_THREADS": "1"}
-    dice, kills = random.Random(0), 0
-    while kills < 3:
-        process = subprocess.Popen(infer_command(toy, out), cwd=toy.root, env=environment, stderr=subprocess.DEVNULL)
-        before = answered(toy)
-        while process.poll() is None and answered(toy) <= before:
-            time.sleep(0.005)
-        time.sleep(dice.uniform(0, 0.15))
-        if process.poll() is not None:
-            break
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        kills += 1
-        assert not out.exists(), "no half-written output"
-    assert kills >= 1, "the job ended before it could be killed; give it more to do"
+    environment = toy.environment | {"OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(infer_command(toy, out), cwd=toy.root, env=environment, stderr=subprocess.DEVNULL)
+    while process.poll() is None and answered(toy) == 0:
+        time.sleep(0.005)
+    time.sleep(random.Random(0).uniform(0, 0.05))
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL, "the job ended before it could be killed; give it more to do"
+    assert not out.exists(), "no half-written output"
     left = unbroken.height - answered(toy)
     assert left > 0
-    done = subprocess.run(
-        infer_command(toy, out), cwd=toy.root, env=environment, capture_output=True, text=True, check=True
-    )
+    done = toy.run(infer_command(toy, out), environment)
     assert file_digest(out) == file_digest(toy.root / f"results/small/responses/{RUN}.parquet"), done.stderr
     timings = pl.read_parquet(out.with_suffix(".timings.parquet"))
     asked = int((timings["requests"] - timings["resumed"]).sum())
@@ -111,12 +98,9 @@ def test_a_killed_inference_resumes_where_it_was_and_ends_the_same(toy: Project,
     assert asked <= left + largest, "at most what was left, plus one clip"
 
 
-def test_a_run_whose_answers_are_journaled_loads_no_model(toy: Project, tmp_path: Path) -> None:
-    out = tmp_path / "out.parquet"
-    environment = os.environ | {"PYTHONPATH": str(toy.root / "workflow"), "PYTHONPROFILEIMPORTTIME": "1"}
-    done = subprocess.run(
-        infer_command(toy, out), cwd=toy.root, env=environment, capture_output=True, text=True, check=True
-    )
+def test_a_run_whose_answers_are_journaled_loads_no_model(looked_at: Project, tmp_path: Path) -> None:
+    done = looked_at.run(infer_command(looked_at, tmp_path / "out.parquet"), {"PYTHONPROFILEIMPORTTIME": "1"})
+    assert done.returncode == 0, done.stderr
     imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines() if line.startswith("import time")}
     assert "reprise.stages.infer" in imported or "polars" in imported
     assert not {"torch", "transformers", "av"} & imported
@@ -141,18 +125,14 @@ def test_adopting_carries_answers_over_a_refactoring(toy: Project) -> None:
     assert "added a name" in (toy.root / table).read_text()
 
 
-def test_adopting_another_model_is_refused(toy: Project) -> None:
-    toy.edit("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-early", "checkpoints/llava-ov-late")
+def test_adopting_another_model_or_what_altered_answers_is_refused(toy: Project) -> None:
+    model = "config/models/toy-llava-ov.yaml"
+    toy.edit(model, "checkpoints/llava-ov-early", "checkpoints/llava-ov-late")
     done = toy.reprise("reprise", "adopt", RUN, "--why", "hope")
     assert done.returncode == 1 and "differs in model, which can alter answers" in done.stderr
-
-
-def test_adopting_a_change_that_altered_answers_is_refused(toy: Project) -> None:
-    toy.edit(
-        "workflow/reprise/models/local/forward.py",
-        "torch.softmax(logits.double()",
-        "torch.softmax(2 * logits.double()",
-    )
+    toy.edit(model, "checkpoints/llava-ov-late", "checkpoints/llava-ov-early")
+    softmax = "torch.softmax({}logits.double()"
+    toy.edit("workflow/reprise/models/local/forward.py", softmax.format(""), softmax.format("2 * "))
     done = toy.reprise("reprise", "adopt", RUN, "--why", "hope")
     assert done.returncode == 1 and "The change altered the answers: run snakemake to ask again." in done.stderr
     assert not (toy.root / "resources/store/adopted.jsonl").exists()
@@ -164,14 +144,14 @@ def read(project: Project) -> pl.DataFrame:
     return frame
 
 
-def test_scores_are_probabilities_of_the_whole_vocabulary(toy: Project) -> None:
-    scores = read(toy)["scores"].to_list()
+def test_scores_are_probabilities_of_the_whole_vocabulary(looked_at: Project) -> None:
+    scores = read(looked_at)["scores"].to_list()
     assert all(0 < yes < 1 and 0 < no < 1 and yes + no < 1 for yes, no in scores)
-    assert set(read(toy)["frames_shown"]) == {10}
+    assert set(read(looked_at)["frames_shown"]) == {10}
 
 
-def test_comparing_a_run_with_itself_finds_no_difference(toy: Project) -> None:
-    done = toy.reprise("reprise", "compare", RUN, RUN)
+def test_comparing_a_run_with_itself_finds_no_difference(looked_at: Project) -> None:
+    done = looked_at.reprise("reprise", "compare", RUN, RUN)
     assert done.returncode == 0, done.stderr
     assert "| strict | control | 4 | 3 | +0.0 | -77.5 to +77.5 | 1.0000 |" in done.stdout, (
         "4 equal answers prove little"
@@ -200,8 +180,8 @@ def test_a_run_of_another_clone_is_compared(toy: Project, tmp_path: Path) -> Non
     assert done.returncode == 1 and f"in {other}: compare: results/small/verdicts/{RUN}" in done.stderr
 
 
-def test_a_cell_is_traced_to_its_sources(toy: Project) -> None:
-    done = toy.reprise("reprise", "trace", "velociti/table2", "--row", "Toy", "--column", "Avg")
+def test_a_cell_is_traced_to_its_sources(looked_at: Project) -> None:
+    done = looked_at.reprise("reprise", "trace", "velociti/table2", "--row", "Toy", "--column", "Avg")
     assert done.returncode == 0, done.stderr
     steps = [line.partition(":")[0] for line in done.stdout.splitlines() if line[0] != " "][1:]
     expected = ["metrics", "verdicts", "answers", "requests", "frame plan", "facts", "clips", "sources"]
@@ -222,13 +202,7 @@ def test_a_cell_is_traced_to_its_sources(toy: Project) -> None:
     ("arguments", "message"),
     [
         (["trace", "velociti/table2", "--row", "Toi", "--column", "Avg"], "trace: no row 'Toi'. Did you mean 'Toy'?"),
-        (
-            ["trace", "velociti/table2", "--row", "Toy", "--column", "Avgg"],
-            "trace: no column 'Avgg'. Did you mean 'Avg'?",
-        ),
-        (["adopt", "velociti/entail/fps1/nobody", "--why", "x"], "no run 'velociti/entail/fps1/nobody'"),
         (["compare", RUN, "velociti/mc/fps1/toy-llava-ov"], "asks velociti entail"),
-        (["compare", RUN, "velociti/entail/fps1/toy-llava"], "Did you mean 'velociti/entail/fps1/toy-llava-ov'?"),
         (
             ["compare", RUN, f"nowhere:{RUN}"],
             "compare: 'nowhere' holds no results of Reprise: it has no results/suite.json.",
@@ -236,8 +210,8 @@ def test_a_cell_is_traced_to_its_sources(toy: Project) -> None:
         (["pin", "nobody"], "pin: no model or suite 'nobody'"),
     ],
 )
-def test_a_mistake_in_a_command_is_named(toy: Project, arguments: list[str], message: str) -> None:
-    done = toy.reprise("reprise", *arguments)
+def test_a_mistake_in_a_command_is_named(looked_at: Project, arguments: list[str], message: str) -> None:
+    done = looked_at.reprise("reprise", *arguments)
     assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr
 
 

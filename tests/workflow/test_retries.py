@@ -123,7 +123,7 @@ def test_failed_answers_are_asked_again_within_bounds_and_on_request(small: Proj
     jobs = small.made(TABLE)
     assert "infer" in jobs and asked(small) == 4
     assert sorted(errors(small))[-2:] == [("timeout", "TimeoutError: no answer from http://***@host")] * 2
-    assert "4 failed" in (small.root / TABLE).read_text()
+    assert "samples: 2 failed" in (small.root / TABLE).read_text()
     text = said(small, "why", RUN)
     assert text.startswith(f"{RUN}: stale") and "Failed answers: 4 of 64\n" in text
     assert "  2 timeout (no answer in time); the next run tries 2 again\n" in text

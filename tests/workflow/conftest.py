@@ -6,16 +6,17 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
+
+from tests.workflow.warm import LONGEST_S, run_module
 
 ROOT = Path(__file__).parents[2]
 COPIED = (
@@ -138,34 +139,40 @@ overview:
 
 @dataclass
 class Project:
-    """A copy of the project in a folder of the test."""
+    """A copy of the project in a folder of the test, or a folder that is worked in by the library of another place."""
 
     root: Path
+    library: Path | None = field(default=None, kw_only=True)
 
     def snakemake(
         self, *arguments: str, environment: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Run snakemake in the copy, with the copy's own library."""
-        command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
-        return self.run(command, environment)
+        return run_module(
+            ["snakemake", "--cores", "2", *arguments], self.root, self.environment | dict(environment or {})
+        )
 
     def reprise(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run one of the library's commands in the copy."""
-        return self.run([sys.executable, "-m", *arguments])
+        return run_module(arguments, self.root, self.environment)
 
     def run(
         self, command: Sequence[str], environment: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        own = {"PYTHONPATH": str(self.root / "workflow")}
+        """Run a command in the copy, in a process of its own."""
         return subprocess.run(
             command,
             cwd=self.root,
-            env=os.environ | own | (environment or {}),
+            env=self.environment | dict(environment or {}),
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=LONGEST_S,
             check=False,
         )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return os.environ | {"PYTHONPATH": str((self.library or self.root) / "workflow")}
 
     def made(self, *arguments: str) -> list[str]:
         """Run to success; the rules of the jobs that ran."""
@@ -217,7 +224,7 @@ def small_rows() -> list[list[str]]:
     ]
 
 
-def small_suite(project: Project) -> None:
+def small_suite(project: Project) -> Project:
     """Give the copy a suite of real files and make it the configured one."""
     project.write("config/suites/small.yaml", SUITE)
     project.write("config/tables/small.yaml", TABLES)
@@ -228,9 +235,10 @@ def small_suite(project: Project) -> None:
         csv.writer(stream).writerows([["test_name", "video_id", "event", "pos", "neg"], *small_rows()])
     make_video(project.root / "videos/aaaaaaaaaaa.mp4", 21)
     make_video(project.root / "videos/bbbbbbbbbbb.mp4", 13, "testsrc")
+    return project
 
 
-def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Project], None]) -> Path:
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Project], object]) -> Path:
     """A copy of the project that is worked on once, by the first of the processes that run tests."""
     own = factory.getbasetemp()
     place = (own if "PYTEST_XDIST_WORKER" not in os.environ else own.parent) / name
@@ -243,19 +251,15 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Projec
 
 def own_copy(finished: Path, place: Path) -> Project:
     """A finished suite that a test may change; times are kept, so nothing is out of date."""
-    shutil.copytree(finished, place / "project", symlinks=True)
+    place.mkdir(exist_ok=True)
+    subprocess.run(["cp", "-a", str(finished), str(place / "project")], check=True)
     return Project(place / "project")
 
 
 @pytest.fixture(scope="session")
 def finished_small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy whose small suite has been run once; tests take their own copies of it."""
-
-    def make(project: Project) -> None:
-        small_suite(project)
-        project.made()
-
-    return made_once(tmp_path_factory, "small", make)
+    return made_once(tmp_path_factory, "small", lambda project: small_suite(project).made())
 
 
 @pytest.fixture
@@ -263,12 +267,15 @@ def small(finished_small: Path, tmp_path: Path) -> Project:
     return own_copy(finished_small, tmp_path)
 
 
-@pytest.fixture
-def fresh(tmp_path: Path) -> Project:
+@pytest.fixture(scope="session")
+def prepared_small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy with the small suite, nothing run."""
-    project = copy_project(tmp_path / "project")
-    small_suite(project)
-    return project
+    return made_once(tmp_path_factory, "prepared", small_suite)
+
+
+@pytest.fixture
+def fresh(prepared_small: Path, tmp_path: Path) -> Project:
+    return own_copy(prepared_small, tmp_path)
 
 
 def toy_suite(project: Project) -> Project:

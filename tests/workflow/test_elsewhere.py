@@ -74,13 +74,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def elsewhere(tmp_path: Path, place: Path) -> Elsewhere:
     (tmp_path / "elsewhere").mkdir()
-    return Elsewhere(tmp_path / "elsewhere", place)
+    return Elsewhere(tmp_path / "elsewhere", library=place)
 
 
 def test_results_lie_in_the_working_directory(elsewhere: Elsewhere, tmp_path: Path) -> None:
     place = elsewhere.place
     target = "results/small/metrics/velociti/entail/fps1/oracle.parquet"
-    done = Elsewhere(place, place).snakemake("-d", str(elsewhere.root), target, COUNTS)
+    done = Elsewhere(place).snakemake("-d", str(elsewhere.root), target, COUNTS)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (elsewhere.root / target).is_file() and (elsewhere.root / "resources/store").is_dir()
     assert not (place / "results").exists() and not (place / "resources/store").exists()
@@ -148,7 +148,7 @@ def test_a_folder_that_cannot_be_written_is_named(elsewhere: Elsewhere) -> None:
 
 
 def test_rules_of_one_clone_do_not_run_the_library_of_another(elsewhere: Elsewhere, tmp_path: Path) -> None:
-    said = Elsewhere(elsewhere.root, ROOT).said("-n", "-s", str(elsewhere.place / "Snakefile"), COUNTS)
+    said = Elsewhere(elsewhere.root, library=ROOT).said("-n", "-s", str(elsewhere.place / "Snakefile"), COUNTS)
     assert f"the Snakefile is that of {elsewhere.place}, and this Snakemake (" in said and str(ROOT) in said
 
 

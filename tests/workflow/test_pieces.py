@@ -57,7 +57,7 @@ def test_pieces_make_the_bytes_of_one_job_and_another_number_asks_nothing_again(
     assert small.made(TABLE) == []
 
 
-def test_failed_answers_of_pieces_are_asked_again_and_a_piece_that_only_fails_stops_the_run(small: Project) -> None:
+def test_failed_answers_of_pieces_are_asked_again_on_request(small: Project) -> None:
     break_oracle(small, "TimeoutError", "control 0")
     split(small, 3)
     for tries in (1, 2):
@@ -68,8 +68,11 @@ def test_failed_answers_of_pieces_are_asked_again_and_a_piece_that_only_fails_st
     (small.root / "down").unlink()
     assert "2 answers" in said(small, "retry", RUN)
     assert small.made(TABLE).count("infer_piece") == 3 and errors(small) == []
-    forget_answers(small)
-    small.write("down", "\n")
+
+
+def test_a_piece_that_only_fails_stops_the_run_with_the_reason(small: Project) -> None:
+    split(small, 2)
+    break_oracle(small, "ValueError", "")
     done = small.snakemake(TABLE)
     assert done.returncode != 0 and f"{RUN}: the first " in done.stdout + done.stderr
     text = said(small, "why", RUN)

@@ -8,14 +8,13 @@ hub that `pin` asks is a server on this machine.
 
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.workflow.conftest import COMMIT, ROOT, Project
+from tests.workflow.conftest import COMMIT, ROOT, Project, own_copy
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PLAYED = {
@@ -62,9 +61,7 @@ def test_make(command: str) -> None:
 @pytest.fixture(scope="module")
 def shared(finished_toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """One copy for all commands that only make what is not there."""
-    root = tmp_path_factory.mktemp("documents") / "project"
-    shutil.copytree(finished_toy, root, symlinks=True)
-    return Project(root)
+    return own_copy(finished_toy, tmp_path_factory.mktemp("documents"))
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("snakemake")])
@@ -73,7 +70,7 @@ def test_snakemake(command: str, shared: Project) -> None:
     arguments = shlex.split(ours)[1:]
     if "suite=paper" in arguments or "--workflow-profile" in arguments:
         arguments.insert(0, "--dry-run")
-    done = shared.run([sys.executable, "-m", "snakemake", *arguments])
+    done = shared.snakemake(*arguments)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -81,16 +78,16 @@ def test_snakemake(command: str, shared: Project) -> None:
 @pytest.mark.parametrize(
     "command", [c for c in COMMANDS if c.startswith("reprise") and not c.startswith("reprise eval")]
 )
-def test_reprise(command: str, toy: Project, hub: str) -> None:
+def test_reprise(command: str, shared: Project, hub: str) -> None:
     # The hub of these tests knows commits and holds no files to look at.
     unchecked = ["--unchecked"] if command.startswith("reprise pin") else []
-    done = toy.reprise(*shlex.split(command), *unchecked)
+    done = shared.reprise(*shlex.split(command), *unchecked)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("program", shown("python"))
-def test_python(program: str, toy: Project) -> None:
-    done = toy.run([sys.executable, "-c", program.replace("results/demo/", "results/small/")])
+def test_python(program: str, shared: Project) -> None:
+    done = shared.run([sys.executable, "-c", program.replace("results/demo/", "results/small/")])
     assert done.returncode == 0, done.stderr
 
 

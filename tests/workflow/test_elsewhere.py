@@ -3,13 +3,12 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.workflow.conftest import ROOT, SUITE, TABLES, Project, copy_project, small_suite
+from tests.workflow.conftest import ROOT, SUITE, TABLES, Project, own_copy
 
 COUNTS = "results/tables/velociti/table11.csv"
 # What `snakedeploy deploy-workflow` writes to workflow/Snakefile, beside its copies of config/, profiles/ and LICENSE.
@@ -48,13 +47,9 @@ WITHOUT_OVERRIDE = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
 class Elsewhere(Project):
     """A working directory of the workflow that is not its own place."""
 
-    def __init__(self, root: Path, place: Path) -> None:
-        super().__init__(root)
-        self.place = place
-
-    def run(self, command: list[str], environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:  # type: ignore[override]
-        own = os.environ | {"PYTHONPATH": str(self.place / "workflow")}
-        return subprocess.run(command, cwd=self.root, env=own, capture_output=True, text=True, timeout=600, check=False)
+    @property
+    def place(self) -> Path:
+        return self.library or self.root
 
     def said(self, *arguments: str) -> str:
         """What a run that fails says."""
@@ -64,11 +59,9 @@ class Elsewhere(Project):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(prepared_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The workflow's own place, with the small suite."""
-    project = copy_project(tmp_path_factory.mktemp("place") / "project")
-    small_suite(project)
-    return project.root
+    return own_copy(prepared_small, tmp_path_factory.mktemp("place")).root
 
 
 @pytest.fixture
@@ -115,14 +108,7 @@ def test_a_module_has_settings_over_the_shipped_ones(elsewhere: Elsewhere) -> No
     assert (elsewhere.root / "results/small/keys/velociti/entail/two/oracle.json").is_file()
 
 
-def test_an_unknown_key_of_a_module_is_named(elsewhere: Elsewhere) -> None:
-    text = MODULE.format(name="vl", snakefile=elsewhere.place / "Snakefile", config={"suit": "small"})
-    elsewhere.write("Snakefile", text)
-    assert "`config:` of module 'vl': suit: unknown key. Did you mean 'suite'?" in elsewhere.said(COUNTS)
-    assert not (elsewhere.root / "results").exists()
-
-
-def test_two_suites_in_one_folder_are_refused(elsewhere: Elsewhere) -> None:
+def test_an_unknown_key_of_a_module_and_two_suites_in_one_folder_are_refused(elsewhere: Elsewhere) -> None:
     elsewhere.write("config/suites/other.yaml", SUITE)
     made = [
         MODULE.format(name=name, snakefile=elsewhere.place / "Snakefile", config={"suite": suite})
@@ -131,6 +117,9 @@ def test_two_suites_in_one_folder_are_refused(elsewhere: Elsewhere) -> None:
     elsewhere.write("Snakefile", made[0])
     assert elsewhere.made(COUNTS)
     kept = {path: path.read_bytes() for path in (elsewhere.root / "results").rglob("*") if path.is_file()}
+    unknown = MODULE.format(name="vl", snakefile=elsewhere.place / "Snakefile", config={"suit": "small"})
+    elsewhere.write("Snakefile", unknown)
+    assert "`config:` of module 'vl': suit: unknown key. Did you mean 'suite'?" in elsewhere.said(COUNTS)
     elsewhere.write("Snakefile", "".join(made))
     said = elsewhere.said(COUNTS)
     assert "modules 'one' (suite 'small') and 'two' (suite 'other') are both Reprise" in said and "snakemake -d" in said

@@ -33,7 +33,9 @@ def people(project: Project) -> dict[str, dict[str, str]]:
     return {row["column"]: row for row in rows}
 
 
-def test_imported_answers_score_as_the_run_they_come_from(imported: Project) -> None:
+def test_imported_answers_score_as_the_run_they_come_from_and_a_changed_file_reruns_exactly_its_run(
+    imported: Project,
+) -> None:
     rules = imported.made(f"{TABLE}.md")
     assert rules == ["import_answers", "score", "table"]
     assert {name: float(row["value"]) for name, row in people(imported).items()} == {"Ctrl": 100, "Avg": 100}
@@ -41,9 +43,6 @@ def test_imported_answers_score_as_the_run_they_come_from(imported: Project) -> 
     assert "Scored here from answers made elsewhere." in (imported.root / f"{TABLE}.md").read_text()
     assert imported.made(f"{TABLE}.md") == []
 
-
-def test_a_changed_file_reruns_exactly_its_run(imported: Project) -> None:
-    imported.made(f"{TABLE}.md")
     imported.edit(f"{FOLDER}/control.csv", ",1.0,0.0", ",0.0,0.0")
     imported.edit(f"{FOLDER}/control.csv", "v_bbbbbbbbbbb_seg_2_12", "v_bbbbbbbbbbb_seg_9_99")
     assert imported.made(f"{TABLE}.md") == ["import_answers", "score", "table"]
@@ -58,9 +57,11 @@ def test_a_changed_file_reruns_exactly_its_run(imported: Project) -> None:
         ("", "control/v_bbbbbbbbbbb_seg_2_12/Ev3/1#pos", "no_answer"),
         ("", "control/v_bbbbbbbbbbb_seg_2_12/Ev3/1#neg", "no_answer"),
     ]
+    done = imported.reprise("reprise", "adopt", RUN, "--why", "because")
+    assert done.returncode == 1 and "is imported; its answers are read from its files again" in done.stderr
 
 
-def test_one_imported_test_says_nothing_of_the_others(imported: Project) -> None:
+def test_one_imported_test_says_nothing_of_the_others_and_without_files_the_row_does_not_run(imported: Project) -> None:
     """Not 0.0 for tests that nobody answered, nor for the average over them."""
     for path in (imported.root / FOLDER).glob("*.csv"):
         if path.stem != "control":
@@ -70,6 +71,10 @@ def test_one_imported_test_says_nothing_of_the_others(imported: Project) -> None
     text = (imported.root / f"{TABLE}.md").read_text()
     assert re.search(r"Problems of imported answers: \d test without a file, not asked\.", text)
     assert "failed" not in next(line for line in text.splitlines() if line.startswith("| People"))
+
+    shutil.rmtree(imported.root / FOLDER)
+    assert imported.made(f"{TABLE}.md") == ["table"]
+    assert people(imported) == {} and "Not run." in (imported.root / f"{TABLE}.md").read_text()
 
 
 def test_no_video_is_needed_and_none_counts_as_missing(imported: Project) -> None:
@@ -83,14 +88,3 @@ def test_no_video_is_needed_and_none_counts_as_missing(imported: Project) -> Non
         found["missing"].sum() == 0 and found.filter(metric="strict", group="average")["value"].to_list() == [100] * 2
     )
     assert set(pl.read_parquet(imported.root / f"results/small/responses/{RUN}.parquet")["frames_shown"]) == {0}
-
-
-def test_without_its_files_the_row_does_not_run(imported: Project) -> None:
-    shutil.rmtree(imported.root / FOLDER)
-    assert imported.made(f"{TABLE}.md") == ["table"]
-    assert people(imported) == {} and "Not run." in (imported.root / f"{TABLE}.md").read_text()
-
-
-def test_an_imported_run_is_not_adopted(imported: Project) -> None:
-    done = imported.reprise("reprise", "adopt", RUN, "--why", "because")
-    assert done.returncode == 1 and "is imported; its answers are read from its files again" in done.stderr

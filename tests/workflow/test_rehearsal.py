@@ -19,6 +19,7 @@ RUN = "[llava-onevision-72b, video-llava-7b, gpt-4-turbo-1106]"
 def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = copy_project(tmp_path_factory.mktemp("rehearsal") / "project")
     project.edit("config/suites/rehearsal.yaml", "run: [all]", f"run: {RUN}")
+    project.edit("config/suites/rehearsal.yaml", "shards: 4", "shards: 1")
     project.edit("config/config.yaml", "suite: demo", "suite: rehearsal")
     project.made(*(f"results/tables/{table}.md" for table in TABLES))
     return project.root

@@ -47,12 +47,14 @@ def test_a_run_ends_with_what_it_made_and_the_next_has_nothing_to_do(small: Proj
 
 
 def test_a_failure_is_one_line_and_the_exit_code_says_it(small: Project) -> None:
-    (small.root / "release/rows.csv").write_text("test_name,video_id\n")
+    small.edit("release/rows.csv", "test_name", "test")
     done = small.snakemake(TABLE)
     lines = shown(done)
     log = "results/small/logs/annotations/velociti.log"
     failed = [line for line in lines if line.startswith("FAILED ")]
     assert done.returncode == 1 and len(failed) == 1, lines
+    assert "column 'test_name' is missing. Found: test, video_id" in failed[0]
+    assert not list((small.root / "results/small/annotations").rglob("*.parquet"))
     assert failed[0].startswith("FAILED annotations velociti: ") and failed[0].endswith(f" (log: {log})")
     assert failed[0][len("FAILED annotations velociti: ") :].partition(" (log")[0] in (small.root / log).read_text()
     assert any(line.startswith("Not finished after ") for line in lines) and "Traceback" not in "".join(lines)

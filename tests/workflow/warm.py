@@ -1,0 +1,68 @@
+"""`python -m` in a child of a process that has imported what Snakemake needs, which is half of what a start takes.
+
+Nothing of the project itself is imported before: a child imports it from the copy that it runs in.
+"""
+
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+LONGEST_S = 600
+
+
+@cache
+def _warm() -> "subprocess.Popen[str]":
+    return subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def run_module(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str]
+) -> "subprocess.CompletedProcess[str]":
+    """Run a module to its end; what it printed."""
+    process = _warm()
+    assert process.stdin is not None and process.stdout is not None
+    with tempfile.NamedTemporaryFile("r") as out, tempfile.NamedTemporaryFile("r") as err:
+        order = [list(arguments), str(folder), dict(environment), out.name, err.name]
+        process.stdin.write(json.dumps(order) + "\n")
+        process.stdin.flush()
+        return subprocess.CompletedProcess(arguments, int(process.stdout.readline()), out.read(), err.read())
+
+
+def _become(order: str) -> None:
+    """Be the process that was ordered."""
+    (module, *rest), folder, environment, out, err = json.loads(order)
+    for number, name in enumerate((os.devnull, out, err)):
+        os.dup2(os.open(name, os.O_RDWR), number)
+    signal.alarm(LONGEST_S)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    sys.path[:1] = [folder, *environment["PYTHONPATH"].split(os.pathsep)]
+    sys.argv = [module, *rest]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _serve() -> None:
+    import polars  # noqa: F401
+    import pydantic  # noqa: F401
+    import snakemake.cli  # noqa: F401
+
+    replies = os.dup(1)
+    for order in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            os.close(replies)
+            _become(order)
+            break
+        os.write(replies, f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\n".encode())
+
+
+if __name__ == "__main__":
+    _serve()

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from reprise.core.store import Store
 from reprise.media.decoder import read_frames
 from reprise.models.asking.money.prices import NO_BUDGET, Account
-from reprise.models.base import Answer, Clip, Request, ServedSpec
+from reprise.models.base import Answer, Clip, Request
 from reprise.models.local import torchvision_operators
 from reprise.models.remote.openai import OpenAIAdapter
 from reprise.models.remote.serving.engine import hosting_of, serving_of
@@ -77,7 +78,7 @@ class Environments:
         try:
             asking = spec(**settings, concurrency=2, retries=0, timeout_s=1200, **host.start())
             account = Account(self.folder, "toy", None, NO_BUDGET, is_paid=False)
-            yield OpenAIAdapter(ServedSpec(**vars(asking), account=account))
+            yield OpenAIAdapter(replace(asking, account=account))
         finally:
             host.close()
 

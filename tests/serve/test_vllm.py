@@ -13,7 +13,7 @@ import pytest
 from reprise.core.schemas import RESPONSES, read_table
 from reprise.core.store import Store
 from reprise.models.asking.money.prices import NO_BUDGET, Account
-from reprise.models.base import Answer, ServedSpec
+from reprise.models.base import Answer
 from reprise.models.keys import ModelRunKey
 from reprise.models.local.transformers import TransformersAdapter
 from reprise.models.remote.openai import OpenAIAdapter
@@ -44,7 +44,7 @@ def adapter(host: dict[str, str], folder: Path) -> OpenAIAdapter:
     """As `reprise check` makes it: nobody is paid by a server of our own."""
     own = Account(folder, "toy", None, NO_BUDGET, is_paid=False)
     asking = spec(**host, model=NAME, frames="video", scores="logprob_token_ids")
-    return OpenAIAdapter(ServedSpec(**vars(asking), account=own))
+    return OpenAIAdapter(replace(asking, account=own))
 
 
 def e(answer: Answer) -> float:

@@ -10,7 +10,7 @@ import pytest
 from reprise.core.errors import MachineError, UserError
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS, AdapterInfo
-from reprise.models.asking.ahead import AHEAD, Ahead, Asked, outcome_by, worker_for
+from reprise.models.asking.ahead import AHEAD, Ahead, Asked
 from reprise.models.asking.failures import Failures
 from reprise.models.asking.journal import Journal
 from reprise.models.asking.lazy import LazyModel
@@ -176,9 +176,8 @@ def test_a_clip_that_nobody_expected_is_prepared_when_it_is_asked_about() -> Non
 
 
 def test_large_arrays_pass_as_they_are(tmp_path: Path) -> None:
-    worker = worker_for("tests.unit.models.test_ahead:Large", spec())
-    outcome = outcome_by(worker, clip("c"), ())
-    worker.close()
+    with Ahead("tests.unit.models.test_ahead:Large", spec(), workers=1) as ahead:
+        outcome = ahead.take(clip("c"), ())
     assert isinstance(outcome, Ready) and outcome.bytes == 3 * 2_000_003 + 8 * 5
     pixels, empty, numbers = outcome.value
     assert np.array_equal(pixels, large()) and empty.shape == (0, 3) and numbers.tolist() == [0, 1, 2, 3, 4]

@@ -56,9 +56,9 @@ def adopt_run(words: str, why: str, sample: int, judge: str | None = None, suite
     carried = 0
     for work in works:
         for entry in (entry_id(work.recipe, prompt_digest(request)) for request in work.requests):
-            answer = source.get(entry)
-            if answer is not None and target.get(entry) is None:
-                target.add(entry, answer, source.seconds(entry), source.parts(entry))
+            known = source.known(entry)
+            if known is not None and target.get(entry) is None:
+                target.add(entry, *known)
                 carried += 1
     target.sync()
     append_line(plan.store.root / "adopted.jsonl", canonical_json([name, old_key, new.key, why, sample, carried]))

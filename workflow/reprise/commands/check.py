@@ -5,6 +5,7 @@ import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from reprise.commands.shared import data_of, plan_of, works_of
@@ -16,7 +17,7 @@ from reprise.models.asking.ahead import Asked
 from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.asking.reasons import REASONS, in_words
 from reprise.models.asking.sight import PLAN, Sight, sight_of
-from reprise.models.base import Adapter, ModelSpec, ServedSpec
+from reprise.models.base import Adapter, ModelSpec
 from reprise.models.local.devices import take_gpus
 from reprise.models.local.weights import WEIGHTS, snapshot_folder
 from reprise.models.remote.serving.host import Host
@@ -152,7 +153,7 @@ def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
     spec = ModelSpec(folder, device, model.threads, model.dtype, model.attention, model.trust_remote_code, settings)
     if ADAPTERS[model.adapter].is_remote:
         # Of the servers that are checked none is paid for, also where this job gives its own server a key.
-        spec = ServedSpec(**vars(spec), account=Account(plan.store.root, slug, None, NO_BUDGET, is_paid=False))
+        spec = replace(spec, account=Account(plan.store.root, slug, None, NO_BUDGET, is_paid=False))
     try:
         yield load_adapter(model.adapter)(spec)
     finally:

@@ -53,6 +53,15 @@ class Answer:
     tokens_out: int = 0
     error: str = ""
     message: str = ""
+    served: str = ""
+    """id of the model that answered, by its server"""
+    tokens_cached: int = 0
+    """of its prompt, those that the server had read before"""
+
+    @property
+    def used(self) -> Used:
+        """Tokens that it took."""
+        return Used(self.tokens_in, self.tokens_out, self.tokens_cached)
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,8 @@ class ModelSpec:
     """whether the run shows frames, so that a checkpoint that takes none is refused before its weights are loaded"""
     options: tuple[tuple[str, ...], ...] = ()
     """of the run's questions that ask for a score; refused like that where one is several tokens"""
+    account: Account | None = None
+    """who pays a server; without it, as in a trial, limits of other jobs are not known, and nothing is counted"""
 
 
 class Ready:
@@ -111,11 +122,9 @@ class Preparer(Protocol):
 
     def read(self, clip: Clip) -> Any:
         """The frames of a clip, decoded."""
-        ...
 
     def prepare(self, clip: Clip, frames: Any, requests: Sequence[Request]) -> Any:
         """What the model is given of them; passes from process to process, so tensors are numpy arrays."""
-        ...
 
 
 class Adapter(Protocol):
@@ -128,7 +137,6 @@ class Adapter(Protocol):
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         """One answer per request, in order, each yielded as soon as it is ready."""
-        ...
 
 
 class PreparingAdapter(Adapter, Protocol):
@@ -138,41 +146,9 @@ class PreparingAdapter(Adapter, Protocol):
 
     def answers_about(self, ready: Ready, requests: Sequence[Request]) -> Iterator[Answer]:
         """The answers about a clip that is prepared, in the order of the requests."""
-        ...
 
 
 # --- models at servers ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ServedAnswer(Answer):
-    """An answer that a server gave."""
-
-    served: str = ""
-    """id of the model that answered, by the server"""
-    tokens_cached: int = 0
-    """of its prompt, those that the server had read before"""
-
-
-@dataclass(frozen=True)
-class ServedSpec(ModelSpec):
-    """What an adapter of a server needs besides."""
-
-    account: Account | None = None
-    """who pays; without it, as in a trial, limits of other jobs are not known, and nothing is counted"""
-
-
-def served_by(answer: Answer | None) -> str:
-    """Id of the model that answered; empty where no server did."""
-    return answer.served if isinstance(answer, ServedAnswer) else ""
-
-
-def used_by(answer: Answer | None) -> Used:
-    """Tokens that an answer took."""
-    if answer is None:
-        return Used(0, 0)
-    cached = answer.tokens_cached if isinstance(answer, ServedAnswer) else 0
-    return Used(answer.tokens_in, answer.tokens_out, cached)
 
 
 class Due(NamedTuple):

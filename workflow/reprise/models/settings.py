@@ -28,14 +28,10 @@ class NoSettings(Settings):
     """An adapter without settings."""
 
 
-def _is_half(share: float) -> bool:
-    return share == HALF
-
-
 class ScoredSettings(Settings):
     """Settings of adapters that can give the probabilities of options."""
 
-    option_share: float = Field(HALF, ge=0, le=1, exclude_if=_is_half)
+    option_share: float = Field(HALF, ge=0, le=1, exclude_if=HALF.__eq__)
     """The least probability that the options of a scored question hold together, in the mean of the first questions.
     With less the run ends there: such a model begins its answers with other words, and its scores say nothing. Lower it
     only for a model that is known to do so."""

@@ -17,7 +17,6 @@ from reprise.models.asking.outcomes import Model
 from reprise.models.asking.pieces import WHOLE, Piece
 from reprise.models.asking.work import Work
 from reprise.models.asking.workers import Worker
-from reprise.models.base import served_by, used_by
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.stages.answers import write_answers
 from reprise.stages.command import In, Job, MadeUnder, Out, Param, Site
@@ -107,19 +106,20 @@ def ask_all(
 
 def timing(work: Work, asked: int, journal: Journal, price: Price | None = None) -> dict[str, Any]:
     """How long the answers about a clip took and what they cost, whenever they were asked."""
-    answered = [entry for entry in dict.fromkeys(work.entries) if journal.get(entry) is not None]
-    seconds = [journal.seconds(entry) for entry in answered]
-    known = [one for one in seconds if one is not None]
-    parts = [journal.parts(entry) for entry in answered]
-    used = [used_by(journal.get(entry)) for entry in answered]
+    answered = [found for entry in dict.fromkeys(work.entries) if (found := journal.known(entry)) is not None]
+    known = [one.seconds for one in answered if one.seconds is not None]
+    used = [one.answer.used for one in answered]
     return {
         "clip_id": work.clip.clip_id,
         "requests": len(work.requests),
-        "seconds": sum(known) if len(known) == len(seconds) else None,
+        "seconds": sum(known) if len(known) == len(answered) else None,
         "resumed": len(work.requests) - asked,
-        "served": sorted({served for entry in answered if (served := served_by(journal.get(entry)))}),
+        "served": sorted({one.answer.served for one in answered} - {""}),
         "tokens_in": sum(one.input for one in used),
         "tokens_out": sum(one.output for one in used),
         "usd": None if price is None else sum(map(price.usd, used)),
-        **{name: sum(found) if (found := [one[name] for one in parts if name in one]) else None for name in PARTS},
+        **{
+            name: sum(took) if (took := [one.parts[name] for one in answered if name in one.parts]) else None
+            for name in PARTS
+        },
     }

@@ -6,11 +6,10 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-import httpx2
 import pytest
-from reprise.models.base import Answer, ReplyError
+from reprise.models.base import Answer
 from reprise.models.remote.anthropic import AnthropicAdapter
-from reprise.models.remote.bounded_client import MOST_BYTES, get_bounded
+from reprise.models.remote.bounded_client import MOST_BYTES
 from reprise.models.remote.gemini import GeminiAdapter
 from reprise.models.remote.openai import OpenAIAdapter
 
@@ -83,17 +82,3 @@ def test_a_packed_reply_is_read(encoding: str, pack: Callable[[bytes], bytes], v
     found, server = answer(vendor, says)
     assert not found.error and found.text
     assert server.asked[0].headers["accept-encoding"] == "gzip, deflate"
-
-
-def test_one_request_of_a_client_that_waits() -> None:
-    with ChatServer() as server, httpx2.Client(base_url=server.url.removesuffix("/v1")) as client:
-        assert get_bounded(client, "/version", 5).json() == {"version": "0.0.1"}
-        server.introduces = lambda asked: Says(BOMB, headers={"Content-Encoding": "gzip"})
-        with pytest.raises(ReplyError, match="when it is unpacked"):
-            get_bounded(client, "/version", 5)
-        server.introduces = lambda asked: Says(b"{", drips=True)
-        with pytest.raises(httpx2.ReadTimeout):
-            get_bounded(client, "/version", 0.1)
-        server.introduces = lambda asked: Says(b"", 302, {"Location": "/else"})
-        with pytest.raises(ReplyError, match=r"points to http://127\.0\.0\.1:\d+/else"):
-            get_bounded(client, "/version", 5)

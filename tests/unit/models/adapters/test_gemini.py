@@ -15,7 +15,7 @@ from PIL import Image as Picture
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
 from reprise.models.asking.money.prices import Account, Budget
-from reprise.models.base import Answer, Clip, Due, Request, ServedAnswer, ServedSpec
+from reprise.models.base import Answer, Clip, Due, Request
 from reprise.models.remote.gemini import GeminiAdapter
 from reprise.models.remote.uploads import own_uploads
 
@@ -46,7 +46,7 @@ def adapter(server: ChatServer, store: Path | None = None, **settings: Any) -> G
     plain = spec(**own)
     if store is None:
         return GeminiAdapter(plain)
-    return GeminiAdapter(ServedSpec(**vars(plain), account=Account(store, "run", None, Budget(tokens=10**9))))
+    return GeminiAdapter(replace(plain, account=Account(store, "run", None, Budget(tokens=10**9))))
 
 
 def answer(says: Behaviour, asked: Request = WRITE, clip: Clip = BLIND, **settings: Any) -> Answer:
@@ -74,7 +74,6 @@ def test_frames_are_those_of_the_plan_and_lossless(video: Path) -> None:
         "temperature": 0.5, "maxOutputTokens": 8, "mediaResolution": "MEDIA_RESOLUTION_LOW",
         "thinkingConfig": {"thinking_budget": 0},
     }  # fmt: skip
-    assert isinstance(found, ServedAnswer)
     assert (found.text, found.frames_shown, found.served, found.tokens_in) == ("this", 2, MODEL, TEXT_TOKENS + 20)
 
 
@@ -90,7 +89,6 @@ def test_thoughts_are_no_answer_but_are_paid_for() -> None:
     usage = {"prompt_token_count": 5, "candidates_token_count": 2, "thoughts_token_count": 30,
              "cached_content_token_count": 4}  # fmt: skip
     found = answer(lambda asked: Says(generated(asked, parts=parts, usage=usage)))
-    assert isinstance(found, ServedAnswer)
     assert (found.text, found.tokens_in, found.tokens_out, found.tokens_cached) == ("B", 5, 32, 4)
 
 

@@ -18,7 +18,7 @@ from reprise.core.errors import UserError
 from reprise.core.plain import HIDDEN
 from reprise.media.decoder import read_frames
 from reprise.media.grid import as_grid
-from reprise.models.base import Answer, Clip, Due, Request, ServedAnswer
+from reprise.models.base import Answer, Clip, Due, Request
 from reprise.models.remote.openai import OpenAIAdapter
 from reprise.models.settings import OpenAISettings
 
@@ -258,7 +258,7 @@ def test_a_reply_that_is_no_chat_completion_is_a_failure(body: Any) -> None:
 
 def test_who_answered_is_kept() -> None:
     found = answer(lambda asked: Says(completion(asked, model="toy-1-2026-01-01")), served_as="toy-1-2026-01-01")
-    assert isinstance(found, ServedAnswer) and found.served == "toy-1-2026-01-01" and found.error == ""
+    assert found.served == "toy-1-2026-01-01" and found.error == ""
 
 
 # --- errors of the server --------------------------------------------------------------------------------------------

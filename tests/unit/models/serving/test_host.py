@@ -2,11 +2,8 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 
 import httpx2
@@ -15,10 +12,9 @@ from reprise.core.errors import MachineError, UserError
 from reprise.core.store import Store
 from reprise.models.remote.openai import OpenAIAdapter
 from reprise.models.remote.serving.engine import environment
-from reprise.models.remote.serving.host import HOST, KEY_VARIABLE, Host, free_ports
+from reprise.models.remote.serving.host import KEY_VARIABLE, Host
 
 from tests.unit.asked import BLIND, request, spec
-from tests.unit.models.chat_server import ChatServer
 from tests.unit.models.serving.engines import are_gone, processes, served_by, stand_in_environment
 
 ROOT = Path(__file__).parents[4]
@@ -47,11 +43,11 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def host_in(root: Path, how: str = "", minutes: float = 1, ports: Iterator[int] | None = None) -> Host:
+def host_in(root: Path, how: str = "", minutes: float = 1) -> Host:
     serving, hosting = served_by(root / "pids", how, minutes)
     return Host(
         serving, hosting, weights=root / "weights", name=NAME, store=Store(root / "store"),
-        log_file=root / "logs" / "run.server.log", ports=ports,
+        log_file=root / "logs" / "run.server.log",
     )  # fmt: skip
 
 
@@ -116,20 +112,6 @@ def test_a_server_that_does_not_start_is_explained(root: Path, how: str, minutes
     with pytest.raises(UserError, match=message):
         host.start()
     assert are_gone(processes(root / "pids"))
-
-
-def test_a_taken_port_is_left_to_who_has_it(root: Path) -> None:
-    with ChatServer() as other, socket.socket() as silent:
-        silent.bind((HOST, 0))
-        silent.listen()
-        taken = [int(other.url.removesuffix("/v1").rpartition(":")[2]), silent.getsockname()[1]]
-        host = host_in(root, ports=chain(taken, free_ports()))
-        found = host.start()
-        assert not any(f":{port}/" in found["url"] for port in taken)
-        host.close()
-        host = host_in(root, ports=iter(3 * taken[:1]))
-        with pytest.raises(UserError, match="vllm does not start: .*address already in use"):
-            host.start()
 
 
 def test_an_environment_that_is_not_there_is_named(root: Path) -> None:

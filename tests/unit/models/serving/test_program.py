@@ -1,6 +1,7 @@
 """A model's program behind the adapter `openai`: what it is shown, what it may do wrong, and what then is recorded."""
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from reprise.core.errors import MachineError, UserError
 from reprise.core.store import Store
 from reprise.media.decoder import read_frames
 from reprise.models.asking.money.prices import NO_BUDGET, Account
-from reprise.models.base import Answer, Clip, Request, ServedSpec
+from reprise.models.base import Answer, Clip, Request
 from reprise.models.remote.openai import OpenAIAdapter
 from reprise.models.remote.serving.engine import check_program, hosting_of
 from reprise.models.remote.serving.host import Host
@@ -62,7 +63,7 @@ def answers(host: Host, requests: list[Request], clip: Clip = BLIND, scores: str
     own = Account(Path(), "toy", None, NO_BUDGET, is_paid=False)
     settings = {"model": NAME, "scores": scores, "frames": "video", "check_frames": False, "retries": 0}
     asking = spec(**settings, **host.start())
-    return list(OpenAIAdapter(ServedSpec(**vars(asking), account=own)).answers(clip, requests))
+    return list(OpenAIAdapter(replace(asking, account=own)).answers(clip, requests))
 
 
 def test_frames_arrive_bit_for_bit_with_their_times_and_the_clips_length(root: Path) -> None:
@@ -182,20 +183,6 @@ def test_a_program_that_dies_or_hangs_ends_its_job_in_one_line(root: Path, does:
         host.check(is_lost=True)
     host.close()
     assert "\n" not in str(caught.value)
-
-
-def test_what_answers_after_the_death_of_its_program_is_not_heard(root: Path) -> None:
-    """A process that the program left behind, out of its group, has no socket; and its answers would not count."""
-    text = (
-        "import os, time\ndef load(folder, device): pass\ndef answer(frames, times, prompt, max_tokens):\n    if os.fork():\n        os._exit(0)\n"
-        "    os.setsid()\n    return 'from the grave'\n"
-    )
-    host = host_of(root, text)
-    found = answers(host, [request("a", "write"), request("b", "write")])
-    with pytest.raises(MachineError, match="the server of this job has ended"):
-        host.check(is_lost=True)
-    host.close()
-    assert [one.error for one in found] == ["network", "network"]
 
 
 @pytest.mark.parametrize(

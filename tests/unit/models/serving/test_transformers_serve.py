@@ -13,7 +13,7 @@ import pytest
 from reprise.models.base import Answer
 from reprise.models.local.text import TextAdapter
 from reprise.models.remote.openai import OpenAIAdapter
-from reprise.models.remote.serving.host import free_ports
+from reprise.models.remote.serving.host import free_port
 
 from tests.unit.asked import BLIND, request, spec
 
@@ -32,7 +32,7 @@ main()
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the server answers."""
     folder = tmp_path_factory.mktemp("server")
-    port = next(free_ports())
+    port = free_port()
     command = [sys.executable, "-c", PROGRAM, "serve", str(CHECKPOINT)]
     environment = os.environ | {"HF_HUB_CACHE": str(folder), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     with (folder / "log").open("wb") as log:

@@ -36,13 +36,8 @@ class Asked(NamedTuple):
         return self.clip == other.clip and set(other.requests) <= set(self.requests)
 
 
-class Failed(NamedTuple):
-    """Why a clip could not be prepared."""
-
-    answer: Answer
-
-
-Outcome = Ready | Failed
+Outcome = Ready | Answer
+"""a prepared clip, or why it could not be prepared"""
 
 
 def outcome_of(preparer: Callable[[], Preparer], clip: Clip, requests: Sequence[Request]) -> Outcome:
@@ -59,19 +54,14 @@ def outcome_of(preparer: Callable[[], Preparer], clip: Clip, requests: Sequence[
     except BaseException as error:  # a library's `sys.exit()`, or its panic, ends neither a worker nor a job
         failure = failure_of(error)
         log.info(f"{clip.clip_id}: {failure.error}: {failure.message}{place_of(error)}")
-        return Failed(failure)
+        return failure
 
 
 def ready(outcome: Outcome) -> Ready:
     """The prepared clip; raises what prevented it."""
-    if isinstance(outcome, Failed):
-        raise ClipFailedError(outcome.answer.error, outcome.answer.message)
+    if isinstance(outcome, Answer):
+        raise ClipFailedError(outcome.error, outcome.message)
     return outcome
-
-
-def worker_for(target: str, spec: ModelSpec) -> Worker:
-    """A process that prepares one clip after the other."""
-    return Worker(partial(_preparing, target, spec), "preparing", preload=[target.partition(":")[0]])
 
 
 @contextmanager
@@ -88,21 +78,12 @@ def _preparing(target: str, spec: ModelSpec) -> Iterator[Work]:
     yield work
 
 
-def outcome_by(worker: Worker, clip: Clip, requests: Sequence[Request]) -> Outcome:
-    """Wait for a clip; the death of the process is that clip's failure."""
-    try:
-        (found,) = worker.results(clip, tuple(requests))
-    except WorkerDiedError as died:
-        return Failed(Answer(error="killed", message=f"the process that prepared its frames {died}"))
-    outcome: Outcome = found
-    return outcome
-
-
 class Ahead:
     """Keeps workers busy with the clips to come, as far ahead as its bounds allow."""
 
     def __init__(self, target: str, spec: ModelSpec, workers: int, largest_bytes: int = LARGEST_BYTES) -> None:
-        self._workers = [worker_for(target, spec) for _ in range(workers)]
+        make, preload = partial(_preparing, target, spec), [target.partition(":")[0]]
+        self._workers = [Worker(make, "preparing", preload=preload) for _ in range(workers)]
         self._free = deque(self._workers)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="preparing")
         self._most, self._largest_bytes = AHEAD * workers, largest_bytes
@@ -149,8 +130,11 @@ class Ahead:
         """In a thread for each worker: a clip, prepared by a worker that is free."""
         with self._lock:
             worker = self._free.popleft()
+        outcome: Outcome
         try:
-            outcome = outcome_by(worker, *asked)
+            (outcome,) = worker.results(asked.clip, tuple(asked.requests))
+        except WorkerDiedError as died:  # the death of the process is that clip's failure
+            outcome = Answer(error="killed", message=f"the process that prepared its frames {died}")
         finally:
             with self._lock:
                 self._free.append(worker)

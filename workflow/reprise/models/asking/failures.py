@@ -1,7 +1,7 @@
 """Questions that got no answer: why, whether another try may help, and how often each was tried."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -37,16 +37,6 @@ class Failures:
 
     def get(self, entry: str) -> Answer | None:
         return self._failed[entry].answer if entry in self._failed else None
-
-    def answers(self) -> list[Answer]:
-        """All failures."""
-        return [found.answer for found in self._failed.values()]
-
-    def elsewhere(self, own: Collection[str]) -> "Failures":
-        """Those of other questions than these that the file has by now, also from jobs that ask other pieces."""
-        now = Failures(self.path, self._attempts)
-        now._failed = {entry: found for entry, found in now._failed.items() if entry not in own}
-        return now
 
     def is_due(self, entry: str) -> bool:
         """Whether a job asks this question: it never failed, its clip was damaged, or another try is worth it."""

@@ -6,7 +6,6 @@ from statistics import mean
 from reprise.core.errors import UserError
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 from reprise.models.adapters import ADAPTERS, SHARE
-from reprise.models.asking.failures import Failures
 from reprise.models.asking.reasons import TRANSIENT, in_words
 from reprise.models.base import Answer, Request
 from reprise.models.keys import ModelRunKey, RunKey
@@ -31,13 +30,12 @@ class FirstFailures:
         *,
         is_over: bool,
         answers_elsewhere: Callable[[], int] = int,
-        other_pieces: Callable[[], Failures] | None = None,
+        is_piece: bool = False,
     ) -> None:
-        """`answers_elsewhere` counts those that other jobs got from the model by now; a piece of a run is also given
-        what failed in its other pieces by now."""
+        """`answers_elsewhere` counts those that other jobs got from the model by now."""
         self._run = run
         self._answers_elsewhere = answers_elsewhere
-        self._other_pieces = other_pieces
+        self._is_piece = is_piece
         self._failed: list[tuple[str, Answer]] = []
         self.is_over = is_over
 
@@ -47,29 +45,17 @@ class FirstFailures:
             return
         self.is_over = is_answered
         self._failed += [(clip, answer) for answer in failed if answer.error not in MEDIA_STATUSES]
-        if len(self._failed) >= FIRST_QUESTIONS and len({name for name, _ in self._failed}) > 1:
+        if not is_answered and len(self._failed) >= FIRST_QUESTIONS and len({name for name, _ in self._failed}) > 1:
             self._decide()
 
     def end(self) -> None:
-        """A UserError if all failed alike, be they few: but a piece's few count with those of the run's others."""
-        if self.is_over:
-            return
-        if self._other_pieces is None or len(self._failed) >= FIRST_QUESTIONS:
+        """A UserError if all failed alike, be they few; the few of a piece of a run say nothing of the model."""
+        if not self.is_over and (not self._is_piece or len(self._failed) >= FIRST_QUESTIONS):
             self._decide()
-            return
-        others = self._other_pieces()
-        failed = [("in another piece", answer) for answer in others.answers() if answer.error not in MEDIA_STATUSES]
-        if self._failed and failed and len(self._failed) + len(failed) >= FIRST_QUESTIONS:
-            self._failed += failed
-            self._decide(others)
-        self.is_over = True
 
-    def _decide(self, others: Failures | None = None) -> None:
+    def _decide(self) -> None:
         """A UserError if nothing was answered and all that failed did so alike."""
-        is_alike = len({answer.error for _, answer in self._failed}) == 1
-        if not self.is_over and is_alike and not self._answers_elsewhere():
-            if others is not None:
-                others.retry()  # as of this piece's, nothing counts against them
+        if len({answer.error for _, answer in self._failed}) == 1 and not self._answers_elsewhere():
             _, first = self._failed[0]
             advice = ADVICE.get(first.error, AGAIN if first.error in TRANSIENT else CORRECT)
             raise UserError(

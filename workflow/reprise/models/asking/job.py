@@ -61,9 +61,8 @@ class Asking:
             key.run,
             is_over=len(journal) > 0,
             answers_elsewhere=lambda: len(Journal(journal.path)),  # with those of jobs that ask other pieces
-            other_pieces=None if piece == WHOLE else lambda: failures.elsewhere(self._own),
+            is_piece=piece != WHOLE,
         )
-        self._own: frozenset[str] = frozenset()
         self._suspects = Suspects(journal, piece)
         self.asked = Counter[str]()
         """how many questions of each clip"""
@@ -72,9 +71,10 @@ class Asking:
 
     def ask_due(self, works: Sequence[Work]) -> None:
         """Ask what is due: a server about many clips at a time, any other model clip by clip."""
-        self._own = frozenset(entry for work in works for entry in work.entries)
         progress = ProgressLine(sum(len(work.requests) for work in works))
-        self._share.is_over |= not any(map(self._is_due, self._own))  # nothing is left to be spent; its health says it
+        self._share.is_over |= not any(
+            self._due(work.questions) for work in works
+        )  # nothing is left to be spent; its health says it
         for work in works:
             self._look_at_answers(work, work.questions)
         if isinstance(self._models[0], ServedModel):

@@ -13,7 +13,7 @@ from reprise.core.files import canonical_json, value_digest
 from reprise.core.log import log
 from reprise.core.store import Store, append_line, read_lines
 from reprise.models.asking.pieces import WHOLE, Piece
-from reprise.models.base import Answer, ServedAnswer, served_by, used_by
+from reprise.models.base import Answer
 
 # A power cut loses the answers of at most this long, a kill none. Waiting for the disk after each takes longer than a
 # quick model's answer.
@@ -77,26 +77,18 @@ class Journal:
                 self._entries.pop(str(entry), None)
                 continue
             text, scores, frames, tokens_in, tokens_out, *times = cast(list[Any], values)
-            times += [None, {}, None, 0][len(times) :]
+            times += [None, {}, "", 0][len(times) :]
             seconds, parts, served, cached = times
-            answer = Answer(text, tuple(scores), frames, tokens_in, tokens_out)
-            if served is not None:
-                answer = ServedAnswer(**vars(answer), served=served, tokens_cached=cached)
+            answer = Answer(text, tuple(scores), frames, tokens_in, tokens_out, served=served, tokens_cached=cached)
             self._entries[str(entry)] = Entry(answer, seconds, parts)
 
     def get(self, entry: str) -> Answer | None:
         found = self._entries.get(entry)
         return found.answer if found else None
 
-    def seconds(self, entry: str) -> float | None:
-        """How long the answer took when it was asked."""
-        found = self._entries.get(entry)
-        return found.seconds if found else None
-
-    def parts(self, entry: str) -> Mapping[str, float]:
-        """What was done for a clip before this first answer about it, and how long that took."""
-        found = self._entries.get(entry)
-        return found.parts if found else {}
+    def known(self, entry: str) -> Entry | None:
+        """An answer with the times that it took."""
+        return self._entries.get(entry)
 
     def add(
         self, entry: str, answer: Answer, seconds: float | None = None, parts: Mapping[str, float] | None = None
@@ -107,10 +99,8 @@ class Journal:
         seconds = None if seconds is None else round(seconds, 6)
         parts = {name: round(value, 6) for name, value in (parts or {}).items()}
         values = [answer.text, answer.scores, answer.frames_shown, answer.tokens_in, answer.tokens_out, seconds]
-        served = served_by(answer)
-        cached = used_by(answer).cached
-        values += [parts, served] if served else [parts] if parts else []
-        values += [cached] if served and cached else []
+        values += [parts, answer.served] if answer.served else [parts] if parts else []
+        values += [answer.tokens_cached] if answer.served and answer.tokens_cached else []
         is_due = time.monotonic() - self._synced >= SYNC_SECONDS
         append_line(self.path, canonical_json([entry, *values]), to_disk=is_due)
         self._entries[entry] = Entry(answer, seconds, parts)

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import NamedTuple, Self, cast
 
 from reprise.core.errors import UserError, stop_on_fault
 from reprise.core.log import log
@@ -24,7 +25,6 @@ from reprise.models.base import (
     Ready,
     Request,
     ServedModel,
-    ServedSpec,
 )
 from reprise.models.keys import ModelRunKey
 from reprise.models.local.devices import take_gpus
@@ -132,11 +132,6 @@ class LazyModel:
         self._adapter = adapter
         return adapter
 
-    def _found_settings(self, taken: Taken) -> dict[str, Any]:
-        """Settings of the adapter that only the job knows."""
-        del taken  # for a model that this process loads there are none
-        return {}
-
     def _spec(self, taken: Taken) -> ModelSpec:
         answers = self._key.answers
         return ModelSpec(
@@ -146,7 +141,7 @@ class LazyModel:
             dtype=answers.dtype,
             attention=answers.attention,
             trust_remote_code=answers.trust_remote_code,
-            settings=answers.settings | self._key.serving | self._found_settings(taken),
+            settings=answers.settings | self._key.serving,
             prompt_start=answers.prompt.get("user", "").partition("{")[0],
             shows_frames=answers.sampling.get("rule") != BLIND,
             options=self._options,
@@ -154,20 +149,10 @@ class LazyModel:
 
 
 class LazyServedModel(LazyModel):
-    """The model of a run on a server: connected at the first question, asked about many clips at a time."""
+    """The model of a run on a server: connected at the first question, asked about many clips at a time.
 
-    def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
-        """Every answer as soon as it is there; a run without questions needs no key."""
-        return cast(ServedModel, self._loaded()).answers_in_any_order(dues) if dues else iter(())
-
-    def _spec(self, taken: Taken) -> ModelSpec:
-        is_own = self._key.hosting is not None
-        account = Account(self._store.root, self._key.run, self._key.price, self._budget, is_paid=not is_own)
-        return ServedSpec(**vars(super()._spec(taken)), account=account)
-
-
-class LazyHostedModel(LazyServedModel):
-    """The model of a run whose server this job starts when the first answer is missing."""
+    A server of the run's own is started when the first answer is missing.
+    """
 
     def __init__(self, key: ModelRunKey, store: Store, threads: int, budget: Budget, server_log: Path) -> None:
         super().__init__(key, store, threads, budget=budget)
@@ -175,12 +160,14 @@ class LazyHostedModel(LazyServedModel):
         self._host: Host | None = None
 
     def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
-        """Every answer as soon as it is there. After the server's end nothing is one: neither the failure of a question
-        on its way, nor what a process says that it left behind."""
-        for arrived in super().answers_in_any_order(dues):
-            if self._host is not None:
-                self._host.check(is_lost=arrived.answer.error == "network")
-            yield arrived
+        """Every answer as soon as it is there; a run without questions needs no key. After the end of the run's own
+        server nothing is an answer: neither the failure of a question on its way, nor what a process says that the
+        server left behind."""
+        if dues:
+            for arrived in cast(ServedModel, self._loaded()).answers_in_any_order(dues):
+                if self._host is not None:
+                    self._host.check(is_lost=arrived.answer.error == "network")
+                yield arrived
 
     def close(self) -> None:
         """End the server."""
@@ -188,9 +175,12 @@ class LazyHostedModel(LazyServedModel):
         if self._host is not None:
             self._host.close()
 
-    def _found_settings(self, taken: Taken) -> dict[str, Any]:
-        serving, hosting = self._key.answers.serving, self._key.hosting
-        assert serving is not None and hosting is not None and taken.weights is not None
+    def _spec(self, taken: Taken) -> ModelSpec:
+        spec, serving, hosting = super()._spec(taken), self._key.answers.serving, self._key.hosting
+        account = Account(self._store.root, self._key.run, self._key.price, self._budget, is_paid=hosting is None)
+        if hosting is None:
+            return replace(spec, account=account)
+        assert serving is not None and taken.weights is not None
         self._host = Host(
             serving,
             hosting,
@@ -199,7 +189,7 @@ class LazyHostedModel(LazyServedModel):
             store=self._store,
             log_file=self._server_log,
         )
-        return self._host.start()
+        return replace(spec, account=account, settings=spec.settings | self._host.start())
 
 
 def lazy_model(
@@ -212,7 +202,6 @@ def lazy_model(
     server_log: Path | None = None,
 ) -> LazyModel:
     """The model of a run; the log of a server that it starts is a file of its own."""
-    if key.hosting is not None:
-        return LazyHostedModel(key, store, threads, budget, server_log or store.scratch("server.log"))
-    kind = LazyServedModel if ADAPTERS[key.answers.adapter].is_remote else LazyModel
-    return kind(key, store, threads, workers, options=options, budget=budget)
+    if ADAPTERS[key.answers.adapter].is_remote:
+        return LazyServedModel(key, store, threads, budget, server_log or store.scratch("server.log"))
+    return LazyModel(key, store, threads, workers, options=options, budget=budget)

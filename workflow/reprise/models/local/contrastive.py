@@ -1,9 +1,9 @@
 """Adapter for dual encoders: how close a caption is to a clip's frames, one number a caption."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,18 +21,6 @@ import torch  # noqa: E402  prepare() must come first
 from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoTokenizer  # noqa: E402
 
 FRAMES_AT_ONCE = 32
-
-
-class Encoder(Protocol):
-    """A model that encodes clips and captions. Captions are read one by one, so that none alters another."""
-
-    def clip(self, frames: "np.ndarray") -> Any:
-        """What is kept of a clip for all of its captions."""
-        ...
-
-    def similarity(self, clip: Any, caption: str) -> tuple[float, int]:
-        """How close a caption is to a clip, and the tokens of the caption that were read."""
-        ...
 
 
 class ContrastiveAdapter:
@@ -141,7 +129,8 @@ class VideoConditioned:
         return float(logit), int(ids.shape[1])
 
 
-ENCODERS: dict[str, Callable[[Parts], Encoder]] = {"clip": FrameMean, "siglip": FrameMean, "xclip": VideoConditioned}
+Encoder = FrameMean | VideoConditioned
+ENCODERS: dict[str, type[Encoder]] = {"clip": FrameMean, "siglip": FrameMean, "xclip": VideoConditioned}
 
 
 def load_encoder(spec: ModelSpec) -> Encoder:

@@ -14,7 +14,7 @@ from reprise.core.errors import UserError
 from reprise.models.asking.ahead import Ahead, Asked, outcome_of, ready
 from reprise.models.asking.money.calls import Calls, Estimates, Failure
 from reprise.models.asking.money.vendors import limits_of
-from reprise.models.base import Answer, AnswerError, Arrived, Clip, Due, ModelSpec, Request, ServedSpec
+from reprise.models.base import Answer, AnswerError, Arrived, Clip, Due, ModelSpec, Request
 from reprise.models.remote.images import Encoded, ImagesPreparer
 from reprise.models.remote.sending import Opened, send
 from reprise.models.remote.settings import RemoteSettings
@@ -35,7 +35,7 @@ class RemoteAdapter(ABC):
 
     def __init__(self, spec: ModelSpec, settings: RemoteSettings) -> None:
         self._spec, self._remote, self._key = spec, settings, _key(settings)
-        self._account = spec.account if isinstance(spec, ServedSpec) else None
+        self._account = spec.account
         self.limits = limits_of(settings.url, self.host)
         self._estimates = self._estimated_by(settings.image_tokens)
 

@@ -14,7 +14,7 @@ from reprise.core.plain import plain
 from reprise.models.asking.money.calls import Calls, Failure
 from reprise.models.asking.money.prices import Used
 from reprise.models.asking.money.vendors import Shown
-from reprise.models.base import Answer, AnswerError, Due, ModelSpec, Request, ServedAnswer
+from reprise.models.base import Answer, AnswerError, Due, ModelSpec, Request
 from reprise.models.remote.adapter import RemoteAdapter, Show, posting
 from reprise.models.remote.bounded_client import AsyncClient
 from reprise.models.remote.errors import PAYMENT_REQUIRED, broken, no_words, of_status, read_reply, timed_out
@@ -129,7 +129,7 @@ def used_by(response: httpx2.Response) -> Used | None:
         return None
 
 
-def answer_of(reply: Reply, frames: int) -> ServedAnswer:
+def answer_of(reply: Reply, frames: int) -> Answer:
     """The answer in a reply, without what the model thought before it."""
     text = "".join(block.text for block in reply.content if block.type == "text")
     reason = f"stop_reason: {reply.stop_reason}"
@@ -140,7 +140,7 @@ def answer_of(reply: Reply, frames: int) -> ServedAnswer:
     if not text.strip():
         raise no_words(reason, is_cut=reply.stop_reason == "max_tokens")
     used = reply.usage.used
-    return ServedAnswer(
+    return Answer(
         text=text,
         frames_shown=frames,
         tokens_in=used.input,

@@ -1,7 +1,7 @@
 """What replies and errors of all vendors mean: an answer, a failure of one question with a name, or a mistake that ends
 the job because nothing would be answered."""
 
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -21,25 +21,19 @@ MISTAKES = {
 SERVER_FAILED = 500
 
 
-class _Reply(Protocol):
-    model: str
-
-
-R = TypeVar("R", bound=_Reply)
+R = TypeVar("R", bound=BaseModel)
 
 
 def read_reply(kind: type[R], content: bytes, settings: RemoteSettings, what: str) -> R:
     """The reply of the model that was asked, and of no other."""
-    assert issubclass(kind, BaseModel)
     try:
-        reply: Any = kind.model_validate_json(content)
+        reply = kind.model_validate_json(content)
     except ValidationError as error:
         first: Any = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "(whole reply)"
         raise AnswerError("malformed", f"no {what}: {place}: {first['msg']}") from None
-    check_model(reply.model, settings)
-    found: R = reply
-    return found
+    check_model(getattr(reply, "model", ""), settings)
+    return reply
 
 
 def check_model(model: str, settings: RemoteSettings) -> None:

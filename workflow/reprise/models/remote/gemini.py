@@ -7,6 +7,7 @@ import time
 from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from mimetypes import guess_type
 from pathlib import Path
@@ -22,7 +23,7 @@ from reprise.media.probe import packet_index
 from reprise.models.asking.money.calls import Calls, Failure
 from reprise.models.asking.money.prices import Used
 from reprise.models.asking.money.vendors import Shown
-from reprise.models.base import Answer, AnswerError, Clip, Due, ModelSpec, Request, ServedAnswer
+from reprise.models.base import Answer, AnswerError, Clip, Due, ModelSpec, Request
 from reprise.models.remote.adapter import RemoteAdapter, Show
 from reprise.models.remote.bounded_client import AsyncClient
 from reprise.models.remote.errors import PAYMENT_REQUIRED, broken, check_model, no_words, of_status, timed_out
@@ -54,7 +55,7 @@ def used_by(reply: types.GenerateContentResponse) -> Used | None:
     return Used(counted.prompt_token_count, written, counted.cached_content_token_count or 0)
 
 
-def answer_of(reply: types.GenerateContentResponse, settings: GeminiSettings, frames: int) -> ServedAnswer:
+def answer_of(reply: types.GenerateContentResponse, settings: GeminiSettings, frames: int) -> Answer:
     """The answer in a reply of the model that was asked, without its thoughts."""
     served = (reply.model_version or "").removeprefix("models/")
     if not reply.candidates and reply.prompt_feedback is None:
@@ -70,7 +71,7 @@ def answer_of(reply: types.GenerateContentResponse, settings: GeminiSettings, fr
     if not text.strip():
         raise no_words(f"finish_reason: {reason}", is_cut=reason == "MAX_TOKENS")
     used = used_by(reply) or Used(0, 0)
-    return ServedAnswer(
+    return Answer(
         text=text,
         frames_shown=frames,
         tokens_in=used.input,
@@ -102,7 +103,7 @@ def failure_of_gemini(error: Exception, settings: GeminiSettings) -> Failure | N
     failure = of_status(status, said, getattr(error.response, "headers", {}), settings, is_too_long=is_too_long)
     # How long an error asks to wait, in its own words.
     delay = RETRY_DELAY.search(whole)
-    return failure._replace(wait_s=float(delay[1])) if failure.wait_s is None and delay else failure
+    return replace(failure, wait_s=float(delay[1])) if failure.wait_s is None and delay else failure
 
 
 # A frame of a video, with the second's sound and time stamp, by ai.google.dev/gemini-api/docs/video-understanding.

@@ -7,7 +7,7 @@ import httpx2
 from pydantic import BaseModel, Field, ValidationError
 
 from reprise.models.asking.money.prices import Used
-from reprise.models.base import AnswerError, Request, ServedAnswer
+from reprise.models.base import Answer, AnswerError, Request
 from reprise.models.remote.errors import no_words
 from reprise.models.thoughts import CLOSE, OPENED, behind_thought
 
@@ -99,7 +99,7 @@ def used_by(response: httpx2.Response) -> Used | None:
     return usage.used if usage else None
 
 
-def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int, *, thinks: bool) -> ServedAnswer:
+def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int, *, thinks: bool) -> Answer:
     """The answer in a reply: a score of these tokens, or a text; `thinks` where the server is known to leave thoughts
     in its answers."""
     choice = reply.choices[0]
@@ -114,7 +114,7 @@ def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int
         scores = (_number(choice),)
     else:
         text = _text(choice, thinks=thinks)
-    return ServedAnswer(
+    return Answer(
         text=text,
         scores=scores,
         frames_shown=frames,

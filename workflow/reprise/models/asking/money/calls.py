@@ -4,8 +4,9 @@ that may help. All adapters of servers send through this."""
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
 from random import SystemRandom
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from reprise.core.errors import UserError
@@ -26,7 +27,8 @@ TEMPLATE_TOKENS = 64
 T = TypeVar("T")
 
 
-class Failure(NamedTuple):
+@dataclass(eq=False)
+class Failure(Exception):
     """What an error of an SDK means."""
 
     error: Exception
@@ -115,8 +117,8 @@ class Calls:
                     taken = used_by(reply)
                     self._estimates.learn(shown, taken.input if taken else 0)
                     return reply
-                except _CallFailedError as failed:
-                    taken = Used(0, 0) if failed.failure.is_free else None
+                except Failure as failed:
+                    taken = Used(0, 0) if failed.is_free else None
                     raise
                 finally:
                     if self._payer is not None:
@@ -130,12 +132,12 @@ class Calls:
         for attempt in range(self._settings.retries + 1):
             try:
                 return await attempt_once()
-            except _CallFailedError as failed:
-                failure, wait = failed.failure, failed.failure.wait_s
+            except Failure as failure:
+                wait = failure.wait_s
                 if wait is None:  # each time about twice as long, and not the same for all
                     wait = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**attempt) * JITTER.uniform(0.75, 1.0)
                 if not failure.may_pass or attempt == self._settings.retries or wait > LONGEST_ASKED_S:
-                    raise failure.error from failed.__cause__
+                    raise failure.error from failure.__cause__
                 if self._gate is not None and failure.wait_s is not None:
                     self._gate.hold(wait)
                 await asyncio.sleep(wait)
@@ -152,7 +154,7 @@ class Calls:
             failure = self._failure_of(error, self._settings) if cause is None else Failure(cause, is_free=False)
             if failure is None:
                 raise
-            raise _CallFailedError(failure) from error
+            raise failure from error
 
     @asynccontextmanager
     async def _place(self, tokens: int) -> AsyncIterator[None]:
@@ -165,14 +167,6 @@ class Calls:
             while self._gate is not None and (wait := self._gate.wait_for(tokens)) > 0:
                 await asyncio.sleep(min(wait, LONGEST_WAIT_S))
             yield
-
-
-class _CallFailedError(Exception):
-    """One attempt failed in a way that has a name."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(str(failure.error))
-        self.failure = failure
 
 
 class Payer:

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -181,21 +181,16 @@ def _run(command: Sequence[str], path: Path) -> None:
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=asks_nobody
     ) as process:
         assert process.stdout is not None
-        for line in _lines(process.stdout):
-            log.info(line)
-            said.append(line)
+        for text in process.stdout:
+            if line := plain(text):
+                log.info(line)
+                said.append(line)
     if process.returncode:
         raise UserError(
             f"{path}: its packages could not be installed: {' / '.join(said)}. Correct the file, or run the same "
             "command again when the network is there. Without one, put the wheels into a folder and set PIP_NO_INDEX=1 "
             "and PIP_FIND_LINKS=<folder>."
         )
-
-
-def _lines(stream: Iterator[str]) -> Iterator[str]:
-    for text in stream:
-        if line := plain(text):
-            yield line
 
 
 def _record_of(folder: Path) -> Path:

@@ -7,8 +7,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections import deque
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,8 +17,6 @@ from reprise.core.errors import MachineError, UserError
 from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.core.store import Store
-from reprise.models.base import ReplyError
-from reprise.models.remote.bounded_client import get_bounded
 from reprise.models.remote.serving.engine import HOST, command, environment
 from reprise.models.remote.serving.environment import python_of
 from reprise.models.remote.serving.keeper import GRACE_SECONDS
@@ -30,10 +26,8 @@ KEEPER = Path(__file__).with_name("keeper.py")
 # The variable by which the job's adapter finds the server's key; the name hides its value in logs.
 KEY_VARIABLE = "REPRISE_SERVER_API_KEY"
 POLL_SECONDS, PROGRESS_SECONDS, ANSWER_SECONDS = 0.25, 10.0, 5.0
-STARTS = 3
 # After a connection was lost, until its end is known.
 ENDING_SECONDS = 1.0
-TAKEN = "address already in use"
 SAID_LINES = 5
 DONE = b"."
 # What a server of this job says without its key, and with it.
@@ -52,12 +46,10 @@ class Host:
         name: str,
         store: Store,
         log_file: Path,
-        ports: Iterator[int] | None = None,
     ) -> None:
         self._serving, self._hosting, self._weights, self._name = serving, hosting, weights, name
         self._python = python_of(hosting.environment, store)
         self._log_file = log_file
-        self._ports = ports or free_ports()
         self._what = f"{hosting.program}: the program" if hosting.program else serving.engine
         self._key = secrets.token_hex(16)
         self._process: subprocess.Popen[bytes] | None = None
@@ -66,11 +58,8 @@ class Host:
     def start(self) -> dict[str, Any]:
         """Start it and wait until it answers; gives the adapter's settings by which it is reached."""
         try:
-            for left in reversed(range(STARTS)):
-                self._launch(next(self._ports))
-                if self._is_ready(can_move=left > 0):
-                    break
-                self.close()
+            self._launch(free_port())
+            self._wait()
         except BaseException:
             self.close()
             raise
@@ -122,8 +111,8 @@ class Host:
                 start_new_session=True,
             )
 
-    def _is_ready(self, *, can_move: bool) -> bool:
-        """Wait until it answers; False where its port was taken and another one can be tried."""
+    def _wait(self) -> None:
+        """Until it answers."""
         start = told = time.monotonic()
         process, name, minutes = self._process, self._what, self._hosting.start_minutes
         assert process is not None
@@ -131,9 +120,6 @@ class Host:
             while self._name not in _served(client, self._key) or process.poll() is not None:
                 now = time.monotonic()
                 if process.poll() is not None:
-                    if can_move and TAKEN in self._text().lower():
-                        log.info(f"{self._url}: the port was taken meanwhile; another one is tried")
-                        return False
                     raise UserError(
                         f"{name} does not start: {self._said()}. See {self._log_file}; correct `served_by` or the "
                         "weights of the model's file, then run the same command again."
@@ -147,48 +133,28 @@ class Host:
                     told = now
                     log.info(f"{name} starts, for {now - start:.0f} s: {self._said(1)}")
                 time.sleep(POLL_SECONDS)
-            seconds, version = time.monotonic() - start, version_of(client)
-        log.info(f"{name} {version or 'of an unknown version'} answers after {seconds:.0f} s")
-        return True
-
-    def _text(self) -> str:
-        """The end of what it said."""
-        return self._log_file.read_text(encoding="utf-8", errors="replace")[-100_000:]
+        log.info(f"{name} answers after {time.monotonic() - start:.0f} s")
 
     def _said(self, count: int = SAID_LINES) -> str:
-        lines = deque((line for text in self._text().splitlines() if (line := plain(text))), maxlen=count)
-        return " / ".join(lines) or "it said nothing"
+        """The last lines of its log."""
+        text = self._log_file.read_text(encoding="utf-8", errors="replace")[-100_000:]
+        lines = [line for one in text.splitlines() if (line := plain(one))]
+        return " / ".join(lines[-count:]) or "it said nothing"
 
 
-def free_ports() -> Iterator[int]:
-    """Ports of this machine that nobody uses at this moment."""
-    while True:
-        with socket.socket() as one:
-            one.bind((HOST, 0))
-            port = one.getsockname()[1]
-        yield port
+def free_port() -> int:
+    """A port of this machine that nobody uses at this moment."""
+    with socket.socket() as one:
+        one.bind((HOST, 0))
+        port: int = one.getsockname()[1]
+    return port
 
 
 def _served(client: httpx2.Client, key: str) -> list[str]:
     """The models that a server names to who has the key, and to nobody else; none where it does not answer so."""
     try:
-        refused = get_bounded(client, "/v1/models", ANSWER_SECONDS).status_code
-        reply = get_bounded(client, "/v1/models", ANSWER_SECONDS, Authorization=f"Bearer {key}")
-        found = reply.json() if (refused, reply.status_code) == OURS else {}
-    except (httpx2.HTTPError, ReplyError, ValueError):
+        refused = client.get("/v1/models").status_code
+        reply = client.get("/v1/models", headers={"Authorization": f"Bearer {key}"})
+        return [one["id"] for one in reply.json()["data"]] if (refused, reply.status_code) == OURS else []
+    except (httpx2.HTTPError, ValueError, LookupError, TypeError):
         return []
-    return [str(one["id"]) for one in _entries(found) if "id" in one]
-
-
-def _entries(found: Any) -> list[Mapping[str, Any]]:
-    data = found.get("data") if isinstance(found, dict) else None
-    return [one for one in data if isinstance(one, dict)] if isinstance(data, list) else []
-
-
-def version_of(client: httpx2.Client) -> str:
-    """The version that a server says; empty where it does not."""
-    try:
-        found = get_bounded(client, "/version", ANSWER_SECONDS).json()
-    except (httpx2.HTTPError, ReplyError, ValueError):
-        return ""
-    return plain(str(found.get("version", ""))) if isinstance(found, dict) else ""

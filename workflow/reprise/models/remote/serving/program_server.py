@@ -204,19 +204,6 @@ class Server(ThreadingHTTPServer):
         self._questions: queue.Queue[Question] = queue.Queue()
         super().__init__(("127.0.0.1", port), Handler, bind_and_activate=False)
         self.server_bind()
-        self._connections: list[Any] = []
-        os.register_at_fork(after_in_child=self._leave)
-
-    def get_request(self) -> tuple[Any, Any]:
-        found = super().get_request()
-        self._connections = [*(one for one in self._connections if one.fileno() >= 0), found[0]]
-        return found
-
-    def _leave(self) -> None:
-        """A process that the program starts answers nobody, also when it outlives this one."""
-        for one in (self.socket, *self._connections):
-            if one.fileno() >= 0:
-                os.close(one.fileno())
 
     def ask(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """The reply to a question, when its turn has come."""

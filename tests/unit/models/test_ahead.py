@@ -85,30 +85,26 @@ def test_a_run_whose_answers_are_journaled_starts_no_worker(ask: Any, tmp_path: 
     assert ask(2, works(*CLIPS), "same", notes=str(notes), load="never") == first and not notes.exists()
 
 
-@pytest.mark.parametrize(
-    ("fault", "error", "message"),
-    [
-        ("value", "failed", "ValueError: bad shape"),
-        ("media", "corrupt", "frame 3"),
-        ("own", "not_shown", "1 of 4 frames"),
-        ("memory", "out_of_memory", "MemoryError"),
-        ("exit", "failed", "SystemExit: 0"),
-        ("segfault", "killed", "the process that prepared its frames was ended by SIGSEGV"),
-        ("sigkill", "killed", "the process that prepared its frames was ended by SIGKILL"),
-        ("leave", "killed", "the process that prepared its frames ended with code 3"),
-    ],
-)
-def test_what_befalls_a_worker_is_the_failure_of_its_clip_alone(fault: str, error: str, message: str, ask: Any) -> None:
-    rows = ask(2, works("clip0", fault, *CLIPS[1:5]))
+BY_ITSELF = {
+    "value": ("failed", "ValueError: bad shape"),
+    "media": ("corrupt", "frame 3"),
+    "own": ("not_shown", "1 of 4 frames"),
+    "memory": ("out_of_memory", "MemoryError"),
+    "exit": ("failed", "SystemExit: 0"),
+}
+BY_ITS_END = {
+    "segfault": ("killed", "the process that prepared its frames was ended by SIGSEGV"),
+    "sigkill": ("killed", "the process that prepared its frames was ended by SIGKILL"),
+    "leave": ("killed", "the process that prepared its frames ended with code 3"),
+}
+
+
+@pytest.mark.parametrize(("workers", "faults"), [(0, BY_ITSELF), (2, BY_ITSELF | BY_ITS_END)])
+def test_what_befalls_a_clip_is_its_failure_alone(workers: int, faults: dict[str, tuple[str, str]], ask: Any) -> None:
+    rows = ask(workers, works("clip0", *faults, *CLIPS[1:5]))
     failed = {name: (row["error"], row["message"]) for name, row in rows.items() if row["error"]}
-    assert failed == {one.request_id: (error, message) for one in questions(fault)}
-    assert len(rows) == 18 and all(row["text"] for name, row in rows.items() if name not in failed)
-
-
-@pytest.mark.parametrize("fault", ["value", "media", "own", "memory", "exit"])
-def test_the_same_happens_without_workers(fault: str, ask: Any) -> None:
-    asked = works("clip0", fault, "clip1")
-    assert ask(0, asked) == ask(1, asked)
+    assert failed == {one.request_id: found for fault, found in faults.items() for one in questions(fault)}
+    assert all(row["text"] for name, row in rows.items() if name not in failed)
 
 
 @pytest.mark.parametrize("workers", [0, 1])

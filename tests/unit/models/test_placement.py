@@ -14,21 +14,18 @@ from reprise.models.local.weight_files import Tensor, tensors_of
 from safetensors.torch import save_file
 
 # Weights and their largest layer, in GB, of checkpoints that the papers' tables name, in bfloat16.
-SMALL, SEVEN, THIRTY_FOUR, SEVENTY_TWO = (0.6, 0.1), (15.2, 1.1), (68.8, 1.2), (145.4, 2.5)
+SEVEN, THIRTY_FOUR, SEVENTY_TWO = (15.2, 1.1), (68.8, 1.2), (145.4, 2.5)
 H100, A6000, RTX4090, T4 = 84.5, 50.5, 25.2, 15.6
 
 
 @pytest.mark.parametrize(
     ("weights", "free", "rooms"),
     [
-        (SMALL, [T4], [15.3]),
         (SEVEN, [RTX4090], [17.6]),
-        (SEVEN, [H100] * 4, [76.9]),
         (SEVEN, [T4, T4], [11.8, 11.8]),
         (THIRTY_FOUR, [H100], [76.5]),
         (THIRTY_FOUR, [A6000] * 4, [42.5, 42.5]),
         (SEVENTY_TWO, [H100] * 4, [76.5, 76.5]),
-        (SEVENTY_TWO, [A6000] * 4, [42.5] * 4),
         (SEVENTY_TWO, [H100, A6000, A6000], [76.5, 42.5, 42.5]),
         # As much as the weights, but for what a layer that cannot be divided leaves unused: it is tried.
         ((100.0, 3.0), [59.4, 59.5], [58.4, 58.5]),
@@ -134,9 +131,6 @@ def test_a_model_is_put_on_as_many_cards_as_it_takes(
             groups = groups_of(need, names, free, name)
             assert {len(group) for group in groups} == {count}, (name, groups)
             assert len(groups) == 8 // count
-    alone = needed(tmp_path / "Qwen3-VL-8B", "bfloat16", None)
-    if card != "T4":
-        assert len(placed(alone, free[:1], "m")) == 1, "what might fit is tried"
 
 
 def test_cuda_numbers_gpus_as_the_driver_does(driver: Callable[[int, int], None], tmp_path: Path) -> None:
@@ -201,8 +195,6 @@ def test_the_index_says_which_files_are_the_checkpoint(tmp_path: Path) -> None:
     [
         (lambda folder: (folder / "b.safetensors").unlink(), r"1 of the 2 files that it names are not there: b\.saf"),
         (lambda folder: os.truncate(folder / "a.safetensors", 60), "its header is not whole"),
-        (lambda folder: os.truncate(folder / "a.safetensors", 5), "its header is not whole"),
-        (lambda folder: os.truncate(folder / "a.safetensors", 0), "its header is not whole"),
         (
             lambda folder: os.truncate(folder / "a.safetensors", (folder / "a.safetensors").stat().st_size - 1),
             r"\d+ bytes, \d+ are named in its header",

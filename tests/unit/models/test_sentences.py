@@ -1,4 +1,4 @@
-"""Sentence embeddings of a checkpoint's folder: tiny ones of MPNet and BERT, against a mean written by hand."""
+"""Sentence embeddings of a checkpoint's folder, against a mean written by hand, and the similarity of captions."""
 
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.models.local import embeddings
-from reprise.models.local.embeddings import Checkpoint, embed
+from reprise.models.local.embeddings import Checkpoint, embed, similarities
 
 from tests.unit.models.adapters import tiny
 
@@ -81,3 +81,18 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
     (given.folder / "model.safetensors").write_bytes(b"not weights")
     with pytest.raises(UserError, match="mpnet: cannot be loaded to compare captions: .* Fetch it again"):
         embed(TEXTS, "digest", Store(tmp_path), given)
+
+
+# By sentence-transformers 6.2.0 on the same files.
+REFERENCE = (
+    ("The red circle slides left quickly.", "The blue star jumps high.", 0.307816625),
+    ("The red circle slides left quickly.", "", 0.178808838),
+    ("The blue star jumps high.", "The blue star jumps high.", 1.0),
+    # 400 words: the model reads the first 256 word pieces
+    ("The red circle slides left quickly.", "A person closes the door of the fridge with his left hand while looking at the bowl of fruit. " * 20, 0.123347580),
+)  # fmt: skip
+
+
+def test_similarity_is_what_sentence_transformers_computes(tmp_path: Path) -> None:
+    left, right, expected = (list(column) for column in zip(*REFERENCE, strict=True))
+    assert similarities(left, right, "0.1.0", Store(tmp_path)) == pytest.approx(expected, abs=1e-6)

@@ -19,7 +19,7 @@ from reprise.models.remote.settings import AnthropicSettings
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.chat_server import FRAME_TOKENS, MODEL, TEXT_TOKENS, ChatServer, Says
-from tests.unit.models.vendor_servers import Behaviour, anthropic_error, anthropic_well, message, thought
+from tests.unit.models.vendor_servers import Behaviour, anthropic_well, message, thought
 from tests.unit.videos import barcode_video
 
 WRITE = request("say this", "write", system="Be brief.")
@@ -90,69 +90,6 @@ def test_an_answer_is_what_follows_the_thoughts_and_cached_tokens_are_counted() 
     content = [thought("Is it A?"), TextBlock(type="text", text="B")]
     found = answer(lambda asked: Says(message(asked, content=content, usage=usage)))
     assert (found.text, found.tokens_in, found.tokens_out, found.tokens_cached) == ("B", 112, 40, 100)
-
-
-@pytest.mark.parametrize(
-    ("reply", "outcome", "said"),
-    [
-        ({"model": "toy-2"}, "other_model", "'toy-2' answered, not 'toy-1'"),
-        ({"stop_reason": "refusal", "content": []}, "refused", "refusal"),
-        ({"stop_reason": "refusal"}, "refused", "this"),
-        ({"stop_reason": "max_tokens", "content": [thought("Hm")]}, "still_thinking", "settings.max_tokens"),
-        ({"stop_reason": "model_context_window_exceeded"}, "beyond_context", "exceeded"),
-        ({"content": []}, "empty", "end_turn"),
-        ({"text": " \n"}, "empty", "end_turn"),
-    ],
-)
-def test_what_is_no_answer_has_a_name(reply: dict[str, Any], outcome: str, said: str) -> None:
-    found = answer(lambda asked: Says(message(asked, **reply)))
-    assert found.error == outcome and said in found.message and found.text == ""
-
-
-@pytest.mark.parametrize(
-    "body",
-    [b"<html>busy</html>", b"", b"[]", b"{}", b'{"model": "toy-1", "content": "x"}',
-     b'{"model": "toy-1", "content": [], "usage": {"input_tokens": NaN}}'],
-)  # fmt: skip
-def test_a_reply_of_another_kind_is_a_failure(body: bytes) -> None:
-    found = answer(lambda _: Says(body))
-    assert found.error == "malformed" and found.message.startswith("no message: ")
-
-
-@pytest.mark.parametrize(
-    ("says", "outcome"),
-    [
-        (anthropic_error(429, "rate_limit_error"), "rate_limited"),
-        (anthropic_error(429, "rate_limit_error", retry_after="3600"), "rate_limited"),
-        (anthropic_error(500, "api_error"), "server_error"),
-        (anthropic_error(529, "overloaded_error"), "server_error"),
-        (Says(b"<html>", 502), "server_error"),
-        (Says(b"", delay=5), "timeout"),
-        (Says({"content": "many words"}, is_cut=True), "network"),
-        (anthropic_error(400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum"), "beyond_context"),
-        (anthropic_error(413, "request_too_large"), "beyond_context"),
-        (anthropic_error(400, "invalid_request_error"), "bad_request"),
-    ],
-)
-def test_an_error_of_the_server_has_a_name(says: Says, outcome: str) -> None:
-    with ChatServer(lambda _: says) as server:
-        (found,) = adapter(server, timeout_s=0.5).answers(BLIND, [WRITE])
-        assert found.error == outcome and len(server.asked) == 1
-
-
-@pytest.mark.parametrize(
-    ("says", "said"),
-    [
-        (anthropic_error(401, "authentication_error"), "refuses the key"),
-        (anthropic_error(400, "invalid_request_error", "Your credit balance is too low"), "no credit left"),
-        (anthropic_error(402, "billing_error"), "no credit left"),
-        (anthropic_error(403, "forbidden", "Request not allowed"), "this region none"),
-        (anthropic_error(404, "not_found_error", "model: toy-1"), "does not know the model"),
-    ],
-)
-def test_what_no_question_could_pass_ends_the_job(says: Says, said: str) -> None:
-    with pytest.raises(UserError, match=rf"the server .*{said}.*model 'toy-1'.*Answers so far are kept"):
-        answer(lambda _: says)
 
 
 def test_more_frames_than_the_vendor_takes_are_refused_before_anything_is_asked(video: Path) -> None:

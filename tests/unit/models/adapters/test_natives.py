@@ -10,11 +10,9 @@ from reprise.models.local.transformers import TransformersAdapter
 
 from tests.unit.asked import request, shown, spec
 from tests.unit.models.adapters.natives import Native, check, load
-from tests.unit.models.adapters.tiny_apart import APART
-from tests.unit.models.adapters.tiny_newer import NEWER
-from tests.unit.models.adapters.tiny_video import IMAGES, VIDEO
+from tests.unit.models.adapters.tiny_video import IMAGES, MORE, VIDEO, ernie
 
-MADE = {**VIDEO, **IMAGES, **NEWER, **APART}
+MADE = {**VIDEO, **IMAGES, **MORE}
 EIGHT = (1, 7, 7, 19, 43, 31, 37, 25)
 
 
@@ -31,9 +29,8 @@ def test_a_class_is_shown_the_frames_of_the_plan_and_answers_as_by_hand(
 
 
 @pytest.mark.parametrize("engine", ["plain", "shared"])
-@pytest.mark.parametrize("name", APART)
-def test_what_belongs_to_a_question_is_made_for_each(name: str, engine: str, tmp_path: Path, video: Path) -> None:
-    native, clip = load(name, APART[name], tmp_path / name, engine=engine), shown(video, EIGHT)
+def test_what_belongs_to_a_question_is_made_for_each(engine: str, tmp_path: Path, video: Path) -> None:
+    native, clip = load("ernie4_5_vl_moe", ernie, tmp_path / "m", engine=engine), shown(video, EIGHT)
     asked = [
         request(question, "score", ("Yes", "No")) for question in ("who?", "the red circle slides left. who spins?")
     ]

@@ -91,24 +91,15 @@ def test_every_frame_of_the_plan_is_sent_as_it_is(video: Path) -> None:
     assert found.frames_shown == 4 and found.tokens_in == TEXT_TOKENS + 4 * FRAME_TOKENS
 
 
-def test_frames_of_a_view_are_sent_at_the_moments_of_the_plan(video: Path) -> None:
-    planned = shown(video, (0, 24, 48))
-    with ChatServer() as server:
-        list(adapter(server, frames="video").answers(replace(planned, indices=(48, 24, 0)), [WRITE]))
-    asked = server.asked[-1]
-    assert numbers(np.stack([np.asarray(Picture.open(BytesIO(base64.b64decode(one)))) for one in asked.images])) == [
-        48,
-        24,
-        0,
-    ]
-    assert asked.body["media_io_kwargs"]["video"]["frames_indices"] == [0, 24, 48]
-
-
 def test_a_video_is_sent_as_a_list_of_frames_with_their_times(video: Path) -> None:
+    """Those of a view at the moments of the plan."""
     with ChatServer() as server:
-        list(adapter(server, frames="video").answers(shown(video, (0, 24, 48)), [WRITE]))
+        planned = replace(shown(video, (0, 24, 48)), indices=(48, 24, 0))
+        list(adapter(server, frames="video").answers(planned, [WRITE]))
     asked = server.asked[-1]
-    assert [part["type"] for part in asked.content] == ["video_url", "text"] and len(asked.images) == 3
+    assert [part["type"] for part in asked.content] == ["video_url", "text"]
+    pictures = [np.asarray(Picture.open(BytesIO(base64.b64decode(one)))) for one in asked.images]
+    assert numbers(np.stack(pictures)) == [48, 24, 0]
     assert asked.body["media_io_kwargs"] == {
         "video": {
             "num_frames": -1, "fps": RATE, "frames_indices": [0, 24, 48], "total_num_frames": 80, "duration": 80 / RATE
@@ -190,7 +181,6 @@ def logprobs(*found: tuple[str, float]) -> dict[str, Any]:
     ("reply", "outcome", "message"),
     [
         ({"logprobs": None}, "no_scores", "the server gave no logprobs"),
-        ({"logprobs": {"content": []}}, "no_scores", "the server gave no logprobs"),
         ({"logprobs": logprobs(("token_id:7", -0.1), ("token_id:5", -3))}, "no_scores", "no logprob of the tokens [8]"),
         ({"logprobs": logprobs(("Yes", -0.1), ("No", -3))}, "no_scores", "those of the server: Yes, No"),
         ({"logprobs": logprobs(("token_id:7", float("nan")), ("token_id:8", -3))}, "not_finite", "nan"),
@@ -218,42 +208,12 @@ def test_what_is_no_exact_score_is_a_failure(reply: dict[str, Any], outcome: str
         ({"text": "<think>Is it A? No.</think>\n\nB"}, "B"),
         ({"text": "Is it A? No.</think>\n\nB"}, "B"),  # the template wrote the first tag
         ({"text": "B", "message": {"reasoning_content": "Is it A? No."}}, "B"),
-        ({"text": "B", "message": {"reasoning": "Is it A? No."}}, "B"),
         ({"text": " A. The cat <b>sleeps</b>\n"}, " A. The cat <b>sleeps</b>\n"),
         ({"text": "B", "finish_reason": "length"}, "B"),
     ],
 )
 def test_an_answer_is_what_follows_the_thoughts(reply: dict[str, Any], expected: str) -> None:
     assert answer(lambda asked: Says(completion(asked, **reply))).text == expected
-
-
-@pytest.mark.parametrize(
-    ("reply", "outcome", "message"),
-    [
-        ({"text": "<think>Let me", "finish_reason": "length"}, "still_thinking", "settings.max_tokens"),
-        ({"text": None, "message": {"reasoning": "Hm"}, "finish_reason": "length"}, "still_thinking", "length"),
-        ({"text": ""}, "empty", "finish_reason: stop"),
-        ({"text": None}, "empty", "finish_reason: stop"),
-        ({"text": "<think>No words</think> \n"}, "empty", "finish_reason: stop"),
-        ({"text": None, "message": {"refusal": "I cannot say."}}, "refused", "I cannot say."),
-        ({"text": "So", "finish_reason": "content_filter"}, "content_filter", "content_filter"),
-        ({"model": "toy-2"}, "other_model", "'toy-2' answered, not 'toy-1'"),
-        ({"model": ""}, "other_model", "'' answered, not 'toy-1'"),
-        ({"text": "lone \ud800"}, "malformed", "no chat completion"),
-    ],
-)
-def test_what_is_no_answer_has_a_name(reply: dict[str, Any], outcome: str, message: str) -> None:
-    found = answer(lambda asked: Says(completion(asked, **reply)))
-    assert found.error == outcome and message in found.message and found.text == ""
-
-
-@pytest.mark.parametrize(
-    "body",
-    [b"<html>busy</html>", b"", b"[]", {"choices": []}, {"choices": "none"}, {"model": MODEL, "choices": [{}]}, {}],
-)
-def test_a_reply_that_is_no_chat_completion_is_a_failure(body: Any) -> None:
-    found = answer(lambda _: Says(body))
-    assert found.error == "malformed" and found.message.startswith("no chat completion: ")
 
 
 def test_who_answered_is_kept() -> None:
@@ -275,7 +235,6 @@ def in_turn(*says: Says | None) -> Behaviour:
     [
         (error(429, "rate_limit_exceeded"), {}),
         (error(429, "rate_limit_exceeded", retry_after="1"), {}),
-        (error(500), {}),
         (error(503), {}),
         (Says(b"", delay=5), {"timeout_s": 0.2}),
         (Says({"choices": "many words"}, is_cut=True), {}),
@@ -287,51 +246,11 @@ def test_what_passes_is_asked_again(first: Says, settings: dict[str, Any]) -> No
     assert (found.text, found.error, len(server.asked)) == ("this", "", 2)
 
 
-@pytest.mark.parametrize(
-    ("says", "settings", "outcome"),
-    [
-        (error(429, "rate_limit_exceeded"), {}, "rate_limited"),
-        (error(429, "rate_limit_exceeded", Retry_After="3600"), {"retries": 5}, "rate_limited"),
-        (error(500), {}, "server_error"),
-        (error(409), {}, "server_error"),
-        (Says(b"<html>", 502), {}, "server_error"),
-        (Says(b"", delay=5), {"timeout_s": 0.2}, "timeout"),
-        (Says({"choices": "many words"}, is_cut=True), {}, "network"),
-        (error(400, "context_length_exceeded"), {}, "beyond_context"),
-        (error(400, message="This model's maximum context length is 4096 tokens."), {}, "beyond_context"),
-        (error(400, "content_filter"), {}, "content_filter"),
-        (error(403, "content_policy_violation"), {}, "content_filter"),
-        (error(400, message="At most 5 images"), {}, "bad_request"),
-        (error(422), {}, "bad_request"),
-    ],
-)  # fmt: skip
-def test_an_error_of_the_server_has_a_name(says: Says, settings: dict[str, Any], outcome: str) -> None:
-    with ChatServer(lambda _: says) as server:
-        (found,) = adapter(server, **settings).answers(BLIND, [WRITE])
-    assert found.error == outcome and len(server.asked) == 1
-
-
 def test_a_server_that_is_not_there_is_a_lost_connection() -> None:
     with ChatServer() as server:
         gone = adapter(server)
     (found,) = gone.answers(BLIND, [WRITE])
     assert found.error == "network" and server.url in found.message
-
-
-@pytest.mark.parametrize(
-    ("says", "message"),
-    [
-        (error(401, "invalid_api_key"), "refuses the key"),
-        (error(402), "has no credit left"),
-        (error(429, "insufficient_quota"), "has no credit left"),
-        (error(403, "unsupported_country_region_territory"), "this region none"),
-        (error(404, "model_not_found"), "does not know the model or the address"),
-        (Says(b"Not Found", 404), "does not know the model or the address"),
-    ],
-)
-def test_what_no_question_could_pass_ends_the_job(says: Says, message: str) -> None:
-    with pytest.raises(UserError, match=rf"(?s)the server .*{message}.*model 'toy-1'.*Answers so far are kept"):
-        answer(lambda _: says)
 
 
 def test_a_key_that_is_not_set_is_named_before_anything_is_asked() -> None:
@@ -422,13 +341,10 @@ def test_a_slow_answer_keeps_no_other_waiting() -> None:
 
     with ChatServer(says) as server:
         order = [given.request.request_id for given in adapter(server).answers_in_any_order([due("c", 5)])]
+        is_over.set()
+        texts = [one.text for one in adapter(server).answers(*due("c", 5)[:2])]
     assert order[0] == "c0" and order[-1] == "c1" and len(order) == 5
-
-
-def test_answers_come_in_the_order_of_their_questions() -> None:
-    with ChatServer(lambda asked: replace(well(asked), delay=0.1 * (asked.prompt == "c 1"))) as server:
-        found = [one.text for one in adapter(server).answers(*due("c", 5)[:2])]
-    assert found == ["0", "1", "2", "3", "4"]
+    assert texts == ["0", "1", "2", "3", "4"], "where they are asked about one clip, in their order"
 
 
 def test_before_a_mistake_ends_the_job_what_is_on_its_way_arrives() -> None:
@@ -479,7 +395,6 @@ def test_a_key_is_shown_nowhere(monkeypatch: pytest.MonkeyPatch, caplog: pytest.
         ({"key": KEY}, "should be the name of an environment variable"),
         ({"key": "MY_VENDOR"}, "with API_KEY, TOKEN or SECRET in it"),
         ({"url": "http://user:secret@host/v1"}, "url"),
-        ({"url": "https://host/v1?api_key=secret"}, "url"),
         ({"url": "ftp://host"}, "url"),
         ({"body": {"model": "x", "n": 2}}, "model, n: not here"),
     ],

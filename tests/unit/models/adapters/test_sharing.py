@@ -13,8 +13,7 @@ from reprise.models.local.sharing import PROVEN, Prefix
 from reprise.models.local.transformers import TransformersAdapter
 
 from tests.unit.asked import BLIND, request, shown, spec
-from tests.unit.models.adapters.tiny_newer import glm46v
-from tests.unit.models.adapters.tiny_video import IMAGES, VIDEO
+from tests.unit.models.adapters.tiny_video import IMAGES, VIDEO, glm46v
 
 START = "Carefully watch the video. Here is a caption: "
 CAPTIONS = ("the red circle slides left.", "who spins? a square", "1 jump", '"blue"')

@@ -69,17 +69,6 @@ def test_a_decoder_writes_greedily_after_the_prompt(tmp_path: Path) -> None:
     assert answer.text == words.decode(new, skip_special_tokens=True) and answer.tokens_out == len(new)
 
 
-def test_a_plain_prompt_gets_the_tokens_that_begin_or_end_a_text(tmp_path: Path) -> None:
-    folder = tiny.t5(tmp_path / "model")
-    words = AutoTokenizer.from_pretrained(folder)
-    answer = ask(folder, request(QUESTION, "score", OPTIONS))
-    assert (
-        answer.tokens_in
-        == len(words(QUESTION)["input_ids"])
-        == len(words(QUESTION, add_special_tokens=False)["input_ids"]) + 1
-    )
-
-
 def test_an_encoder_with_a_decoder_scores_at_its_first_word(tmp_path: Path) -> None:
     folder = tiny.t5(tmp_path / "model")
     model, words = T5ForConditionalGeneration.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)

@@ -195,13 +195,9 @@ def test_an_adapter_beside_a_model_is_refused(adapter: str, plain: Path) -> None
     [
         ("processor_config.json", "[1]"),
         ("processor_config.json", '{"image_processor": 3, "processor_class": "LlavaOnevisionProcessor"}'),
-        ("processor_config.json", '{"video_processor": [], "image_processor": []}'),
         ("chat_template.jinja", "{% for %}"),
-        ("chat_template.jinja", "{{ messages.nosuch.content }}"),
-        ("chat_template.jinja", "{{ 1 + messages }}"),
         ("tokenizer_config.json", "[]"),
         ("config.json", '{"model_type": "llava_onevision", "text_config": 3}'),
-        ("config.json", '{"model_type": 7}'),
         ("generation_config.json", "[]"),
     ],
 )  # fmt: skip

@@ -11,7 +11,7 @@ from reprise.media.decoder import read_footage, read_frames
 from reprise.models.base import Answer, Clip, Request
 from reprise.models.local.transformers import TransformersAdapter
 from tokenizers.processors import TemplateProcessing
-from training.prompts import REPOSITORY, rendered
+from training.prompts import rendered
 from transformers import (
     LlavaOnevisionForConditionalGeneration,
     LlavaOnevisionModel,
@@ -56,7 +56,6 @@ QWEN = Family(tiny.qwen2_vl, Qwen2VLForConditionalGeneration, Qwen2VLModel, Qwen
 FAMILIES = {
     "llava": LLAVA,
     "qwen2_vl": QWEN,
-    "demo": LLAVA._replace(make=lambda folder: REPOSITORY / "resources" / "demo" / "checkpoints" / "llava-ov-late"),
 }
 
 

@@ -1,8 +1,11 @@
 """Tiny checkpoints of real classes with random weights, saved as a hub snapshot has them."""
 
 import json
+import shutil
 from collections.abc import Callable
+from functools import cache, wraps
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from reprise.models.local.torch_setup import prepare
@@ -90,6 +93,24 @@ def _save(folder: Path, model: Any, images: Any = None, words: Any = None) -> Pa
     return folder
 
 
+MADE = TemporaryDirectory(prefix="checkpoints-")
+
+
+def once(make: Callable[..., Path]) -> Callable[..., Path]:
+    """A checkpoint that is made once a session; who asks for it is given a copy that may be changed."""
+
+    @cache
+    def made(*given: Any) -> Path:
+        return make(Path(MADE.name) / f"{make.__name__}-{len(list(Path(MADE.name).iterdir()))}", *given)
+
+    @wraps(make)
+    def copied(folder: Path, *given: Any) -> Path:
+        return Path(shutil.copytree(made(*given), folder))
+
+    return copied
+
+
+@once
 def clip(folder: Path) -> Path:
     words = tokenizer()
     config = CLIPConfig(
@@ -100,6 +121,7 @@ def clip(folder: Path) -> Path:
     return _save(folder, CLIPModel(config), images, words)
 
 
+@once
 def siglip(folder: Path) -> Path:
     words = tokenizer(ends=False)
     config = SiglipConfig(
@@ -109,6 +131,7 @@ def siglip(folder: Path) -> Path:
     return _save(folder, SiglipModel(config), SiglipImageProcessor(size=SQUARE), words)
 
 
+@once
 def xclip(folder: Path, frames: int) -> Path:
     words = tokenizer()
     config = XCLIPConfig(
@@ -123,11 +146,13 @@ def xclip(folder: Path, frames: int) -> Path:
     return _save(folder, XCLIPModel(config), images, words)
 
 
+@once
 def t5(folder: Path) -> Path:
     words = tokenizer()
     return _save(folder, T5ForConditionalGeneration(_t5_config(words, VOCABULARY)), words=words)
 
 
+@once
 def vera(folder: Path, rows: int = 32128) -> Path:
     words = tokenizer()
     model = T5EncoderModel(_t5_config(words, rows))
@@ -145,6 +170,7 @@ def _t5_config(words: PreTrainedTokenizerFast, rows: int) -> T5Config:
     )  # fmt: skip
 
 
+@once
 def llama(folder: Path, template: str | None = None, vocabulary: int = VOCABULARY) -> Path:
     words = tokenizer(ends=False, template=template)
     config = LlamaConfig(
@@ -153,6 +179,7 @@ def llama(folder: Path, template: str | None = None, vocabulary: int = VOCABULAR
     return _save(folder, LlamaForCausalLM(config), words=words)
 
 
+@once
 def llava(folder: Path) -> Path:
     """A LLaVA-OneVision of the demo's shape with the template of the public checkpoints."""
     words = build_tokenizer()
@@ -164,6 +191,7 @@ def llava(folder: Path) -> Path:
     return _save(folder, build_model(size, words), build_processor(words, size.patch))
 
 
+@once
 def qwen2_vl(folder: Path) -> Path:
     words = tokenizer(ends=False, template=QWEN_TEMPLATE)
     marks = {name: f"<|{name}|>" for name in ("vision_start", "vision_end", "image_pad", "video_pad")}

@@ -8,7 +8,7 @@ from typing import Any
 import transformers as hf
 from training.tokenizer import build_tokenizer
 
-from tests.unit.models.adapters.tiny import HALF, MANY_WORDS, PATCH, SQUARE, TOWER, ids_of, llava, qwen2_vl, save
+from tests.unit.models.adapters.tiny import HALF, MANY_WORDS, PATCH, SQUARE, TOWER, ids_of, llava, once, qwen2_vl, save
 
 CONTEXT = 8192
 TEXT = {**TOWER, "num_key_value_heads": 2, "vocab_size": MANY_WORDS, "max_position_embeddings": CONTEXT}
@@ -74,6 +74,7 @@ def id_of(made: Any, mark: str) -> int:
     return int(made.convert_tokens_to_ids(mark))
 
 
+@once
 def qwen2_5_vl(folder: Path) -> Path:
     template = chat(*CHATML, QWEN_MARKS)
     made = words(QWEN_WORDS, template)
@@ -99,6 +100,7 @@ def qwen_ids(made: Any) -> dict[str, int]:
     }  # fmt: skip
 
 
+@once
 def qwen3_vl(folder: Path) -> Path:
     template = chat(*CHATML, QWEN_MARKS)
     made = words(QWEN_WORDS, template)
@@ -118,6 +120,7 @@ def qwen3_vl(folder: Path) -> Path:
     return save(folder, lambda: hf.Qwen3VLForConditionalGeneration(config), processor)
 
 
+@once
 def internvl(folder: Path) -> Path:
     template = chat(*CHATML, {"video": "<video>\n", "image": "<IMG_CONTEXT>\n"})
     made = words(
@@ -137,6 +140,7 @@ def internvl(folder: Path) -> Path:
     return save(folder, lambda: hf.InternVLForConditionalGeneration(config), processor)
 
 
+@once
 def video_llava(folder: Path) -> Path:
     template = chat(*PLAIN, {"video": "<video>\n", "image": "<image>\n"})
     made = words((), template)
@@ -153,6 +157,7 @@ def video_llava(folder: Path) -> Path:
     return save(folder, lambda: hf.VideoLlavaForConditionalGeneration(config), processor)
 
 
+@once
 def llava_next_video(folder: Path) -> Path:
     template = chat(*PLAIN, {"video": "<video>\n", "image": "<image>\n"})
     made = words((), template)
@@ -170,6 +175,7 @@ def llava_next_video(folder: Path) -> Path:
     return save(folder, lambda: hf.LlavaNextVideoForConditionalGeneration(config), processor)
 
 
+@once
 def video_llama_3(folder: Path) -> Path:
     template = chat(*CHATML, {"video": "<|video_pad|>\n", "image": "<|image_pad|>\n"})
     made = words(("<|image_pad|>", "<|video_pad|>"), template)
@@ -185,6 +191,7 @@ def video_llama_3(folder: Path) -> Path:
     return save(folder, lambda: hf.VideoLlama3ForConditionalGeneration(config), processor)
 
 
+@once
 def smolvlm(folder: Path) -> Path:
     template = chat(*PLAIN, {"image": "<image>", "video": "<video>"})
     made = words(
@@ -225,6 +232,7 @@ def glm_ids(made: Any) -> dict[str, int]:
     }  # fmt: skip
 
 
+@once
 def glm4v(folder: Path) -> Path:
     template = chat("<|{role}|>\n", "", GLM_MARKS)
     made = words(GLM, template)
@@ -244,9 +252,71 @@ def glm4v(folder: Path) -> Path:
     return save(folder, lambda: hf.Glm4vForConditionalGeneration(config), processor)
 
 
+OF_THE_CLIP = {"shortest_edge": 32 * 32, "longest_edge": 80 * 64 * 64}
+
+
+@once
+def glm46v(folder: Path) -> Path:
+    template = chat("<|{role}|>\n", "", GLM_MARKS)
+    made = words(GLM, template)
+    text = {"model_type": "glm4v_text", "hidden_size": 32, "rope_parameters": {**MROPE, "partial_rotary_factor": 1.0}}
+    config = hf.Glm46VConfig(
+        text_config={**TEXT, **ids_of(made), **text},
+        vision_config={
+            "model_type": "glm4v_vision", "depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2,
+            "patch_size": PATCH, "image_size": 32, "out_hidden_size": 32,
+        },
+        **glm_ids(made),
+    )  # fmt: skip
+    processor = hf.Glm46VProcessor(
+        image_processor=hf.Glm46VImageProcessor(**GRID, size=PIXELS), tokenizer=made,
+        video_processor=hf.Glm46VVideoProcessor(**GRID, size=OF_THE_CLIP), chat_template=template,
+    )  # fmt: skip
+    return save(folder, lambda: hf.Glm46VForConditionalGeneration(config), processor)
+
+
+ERNIE = {
+    f"{kind}_{part}token": f"<|{kind.upper()}_{part.upper()}|>"
+    for kind in ("image", "video")
+    for part in ("", "start_", "end_")
+}
+
+
+@once
+def ernie(folder: Path) -> Path:
+    """ERNIE-4.5-VL: which expert sees a token is said by a tensor as long as the question."""
+    marks = {
+        kind: "".join(ERNIE[f"{kind}_{part}token"] for part in ("start_", "", "end_")) for kind in ("image", "video")
+    }
+    template = chat(*CHATML, marks)
+    made = words((), template, **ERNIE)
+    config = hf.Ernie4_5_VLMoeConfig(
+        text_config={
+            **TEXT, **ids_of(made), **HEADS_OF_16, "moe_intermediate_size": [16, 8], "moe_num_experts": 4, "moe_k": 2,
+            "moe_num_shared_experts": 1, "rope_parameters": {**MROPE, "mrope_section": [3, 3, 2]},
+            "mlp_layer_types": ["dense", "sparse"],
+        },
+        vision_config={
+            "depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "patch_size": PATCH,
+            "out_hidden_size": 32,
+        },
+        image_token_id=id_of(made, ERNIE["image_token"]), video_token_id=id_of(made, ERNIE["video_token"]),
+        image_start_token_id=id_of(made, ERNIE["image_start_token"]),
+        image_end_token_id=id_of(made, ERNIE["image_end_token"]),
+        video_start_token_id=id_of(made, ERNIE["video_start_token"]),
+        video_end_token_id=id_of(made, ERNIE["video_end_token"]),
+    )  # fmt: skip
+    processor = hf.Ernie4_5_VLMoeProcessor(
+        image_processor=hf.Ernie4_5_VLMoeImageProcessor(**GRID, size=PIXELS), tokenizer=made, chat_template=template,
+        video_processor=hf.Ernie4_5_VLMoeVideoProcessor(**GRID, size=PIXELS, draw_on_frames=False),
+    )  # fmt: skip
+    return save(folder, lambda: hf.Ernie4_5_VLMoeForConditionalGeneration(config), processor)
+
+
 # --- classes that take images only -----------------------------------------------------------------------------------
 
 
+@once
 def llava_1_5(folder: Path) -> Path:
     template = chat(*PLAIN, {"image": "<image>\n"})
     made = words((), template)
@@ -260,6 +330,7 @@ def llava_1_5(folder: Path) -> Path:
     return save(folder, lambda: hf.LlavaForConditionalGeneration(config), processor)
 
 
+@once
 def llava_next(folder: Path) -> Path:
     template = chat(*PLAIN, {"image": "<image>\n"})
     made = words((), template)
@@ -276,6 +347,7 @@ def llava_next(folder: Path) -> Path:
     return save(folder, lambda: hf.LlavaNextForConditionalGeneration(config), processor)
 
 
+@once
 def idefics2(folder: Path) -> Path:
     template = chat("{role}: ", "<end_of_utterance>\n", {"image": "<image>"})
     made = words(("<fake_token_around_image>", "<end_of_utterance>"), template)
@@ -292,6 +364,7 @@ def idefics2(folder: Path) -> Path:
     return save(folder, lambda: hf.Idefics2ForConditionalGeneration(config), processor)
 
 
+@once
 def aria(folder: Path) -> Path:
     template = chat(*CHATML, {"image": "<fim_prefix><|img|><fim_suffix>"})
     made = words(("<fim_prefix>", "<fim_suffix>"), template, image_token="<|img|>", unk_token="<unk>")
@@ -307,6 +380,7 @@ def aria(folder: Path) -> Path:
     return save(folder, lambda: hf.AriaForConditionalGeneration(config), processor)
 
 
+@once
 def gemma3(folder: Path) -> Path:
     template = chat("<start_of_turn>{role}\n", "<end_of_turn>\n", {"image": "<start_of_image>"})
     made = words(
@@ -334,3 +408,5 @@ VIDEO: dict[str, Callable[[Path], Path]] = {
 IMAGES: dict[str, Callable[[Path], Path]] = {
     "llava": llava_1_5, "llava_next": llava_next, "idefics2": idefics2, "aria": aria, "gemma3": gemma3,
 }  # fmt: skip
+MORE: dict[str, Callable[[Path], Path]] = {"glm46v": glm46v, "ernie4_5_vl_moe": ernie}
+"""not in `config/models`"""

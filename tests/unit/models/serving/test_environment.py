@@ -41,22 +41,6 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     return Store(tmp_path / "store")
 
 
-def test_what_is_pinned_is_installed_once_and_nothing_beside_it(store: Store) -> None:
-    pins_file(NAME).write_text("# the engine\nvllm==0.0.1  # and its reason\n")
-    folder = environment_folder(pins_file(NAME), store)
-    (folder / "bin").mkdir(parents=True)
-    (folder / "half").touch()  # of a job that was killed
-    with pytest.raises(UserError, match="whose rule serve_environment makes it"):
-        python_of(NAME, store)
-    assert build(NAME, store) == folder and not (folder / "half").exists()
-    said = subprocess.run(
-        [python_of(NAME, store), "-c", "import vllm; print(vllm.version)"], capture_output=True, text=True
-    )
-    assert said.stdout == "0.0.1\n" and named_versions(pins_file(NAME)) == {"vllm": "0.0.1"}
-    (folder / "mark").touch()
-    assert build(NAME, store) == folder and (folder / "mark").exists(), "it is there"
-
-
 def test_packages_that_cannot_be_had_are_named(store: Store) -> None:
     pins_file(NAME).write_text("vllm==0.0.2\n")
     with pytest.raises(
@@ -99,21 +83,34 @@ def commit(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str
     return found
 
 
-def test_a_repository_is_on_the_path_at_its_commit(store: Store, commit: str) -> None:
-    pins_file(NAME).write_text(f"vllm==0.0.1\nmodel @ git+{URL}@{commit}#subdirectory=code  # of the paper\n")
-    folder = build(NAME, store)
-    said = subprocess.run(
-        [folder / "bin" / "python", "-Ic", "import their_model; print(their_model.said)"],
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert said.stdout == "by the authors\n"
-    assert named_versions(pins_file(NAME)) == {"vllm": "0.0.1", "model": commit}
-
-
-def test_a_commit_that_is_not_there_is_named(store: Store, commit: str) -> None:
-    pins_file(NAME).write_text(f"model @ git+{URL}@{'0' * 40}\n")
-    with pytest.raises(UserError, match=r"envs/toy\.txt: its packages could not be installed: fatal: .*0000"):
+def test_what_is_pinned_is_installed_once_and_nothing_beside_it(
+    store: Store, commit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Packages, a repository at its commit, and the Python that the file names."""
+    pins = f"vllm==0.0.1  # and its reason\nmodel @ git+{URL}@{commit}#subdirectory=code  # of the paper\n"
+    pins_file(NAME).write_text(pins)
+    own = environment_folder(pins_file(NAME), store)
+    pins_file(NAME).write_text(f"# the engine\npython==3.5\n{pins}")
+    with pytest.raises(
+        UserError, match=r"envs/toy\.txt: it needs Python 3\.5, and no python3\.5 is found\. Install it"
+    ):
         build(NAME, store)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python3.5").symlink_to(sys.executable)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    folder = environment_folder(pins_file(NAME), store)
+    (folder / "bin").mkdir(parents=True)
+    (folder / "half").touch()  # of a job that was killed
+    with pytest.raises(UserError, match="whose rule serve_environment makes it"):
+        python_of(NAME, store)
+    assert build(NAME, store) == folder != own and not (folder / "half").exists()
+    assert (folder / "bin" / "python3.5").exists()
+    program = "import vllm, their_model; print(vllm.version, their_model.said)"
+    said = subprocess.run([python_of(NAME, store), "-Ic", program], capture_output=True, text=True)
+    assert said.stdout == "0.0.1 by the authors\n"
+    assert named_versions(pins_file(NAME)) == {"vllm": "0.0.1", "model": commit}
+    (folder / "mark").touch()
+    assert build(NAME, store) == folder and (folder / "mark").exists(), "it is there"
 
 
 @pytest.mark.parametrize(
@@ -131,24 +128,3 @@ def test_a_repository_without_a_commit_is_refused(store: Store, line: str, messa
     pins_file(NAME).write_text(f"{line}\n")
     with pytest.raises(UserError, match=message):
         build(NAME, store)
-
-
-def test_an_environment_has_the_python_that_its_file_names(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = environment_folder_of("vllm==0.0.1\n", store)
-    pins_file(NAME).write_text("python==3.5\nvllm==0.0.1\n")
-    with pytest.raises(
-        UserError, match=r"envs/toy\.txt: it needs Python 3\.5, and no python3\.5 is found\. Install it"
-    ):
-        build(NAME, store)
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "python3.5").symlink_to(sys.executable)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    folder = build(NAME, store)
-    assert (folder / "bin" / "python3.5").exists() and folder != own
-
-
-def environment_folder_of(text: str, store: Store) -> Path:
-    pins_file(NAME).write_text(text)
-    return environment_folder(pins_file(NAME), store)

@@ -67,8 +67,9 @@ def test_a_server_answers_and_is_gone_when_it_is_closed(root: Path) -> None:
     assert "ready" in (root / "logs" / "run.server.log").read_text()
 
 
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("how", ["", "sleeps"])
+@pytest.mark.parametrize(
+    ("how", "end"), [("", signal.SIGKILL), ("", signal.SIGINT), ("sleeps", signal.SIGKILL), ("sleeps", signal.SIGTERM)]
+)
 def test_no_server_is_left_when_the_job_is_killed(root: Path, how: str, end: signal.Signals) -> None:
     """Neither one that answers nor one that still starts."""
     words = [sys.executable, "-c", JOB, str(root), how, "starting" if how else "answering"]

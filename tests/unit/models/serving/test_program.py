@@ -99,35 +99,40 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("does", "error", "words"), WRONG)
-def test_what_a_program_does_wrong_is_the_failure_of_that_question(
-    root: Path, does: str, error: str, words: str
-) -> None:
-    """And of no other."""
-    text = f"def load(folder, device): pass\ndef answer(frames, times, prompt, max_tokens):\n    if 'bad' in prompt:\n        {does}\n    return 'good'\n"
+def test_what_a_program_does_wrong_is_the_failure_of_that_question_and_of_no_other(root: Path) -> None:
+    branches = "".join(f"    if prompt == 'bad {at}':\n        {does}\n" for at, (does, *_) in enumerate(WRONG))
+    text = (
+        f"def load(folder, device): pass\ndef answer(frames, times, prompt, max_tokens):\n{branches}    return 'good'\n"
+    )
     host = host_of(root, text)
-    found = answers(host, [request("a", "write"), request("bad", "write"), request("b", "write")])
+    asked = [request(f"{kind} {at}", "write") for at in range(len(WRONG)) for kind in ("bad", "good")]
+    found = answers(host, asked)
     host.close()
-    assert [(one.text, one.error) for one in found] == [("good", ""), ("", error), ("good", "")]
-    assert words in found[1].message
+    assert [(one.text, one.error) for one in found[1::2]] == [("good", "")] * len(WRONG)
+    for (_, error, words), one in zip(WRONG, found[::2], strict=True):
+        assert (one.text, one.error) == ("", error) and words in one.message
 
 
-@pytest.mark.parametrize(
-    ("gives", "error", "words"),
-    [
-        ("[0.5]", "malformed", "`scores` gave 1 numbers for 2 options"),
-        ("[0.5, 1.5]", "malformed", "`scores` gave [0.5, 1.5], which are no probabilities"),
-        ("[0.5, float('nan')]", "malformed", "which are no probabilities"),
-        ("[0.9, 0.9]", "malformed", "probabilities"),
-        ("None", "malformed", "`scores` gave nothing, not one number for each option"),
-    ],
-)
-def test_scores_that_are_none_are_named(root: Path, gives: str, error: str, words: str) -> None:
-    text = f"def load(folder, device): pass\ndef answer(frames, times, prompt, max_tokens): pass\ndef scores(frames, times, prompt, options): return {gives}\n"
+WRONG_SCORES = [
+    ("[0.5]", "`scores` gave 1 numbers for 2 options"),
+    ("[0.5, 1.5]", "`scores` gave [0.5, 1.5], which are no probabilities"),
+    ("[0.5, float('nan')]", "which are no probabilities"),
+    ("[0.9, 0.9]", "probabilities"),
+    ("None", "`scores` gave nothing, not one number for each option"),
+]
+
+
+def test_scores_that_are_none_are_named(root: Path) -> None:
+    gives = ", ".join(one for one, _ in WRONG_SCORES)
+    text = (
+        "def load(folder, device): pass\ndef answer(frames, times, prompt, max_tokens): pass\n"
+        f"def scores(frames, times, prompt, options): return [{gives}][int(prompt)]\n"
+    )
     host = host_of(root, text)
-    (found,) = answers(host, [request("a", "score", ("Yes", "No"))])
+    found = answers(host, [request(f"{at}", "score", ("Yes", "No")) for at in range(len(WRONG_SCORES))])
     host.close()
-    assert found.error == error and words in found.message
+    for (_, words), one in zip(WRONG_SCORES, found, strict=True):
+        assert one.error == "malformed" and words in one.message
 
 
 def test_nothing_that_it_prints_and_no_output_that_it_closes_breaks_an_answer(root: Path) -> None:
@@ -153,7 +158,6 @@ STARTS = [
      r"own\.py: the program does not start: .*the server ended with code -11"),
     ("def load(folder, device):\n    import time; time.sleep(600)\ndef answer(*given): pass\n",
      r"own\.py: the program does not answer as 'toy@1' after 0\.03 minutes: .*`served_by\.start_minutes`"),
-    ("def load(f, d): pass\ndef answer(*given): pass\nanswer = 1\n", r"own\.py: it defines no function `answer`"),
 ]  # fmt: skip
 
 

@@ -210,7 +210,8 @@ class Asking:
             raise MachineError(f"the GPU is lost to this job: {lost.message}. Run the same command again.")
 
     def _due(self, questions: Mapping[str, Request]) -> dict[str, Request]:
-        return {entry: request for entry, request in questions.items() if self._is_due(entry)}
-
-    def _is_due(self, entry: str) -> bool:
-        return self._journal.get(entry) is None and self._failures.is_due(entry)
+        return {
+            entry: request
+            for entry, request in questions.items()
+            if self._journal.get(entry) is None and self._failures.is_due(entry)
+        }

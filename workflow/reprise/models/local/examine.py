@@ -1,7 +1,7 @@
 """What can be said of a checkpoint without its weights: whether its class is known, and what reaches it of a video."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -34,15 +34,6 @@ OPTIONS = (("Yes", "No"), ("A", "B"))
 FRAMES, HEIGHT, WIDTH = 8, 360, 640
 
 
-class Seen(NamedTuple):
-    """What a model's own processor makes of a clip."""
-
-    mode: str
-    """`video` or `images`"""
-    tokens_a_frame: float
-    context: int | None
-
-
 def differences(adapter: str, spec: ModelSpec) -> Iterator[str]:
     """What of a checkpoint's files is not what the adapter needs; its weights are not looked at."""
     if adapter in ("transformers", "text"):
@@ -53,12 +44,14 @@ def differences(adapter: str, spec: ModelSpec) -> Iterator[str]:
             check_named(spec.settings.get("quantised"), spec.folder)
             if adapter == "transformers":
                 yield from _of_class(spec, AutoModelForImageTextToText)
-                yield from _of_options(clip_processor(spec).processor.tokenizer)
-                seen = seen_by(spec)
-                if seen.context is not None and seen.tokens_a_frame * FRAMES > seen.context:
+                processor = clip_processor(spec)
+                yield from _of_options(processor.processor.tokenizer)
+                noise = np.random.default_rng(0).integers(0, 256, (FRAMES, HEIGHT, WIDTH, 3), dtype=np.uint8)
+                clip = processor.prepare(Footage(noise, tuple(range(0, FRAMES * 24, 24)), 24.0, FRAMES * 24))
+                if processor.context is not None and clip.placeholders > processor.context:
                     yield (
-                        f"{FRAMES} frames of {WIDTH}x{HEIGHT} are {seen.tokens_a_frame * FRAMES:.0f} tokens, and the "
-                        f"model reads {seen.context}. Set `settings.max_pixels`, or show it fewer frames."
+                        f"{FRAMES} frames of {WIDTH}x{HEIGHT} are {clip.placeholders} tokens, and the model reads "
+                        f"{processor.context}. Set `settings.max_pixels`, or show it fewer frames."
                     )
             elif spec.settings.get("head") is None:
                 yield from _of_class(spec, AutoModelForCausalLM, AutoModelForSeq2SeqLM)
@@ -90,14 +83,6 @@ def _generation_config(spec: ModelSpec) -> GenerationConfig:
     if (spec.folder / GENERATION).is_file():
         return load_part(GenerationConfig, spec)
     return GenerationConfig.from_model_config(load_part(AutoConfig, spec))
-
-
-def seen_by(spec: ModelSpec) -> Seen:
-    """What reaches a video-language model of a clip; an error says why nothing does."""
-    processor = clip_processor(spec)
-    noise = np.random.default_rng(0).integers(0, 256, (FRAMES, HEIGHT, WIDTH, 3), dtype=np.uint8)
-    clip = processor.prepare(Footage(noise, tuple(range(0, FRAMES * 24, 24)), 24.0, FRAMES * 24))
-    return Seen(processor.mode, clip.placeholders / FRAMES, processor.context)
 
 
 def _of_class(spec: ModelSpec, *kinds: Any) -> Iterator[str]:

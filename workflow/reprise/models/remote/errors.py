@@ -56,7 +56,7 @@ def timed_out(settings: RemoteSettings) -> Failure:
     return Failure(error, may_pass=True, is_free=False)
 
 
-def broken(error: Exception, settings: RemoteSettings) -> Failure:
+def broken(error: BaseException, settings: RemoteSettings) -> Failure:
     """No connection, or one that broke when the answer may have been paid for."""
     cause = error.__cause__ or error
     named = AnswerError("network", f"{settings.url}: {type(cause).__name__}: {plain(str(cause))}")

@@ -21,21 +21,14 @@ TOO_LONG_IN_WORDS = ("context length", "context window", "maximum model length",
 def failure_of_server(error: Exception, settings: OpenAISettings) -> Failure | None:
     """What an error of the SDK means for the question, or for the job; none for an error of another kind."""
     if isinstance(error, APIConnectionError):
-        below = _of_connection(error)
+        # What broke or was late below the SDK, which takes a lost connection for one that is late.
+        below = error.__cause__
+        while below is not None and not isinstance(below, ClientError):
+            below = below.__cause__
         is_late = isinstance(below, ServerTimeoutError) if below else isinstance(error, APITimeoutError)
         return timed_out(settings) if is_late else broken(below or error, settings)
-    return _of_status(error, settings) if isinstance(error, APIStatusError) else None
-
-
-def _of_connection(error: APIConnectionError) -> ClientError | None:
-    """What broke or was late below the SDK, which takes a lost connection for one that is late."""
-    cause = error.__cause__
-    while cause is not None and not isinstance(cause, ClientError):
-        cause = cause.__cause__
-    return cause
-
-
-def _of_status(error: APIStatusError, settings: OpenAISettings) -> Failure:
+    if not isinstance(error, APIStatusError):
+        return None
     body: Any = error.body if isinstance(error.body, dict) else {}
     # The words for an error that a server's programs know, and those for people.
     if body.get("type") == "program" and body.get("code") in REASONS:  # of the server that this job has started

@@ -69,9 +69,6 @@ class Program:
         sys.modules["program"] = self._module
         spec.loader.exec_module(self._module)
         self._compares = callable(getattr(self._module, "similarity", None))
-        for name in ("load", "similarity" if self._compares else "answer"):
-            if not callable(getattr(self._module, name, None)):
-                raise WrongReplyError(f"it defines no function `{name}`")
         self._options: list[str] = []
         self._shown: tuple[str, Any] = ("", np.zeros((0, 0, 0, 3), np.uint8))
 
@@ -114,8 +111,6 @@ class Program:
         return number
 
     def _scores(self, frames: Any, times: Times, prompt: str, options: list[str]) -> list[float]:
-        if not callable(getattr(self._module, "scores", None)):
-            raise WrongReplyError("it defines no function `scores`")
         found = self._module.scores(frames, times, prompt, options)
         try:
             numbers = [float(one) for one in found]

@@ -1,0 +1,217 @@
+"""What each reply and each error of a vendor means; and servers that are not trusted: replies without end, that unpack to
+gigabytes, that drip, and that lead elsewhere."""
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from google.genai import types
+from reprise.core.errors import UserError
+from reprise.models.base import Answer
+from reprise.models.remote.anthropic import AnthropicAdapter
+from reprise.models.remote.bounded_client import MOST_BYTES
+from reprise.models.remote.gemini import GeminiAdapter
+from reprise.models.remote.openai import OpenAIAdapter
+
+from tests.unit.asked import BLIND, request, spec
+from tests.unit.models.chat_server import MODEL, Asked, ChatServer, Says, completion, error
+from tests.unit.models.vendor_servers import anthropic_error, gemini_error, generated, message, thought
+
+ADAPTERS: dict[str, tuple[Any, Callable[[Asked], Any]]] = {
+    "openai": (OpenAIAdapter, completion), "anthropic": (AnthropicAdapter, message), "gemini": (GeminiAdapter, generated),
+}  # fmt: skip
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUR_API_KEY", "sk-test-0123456789")
+
+
+@pytest.fixture(params=ADAPTERS)
+def vendor(request: pytest.FixtureRequest, key: None) -> str:
+    return str(request.param)
+
+
+def answer(vendor: str, says: Callable[[Asked], Says], **settings: Any) -> tuple[Answer, ChatServer]:
+    with ChatServer(says) as server:
+        url = server.url if vendor == "openai" else server.url.removesuffix("/v1")
+        own = {"url": url, "model": MODEL, "key": "OUR_API_KEY", "retries": 2, **settings}
+        (found,) = ADAPTERS[vendor][0](spec(**own)).answers(BLIND, [request("say this", "write")])
+        return found, server
+
+
+def cases(table: dict[str, list[Any]]) -> list[Any]:
+    """The rows of all vendors."""
+    return [(vendor, *row) for vendor, rows in table.items() for row in rows]
+
+
+NO_ANSWER: dict[str, list[Any]] = {
+    "openai": [
+        ({"text": "<think>Let me", "finish_reason": "length"}, "still_thinking", "settings.max_tokens"),
+        ({"text": None, "message": {"reasoning": "Hm"}, "finish_reason": "length"}, "still_thinking", "length"),
+        ({"text": None}, "empty", "finish_reason: stop"),
+        ({"text": "<think>No words</think> \n"}, "empty", "finish_reason: stop"),
+        ({"text": None, "message": {"refusal": "I cannot say."}}, "refused", "I cannot say."),
+        ({"text": "So", "finish_reason": "content_filter"}, "content_filter", "content_filter"),
+        ({"model": "toy-2"}, "other_model", "'toy-2' answered, not 'toy-1'"),
+        ({"text": "lone \ud800"}, "malformed", "no chat completion"),
+    ],
+    "anthropic": [
+        ({"model": "toy-2"}, "other_model", "'toy-2' answered, not 'toy-1'"),
+        ({"stop_reason": "refusal", "content": []}, "refused", "refusal"),
+        ({"stop_reason": "refusal", "text": "this"}, "refused", "this"),
+        ({"stop_reason": "max_tokens", "content": [thought("Hm")]}, "still_thinking", "settings.max_tokens"),
+        ({"stop_reason": "model_context_window_exceeded"}, "beyond_context", "exceeded"),
+        ({"text": " \n"}, "empty", "end_turn"),
+    ],
+    "gemini": [
+        ({"model_version": None}, "other_model", "'' answered, not 'toy-1'"),
+        ({"finish_reason": types.FinishReason.SAFETY, "parts": []}, "content_filter", "SAFETY"),
+        ({"finish_reason": types.FinishReason.MAX_TOKENS, "parts": []}, "still_thinking", "settings.max_tokens"),
+        ({"text": " "}, "empty", "STOP"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("by", "reply", "outcome", "words"), cases(NO_ANSWER))
+def test_what_is_no_answer_has_a_name(by: str, reply: dict[str, Any], outcome: str, words: str, key: None) -> None:
+    found, _ = answer(by, lambda asked: Says(ADAPTERS[by][1](asked, **reply)))
+    assert found.error == outcome and words in found.message and found.text == ""
+
+
+OTHER_FORMS: dict[str, list[Any]] = {
+    "openai": [(b"<html>busy</html>",), (b"[]",), (b'{"choices": []}',), (b'{"model": "toy-1", "choices": [{}]}',)],
+    "anthropic": [(b"",), (b"{}",), (b'{"model": "toy-1", "content": [], "usage": {"input_tokens": NaN}}',)],
+    "gemini": [
+        (b"<html>busy</html>",),
+        (b"{}",),
+        (b'{"candidates": 3}',),
+        (b'{"candidates": [{"avgLogprobs": "x"}]}',),
+    ],
+}
+
+
+@pytest.mark.parametrize(("by", "body"), cases(OTHER_FORMS))
+def test_a_reply_of_another_form_is_a_failure(by: str, body: bytes, key: None) -> None:
+    assert answer(by, lambda _: Says(body))[0].error == "malformed"
+
+
+ERRORS: dict[str, list[Any]] = {
+    "openai": [
+        (error(429, "rate_limit_exceeded"), "rate_limited"),
+        (error(500), "server_error"),
+        (error(409), "server_error"),
+        (Says(b"<html>", 502), "server_error"),
+        (Says(b"", delay=5), "timeout"),
+        (Says({"choices": "many words"}, is_cut=True), "network"),
+        (error(400, "context_length_exceeded"), "beyond_context"),
+        (error(400, message="This model's maximum context length is 4096 tokens."), "beyond_context"),
+        (error(403, "content_policy_violation"), "content_filter"),
+        (error(400, message="At most 5 images"), "bad_request"),
+    ],
+    "anthropic": [
+        (anthropic_error(429, "rate_limit_error", retry_after="3600"), "rate_limited"),
+        (anthropic_error(529, "overloaded_error"), "server_error"),
+        (Says(b"<html>", 502), "server_error"),
+        (Says(b"", delay=5), "timeout"),
+        (Says({"content": "many words"}, is_cut=True), "network"),
+        (anthropic_error(400, "invalid_request_error", "prompt is too long: 9 tokens > 8"), "beyond_context"),
+        (anthropic_error(413, "request_too_large"), "beyond_context"),
+        (anthropic_error(400, "invalid_request_error"), "bad_request"),
+    ],
+    "gemini": [
+        (gemini_error(429, "RESOURCE_EXHAUSTED"), "rate_limited"),
+        (gemini_error(429, details=[{"retryDelay": "3600s"}]), "rate_limited"),
+        (gemini_error(503, "UNAVAILABLE", "overloaded"), "server_error"),
+        (Says(b"<html>", 502), "server_error"),
+        (Says(b"", delay=5), "timeout"),
+        (Says({"candidates": "many words"}, is_cut=True), "network"),
+        (gemini_error(400, "INVALID_ARGUMENT", "The input token count (9) exceeds the maximum"), "beyond_context"),
+        (gemini_error(400, "INVALID_ARGUMENT"), "bad_request"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("by", "says", "outcome"), cases(ERRORS))
+def test_an_error_of_the_server_has_a_name(by: str, says: Says, outcome: str, key: None) -> None:
+    found, server = answer(by, lambda _: says, timeout_s=0.5, retries=0)
+    assert found.error == outcome and len(server.asked) == 1
+
+
+MISTAKES: dict[str, list[Any]] = {
+    "openai": [
+        (error(401, "invalid_api_key"), "refuses the key"),
+        (error(429, "insufficient_quota"), "has no credit left"),
+        (error(403, "unsupported_country_region_territory"), "this region none"),
+        (Says(b"Not Found", 404), "does not know the model or the address"),
+    ],
+    "anthropic": [
+        (anthropic_error(401, "authentication_error"), "refuses the key"),
+        (anthropic_error(400, "invalid_request_error", "Your credit balance is too low"), "no credit left"),
+        (anthropic_error(402, "billing_error"), "no credit left"),
+    ],
+    "gemini": [
+        (gemini_error(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."), "refuses the key"),
+        (gemini_error(400, "X", "User location is not supported for the API use."), "this region"),
+        (gemini_error(429, details=[{"violations": [{"quotaId": "RequestsPerDay"}]}]), "no credit left"),
+        (gemini_error(404, "NOT_FOUND", "models/toy-1 is not found"), "does not know the model"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("by", "says", "words"), cases(MISTAKES))
+def test_what_no_question_could_pass_ends_the_job(by: str, says: Says, words: str, key: None) -> None:
+    with pytest.raises(UserError, match=rf"(?s)the server .*{words}.*model 'toy-1'.*Answers so far are kept"):
+        answer(by, lambda _: says)
+
+
+# --- how far a reply is read -------------------------------------------------------------------------------------------
+BOMB = gzip.compress(bytes(64 * MOST_BYTES))
+REFUSED: dict[str, tuple[Says, str]] = {
+    "large": (Says(bytes(MOST_BYTES + 1)), "a reply of more than 1,000,000 bytes"),
+    "without end": (Says(bytes(2 * MOST_BYTES), drips=True), "a reply of more than 1,000,000 bytes"),
+    "a bomb": (Says(BOMB, headers={"Content-Encoding": "gzip"}), "a reply of more than 1,000,000 bytes when it is unpacked"),
+    "an error that is large": (Says(bytes(MOST_BYTES + 1), 500), "a reply of more than 1,000,000 bytes"),
+    "cut": (Says(gzip.compress(b"{}" * 99)[:-9], headers={"Content-Encoding": "gzip"}), "a packed reply that is cut short"),
+    "not packed": (Says(b"{}", headers={"Content-Encoding": "gzip"}), "a packed reply that does not unpack"),
+    "another packing": (Says(b"{}", headers={"Content-Encoding": "br"}), "a reply that is packed by 'br'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_reply_is_read_no_further_than_its_largest_size(case: str, vendor: str) -> None:
+    says, words = REFUSED[case]
+    found, server = answer(vendor, lambda asked: says)
+    assert found.error == "malformed" and words in found.message
+    assert len(server.asked) == 1, "it is not asked for again"
+
+
+def test_the_deadline_is_of_a_whole_reply(vendor: str) -> None:
+    found, _ = answer(vendor, lambda asked: Says(b"{", drips=True), timeout_s=0.3, retries=0)
+    assert found.error == "timeout"
+
+
+@pytest.mark.parametrize("status", [301, 307])
+def test_a_redirect_is_a_failure_that_names_where_it_points(status: int, vendor: str) -> None:
+    with ChatServer() as elsewhere:
+        place = elsewhere.url.replace("/v1", "/x")
+        found, server = answer(vendor, lambda asked: Says({}, status, {"Location": f"{place}?key=sk-secret"}))
+        assert elsewhere.asked == [] and len(server.asked) == 1
+    assert (
+        found.error == "bad_request"
+        and f"HTTP {status}: the server points to {place}, where nothing is sent" in found.message
+    )
+    assert "sk-secret" not in found.message
+
+
+@pytest.mark.parametrize(("encoding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
+def test_a_packed_reply_is_read(encoding: str, pack: Callable[[bytes], bytes], vendor: str) -> None:
+    def says(asked: Asked) -> Says:
+        return Says(pack(json.dumps(ADAPTERS[vendor][1](asked)).encode()), headers={"Content-Encoding": encoding})
+
+    found, server = answer(vendor, says)
+    assert not found.error and found.text
+    assert server.asked[0].headers["accept-encoding"] == "gzip, deflate"

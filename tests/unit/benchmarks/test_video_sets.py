@@ -10,11 +10,11 @@ from reprise.benchmarks.mmbench_video.release import COLUMNS
 from reprise.benchmarks.mmbench_video.taxonomy import OTHER_VIDEO_SETS, SCORINGS
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.rows import chosen_items
-from reprise.stages.construction_draw import drawn
 from reprise.core.errors import UserError
 from reprise.core.schemas import FACTS, RESPONSES, VERDICTS
 from reprise.core.yaml_files import load_yaml
 from reprise.reading.ratings import SCALES
+from reprise.stages.construction_draw import drawn
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements
 from reprise.stages.verdicts import verdicts

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from reprise.core.tabular import write_csv
 from reprise.figures.style import save
 from reprise.stages.command import In, Out
 from reprise.timecard.card import read_card
@@ -10,7 +11,7 @@ from reprise.timecard.page import all_page
 from reprise.timecard.picture import draw_all
 from reprise.timecard.tables import all_table, in_order, order_words, tidy
 from reprise.timecard.words import headline
-from reprise.timecard.write import write_csv, write_pages
+from reprise.timecard.write import write_pages
 
 TITLE = "Which models use time?"
 

@@ -3,10 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import polars as pl
-
 from reprise.core.checksums import write_sealed
-from reprise.core.tabular import write_csv
 from reprise.tables.render import latex, latex_escape, markdown
 from reprise.tables.render.table import Table
 

@@ -22,8 +22,14 @@ FRAMES = 48
 """of the test's video"""
 YES_NO = ("Yes", "No")
 QUESTION = "Does the red circle slide left quickly?"
-SPLIT = {"idefics2": slice(4, None, 5)}
+SPLIT = {"idefics2": slice(4, None, 5), "llama4": slice(4, None, 5)}
 """The pictures that show a whole frame, where there are parts of it too."""
+
+
+SHAPES = {"molmo2": (4, 4), "gemma4": (18, 30), "minicpmv4_6": (8, 8)}
+"""Rows and columns of the patches of a frame, of classes that give frames as patches without a grid."""
+PARTS = {"minicpmv4_6": 3}
+"""Pictures of a frame, the first of which shows the whole."""
 
 
 class Native(NamedTuple):
@@ -37,7 +43,7 @@ class Native(NamedTuple):
 
     @property
     def is_video(self) -> bool:
-        return self.name not in IMAGES
+        return self.name not in (*IMAGES, "llama4")
 
     @property
     def together(self) -> int:
@@ -53,7 +59,10 @@ class Native(NamedTuple):
         if asked.system:
             messages.insert(0, {"role": "system", "content": [{"type": "text", "text": asked.system}]})
         text = self.processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-        return dict(self.processor(text=[text], return_tensors="pt", **self._given(clip, frames)))
+        made = dict(self.processor(text=[text], return_tensors="pt", **self._given(clip, frames)))
+        if self.name == "llama4":  # which gives pixels in half precision
+            made |= {name: value.to(self.model.dtype) for name, value in made.items() if name == "pixel_values"}
+        return made
 
     def _given(self, clip: Clip, frames: Any) -> dict[str, Any]:
         if not len(frames):
@@ -82,6 +91,8 @@ class Native(NamedTuple):
         grid = given.get("video_grid_thw")
         if pixels is None:
             return []
+        if self.name in SHAPES:
+            return numbers(_pictures_of_patches(self.name, pixels, self.processor.video_processor))
         return numbers(_pictures(self.name, pixels, self.together, grid))
 
     def shown(self, indices: tuple[int, ...]) -> list[int]:
@@ -128,3 +139,17 @@ def _pictures(name: str, pixels: torch.Tensor, together: int, grid: torch.Tensor
     else:
         frames = (pixels[0] if pixels.ndim == 5 else pixels)[SPLIT.get(name, slice(None))]
     return ((frames.permute(0, 2, 3, 1) * 0.5 + 0.5) * 255).round().clamp(0, 255).byte().numpy()
+
+
+def _pictures_of_patches(name: str, pixels: torch.Tensor, processor: Any) -> npt.NDArray[np.uint8]:
+    """The same of a tensor (frames, patches, numbers of a patch), or of all patches side by side."""
+    rows, columns = SHAPES[name]
+    if pixels.ndim == 4:
+        patches = pixels[0].reshape(3, PATCH, -1, PATCH).permute(2, 1, 3, 0)
+        patches = patches.reshape(-1, PARTS[name], rows * columns, PATCH, PATCH, 3)[:, 0]
+    else:
+        patches = pixels[:, : rows * columns].reshape(len(pixels), rows * columns, PATCH, PATCH, 3)
+    frames = patches.reshape(-1, rows, columns, PATCH, PATCH, 3).permute(0, 1, 3, 2, 4, 5)
+    frames = frames.reshape(-1, rows * PATCH, columns * PATCH, 3)
+    frames = frames * torch.tensor(processor.image_std) + torch.tensor(processor.image_mean)
+    return (frames * 255).round().clamp(0, 255).byte().numpy()

@@ -10,9 +10,10 @@ from reprise.models.local.transformers import TransformersAdapter
 
 from tests.unit.asked import request, shown, spec
 from tests.unit.models.adapters.natives import Native, check, load
-from tests.unit.models.adapters.tiny_video import IMAGES, MORE, VIDEO, ernie
+from tests.unit.models.adapters.tiny_newer import NEWER
+from tests.unit.models.adapters.tiny_video import IMAGES, MORE, VIDEO
 
-MADE = {**VIDEO, **IMAGES, **MORE}
+MADE = {**VIDEO, **IMAGES, **MORE, **NEWER}
 EIGHT = (1, 7, 7, 19, 43, 31, 37, 25)
 
 
@@ -29,8 +30,9 @@ def test_a_class_is_shown_the_frames_of_the_plan_and_answers_as_by_hand(
 
 
 @pytest.mark.parametrize("engine", ["plain", "shared"])
-def test_what_belongs_to_a_question_is_made_for_each(engine: str, tmp_path: Path, video: Path) -> None:
-    native, clip = load("ernie4_5_vl_moe", ernie, tmp_path / "m", engine=engine), shown(video, EIGHT)
+@pytest.mark.parametrize("name", ["ernie4_5_vl_moe", "llama4"])
+def test_what_belongs_to_a_question_is_made_for_each(name: str, engine: str, tmp_path: Path, video: Path) -> None:
+    native, clip = load(name, MADE[name], tmp_path / name, engine=engine), shown(video, EIGHT)
     asked = [
         request(question, "score", ("Yes", "No")) for question in ("who?", "the red circle slides left. who spins?")
     ]

@@ -37,9 +37,10 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Project:
     for path in (project.root / "config").rglob("*.yaml"):
         path.write_text(UNPINNED.sub(COMMIT, path.read_text()))
     for path in (project.root / "config/models").iterdir():
-        checkpoint = yaml.safe_load(path.read_text()).get("checkpoint")
-        if checkpoint:  # weights that a site has put there
-            project.write(f"{checkpoint}/model.safetensors", "")
+        model = yaml.safe_load(path.read_text())
+        if "checkpoint" in model:  # weights that a site has put there
+            for name in ["model.safetensors", *model.get("served_by", {}).get("files", [])]:
+                project.write(f"{model['checkpoint']}/{name}", "")
     path = project.root / "config/suites/paper.yaml"
     suite = yaml.safe_load(path.read_text())
     suite |= {"run": ["all"], "judges": ["wordmatch"], "budget_usd": 1e6, "budget_tokens": 10**12}

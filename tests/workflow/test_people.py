@@ -15,7 +15,6 @@ GROUP = """\
         run: entail/all/humans
         answers: "answers/*.csv"
         left_out: "captions/*.csv"
-        names: names.csv
         surveys: 3
 """
 
@@ -25,7 +24,6 @@ def project(prepared_small: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     made = own_copy(prepared_small, tmp_path_factory.mktemp("people"))
     suite = made.root / "config/suites/small.yaml"
     suite.write_text(suite.read_text() + GROUP)
-    made.write("names.csv", "reviewer,name\nlabel-studio 3,Bob\n")
     made.edit(
         "config/tables/small.yaml",
         "          - {label: Oracle, model: oracle}\n",
@@ -53,6 +51,6 @@ def test_answers_are_a_run_that_needs_no_video(project: Project) -> None:
     project.write(
         "answers/3.csv", f"task_id,digest,reviewer,verdict\n{task.task_id},{task.digest},Label-Studio 3,Yes\n"
     )
-    project.write("captions/a.csv", "clip,reviewer\nv,BOB\n")
+    project.write("captions/a.csv", "clip,reviewer\nv,LABEL-STUDIO 3\n")
     assert set(project.made(page, run)) == {"import_answers", "people_statistics", "score"}
     assert "| people left out | - | 1 | of 1 in `left_out:` |" in (project.root / page).read_text()

@@ -1,4 +1,5 @@
-"""Takes the README's pictures of the report: `python docs/screenshot.py` after `make demo`; needs Debian's `chromium`.
+"""Takes the README's pictures of the report of the suite `time` (`snakemake all report --config suite=time`); needs
+Debian's `chromium`: `python docs/screenshot.py`.
 
 Another page or folder: `python docs/screenshot.py --report results/report --page tables/velociti.html --out x.png`.
 """

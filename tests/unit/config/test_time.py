@@ -16,6 +16,11 @@ SUITE, TIME = "config/suites/demo.yaml", "time: [toy-llava-ov]"
 CARD = "results/time/toy-llava-ov.html"
 
 
+@pytest.fixture(autouse=True)
+def card(project: Project) -> None:
+    project.edit(SUITE, "\nbenchmarks:\n", f"\n{TIME}\n\nbenchmarks:\n")
+
+
 def views(plan: Plan, slug: str, benchmark: str) -> dict[str, str]:
     """View -> its run, or why there is none."""
     found = plan.time[slug][benchmark].items()

@@ -9,7 +9,6 @@ from reprise.plan.runs import Plan
 
 from tests.unit.config.conftest import Project
 
-TIME = "time: [toy-llava-ov]\n"
 MAIN, SUITE, TABLES = "config/config.yaml", "config/suites/demo.yaml", "config/tables/demo/mmbench_video.yaml"
 
 
@@ -23,7 +22,6 @@ def test_a_view_is_named_behind_a_sampling_that_it_fits(project: Project) -> Non
 
 
 def test_a_view_changes_the_key_of_its_run_and_of_no_other(project: Project) -> None:
-    project.edit(SUITE, TIME, "")
     runs = [f"unpacked/{one}/toy-llava-ov" for one in ("interior16", "interior16.grid4x4")]
     config = load(project.root)
     entry = config.suite.benchmarks["mmbench_video"]
@@ -57,7 +55,6 @@ def test_views_of_time_are_of_any_sampling_that_shows_several_frames(project: Pr
 
 
 def test_only_views_that_a_run_uses_have_a_plan_of_frames(project: Project) -> None:
-    project.edit(SUITE, TIME, "")
     project.edit(SUITE, "  velociti:\n", "  velociti:\n    extra_runs: [entail/fps1.shuffled/random]\n")
     plan = Plan(load(project.root))
     keys = (path.relative_to(plan.results.folder / "keys") for path in collect_keys(plan))

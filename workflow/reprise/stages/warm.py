@@ -108,8 +108,11 @@ def wait_for_jobs(address: str, listening: socket.socket) -> Fork | None:
     """Fork for each job until Snakemake has ended; in a fork, its job."""
     import gc
     import signal
+    import warnings
     from select import select
 
+    # Libraries keep threads that do nothing yet: a fork needs none of them, and makes its own.
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C Snakemake hears, and ends
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a fork
     while sys.stdin not in select([listening, sys.stdin], [], [])[0]:

@@ -108,8 +108,9 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int, in
         program.chmod(0o755)
         monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
 
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    monkeypatch.delenv("CUDA_DEVICE_ORDER", raising=False)
+    for name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"):  # which the library sets: they are to be gone afterwards
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
     return install
 
 

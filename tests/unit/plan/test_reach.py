@@ -38,7 +38,12 @@ def named(keys: Mapping[Path, BaseModel], suite: str) -> Keys:
 
 @pytest.fixture(scope="module")
 def plans() -> dict[str, Plan]:
-    return {suite: Plan(load(ROOT, {"suite": suite})) for suite in SUITES}
+    """A plan a suite, that of the demo with a card of time."""
+    found = {suite: load(ROOT, {"suite": suite}) for suite in SUITES}
+    card = found["demo"].suite.model_copy(update={"time": ["toy-llava-ov"]})
+    return {
+        suite: Plan(one) for suite, one in (found | {"demo": found["demo"].model_copy(update={"suite": card})}).items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +81,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             shutil.copytree(path, tmp_path / "resources" / path.name)
         else:
             (tmp_path / "resources" / path.name).symlink_to(path)
+    edit(tmp_path / "config/suites/demo.yaml", "\nbenchmarks:\n", "\ntime: [toy-llava-ov]\nbenchmarks:\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

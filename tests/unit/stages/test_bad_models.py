@@ -164,7 +164,8 @@ def test_a_gpu_that_is_not_there_is_one_message(
     visible: str | None, message: str, clips: list[Clip], sound: dict[str, Path], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # so that it is gone afterwards, whoever sets it
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
     monkeypatch.setenv("PATH", "")  # without nvidia-smi
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)

@@ -117,25 +117,27 @@ def wait_for_jobs(address: str, listening: socket.socket) -> Fork | None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a fork
     while sys.stdin not in select([listening, sys.stdin], [], [])[0]:
         link, _ = listening.accept()
-        with suppress(OSError, ValueError):  # of a command that has ended meanwhile
+        try:
             length, streams, _, _ = socket.recv_fds(link, LENGTH_BYTES, len(STREAMS))
             words, folder, environment = json.loads(_read(link, int.from_bytes(length)))
-            _import_for(words, Path(folder))
-            gc.freeze()
-            if os.fork() == 0:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                listening.close()
-                for stream, given in zip(STREAMS, streams, strict=True):
-                    os.dup2(given, stream)
-                    os.close(given)
-                os.chdir(folder)
-                os.environ.clear()
-                os.environ.update(environment)
-                return Fork(link, words)
-            for given in streams:
+        except (OSError, ValueError):  # of a command that has ended meanwhile
+            link.close()
+            continue
+        _import_for(words, Path(folder))
+        gc.freeze()
+        if os.fork() == 0:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            listening.close()
+            for stream, given in zip(STREAMS, streams, strict=True):
+                os.dup2(given, stream)
                 os.close(given)
-        link.close()
+            os.chdir(folder)
+            os.environ.clear()
+            os.environ.update(environment)
+            return Fork(link, words)
+        for given in (*streams, link.detach()):
+            os.close(given)
     from shutil import rmtree
 
     rmtree(Path(address).parent)

@@ -97,7 +97,6 @@ def model_on(
     A server that the job starts spreads its model itself.
     """
     workers = threads if key.gpus else 0
-    adapter = ADAPTERS[key.answers.adapter]
     if not is_needed or key.gpus < 2 or key.hosting is not None:
         with lazy_model(key, store, threads, workers, options, budget, server_log) as model:
             yield model
@@ -117,7 +116,7 @@ def model_on(
             log.info(f"{len(groups)} copies of the model are asked side by side, each about a share of the clips")
             each = max(1, threads // len(groups))
             make = partial(LazyModel, key, store, each, each, taken, options)
-            modules = (adapter.module,)
+            modules = (ADAPTERS[key.answers.adapter].module,)
             order = {"CUDA_DEVICE_ORDER": os.environ["CUDA_DEVICE_ORDER"]}
             copies = [copy_of(make, order | {"CUDA_VISIBLE_DEVICES": ",".join(group)}, modules) for group in groups]
             yield [ends.enter_context(closing(copy)) for copy in copies]

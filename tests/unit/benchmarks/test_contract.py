@@ -84,6 +84,14 @@ def test_a_benchmark_without_optional_modules_has_nothing_to_judge_or_to_count(b
     assert (counted.metrics, counted.of_data(TABLE, TABLE), counted.of_videos) == (frozenset(), [], None)
 
 
+@pytest.mark.parametrize("part", ["answers", "analyses", "data_statistics"])
+def test_an_optional_module_that_is_there_and_lacks_its_name_is_not_taken_for_absent(broken: Path, part: str) -> None:
+    (broken / f"{part}.py").write_text("MISSPELT = {}\n")
+    load = {"answers": registry.load_answers, "analyses": registry.load_analyses}.get(part, registry.load_statistics)
+    with pytest.raises(AttributeError, match=f"'example.{part}' has no attribute"):
+        load("example")
+
+
 # --- items -----------------------------------------------------------------------------------------------------------
 
 

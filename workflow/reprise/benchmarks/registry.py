@@ -57,17 +57,20 @@ def load_scores(benchmark: str) -> ScoresModule:
 
 def load_answers(benchmark: str) -> "Mapping[str, FreeAnswers]":
     """Form of question -> the answers that a judge sees; empty if no answers are judged."""
-    return getattr(_load(benchmark, "answers"), "ANSWERS", {})
+    module = _load(benchmark, "answers")
+    return module.ANSWERS if module else {}
 
 
 def load_analyses(benchmark: str) -> "Analyses | None":
     """The groups of a benchmark's analyses; None if it has no such module."""
-    return getattr(_load(benchmark, "analyses"), "ANALYSES", None)
+    module = _load(benchmark, "analyses")
+    return module.ANALYSES if module else None
 
 
 def load_statistics(benchmark: str) -> DataStatistics:
     """What is counted in a benchmark's data; nothing if it has no such module."""
-    return getattr(_load(benchmark, "data_statistics"), "STATISTICS", DataStatistics())
+    module = _load(benchmark, "data_statistics")
+    return module.STATISTICS if module else DataStatistics()
 
 
 def _load(benchmark: str, part: str) -> Any:

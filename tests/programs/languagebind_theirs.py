@@ -2,7 +2,7 @@
 
 import json
 
-from theirs import main, spread, without
+from theirs import Video, main, spread, without
 
 without("torchaudio")
 import torch
@@ -38,19 +38,6 @@ def ask(folder, frames, asked):
     with torch.no_grad():
         found = model(**data)
     return (found.text_embeds @ found.image_embeds.T)[:, 0].tolist()
-
-
-class Video:
-    """The eight frames, as a whole video."""
-
-    def __init__(self, frames):
-        self._frames = torch.tensor(frames)
-
-    def __len__(self):
-        return len(self._frames)
-
-    def get_batch(self, places):
-        return self._frames[places]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Owl-Con by its authors' code: their data set and the loop of entailment_inference.py, with our question in place of theirs."""
 
 import pandas as pd
-from theirs import main, sentencepiece, spread, without
+from theirs import Video, main, sentencepiece, spread, without
 
 without("h5py")
 import torch
@@ -49,21 +49,7 @@ def make(folder):
     torch.save(spread(get_peft_model(model, LORA), 0.2).state_dict(), own / "pytorch_model.bin")
 
 
-class Video:
-    """The frames, as a whole video."""
-
-    def __init__(self, frames):
-        self._frames = torch.tensor(frames)
-
-    def __len__(self):
-        return len(self._frames)
-
-    def __getitem__(self, place):
-        return self._frames[place]
-
-
 def ask(folder, frames, asked):
-    torch.Tensor.asnumpy = torch.Tensor.numpy
     processing_mplug_owl.VideoReader = lambda path, **how: Video(frames)
     processing_mplug_owl.get_index = lambda total, wanted: range(total)
     base = f"{folder}/mplug-owl-llama-7b-video"

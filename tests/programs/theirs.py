@@ -43,6 +43,24 @@ def _anything(name):
     return type(name, (), {"__init__": lambda self, *words, **how: None})
 
 
+class Video:
+    """The frames, as the whole video that the authors' reader opens."""
+
+    def __init__(self, frames):
+        self._frames = torch.tensor(frames)
+        torch.Tensor.asnumpy = torch.Tensor.numpy
+
+    def __len__(self):
+        return len(self._frames)
+
+    def __getitem__(self, place):
+        return self._frames[place]
+
+    def get_batch(self, places):
+        assert list(places) == list(range(len(self)))
+        return self._frames
+
+
 def spread(model, std=0.3):
     """Weights so large that frames and questions matter."""
     with torch.no_grad():

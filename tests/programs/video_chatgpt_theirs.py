@@ -2,7 +2,7 @@
 
 import os
 
-from theirs import main, on_processor, sentencepiece, spread, tower
+from theirs import Video, main, on_processor, sentencepiece, spread, tower
 
 on_processor()
 import torch
@@ -32,23 +32,6 @@ def make(folder):
     model.save_pretrained(path)
     projector = {name: one for name, one in spread(model, 0.3).state_dict().items() if "mm_projector" in name}
     torch.save(projector, folder / "video_chatgpt-7B.bin")
-
-
-class Video:
-    """The frames, as a whole video."""
-
-    def __init__(self, frames):
-        self._frames = torch.tensor(frames)
-
-    def __len__(self):
-        return len(self._frames)
-
-    def get_batch(self, places):
-        assert list(places) == list(range(len(self)))
-        return self
-
-    def asnumpy(self):
-        return self._frames.numpy()
 
 
 def ask(folder, frames, asked):

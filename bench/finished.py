@@ -14,8 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import polars as pl
-from reprise.core.checksums import blank_seal
-from reprise.core.files import file_digest
+from reprise.core.files import blank_seal, file_digest
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, write_table
 
 from bench.scale import COPIED, alone, copied, measured_run, show

@@ -17,10 +17,9 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple, TypeVar
 
 import polars as pl
-from reprise.core.checksums import checked_line
-from reprise.core.files import canonical_json, text_digest
+from reprise.core.files import canonical_json, checked_line, text_digest
+from reprise.core.names import shard_of
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, read_table, write_table
-from reprise.core.shards import shard_of
 from reprise.core.store import Store
 from reprise.models.asking.journal import Journal, journal_path
 from reprise.models.base import Answer

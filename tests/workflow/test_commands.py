@@ -12,8 +12,8 @@ from reprise.commands.item import LONGEST, show_item
 from reprise.commands.plan import show_plan
 from reprise.commands.runs import explain_run, list_runs
 from reprise.commands.show import show_tables
-from reprise.core.checksums import keys_of
 from reprise.core.errors import UserError
+from reprise.core.files import keys_of
 from reprise.core.schemas import RESPONSES, write_table
 
 from tests.workflow.conftest import Project, own_copy

@@ -13,8 +13,7 @@ import time
 from pathlib import Path
 
 import polars as pl
-from reprise.core.checksums import keys_of
-from reprise.core.files import file_digest
+from reprise.core.files import file_digest, keys_of
 from reprise.core.schemas import RESPONSES, write_table
 from reprise.tables.render.html import content_of_page
 

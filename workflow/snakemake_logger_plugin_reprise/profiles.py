@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from reprise.core.profiles import profile_file
+from reprise.core.paths import profile_file
 
 # Keys of the template language of profiles: what they hold is a part of the profile, or none of it.
 CONDITION, OWN = "?", "__"

@@ -9,7 +9,7 @@ from logging import LogRecord, getLevelName
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from reprise.core.job_logs import ERROR, last_progress, last_words, tail_of
+from reprise.core.log import ERROR, last_progress, last_words, tail_of
 from reprise.core.plain import first_of, safe
 from rich.console import Console
 from rich.live import Live

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.core.checksums import checked_line, keys_of, read_record, seal_text, sealed_text, write_record
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest
+from reprise.core.files import checked_line, file_digest, keys_of, read_record, seal_text, sealed_text, write_record
 from reprise.core.schemas import FRAME_PLAN, read_table, write_table
 from reprise.core.store import Store, append_line, read_lines
 from reprise.core.tabular import listed_files

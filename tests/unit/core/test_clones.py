@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from reprise.core.checksums import write_record
 from reprise.core.clones import forget, idle_clones, readable_clones, register, registered
 from reprise.core.errors import UserError
+from reprise.core.files import write_record
 from reprise.core.store import Store
 
 

@@ -15,10 +15,8 @@ import polars as pl
 import pytest
 from av.error import FFmpegError
 from av.error import OSError as AvOSError
-from reprise.core.checksums import write_record
-from reprise.core.errors import MachineError, faults_in_words
-from reprise.core.faults import REMEDIES, fault_of, fault_of_ffmpeg, named
-from reprise.core.files import file_digest, value_digest
+from reprise.core.errors import REMEDIES, MachineError, fault_of, faults_in_words, named, stop_on_fault_of_ffmpeg
+from reprise.core.files import file_digest, value_digest, write_record
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, table_of, write_table
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing
@@ -124,7 +122,7 @@ def test_what_is_wrong_with_a_file_stays_a_result_or_a_bug(tmp_path: Path) -> No
     missing = FileNotFoundError(errno.ENOENT, "x")
     for error in (damaged, caused(MediaError("truncated", "x"), damaged), missing, ValueError()):
         assert fault_of(error) is None
-    assert fault_of_ffmpeg(1, "Invalid data found when processing input", Path("a")) is None
+    stop_on_fault_of_ffmpeg(1, "Invalid data found when processing input", Path("a"))
     for kind in (FileNotFoundError, ValueError):
         with pytest.raises(kind), faults_in_words():
             (tmp_path / "none").read_text() if kind is FileNotFoundError else int("x")

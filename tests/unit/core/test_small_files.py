@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from reprise.core.errors import UserError, choices
 from reprise.core.files import file_digest
-from reprise.core.job_logs import TAIL_BYTES, Progress, last_progress, last_words
-from reprise.core.keyfile import refuse_edited
+from reprise.core.log import TAIL_BYTES, Progress, last_progress, last_words
 from reprise.core.schemas import REQUESTS, read_table, table_of, write_table
+from reprise.core.settings import refuse_edited
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ import pytest
 from reprise.core.clones import register
 from reprise.core.errors import UserError
 from reprise.core.locks import HOLDING, put_locks
-from reprise.core.scratch import store_on_node
-from reprise.core.store import Store, append_line, read_lines
+from reprise.core.store import Store, append_line, read_lines, store_on_node
 from reprise.models.asking.journal import Journal, journal_path
 
 WRITERS, LINES, OBJECTS = 3, 60, 12

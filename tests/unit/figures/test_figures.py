@@ -18,7 +18,7 @@ from reprise.benchmarks.registry import load_scores
 from reprise.config.figures import Part, Scatter
 from reprise.config.tables import TableSpec
 from reprise.construction.tables import STATISTICS
-from reprise.core.checksums import sealed_text
+from reprise.core.files import sealed_text
 from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, write_table
 from reprise.figures.chart import Panel, Series
 from reprise.figures.distribution import Count, Mark, draw_distribution, in_ranges

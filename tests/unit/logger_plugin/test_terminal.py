@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.job_logs import Progress
+from reprise.core.log import Progress
 from snakemake.exceptions import InputFunctionException, WorkflowError, format_exception_to_string
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent

@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest
+from reprise.core.names import shard_of
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, FACTS, FRAME_PLAN, SOURCES, read_table, write_table
-from reprise.core.shards import shard_of
 from reprise.media.decoder import read_frames
 from reprise.media.probe import packet_index
 from reprise.stages.command import run

@@ -7,8 +7,8 @@ import av
 import polars as pl
 import pytest
 from reprise.construction.review import as_json, as_sheet
-from reprise.core.checksums import seal_text
 from reprise.core.errors import UserError
+from reprise.core.files import seal_text
 from reprise.core.schemas import REQUESTS
 from reprise.media.settings import Encode
 from reprise.media.slides import has_sound, slides

@@ -6,8 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reprise.core.files import text_digest, write_text
-from reprise.core.origin import Origin
-from reprise.core.paths import Results, Run, Scored
+from reprise.core.paths import Origin, Results, Run, Scored
 from reprise.core.schemas import CLIP_LEDGER, REQUESTS, write_table
 from reprise.report.chain import LONGEST_LIST, MOST_FILES, Chains, Fact
 from reprise.report.run_page import cells_of

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-from reprise.core.checksums import seal_text
-from reprise.core.files import write_text
+from reprise.core.files import seal_text, write_text
 from reprise.report.inputs import ALL_MODELS, CARD_KINDS, TIME
 from reprise.timecard.card import NONE, PLANNED, SHUFFLED, Card, CardBenchmark, Change, Number, View, write_card
 

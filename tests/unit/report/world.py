@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from reprise.core.checksums import seal_text
-from reprise.core.files import write_text
+from reprise.core.files import seal_text, write_text
 from reprise.core.paths import Results, Scored
 from reprise.core.schemas import (
     CLIP_LEDGER,

@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reprise.benchmarks.registry import benchmark_names
-from reprise.core.checksums import keys_of
 from reprise.core.errors import UserError
+from reprise.core.files import keys_of
 from reprise.core.schemas import ITEMS, METRICS, REQUESTS, RESPONSES, VERDICTS, read_table, write_table
 from reprise.plan.suite import ForJobs
 from reprise.stages import command

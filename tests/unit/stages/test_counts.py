@@ -9,8 +9,8 @@ import pytest
 from reprise.benchmarks.flaws import flaw_numbers
 from reprise.benchmarks.keys import RequestsKey
 from reprise.benchmarks.rows import Item, are_short, with_long_texts_flawed
-from reprise.core.keyfile import Key
 from reprise.core.schemas import CLIP_LEDGER, ITEMS, METRICS, REQUESTS, RESPONSES, SOURCES, read_table, write_table
+from reprise.core.settings import Key
 from reprise.external.answers import NO_ANSWER
 from reprise.fetch.keys import BenchmarkLedgers
 from reprise.stages import health, requests

@@ -10,8 +10,8 @@ from reprise.benchmarks.answering import answers_as_given
 from reprise.benchmarks.human_ratings import agreement, read_ratings
 from reprise.benchmarks.prompts import Prompt, load_prompts
 from reprise.construction.mmbench_video.review import mean_ratings
-from reprise.core.checksums import seal_text
 from reprise.core.errors import UserError
+from reprise.core.files import seal_text
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
 from reprise.models.asking.failures import Failures
 from reprise.models.asking.journal import Journal

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.core.checksums import sealed_text
 from reprise.core.errors import UserError
+from reprise.core.files import sealed_text
 from reprise.core.schemas import METRICS, write_table
 from reprise.stages.command import run
 from reprise.timecard.card import VIEWS, Card, read_card

@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 
 from reprise.benchmarks.scoring import Convention
-from reprise.core.checksums import sealed_text
 from reprise.core.errors import UserError
+from reprise.core.files import sealed_text
 from reprise.core.tabular import csv_rows
 from reprise.stats.measures import Measure, measure, ones
 

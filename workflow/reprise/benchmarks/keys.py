@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from reprise.benchmarks.prompts import Prompt
-from reprise.core.keyfile import Key
+from reprise.core.settings import Key
 from reprise.reading.patterns import Pattern
 
 LONGEST_TEXT = 200_000

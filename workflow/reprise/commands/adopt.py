@@ -6,9 +6,9 @@ from typing import Any, cast
 from reprise.commands.shared import plan_of, there, works_of
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json
-from reprise.core.keyfile import read_key
 from reprise.core.paths import Scored
 from reprise.core.schemas import REQUESTS, RESPONSES, read_table
+from reprise.core.settings import read_key
 from reprise.core.store import append_line, read_lines
 from reprise.models.asking.journal import Journal, entry_id, journal_path
 from reprise.models.asking.lazy import lazy_model

@@ -12,9 +12,8 @@ import polars as pl
 from reprise.benchmarks.comparing import Part, headline, parts
 from reprise.benchmarks.registry import load_scores
 from reprise.commands.shared import ledger_of, outcomes_of, plan_of, reader_of
-from reprise.core.checksums import keys_of, sealed_text
 from reprise.core.errors import UserError
-from reprise.core.files import read_json
+from reprise.core.files import keys_of, read_json, sealed_text
 from reprise.core.paths import STAMP, Run
 from reprise.core.plain import plain
 from reprise.core.schemas import FRAME_PLAN, ITEMS, RESPONSES, read_table

@@ -10,9 +10,8 @@ from typing import NamedTuple
 import polars as pl
 
 from reprise.commands.shared import MEANINGS, RETRY, SHOWN, failure_lines, ledger_of, plan_of
-from reprise.core.checksums import sealed_text
 from reprise.core.errors import UserError, unknown
-from reprise.core.files import canonical_json, file_digest, write_text
+from reprise.core.files import canonical_json, file_digest, sealed_text, write_text
 from reprise.core.paths import RUN_NAME, TABLES
 from reprise.core.plain import first_of, of_cell, plain
 from reprise.core.schemas import ITEMS, REQUESTS, read_table

@@ -7,8 +7,7 @@ from pathlib import Path
 from reprise.commands.shared import RETRY, call_for, failure_lines, plan_of
 from reprise.core.clones import is_running
 from reprise.core.files import read_json
-from reprise.core.origin import Step
-from reprise.core.paths import OVERVIEW, overview_file, table_file
+from reprise.core.paths import OVERVIEW, Step, overview_file, table_file
 from reprise.core.plain import first_of, safe
 from reprise.models.asking.journal import Journal, journal_path
 from reprise.plan.answers import FailedAnswers, failed_answers

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from reprise.benchmarks.prompts import Prompt
 from reprise.construction.settings import Construction, SubsetSearch
-from reprise.core.keyfile import Key
+from reprise.core.settings import Key
 
 
 class StepKey(Key):

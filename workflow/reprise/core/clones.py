@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
-from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError
-from reprise.core.files import value_digest
+from reprise.core.files import read_record, value_digest, write_record
 from reprise.core.locks import locked
 from reprise.core.paths import RESULTS
 from reprise.core.store import Store

@@ -10,8 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from reprise.core.checksums import read_record, write_record
-from reprise.core.files import file_digest, text_digest, value_digest
+from reprise.core.files import file_digest, read_record, text_digest, value_digest, write_record
 
 WORKFLOW = Path(__file__).parents[2]
 PACKAGES = ("reprise", "synthetic")

@@ -1,17 +1,45 @@
-"""The one exception for a user's mistake, and how a command ends on it."""
+"""Errors: the one exception for a user's mistake, how a command ends on it, and failures of this machine told from
+problems of a file, since the former are never recorded as results."""
 
+import errno
 import gc
+import os
+import re
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
-from reprise.core.faults import fault_of, fault_of_ffmpeg, misplaced
 from reprise.core.log import log_to_stderr
 from reprise.core.plain import safe
 
 MOST_CHOICES, NEAREST = 25, 8
+ROOM = "make room (python -m reprise store --prune) or set `store:` to a larger disk"
+RIGHTS = "let this user read and write there"
+OPEN_FILES = "raise the limit of open files (ulimit -n)"
+MEMORY = "give the job more memory, or run fewer at once (--cores)"
+REMEDIES = {
+    errno.ENOSPC: ROOM,
+    errno.EDQUOT: ROOM,
+    errno.EFBIG: "raise the limit of file sizes (ulimit -f)",
+    errno.ENOMEM: MEMORY,
+    errno.EAGAIN: "end other processes, or run fewer jobs at once (--cores)",
+    errno.EMFILE: OPEN_FILES,
+    errno.ENFILE: OPEN_FILES,
+    errno.EIO: "check the disk",
+    errno.ESTALE: "mount the file system again",
+    errno.EROFS: RIGHTS,
+    errno.EACCES: RIGHTS,
+    errno.EPERM: RIGHTS,
+}
+# ffmpeg says these of damaged files too: its Python binding by number, its command in words.
+AMBIGUOUS = {errno.EIO, errno.EPERM, errno.EAGAIN}
+UNCLEAR = {errno.EPERM, errno.EAGAIN}
+IN_WORDS = re.compile(r"\(os error (\d+)\)")
+NO_MEMORY = ("can't allocate memory", "out of memory")  # as torch says it of main memory and of a driver
+ENDED_BY_SIGNAL = 255  # how ffmpeg exits when it is asked to end
 
 
 class UserError(Exception):
@@ -30,11 +58,17 @@ def stop_on_fault(error: BaseException, store: Path | None = None) -> None:
 
 
 def stop_on_fault_of_ffmpeg(returncode: int, stderr: str, target: Path) -> None:
-    """End the job, and leave no partial file, if this machine prevented ffmpeg from writing."""
-    fault = fault_of_ffmpeg(returncode, stderr, target)
-    if fault is not None:
-        target.unlink(missing_ok=True)
-        raise MachineError(fault)
+    """End the job, and leave no partial file, if ffmpeg was killed on checked files, or its output names a failure."""
+    named_in_output = [number for number in REMEDIES if number not in UNCLEAR and os.strerror(number) in stderr]
+    if named_in_output:
+        fault = _message(target, named_in_output[0])
+    elif returncode < 0 or returncode == ENDED_BY_SIGNAL:
+        ended = f"ffmpeg was ended by {signal.Signals(-returncode).name if returncode < 0 else 'a signal'}"
+        fault = _worded(f"{target}: {ended}", MEMORY)
+    else:
+        return
+    target.unlink(missing_ok=True)
+    raise MachineError(fault)
 
 
 def suggestion(found: str, allowed: Iterable[str]) -> str:
@@ -65,8 +99,7 @@ def faults_in_words() -> Iterator[None]:
         yield
     except (OSError, MemoryError) as error:
         stop_on_fault(error)
-        found = misplaced(error)
-        if found is not None:
+        if isinstance(error, OSError) and (found := _misplaced(error)):
             raise MachineError(found) from error
         raise
 
@@ -86,3 +119,103 @@ def run_command(main: Callable[[], None]) -> None:
         sys.exit(1)
     finally:
         gc.freeze()  # saves a garbage collection of the libraries' objects at exit
+
+
+# Failures of this machine
+
+
+def fault_of(error: BaseException, store: Path | None = None) -> str | None:
+    """The machine's failure behind an error, and what to do; None if the cause is the file itself.
+
+    With a store, a refusal to read a file outside it is a problem of that file.
+    """
+    for cause in _causes(error):
+        if isinstance(cause, MemoryError):
+            return _message(getattr(cause, "filename", None), errno.ENOMEM)
+        if not isinstance(cause, OSError):
+            continue
+        number = _number(cause)
+        is_fault = number in REMEDIES
+        if type(cause).__module__ == "av.error" and number in AMBIGUOUS:
+            is_fault = False
+        elif number in (errno.EACCES, errno.EPERM) and store is not None and cause.filename is not None:
+            is_fault = Path(os.fsdecode(cause.filename)).resolve().is_relative_to(store.resolve())
+        if is_fault:
+            return _message(cause.filename or store, number)
+    return None
+
+
+def _misplaced(error: OSError) -> str | None:
+    """What lies where a file or folder should be, such as a link to a disk that is not mounted, and what to do."""
+    path, number = path_of(error), _number(error)
+    for link in () if path is None else (path, *path.parents):
+        if link.is_symlink() and not link.exists():
+            what = f"{link}: a link to {link.readlink()}, which is not there"
+            return _worded(what, "mount or restore that, or remove the link")
+    if path is None or number not in (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP):
+        return None
+    return _worded(f"{path}: {os.strerror(number)}", "move away what lies in its place")
+
+
+def path_of(error: OSError) -> Path | None:
+    """The file that an error names, of a move its target; None where it names none, or only an open file's number."""
+    name = error.filename2 or error.filename
+    return Path(os.fsdecode(name)) if isinstance(name, str | bytes) else None
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether main memory or a GPU's was exhausted, as Python, the operating system or torch say it."""
+    return any(
+        isinstance(cause, MemoryError)
+        or type(cause).__name__ == "OutOfMemoryError"
+        or (isinstance(cause, OSError) and _number(cause) == errno.ENOMEM)
+        or (isinstance(cause, RuntimeError) and any(words in _said(cause.args) for words in NO_MEMORY))
+        for cause in _causes(error)
+    )
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Add the name of the written file to an error that names none."""
+    try:
+        yield
+    except OSError as error:
+        number = _number(error)
+        if number == 0 or error.filename is not None:
+            raise
+        raise OSError(number, os.strerror(number), str(path)) from error
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and those that it was raised from or carries."""
+    waiting: list[object] = [error]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop(0)
+        if isinstance(one, BaseException) and id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            carried = getattr(one, "exc_info", None)
+            waiting += [one.__cause__, getattr(one, "reason", None), *(carried if isinstance(carried, tuple) else ())]
+
+
+def _number(error: OSError) -> int:
+    """The error's number; libraries in Rust give it only in their message."""
+    number = IN_WORDS.search(_said(error))
+    return error.errno or (int(number[1]) if number else 0)
+
+
+def _said(value: object) -> str:
+    """A value in words; nothing where a library's class cannot say them."""
+    try:
+        return str(value)
+    except Exception:
+        return ""
+
+
+def _message(path: object, number: int) -> str:
+    return _worded(f"{path}: {os.strerror(number)}" if path else os.strerror(number), REMEDIES[number])
+
+
+def _worded(what: str, remedy: str) -> str:
+    return f"{what}. Nothing was recorded: {remedy}, then run the same command again."

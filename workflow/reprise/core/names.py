@@ -1,10 +1,12 @@
-"""Patterns of texts that a user writes, and their descriptions.
+"""Names: patterns of texts that a user writes and their descriptions, times in names, shards of names.
 
 Names are used in paths and commands: none can leave its folder or mean anything to a shell.
 """
 
 import re
 from collections.abc import Iterable
+from decimal import Decimal
+from hashlib import sha256
 
 SLUG = r"[a-z0-9][a-z0-9._-]*"
 SLUG_IN_WORDS = "lower-case letters, digits, '.', '_' and '-', first a letter or a digit"
@@ -35,3 +37,13 @@ WORDS = {
 def one_of(names: Iterable[str]) -> str:
     """A wildcard's pattern: one of these names and nothing else."""
     return "|".join(map(re.escape, sorted(names))) or "(?!)"
+
+
+def seconds(time: float) -> str:
+    """`10`, `12.5`, `12345.678`: what reads as the same number, never in powers of ten."""
+    return f"{Decimal(repr(float(time))):f}".removesuffix(".0")
+
+
+def shard_of(unit: str, shards: int) -> int:
+    """Stable hash of a unit's name modulo the number of shards."""
+    return int(sha256(unit.encode()).hexdigest()[:15], 16) % shards

@@ -7,9 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.checksums import blank_seal, fill_seal, is_whole
 from reprise.core.errors import UserError
-from reprise.core.files import whole_file
+from reprise.core.files import blank_seal, fill_seal, is_whole, whole_file
 
 
 def _schema(**columns: pl.DataType | type[pl.DataType]) -> pl.Schema:

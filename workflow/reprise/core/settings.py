@@ -1,14 +1,20 @@
-"""Base of the configuration's types, with messages that say what was found and what is allowed."""
+"""Base of the configuration's types and of key files, with messages that say what was found and what is allowed.
+
+A key file is the JSON that holds one job's settings. Each room of the library states the keys of what it computes; the
+plan fills them in and writes them.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Annotated, Any, Self
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from reprise.core.errors import choices, suggestion
+from reprise.core.errors import UserError, choices, suggestion
+from reprise.core.files import file_digest, read_json
 from reprise.core.names import WORDS
 from reprise.core.paths import located
 
@@ -130,3 +136,33 @@ def _place(parts: Sequence[str | int], content: Any) -> Iterator[str | int]:
         elif number < len(parts) - 1 or str(part).startswith(("[", "(")):
             continue
         yield part
+
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class Key(Settings):
+    """A whole key file, or the part of one that names code: `code` is the digest of the modules behind a job."""
+
+    code: str = ""
+
+
+def refuse_edited(files: Mapping[str, str]) -> None:
+    """End the job if a file of the user's is another one than its key says; called when the files were read."""
+    for name, digest in files.items():
+        path = Path(name)
+        if not path.is_file() or file_digest(path) != digest:
+            raise UserError(
+                f"{path}: edited since this run was planned. Nothing was recorded: run the same command again, which "
+                "takes it as it is then."
+            )
+
+
+def read_key(path: Path, kind: type[T]) -> T:
+    """Read a key file into its model, or raise an error that names the wrong key."""
+    content = read_json(path)
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        found = [f"{dotted(place)}: {words}" for place, words in mistakes(error, content)]
+        raise UserError(f"{path}: {' '.join(found)} Correct the configuration that this key comes from.") from error

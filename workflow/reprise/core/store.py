@@ -7,15 +7,22 @@ import re
 import shutil
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reprise.core.checksums import checked_line, read_record, value_of_line, write_record
-from reprise.core.errors import UserError
-from reprise.core.faults import named
-from reprise.core.files import canonical_json, file_digest, value_digest, whole_file
+from reprise.core.errors import UserError, named
+from reprise.core.files import (
+    canonical_json,
+    checked_line,
+    file_digest,
+    read_record,
+    value_digest,
+    value_of_line,
+    whole_file,
+    write_record,
+)
 from reprise.core.locks import locked, locked_elsewhere
 
 KINDS = ("release", "sources", "clips", "facts", "weights", "environments", "journal", "failures", "embeddings")
@@ -275,3 +282,21 @@ def _is_of_one_entry(good: bytes, damaged: bytes) -> bool:
     entry = good[ENTRY]
     same = sum(one == other for one, other in zip(entry, damaged[ENTRY], strict=False))
     return entry in damaged or 2 * same > ENTRY.stop - ENTRY.start
+
+
+def store_on_node(root: Path, setting: Sequence[str]) -> Store:
+    """The store as a job sees it whose work in progress lies where the setting says, without what killed jobs left."""
+    text = "".join(setting)
+    if not text:
+        return Store(root)
+    folder = Path(os.path.expandvars(text)) / f"reprise-{os.getuid()}"  # this user's own
+    if "$" in str(folder):
+        raise UserError(
+            f"scratch: {text} (config/config.yaml): a variable in it is not set on {socket.gethostname()}. "
+            "Name a folder that each node has, or a variable that its jobs see."
+        )
+    with named(folder):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    store = Store(root, folder)
+    store.sweep()
+    return store

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.core.checksums import seal_text, sealed_text
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, read_json, whole_file
+from reprise.core.files import file_digest, read_json, seal_text, sealed_text, whole_file
 from reprise.core.plain import as_cell
 
 

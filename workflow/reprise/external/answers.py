@@ -12,9 +12,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from reprise.core.checksums import seal_text
 from reprise.core.errors import UserError
-from reprise.core.files import whole_file, write_text
+from reprise.core.files import seal_text, whole_file, write_text
 from reprise.core.plain import as_cell
 from reprise.core.tabular import csv_lines
 from reprise.external import NO_ANSWER, NO_TEXT

@@ -11,7 +11,7 @@ from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from reprise.core.faults import fault_of
+from reprise.core.errors import fault_of
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.fetch.retry import check_bounds, status_of_http, too_large, wait_asked, with_retries, within
 from reprise.fetch.settings import Http

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from reprise.core.keyfile import Key
-from reprise.core.settings import Settings
+from reprise.core.settings import Key, Settings
 from reprise.fetch.settings import Release, Route
 from reprise.media.settings import DEFAULT_LIMITS, Limits
 

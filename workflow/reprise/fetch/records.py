@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from reprise.core.checksums import read_record as read_checked
-from reprise.core.checksums import write_record as write_checked
+from reprise.core.files import read_record as read_checked
 from reprise.core.files import value_digest
+from reprise.core.files import write_record as write_checked
 from reprise.core.schemas import SOURCES, read_table
 from reprise.core.store import Store
 from reprise.fetch.outcome import TRANSIENT

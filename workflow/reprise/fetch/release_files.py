@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprise.core.checksums import sealed_text
-from reprise.core.files import read_json, text_digest
+from reprise.core.files import read_json, sealed_text, text_digest
 from reprise.core.store import Store
 from reprise.core.tabular import listed_files, read_rows, require_columns
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, located

@@ -14,8 +14,8 @@ from yt_dlp.globals import supported_js_runtimes
 from yt_dlp.networking.exceptions import RequestError
 from yt_dlp.utils import DownloadError, YoutubeDLError
 
-from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError
+from reprise.core.files import read_record, write_record
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.fetch.retry import check_bounds, with_retries, within

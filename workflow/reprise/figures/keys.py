@@ -1,7 +1,7 @@
 """The key of a figure: its specification, and the parts of tables that it shows."""
 
 from reprise.config.figures import Figure
-from reprise.core.keyfile import Key
+from reprise.core.settings import Key
 from reprise.tables.keys import TableKey
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from reprise.core.keyfile import Key
+from reprise.core.settings import Key
 from reprise.media.settings import ClipSettings, FactSettings
 
 

@@ -6,8 +6,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from reprise.core.files import value_digest
-from reprise.core.keyfile import Key
-from reprise.core.settings import Settings
+from reprise.core.settings import Key, Settings
 from reprise.models.asking.money.prices import Price
 from reprise.models.remote.serving.settings import Hosting, Serving
 from reprise.reading.patterns import Pattern

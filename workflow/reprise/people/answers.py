@@ -19,8 +19,8 @@ from reprise.construction.review import (
     warn_of,
 )
 from reprise.core.errors import UserError
-from reprise.core.keyfile import refuse_edited
 from reprise.core.log import log
+from reprise.core.settings import refuse_edited
 from reprise.core.tabular import read_own_rows
 from reprise.external.answers import Problem as Noted
 from reprise.external.answers import write_problems

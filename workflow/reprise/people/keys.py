@@ -5,8 +5,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from reprise.core.keyfile import Key
-from reprise.core.settings import Settings
+from reprise.core.settings import Key, Settings
 from reprise.models.keys import Answers, RunKey
 from reprise.people.settings import AnswerDesign, Design, RatingDesign
 

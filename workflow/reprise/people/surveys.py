@@ -12,9 +12,8 @@ import polars as pl
 from reprise.construction.filters import shuffled
 from reprise.construction.label_studio import as_task
 from reprise.construction.review import Task, name_of
-from reprise.core.checksums import sealed_text
 from reprise.core.errors import UserError, stop_on_fault
-from reprise.core.files import inside
+from reprise.core.files import inside, sealed_text
 from reprise.core.plain import of_cell
 from reprise.core.tabular import csv_rows
 from reprise.media.errors import MediaError

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reprise.core.checksums import keys_of
-from reprise.core.files import canonical_json, text_digest
+from reprise.core.files import canonical_json, keys_of, text_digest
 from reprise.core.paths import Results
 from reprise.core.plain import plain
 from reprise.core.store import append_line, read_lines

@@ -11,8 +11,8 @@ from reprise.benchmarks import registry
 from reprise.benchmarks.prompts import Prompt, load_prompts
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
-from reprise.core.keyfile import Key
 from reprise.core.paths import Run
+from reprise.core.settings import Key
 from reprise.core.store import read_lines
 from reprise.external import FOLDER, module_name
 from reprise.external.keys import ImportedRatingsKey, ImportedRunKey, RatingFiles, RunFiles
@@ -28,7 +28,7 @@ K = TypeVar("K", bound=Key)
 # Modules that a job uses and that do not affect its output: how it gets its settings, whose values are in the key file,
 # how it logs, and what loads a benchmark's modules, each of which counts where it is used.
 LEFT_OUT = (
-    *("reprise.core.errors", "reprise.core.keyfile", "reprise.core.log", "reprise.core.paths", "reprise.core.faults"),
+    *("reprise.core.errors", "reprise.core.log", "reprise.core.paths"),
     *("reprise.*.keys", "reprise.*.settings", "reprise.stages.command"),
     *("reprise.benchmarks.registry", "reprise.benchmarks.contract", "reprise.construction.registry"),
 )

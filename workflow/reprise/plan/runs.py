@@ -12,8 +12,7 @@ from reprise.config.suite import OnGpus
 from reprise.config.tables import Row, TableSpec
 from reprise.config.time import PLANNED, time_rows
 from reprise.core.errors import UserError, unknown
-from reprise.core.origin import Origin
-from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, Ledger, Results, Run, Scored
+from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, Ledger, Origin, Results, Run, Scored
 from reprise.core.store import Store
 from reprise.external import FOLDER
 from reprise.fetch.settings import ReleaseHub

@@ -8,7 +8,7 @@ from reprise.config.model import Model
 from reprise.config.problems import read
 from reprise.config.site import Site
 from reprise.core.errors import UserError, choices
-from reprise.core.profiles import options_of, profile_file
+from reprise.core.paths import options_of, profile_file
 from reprise.core.yaml_files import load_yaml
 from reprise.plan.runs import Plan
 from reprise.plan.sinfo import partitions

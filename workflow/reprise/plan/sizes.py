@@ -10,9 +10,9 @@ import polars as pl
 
 from reprise.config.model import Model
 from reprise.core.errors import UserError
+from reprise.core.names import shard_of
 from reprise.core.paths import Ledger
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table
-from reprise.core.shards import shard_of
 from reprise.core.store import Store
 from reprise.fetch.settings import Remote
 from reprise.models.local.placement import needed

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from reprise.core.errors import UserError
-from reprise.core.job_logs import last_words
-from reprise.core.origin import Step
-from reprise.core.paths import Scored
+from reprise.core.log import last_words
+from reprise.core.paths import Scored, Step
 from reprise.core.settings import Settings
 from reprise.plan.answers import FailedAnswers, failed_answers
 from reprise.plan.changes import KeyChange, KeyChanges

@@ -13,9 +13,12 @@ from reprise.core.log import log
 from reprise.core.names import TABLE
 from reprise.core.paths import (
     ALL,
+    DEFAULT,
     FIGURES,
     JUDGES,
     OVERVIEW,
+    PROFILE,
+    PROFILES,
     REPORT,
     REPRODUCTION,
     RESULTS,
@@ -26,13 +29,13 @@ from reprise.core.paths import (
     collected_table_file,
     figure_file,
     located,
+    options_of,
     report_files,
     suite_pdf_file,
     table_file,
     tables_pdf_file,
     time_file,
 )
-from reprise.core.profiles import DEFAULT, PROFILE, PROFILES, options_of
 from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.plan.agreement import compared, judge_pairs
 from reprise.plan.identity import UNPINNED

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.core.checksums import keys_of
 from reprise.core.errors import UserError
-from reprise.core.files import canonical_json, file_digest, half_written, value_digest, write_if_changed
+from reprise.core.files import canonical_json, file_digest, half_written, keys_of, value_digest, write_if_changed
 from reprise.core.log import log
 from reprise.core.paths import FIGURES, STAMP, TABLES, Ledger
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table

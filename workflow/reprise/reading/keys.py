@@ -1,6 +1,6 @@
 """The key of what is read in answers."""
 
-from reprise.core.keyfile import Key
+from reprise.core.settings import Key
 from reprise.reading.patterns import Pattern
 
 

@@ -6,11 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reprise.core.checksums import keys_of, sealed_text
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, read_json
-from reprise.core.origin import STAGES, Origin, Step
-from reprise.core.paths import Results
+from reprise.core.files import file_digest, keys_of, read_json, sealed_text
+from reprise.core.paths import STAGES, Origin, Results, Step
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.report.scripts import in_words, leaves, shown
 

@@ -4,8 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from reprise.core.origin import Origin
-from reprise.core.paths import Results, Run, Scored
+from reprise.core.paths import Origin, Results, Run, Scored
 from reprise.core.settings import Settings
 from reprise.tables.keys import SuiteKey
 

@@ -8,9 +8,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from reprise.benchmarks.health import PREFIX, reasons
-from reprise.core.checksums import sealed_text
-from reprise.core.keyfile import read_key
+from reprise.core.files import sealed_text
 from reprise.core.paths import Results, figure_file, reproduction_file, table_file
+from reprise.core.settings import read_key
 from reprise.core.version import VERSION
 from reprise.figures.keys import FigureKey
 from reprise.report.chain import Chains, settings

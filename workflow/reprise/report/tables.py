@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from reprise.core.keyfile import read_key
 from reprise.core.paths import OVERVIEW, Results
 from reprise.core.schemas import TIMINGS, read_table
+from reprise.core.settings import read_key
 from reprise.report.inputs import problem_files
 from reprise.report.keys import ReportedRun, ReportedTable, ReportKey
 from reprise.report.links import Links

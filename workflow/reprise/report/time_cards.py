@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from reprise.core.checksums import sealed_text
+from reprise.core.files import sealed_text
 from reprise.report.folder import Folder
 from reprise.report.inputs import ALL_MODELS, CARD_KINDS, FIGURE_KINDS, TIME
 from reprise.report.keys import ReportKey

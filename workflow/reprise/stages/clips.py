@@ -10,10 +10,9 @@ import polars as pl
 from reprise.core.errors import UserError, stop_on_fault
 from reprise.core.files import value_digest
 from reprise.core.log import log
+from reprise.core.names import shard_of
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, write_table
-from reprise.core.scratch import store_on_node
-from reprise.core.shards import shard_of
-from reprise.core.store import Store
+from reprise.core.store import Store, store_on_node
 from reprise.media.black import check_black, separating_span
 from reprise.media.encode import concatenate, ffmpeg_version, still_clip, trim
 from reprise.media.errors import MediaError

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from reprise.core.checksums import sealed_text
-from reprise.core.files import write_text
+from reprise.core.files import sealed_text, write_text
 from reprise.stages.command import In, Out, Wildcard
 from reprise.tables.render import collect
 

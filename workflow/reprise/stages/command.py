@@ -119,7 +119,7 @@ def _value(kind: Any, given: Any) -> Any:
     if kind is Json:
         return read_json(given)
     if _is_key(kind):
-        from reprise.core.keyfile import read_key
+        from reprise.core.settings import read_key
 
         return read_key(given, kind)
     return Store(given) if kind is Store else given

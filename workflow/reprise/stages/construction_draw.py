@@ -9,8 +9,8 @@ from reprise.benchmarks.mmbench_video.taxonomy import GROUPS_TAKEN
 from reprise.benchmarks.mmbench_video.video_sets import COLUMNS, SCORING, set_of
 from reprise.construction.filters import rank
 from reprise.construction.keys import DrawKey
-from reprise.core.checksums import write_sealed
 from reprise.core.errors import UserError
+from reprise.core.files import write_sealed
 from reprise.core.log import log
 from reprise.core.tabular import read_rows
 from reprise.stages.command import In, Out, Wildcard

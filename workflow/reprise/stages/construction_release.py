@@ -7,9 +7,8 @@ from reprise.construction.filters import kept
 from reprise.construction.keys import StepKey
 from reprise.construction.registry import load_step, read_tables
 from reprise.construction.settings import MmbenchVideoSettings
-from reprise.core.checksums import sealed_text, write_sealed
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, write_text
+from reprise.core.files import file_digest, sealed_text, write_sealed, write_text
 from reprise.core.log import log
 from reprise.fetch.release_files import VIDEOS
 from reprise.stages.command import In, Out

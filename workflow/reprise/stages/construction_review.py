@@ -10,8 +10,8 @@ from reprise.construction.label_studio import as_task, template
 from reprise.construction.registry import load_step, read_tables, write_tables
 from reprise.construction.review import Problem, as_json, as_sheet, warn_of
 from reprise.core.files import write_text
-from reprise.core.keyfile import refuse_edited
 from reprise.core.log import log
+from reprise.core.settings import refuse_edited
 from reprise.stages.command import In, MadeUnder, Out
 
 

@@ -9,9 +9,9 @@ from reprise.construction.registry import read_tables, write_tables
 from reprise.construction.review import Problem, as_sheet, warn_of
 from reprise.construction.settings import MmbenchVideoSettings
 from reprise.core.files import write_text
-from reprise.core.keyfile import refuse_edited
 from reprise.core.log import log
 from reprise.core.schemas import VERDICTS, read_table
+from reprise.core.settings import refuse_edited
 from reprise.stages.command import In, MadeUnder, Out
 
 

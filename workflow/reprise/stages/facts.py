@@ -10,8 +10,7 @@ import cv2
 import numpy as np
 import polars as pl
 
-from reprise.core.checksums import read_record, write_record
-from reprise.core.files import value_digest
+from reprise.core.files import read_record, value_digest, write_record
 from reprise.core.log import log
 from reprise.core.schemas import FACTS, write_table
 from reprise.core.store import Store

@@ -8,7 +8,7 @@ from reprise.benchmarks.analysing import with_analysed_groups
 from reprise.benchmarks.registry import load_analyses
 from reprise.config.figures import Distribution
 from reprise.construction.tables import STATISTICS
-from reprise.core.checksums import seal_text
+from reprise.core.files import seal_text
 from reprise.core.paths import Results
 from reprise.core.schemas import FACTS, ITEMS, VERDICTS, read_table
 from reprise.core.tabular import write_csv

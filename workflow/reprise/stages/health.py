@@ -6,10 +6,10 @@ import polars as pl
 
 from reprise.benchmarks.health import PREFIX
 from reprise.core.files import whole_file
-from reprise.core.keyfile import Key
 from reprise.core.log import log
 from reprise.core.plain import as_cell
 from reprise.core.schemas import METRICS, read_table
+from reprise.core.settings import Key
 from reprise.stages.command import In, Out
 
 COLUMNS = ("run", "judge", "metric", "group", "value", "asked", "note")

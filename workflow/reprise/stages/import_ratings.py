@@ -4,9 +4,9 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.core.keyfile import refuse_edited
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, RESPONSES, read_table, write_table
+from reprise.core.settings import refuse_edited
 from reprise.external import load_rating_importer
 from reprise.external.answers import ImportedAnswers, response_row, write_problems
 from reprise.external.keys import ImportedRatingsKey

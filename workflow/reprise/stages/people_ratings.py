@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from reprise.construction.review import as_csv
-from reprise.core.checksums import write_sealed
+from reprise.core.files import write_sealed
 from reprise.core.log import log
 from reprise.core.schemas import REQUESTS, read_table
 from reprise.people.answers import gather, write_refused

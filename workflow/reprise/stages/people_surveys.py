@@ -6,9 +6,8 @@ import polars as pl
 
 from reprise.construction.label_studio import template
 from reprise.construction.review import as_sheet
-from reprise.core.checksums import write_sealed
 from reprise.core.errors import UserError
-from reprise.core.files import write_text
+from reprise.core.files import write_sealed, write_text
 from reprise.core.log import log
 from reprise.core.schemas import FRAME_PLAN, REQUESTS, read_table
 from reprise.core.store import Store

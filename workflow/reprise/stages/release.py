@@ -4,9 +4,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from reprise.core.checksums import read_record, write_record, write_sealed
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, matching_files, value_digest
+from reprise.core.files import file_digest, matching_files, read_record, value_digest, write_record, write_sealed
 from reprise.core.log import log
 from reprise.core.store import Store
 from reprise.fetch.keys import ReleaseKey

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.core.checksums import sealed_text
-from reprise.core.files import write_text
+from reprise.core.files import sealed_text, write_text
 from reprise.core.plain import of_cell
 from reprise.core.tabular import write_csv
 from reprise.stages.command import In, Out

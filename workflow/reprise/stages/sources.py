@@ -8,15 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.errors import UserError, stop_on_fault
-from reprise.core.faults import path_of
+from reprise.core.errors import UserError, path_of, stop_on_fault
 from reprise.core.files import file_digest, value_digest
 from reprise.core.log import log
+from reprise.core.names import shard_of
 from reprise.core.plain import plain
 from reprise.core.schemas import CLIPS, SOURCES, read_table, write_table
-from reprise.core.scratch import store_on_node
-from reprise.core.shards import shard_of
-from reprise.core.store import Store
+from reprise.core.store import Store, store_on_node
 from reprise.fetch.keys import SourcesKey
 from reprise.fetch.local import copy_file
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError

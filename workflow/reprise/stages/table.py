@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.checksums import write_sealed
+from reprise.core.files import write_sealed
 from reprise.core.paths import Results
 from reprise.core.tabular import write_csv
 from reprise.stages.command import In, Out

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from reprise.core.checksums import sealed_text
-from reprise.core.files import whole_file
-from reprise.core.keyfile import read_key
+from reprise.core.files import sealed_text, whole_file
 from reprise.core.log import log
+from reprise.core.settings import read_key
 from reprise.figures.keys import FigureKey
 from reprise.stages.command import In, Out
 from reprise.tables.render.latex_document import document, figure, print_document, too_large

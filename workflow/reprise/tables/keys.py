@@ -3,8 +3,7 @@
 from pydantic import Field
 
 from reprise.config.tables import Overview, TableSpec
-from reprise.core.keyfile import Key
-from reprise.core.settings import Settings
+from reprise.core.settings import Key, Settings
 
 
 class SuiteKey(Key):

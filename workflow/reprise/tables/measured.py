@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.core.checksums import sealed_text
+from reprise.core.files import sealed_text
 from reprise.core.paths import Results
 from reprise.core.schemas import METRICS, read_table
 

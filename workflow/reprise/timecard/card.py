@@ -5,9 +5,8 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from reprise.core.checksums import sealed_text, write_sealed
 from reprise.core.errors import UserError
-from reprise.core.files import read_json
+from reprise.core.files import read_json, sealed_text, write_sealed
 from reprise.core.settings import Settings
 
 PLANNED, SHUFFLED, REVERSED, FIRST, MIDDLE, NONE, ANOTHER = VIEWS = (

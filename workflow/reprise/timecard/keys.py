@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from reprise.core.keyfile import Key
+from reprise.core.settings import Key
 from reprise.timecard.card import CardModel, CardScore, Published
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from reprise.core.checksums import write_sealed
+from reprise.core.files import write_sealed
 from reprise.tables.render import latex, latex_escape, markdown
 from reprise.tables.render.table import Table
 

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import psutil
-from reprise.core.checksums import write_record
+from reprise.core.files import write_record
 from reprise.core.store import Store
 from reprise.models.remote.serving.engine import hosting_of, serving_of
 from reprise.models.remote.serving.environment import environment_folder, pins_file

@@ -13,8 +13,8 @@ from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Item
 from reprise.benchmarks.velociti.subsets import rows_in_subset
 from reprise.benchmarks.velociti.taxonomy import CONTROL, SUBSET, TESTS
 from reprise.core.errors import UserError, suggestion
+from reprise.core.names import seconds
 from reprise.core.tabular import only_table, read_rows, require_columns
-from reprise.core.times import seconds
 
 COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
 

@@ -11,8 +11,8 @@ from reprise.construction.filters import Found, Row, Rows, beyond_draw, sifted
 from reprise.construction.settings import ClipColumns, TemporalBenchSettings
 from reprise.construction.sheets import ENDING, NAME, has_control
 from reprise.core.errors import UserError
+from reprise.core.names import seconds
 from reprise.core.tabular import read_own_rows, text_of
-from reprise.core.times import seconds
 
 ANNOTATED_FILTERS = ("other_dataset", "other_split", "bad_name", "no_span", "too_long", "not_measured")
 OF_DATASET = "clips of this data set"

@@ -21,7 +21,7 @@ from reprise.construction.review import (
 from reprise.construction.settings import TemporalBenchSettings
 from reprise.construction.temporalbench.candidates import WORDS
 from reprise.construction.temporalbench.writing import CENTRAL, NEGATIVE_FILTERS, kept_words
-from reprise.core.times import seconds
+from reprise.core.names import seconds
 
 FITS, DOES_NOT, UNKNOWN = "fits", "does not fit", "cannot be told"
 OF_OPTIONS = (FITS, DOES_NOT, UNKNOWN)  # people read them in one order, which does not tell the options apart

@@ -10,8 +10,8 @@ from reprise.construction.settings import VinogroundSettings
 from reprise.construction.sheets import NAME, has_control, number
 from reprise.construction.sheets import Row as SheetRow
 from reprise.core.errors import UserError
+from reprise.core.names import seconds
 from reprise.core.tabular import read_own_rows
-from reprise.core.times import seconds
 
 POOL_FILTERS = ("no_span", "same_name", "empty_caption", "too_long", "duplicate")
 LONGEST_CAPTION = 1000  # characters

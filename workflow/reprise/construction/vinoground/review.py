@@ -24,7 +24,7 @@ from reprise.construction.review import (
     task_rows,
 )
 from reprise.construction.settings import VinogroundSettings
-from reprise.core.times import seconds
+from reprise.core.names import seconds
 
 OF_VIDEOS = ("shows it", "does not show it", "is ambiguous")
 _MINORS = list(chain.from_iterable(combinations(MINOR, count) for count in range(len(MINOR) + 1)))

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 from reprise.core.errors import MachineError
-from reprise.core.job_logs import Progress
-from reprise.core.log import log
+from reprise.core.log import Progress, log
 from reprise.models.asking.ahead import Asked
 from reprise.models.asking.failures import Failures
 from reprise.models.asking.first_questions import FirstFailures, OptionShare

@@ -9,8 +9,7 @@ from dataclasses import replace
 from numbers import Real
 from typing import NamedTuple, Protocol, overload
 
-from reprise.core.errors import UserError, stop_on_fault
-from reprise.core.faults import is_out_of_memory
+from reprise.core.errors import UserError, is_out_of_memory, stop_on_fault
 from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.media.errors import STATUSES as MEDIA_STATUSES

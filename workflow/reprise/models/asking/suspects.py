@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from reprise.core.checksums import read_record, write_record
+from reprise.core.files import read_record, write_record
 from reprise.models.asking.failures import Failures
 from reprise.models.asking.journal import Journal
 from reprise.models.asking.pieces import WHOLE, Piece

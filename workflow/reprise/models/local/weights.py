@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, value_digest
+from reprise.core.files import file_digest, read_record, value_digest, write_record
 from reprise.core.store import Store
 from reprise.models.keys import ModelRunKey
 

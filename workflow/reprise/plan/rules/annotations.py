@@ -9,8 +9,8 @@ from reprise.benchmarks.registry import load_statistics
 from reprise.config.suite import SubsetFile
 from reprise.config.unfiltered import static_filters
 from reprise.core.files import matching_files
-from reprise.core.keyfile import Key
 from reprise.core.names import UNFILTERED, one_of
+from reprise.core.settings import Key
 from reprise.fetch.keys import Extras, ReleaseKey
 from reprise.fetch.plugins import made_by
 from reprise.fetch.settings import ReleaseFolder

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from reprise.config.figures import Distribution, Figure, Scatter
-from reprise.core.keyfile import Key
 from reprise.core.paths import Scored, figure_file
+from reprise.core.settings import Key
 from reprise.figures.keys import FigureKey
 from reprise.plan.rules.asked import Asked
 from reprise.plan.rules.tables import as_text, import_problems, table_key

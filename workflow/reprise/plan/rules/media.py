@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reprise.core.keyfile import Key
 from reprise.core.paths import Ledger
+from reprise.core.settings import Key
 from reprise.fetch.keys import BenchmarkLedgers, MissingKey, SourcesKey
 from reprise.fetch.plugins import made_by
 from reprise.fetch.settings import Remote

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from reprise.core.errors import UserError
-from reprise.core.keyfile import Key
 from reprise.core.names import one_of
 from reprise.core.paths import Run
+from reprise.core.settings import Key
 from reprise.people.keys import Inputs, PeopleStatisticsKey, RatedKey, RatingsKey, SurveysKey
 from reprise.people.settings import RatingDesign
 from reprise.plan.people import RATED, WHOLE, Group, people_file

@@ -6,8 +6,8 @@ from typing import Any
 
 from reprise.config.time import PLANNED
 from reprise.core.files import file_digest
-from reprise.core.keyfile import Key
 from reprise.core.paths import Scored
+from reprise.core.settings import Key
 from reprise.plan.rules.asked import Asked
 from reprise.plan.run_keys import RunKeys, parts
 from reprise.report.fixed import own_files

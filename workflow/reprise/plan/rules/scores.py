@@ -7,9 +7,8 @@ from typing import Any
 from reprise.benchmarks.keys import JudgeRequestsKey, MetricsKey
 from reprise.benchmarks.registry import load_analyses
 from reprise.core.files import value_digest
-from reprise.core.keyfile import Key
 from reprise.core.names import one_of
-from reprise.core.settings import Settings
+from reprise.core.settings import Key, Settings
 from reprise.models.local.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.plan.people import RATINGS, people_file
 from reprise.plan.rules.asked import Asked

@@ -7,7 +7,6 @@ from typing import Any
 
 from reprise.config.tables import TableSpec
 from reprise.core.errors import UserError
-from reprise.core.keyfile import Key
 from reprise.core.paths import (
     JUDGES,
     OVERVIEW,
@@ -20,6 +19,7 @@ from reprise.core.paths import (
     reproduction_file,
     table_file,
 )
+from reprise.core.settings import Key
 from reprise.media.sampling import frames_shown
 from reprise.models.adapters import ADAPTERS
 from reprise.plan.agreement import compared, judge_pairs

@@ -7,9 +7,9 @@ from typing import Any
 from reprise.benchmarks.registry import load_scores
 from reprise.config.tables import Column, Row
 from reprise.config.time import PLANNED, VIEWS
-from reprise.core.keyfile import Key
 from reprise.core.names import one_of
 from reprise.core.paths import ALL, Scored, time_file
+from reprise.core.settings import Key
 from reprise.media.sampling import frames_shown
 from reprise.media.views import MIDDLE, NONE
 from reprise.plan.rules.asked import Asked

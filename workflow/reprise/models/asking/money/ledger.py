@@ -10,9 +10,8 @@ from uuid import uuid4
 
 from filelock import FileLock
 
-from reprise.core.checksums import value_of_line
 from reprise.core.errors import UserError
-from reprise.core.files import canonical_json
+from reprise.core.files import canonical_json, value_of_line
 from reprise.core.store import append_line
 from reprise.models.asking.money.prices import Budget, Price, Used
 

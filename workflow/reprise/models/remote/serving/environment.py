@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, value_digest
+from reprise.core.files import file_digest, read_record, value_digest, write_record
 from reprise.core.log import log
 from reprise.core.paths import located
 from reprise.core.plain import plain

@@ -7,10 +7,9 @@ from pathlib import Path
 import cv2
 import polars as pl
 import pytest
-from reprise.commands.gaps import list_missing
 from reprise.commands.item import LONGEST, show_item
 from reprise.commands.plan import show_plan
-from reprise.commands.runs import explain_run, list_runs
+from reprise.commands.runs import explain_run, list_missing, list_runs
 from reprise.commands.show import show_tables
 from reprise.core.errors import UserError
 from reprise.core.files import keys_of

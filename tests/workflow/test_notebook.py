@@ -8,7 +8,7 @@ import nbformat
 import polars as pl
 import pytest
 import reprise
-from reprise.commands.from_python import ANSWER_COLUMNS
+from reprise.commands.answers import ANSWER_COLUMNS
 from reprise.core.errors import UserError
 from reprise.tables.build import TIDY
 

@@ -78,7 +78,7 @@ def test_a_new_checkpoint_is_asked_everything_again(
         assert words in " ".join(text.split())
     show_plan([ENTAIL], False, None)
     assert "1 run asks a model." in capsys.readouterr().out
-    monkeypatch.setattr("reprise.commands.plan_lines.MOST_LINES", 3)
+    monkeypatch.setattr("reprise.commands.plan.MOST_LINES", 3)
     show_plan([], False, None)
     assert "and 1 more: --all lists them" in capsys.readouterr().out
     show_plan([], True, None)

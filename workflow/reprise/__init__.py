@@ -17,13 +17,13 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 def results(table: str, folder: str | Path = ".") -> "pl.DataFrame":
     """The numbers of a table that was made, such as `velociti/table2` or `overview` (docs/howto/notebook.md)."""
-    from reprise.commands import from_python
+    from reprise.commands import answers as found
 
-    return from_python.results(table, folder)
+    return found.results(table, folder)
 
 
 def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> "pl.DataFrame":
     """The answers of a run, a row each (docs/howto/notebook.md)."""
-    from reprise.commands import from_python
+    from reprise.commands import answers as found
 
-    return from_python.answers(run, suite, folder)
+    return found.answers(run, suite, folder)

@@ -105,7 +105,7 @@ def static(
     suite: Suite = None,
 ) -> None:
     """List the questions that one random frame answers."""
-    from reprise.commands.export import list_static
+    from reprise.commands.answers import list_static
 
     list_static(runs, judge, least, suite)
 
@@ -117,7 +117,7 @@ def export(
     suite: Suite = None,
 ) -> None:
     """Write a run's answers in its authors' file formats."""
-    from reprise.commands.export import export_run
+    from reprise.commands.answers import export_run
 
     export_run(run, to, suite)
 
@@ -167,10 +167,10 @@ def evaluate(
     suite: Suite = None,
 ) -> None:
     """Evaluate a model of yours: write its file, look at it, check it, ask it, and show its row of the overview."""
-    from reprise.commands.evaluate import Going, Wanted, evaluate_model
+    from reprise.commands.evaluate import Order, evaluate_model
 
-    wanted = Wanted(model, benchmarks.split(",") if benchmarks else None, frames, name, gpus, limit)
-    evaluate_model(wanted, Going(cores, suite, dry_run, yes, numbers=numbers))
+    asked = benchmarks.split(",") if benchmarks else None
+    evaluate_model(Order(model, asked, frames, name, gpus, limit, cores, dry_run, yes, numbers, suite))
 
 
 @app.command(rich_help_panel=RUNS)
@@ -187,10 +187,10 @@ def time(
     suite: Suite = None,
 ) -> None:
     """Evaluate a model so that it shows whether it uses time: its card."""
-    from reprise.commands.evaluate import Going, Wanted, evaluate_model
+    from reprise.commands.evaluate import Order, evaluate_model
 
-    wanted = Wanted(model, benchmarks.split(",") if benchmarks else None, frames, name, gpus, limit)
-    evaluate_model(wanted, Going(cores, suite, dry_run, yes, is_in_time=True))
+    asked = benchmarks.split(",") if benchmarks else None
+    evaluate_model(Order(model, asked, frames, name, gpus, limit, cores, dry_run, yes, None, suite, "time"))
 
 
 @app.command(rich_help_panel=RUNS)
@@ -240,7 +240,7 @@ def adopt(
     suite: Suite = None,
 ) -> None:
     """Keep a run's answers after a change that cannot alter them."""
-    from reprise.commands.adopt import adopt_run
+    from reprise.commands.check import adopt_run
 
     adopt_run(run, why, sample, judge, suite)
 
@@ -251,7 +251,7 @@ def missing(
     suite: Suite = None,
 ) -> None:
     """List missing videos, clips and items, why, and in which runs."""
-    from reprise.commands.gaps import list_missing
+    from reprise.commands.runs import list_missing
 
     list_missing(suite, every)
 
@@ -265,7 +265,7 @@ def incomplete(
     suite: Suite = None,
 ) -> None:
     """List the cells of finished tables that show no number."""
-    from reprise.commands.gaps import list_incomplete
+    from reprise.commands.runs import list_incomplete
 
     list_incomplete(tables or [], suite)
 
@@ -283,7 +283,7 @@ def retry(
     suite: Suite = None,
 ) -> None:
     """Have the next run try again what failed: videos, clips, answers."""
-    from reprise.commands.gaps import retry_failures
+    from reprise.commands.runs import retry_failures
 
     retry_failures(words or [], suite)
 
@@ -338,7 +338,7 @@ def site(
     ),
 ) -> None:
     """Write a cluster's partitions from what Slurm says."""
-    from reprise.commands.site import write_site
+    from reprise.commands.pin import write_site
 
     write_site(profile)
 

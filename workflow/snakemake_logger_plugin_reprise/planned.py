@@ -9,9 +9,8 @@ from typing import NamedTuple
 from reprise.core.paths import RESULTS, Results
 from reprise.core.plain import first_of
 
-MOST_NAMES, MOST_MODELS, MOST_CAUSES, MOST_SUBJECTS = 4, 8, 5, 1
-FULL = "--logger-reprise-full"
-NEW, FOLLOWS, KEY = "not made yet", "follows", "changed settings or code"
+MOST_NAMES, MOST_MODELS, MOST_CAUSES = 4, 8, 5
+NEW, KEY = "not made yet", "changed settings or code"
 REASONS = {  # as Snakemake begins them, the strongest first
     "Forced execution": "asked for by --force, --forcerun or --forceall",
     "Incomplete output files": "cut short by a kill",
@@ -21,7 +20,7 @@ REASONS = {  # as Snakemake begins them, the strongest first
     "Set of input files has changed": "other input files than the last time",
     "Code has changed": "changed rule",
     "Software environment": "changed software environment",
-    "Input files updated by another job": FOLLOWS,
+    "Input files updated by another job": "follows",
 }
 UPDATED = re.compile(r"Updated input files: ([^;]+)")
 
@@ -40,8 +39,8 @@ class PlannedJob(NamedTuple):
     rule: str
     wildcards: Mapping[str, str]
     why: str
-    changed: tuple[str, ...]
-    outputs: tuple[str, ...]
+    changed: Sequence[str]
+    outputs: Sequence[str]
 
 
 class Planned:
@@ -55,14 +54,13 @@ class Planned:
         self._counts = work_of(stats)
 
     def add(self, rule: str, wildcards: Mapping[str, str], reason: str, outputs: Sequence[str]) -> None:
-        if not work_of({rule: 1}):
-            return
         updated = UPDATED.search(reason)
-        files = tuple(name.strip() for name in updated[1].split(",")) if updated else ()
+        files = [name.strip() for name in updated[1].split(",")] if updated else []
         why = next((words for begins, words in REASONS.items() if begins in reason), reason)
         if files and all("/keys/" in name for name in files) and "Missing output" not in reason:
             why = KEY
-        self._jobs.append(PlannedJob(rule, dict(wildcards), why, files, tuple(outputs)))
+        if work_of({rule: 1}):
+            self._jobs.append(PlannedJob(rule, wildcards, why, files, outputs))
 
     def text(self, width: int) -> str:
         """What is said of all jobs; empty where nothing would run."""
@@ -73,8 +71,9 @@ class Planned:
         common = reasons.pop() if len(reasons) == 1 else ""
         head = f"{total} jobs would run{f' ({common})' if common else ''}:"
         lines = [head, *self._rules(is_explained=bool(common)), *self._models(), *self._causes()]
-        cut = [line if len(line) <= width else f"{line[: width - 3]}..." for line in lines]
-        return "\n".join([*cut, f"Nothing was run (--dry-run). Every job with its files and reason: add {FULL}."])
+        shown = [line if len(line) <= width else f"{line[: width - 3]}..." for line in lines]
+        shown.append("Nothing was run (--dry-run). Every job with its files and reason: add --logger-reprise-full.")
+        return "\n".join(shown)
 
     def _rules(self, *, is_explained: bool) -> Iterator[str]:
         """A line a rule, in the order in which the last jobs of the rules would run."""
@@ -99,29 +98,26 @@ class Planned:
                 asked[job.wildcards.get("judge", job.wildcards["model"])][job.wildcards["benchmark"]] += 1
         if asked:
             yield "Models that would be asked (jobs):"
-        ranked = sorted(asked.items(), key=lambda entry: -entry[1].total())
-        lines = [
-            f"{counts.total():>6}  {model}: {', '.join(f'{name} {n}' for name, n in sorted(counts.items()))}"
-            for model, counts in ranked
-        ]
+        lines = []
+        for model, counts in sorted(asked.items(), key=lambda entry: -entry[1].total()):
+            of_each = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+            lines.append(f"{counts.total():>6}  {model}: {of_each}")
         yield from first_of(lines, MOST_MODELS, "        and {} more")
 
     def _causes(self) -> Iterator[str]:
         """What changed, from what to what, and the jobs that it concerns."""
         causes: dict[str, list[str]] = defaultdict(list)
         for job in self._jobs:
-            for words in _changes(job):
+            for words in _changes(job) if job.why != NEW else ():
                 causes[words].append(f"{job.rule} {subject_of(job.wildcards)}")
         if causes:
             yield "What changed:"
-        so = [f"  {words}\n    so: {', '.join(first_of(jobs, MOST_SUBJECTS))}" for words, jobs in causes.items()]
+        so = [f"  {words}\n    so: {', '.join(first_of(jobs, 1))}" for words, jobs in causes.items()]
         yield from "\n".join(first_of(so, MOST_CAUSES, "  and {} more")).splitlines()
 
 
 def _changes(job: PlannedJob) -> Iterator[str]:
     """What is not as it was when the job's output was made."""
-    if job.why == NEW:
-        return
     keys = [name for name in job.changed if "/keys/" in name]
     yield from (f"{name} is newer" for name in job.changed if name not in keys)
     if keys:

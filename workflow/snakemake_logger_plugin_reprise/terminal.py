@@ -1,12 +1,16 @@
 """What a person sees of a run or a dry run: how far it is, what failed and why, how it ended."""
 
 import os
+import re
+import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import dropwhile, islice, takewhile
 from logging import LogRecord, getLevelName
 from pathlib import Path
+from textwrap import dedent
 from typing import NamedTuple, TextIO
 
 from reprise.core.log import ERROR, last_progress, last_words, tail_of
@@ -18,13 +22,37 @@ from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.settings import OutputSettingsLoggerInterface
 
-from snakemake_logger_plugin_reprise.messages import LOG_FILE, STOPPING, TRIED_AGAIN, is_noise, mistake
 from snakemake_logger_plugin_reprise.planned import Planned, subject_of, work_of
 
 MOST_RUNNING, MOST_FAILED = 8, 10
 REFRESH_S, LONGEST_SILENCE_S = 1.0, 10.0
 NARROWEST, WIDTH_OF_FILES = 40, 100
 LOST = "it wrote no message; it may have been killed, for example because memory ran out"
+STOPPING = "Terminating processes on user request"
+LOG_FILE = "Complete log(s): "
+TRIED_AGAIN = re.compile(r"Trying to restart job (\d+)")
+# What Snakemake says of itself at every start, end and job.
+NOISE = (
+    *("Building DAG of jobs", "Using shell:", "Workflow has started", "Shutting down, this might take some time"),
+    *("Assuming unrestricted shared filesystem", "Select jobs to execute", "Provided remote nodes", "Group jobs:"),
+    *("Conda environments:", "Singularity containers:", "Elapsed time:", "This was a dry-run", "Reasons:"),
+    *("Some jobs were triggered by provenance", "Rules with provenance", "Exiting because a job"),
+    *("Auto-selected partition", "No SLURM account given", "No account was given", "Guessed SLURM account"),
+    *("Unable to guess SLURM account", "SLURM run ID:", "SLURM workflow log", "Cleaning up SLURM log files"),
+    *(
+        "Removing output files of failed job",
+        "Storing output in storage",
+        "At least one job did not complete",
+        LOG_FILE,
+    ),
+)
+NOISE_OF_A_JOB = re.compile(r"Job \S+ has been submitted|\d+ jobs have (?:missing|outdated) provenance|Job rate limit")
+# `WorkflowError in file "...", line 12:`, and the lines of the traceback after the message.
+HEADER = re.compile(r"^(?:Workflow|InputFunction|Rule)(?:Error|Exception)(?: in (?:rule|file) .*)?:\n", re.MULTILINE)
+FRAME = re.compile(r'^  File "[^"]*", line \d+, in .*\n?', re.MULTILINE)
+# How an error of an input function is shown: its kind and message, then the wildcards and a traceback.
+IN_FUNCTION = re.compile(r"^Error:\n  (\w+):\n?(.*?)\nWildcards:\n", re.MULTILINE | re.DOTALL)
+NO_RULE = re.compile(r"^MissingRuleException:\nNo rule to produce (.+?) \(if you use input functions", re.MULTILINE)
 
 
 class Job(NamedTuple):
@@ -119,7 +147,7 @@ class Terminal:
         if again := TRIED_AGAIN.match(text):
             if failed := self._failed.pop(int(again[1]), None):
                 self._say(f"Trying again: {failed[0].name}")
-        elif not is_noise(text):
+        elif not (text.startswith(NOISE) or text in ("", "None") or NOISE_OF_A_JOB.match(text)):
             self._say(text, {"WARNING": "yellow", "ERROR": "red"}.get(getLevelName(record.levelno), ""))
 
     def end(self) -> None:
@@ -132,29 +160,26 @@ class Terminal:
             if self._is_dry and not self._has_error:
                 width = max(NARROWEST, self._console.width) if self._console.is_terminal else WIDTH_OF_FILES
                 self._say(self._planned.text(width))
-            elif self._total:
-                self._say_result()
+                return
+            took, total = in_words(time.monotonic() - self._start), self._total.total()
+            left = total - self._done.total()
+            if total and self._is_stopping:
+                self._say(f"Stopped after {took}: {self._count()} done. The same command goes on from there.", "bold")
+            elif total and (self._failed or left):
+                begun = left - len(self._failed)
+                self._say(f"Not finished after {took}: {self._count()}, {begun} not begun.", "bold")
+                words = [f"  {words}" for _, words in self._failed.values()]
+                self._say("\n".join(first_of(words, MOST_FAILED, "  and {} more")))
+                self._say("What is done is kept. Correct the cause, then run the same command again.")
+                if self._log_file:
+                    self._say(f"Snakemake's own output: {self._log_file} (on the screen: --logger-reprise-full)")
+            elif total and not self._quiet:
+                self._say(f"Done in {took}: {self._count()}.", "bold")
 
     def _say(self, text: str, style: str = "") -> None:
         if text:
             self._said = time.monotonic()
             self._console.print(Text(safe(text), style), soft_wrap=True)
-
-    def _say_result(self) -> None:
-        took = in_words(time.monotonic() - self._start)
-        left = self._total.total() - self._done.total()
-        if self._is_stopping:
-            self._say(f"Stopped after {took}: {self._count()} done. The same command goes on from there.", "bold")
-        elif self._failed or left:
-            begun = left - len(self._failed)
-            self._say(f"Not finished after {took}: {self._count()}, {begun} not begun.", "bold")
-            words = [f"  {words}" for _, words in self._failed.values()]
-            self._say("\n".join(first_of(words, MOST_FAILED, "  and {} more")))
-            self._say("What is done is kept. Correct the cause, then run the same command again.")
-            if self._log_file:
-                self._say(f"Snakemake's own output: {self._log_file} (on the screen: --logger-reprise-full)")
-        elif not self._quiet:
-            self._say(f"Done in {took}: {self._count()}.", "bold")
 
     def _count(self) -> str:
         failed = f", {len(self._failed)} failed" if self._failed else ""
@@ -200,3 +225,40 @@ def in_words(seconds: float) -> str:
     if minutes == 0:
         return f"{rest} s"
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+# --- mistakes --------------------------------------------------------------------------------------------------------
+
+
+def mistake(text: str, exception: str, arguments: Sequence[str] = sys.argv) -> str:
+    """A mistake's message alone; a bug keeps all that Snakemake says. Empty for what is said elsewhere."""
+    is_of_job = exception == "RuleException" and "CalledProcessError in file" in text
+    is_end = exception == "KeyboardInterrupt" or text.rstrip().endswith("one job did not complete successfully.")
+    if is_of_job or is_end:
+        return ""
+    if "Invalid config definition" in text:
+        return _swallowed(arguments)
+    if no_rule := NO_RULE.search(text):
+        return (
+            f"Error: {no_rule[1]}: no rule makes it. A target is a file, such as results/tables/table2.html, or a rule "
+            "without wildcards (`snakemake --list-target-rules`)."
+        )
+    if in_function := IN_FUNCTION.search(text):
+        kind, message = in_function.groups()
+        return f"Error: {dedent(message).strip()}" if kind in ("WorkflowError", "UserError") else text
+    is_of_user = exception in ("WorkflowError", "InputFunctionException", "MissingRuleException")
+    return f"Error: {FRAME.sub('', HEADER.sub('', text)).strip()}" if is_of_user else text
+
+
+def _swallowed(arguments: Sequence[str]) -> str:
+    """`--config` takes all words after it up to the next option, targets too."""
+    rest = dropwhile(lambda word: word not in ("--config", "-C"), arguments)
+    taken = list(takewhile(lambda word: not word.startswith("-"), islice(rest, 1, None)))
+    targets, settings = ([one for one in taken if ("=" in one) is is_setting] for is_setting in (False, True))
+    if not targets:
+        return f"Error: --config: {' '.join(taken)} is no setting. Write name=value, such as --config suite=paper."
+    shown = " ".join(["snakemake", *targets, "--config", *(settings or ["suite=<name>"])])
+    return (
+        f"Error: --config: '{targets[0]}' is no setting (name=value). Snakemake takes every word after --config for "
+        f"one, so name the targets before it: {shown}"
+    )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from reprise.__main__ import app
-from reprise.commands.evaluate import Going, Wanted
+from reprise.commands.evaluate import Order
 
 from tests.unit.core.programs import write
 
@@ -18,8 +18,8 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
 @pytest.mark.parametrize(
     ("typed", "target", "arguments"),
     [
-        (["adopt", RUN, "--why", "x"], "adopt:adopt_run", (RUN, "x", 20, None, None)),
-        (["adopt", RUN, "--why", "x", "--judge", "j", "--sample", "3", "--suite", "paper"], "adopt:adopt_run", (RUN, "x", 3, "j", "paper")),
+        (["adopt", RUN, "--why", "x"], "check:adopt_run", (RUN, "x", 20, None, None)),
+        (["adopt", RUN, "--why", "x", "--judge", "j", "--sample", "3", "--suite", "paper"], "check:adopt_run", (RUN, "x", 3, "j", "paper")),
         (["compare", RUN, OTHER], "compare:compare_runs", (RUN, OTHER, None)),
         (["show", "table3", "--suite", "paper"], "show:show_tables", ("table3", "paper")),
         (["trace", "a/table1", "--row", "R", "--column", "C"], "show:trace_cell", ("a/table1", "R", "C", None)),
@@ -29,28 +29,28 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
         (["plan"], "plan:show_plan", ([], False, None)),
         (["plan", "a/table1", RUN, "--all", "--suite", "paper"], "plan:show_plan", (["a/table1", RUN], True, "paper")),
         (["why", RUN, "--suite", "paper"], "runs:explain_run", (RUN, "paper")),
-        (["missing", "--all"], "gaps:list_missing", (None, True)),
-        (["incomplete"], "gaps:list_incomplete", ([], None)),
-        (["incomplete", "--suite", "paper", "a/table1", "b/table2"], "gaps:list_incomplete", (["a/table1", "b/table2"], "paper")),
-        (["export", RUN, "--to", "out"], "export:export_run", (RUN, Path("out"), None)),
+        (["missing", "--all"], "runs:list_missing", (None, True)),
+        (["incomplete"], "runs:list_incomplete", ([], None)),
+        (["incomplete", "--suite", "paper", "a/table1", "b/table2"], "runs:list_incomplete", (["a/table1", "b/table2"], "paper")),
+        (["export", RUN, "--to", "out"], "answers:export_run", (RUN, Path("out"), None)),
         (["pin"], "pin:pin_files", (Path(), [], False)),
         (["pin", "paper", "--unchecked"], "pin:pin_files", (Path(), ["paper"], True)),
-        (["site"], "site:write_site", (Path("profiles/slurm"),)),
+        (["site"], "pin:write_site", (Path("profiles/slurm"),)),
         (["check", "a-model"], "check:check_model", ("a-model", 36, None)),
         (["check", "a-model", "--questions", "9", "--suite", "paper"], "check:check_model", ("a-model", 9, "paper")),
-        (["eval", "a/model"], "evaluate:evaluate_model", (Wanted("a/model"), Going("all", None, False, False))),
+        (["eval", "a/model"], "evaluate:evaluate_model", (Order("a/model"),)),
         (
             ["eval", "a/model", "--benchmarks", "velociti,vinoground", "--frames", "8", "--gpus", "2", "--name", "m", "--cores", "4", "-n", "-y", "--suite", "paper", "--json", "n.json", "--limit", "20"],
             "evaluate:evaluate_model",
-            (Wanted("a/model", ["velociti", "vinoground"], "8", "m", 2, 20), Going("4", "paper", True, True, numbers=Path("n.json"))),
+            (Order("a/model", ["velociti", "vinoground"], "8", "m", 2, 20, "4", True, True, Path("n.json"), "paper"),),
         ),
         (
             ["time", "a/model", "--limit", "5", "--benchmarks", "velociti"],
             "evaluate:evaluate_model",
-            (Wanted("a/model", ["velociti"], limit=5), Going("all", None, False, False, is_in_time=True)),
+            (Order("a/model", ["velociti"], limit=5, command="time"),),
         ),
-        (["static", RUN, OTHER, "--judge", "j", "--least", "2"], "export:list_static", ([RUN, OTHER], "j", 2.0, None)),
-        (["retry", "private", "removed", RUN], "gaps:retry_failures", (["private", "removed", RUN], None)),
+        (["static", RUN, OTHER, "--judge", "j", "--least", "2"], "answers:list_static", ([RUN, OTHER], "j", 2.0, None)),
+        (["retry", "private", "removed", RUN], "runs:retry_failures", (["private", "removed", RUN], None)),
         (["subtitles", "mmbench_video"], "videos:copy_subtitles", ("mmbench_video", None)),
         (["store"], "videos:look_at_store", (False, False, None)),
         (["store", "--prune", "--forget", "a/clone"], "videos:look_at_store", (True, False, Path("a/clone"))),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from reprise.commands.evaluate import Going, Wanted, evaluate_model, prepare_model, slug_for
+from reprise.commands.evaluate import Order, evaluate_model, prepare_model, slug_for
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.yaml_files import load_yaml
@@ -30,11 +30,11 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     return Project(tmp_path)
 
 
-def said(wanted: Wanted, suite: str | None = None, *, is_in_time: bool = False) -> str:
+def said(order: Order) -> str:
     """What is said of a mistake; the configuration is as before."""
     before = {path: path.read_text() for path in Path("config").rglob("*.yaml")}
     with pytest.raises(UserError) as error:
-        evaluate_model(wanted, Going("1", suite, dry_run=True, yes=False, is_in_time=is_in_time))
+        evaluate_model(order._replace(cores="1", dry_run=True))
     assert {path: path.read_text() for path in Path("config").rglob("*.yaml")} == before
     return str(error.value)
 
@@ -45,44 +45,32 @@ def folder(path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "message"),
+    ("order", "message"),
     [
-        (Wanted("empty"), "eval: 'empty' holds no weights (*.safetensors). Found: config.json."),
-        (Wanted("nowhere/at/all"), "eval: 'nowhere/at/all' is no folder, and no repository of the hub"),
-        (Wanted("oracle", ["vinogrund"]), "--benchmarks: unknown benchmark 'vinogrund'. Did you mean 'vinoground'? Allowed: mmbench_video, temporalbench, velociti, vinoground."),
-        (Wanted("oracle", ["velociti"], "linspace9"), "--frames: unknown sampling 'linspace9'. Did you mean 'linspace"),
-        (Wanted("oracle", ["velociti"], "9"), "--frames: no sampling shows 9 frames by rule linspace, which velociti has. Add one to `samplings:` in config/config.yaml: linspace9: {rule: linspace, frames: 9}"),
-        (Wanted("empty", name="No Name"), "eval: 'No Name' cannot be a name. Allowed: lower-case letters,"),
-        (Wanted("empty", name="oracle"), "config/models/oracle.yaml: is there, and is of another model (no weights). Say another name by --name."),
-        (Wanted("oracle", gpus=2), "config/models/oracle.yaml: gpus: is 0. Change it there, or leave --gpus out."),
+        (Order("empty"), "eval: 'empty' holds no weights (*.safetensors). Found: config.json."),
+        (Order("empty", command="time"), "time: 'empty' holds no weights"),
+        (Order("nowhere/at/all"), "eval: 'nowhere/at/all' is no folder, and no repository of the hub"),
+        (Order("oracle", ["vinogrund"]), "--benchmarks: unknown benchmark 'vinogrund'. Did you mean 'vinoground'? Allowed: mmbench_video, temporalbench, velociti, vinoground."),
+        (Order("oracle", ["velociti"], "linspace9"), "--frames: unknown sampling 'linspace9'. Did you mean 'linspace"),
+        (Order("oracle", ["velociti"], "9"), "--frames: no sampling shows 9 frames by rule linspace, which velociti has. Add one to `samplings:` in config/config.yaml: linspace9: {rule: linspace, frames: 9}"),
+        (Order("empty", name="No Name"), "eval: 'No Name' cannot be a name. Allowed: lower-case letters,"),
+        (Order("empty", name="oracle"), "config/models/oracle.yaml: is there, and is of another model (no weights). Say another name by --name."),
+        (Order("oracle", gpus=2), "config/models/oracle.yaml: gpus: is 0. Change it there, or leave --gpus out."),
+        (Order("oracle", suite="rehearsal"), "eval: suite 'rehearsal' asks a stand-in and no model"),
+        (Order("toy-text", ["velociti"], command="time"), "velociti: adapter 'text' takes no frames, but sampling 'fps1' shows some."),
+        (Order("oracle", ["velociti"], "none", command="time"), "time: 'oracle' is shown no frames on any benchmark, so that there is nothing to compare."),
     ],
-    ids=lambda one: None if isinstance(one, Wanted) else one[:30],
+    ids=lambda one: None if isinstance(one, Order) else one[:30],
 )  # fmt: skip
-def test_a_mistake_is_met_in_words_and_leaves_nothing(inside: Project, wanted: Wanted, message: str) -> None:
+def test_a_mistake_is_met_in_words_and_leaves_nothing(inside: Project, order: Order, message: str) -> None:
     inside.write("empty/config.json", "{}")
-    assert message in said(wanted)
-
-
-def test_a_stand_in_is_no_model(inside: Project) -> None:
-    assert "suite 'rehearsal' asks a stand-in and no model" in said(Wanted("oracle"), "rehearsal")
-
-
-@pytest.mark.parametrize(
-    ("wanted", "suite", "message"),
-    [
-        (Wanted("toy-text", ["velociti"]), None, "velociti: adapter 'text' takes no frames, but sampling 'fps1' shows some."),
-        (Wanted("oracle", ["velociti"], "none"), None, "time: 'oracle' is shown no frames on any benchmark, so that there is nothing to compare."),
-        (Wanted("oracle"), "rehearsal", "time: suite 'rehearsal' asks a stand-in and no model."),
-    ],
-)  # fmt: skip
-def test_a_model_that_has_no_card_of_time(inside: Project, wanted: Wanted, suite: str | None, message: str) -> None:
-    assert message in said(wanted, suite, is_in_time=True)
+    assert message in said(order)
 
 
 def test_a_benchmark_that_needs_a_judge_says_so(inside: Project) -> None:
     inside.edit(SUITE, "judges: [wordmatch, wordmatch-recall]\n", "")
     inside.edit(SUITE, "overview:\n", "overview:\n  - cannot-tell\n")
-    message = said(Wanted("cannot-tell", ["mmbench_video"]))
+    message = said(Order("cannot-tell", ["mmbench_video"]))
     assert "mmbench_video/unpacked/interior8/cannot-tell cannot be made: no judge of mmbench_video runs here" in message
 
 
@@ -99,14 +87,14 @@ def test_a_checkpoint_that_cannot_be_shown_frames(
 ) -> None:
     source = folder(inside.root / "weights/My Model")
     spoil(Path(source))
-    found = said(Wanted(source, ["velociti"]))
+    found = said(Order(source, ["velociti"]))
     assert message in found and "its answers are imported (docs/howto/import-answers.md)" in found
     assert not Path("config/models/my-model.yaml").exists()
 
 
 def test_a_repository_that_cannot_be_reached(inside: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     ask_here("http://127.0.0.1:9", monkeypatch)
-    message = said(Wanted("some/model", ["velociti"]))
+    message = said(Order("some/model", ["velociti"]))
     assert "the hub did not resolve model 'some/model'" in message and "Check the name and the network" in message
 
 
@@ -117,7 +105,8 @@ def test_a_repository_gets_a_file_with_its_commit(
     tiny.qwen2_vl(source)
     with hub("model", "some/Model_1", source, monkeypatch, weights=10**10):
         models = load(Path()).models
-        prepare_model("some/Model_1", slug_for("some/Model_1", None, models), 1, models)
+        order = Order("some/Model_1", gpus=1)
+        prepare_model(order, slug_for(order, models), models)
     assert load_yaml(Path("config/models/model_1.yaml")) == {
         "label": "Model_1", "adapter": "transformers", "repo": "some/Model_1", "revision": REVISION, "gpus": 1,
         "memory_mb": 15000, "dtype": "checkpoint", "weights_bytes": 10**10,
@@ -128,5 +117,5 @@ def test_a_repository_gets_a_file_with_its_commit(
 def test_a_model_that_has_a_file_is_found_by_its_name_and_by_its_repository(inside: Project) -> None:
     models = load(Path()).models
     for source in ("qwen3-vl-8b", "Qwen/Qwen3-VL-8B-Instruct"):
-        assert slug_for(source, None, models) == "qwen3-vl-8b"
-    assert slug_for("Qwen/Qwen3-VL-8B-Instruct", "mine", models) == "mine"
+        assert slug_for(Order(source), models) == "qwen3-vl-8b"
+    assert slug_for(Order("Qwen/Qwen3-VL-8B-Instruct", name="mine"), models) == "mine"

@@ -1,7 +1,7 @@
 """Numbers of a plan as they are printed: a range of time in the unit that fits, counts in few signs."""
 
 import pytest
-from reprise.commands.plan_lines import in_words, of_known, short
+from reprise.commands.plan import in_words, of_known, short
 from reprise.plan.costs import Range
 
 

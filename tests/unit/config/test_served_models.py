@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from reprise.commands.left import Planned
-from reprise.commands.plan_lines import money
+from reprise.commands.plan import money
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Run, Scored

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from reprise.commands.export import export_run
+from reprise.commands.answers import export_run
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Run

@@ -16,8 +16,7 @@ from snakemake.exceptions import InputFunctionException, WorkflowError, format_e
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_logger_plugin_reprise import LogHandler, LogHandlerSettings
-from snakemake_logger_plugin_reprise.messages import mistake
-from snakemake_logger_plugin_reprise.terminal import MOST_RUNNING, Terminal, in_words
+from snakemake_logger_plugin_reprise.terminal import MOST_RUNNING, Terminal, in_words, mistake
 
 STATS = {"infer": 2, "table": 1, "all": 1, "total": 4}
 DONE = re.compile(r"Done in 0 s: 3 of 3 jobs\.")

@@ -6,8 +6,7 @@ from pathlib import Path
 import polars as pl
 from reprise.core.schemas import ITEMS, VERDICTS, write_table
 from reprise.stages.command import run
-from reprise.timecard.card import VIEWS
-from reprise.timecard.keys import CardBenchmarkKey, TimeCardKey
+from reprise.timecard.card import VIEWS, CardBenchmarkKey, TimeCardKey
 
 from tests.unit.rows import item_row, verdict_row
 

@@ -93,8 +93,6 @@ def unknown_of(key: Mapping[str, Any]) -> frozenset[str]:
 
 
 class Compared(NamedTuple):
-    """A run, of this clone or of another one."""
-
     name: str
     benchmark: str
     form: str
@@ -204,7 +202,6 @@ def items_between(metric: str, one: Named, other: Named) -> Iterator[str]:
 
 
 def _some(texts: list[str], most: int) -> str:
-    """The first of some texts and how many more there are, on one line."""
     return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")
 
 
@@ -238,7 +235,6 @@ def differences(names: tuple[str, str], one: Conditions, other: Conditions) -> I
 
 
 def _settings(one: Conditions, other: Conditions, kinds: Iterable[str]) -> Iterator[str]:
-    """The settings of some kinds, in their order."""
     for kind in kinds:
         before, after = ({kind: found.settings[kind]} if kind in found.settings else {} for found in (one, other))
         for change in changes_between(before, after):

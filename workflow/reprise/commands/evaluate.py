@@ -5,11 +5,10 @@ import math
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import typer
 import yaml
@@ -22,7 +21,7 @@ from reprise.config.configuration import part_name
 from reprise.config.edit import own_copy, put_item
 from reprise.config.model import Model
 from reprise.config.suite import OverviewLine
-from reprise.core.errors import UserError, choices
+from reprise.core.errors import UserError, unknown
 from reprise.core.files import write_text
 from reprise.core.names import SLUG, SLUG_IN_WORDS
 from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, overview_file, time_file
@@ -44,81 +43,100 @@ MB = 10**6
 MEMORY_STEP_MB, MEMORY_LEAST_MB, MEMORY_TIMES = 1000, 2000, 1.5
 
 
-class Wanted(NamedTuple):
+class Order(NamedTuple):
     model: str
     benchmarks: Sequence[str] | None = None
     frames: str | None = None
-    """a number of frames, or a sampling"""
     name: str | None = None
     gpus: int | None = None
     limit: int | None = None
-    """units of each benchmark that are asked about"""
-
-
-class Going(NamedTuple):
-    """How it is done."""
-
-    cores: str
-    suite: str | None
-    dry_run: bool
-    yes: bool
-    is_in_time: bool = False
-    """whether the model's card of time is made, by `time`, in place of its row of the overview, by `eval`"""
+    cores: str = "all"
+    dry_run: bool = False
+    yes: bool = False
     numbers: Path | None = None
-    """a file for the model's numbers of the overview, as JSON"""
+    suite: str | None = None
+    command: Literal["eval", "time"] = "eval"
+    """`eval` makes the model's row of the overview, `time` its card of time"""
 
-    @property
-    def command(self) -> str:
-        return "time" if self.is_in_time else "eval"
-
-    def target(self, slug: str) -> Path:
-        """What is made for a model."""
-        return time_file(slug, "md") if self.is_in_time else overview_file("md")
+    def target(self, slug: str) -> str:
+        return str(time_file(slug, "md") if self.command == "time" else overview_file("md"))
 
 
-def evaluate_model(wanted: Wanted, going: Going) -> None:
+def evaluate_model(order: Order) -> None:
     """Evaluate a model; the plan is shown before anything runs, and where it ends there the files are as before."""
-    plan, suite = _plan_of(wanted, going.suite)
+    command, suite = order.command, order.suite
+    plan = plan_of(suite)
+    if order.limit is not None:
+        suite = part_name(plan.config.whole, order.limit)
+        plan = plan_of(suite)
     if plan.config.suite.stand_in is not None:
         raise UserError(
-            f"{going.command}: suite '{plan.config.name}' asks a stand-in and no model. Name another one by --suite."
+            f"{command}: suite '{plan.config.name}' asks a stand-in and no model. Name another one by --suite."
         )
-    asked = _asked_benchmarks(plan, wanted.benchmarks)
-    samplings = {name: _sampling(plan, name, wanted.frames) for name in asked} if wanted.frames else {}
-    slug = slug_for(wanted.model, wanted.name, plan.config.models)
+    asked = _asked_benchmarks(plan, order)
+    samplings = {name: _sampling(plan, name, order.frames) for name in asked} if order.frames else {}
+    slug = slug_for(order, plan.config.models)
     files = Path(f"config/models/{slug}.yaml"), Path(plan.config.file)
-    target = str(going.target(slug))
+    before = {file: file.read_text(encoding="utf-8") if file.is_file() else None for file in files}
+    is_wanted = False
 
     def snakemake(*arguments: str) -> None:
         gpus = plan.config.models[slug].gpus
         resources = ["--resources", f"gpu={gpus}"] if gpus else []
         snakefile = [] if any(map(Path.is_file, OWN_SNAKEFILES)) else ["--snakefile", str(WORKFLOW / "Snakefile")]
         of_suite = ["--config", f"suite={suite}"] if suite else []
-        _run_module("snakemake", *snakefile, *arguments, "--cores", going.cores, *resources, *of_suite)
+        _run_module(command, "snakemake", *snakefile, *arguments, "--cores", order.cores, *resources, *of_suite)
 
-    with _as_before_unless_kept(files) as kept:
-        prepare_model(wanted.model, slug, wanted.gpus, plan.config.models)
-        _put_lines(plan, slug, asked if wanted.benchmarks else None, samplings, suite)
-        if going.is_in_time and ALL not in plan.config.suite.time:
+    try:
+        own_copy(plan.config.file)
+        prepare_model(order, slug, plan.config.models)
+        _put_lines(plan, slug, files[1], asked if order.benchmarks else None, samplings, suite)
+        if command == "time" and ALL not in plan.config.suite.time:
             put_item(files[1], "time", slug, lambda one: one == slug)
         plan = plan_of(suite)
         if any(has_unpinned_data(plan, name) for name in asked):
             pin_files(Path(), [plan.config.whole])
             plan = plan_of(suite)
-        runs = _runs(plan, slug, asked)
-        named = f", and its line of `overview:`{' and of `time:`' * going.is_in_time} in {files[1]}; runs:"
-        print(f"{files[0]}{named}")
-        of_card = plan.time_scored([slug]) if going.is_in_time else []
-        print("".join(f"  {run.name}\n" for run in dict.fromkeys([*runs, *(one.run for one in of_card)])), end="")
-        snakemake("--dry-run", target)
-        if going.dry_run:
+        runs = _runs(plan, slug, asked, command)
+        of_card = [one.run for one in plan.time_scored([slug])] if command == "time" else []
+        named = f", and its line of `overview:`{' and of `time:`' * bool(of_card)} in {files[1]}; runs:"
+        print("\n".join([f"{files[0]}{named}", *(f"  {run.name}" for run in dict.fromkeys([*runs, *of_card]))]))
+        snakemake("--dry-run", order.target(slug))
+        if order.dry_run:
             print("The files of the configuration are as before (--dry-run).")
             return
-        if not going.yes and not sys.stdin.isatty():
-            raise UserError(f"{going.command}: add --yes to run this; nobody can be asked here.")
-        if not (going.yes or typer.confirm("Run this?")):
-            return
-        kept.extend(files)
+        if not order.yes and not sys.stdin.isatty():
+            raise UserError(f"{command}: add --yes to run this; nobody can be asked here.")
+        is_wanted = order.yes or typer.confirm("Run this?")
+    finally:
+        if not is_wanted:
+            _put_back(before)
+    if is_wanted:
+        _make(order, plan, slug, runs, suite, snakemake)
+
+
+def _put_back(before: Mapping[Path, str | None]) -> None:
+    """Leave files as they were; None was not there."""
+    for file, text in before.items():
+        if text is None:
+            file.unlink(missing_ok=True)
+        elif file.read_text(encoding="utf-8") != text:
+            write_text(file, text)
+
+
+def _run_module(command: str, name: str, *arguments: str) -> None:
+    """Run a program in a process of its own, which gives back its memory and its GPUs; a UserError if it fails."""
+    sys.stdout.flush()
+    if subprocess.run([sys.executable, "-m", name, *arguments], check=False).returncode:
+        raise UserError(
+            f"{command}: {name} ended with an error, see above. The same command goes on when it is corrected."
+        )
+
+
+def _make(
+    order: Order, plan: Plan, slug: str, runs: Sequence[Run], suite: str | None, snakemake: Callable[..., None]
+) -> None:
+    """Ask the model, a few questions first, and show what comes of it."""
     model = plan.config.models[slug]
     due = [run for run in runs if not plan.results.responses(run).is_file()]
     checked = [run for run in due if is_checked(plan, run)] if sees_frames(model) else []
@@ -126,78 +144,42 @@ def evaluate_model(wanted: Wanted, going: Going) -> None:
         needed = [path for run in checked for path in data_of(plan, run)]
         needed += [plan.results.weights(slug)] if model.repo else []
         snakemake(*(str(path) for path in dict.fromkeys(needed)))
-        _run_module("reprise", "check", slug, *(["--suite", suite] if suite else []))
+        _run_module(order.command, "reprise", "check", slug, *(["--suite", suite] if suite else []))
     elif due:
         print(f"{slug} is not checked before: none of its runs shows frames and asks for an option.")
-    snakemake(target)
-    if going.is_in_time:
-        print(Path(target).read_text(encoding="utf-8"))
+    snakemake(order.target(slug))
+    if order.command == "time":
+        print(Path(order.target(slug)).read_text(encoding="utf-8"))
         print(f"The card: {time_file(slug, 'html')}")
-    else:
-        _show_row(plan, runs, suite, going.numbers)
-
-
-def _plan_of(wanted: Wanted, suite: str | None) -> tuple[Plan, str | None]:
-    """The plan of the suite, or of a part of it, and its name where it is not the configured one."""
-    plan = plan_of(suite)
-    if wanted.limit is None:
-        return plan, suite
-    part = part_name(plan.config.whole, wanted.limit)
-    return plan_of(part), part
-
-
-def _show_row(plan: Plan, runs: Sequence[Run], suite: str | None, numbers: Path | None) -> None:
+        return
     show_tables(OVERVIEW, suite)
-    if numbers is not None:
+    if order.numbers is not None:
         key = collect_keys(plan)[plan.results.key("tables", OVERVIEW)]
         assert isinstance(key, OverviewKey)
         builder, names = overview_of(plan, key), {run.name for run in runs}
         builder.table()
         found = {"reprise": VERSION, "numbers": [row for row in builder.tidy if row.get("run") in names]}
-        write_text(numbers, json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        write_text(order.numbers, json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     named = f" --suite {suite}" if suite else ""
     for run in runs:
         main = plan.config.tables[run.benchmark].overview
-        assert main is not None
-        if main.table is not None:
+        if main is not None and main.table is not None:
             print(f"Beside all rows of the paper: reprise show {run.benchmark}/{main.table}{named}")
-
-
-def _run_module(name: str, *arguments: str) -> None:
-    """Run a program in a process of its own, which gives back its memory and its GPUs; a UserError if it fails."""
-    sys.stdout.flush()
-    if subprocess.run([sys.executable, "-m", name, *arguments], check=False).returncode:
-        raise UserError(f"eval: {name} ended with an error, see above. The same command goes on when it is corrected.")
-
-
-@contextmanager
-def _as_before_unless_kept(files: Sequence[Path]) -> Iterator[list[Path]]:
-    """Put these files back as they were, however the block ends, but for those that it lists as kept."""
-    before = {file: file.read_text(encoding="utf-8") if file.is_file() else None for file in files}
-    kept: list[Path] = []
-    try:
-        yield kept
-    finally:
-        for file, text in before.items():
-            if file in kept:
-                continue
-            if text is None:
-                file.unlink(missing_ok=True)
-            elif file.read_text(encoding="utf-8") != text:
-                write_text(file, text)
 
 
 # --- what is asked ---------------------------------------------------------------------------------------------------
 
 
-def _asked_benchmarks(plan: Plan, names: Sequence[str] | None) -> list[str]:
+def _asked_benchmarks(plan: Plan, order: Order) -> list[str]:
     able = [name for name, tables in plan.config.tables.items() if tables.overview is not None]
-    for name in names or ():
+    for name in order.benchmarks or ():
         if name not in able:
-            raise UserError(f"--benchmarks: unknown benchmark '{name}'.{choices(name, able)}")
+            raise unknown("benchmark", name, able, "--benchmarks")
     if not able:
-        raise UserError(f"eval: no tables of suite '{plan.config.name}' have an `overview:`, which says what is asked.")
-    return [name for name in able if names is None or name in names]
+        raise UserError(
+            f"{order.command}: no tables of suite '{plan.config.name}' have an `overview:`, which says what is asked."
+        )
+    return [name for name in able if order.benchmarks is None or name in order.benchmarks]
 
 
 def _sampling(plan: Plan, benchmark: str, frames: str) -> str:
@@ -221,14 +203,13 @@ def _sampling(plan: Plan, benchmark: str, frames: str) -> str:
 
 
 def _put_lines(
-    plan: Plan, slug: str, asked: Sequence[str] | None, samplings: dict[str, str], suite: str | None
+    plan: Plan, slug: str, file: Path, asked: Sequence[str] | None, samplings: dict[str, str], suite: str | None
 ) -> None:
     """Have the suite run the model and show it; what its line says already stays."""
 
     def is_its(line: Any) -> bool:
         return (OverviewLine.model_validate(line).model if isinstance(line, dict) else str(line)) == slug
 
-    file = own_copy(plan.config.file)
     lines = {line.model: line for line in plan.config.suite.overview_lines()}
     new = OverviewLine(model=slug, benchmarks=list(asked) if asked else None, samplings=samplings)
     line = lines[slug].with_more(asked, samplings) if slug in lines else new
@@ -237,7 +218,7 @@ def _put_lines(
         put_item(file, "run", slug, lambda one: one == slug)
 
 
-def _runs(plan: Plan, slug: str, asked: Sequence[str]) -> list[Run]:
+def _runs(plan: Plan, slug: str, asked: Sequence[str], command: str) -> list[Run]:
     """The runs behind the model's row; a UserError where one cannot be made here."""
     found = []
     for benchmark in asked:
@@ -246,8 +227,8 @@ def _runs(plan: Plan, slug: str, asked: Sequence[str]) -> list[Run]:
         assert run is not None
         if plan.scored(benchmark, row) is None:
             raise UserError(
-                f"eval: {run.name} cannot be made: {plan.why_idle(run)} A judge stands in `judges:` and in `run:`; "
-                "`--benchmarks` leaves a benchmark out."
+                f"{command}: {run.name} cannot be made: {plan.why_idle(run)} A judge stands in `judges:` and in "
+                "`run:`; `--benchmarks` leaves a benchmark out."
             )
         found.append(run)
     return found
@@ -256,75 +237,69 @@ def _runs(plan: Plan, slug: str, asked: Sequence[str]) -> list[Run]:
 # --- the model's file ------------------------------------------------------------------------------------------------
 
 
-def slug_for(source: str, name: str | None, models: Mapping[str, Model]) -> str:
+def slug_for(order: Order, models: Mapping[str, Model]) -> str:
     """The name of a model's file: of one that is there and means the same weights, or of a new one."""
-    if name is None and not Path(source).is_dir():
-        known = [slug for slug, model in models.items() if source in (slug, model.repo)]
-        if known:
-            return known[0]
-    slug = name or re.sub(r"[^a-z0-9._-]+", "-", Path(source).name.lower()).strip("-._")
+    source = order.model
+    known = [slug for slug, model in models.items() if source in (slug, model.repo)]
+    if known and order.name is None and not Path(source).is_dir():
+        return known[0]
+    slug = order.name or re.sub(r"[^a-z0-9._-]+", "-", Path(source).name.lower()).strip("-._")
     if not re.fullmatch(SLUG, slug):
-        raise UserError(f"eval: '{slug}' cannot be a name. Allowed: {SLUG_IN_WORDS}. Say another one by --name.")
+        raise UserError(
+            f"{order.command}: '{slug}' cannot be a name. Allowed: {SLUG_IN_WORDS}. Say another one by --name."
+        )
     return slug
 
 
-def prepare_model(source: str, slug: str, gpus: int | None, models: Mapping[str, Model]) -> None:
-    """Have the model's file there, its revision pinned, and its checkpoint looked at."""
-    file = Path(f"config/models/{slug}.yaml")
-    known = models.get(slug)
-    if known is None:
-        content = _described(source, file, gpus)
-        write_text(file, HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6))
-        _look_at(file, source)
+def prepare_model(order: Order, slug: str, models: Mapping[str, Model]) -> None:
+    """Have the model's file there, its revision pinned, and its checkpoint looked at; its weights are not loaded."""
+    source, file, known = order.model, Path(f"config/models/{slug}.yaml"), models.get(slug)
+    if known is not None:
+        if source not in (slug, known.repo) and Path(source) != Path(known.checkpoint or ""):
+            weights = known.checkpoint or known.repo or "no weights"
+            raise UserError(f"{file}: is there, and is of another model ({weights}). Say another name by --name.")
+        if order.gpus not in (None, known.gpus):
+            raise UserError(f"{file}: gpus: is {known.gpus}. Change it there, or leave --gpus out.")
+        if known.revision == UNPINNED:
+            pin_files(Path(), [slug])
         return
-    if source not in (slug, known.repo) and Path(source) != Path(known.checkpoint or ""):
-        weights = known.checkpoint or known.repo or "no weights"
-        raise UserError(f"{file}: is there, and is of another model ({weights}). Say another name by --name.")
-    if gpus not in (None, known.gpus):
-        raise UserError(f"{file}: gpus: is {known.gpus}. Change it there, or leave --gpus out.")
-    if known.revision == UNPINNED:
-        pin_files(Path(), [slug])
+    content, sizes = _described(order, file)
+    write_text(file, HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6))
+    model = Model.model_validate(content)
+    if model.repo is None:
+        found = folder_differences(model, Path(source))
+    else:
+        found = list(model_differences(file, model, str(model.revision), sizes))
+    if found:
+        raise UserError(
+            f"{order.command}: {source} cannot be asked by the adapter transformers:\n  "
+            + "\n  ".join(found)
+            + "\nA model that lives in a repository of its own is asked there, and its answers are imported "
+            "(docs/howto/import-answers.md)."
+        )
 
 
-def _described(source: str, file: Path, gpus: int | None) -> dict[str, Any]:
-    """What the file says: where the weights are, what the model needs."""
-    folder = Path(source)
+def _described(order: Order, file: Path) -> tuple[dict[str, Any], dict[str, int]]:
+    """What the file says, where the weights are and what the model needs; and the sizes of the weights' files."""
+    folder, source = Path(order.model), order.model
     where: dict[str, str | int]
     if folder.is_dir():
         sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
         where = {"checkpoint": str(folder)}
         if not any(fnmatch(name, WEIGHTS) for name in sizes):
-            raise UserError(
-                f"eval: '{source}' holds no weights ({WEIGHTS}). Found: {', '.join(sorted(sizes)) or 'nothing'}."
-            )
+            names = ", ".join(sorted(sizes)) or "nothing"
+            raise UserError(f"{order.command}: '{source}' holds no weights ({WEIGHTS}). Found: {names}.")
     elif REPOSITORY.fullmatch(source):
         revision = resolve_commit(source, "model", file)
         sizes = dict(sizes_of("model", source, revision))
         where = {"repo": source, "revision": revision, "weights_bytes": weights_bytes(sizes)}
     else:
         raise UserError(
-            f"eval: '{source}' is no folder, and no repository of the hub, which is named <owner>/<name>. "
+            f"{order.command}: '{source}' is no folder, and no repository of the hub, which is named <owner>/<name>. "
             "A model with a file in config/models/ is named by that file."
         )
     needed = MEMORY_TIMES * sum(size for name, size in sizes.items() if fnmatch(name, WEIGHTS)) / MB
     memory = max(MEMORY_LEAST_MB, MEMORY_STEP_MB * math.ceil(needed / MEMORY_STEP_MB))
-    count = gpus if gpus is not None else int(bool(visible_gpus()))
+    count = order.gpus if order.gpus is not None else int(bool(visible_gpus()))
     on_gpu = {"gpus": count, "memory_mb": memory, "dtype": "checkpoint"} if count else {"memory_mb": memory}
-    return {"label": Path(source).name, "adapter": "transformers", **where, **on_gpu}
-
-
-def _look_at(file: Path, source: str) -> None:
-    """Stop at a checkpoint that the adapter cannot ask; its weights are not loaded."""
-    model = Model.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
-    if model.repo is not None:
-        revision = str(model.revision)
-        found = list(model_differences(file, model, revision, sizes_of("model", model.repo, revision)))
-    else:
-        found = folder_differences(model, Path(str(model.checkpoint)))
-    if found:
-        raise UserError(
-            f"eval: {source} cannot be asked by the adapter transformers:\n  "
-            + "\n  ".join(found)
-            + "\nA model that lives in a repository of its own is asked there, and its answers are imported "
-            "(docs/howto/import-answers.md)."
-        )
+    return {"label": folder.name, "adapter": "transformers", **where, **on_gpu}, sizes

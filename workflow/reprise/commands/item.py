@@ -24,7 +24,6 @@ Row = Mapping[str, Any]
 
 
 def show_item(words: str, item: str | None, suite: str | None) -> None:
-    """Print one item of a run, or, without a name, which items it got wrong."""
     plan = plan_of(suite)
     look = Look(plan, plan.find_run(words))
     print("\n".join(look.wrong() if item is None else look.at(item)))
@@ -163,7 +162,6 @@ class Look:
                 yield f"{INDENT}read: {self._in_words(verdict)}"
 
     def _kind(self, verdict: Row) -> str:
-        """What became of an answer."""
         if verdict["failed"]:
             return "failed"
         if verdict["unparsed"]:

@@ -138,7 +138,6 @@ class Questions:
         return ask, ask if ask == "similarity" else "short" if ask == "score" or tokens <= SHORT else f"{tokens} tokens"
 
     def _by_table(self, job: Job) -> Measured | None:
-        """What a finished run took."""
         timings = _table(job.responses.with_suffix(".timings.parquet"), TIMINGS)
         answers = _table(job.responses, RESPONSES)
         if timings is None or answers is None:
@@ -218,7 +217,6 @@ class Questions:
 
 
 def _is_writing(job: Job) -> bool:
-    """Whether a job writes what a benchmark is made of."""
     return job.scored.run.protocol == WRITING
 
 

@@ -1,6 +1,6 @@
-"""`pin`: replace `revision: unpinned` by the commit that the hub names now. Nothing else of a file changes.
+"""`pin` and `site`: what a hub and a cluster say of themselves, written into the configuration.
 
-Before, the repository is looked at: a file whose repository is not what its reader expects stays unpinned.
+Before a revision is pinned the repository is looked at: one that is not what its reader expects stays unpinned.
 """
 
 import re
@@ -13,7 +13,7 @@ from reprise.config.benchmark import Benchmark
 from reprise.config.model import Model
 from reprise.config.problems import read
 from reprise.config.suite import Suite
-from reprise.core.errors import UserError, suggestion
+from reprise.core.errors import UserError, unknown
 from reprise.core.files import write_text
 from reprise.core.paths import located, places
 from reprise.fetch.settings import Huggingface, ReleaseHub
@@ -24,26 +24,30 @@ from reprise.plan.repositories import (
     sizes_of,
     weights_bytes,
 )
+from reprise.plan.sinfo import has_accounting, partitions
 
 # In a suite, repo and revision are in one block or one line, in this order.
 UNPINNED_BLOCK = re.compile(r"(?P<head>repo:[ ]*(?P<repo>[^\s,}]+),?\s+revision:[ ]*)unpinned\b")
+HEAD = """\
+# The partitions of this site, written by `reprise site`. Remove those that you may not use.
+# max_runtime: minutes; max_mem_mb, max_threads, max_gpu: of one node. A limit that is omitted is none.
+partitions:
+"""
+STATUS = re.compile(r"^slurm-status-command:[ ]*\w+", re.MULTILINE)
 REVISION_LINE = re.compile(r"^(revision:[ ]*)unpinned\b", re.MULTILINE)
 
 
 def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> None:
     """Pin the named models and suites, or all; `unchecked` looks at no repository."""
-    folders = [Path("config") / folder for folder in ("suites", "models")]
-    found = [
-        path.relative_to(place) for place in places(root) for one in folders for path in (place / one).glob("*.yaml")
-    ]
-    files = {path.stem: path for path in found}
-    if not files:
-        raise UserError("pin: no models and no suites in config/.")
+    files = {
+        path.stem: path.relative_to(place)
+        for place in places(root)
+        for folder in ("suites", "models")
+        for path in (place / "config" / folder).glob("*.yaml")
+    }
     for name in names:
         if name not in files:
-            raise UserError(
-                f"pin: no model or suite '{name}'.{suggestion(name, files)} Allowed: {', '.join(sorted(files))}."
-            )
+            raise unknown("model or suite", name, files, "pin")
     differing: list[str] = []
     for name in names or sorted(files):
         differing += _pin_file(files[name], root, unchecked)
@@ -98,7 +102,6 @@ def _suite_differences(path: Path, root: Path, revisions: Mapping[str, str]) -> 
 
 @cache
 def resolve_commit(repo: str, kind: Literal["model", "dataset"], path: Path) -> str:
-    """The commit behind a repository's main branch."""
     import httpx2
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
@@ -116,3 +119,28 @@ def resolve_commit(repo: str, kind: Literal["model", "dataset"], path: Path) -> 
         )
     print(f"{path}: {repo} is {revision}")
     return revision
+
+
+def write_site(profile: Path) -> None:
+    """Write the partitions beside a profile, and into it how jobs are asked after."""
+    config = profile / "config.yaml"
+    if not config.is_file():
+        raise UserError(f"site: no file {config}. Name the folder of a profile with `--profile`.")
+    found = partitions()
+    if not found:
+        raise UserError("site: sinfo lists no partition that is up. Ask those who run Slurm.")
+    lines, said = [], []
+    for name, minutes, node in ((one.name, one.minutes, one.node) for one in found):
+        limits = [f"max_mem_mb: {node.memory_mb}", f"max_threads: {node.threads}"]
+        limits = ([] if minutes is None else [f"max_runtime: {minutes}"]) + limits
+        limits += [f"max_gpu: {node.gpus}"] if node.gpus else []
+        lines.append(f"  {name!r}: {{{', '.join(limits)}}}\n")
+        time = "any time" if minutes is None else f"{minutes} min"
+        said.append(f"{name} ({node.gpus} GPUs, {node.threads} CPUs, {node.memory_mb} MB, {time})")
+    target = profile / "partitions.yaml"
+    write_text(target, HEAD + "".join(lines))
+    command = f"slurm-status-command: {'sacct' if has_accounting() else 'squeue'}"
+    changed, count = STATUS.subn(command, config.read_text(encoding="utf-8"))
+    write_text(config, changed)
+    print(f"wrote {target}: {', '.join(said)}")
+    print(f"{config}: {command}" if count else f"add to {config}: {command}")

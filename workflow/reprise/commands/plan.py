@@ -1,25 +1,44 @@
 """`plan`: what a run of snakemake would ask of which models, why, and what that takes; nothing is made."""
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from reprise.commands.left import Planned, Questions
-from reprise.commands.plan_lines import lines
-from reprise.commands.shared import plan_of
+from reprise.commands.shared import call_for, plan_of
 from reprise.commands.show import tables_named
 from reprise.core.errors import UserError
 from reprise.core.paths import RESULTS, Scored
 from reprise.core.plain import safe
+from reprise.models.adapters import ADAPTERS
+from reprise.models.asking.money.ledger import Ledger
+from reprise.models.asking.money.prices import Used
+from reprise.models.local.placement import allowance
 from reprise.plan.agreement import compared
 from reprise.plan.asking import Askings, askings, writings
 from reprise.plan.changes import KeyChanges
-from reprise.plan.construction import constructed
+from reprise.plan.construction import WRITING, constructed, written
+from reprise.plan.costs import Range, Sure
 from reprise.plan.keys import collect_keys, key_texts
 from reprise.plan.naming import fitting, listed, nearest
 from reprise.plan.runs import Plan
+from reprise.plan.sizes import data_left, weights_of
 from reprise.plan.states import States
-from reprise.plan.targets import asked_by, check_targets
+from reprise.plan.targets import asked_by, check_targets, ended
+from reprise.tables.render.terminal import wrapped
+
+UNKNOWN = "?"
+MOST_LINES = 12
+GB, MB, MINUTE_S, HOUR_S = 1e9, 1e6, 60, 3600
+THOUSANDS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+SOURCES: Mapping[Sure, tuple[str, str]] = {
+    "itself": ("", "no sign: from questions that the run itself was asked"),
+    "benchmark": ("~", "~ from a run of its model on this benchmark"),
+    "model": ("~~", "~~ from another run of its model"),
+}
+NUMBERS = "{:>8}{:>9}{:>7}{:>7}{:>13}"
+HEADER = NUMBERS.format("to ask", "answered", "frames", "tokens", "time")
 
 
 def show_plan(targets: Sequence[str], every: bool, suite: str | None) -> None:
@@ -68,3 +87,241 @@ def _meant(plan: Plan, target: str) -> Iterable[Scored]:
             f"Its tables: {listed(known)}; `python -m reprise runs` lists its runs."
         )
     return [one for one in plan.numbers() if one.run.name in found]
+
+
+def lines(
+    plan: Plan, found: Askings, planned: Sequence[Planned], suite: str | None, width: int, *, every: bool
+) -> Iterator[str]:
+    """The whole of what `plan` prints; of many runs those of the models that are asked most."""
+    count = len(found.asked)
+    head = f"Suite '{plan.config.name}': {count} {'run asks' if count == 1 else 'runs ask'} a model"
+    if not (found.asked or found.done or found.counted):
+        head += ": its `run:` selects no model of these tables, so that they show published values only"
+    for words, others in (("done", found.done), ("read and counted anew, without a question", found.counted)):
+        head += f"; {words}: {others}" if others else ""
+    yield from wrapped(f"{head}.", width)
+    if not planned:
+        return
+    yield f"\n{HEADER}  run"
+    yield from _runs(plan, planned, width, every=every)
+    yield ""
+    for line in (*_sums(plan, planned), *money(plan, planned), *ended(plan, [one.scored for one in planned]),
+                 *_disk(plan, planned), *_legend(plan, planned, suite)):  # fmt: skip
+        yield from wrapped(line, width)
+
+
+# --- runs ------------------------------------------------------------------------------------------------------------
+
+
+def _runs(plan: Plan, planned: Sequence[Planned], width: int, *, every: bool) -> Iterator[str]:
+    """As many runs as there is room for: first models with weights, and of these the one that is asked most.
+
+    A model and the reason why it is asked stand above the first run that shares them.
+    """
+    groups: dict[tuple[str, tuple[str, ...]], list[Planned]] = defaultdict(list)
+    for one in planned:
+        groups[one.asking.slug, one.asking.why].append(one)
+    needed = {slug: _needed(plan, slug) for slug, _ in groups}
+
+    def rank(entry: tuple[tuple[str, tuple[str, ...]], list[Planned]]) -> tuple[bool, int, tuple[str, tuple[str, ...]]]:
+        return needed[entry[0][0]] is None, -sum(one.questions or 0 for one in entry[1]), entry[0]
+
+    entries = []
+    for (slug, why), members in sorted(groups.items(), key=rank):
+        above = wrapped(f"{slug}: {'; '.join(why)}. {needed[slug] or 'It has no weights.'}", width)
+        for one in sorted(members, key=lambda one: (-(one.questions or 0), one.scored)):
+            entries.append([*above, *_run(one, width)])
+            above = []
+    printed = 0
+    for number, entry in enumerate(entries):
+        printed += len(entry)
+        if number and printed > MOST_LINES and not every:
+            yield f"and {len(entries) - number} more: --all lists them"
+            return
+        yield from entry
+
+
+def _needed(plan: Plan, slug: str) -> str | None:
+    """What a model needs of the machine; None where it has no weights."""
+    model = plan.config.models[slug]
+    weights = weights_of(model, plan.store)
+    if weights is None:
+        return None
+    size = "unknown" if weights.loaded is None else _bytes(weights.loaded)
+    if not model.gpus:
+        return f"No GPU; weights: {size}."
+    device = "1 GPU" if model.gpus == 1 else f"{model.gpus} GPUs"
+    room = f", and room for clips, by rule of thumb {_bytes(allowance(weights.loaded))}" if weights.loaded else ""
+    return f"{device}; memory: weights {size}{room}."
+
+
+def _run(one: Planned, width: int) -> list[str]:
+    """A run without its model, which stands above; of a judge the run whose answers it judges."""
+    asked = UNKNOWN if one.questions is None else f"{'≤' if one.is_most else ''}{one.questions:,}"
+    numbers = NUMBERS.format(
+        f"{'*' if one.asking.is_remade else ''}{asked}",
+        f"{one.answered:,}",
+        short(one.frames),
+        short(one.tokens),
+        UNKNOWN if one.time is None else f"{SOURCES[one.time.sure][0]}{in_words(one.time.seconds)}",
+    )
+    name = f"of {one.scored.run.name}" if one.scored.judge else one.scored.run.name.rpartition("/")[0]
+    return [f"{numbers}  {name}"] if len(numbers) + 2 + len(name) <= width else [numbers, f"{name:>{width}}"]
+
+
+# --- sums ------------------------------------------------------------------------------------------------------------
+
+
+def _sums(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
+    """What all of it takes, and of how many runs that is not known."""
+    gpus = [plan.config.models[one.asking.slug].gpus for one in planned]
+    parts = []
+    for what, counts in (
+        ("questions", [one.questions for one in planned]),
+        ("frames", [one.frames for one in planned]),
+        ("tokens", [one.tokens for one in planned]),
+    ):
+        known = [count for count in counts if count is not None]
+        text = f"{sum(known):,}" if what == "questions" else short(sum(known))
+        parts.append(f"{what} {of_known(text, len(known), len(counts))}")
+    yield f"In all: {'; '.join(parts)}."
+    for title, is_on_gpus in (("GPU time", True), ("Time without a GPU", False)):
+        some = [
+            (one.time, max(1, count)) for one, count in zip(planned, gpus, strict=True) if bool(count) == is_on_gpus
+        ]
+        timed = [(time.seconds, count) for time, count in some if time]
+        total = Range(sum(time.low for time, _ in timed), sum(time.high * count for time, count in timed))
+        if some:
+            yield f"{title}: {of_known(in_words(total), len(timed), len(some))}."
+    if max(gpus) > 1:
+        yield (
+            "Of a model that names several GPUs the time is of one copy, which copies side by side divide; its GPU "
+            "time is from one device a copy to all devices."
+        )
+    if any(one.time is None for one in planned):
+        yield (
+            "Nothing like the runs of unknown time was timed here. Let one begin, stop it with Ctrl-C, and plan again: "
+            "its first questions tell, and are not asked again."
+        )
+
+
+def of_known(text: str, known: int, among: int) -> str:
+    """A sum, and how many runs it leaves out."""
+    if known == among:
+        return text
+    return f"at least {text} (unknown of {among - known} of {among} runs)" if known else UNKNOWN
+
+
+def money(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
+    """What was spent, and what the questions to vendors may cost: models whose price is known, and the others."""
+    models = plan.config.models
+    paid = [
+        one for one in planned if ADAPTERS[models[one.asking.slug].adapter].is_paid(models[one.asking.slug].settings)
+    ]
+    spent = Ledger(plan.store.root).spent()
+    for is_priced in (True, False):
+        some = [
+            (one, models[one.asking.slug]) for one in paid if (models[one.asking.slug].price is not None) == is_priced
+        ]
+        used = [(model.price, _used(plan, one)) for one, model in some]
+        costs = [price.usd(most) if price else float(most.total) for price, most in used if most is not None]
+        text = ("${:.2f}" if is_priced else "{:,.0f} tokens").format(sum(costs))
+        if len(costs) < len(some):
+            text += f", not counting {len(some) - len(costs)} of {len(some)} runs of which nothing is known"
+        text = text if costs else "what nobody knows yet: nothing like it was asked here"
+        if some and is_priced:
+            dates = {
+                f"{one.asking.slug} {model.price.date}, {model.price.source}" for one, model in some if model.price
+            }
+            yield (
+                f"Money: ${spent.usd:.2f} of `budget_usd` {plan.budget.usd:g} are spent; to ask costs at most about "
+                f"{text} (prices of {', '.join(sorted(dates))})."
+            )
+        elif some:
+            yield (
+                f"Price unknown: {', '.join(sorted({one.asking.slug for one, _ in some}))}. {spent.tokens:,} of "
+                f"`budget_tokens` {plan.budget.tokens:,} are used; to ask takes at most about {text}."
+            )
+
+
+def _used(plan: Plan, one: Planned) -> Used | None:
+    """The tokens of the prompts, and of answers that are as long as they may be; None where nobody knows."""
+    if one.questions is None or one.tokens is None:
+        return None
+    run, most = one.scored.run, plan.config.models[one.asking.slug].settings.get("max_tokens")
+    if not isinstance(most, int) and run.protocol == WRITING:
+        most = written(plan)[run.benchmark].max_tokens
+    elif not isinstance(most, int):
+        protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]
+        most = protocol.judge_tokens if one.scored.judge else protocol.max_tokens
+    return Used(round(one.tokens), one.questions * most)
+
+
+def _disk(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
+    """What is fetched and made before anybody is asked."""
+    parts: list[str] = []
+    for slug in sorted({one.asking.slug for one in planned}):
+        weights = weights_of(plan.config.models[slug], plan.store)
+        if weights is not None and weights.to_fetch != 0:
+            parts.append(f"weights of {slug} {UNKNOWN if weights.to_fetch is None else _bytes(weights.to_fetch)}")
+    for benchmark in sorted({one.scored.run.benchmark for one in planned}):
+        data = data_left(plan, benchmark)
+        if data is None:
+            parts.append(f"videos of {benchmark} {UNKNOWN}")
+            continue
+        for what, count, size in (
+            ("videos", data.sources, data.sources_bytes),
+            ("clips", data.clips, data.clips_bytes),
+        ):
+            if count:
+                about = UNKNOWN if size is None else f"about {_bytes(size)}"
+                parts.append(f"{count:,} {what} of {benchmark} {about}")
+    yield f"Disk, at most: {', '.join(parts)}." if parts else "Disk: nothing to fetch, no clip to make."
+
+
+def _legend(plan: Plan, planned: Sequence[Planned], suite: str | None) -> Iterator[str]:
+    used = {one.time.sure for one in planned if one.time}
+    if used:
+        yield f"Time: {'; '.join(words for sure, (_, words) in SOURCES.items() if sure in used)}."
+    if any(one.is_most for one in planned):
+        yield "≤ questions about clips that turn out to be missing are not asked."
+    if any(one.asking.is_remade for one in planned):
+        yield "* counted in tables that are made again first."
+    unread = {one.scored for one in planned if one.questions is None}
+    files = set()
+    for run in (one.run for one in unread if not one.judge):
+        written_to = plan.results.construction(run.benchmark, "requests") / run.model
+        asked = plan.results.requests(run.benchmark, run.protocol)
+        files.add(written_to / f"{run.sampling.removeprefix('round')}.parquet" if run.protocol == WRITING else asked)
+    if files:
+        more = f" (and {len(files) - 1} more such files)" if len(files) > 1 else ""
+        yield f"{UNKNOWN} to ask: `{call_for(min(files), suite)}`{more} reads the release and counts the questions."
+    if any(one.judge for one in unread):
+        yield f"{UNKNOWN} to ask a judge: known when there are answers to judge."
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def in_words(seconds: Range) -> str:
+    """A range of time in the unit that fits its end."""
+    if seconds.high < 1:
+        return "0 s" if seconds.high == 0 else "<1 s"
+    units = ((HOUR_S, "h"), (MINUTE_S, "min"), (1, "s"))
+    unit_s, name = next(unit for unit in units if unit[0] == 1 or seconds.high >= 1.5 * unit[0])
+    ends = [end / unit_s for end in seconds]
+    texts = [f"{end:.1f}" if end < 10 and name != "s" else f"{end:,.0f}" for end in ends]
+    return f"{'-'.join(dict.fromkeys(texts))} {name}"
+
+
+def short(count: float | None) -> str:
+    if count is None:
+        return UNKNOWN
+    for size, sign in THOUSANDS:
+        if count >= size:
+            return f"{count / size:.{1 if count < 100 * size else 0}f}{sign}"
+    return f"{count:.0f}"
+
+
+def _bytes(size: float) -> str:
+    return f"{size / GB:,.1f} GB" if size >= GB / 10 else f"{size / MB:,.1f} MB"

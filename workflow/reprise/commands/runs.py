@@ -1,20 +1,31 @@
-"""`runs` and `why`: where every run of a suite stands, why one is stale, missing or failed, and what to type next."""
+"""Where runs stand and why, what is missing, which cells lack a number for it, and another try of what failed."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+import csv
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
-from reprise.commands.shared import RETRY, call_for, failure_lines, plan_of
+import polars as pl
+
+from reprise.commands.shared import MEANINGS, RETRY, SHOWN, call_for, failure_lines, ledger_of, plan_of
 from reprise.core.clones import is_running
-from reprise.core.files import read_json
-from reprise.core.paths import OVERVIEW, Step, overview_file, table_file
-from reprise.core.plain import first_of, safe
+from reprise.core.errors import UserError, unknown
+from reprise.core.files import canonical_json, file_digest, read_json, sealed_text, write_text
+from reprise.core.paths import OVERVIEW, RUN_NAME, TABLES, Step, overview_file, table_file
+from reprise.core.plain import first_of, of_cell, plain, safe
+from reprise.core.schemas import ITEMS, REQUESTS, read_table
+from reprise.fetch.records import forget_failures
 from reprise.models.asking.journal import Journal, journal_path
-from reprise.plan.answers import FailedAnswers, failed_answers
+from reprise.plan.answers import FailedAnswers, asked_jobs, failed_answers
 from reprise.plan.construction import WRITING
 from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
 from reprise.plan.states import Name, State, States
+from reprise.plan.upkeep import LEDGERS
+from reprise.tables.build import SHOWN as COUNTED
+from reprise.tables.build import column_name
 
 # In the order in which they are listed.
 WORDS: dict[Name, str] = {
@@ -28,7 +39,6 @@ MOST_CHANGES = 8
 
 
 def list_runs(suite: str | None) -> None:
-    """Print a line a run, those that need something first."""
     plan = plan_of(suite)
     states = States(plan, collect_keys(plan)).all()
     order = list(WORDS)
@@ -101,7 +111,6 @@ def _lines(plan: Plan, state: State, suite: str | None) -> Iterator[str]:
 
 
 def _named(steps: Iterable[Step]) -> str:
-    """Kinds of files, and how many of each."""
     counts = Counter(step.name for step in steps)
     return ", ".join(f"{name} ({count} files)" if count > 1 else name for name, count in counts.items())
 
@@ -109,3 +118,170 @@ def _named(steps: Iterable[Step]) -> str:
 def _failed(answers: FailedAnswers) -> Iterator[str]:
     failed = answers.failed.select(reason="error", name="request_id", message="message")
     return (f"  {line}" for line in failure_lines(failed, answers.due))
+
+
+# --- missing ---------------------------------------------------------------------------------------------------------
+
+
+def list_missing(suite: str | None, every: bool) -> None:
+    """Print which videos, clips and items of a suite are missing, why, and in which runs they count as missing."""
+    plan = plan_of(suite)
+    shown = None if every else SHOWN
+    found = [line for benchmark in plan.config.suite.benchmarks for line in _missing(plan, benchmark, shown)]
+    if found:
+        print("\n".join([*found, RETRY]))
+    else:
+        print(f"Nothing is missing in suite '{plan.config.name}', as far as its videos were looked for.")
+
+
+def _missing(plan: Plan, benchmark: str, shown: int | None) -> Iterator[str]:
+    """What is missing of one benchmark; nothing where all is there, or was not looked for yet."""
+    sources = ledger_of(plan, "sources", benchmark).unique("source_id", maintain_order=True)
+    clips = ledger_of(plan, "clips", benchmark).unique("clip_id", maintain_order=True)
+    attempts = getattr(plan.config.suite.benchmarks[benchmark].route, "attempts", 1)
+    due = sources.filter(pl.col("status") != "ok", pl.col("transient"), pl.col("attempts") < attempts)["status"]
+    for what, rows, name, again in (
+        ("sources", sources, "source_id", Counter(due)),
+        ("clips", clips, "clip_id", Counter[str]()),
+    ):
+        gone = rows.filter(pl.col("status") != "ok").select(reason="status", name=name, message="message")
+        if gone.height:
+            yield f"{what} of {benchmark}: {gone.height} of {rows.height} missing"
+            yield from (f"  {line}" for line in failure_lines(gone, again, shown))
+    if plan.results.items(benchmark).is_file():
+        yield from _missing_items(plan, benchmark, clips.filter(pl.col("status") != "ok")["clip_id"], shown)
+
+
+def _missing_items(plan: Plan, benchmark: str, gone: pl.Series, shown: int | None) -> Iterator[str]:
+    """The items that were not asked, by protocol, and the runs in which they count as missing; flawed items."""
+    runs = [run for run in plan.runs() if run.benchmark == benchmark and run.model not in plan.imports.models]
+    for protocol in sorted({run.protocol for run in runs}):
+        requests = plan.results.requests(benchmark, protocol)
+        if not requests.is_file():
+            continue
+        asked = read_table(requests, REQUESTS, REQUESTS.keys() - {"item_id", "clip_id"}).unique("item_id")
+        missing = asked.filter(pl.col("clip_id").is_in(gone.implode())).sort("item_id")
+        if missing.height:
+            those = [f"{run.sampling}/{run.model}" for run in runs if run.protocol == protocol]
+            yield f"items of {benchmark}/{protocol}: {missing.height} of {asked.height} not asked: no clip"
+            yield f"  {', '.join(first_of([*map(plain, missing['item_id'])], shown))}"
+            yield f"  they count as missing in {len(those)} runs: {', '.join(those)}"
+    items = read_table(plan.results.items(benchmark), ITEMS)
+    flawed = items.filter(pl.col("flaws").list.len() > 0)
+    if flawed.height:
+        yield f"items of {benchmark}: {flawed.height} of {items.height} come from flawed entries of the release"
+        flaws = flawed["flaws"].explode().unique(maintain_order=True)
+        yield from first_of([f"  {plain(flaw)}" for flaw in flaws], shown, "  and {} more")
+
+
+# --- incomplete ------------------------------------------------------------------------------------------------------
+
+
+class Gap(NamedTuple):
+    """A cell, or a part of one, without a number."""
+
+    table: str
+    section: str
+    row: str
+    column: str
+    metric: str
+    group: str
+
+
+def list_incomplete(names: Collection[str], suite: str | None) -> None:
+    gaps = incomplete_cells(plan_of(suite), TABLES, names)
+    rows: dict[str, list[str]] = defaultdict(list)
+    for gap in gaps:
+        row = ": ".join(filter(None, (gap.table, gap.section, gap.row)))
+        rows[row].append(f"{gap.column} ({gap.metric})")
+    for row, cells in rows.items():
+        print(f"{row}: {', '.join(cells)}")
+    print(f"{len(gaps)} numbers are missing in {len({gap.table for gap in gaps})} tables")
+
+
+def incomplete_cells(plan: Plan, folder: Path, names: Collection[str] = ()) -> list[Gap]:
+    """The gaps of a suite's tables, all or those named: neither measured, nor of the data, nor chance, nor published.
+
+    Rows of one section may share their label (as for two numbers of frames): each needs a number of its own.
+    """
+    tables = {f"{benchmark}/{number}": spec for benchmark, number, spec in plan.tables()}
+    for name in names:
+        if name not in tables:
+            raise unknown("table", name, tables, "incomplete")
+    gaps = Counter[Gap]()
+    for name in names or tables:
+        wanted = Counter(
+            Gap(name, section.title or "", row.label, column_name(column), metric, row.group or column.group or "")
+            for section in tables[name].sections
+            for row in section.resolved()
+            for column in tables[name].columns
+            for metric in tables[name].metrics_of(column)
+        )
+        gaps += wanted - _shown(folder / f"{name}.csv", plan.config.name)
+    return list(gaps.elements())
+
+
+def _shown(path: Path, suite: str) -> Counter[Gap]:
+    """The numbers that a table shows, one a cell; a comparison with a published number is no cell."""
+    try:
+        with sealed_text(path).open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no such table yet. Run snakemake with `--config suite={suite}` first.") from error
+    other = next((row["suite"] for row in rows if row["suite"] != suite), suite)
+    if other != suite:
+        raise UserError(
+            f"{path}: of suite '{other}', not of '{suite}'. Run snakemake with `--config suite={suite}` first."
+        )
+    counted = [row for row in rows if row["value"] and row["convention"] in ("", COUNTED[0])]
+    return Counter(Gap(*(of_cell(row[name] or "") for name in Gap._fields)) for row in counted)
+
+
+# --- retry -----------------------------------------------------------------------------------------------------------
+
+
+def retry_failures(words: Sequence[str], suite: str | None = None) -> None:
+    """Have the next run try again what failed for these reasons; with runs among the words, only their questions."""
+    runs, reasons = ([word for word in words if ("/" in word) == is_run] for is_run in (True, False))
+    for reason in reasons:
+        if reason not in MEANINGS:
+            raise unknown("reason", reason, MEANINGS, "retry")
+    plan = plan_of(suite)
+    found = failed_answers(plan)
+    if runs:
+        names = [job.scored.name for job in asked_jobs(plan)]
+        meant = {name for word in runs for name in _meant(plan, word, names)}
+        found = [one for one in found if one.job.scored.name in meant]
+    answers = sum(one.retry(reasons) for one in {id(one.failures): one.failures for one in found}.values())
+    parts = [f"{answers} answers"]
+    if not runs:
+        clips = _retry_shards(plan, list(reasons or MEANINGS))
+        parts = [f"{forget_failures(plan.store, reasons)} sources", f"{clips} clips", *parts]
+    print(f"Failures to try again: {', '.join(parts)}. Run snakemake now: it tries these again, and only these.")
+
+
+def _meant(plan: Plan, word: str, names: Sequence[str]) -> list[str]:
+    """The runs that a word of `retry` means, with what judges say of them."""
+    fits = [name for name in names if fnmatchcase(name, word) or fnmatchcase(name, f"{word}/*")]
+    if not fits and "*" in word:
+        raise UserError(
+            f"retry: no run of suite '{plan.config.name}' fits '{word}'; * stands for anything in {RUN_NAME}."
+        )
+    if not fits:
+        run = plan.find_run(word).name
+        fits = [name for name in names if name == run or name.startswith(f"{run}/")]
+    return fits
+
+
+def _retry_shards(plan: Plan, reasons: list[str]) -> int:
+    """Have the suite's shards repeated that hold such failures of sources or clips; returns the number of clips."""
+    clips = 0
+    for stage, schema in LEDGERS.items():
+        for benchmark, shard, ledger in plan.results.found_ledgers(stage):
+            count = int(read_table(ledger, schema)["status"].is_in(reasons).sum())
+            clips += count if stage == "clips" else 0
+            if count:
+                # An input of the shard's sources; newer than their ledger, it has them and the clips made again.
+                path = plan.results.retry_key(benchmark, shard)
+                write_text(path, canonical_json({"on_request": file_digest(ledger)}) + "\n")
+    return clips

@@ -27,7 +27,6 @@ RETRY = "To have others tried again: python -m reprise retry <run or reason>"
 
 
 def plan_of(suite: str | None) -> Plan:
-    """The plan of a suite, or of the configured one."""
     return Plan(load(Path(), {"suite": suite} if suite else None))
 
 
@@ -44,7 +43,6 @@ def there(path: Path, command: str) -> Path:
 
 
 def ledger_of(plan: Plan, stage: Ledger, benchmark: str) -> pl.DataFrame:
-    """The rows of a benchmark's ledgers, as far as they are there."""
     schema = LEDGERS[stage]
     paths = [path for name, _, path in plan.results.found_ledgers(stage) if name == benchmark]
     return pl.concat([pl.DataFrame(schema=schema), *(read_table(path, schema) for path in paths)])
@@ -58,7 +56,6 @@ def data_of(plan: Plan, run: Run) -> list[Path]:
 
 
 def works_of(plan: Plan, run: Run) -> list[Work]:
-    """A run's questions, clip by clip."""
     requests, frames, *ledgers = data_of(plan, run)
     clips = pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers])
     return gather_work(read_table(requests, REQUESTS), read_table(frames, FRAME_PLAN), clips, plan.store)

@@ -175,7 +175,6 @@ def chosen(kind: str, words: str, named: Mapping[str, T]) -> T:
 
 
 def _options(kind: str, names: Iterable[str]) -> str:
-    """Names as they are typed, a line each."""
     return "".join(f"\n  --{kind} {shlex.quote(name)}" for name in names)
 
 

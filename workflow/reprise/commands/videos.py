@@ -34,7 +34,6 @@ def look_at_store(*, prune: bool, repair: bool, forgotten: Path | None) -> None:
 
 
 def _named_objects(store: Store) -> Iterator[str]:
-    """The objects that ledgers of any clone name."""
     for clone in readable_clones(store):
         for results in Results.of_all_suites(clone / RESULTS):
             for stage, schema in LEDGERS.items():

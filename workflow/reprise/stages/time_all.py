@@ -5,13 +5,11 @@ from pathlib import Path
 from reprise.core.tabular import write_csv
 from reprise.figures.style import save
 from reprise.stages.command import In, Out
-from reprise.timecard.card import read_card
-from reprise.timecard.keys import TimeAllKey
-from reprise.timecard.page import all_page
+from reprise.timecard.card import TimeAllKey, read_card
+from reprise.timecard.page import all_page, write_pages
 from reprise.timecard.picture import draw_all
 from reprise.timecard.tables import all_table, in_order, order_words, tidy
 from reprise.timecard.words import headline
-from reprise.timecard.write import write_pages
 
 TITLE = "Which models use time?"
 

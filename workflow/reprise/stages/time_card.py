@@ -5,14 +5,12 @@ from pathlib import Path
 from reprise.core.tabular import write_csv
 from reprise.figures.style import save
 from reprise.stages.command import In, Out
-from reprise.timecard.card import write_card
-from reprise.timecard.keys import TimeCardKey
+from reprise.timecard.card import TimeCardKey, write_card
 from reprise.timecard.measure import card_of
-from reprise.timecard.page import card_page
+from reprise.timecard.page import card_page, write_pages
 from reprise.timecard.picture import draw_card
 from reprise.timecard.tables import tables_of, tidy
 from reprise.timecard.words import headline
-from reprise.timecard.write import write_pages
 
 
 def main(key: In[TimeCardKey], html: Out[Path]) -> None:

@@ -1,4 +1,4 @@
-"""A card: what was measured of one model, as it is written and read."""
+"""A card: what was measured of one model, as it is written and read, and the keys of its stages."""
 
 from pathlib import Path
 from typing import Literal
@@ -7,7 +7,7 @@ from pydantic import Field, ValidationError
 
 from reprise.core.errors import UserError
 from reprise.core.files import read_json, sealed_text, write_sealed
-from reprise.core.settings import Settings
+from reprise.core.settings import Key, Settings
 
 PLANNED, SHUFFLED, REVERSED, FIRST, MIDDLE, NONE, ANOTHER = VIEWS = (
     "planned", "shuffled", "reversed", "first", "middle", "none", "another",
@@ -56,8 +56,6 @@ class Change(Number):
 
 
 class View(Settings):
-    """The score under one view."""
-
     view: str
     run: str = ""
     score: Number
@@ -91,8 +89,6 @@ class CardPart(Settings):
 
 
 class Published(Settings):
-    """A number of the same kind that a paper printed."""
-
     view: str
     value: float
     source: str
@@ -111,8 +107,6 @@ class CardScore(Settings):
 
 
 class CardBenchmark(CardScore):
-    """What a card says of one benchmark."""
-
     best: float
     """the highest score: 100, or of ratings the best one"""
     chance: float | None = None
@@ -145,15 +139,8 @@ class CardBenchmark(CardScore):
         is_short = self.chance is None or abs(round(self.chance, self.decimals) - self.chance) < 1e-9
         return self.decimals + (not is_short)
 
-    @property
-    def unit(self) -> str:
-        """What a difference is counted in."""
-        return " points" if self.best == 100 else ""
-
 
 class CardModel(Settings):
-    """Whose card it is."""
-
     suite: str
     notice: str = ""
     level: float
@@ -162,8 +149,6 @@ class CardModel(Settings):
 
 
 class Card(CardModel):
-    """What was measured of one model."""
-
     benchmarks: tuple[CardBenchmark, ...]
 
     @property
@@ -173,13 +158,41 @@ class Card(CardModel):
         return sum(found) / len(found) if found else None
 
 
+class CardBenchmarkKey(CardScore):
+    """Which runs showed a model which view of a benchmark's clips."""
+
+    form: str
+    """form of question of the protocol"""
+    group: str
+    """of items, over whose tasks the score is the mean"""
+    items: Path
+    statistics: Path | None = None
+    """where chance is counted from the data"""
+    runs: dict[str, str] = Field({})
+    """view -> run"""
+    views: dict[str, Path | None]
+    """view -> the verdicts on its answers; None where it was not asked"""
+    missing: dict[str, str] = Field({})
+    """view -> why it was not asked"""
+    published: tuple[Published, ...] = ()
+
+
+class TimeCardKey(Key, CardModel):
+    benchmarks: tuple[CardBenchmarkKey, ...]
+
+
+class TimeAllKey(Key):
+    suite: str
+    notice: str = ""
+    level: float
+    models: tuple[str, ...]
+
+
 def write_card(card: Card, path: Path) -> None:
-    """Write a card, whole or not at all."""
     write_sealed(path, card.model_dump_json(indent=1) + "\n")
 
 
 def read_card(path: Path) -> Card:
-    """Read a card."""
     try:
         return Card.model_validate(read_json(sealed_text(path)))
     except ValidationError as error:

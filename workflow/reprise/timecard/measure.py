@@ -26,14 +26,15 @@ from reprise.timecard.card import (
     VIEWS,
     Card,
     CardBenchmark,
+    CardBenchmarkKey,
     CardModel,
     CardPart,
     CardScore,
     Change,
     Number,
+    TimeCardKey,
     View,
 )
-from reprise.timecard.keys import CardBenchmarkKey, TimeCardKey
 from reprise.timecard.words import sentence_of, verdict_of
 
 SAMPLES = pl.Schema({"item_id": pl.String, "unit": pl.String, "task": pl.String, "value": pl.Float64})
@@ -43,14 +44,12 @@ WITH_TIME = pl.Schema(
 
 
 def card_of(key: TimeCardKey) -> tuple[Card, pl.DataFrame]:
-    """The card of a model, and the samples that are right only with time."""
     found = [measured(one, key.level) for one in key.benchmarks]
     card = Card(**key.model_dump(include=set(CardModel.model_fields)), benchmarks=tuple(one for one, _ in found))
     return card, pl.concat([pl.DataFrame(schema=WITH_TIME), *(rows for _, rows in found)])
 
 
 def measured(key: CardBenchmarkKey, level: float) -> tuple[CardBenchmark, pl.DataFrame]:
-    """What a card says of a benchmark, and its samples that are right only with time."""
     values = {view: values_of(key, path) for view in VIEWS if (path := key.views.get(view)) is not None}
     common, left_out = side_by_side(values)
     shown = list(values) if common.height else []
@@ -67,7 +66,15 @@ def measured(key: CardBenchmarkKey, level: float) -> tuple[CardBenchmark, pl.Dat
         samples=common.height,
         left_out=left_out,
         clusters=common["unit"].n_unique(),
-        views=tuple(view_of(samples, view, key.runs.get(view, ""), level) for view in shown),
+        views=tuple(
+            View(
+                view=view,
+                run=key.runs.get(view, ""),
+                score=samples.score(view, level),
+                change=samples.change(view, PLANNED, level) if PLANNED in shown and view != PLANNED else None,
+            )
+            for view in shown
+        ),
         missing={view: key.missing.get(view, why) for view in VIEWS if view not in shown},
         parts=parts_of(samples, level),
         published=key.published,
@@ -107,7 +114,6 @@ class Samples:
     best: float
 
     def score(self, view: str, level: float) -> Number:
-        """The score under a view."""
         ratios = [(self.values[view] * one, one) for one in self._inside()]
         value = float(np.mean([above.sum() / below.sum() for above, below in ratios]))
         return self._number(value, ratios, lambda shares: shares.mean(axis=1), level)
@@ -141,13 +147,6 @@ class Samples:
         found = clustered_estimate(ratios, self.clusters, statistic)
         low, high = (self.best * end for end in found.interval(level)) if found else (None, None)
         return Number(value=self.best * value, low=low, high=high)
-
-
-def view_of(samples: Samples, view: str, run: str, level: float) -> View:
-    """The score under a view, and what the view changes."""
-    is_compared = view != PLANNED and PLANNED in samples.values
-    change = samples.change(view, PLANNED, level) if is_compared else None
-    return View(view=view, run=run, score=samples.score(view, level), change=change)
 
 
 def parts_of(samples: Samples, level: float) -> tuple[CardPart, ...]:

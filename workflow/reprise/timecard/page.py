@@ -1,12 +1,16 @@
-"""A card as HTML: what it says first, bars that need no script, the tables below. All classes begin with `tc-`."""
+"""A card as people read it. As HTML: what it says first, bars that need no script, the tables below.
+
+All classes begin with `tc-`.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reprise.tables.render import html
+from reprise.core.files import write_sealed
+from reprise.tables.render import html, latex, latex_escape, markdown
 from reprise.tables.render.html import escape
-from reprise.tables.render.table import format_value
+from reprise.tables.render.table import Table, format_value
 from reprise.timecard.card import KIND_TITLES, PLANNED, VIEW_TITLES, Card, CardBenchmark
 from reprise.timecard.picture import Step, steps
 from reprise.timecard.tables import all_table, in_order, order_words, tables_of
@@ -15,8 +19,16 @@ from reprise.timecard.words import headline, signed
 CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
 
+def write_pages(title: str, sentences: Sequence[str], tables: Sequence[Table], page: str, path: Path) -> None:
+    """The page, and the sentences with the tables as Markdown and LaTeX."""
+    lines = "\n".join(f"- {markdown.escape(line)}" for line in sentences if line)
+    shown = "\n".join([f"## {markdown.escape(title)}\n", f"{lines}\n", *map(markdown.render, tables)])
+    source = "\n".join([*(latex_escape.comment(line) for line in sentences if line), *map(latex.render, tables)])
+    for kind, text in (("html", page), ("md", shown), ("tex", source)):
+        write_sealed(path.with_suffix(f".{kind}"), text)
+
+
 def card_page(card: Card) -> str:
-    """The page of one model."""
     tables = "".join(html.table_section(replace(table, notice="")) for table in tables_of(card))
     return html.page(f"Does {card.title} use time?", f"<style>\n{CSS}</style>\n{fragment(card)}{tables}")
 

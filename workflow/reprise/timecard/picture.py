@@ -89,8 +89,7 @@ def draw_card(card: Card) -> Figure:
         _draw_steps(axes, one, found, 0, 1.0, [_value(step, one) for step in found])
         axes.set_yticks(range(len(found)), [label_lines(step.part.title, 24) for step in found])
         axes.set_ylim(len(found) - 0.4, -0.6)
-        _scale(axes, one, least, most + 0.2 * (most - least))
-        _draw_chance(axes, one, named=True)
+        _scale(axes, one, least, most + 0.2 * (most - least), is_named=True)
     return page.figure
 
 
@@ -127,7 +126,6 @@ def draw_all(cards: Sequence[Card]) -> Figure:
         axes.set_ylim(len(ordered) - 0.5, -0.5)
         axes.tick_params(axis="y", labelleft=place % across == 0)
         _scale(axes, shown[0][1], least, most + 0.3 * (most - least))
-        _draw_chance(axes, shown[0][1])
     for axes in grid[len(benchmarks) :]:
         axes.set_visible(False)
     return page.figure
@@ -168,17 +166,8 @@ def _draw_steps(
         )  # fmt: skip
 
 
-def _draw_chance(axes: Axes, one: CardBenchmark, *, named: bool = False) -> None:
-    if one.chance is None:
-        return
-    axes.axvline(one.chance, color="black", linestyle=DOTS, linewidth=0.9, zorder=2.3)
-    if named:
-        words = f"chance {format_value(one.chance, one.chance_decimals)}"
-        axes.set_title(words, loc="right", fontsize=SMALL, color=FAINT, pad=2)
-
-
-def _scale(axes: Axes, one: CardBenchmark, least: float, most: float) -> None:
-    """All panels have the same scale, in shares of the best score."""
+def _scale(axes: Axes, one: CardBenchmark, least: float, most: float, *, is_named: bool = False) -> None:
+    """All panels have the same scale, in shares of the best score, and a line where chance is."""
     axes.set_xlim(least * one.best, most * one.best)
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
@@ -186,6 +175,10 @@ def _scale(axes: Axes, one: CardBenchmark, least: float, most: float) -> None:
     axes.locator_params(axis="x", nbins=5)
     axes.axvline(0, color=INK, linewidth=0.6)
     axes.spines["left"].set_visible(False)
+    if one.chance is not None:
+        axes.axvline(one.chance, color="black", linestyle=DOTS, linewidth=0.9, zorder=2.3)
+        words = f"chance {format_value(one.chance, one.chance_decimals)}" if is_named else ""
+        axes.set_title(words, loc="right", fontsize=SMALL, color=FAINT, pad=2)
 
 
 def _intervals(level: float, shown: Sequence[CardBenchmark]) -> list[str]:

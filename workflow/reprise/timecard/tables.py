@@ -145,7 +145,6 @@ def _view_rows(one: CardBenchmark, has_published: bool) -> Iterator[TableRow]:
 
 
 def tables_of(card: Card) -> list[Table]:
-    """The tables of one model's card."""
     of_parts = parts_table([card], f"{card.title}: the parts of its scores", f"tab:time-{card.model}", "Benchmark")
     return [of_parts, views_table(card)]
 
@@ -156,7 +155,6 @@ def in_order(cards: Sequence[Card]) -> list[Card]:
 
 
 def all_table(cards: Sequence[Card]) -> Table:
-    """The parts of every model."""
     return parts_table(in_order(cards), "The parts of all scores", "tab:time-all", "Model")
 
 

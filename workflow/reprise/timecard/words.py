@@ -88,32 +88,25 @@ def sentence_of(found: CardBenchmark, level: float) -> str:
 
 
 def said(found: CardBenchmark, views: Sequence[str], level: float) -> list[str]:
-    """What each of some views does to the score."""
-    return [
-        f"{DONE[view]} {change_words(one.change, found, level)}"
-        for view in views
-        if (one := found.view(view)) and one.change
-    ]
-
-
-def change_words(change: Change, found: CardBenchmark, level: float) -> str:
-    """`loses 12.4 points [8.1, 16.9]`, or `changes it by -0.4 points [-2.0, 1.1]` where no difference is shown."""
-    ends = [end for end in (change.low, change.high) if end is not None]
-    if not is_shown(change, level):
-        value = f"{signed(change.value, found.decimals)}{found.unit}"
-        return f"changes the score by {value}{_interval(ends, found.decimals)}"
-    sign = -1 if change.value < 0 else 1
-    value = f"{format_value(sign * change.value, found.decimals)}{found.unit}"
-    return f"{'loses' if sign < 0 else 'gains'} {value}{_interval(sorted(sign * end for end in ends), found.decimals)}"
+    """What views do: each `loses 12.4 points [8.1, 16.9]`, or `changes the score by -0.4 points [-2.0, 1.1]`."""
+    lines, unit = [], " points" if found.best == 100 else ""
+    for view in views:
+        one = found.view(view)
+        if one is None or one.change is None:
+            continue
+        value, is_told = one.change.value, is_shown(one.change, level)
+        sign = -1 if is_told and value < 0 else 1
+        ends = sorted(sign * end for end in (one.change.low, one.change.high) if end is not None)
+        interval = f" [{', '.join(format_value(end, found.decimals) for end in ends)}]" if ends else ""
+        number = format_value(sign * value, found.decimals) if is_told else signed(value, found.decimals)
+        verb = "changes the score by" if not is_told else "loses" if value < 0 else "gains"
+        lines.append(f"{DONE[view]} {verb} {number}{unit}{interval}")
+    return lines
 
 
 def signed(value: float, decimals: int) -> str:
     """A difference with its sign; what is printed as 0 has none."""
     return format_value(value, decimals, signed=round(value, decimals) != 0)
-
-
-def _interval(ends: Sequence[float], decimals: int) -> str:
-    return f" [{', '.join(format_value(end, decimals) for end in ends)}]" if ends else ""
 
 
 def _joined(texts: Sequence[str]) -> str:
@@ -122,8 +115,8 @@ def _joined(texts: Sequence[str]) -> str:
 
 def headline(card: Card) -> str:
     """What the model is shown to use, benchmark by benchmark, on one line."""
-    found: dict[str, list[str]] = {}
-    for verdict, title in VERDICT_TITLES.items():
-        found[title] = [one.title for one in card.benchmarks if one.verdict == verdict]
+    found: dict[str, list[str]] = {title: [] for title in VERDICT_TITLES.values()}
+    for one in card.benchmarks:
+        found[VERDICT_TITLES[one.verdict]].append(one.title)
     line = "; ".join(f"{title}: {', '.join(names)}" for title, names in found.items() if names)
     return line[:1].upper() + line[1:]

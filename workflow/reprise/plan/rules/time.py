@@ -15,7 +15,7 @@ from reprise.media.views import MIDDLE, NONE
 from reprise.plan.rules.asked import Asked
 from reprise.plan.run_keys import RunKeys, parts
 from reprise.tables.published import Published, published_file
-from reprise.timecard.keys import TimeAllKey, TimeCardKey
+from reprise.timecard.card import TimeAllKey, TimeCardKey
 
 OF_FRAMES = {0: NONE, 1: MIDDLE}
 """number of frames -> the view that a published value of so many is like"""

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import yaml
-from reprise.construction.mmbench_video.candidates import COLLECTION, index_of
-from reprise.construction.mmbench_video.candidates import COLUMNS as ANNOTATED
-from reprise.construction.mmbench_video.candidates import VIDEO_COLUMNS as COLLECTED
+from reprise.construction.mmbench_video.making import COLLECTION, index_of
+from reprise.construction.mmbench_video.making import COLUMNS as ANNOTATED
+from reprise.construction.mmbench_video.making import VIDEO_COLUMNS as COLLECTED
 from reprise.construction.review import COLUMNS as VERDICT_COLUMNS
 from reprise.core.files import text_digest
 from reprise.people.surveys import BETWEEN

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from reprise.construction.label_studio import template
-from reprise.construction.review import Task, as_sheet
+from reprise.construction.review import Task, as_sheet, template
 from reprise.people.settings import AnswerDesign
 from reprise.people.surveys import BETWEEN, COLUMNS, NOT_TESTED, Shown, label_studio_tasks, survey_rows, task_id
 

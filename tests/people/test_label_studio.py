@@ -10,12 +10,14 @@ from pathlib import Path
 import httpx2
 import pytest
 from playwright.sync_api import Page, sync_playwright
-from reprise.construction.label_studio import LOCAL_FILES, as_task, template
 from reprise.construction.review import (
+    LOCAL_FILES,
     Task,
+    as_task,
     counted,
     read_verdicts,
     task_rows,
+    template,
 )
 from reprise.construction.velociti.review import OF_CAPTIONS, OF_SAMPLES
 from reprise.media.probe import open_video

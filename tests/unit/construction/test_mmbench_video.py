@@ -13,10 +13,15 @@ from reprise.benchmarks.mmbench_video.release import read_release
 from reprise.benchmarks.mmbench_video.taxonomy import GROUPS_TAKEN, L2_OF
 from reprise.benchmarks.mmbench_video.video_sets import set_of
 from reprise.construction.filters import filter_counts, kept
-from reprise.construction.mmbench_video.candidates import COLLECTION, COLUMNS, VIDEO_COLUMNS
+from reprise.construction.mmbench_video.making import (
+    COLLECTION,
+    COLUMNS,
+    GUIDELINES,
+    VIDEO_COLUMNS,
+    guidelines,
+)
 from reprise.construction.mmbench_video.review import OF_FRAMES, OF_QUESTIONS, static
 from reprise.construction.mmbench_video.timestamps import time_in
-from reprise.construction.mmbench_video.writing import GUIDELINES, guidelines, lints, warnings
 from reprise.construction.registry import filters_of
 from reprise.construction.review import Reviewed
 from reprise.construction.settings import StaticFilter
@@ -172,10 +177,12 @@ def test_a_time_of_the_video_is_told_from_what_only_looks_like_one() -> None:
         time_in(part * 2000)  # a long question takes no longer than it is
 
 
-LINTED = {
-    "What happens at 03:20 in the video?": "timestamp", "Who is shown at about 1.5 min?": "timestamp",
-    "Who is shown at the end of the video?": "", "And then?": "question_too_short", "Who won it?": "",
-}  # fmt: skip
+LINTED: list[tuple[Row, str, str]] = [
+    ({"question": "What happens at 03:20 in the video?"}, "timestamp", "the question says 'at 03:20'"),
+    ({"question": "Who is shown at the end of the video?"}, "", ""), ({"question": "Who won it?"}, "", ""),
+    ({"question": "And then?"}, "question_too_short", "2 of at least 3 words"),
+    ({"answer": "Yes."}, "answer_too_short", "1 of at least 2 words"),
+]  # fmt: skip
 WARNED = {
     "Is this a dog?": ["a question of the type 'is / are'"], "Did he win?": ["a question of the type 'does / do'"],
     "What is this?": [], "Tell me what it does.": [],
@@ -183,14 +190,13 @@ WARNED = {
 
 
 def test_guidelines_that_a_text_can_break(tmp_path: Path) -> None:
-    for question, dropped_by in LINTED.items():
-        row = {"question": question, "answer": "Yes."}
-        assert [name for name, lint in lints(HOW).items() if lint(row)] == ([dropped_by] if dropped_by else [])
-    here = of_rows(tmp_path, QUESTION | {"answer": "A man."}, answer_words=3, question_words=1)
-    assert here["samples"].select("filter", "why").rows() == [("answer_too_short", "2 of at least 3 words")]
-    for question, warned in WARNED.items():
-        assert warnings({"question": question, "answer": "It is."}) == warned
-        assert warnings({"question": question, "answer": "Yes."}) == [*warned, "an answer of one word"]
+    here = of_rows(tmp_path, *(QUESTION | change for change, *_ in LINTED), answer_words=2)
+    assert here["samples"].select("filter", "why").rows() == [(name, why) for _, name, why in LINTED]
+    rows = [QUESTION | {"question": one, "answer": answer} for one in WARNED for answer in ("It is.", "Yes.")]
+    found = dict(of_rows(tmp_path, *rows[::2])["samples"].select("question", "warnings").iter_rows())
+    assert found == WARNED
+    short = dict(of_rows(tmp_path, *rows[1::2])["samples"].select("question", "warnings").iter_rows())
+    assert short == {question: [*warned, "an answer of one word"] for question, warned in WARNED.items()}
 
 
 def test_annotators_get_a_file_that_can_be_read_when_filled_in(tmp_path: Path) -> None:

@@ -13,16 +13,24 @@ from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
 from reprise.construction.filters import filter_counts
 from reprise.construction.registry import filters_of
 from reprise.construction.review import COLUMNS, as_csv
-from reprise.construction.temporalbench.candidates import clips, read_clips
+from reprise.construction.temporalbench.making import (
+    WORD_CATEGORIES,
+    Listed,
+    as_negatives,
+    category_in,
+    clips,
+    examples,
+    read_clips,
+)
 from reprise.construction.temporalbench.review import (
+    TABLE1,
+    TABLE5,
     long_videos,
     option_name,
     option_sets,
     short_name,
     with_option_sets,
 )
-from reprise.construction.temporalbench.statistics import TABLE1, TABLE5
-from reprise.construction.temporalbench.writing import WORD_CATEGORIES, Listed, as_negatives, category_in, examples
 from reprise.construction.writing import UnusableError
 from reprise.core.errors import UserError
 from synthetic.reviewer import is_true, scripts, verdict

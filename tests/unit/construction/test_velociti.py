@@ -15,7 +15,7 @@ from reprise.construction.filters import filter_counts
 from reprise.construction.registry import filters_of
 from reprise.construction.review import as_csv
 from reprise.construction.settings import SubsetSearch
-from reprise.construction.velociti.statistics import TABLE11
+from reprise.construction.velociti.review import TABLE11
 from reprise.construction.velociti.subset import listed, samples_of, scores, search
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, VERDICTS

@@ -13,9 +13,9 @@ from reprise.benchmarks.vinoground.release import read_release
 from reprise.construction.filters import filter_counts, kept
 from reprise.construction.registry import filters_of
 from reprise.construction.review import Reviewed
+from reprise.construction.vinoground.making import pairs
 from reprise.construction.vinoground.retrieval import Words, nearest
-from reprise.construction.vinoground.statistics import TABLE2
-from reprise.construction.vinoground.writing import pairs
+from reprise.construction.vinoground.review import TABLE2
 from reprise.core.errors import UserError
 from synthetic.reviewer import is_true, scripts
 

@@ -1,4 +1,4 @@
-"""The steps of a construction: in which module of a benchmark's folder each one is, and the tables between them."""
+"""The steps of a construction, each a function of a module in the benchmark's folder, and the tables between them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
@@ -14,9 +14,9 @@ from reprise.core.schemas import RESPONSES, read_table, table_of, write_table
 MEASURED = ("temporalbench",)
 """benchmarks that drop clips by what is measured in them: their step `clips` says which are fetched first"""
 MODULES = {
-    "clips": "candidates", "candidates": "candidates", "guidelines": "writing", "requests": "writing",
-    "samples": "writing", "review": "review", "static": "review", "release": "review", "statistics": "statistics",
-}  # fmt: skip
+    **dict.fromkeys(("clips", "candidates", "guidelines", "requests", "samples"), "making"),
+    **dict.fromkeys(("review", "static", "release", "statistics"), "review"),
+}
 """step -> its module, in the order of the chain; the step is a function there. Between `requests` and `samples` the
 writers are asked, once a round"""
 

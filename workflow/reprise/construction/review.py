@@ -1,5 +1,9 @@
-"""Review by people: tasks go out as files, verdicts come back as files, in parts and by several people."""
+"""Review by people: tasks go out as files, verdicts come back as files, in parts and by several people.
 
+A file is a csv file, or what Label Studio imports, its template, and what it exports (`JSON`).
+"""
+
+import codecs
 import csv
 import hashlib
 import io
@@ -8,16 +12,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
+from xml.sax.saxutils import quoteattr
 
 import polars as pl
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from reprise.construction.filters import KEPT, Row
-from reprise.construction.label_studio import exported_rows
 from reprise.construction.settings import ReviewSettings
 from reprise.construction.sheets import shown
 from reprise.core.errors import UserError
 from reprise.core.log import log
-from reprise.core.plain import as_cell, of_cell
+from reprise.core.plain import as_cell, of_cell, visible
+from reprise.core.settings import dotted
 from reprise.core.tabular import csv_cells
 
 COLUMNS = ("task_id", "digest", "reviewer", "verdict")  # of a file of verdicts; other columns are not read
@@ -128,8 +135,9 @@ def counted(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
     for one in verdicts:
         task, problem = known.get(one.task_id), ("", "")
         if task is None:
-            why = f"no task '{one.task_id}' here: an export of another project, or of older candidates"
-            problem = ("foreign_task", why)
+            problem = (
+                "foreign_task", f"no task '{one.task_id}' here: an export of another project, or of older candidates",
+            )  # fmt: skip
         elif one.digest != task.digest:
             problem = ("other_text", f"{one.task_id} was shown with another text")
         elif not one.reviewer:
@@ -208,3 +216,86 @@ def as_sheet(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
 
 def as_json(rows: Sequence[Mapping[str, Any]]) -> str:
     return json.dumps(list(rows), indent=1, ensure_ascii=False) + "\n"
+
+
+LOCAL_FILES = "/data/local-files/?d="  # how it names a file below its LOCAL_FILES_DOCUMENT_ROOT
+VERDICT = "verdict"
+
+
+class Result(BaseModel):
+    """What a person said in one field of the template."""
+
+    from_name: str
+    value: dict[str, Any]
+
+
+class Annotation(BaseModel):
+    """What a person said of a task."""
+
+    completed_by: int | None
+    result: list[Result]
+    was_cancelled: bool = False
+
+
+class Exported(BaseModel):
+    """A task of ours, and what people said of it."""
+
+    data: dict[str, Any]
+    annotations: list[Annotation]
+
+
+EXPORT = TypeAdapter(list[Exported])
+
+
+def as_task(row: Mapping[str, Any], video: str, choices: Sequence[str]) -> dict[str, Any]:
+    """A row of tasks with what its template shows: a video's address, and the choices."""
+    texts = {name: value for name, value in row.items() if name not in ("reviewer", VERDICT)}
+    address = f"{LOCAL_FILES}{quote(video)}" if video else ""
+    return {**texts, "video_url": address, "options": [{"value": choice} for choice in choices]}
+
+
+def template(title: str, texts: Sequence[str]) -> str:
+    """The interface of a project: the video, these columns of a task as texts, and its choices."""
+    fields = [
+        f'  <Header value={quoteattr(name)}/>\n  <Text name={quoteattr(name)} value="${name}"/>' for name in texts
+    ]
+    return "\n".join(
+        [
+            "<View>",
+            f"  <Header value={quoteattr(title)}/>",
+            '  <Video name="video" value="$video_url"/>',
+            *fields,
+            f'  <Choices name="{VERDICT}" toName={quoteattr(texts[0])} choice="single" showInLine="true"',
+            '    value="$options" required="true"/>',
+            "</View>",
+            "",
+        ]
+    )
+
+
+def exported_rows(path: Path) -> list[dict[str, str]]:
+    """A row an annotation; one that was skipped has no verdict. Its user's number says whose."""
+    try:
+        tasks = EXPORT.validate_json(path.read_bytes().removeprefix(codecs.BOM_UTF8))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UserError(
+            f"{path}: not what Label Studio exports as `JSON`: {dotted(first['loc'])}: {visible(first['msg'])}. Export "
+            "it again, or fill in a csv file; the other files of verdicts stay."
+        ) from error
+    rows = []
+    for task in tasks:
+        for one in task.annotations:
+            said = {field.from_name: field.value.get("choices", []) for field in one.result}
+            if said and VERDICT not in said:  # it would look as if nobody had given a verdict
+                raise UserError(
+                    f"{path}: an annotation says {', '.join(map(visible, said))}, and not '{VERDICT}'. Make the "
+                    "project with `template.xml` of the tasks, then export it again."
+                )
+            rows.append({
+                "task_id": str(task.data.get("task_id", "")),
+                "digest": str(task.data.get("digest", "")),
+                "reviewer": "" if one.completed_by is None else f"label-studio {one.completed_by}",
+                VERDICT: "" if one.was_cancelled else ", ".join(map(str, said.get(VERDICT, []))),
+            })  # fmt: skip
+    return rows

@@ -68,6 +68,15 @@ class Row(NamedTuple):
         )
 
 
+def renamed_columns(found: Sequence[str], needed: Sequence[str], path: Path) -> None:
+    """Refuse a file without a column that `columns:` of the suite names."""
+    if missing := [name for name in needed if name not in found]:
+        raise UserError(
+            f"{path}: column '{missing[0]}' is missing. Found: {', '.join(found)}. Correct `columns:` of "
+            "`construction:` in the suite."
+        )
+
+
 def read_sheet(path: Path, needed: Sequence[str], optional: Sequence[str]) -> Iterator[Row]:
     """The rows of a csv file with these columns and no others; a row without any text is none."""
     rows = csv_cells(path)

@@ -162,8 +162,8 @@ def read_list(reply: str, prompt: str) -> list[str]:
 def opened(reply: str, prompt: str) -> str:
     """A reply without its fence, and without a problem that any reply may have."""
     text = reply.strip()
-    fenced = FENCE.match(text)
-    text = fenced[1].strip() if fenced else text
+    if fenced := FENCE.match(text):
+        text = fenced[1].strip()
     if not text:
         raise UnusableError("empty", "the reply is empty")
     if REFUSALS.match(text):

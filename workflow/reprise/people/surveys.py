@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from reprise.construction.filters import shuffled
-from reprise.construction.label_studio import as_task
-from reprise.construction.review import Task, name_of
+from reprise.construction.review import Task, as_task, name_of
 from reprise.core.errors import UserError, stop_on_fault
 from reprise.core.files import inside, sealed_text
 from reprise.core.plain import of_cell

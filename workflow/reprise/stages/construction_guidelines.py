@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from reprise.construction.keys import StepKey
-from reprise.construction.mmbench_video.writing import guidelines as guidelines_of
+from reprise.construction.mmbench_video.making import guidelines as guidelines_of
 from reprise.construction.registry import read_tables
 from reprise.construction.settings import MmbenchVideoSettings
 from reprise.core.files import write_text

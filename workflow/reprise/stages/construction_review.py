@@ -6,9 +6,8 @@ import polars as pl
 
 from reprise.construction.filters import kept
 from reprise.construction.keys import ReviewKey
-from reprise.construction.label_studio import as_task, template
 from reprise.construction.registry import load_step, read_tables, write_tables
-from reprise.construction.review import Problem, as_json, as_sheet, warn_of
+from reprise.construction.review import Problem, as_json, as_sheet, as_task, template, warn_of
 from reprise.core.files import write_text
 from reprise.core.log import log
 from reprise.core.settings import refuse_edited

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.construction.label_studio import template
-from reprise.construction.review import as_sheet
+from reprise.construction.review import as_sheet, template
 from reprise.core.errors import UserError
 from reprise.core.files import write_sealed, write_text
 from reprise.core.log import log

@@ -1,15 +1,20 @@
-"""Cross-validation, and the filter of static questions, which one random frame answers (appendix C.1); the release."""
+"""MMBench-Video's cross-validation, its filter of static questions (appendix C.1), its release and its numbers."""
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
+from reprise.benchmarks.mmbench_video.analyses import OTHER_TYPE, QUESTION_TYPES, question_type
 from reprise.benchmarks.mmbench_video.release import COLUMNS
-from reprise.construction.filters import KEPT, Row, kept
+from reprise.benchmarks.mmbench_video.taxonomy import HALVES, L2_OF
+from reprise.construction.filters import KEPT, Row, beside, kept
+from reprise.construction.mmbench_video.making import POOL_FILTERS, ROW_FILTERS, SAMPLE_FILTERS
 from reprise.construction.review import (
+    REVIEW_FILTERS,
     Problem,
     Reviewed,
     Task,
@@ -74,7 +79,8 @@ def static(
     votes, needed, least = counted(tasks, read_verdicts(checked)), settings.review.votes, settings.static.least
     shown, decisions = {}, []
     for task, row in zip(tasks, rows, strict=True):
-        shown[task.task_id] = {"mean": _digits(row["mean"]), "ratings": " ".join(map(_digits, row["ratings"]))}
+        mean, *digits = ("-" if one is None else f"{one:g}" for one in (row["mean"], *row["ratings"]))
+        shown[task.task_id] = {"mean": mean, "ratings": " ".join(digits)}
         given = votes.by_task.get(task.task_id, {})
         in_favour = sum(verdict == OF_FRAMES[0] for verdict in given.values())
         against = len(given) - in_favour
@@ -90,10 +96,6 @@ def static(
     return Reviewed(decisions, [], listed, ("mean", "ratings", *SHOWN), votes.problems)
 
 
-def _digits(rating: float | None) -> str:
-    return "-" if rating is None else f"{rating:g}"
-
-
 def release(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) -> dict[str, str]:
     """File -> content, of the one table that is given. Questions are in the order of their videos and indices."""
     [questions] = tables.values()
@@ -103,3 +105,54 @@ def release(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) 
     for row in kept(questions).sort("video", "index").iter_rows(named=True):
         writer.writerow(row | {"dimensions": str(row["dimensions"]), "video_path": f"./video/{row['video']}.mp4"})
     return {"MMBench-Video.tsv": buffer.getvalue()}
+
+
+SHOTS = "counted on the videos: Table 1 of the benchmark"
+IN_FIGURE = "the paper shows it in a figure"
+FILTERS = {
+    "pool": POOL_FILTERS, "candidates": ROW_FILTERS, "samples": SAMPLE_FILTERS, "reviewed": REVIEW_FILTERS,
+    "static": STATIC_FILTERS,
+}  # fmt: skip
+
+
+def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) -> list[Row]:
+    static = tables.get("static")
+    released = kept(tables["reviewed"] if static is None else static)
+    removed = None if static is None else static.height - kept(static).height
+    videos = kept(tables["pool"]).join(released, on="video", how="semi")
+    lengths = (videos["end_s"] - videos["start_s"]).to_list()
+    named = released["dimensions"].to_list()
+    leaves = Counter(leaf for one in named for leaf in one)
+    groups = Counter(name for one in named for name in {L2_OF[leaf] for leaf in one})
+    kinds = Counter(map(question_type, released["question"].to_list()))
+    l2 = [name for half in HALVES.values() for name in half]
+    words = {name: [len(text.split()) for text in released[name].to_list()] for name in ("question", "answer")}
+    return [
+        beside("videos collected", "all", None, tables["pool"].height, "the paper does not say"),
+        beside("video clips", "all", 609, videos.height, "with a question that is released"),
+        beside("categories of videos", "all", 16, videos["video_type"].n_unique()),
+        *_spread("duration of a clip (s)", 165.4, 80.7, lengths),
+        beside("duration of a clip (s)", "shortest", 30, min(lengths, default=None), "16.9 in the paper's datasheet"),
+        beside("duration of a clip (s)", "longest", 360, max(lengths, default=None)),
+        beside("duration of all clips (h)", "all", 28, sum(lengths) / 3600),
+        beside("shots of a clip", "mean", 32.6, None, SHOTS),
+        beside("shots of a clip", "standard deviation", 33.5, None, SHOTS),
+        beside("shots of a clip", "most", 210, None, SHOTS),
+        beside("questions written", "all", None, tables["candidates"].height, "rows of the annotators"),
+        beside("questions cross-validated", "all", None, kept(tables["reviewed"]).height, "before the static filter"),
+        beside("static questions removed", "all", 246, removed),
+        beside("questions", "all", 1998, released.height),
+        beside("leaf abilities", "all", 26, len(leaves)),
+        *(beside("questions of an ability (level 2)", name, None, groups[name], IN_FIGURE) for name in l2),
+        *(beside("questions of a leaf", leaf, None, leaves[leaf], IN_FIGURE) for leaf in L2_OF),
+        *(beside("questions of a type", kind, None, kinds[kind], IN_FIGURE) for kind in (*QUESTION_TYPES, OTHER_TYPE)),
+        *_spread("words of a question", 10.9, 4.1, words["question"]),
+        *_spread("words of an answer", 8.4, 7.7, words["answer"]),
+    ]
+
+
+def _spread(what: str, mean: float, deviation: float, values: Sequence[float]) -> list[Row]:
+    """Mean and standard deviation of all values, as Table 1 counts them."""
+    centre = sum(values) / len(values) if values else None
+    ours = None if centre is None else (sum((value - centre) ** 2 for value in values) / len(values)) ** 0.5
+    return [beside(what, "mean", mean, centre), beside(what, "standard deviation", deviation, ours)]

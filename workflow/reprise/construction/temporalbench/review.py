@@ -1,5 +1,6 @@
-"""The review of TemporalBench as multiple choice, the option sets of Table 4, long videos, and the release."""
+"""TemporalBench's review as multiple choice, the option sets of Table 4, long videos, its release and its numbers."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -7,7 +8,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from reprise.benchmarks.temporalbench.option_sets import SET_NAMES
-from reprise.construction.filters import Row, grouped, kept, rank, shuffled
+from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
+from reprise.construction.filters import Row, beside, grouped, kept, rank, shuffled
 from reprise.construction.review import (
     REVIEW_FILTERS,
     Reviewed,
@@ -18,9 +20,17 @@ from reprise.construction.review import (
     read_verdicts,
     task_rows,
 )
-from reprise.construction.settings import TemporalBenchSettings
-from reprise.construction.temporalbench.candidates import WORDS
-from reprise.construction.temporalbench.writing import CENTRAL, NEGATIVE_FILTERS, kept_words
+from reprise.construction.settings import TemporalBenchSettings, writers_of
+from reprise.construction.temporalbench.making import (
+    CENTRAL,
+    EVENTS,
+    NEGATIVE_FILTERS,
+    POOL_FILTERS,
+    SAMPLE_FILTERS,
+    WORDS,
+    WRITTEN_FILTERS,
+    kept_words,
+)
 from reprise.core.names import seconds
 
 FITS, DOES_NOT, UNKNOWN = "fits", "does not fit", "cannot be told"
@@ -46,21 +56,16 @@ def option_name(clip: str, text: str) -> str:
     return f"{clip}/{rank(0, text)[:10]}"
 
 
-def option_tasks(samples: pl.DataFrame, seed: int) -> list[Task]:
-    """The captions of each video, its true one among them in drawn order; those of a video stand together."""
-    by_clip = grouped(kept(samples).iter_rows(named=True), lambda row: row["clip"])
-    return [
-        Task(option_name(clip, text), OF_OPTIONS, {"video": clip, "option": text})
-        for clip, rows in by_clip.items()
-        for text in sorted(
-            {rows[0]["caption"], *(row["negative"] for row in rows)}, key=lambda text: rank(seed, clip, text)
-        )
-    ]
-
-
 def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: TemporalBenchSettings) -> Reviewed:
     """The negatives with what people said of them and of their captions, and what is left for people to do."""
-    tasks = option_tasks(tables["samples"], settings.seed)
+    by_clip = grouped(kept(tables["samples"]).iter_rows(named=True), lambda row: row["clip"])
+    tasks = [  # those of a video stand together, its true caption among them in drawn order
+        Task(option_name(clip, text), OF_OPTIONS, {"video": clip, "option": text})
+        for clip, own in by_clip.items()
+        for text in sorted(
+            {own[0]["caption"], *(row["negative"] for row in own)}, key=lambda text: rank(settings.seed, clip, text)
+        )
+    ]
     described = {f"{CAPTION_TASK}{clip}" for clip in tables["pool"]["clip"]}  # a verdict on these is no problem
     votes = counted(tasks, [one for one in read_verdicts(verdicts) if one.task_id not in described])
     captions = decided(tasks, votes, settings.review)
@@ -154,19 +159,18 @@ def long_videos(reviewed: pl.DataFrame, settings: TemporalBenchSettings) -> list
         for clip in sorted((by_clip[one] for one in by_clip if one in drawn), key=lambda clip: clip[0]["start_s"]):
             if not clips or clip[0]["start_s"] >= clips[-1][0]["end_s"]:  # one that begins earlier is left out
                 clips.append(clip)
-        if len(clips) > 1:
-            found.append(_joined(name, clips, settings))
+        if len(clips) < 2:
+            continue
+        captions = [part[0]["caption"] for part in clips]
+        options = {row["sample_id"]: (place, row["negative"]) for place, part in enumerate(clips) for row in part}
+        chosen = sorted(options, key=lambda one: rank(settings.seed, *name, one))[: settings.long_negatives]
+        negatives = [
+            " ".join([*captions[:place], negative, *captions[place + 1 :]])
+            for place, negative in (options[one] for one in chosen)
+        ]
+        start, end, parts = clips[0][0]["start_s"], clips[-1][0]["end_s"], tuple(part[0]["clip"] for part in clips)
+        found.append(LongVideo(*name, start, end, parts, " ".join(captions), tuple(negatives)))
     return found
-
-
-def _joined(name: tuple[str, str], clips: Sequence[list[Row]], settings: TemporalBenchSettings) -> LongVideo:
-    captions = [rows[0]["caption"] for rows in clips]
-    options = [(place, row) for place, rows in enumerate(clips) for row in rows]
-    drawn = sorted(options, key=lambda one: rank(settings.seed, *name, one[1]["sample_id"]))[: settings.long_negatives]
-    negatives = [" ".join([*captions[:place], row["negative"], *captions[place + 1 :]]) for place, row in drawn]
-    start, end = clips[0][0]["start_s"], clips[-1][0]["end_s"]
-    parts = tuple(rows[0]["clip"] for rows in clips)
-    return LongVideo(*name, start, end, parts, " ".join(captions), tuple(negatives))
 
 
 def release(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettings) -> dict[str, str]:
@@ -235,3 +239,90 @@ def _captions(by_clip: Mapping[str, Sequence[Row]], settings: TemporalBenchSetti
                 "idx": name, "video_name": name, "dataset": row["dataset"], "question": CAPTION.format(*shown),
                 "GT": row["caption"],
             }  # fmt: skip
+
+
+# Table 1: data set -> clips, mean words of the original captions, mean words of the paper's.
+TABLE1 = {
+    "ActivityNet": (281, 13.03, 49.55), "EgoExo4D": (307, 7.73, 47.79), "Charades": (298, 6.21, 44.16),
+    "Movie_Description": (326, 12.39, 35.33), "Oops": (294, 10.06, 43.27), "COIN": (385, 5.01, 50.06),
+    "FineGym": (288, 21.92, 21.92),
+}  # fmt: skip
+WORDS_OF = {"words of the original description (Table 1)": 10.9, "words of the caption (Table 1)": 41.72}
+OF_MEANS = "mean over the data sets, as in the paper"
+LONG_DATASETS = ("ActivityNet", "Charades", "COIN", "FineGym")
+VIDEOS, QUESTIONS = 2179, 9918
+# Table 5: category -> questions.
+TABLE5 = {
+    "Action Order": 130, "Action Frequency": 531, "Action Type": 2812, "Motion Magnitude": 321,
+    "Motion Direction/Orientation": 1554, "Action Effector": 1118, "Event Order": 2105, "Others": 1347,
+}  # fmt: skip
+FILTERS = {"pool": POOL_FILTERS, "written": WRITTEN_FILTERS, "samples": SAMPLE_FILTERS, "reviewed": OPTION_FILTERS}
+WRITERS = "GPT-4o, Gemini-1.5-Pro and Llama-3.1-405b"
+NO_SET = "see the filter `no_option_set`, and those before it"
+
+
+def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettings) -> list[Row]:
+    pool = kept(tables["pool"])
+    released = kept(tables["reviewed"]).filter(pl.col("level") != CENTRAL)
+    videos = pool.join(released, on="clip", how="semi")
+    questions = released.group_by("clip", maintain_order=True).len()["len"].to_list()
+    categories = Counter(released["category"])
+    listed = {
+        level: tables["samples"].filter(level=level).group_by("clip", "writer").len()["len"].to_list()
+        for level in (WORDS, EVENTS)
+    }
+    long = long_videos(tables["reviewed"], settings)
+    joined = Counter(one.dataset for one in long)
+    sets = len(list(option_sets(tables["reviewed"].to_dicts())))
+    # What several writers wrote, and what is left of it; what two of them wrote is the first one's.
+    writers = writers_of(settings)
+    note = WRITERS if len(writers) > 1 else f"{WRITERS}; one writer here"
+    by_writer = [beside("language models that write", "all", 3, len(writers), note)]
+    of_caption = tables["samples"].filter(pl.col("level") != CENTRAL)
+    steps = {"as written": of_caption, "that people review": kept(of_caption), "released": released}
+    for what, table in steps.items() if len(writers) > 1 else ():
+        own = Counter(table["writer"])
+        by_writer += [beside(f"negatives of captions {what}", writer, None, own[writer]) for writer in writers]
+    return [
+        beside("source data sets", "all", 7, videos["dataset"].n_unique()),
+        *_table1(videos),
+        beside("captions refined", "all", None, pool.filter("is_refined").height, "the paper says that, not how many"),
+        beside("seconds of the longest clip", "all", 20, max(videos["seconds"].drop_nulls(), default=None), "at most"),
+        beside("negatives of a caption as written, most", WORDS, 9, max(listed[WORDS], default=None), "at most"),
+        beside("negatives of a caption as written, most", EVENTS, 6, max(listed[EVENTS], default=None), "at most"),
+        *by_writer,
+        *(beside("questions (Table 5)", name, TABLE5[name], categories[name]) for name in CATEGORIES),
+        beside("questions (Table 5)", "all", QUESTIONS, released.height, "9,867 in the authors' release"),
+        beside(
+            "questions of a video",
+            "all",
+            None,
+            _mean(questions),
+            f"not a number of the paper; its totals give {QUESTIONS / VIDEOS:.2f}",
+        ),
+        beside(
+            "chance that all questions of a video are right, %", "all", 9.4, _mean(100 * 0.5**one for one in questions)
+        ),
+        beside("data sets of long videos", "all", len(LONG_DATASETS), len(joined)),
+        *(beside("long videos", name, None, joined[name], "how many: not in the paper") for name in LONG_DATASETS),
+        beside("negatives of a long video", "all", 4, _mean(len(one.negatives) for one in long), "about 4; our mean"),
+        beside("option sets (Table 4)", "all", None, sets, "one of a video; how many: not in the paper"),
+        beside("videos without an option set", "all", None, videos.height - sets, NO_SET),
+    ]
+
+
+def _table1(videos: pl.DataFrame) -> list[Row]:
+    rows, means = [], dict[str, list[float | None]](zip(WORDS_OF, ([], []), strict=True))
+    for name, (clips, *papers) in TABLE1.items():
+        own = videos.filter(dataset=name)
+        rows.append(beside("videos (Table 1)", name, clips, own.height))
+        for (what, ours), paper, column in zip(means.items(), papers, ("description", "caption"), strict=True):
+            ours.append(_mean(len(text.split()) for text in own[column]))
+            rows.append(beside(what, name, paper, ours[-1]))
+    rows.append(beside("videos (Table 1)", "all", VIDEOS, videos.height))
+    return [*rows, *(beside(what, "all", WORDS_OF[what], _mean(ours), OF_MEANS) for what, ours in means.items())]
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    found = [value for value in values if value is not None]
+    return sum(found) / len(found) if found else None

@@ -1,4 +1,4 @@
-"""The review of Vinoground: which video shows a caption, the category of each pair; and the release."""
+"""Vinoground's review (which video shows a caption, the category of each pair), its release and its numbers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,11 @@ import polars as pl
 
 from reprise.benchmarks.vinoground.release import TEXT_QUESTION, VIDEO_QUESTION
 from reprise.benchmarks.vinoground.taxonomy import HALVES, MAJOR, MINOR
-from reprise.construction.filters import Found, Row, kept, shuffled, sifted
+from reprise.construction.filters import Found, Row, beside, kept, shuffled, sifted
 from reprise.construction.review import (
     REVIEW_FILTERS,
     Reviewed,
     Task,
-    Votes,
     as_csv,
     as_json,
     counted,
@@ -24,6 +23,7 @@ from reprise.construction.review import (
     task_rows,
 )
 from reprise.construction.settings import VinogroundSettings
+from reprise.construction.vinoground.making import FOUND_FILTERS, PAIR_FILTERS, POOL_FILTERS
 from reprise.core.names import seconds
 
 OF_VIDEOS = ("shows it", "does not show it", "is ambiguous")
@@ -33,10 +33,7 @@ SEARCHED = ("searched",)
 SHOWN = ("text", "video", "caption")
 NOT_SHOWN = ("refused", "same_video", "shows_both")
 VIDEO_FILTERS = (*REVIEW_FILTERS, "shows_both", "lower_rank", "no_counterpart", "no_category")
-COLUMNS = (
-    "index", "major", "minor", "pos_vid", "pos_start", "pos_end", "pos_cap", "neg_vid", "neg_start", "neg_end",
-    "neg_cap",
-)  # fmt: skip
+COLUMNS = ("index", "major", "minor", *(f"{half}_{name}" for half in HALVES for name in ("vid", "start", "end", "cap")))
 
 
 def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: VinogroundSettings) -> Reviewed:
@@ -54,32 +51,29 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: V
     searchable = {_search(pair, half) for pair in tables["written"]["pair"].unique() for half in HALVES}
     votes = counted([*of_videos, *of_pairs], [one for one in given if one.task_id not in searchable])
     needed = settings.review.votes
-    categories = {task.task_id.partition("/")[2]: category_of(task, votes, needed) for task in of_pairs}
+    categories = {}  # what most people said; empty where too few said something, or none was said most often
+    for task in of_pairs:
+        said = Counter(votes.by_task.get(task.task_id, {}).values()).most_common(2)
+        is_agreed = sum(count for _, count in said) >= needed and (len(said) < 2 or said[0][1] > said[1][1])
+        categories[task.task_id.partition("/")[2]] = said[0][0] if is_agreed else ""
     rows = judged(tables["samples"], decided(of_videos, votes, settings.review))
     reviewed = _one_of_each_half([row | {"category": categories[row["pair"]]} for row in rows])
     # Captions that no video shows although people have looked at all that were found.
-    waiting = {(row["pair"], row["half"]) for row in reviewed if row["filter"] not in NOT_SHOWN}
-    unseen = {(row["pair"], row["half"]): row["text"] for row in reviewed}
-    searches = {
-        name: Task(name, SEARCHED, {"text": text, "video": "", "caption": ""})
-        for (pair, half), text in unseen.items()
-        if (pair, half) not in waiting and (name := _search(pair, half))
-    }
-    searched = counted(list(searches.values()), [one for one in given if one.task_id in searches])
-    tasks = task_rows([*of_videos, *of_pairs], votes, needed) + task_rows(list(searches.values()), searched, needed)
+    waiting = {_search(row["pair"], row["half"]) for row in reviewed if row["filter"] not in NOT_SHOWN}
+    texts = {_search(row["pair"], row["half"]): row["text"] for row in reviewed}
+    searches = [
+        Task(name, SEARCHED, {"text": text, "video": "", "caption": ""})
+        for name, text in texts.items()
+        if name not in waiting
+    ]
+    names = {task.task_id for task in searches}
+    searched = counted(searches, [one for one in given if one.task_id in names])
+    tasks = task_rows([*of_videos, *of_pairs], votes, needed) + task_rows(searches, searched, needed)
     return Reviewed(reviewed, votes.said(votes.by_task), tasks, SHOWN, [*votes.problems, *searched.problems])
 
 
 def _search(pair: str, half: str) -> str:
     return f"search/{pair}/{half}"
-
-
-def category_of(task: Task, votes: Votes, needed: int) -> str:
-    """What most people said; empty where too few said something, or none was said most often."""
-    said = Counter(votes.by_task.get(task.task_id, {}).values()).most_common(2)
-    if not said or sum(count for _, count in said) < needed or (len(said) == 2 and said[0][1] == said[1][1]):
-        return ""
-    return said[0][0]
 
 
 def _one_of_each_half(rows: list[Row]) -> list[Row]:
@@ -105,22 +99,20 @@ def release(tables: Mapping[str, pl.DataFrame], settings: VinogroundSettings) ->
     for row in sorted(kept(tables["reviewed"]).to_dicts(), key=lambda row: row["sample_id"]):
         halves.setdefault(row["pair"], {})[row["half"]] = row
     texts, videos = questions(halves, settings.seed)
+    rows = []
+    for name, pair in halves.items():
+        major, *minors = pair["pos"]["category"].split(";")
+        line: Row = {"index": int(name, 16), "major": major, "minor": "".join(f"{one};" for one in minors)}
+        for half, one in pair.items():
+            start, end = ("" if time is None else seconds(time) for time in (one["start_s"], one["end_s"]))
+            own = {"vid": one["source"], "start": start, "end": end, "cap": one["text"]}
+            line |= {f"{half}_{column}": text for column, text in own.items()}
+        rows.append(line)
     return {
-        "vinoground.csv": as_csv([_released(name, pair) for name, pair in halves.items()], COLUMNS),
+        "vinoground.csv": as_csv(rows, COLUMNS),
         "vinoground_textscore.json": as_json(texts),
         "vinoground_videoscore.json": as_json(videos),
     }
-
-
-def _released(name: str, pair: Mapping[str, Row]) -> Row:
-    major, *minors = pair["pos"]["category"].split(";")
-    found: Row = {"index": int(name, 16), "major": major, "minor": "".join(f"{one};" for one in minors)}
-    for half in HALVES:
-        row = pair[half]
-        found |= {f"{half}_vid": row["source"], f"{half}_cap": row["text"]}
-        times = {name: row[f"{name}_s"] for name in ("start", "end")}
-        found |= {f"{half}_{name}": "" if time is None else seconds(time) for name, time in times.items()}
-    return found
 
 
 def questions(pairs: Mapping[str, Mapping[str, Row]], seed: int) -> tuple[Sequence[Row], Sequence[Row]]:
@@ -144,3 +136,32 @@ def questions(pairs: Mapping[str, Mapping[str, Row]], seed: int) -> tuple[Sequen
                 "question": VIDEO_QUESTION.format(caption=caption), "GT": "BA"[is_a[1]],
             })  # fmt: skip
     return texts, videos
+
+
+# Table 2: category -> pairs.
+TABLE2 = {
+    "object": 160, "action": 257, "viewpoint": 83, "interaction": 73, "cyclical": 111, "spatial": 103, "contextual": 63,
+}  # fmt: skip
+# Appendix L: seconds -> videos of at most so many.
+LENGTHS = {20: 992, 10: 930}
+NOTE = "spans as given; a whole file is not counted"
+FILTERS = {"pool": POOL_FILTERS, "written": PAIR_FILTERS, "samples": FOUND_FILTERS, "reviewed": VIDEO_FILTERS}
+
+
+def statistics(tables: Mapping[str, pl.DataFrame], settings: VinogroundSettings) -> list[Row]:
+    pool, released = kept(tables["pool"]), kept(tables["reviewed"])
+    categories = released.unique("pair", maintain_order=True)["category"].to_list()
+    named = Counter(name for category in categories for name in category.split(";"))
+    ranks = [float(rank) for rank in tables["samples"]["rank"]]
+    lengths = (released["end_s"] - released["start_s"]).to_list()
+    short = {most: sum(one is not None and one <= most for one in lengths) for most in LENGTHS}
+    return [
+        beside("videos of the pool", "all", 9000, pool["video"].n_unique()),
+        beside("captions of the pool", "all", 45000, pool.height),
+        beside("pairs of captions written", "all", 500, kept(tables["written"]).height, "candidates, before videos"),
+        beside("similar captions looked at, a caption", "all", 20, max(ranks, default=None)),
+        beside("pairs released", "all", 500, len(categories)),
+        beside("videos and captions released", "all", 1000, released.height),
+        *(beside("videos by length", f"{most} s or less", LENGTHS[most], short[most], NOTE) for most in LENGTHS),
+        *(beside("pairs (Table 2)", name, TABLE2[name], named[name]) for name in (*MAJOR, *MINOR)),
+    ]

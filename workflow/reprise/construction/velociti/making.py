@@ -1,21 +1,39 @@
-"""VELOCITI's candidates: events that can be described, and what each test would set against them (section 3.2)."""
+"""VELOCITI's candidates (section 3.2), how their captions are written, and the samples that these make."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import polars as pl
+
+from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.velociti.taxonomy import CONTROL
-from reprise.construction.filters import Found, Row, Rows, beyond_draw, grouped, rank, repeated, shuffled, sifted
+from reprise.construction.filters import (
+    Found,
+    Row,
+    Rows,
+    Tables,
+    beyond_draw,
+    grouped,
+    kept,
+    rank,
+    repeated,
+    shuffled,
+    sifted,
+)
 from reprise.construction.settings import VelocitiSettings
-from reprise.construction.velociti.events import MANNER, NUMBERED, Event, World, annotated, may_be, plain_name
+from reprise.construction.velociti.events import MANNER, NUMBERED, Event, World, annotated, may_be, plain_name, words
+from reprise.construction.writing import FAILED, PROBLEMS, Rounds, UnusableError, read_parts
 
 APART_S = 2.0  # between the end of one event and the start of another
 EVENT_FILTERS = (
     "other_split", "other_video", "other_annotation", "no_verb", "no_agent", "too_long", "verb_left_out", "duplicate",
 )  # fmt: skip
+SAME = ("video", "annotation", "event", "start_s", "end_s", "verb", "roles")
 LONGEST_TEXT = 300  # characters of a verb or a role; the longest of VidSitu are far shorter
 CANDIDATE_FILTERS = ("may_be_true", "enough_of_video")
 CAPTION = "caption"
@@ -39,27 +57,20 @@ class Draft(NamedTuple):
     why: str = ""
 
 
-class Texts:
-    """The texts to be written; the same dictionary is asked about once, whatever video it is of."""
-
-    def __init__(self) -> None:
-        self.rows: dict[str, Row] = {}
-
-    def name(self, one: Dictionary) -> str:
-        """The id of the text of a dictionary, which stands as in Figs. 10 to 12."""
-        entries = {"Verb": one.event.verb, **one.event.roles}
-        text = "{" + ",\n".join(f"'{name}': '{entry}'" for name, entry in entries.items()) + "}"
-        name = f"{one.prompt}/{rank(0, text, *one.known)[:16]}"
-        instead_of = "" if one.original is None else self.name(Dictionary(one.original))
-        replaced = "Verb" if one.prompt != "action_manner" else MANNER
-        values = {"srl": text, "source": f"'{replaced}': '{entries[replaced]}'"}
-        row = {
-            "text_id": name, "kind": one.prompt, "video": one.event.video, "agent": one.event.agent,
-            "values": [{"name": key, "text": value} for key, value in values.items()], "known": list(one.known),
-            "instead_of": instead_of,
-        }  # fmt: skip
-        self.rows.setdefault(name, row)
-        return name
+def to_write(one: Dictionary, texts: dict[str, Row]) -> str:
+    """The id of the text of a dictionary, which is asked about once, whatever video it is of."""
+    entries = {"Verb": one.event.verb, **one.event.roles}
+    shown = "{" + ",\n".join(f"'{name}': '{entry}'" for name, entry in entries.items()) + "}"  # as in Figs. 10 to 12
+    name = f"{one.prompt}/{rank(0, shown, *one.known)[:16]}"
+    replaced = "Verb" if one.prompt != "action_manner" else MANNER
+    values = {"srl": shown, "source": f"'{replaced}': '{entries[replaced]}'"}
+    row = {
+        "text_id": name, "kind": one.prompt, "video": one.event.video, "agent": one.event.agent,
+        "values": [{"name": key, "text": value} for key, value in values.items()], "known": list(one.known),
+        "instead_of": "" if one.original is None else to_write(Dictionary(one.original), texts),
+    }  # fmt: skip
+    texts.setdefault(name, row)
+    return name
 
 
 def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Rows:
@@ -74,13 +85,14 @@ def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Rows:
     pool = sifted(pool, _event_filters(set(split), chosen, settings))
     usable = [event for event, row in zip(events, pool, strict=True) if not row["filter"]]
     once = [event for event, row in zip(events, pool, strict=True) if row["filter"] != "duplicate"]
-    world, texts = World(once), Texts()
+    world = World(once)
+    texts: dict[str, Row] = {}
     found: dict[str, Row] = {}  # the same twice is one
     for test, drafts in BY_TEST.items():
         for draft in drafts(usable, world, settings.seed):
             # A coreference names its second event twice, as the authors' rows do.
             names = [one.event for one in draft.events] + [draft.events[-1].event] * (test == "coref")
-            positive, negative = ([texts.name(one) for one in side] for side in (draft.positive, draft.negative))
+            positive, negative = ([to_write(one, texts) for one in side] for side in (draft.positive, draft.negative))
             video, digest = draft.events[0].video, rank(0, *positive, "against", *negative)[:10]
             name = f"{test}/{video}/{'-'.join(names)}/{digest}"
             found[name] = {
@@ -93,11 +105,10 @@ def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Rows:
                 "filter": "may_be_true" if draft.why else "",
                 "why": draft.why,
             }
-    rows = list(found.values())
-    of = "of this test and video"
+    rows, of = list(found.values()), "of this test and video"
     limit = beyond_draw(rows, ("test", "video"), "sample_id", settings.per_video, settings.seed, of)
     limited = sifted(rows, {"enough_of_video": limit})
-    return {"pool": pool, "texts": list(texts.rows.values()), "candidates": limited}
+    return {"pool": pool, "texts": list(texts.values()), "candidates": limited}
 
 
 def _event_filters(split: set[str], chosen: set[str], settings: VelocitiSettings) -> Mapping[str, Found]:
@@ -108,10 +119,6 @@ def _event_filters(split: set[str], chosen: set[str], settings: VelocitiSettings
         found = next((name for name, text in texts.items() if len(text) > LONGEST_TEXT), "")
         return f"{found[:LONGEST_TEXT]}: {len(texts[found])} characters, more than {LONGEST_TEXT}" if found else ""
 
-    def all_of_it(row: Mapping[str, Any]) -> tuple[object, ...]:
-        roles = ((role["name"], role["text"]) for role in row["roles"])
-        return (row["video"], row["annotation"], row["event"], row["start_s"], row["end_s"], row["verb"], *roles)
-
     return {
         "other_split": lambda row: "" if row["video"] in split else f"not in split '{settings.split}'",
         "other_video": lambda row: "" if row["video"] in chosen else "not among the videos that were drawn",
@@ -120,7 +127,7 @@ def _event_filters(split: set[str], chosen: set[str], settings: VelocitiSettings
         "no_agent": lambda row: "" if row["agent"] else "the event has no Arg0",
         "too_long": too_long,
         "verb_left_out": lambda row: row["verb"] if row["verb"].split(" (")[0].lower() in left_out else "",
-        "duplicate": repeated(all_of_it, "the same event stands above"),
+        "duplicate": repeated(lambda row: str([row[name] for name in SAME]), "the same event stands above"),
     }
 
 
@@ -242,3 +249,126 @@ BY_TEST: Mapping[str, Callable[[Sequence[Event], World, int], Iterator[Draft]]] 
     CONTROL: control, "agent_random": agent_random, "agent_bind": agent_bind, "coref": coref,
     "action_adv": action_adv, "action_manner": action_manner, "action_bind": action_bind, "chrono": chrono,
 }  # fmt: skip
+
+
+FLUENT, TARGET = "Fluent Caption", "Target"
+ENDINGS = ("ing", "ed", "es", "s", "d")
+CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
+WRITTEN_FILTERS = (
+    FAILED, *PROBLEMS, "no_agent", "foreign_name", "target_in_video", "target_unchanged", "unchanged",
+)  # fmt: skip
+SAMPLE_FILTERS = ("not_written", "no_reference", "same_captions", "true_in_video", "duplicate")
+
+
+def requests(
+    tables: Tables, given: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: VelocitiSettings
+) -> list[Row]:
+    return rounds_of(tables, given, prompts).requests(settings.max_tokens)
+
+
+def rounds_of(tables: Tables, given: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt]) -> Rounds:
+    """All rounds so far: the texts of the candidates that are left, and the replies."""
+    used = kept(tables["candidates"]).select(pl.concat_list("positive", "negative").explode().unique().alias("text_id"))
+    texts = tables["texts"].join(used, on="text_id", how="semi", maintain_order="left").to_dicts()
+    agents = {name for name in map(plain_name, tables["texts"]["agent"].unique()) if " " in name}
+
+    def read(text: Row, reply: str, prompt: str, written: Mapping[str, str]) -> tuple[str, str]:
+        labels = [FLUENT] if text["kind"] == CAPTION else [TARGET, FLUENT]
+        parts = read_parts(reply, labels, prompt)
+        caption, target = parts[FLUENT], parts.get(TARGET, "")
+        check(text, caption, target, written.get(text["instead_of"], ""), agents)
+        return caption, target
+
+    return Rounds(texts, given, prompts, read)
+
+
+def check(text: Row, caption: str, target: str, true: str, agents: set[str]) -> None:
+    """Refuse a caption that the dictionary does not bear out; `agents` are named anywhere in the data."""
+    missing = sorted(words(text["agent"]) - set(re.findall(r"[^\s,.;:!?\"]+", caption.lower())))
+    if missing:
+        raise UnusableError("no_agent", f"'{missing[0]}' of the agent '{text['agent']}' is not in '{caption}'")
+    shown = text["values"][0]["text"].lower()
+    spaced = f" {' '.join(re.findall(r'[a-z0-9]+', caption.lower()))} "
+    strangers = [name for name in sorted(agents) if name not in plain_name(shown) and f" {name} " in spaced]
+    strangers += [name for name in CAPITALISED.findall(caption) if name.lower() not in shown]
+    if strangers:
+        raise UnusableError("foreign_name", f"'{strangers[0]}' is not in the dictionary, but in '{caption}'")
+    same = [one for one in text["known"] if text["kind"] == "action_adv" and stems(one) & stems(target)]
+    if same:
+        raise UnusableError("target_in_video", f"'{target}' is '{same[0]}', which happens in the video")
+    if text["kind"] == "action_manner" and plain(target) in map(plain, text["known"]):
+        raise UnusableError("target_unchanged", f"'{target}' is the manner that it should replace")
+    if plain(caption) == plain(true):
+        raise UnusableError("unchanged", f"'{caption}' is the true caption")
+
+
+def plain(text: str) -> str:
+    """A text without case and punctuation."""
+    return " ".join(re.findall(r"[a-z0-9']+", text.lower()))
+
+
+def stems(text: str) -> set[str]:
+    """What the words of a verb have in common with its other forms: `sliding`, `slides` and `slide` share one."""
+    found = set()
+    for word in re.findall(r"[a-z]+", text.lower()):
+        bare = {word, *(word.removesuffix(ending) for ending in ENDINGS)}
+        found |= {stem.removesuffix("e") for stem in bare if len(stem) > 2}
+        found |= {stem[:-1] for stem in bare if len(stem) > 3 and stem[-1] == stem[-2]}  # spinning
+    return found
+
+
+def samples(
+    tables: Tables, given: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: VelocitiSettings
+) -> Rows:
+    """Both captions of each candidate whose texts are written; each dropped one with its reason."""
+    rounds = rounds_of(tables, given, prompts)
+    written = rounds.table()
+    why = {row["text_id"]: f"{row['filter']}: {row['why']}" for row in written if row["filter"]}
+    agents = dict(tables["texts"].select("text_id", "agent").iter_rows())
+    rows: list[Row] = []
+    for candidate in kept(tables["candidates"]).iter_rows(named=True):
+        row = {name: candidate[name] for name in ("sample_id", "test", "video", "event")}
+        sides = {side: candidate[side] for side in ("positive", "negative")}
+        lost = [why[name] for names in sides.values() for name in names if name in why]
+        if lost:
+            rows.append({**row, **dict.fromkeys(sides, ""), "filter": "not_written", "why": lost[0]})
+        else:
+            texts = {side: [(rounds.written[name], agents[name]) for name in names] for side, names in sides.items()}
+            rows.append(row | {side: _caption(row["test"], own) for side, own in texts.items()})
+    true = {(row["video"], plain(row["positive"])) for row in rows if row["positive"]}
+    first: dict[tuple[str, ...], str] = {}
+
+    def duplicate(row: Mapping[str, str]) -> str:
+        name = (row["test"], row["video"], plain(row["positive"]), plain(row["negative"]))
+        known = first.setdefault(name, row["sample_id"])
+        return "" if known == row["sample_id"] else f"the same captions as {known}"
+
+    is_lost, is_true = "a caption does not say what its agent does", "is a true caption of another sample"
+    filters: dict[str, Found] = {
+        "no_reference": lambda row: "" if row["positive"] and row["negative"] else is_lost,
+        "same_captions": lambda row: row["positive"] if plain(row["positive"]) == plain(row["negative"]) else "",
+        "true_in_video": lambda row: (
+            f"'{row['negative']}' {is_true}" if (row["video"], plain(row["negative"])) in true else ""
+        ),
+        "duplicate": duplicate,
+    }
+    return {"written": written, "samples": sifted(rows, filters)}
+
+
+def _caption(test: str, texts: Sequence[tuple[str, str]]) -> str:
+    """The texts together, as the test needs them; nothing where one does not say what its agent does."""
+    if test == "chrono":  # as the released ones are
+        one, two = (text if text.endswith(".") else f"{text}." for text, _ in texts)
+        return f"First, {one} Then, {two}"
+    if test != "coref":
+        return texts[0][0]
+    first, second = (predicate(text, agent) for text, agent in texts)
+    return f"The person who {first} is also the one who {second}." if first and second else ""
+
+
+def predicate(caption: str, agent: str) -> str:
+    """What a caption says of its agent; empty where the agent is not found in it."""
+    wanted = [re.escape(word) for word in plain_name(agent).split()]
+    pattern = r"\b" + r"\W+(?:\w+\W+)?".join(wanted) + r"\b\s*,?\s*"
+    found = re.search(pattern, caption, re.IGNORECASE) if wanted else None
+    return caption[found.end() :].strip().rstrip(".").strip() if found else ""

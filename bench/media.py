@@ -9,10 +9,10 @@ from pathlib import Path
 import cv2
 from reprise.media.decoder import iter_frames, read_frames
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
+from reprise.media.measuring import WIDTH, ShotCounter
 from reprise.media.probe import packet_index
 from reprise.media.sampling import plan
 from reprise.media.settings import Shots
-from reprise.media.shots import WIDTH, ShotCounter
 
 from bench.rounds import Ratio, medians
 

@@ -25,7 +25,7 @@ def test_what_names_no_run_is_refused(name: str) -> None:
 def test_problems_are_named_by_what_they_are_about() -> None:
     results = Results("suite")
     for scored in (Scored(RUN), Scored(RUN, "j")):
-        assert results.name_of_problems(results.import_problems(scored)) == scored.name
+        assert results.name_of(results.import_problems(scored)) == scored.name
 
 
 def test_ledgers_are_found_in_every_suite(tmp_path: Path) -> None:

@@ -11,11 +11,10 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.files import text_digest
 from reprise.core.store import Store
-from reprise.fetch.hub import huggingface
+from reprise.fetch.hub import fetch_snapshot, huggingface
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.outcome import Fetcher
 from reprise.fetch.settings import Huggingface, ReleaseHub
-from reprise.fetch.snapshot import fetch_snapshot
 from reprise.stages.release import release_folder
 from reprise.stages.sources import fetch_source
 

@@ -12,8 +12,7 @@ from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.fetch.outcome import PERMANENT, TRANSIENT, FetchError
 from reprise.fetch.settings import Youtube
-from reprise.fetch.wording import PATTERNS, reason_of
-from reprise.fetch.youtube import download, lacking_parts, youtube
+from reprise.fetch.youtube import PATTERNS, download, lacking_parts, reason_of, youtube
 from reprise.media.decoder import count_decodable
 from reprise.stages.sources import fetch_source
 from yt_dlp.extractor.youtube import YoutubeIE

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from reprise.core.errors import UserError
 from reprise.media import sampling
-from reprise.media.grid import as_grid
+from reprise.media.decoder import as_grid
 from reprise.media.sampling import RULES, Clip, Plan, plan
 
 from tests.unit.videos import barcode_frame, read_barcode

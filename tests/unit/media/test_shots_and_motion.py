@@ -10,8 +10,8 @@ import pytest
 from reprise.media.decoder import iter_frames
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 from reprise.media.keys import FactsKey
+from reprise.media.measuring import ShotCounter
 from reprise.media.settings import Shots
-from reprise.media.shots import ShotCounter
 from reprise.stages.facts import measure
 
 RATE, SIDE = 24, 128

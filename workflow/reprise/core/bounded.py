@@ -29,7 +29,6 @@ class BoundedReader:
         self._unpacks = zlib.decompressobj(GZIP_OR_ZLIB) if encoding not in ("", "identity") else None
 
     def feed(self, piece: bytes) -> bytes:
-        """What this piece adds."""
         self._came += len(piece)
         if self._came > self._most:
             raise TooLargeError(self._most)
@@ -50,6 +49,5 @@ class BoundedReader:
         return bytes(found)
 
     def end(self) -> None:
-        """The last piece has come."""
         if self._unpacks is not None and self._came and not self._unpacks.eof:
             raise PackedError("a packed reply that is cut short")

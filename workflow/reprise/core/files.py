@@ -32,7 +32,6 @@ def text_digest(text: str) -> str:
 
 
 def value_digest(value: Any) -> str:
-    """sha256 of a JSON-able value in its canonical form."""
     return text_digest(canonical_json(value))
 
 
@@ -68,7 +67,6 @@ def write_text(path: Path, text: str) -> None:
 
 
 def is_other(path: Path, text: str) -> bool:
-    """Whether a file has another content, or does not exist."""
     return not path.is_file() or path.read_bytes() != text.encode()
 
 
@@ -123,13 +121,11 @@ def blank_seal(keys: Mapping[str, str]) -> str:
 
 
 def fill_seal(content: memoryview) -> None:
-    """Put the digest of a table's bytes into the place that they have for it."""
     place = _place(content)
     content[place : place + DIGITS] = hashlib.sha256(content).hexdigest().encode()
 
 
 def is_whole(content: bytes) -> bool:
-    """Whether a table's bytes are those that were written."""
     view = memoryview(content)
     place = _place(view)
     if place == 0:
@@ -195,13 +191,11 @@ def read_record(path: Path) -> Any:
 
 
 def write_sealed(path: Path, text: str) -> None:
-    """Write a text that another job reads."""
     write_text(path, text)
     seal_text(path)
 
 
 def seal_text(path: Path) -> None:
-    """Record the checksum of a text that another job reads."""
     write_record(_seal_of(path), file_digest(path))
 
 

@@ -13,8 +13,6 @@ log.setLevel(logging.INFO)
 
 
 class _Safe(logging.Formatter):
-    """The bare message, whoever wrote a part of it."""
-
     def format(self, record: logging.LogRecord) -> str:
         return safe(super().format(record))
 
@@ -52,7 +50,6 @@ def last_progress(log: Path) -> Progress | None:
 
 
 def tail_of(log: Path) -> str:
-    """The end of a log; empty where there is none yet."""
     try:
         with log.open("rb") as stream:
             stream.seek(max(0, log.stat().st_size - TAIL_BYTES))

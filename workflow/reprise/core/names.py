@@ -17,8 +17,7 @@ TABLE = r"^table[0-9]+$"
 FIGURE = r"^(fig[0-9]+|own_[a-z0-9_]+)$"
 REVISION = r"^([0-9a-f]{40}|unpinned)$"
 
-UNFILTERED = "-unfiltered"
-"""end of the name that a benchmark has here before static questions are dropped from it"""
+UNFILTERED = "-unfiltered"  # end of the name that a benchmark has here before static questions are dropped from it
 
 PHRASE = r"^\w[\w' -]*$"
 LINK = r"^https?://[^/@]*(/|$)"
@@ -35,7 +34,6 @@ WORDS = {
 
 
 def one_of(names: Iterable[str]) -> str:
-    """A wildcard's pattern: one of these names and nothing else."""
     return "|".join(map(re.escape, sorted(names))) or "(?!)"
 
 

@@ -10,8 +10,7 @@ from typing import Literal, NamedTuple
 
 from reprise.core.errors import UserError
 
-WORKFLOW = Path(__file__).resolve().parents[3]
-"""the workflow's own place: the folder of its Snakefile"""
+WORKFLOW = Path(__file__).resolve().parents[3]  # the workflow's own place: the folder of its Snakefile
 RESULTS = Path("results")
 STAMP = RESULTS / "suite.json"
 TABLES = RESULTS / "tables"
@@ -25,8 +24,7 @@ ALL = "all"
 OVERVIEW = "overview"
 JUDGES = "judges"
 REPRODUCTION = "reproduction"
-READ_AS = ("tex", "md", "html")
-"""formats in which people read tables"""
+READ_AS = ("tex", "md", "html")  # formats in which people read tables
 Ledger = Literal["sources", "clips"]
 
 
@@ -95,7 +93,6 @@ def report_files() -> tuple[Path, Path]:
 
 
 def reproduction_file(kind: str) -> Path:
-    """The verdicts on all numbers that a paper prints too."""
     return RESULTS / f"{REPRODUCTION}.{kind}"
 
 
@@ -105,12 +102,10 @@ def collected_table_file(table: str, kind: str) -> Path:
 
 
 def overview_file(kind: str) -> Path:
-    """The overview of models."""
     return TABLES / f"{OVERVIEW}.{kind}"
 
 
 def agreement_file(kind: str) -> Path:
-    """How far the judges agree."""
     return TABLES / f"{JUDGES}.{kind}"
 
 
@@ -120,12 +115,10 @@ def time_file(model: str, kind: str) -> Path:
 
 
 def tables_pdf_file() -> Path:
-    """Every table of the suite, printed."""
     return TABLES / "tables.pdf"
 
 
 def suite_pdf_file() -> Path:
-    """Every table and figure of the suite, printed."""
     return RESULTS / "suite.pdf"
 
 
@@ -153,11 +146,9 @@ class Results:
         return self.folder.joinpath("keys", *names[:-1], f"{names[-1]}.json")
 
     def run_key(self, run: Run) -> Path:
-        """The key file of a run's answers."""
         return self.key(*astuple(run))
 
     def judge_key(self, benchmark: str, protocol: str, judge: str) -> Path:
-        """The key file of a judge's replies to the answers of a protocol."""
         return self.key("judges", benchmark, protocol, judge)
 
     def retry_key(self, benchmark: str, shard: int) -> Path:
@@ -175,7 +166,6 @@ class Results:
     # Data
 
     def release(self, benchmark: str) -> Path:
-        """The list of its released files."""
         return self.folder / "release" / benchmark / "files.json"
 
     def items(self, benchmark: str) -> Path:
@@ -206,33 +196,24 @@ class Results:
     # Construction
 
     def construction(self, benchmark: str, name: str) -> Path:
-        """A file, or a folder, of the making of a benchmark."""
         return self.folder / "construction" / benchmark / name
 
     # Answers
 
     def weights(self, model: str) -> Path:
-        """The note of a snapshot that was fetched."""
         return self.folder / "weights" / f"{model}.json"
 
     def environment(self, name: str) -> Path:
-        """The note of an environment of a server that was made."""
         return self.folder / "environments" / f"{name}.json"
 
     def responses(self, run: Run) -> Path:
         return self.folder / "responses" / f"{run.name}.parquet"
 
     def piece(self, run: Run, piece: str) -> Path:
-        """The answers of one piece of a run that several jobs ask for."""
         return self.folder / "pieces" / run.name / f"{piece}.parquet"
 
     def timings(self, run: Run) -> Path:
-        """How long its answers took."""
         return self.folder / "responses" / f"{run.name}{TIMINGS}"
-
-    def run_of_timings(self, path: Path) -> str:
-        """The name of the run that a file of timings is of."""
-        return path.relative_to(self.folder / "responses").as_posix().removesuffix(TIMINGS)
 
     def judge_requests(self, run: Run) -> Path:
         return self.folder / "judge_requests" / f"{run.name}.parquet"
@@ -248,22 +229,15 @@ class Results:
         """A reader's verdicts on a run's answers; `reader` may be a judge."""
         return self.folder / "verdicts" / run.name / f"{reader}.parquet"
 
-    def name_of_verdicts(self, path: Path) -> str:
-        """The name of the run, or of the run and judge, that shown verdicts are of."""
-        name = path.relative_to(self.folder / "verdicts").with_suffix("").as_posix()
+    def name_of(self, path: Path) -> str:
+        """What a file of timings, problems or verdicts is of: a run, or a run and its judge."""
+        name = path.relative_to(self.folder).as_posix().partition("/")[2]
+        for ending in (PROBLEMS, TIMINGS, ".parquet"):
+            name = name.removesuffix(ending)
         return name.removesuffix("/robust")
-
-    def scored_of_verdicts(self, path: Path) -> tuple[str, str]:
-        """The names of the run and of the judge that a file of a judge's verdicts is of."""
-        run, _, judge = path.relative_to(self.folder / "verdicts").as_posix().removesuffix(".parquet").rpartition("/")
-        return run, judge
 
     def metrics(self, scored: Scored) -> Path:
         return self.folder / "metrics" / f"{scored.name}.parquet"
-
-    def name_of_problems(self, path: Path) -> str:
-        """The name of the run, or of the run and judge, that a file of problems is about."""
-        return path.relative_to(self.folder).as_posix().partition("/")[2].removesuffix(PROBLEMS)
 
 
 PROFILE, PROFILES, DEFAULT = "--workflow-profile", Path("profiles"), "default"
@@ -277,7 +251,6 @@ def options_of(arguments: Sequence[str]) -> dict[str, str]:
 
 
 def profile_file(arguments: Sequence[str]) -> Path | None:
-    """The file of the profile; None without one."""
     value = options_of(arguments).get(PROFILE, DEFAULT)
     places = [located(value), located(PROFILES / value)]
     files = [*places, *(place / name for place in places for name in FILES)]
@@ -288,13 +261,10 @@ STAGES: tuple[Ledger, ...] = ("sources", "clips")
 
 
 class Step(NamedTuple):
-    """A file behind a run's numbers."""
-
     name: str
     path: Path
     log: Path
-    key: Path | None = None
-    """a key file that it was made from and does not name itself"""
+    key: Path | None = None  # a key file that it was made from and does not name itself
 
 
 @dataclass(frozen=True)
@@ -304,16 +274,11 @@ class Origin:
     results: Results
     scored: Scored
     shards: int
-    imported: bool = False
-    """whether its answers were made elsewhere"""
-    imported_ratings: bool = False
-    """whether its judge's ratings were"""
-    weights: bool = False
-    """whether its model's weights are fetched"""
-    environment: str = ""
-    """of the server that its model runs at, where a job starts one"""
-    pieces: tuple[str, ...] = ()
-    """names of the jobs that asked for a share of its answers each, where several did"""
+    imported: bool = False  # whether its answers were made elsewhere
+    imported_ratings: bool = False  # whether its judge's ratings were
+    weights: bool = False  # whether its model's weights are fetched
+    environment: str = ""  # of the server that its model runs at, where a job starts one
+    pieces: tuple[str, ...] = ()  # names of the jobs that asked for a share of its answers each, where several did
 
     def steps(self) -> Iterator[Step]:
         """The files, first the first that is made."""

@@ -57,7 +57,6 @@ def as_cell(text: str) -> str:
 
 
 def of_cell(cell: str) -> str:
-    """The text behind a cell that `as_cell` made."""
     return cell.removeprefix(QUOTE) if FORMULA.match(cell) else cell
 
 

@@ -38,8 +38,6 @@ FilePath = Annotated[str, AfterValidator(lambda path: str(located(path)))]
 
 
 class InWords(BaseModel):
-    """A model with plain messages for mistakes."""
-
     @model_validator(mode="wrap")
     @classmethod
     def _in_words(cls, content: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
@@ -65,7 +63,6 @@ def mistake(words: str) -> PydanticCustomError:
 
 
 def mistakes(error: ValidationError, content: Any) -> Iterator[tuple[Place, str]]:
-    """Where each mistake of a content is, and what it is."""
     for one in error.errors():
         yield tuple(_place(one["loc"], content)), one["msg"]
 

@@ -35,8 +35,6 @@ BLOCK = 2**20
 
 
 class Kept(NamedTuple):
-    """What is known of an object: what it was when it was stored."""
-
     sha256: str
     bytes: int
 
@@ -53,7 +51,6 @@ class Store:
         self._checked: set[tuple[str, str]] = set()
 
     def path(self, kind: str, digest: str, suffix: str) -> Path:
-        """The path of an object with this digest, whether or not it exists."""
         return self.root / kind / digest[:2] / f"{digest}{suffix}"
 
     def keep_file(self, temporary: Path, kind: str, digest: str, suffix: str) -> Path:
@@ -84,7 +81,6 @@ class Store:
     # Objects that are whole
 
     def remember(self, path: Path) -> Kept:
-        """Record what an object is, beside it."""
         kept = Kept(self.digest(path), path.stat().st_size)
         write_record(path.with_suffix(".json"), kept._asdict())
         return kept
@@ -135,7 +131,6 @@ class Store:
 
     @staticmethod
     def _own(folder: Path, name: str) -> Path:
-        """A path in a folder that this process alone uses."""
         folder.mkdir(parents=True, exist_ok=True)
         return folder / f"{socket.gethostname()}.{os.getpid()}.{name}"
 

@@ -110,7 +110,6 @@ def text_of(value: object, where: str) -> str:
 
 
 def csv_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """The rows of a csv file with exactly these columns."""
     names, *rows = [*csv_cells(path)] or [[]]
     if names != list(columns):
         raise UserError(f"{path}: found columns {names}, expected {', '.join(columns)}.")
@@ -187,7 +186,6 @@ def only_table(files: Sequence[Path], columns: Sequence[str]) -> Path:
 
 
 def require_columns(frame: pl.DataFrame, columns: Sequence[str], path: Path) -> pl.DataFrame:
-    """The named columns, or an error that lists those found."""
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise UserError(

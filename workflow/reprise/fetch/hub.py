@@ -1,12 +1,13 @@
-"""Archives and loose files of a Hugging Face data set at a pinned revision."""
+"""Hugging Face repositories at a pinned revision: whole snapshots, and archives and loose files of data sets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any, Literal
 
 from httpx2 import HTTPError
-from huggingface_hub import HfApi, hf_hub_download
+from huggingface_hub import HfApi, hf_hub_download, snapshot_download
 from huggingface_hub.errors import (
     EntryNotFoundError,
     GatedRepoError,
@@ -14,17 +15,63 @@ from huggingface_hub.errors import (
     LocalEntryNotFoundError,
     RepositoryNotFoundError,
     RevisionNotFoundError,
+    XetDownloadError,
 )
+from huggingface_hub.utils import tqdm
 
 from reprise.core.bounded import TooLargeError
 from reprise.core.errors import UserError
+from reprise.core.plain import plain
 from reprise.core.store import Store
-from reprise.fetch.announced import Announced
 from reprise.fetch.local import Members
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, safe_name
 from reprise.fetch.parts import gather
 from reprise.fetch.retry import status_of_http, wait_asked, with_retries, within
 from reprise.fetch.settings import Huggingface
+
+
+class Announced(tqdm):  # type: ignore[misc]
+    """The progress of one download, or of several together; its total is what their servers announced."""
+
+    def __init__(self, *given: Any, initial: int = 0, **named: Any) -> None:
+        super().__init__(*given, initial=initial, **named)
+        self._came = initial
+
+    def update(self, n: float | None = 1) -> bool | None:
+        """Called with each piece before it is written."""
+        self._came += int(n or 0)
+        if self.total and self._came > self.total:
+            raise TooLargeError(int(self.total), ", which were announced")
+        shown: bool | None = super().update(n)
+        return shown
+
+
+PAGES = {"model": "https://huggingface.co/", "dataset": "https://huggingface.co/datasets/"}
+
+
+def fetch_snapshot(
+    where: str, kind: Literal["model", "dataset"], repo: str, revision: str, folder: Path, patterns: Sequence[str]
+) -> None:
+    """Fetch the files that fit these patterns; an error names `where` the repository is configured."""
+    try:
+        wanted = list(patterns)
+        snapshot_download(
+            repo, repo_type=kind, revision=revision, local_dir=folder, allow_patterns=wanted, tqdm_class=Announced
+        )
+    except GatedRepoError as error:
+        raise UserError(
+            f"{where}: {repo} is gated. Accept its licence at {PAGES[kind]}{repo}, then set HF_TOKEN."
+        ) from error
+    except (RepositoryNotFoundError, RevisionNotFoundError) as error:
+        raise UserError(
+            f"{where}: {repo}@{revision} was not found. Correct `repo` or `revision` (see {PAGES[kind]}{repo}); "
+            "a private repository needs HF_TOKEN."
+        ) from error
+    except (HTTPError, LocalEntryNotFoundError, XetDownloadError, TooLargeError, ValueError) as error:
+        raise UserError(
+            f"{where}: {repo}@{revision} could not be fetched: {plain(str(error))} Run the same command again when "
+            "the network is there: what has been fetched is kept."
+        ) from error
 
 
 def huggingface(settings: Huggingface, store: Store) -> Fetcher:
@@ -46,8 +93,6 @@ def huggingface(settings: Huggingface, store: Store) -> Fetcher:
 
 @dataclass
 class _Repository:
-    """The files of one data set repository."""
-
     settings: Huggingface
     store: Store
     _members: Members | None = None

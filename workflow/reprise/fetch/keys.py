@@ -13,17 +13,13 @@ class Extras(Settings):
     """Files that a user added to a release, by their content: adding another one is a change."""
 
     folder: str
-    files: dict[str, str]
-    """name -> sha256"""
+    files: dict[str, str]  # name -> sha256
 
 
 class ReleaseKey(Key):
-    """Key of the stage `release`."""
-
     benchmark: str
     release: Release
-    files: tuple[str, ...]
-    """patterns of the names of a release's files"""
+    files: tuple[str, ...]  # patterns of the names of a release's files
     extras: Extras | None = None
     found: dict[str, str] = Field({})
     """name -> sha256 of the files in a release's folder on this machine: an edited one is a change"""
@@ -47,6 +43,4 @@ class BenchmarkLedgers(Settings):
 
 
 class MissingKey(Key):
-    """Key of the stage `missing`."""
-
     benchmarks: dict[str, BenchmarkLedgers] = Field({})

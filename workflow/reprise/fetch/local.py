@@ -23,8 +23,7 @@ VIDEO_SUFFIXES = {
     *(".ts", ".mts", ".wmv", ".flv", ".3gp", ".ogv"),
 }
 CHUNK = 1 << 20
-FICLONE = 0x40049409
-"""Linux's request to share a file's blocks, copied when one of the two is written"""
+FICLONE = 0x40049409  # Linux's request to share a file's blocks, copied when one of the two is written
 
 
 def folder(settings: Folder, store: Store) -> Fetcher:
@@ -54,7 +53,6 @@ def folder(settings: Folder, store: Store) -> Fetcher:
 
 
 def archive(settings: Archive, store: Store) -> Fetcher:
-    """Members of archives on this machine."""
     pattern = Path(settings.path)
     files = sorted(path for path in pattern.parent.glob(pattern.name) if path.is_file())
     if not files:
@@ -64,13 +62,10 @@ def archive(settings: Archive, store: Store) -> Fetcher:
 
 
 class Member(NamedTuple):
-    """A video in an archive."""
-
     archive: ArchiveFile
     name: str
     size: int
-    start: int = 0
-    """Where it begins in a pickle."""
+    start: int = 0  # where it begins in a pickle
 
 
 @dataclass
@@ -82,8 +77,7 @@ class Members:
     store: Store
     max_mb: float
     _where: dict[str, Member] | None = None
-    _refused: list[FetchError] = field(default_factory=list)
-    """Why nothing can be read of an archive."""
+    _refused: list[FetchError] = field(default_factory=list)  # why nothing can be read of an archive
 
     def identity(self, source_id: str) -> Any:
         member = self._find(source_id)
@@ -106,7 +100,6 @@ class Members:
         return Fetched(target)
 
     def estimate(self, source_ids: Sequence[str]) -> int:
-        """Unpacked sizes."""
         sizes = 0
         for source_id in source_ids:
             try:

@@ -60,8 +60,7 @@ class FetchError(Exception):
             raise ValueError(f"no such status: {status}")
         self.status = status
         self.message = plain(message)
-        self.wait_s = wait_s
-        """how long the server asks us to wait"""
+        self.wait_s = wait_s  # how long the server asks us to wait
         super().__init__(self.message)
 
 
@@ -70,25 +69,18 @@ class Fetched:
     """A fetched file, with its subtitles if there are any."""
 
     path: Path
-    is_borrowed: bool = False
-    """In a folder outside the store, known by its digest: to be copied, not moved."""
+    is_borrowed: bool = False  # in a folder outside the store, known by its digest: to be copied, not moved
     subtitles: Path | None = None
-    note: str = ""
-    """What the ledger says about it, such as the link that led to it."""
+    note: str = ""  # what the ledger says about it, such as the link that led to it
 
 
 @dataclass(frozen=True)
 class Fetcher:
-    """One route, ready to fetch from."""
-
     identity: Callable[[str], Any]
     """The identity of a source: an object fetched under one identity is never fetched again."""
-    fetch: Callable[[str, Path], Fetched]
-    """Fetch one source, into this empty folder if it has to be written."""
-    estimate: Callable[[Sequence[str]], int]
-    """Bytes that these sources will take, before any is asked for."""
-    attempts: int = 1
-    """Runs of the workflow that may try a transient failure."""
+    fetch: Callable[[str, Path], Fetched]  # fetch one source, into this empty folder if it has to be written
+    estimate: Callable[[Sequence[str]], int]  # bytes that these sources will take, before any is asked for
+    attempts: int = 1  # runs of the workflow that may try a transient failure
     is_remote: bool = False
 
 

@@ -46,7 +46,6 @@ class ArchiveFile:
 
     @property
     def is_zip(self) -> bool:
-        """Whether it is a zip, whole or in pieces."""
         last = self.parts[-1].name
         return last.lower().endswith(".zip") or PIECE.fullmatch(last) is not None
 

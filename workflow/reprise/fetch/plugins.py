@@ -14,8 +14,6 @@ PLUGINS = {
 
 
 class World(Protocol):
-    """The functions of such a module."""
-
     def write_release(self, benchmark: str, folder: Path) -> None:
         """Write a benchmark's release in its authors' layout."""
 
@@ -29,5 +27,4 @@ def made_by(kind: str) -> list[str]:
 
 
 def load_world(kind: str) -> World:
-    """The module itself."""
     return cast(World, import_module(PLUGINS[kind]))

@@ -17,8 +17,6 @@ from reprise.media.settings import Limits
 
 
 class Record(BaseModel):
-    """The latest outcome of fetching one source."""
-
     model_config = ConfigDict(extra="forbid", frozen=True)
     asked_as: Any
     status: str
@@ -28,8 +26,7 @@ class Record(BaseModel):
     bytes: int = 0
     message: str = ""
     is_transient: bool = False
-    limits: Limits | None = None
-    """under which the source was accepted"""
+    limits: Limits | None = None  # under which the source was accepted
 
     def was_accepted_under(self, limits: Limits) -> bool:
         """Whether it was accepted under these limits, or under stricter ones."""
@@ -40,7 +37,6 @@ class Record(BaseModel):
 
 
 def record_path(store: Store, asked: str) -> Path:
-    """The path of the record of an identity's digest."""
     return store.path("sources", asked, ".json")
 
 
@@ -61,7 +57,6 @@ def _record(path: Path) -> Record | None:
 
 
 def write_record(store: Store, asked: str, record: Record) -> None:
-    """Remember an outcome, whole or not at all."""
     write_checked(record_path(store, asked), record.model_dump(mode="json"))
 
 

@@ -17,8 +17,7 @@ from reprise.fetch.outcome import Fetched, Fetcher, FetchError, located
 from reprise.media.errors import MediaError
 
 PREFIX = "release:"
-VIDEOS = "videos"
-"""of an entry of a listing: where a manifest's videos are, if not beside it"""
+VIDEOS = "videos"  # of an entry of a listing: where a manifest's videos are, if not beside it
 # How a file of a known picture format begins; ffmpeg goes by the suffix.
 BEGINNINGS = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n": ".png", b"BM": ".bmp", b"RIFF": ".webp"}
 # A shorter cell names the row whose image it shares, as in the reference harness.

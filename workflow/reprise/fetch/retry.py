@@ -67,12 +67,10 @@ def check_bounds(count: int, elapsed_s: float, settings: Remote) -> None:
 
 
 def too_large(count: int, max_mb: float) -> FetchError:
-    """The refusal of a file that is larger than it may be."""
     return FetchError("too_large", f"{count / 1e6:.1f} MB or more, allowed are {max_mb:g} (max_mb)")
 
 
 def status_of_http(code: int) -> str:
-    """The named reason behind an HTTP status."""
     if code in (404, 410):
         return "not_found"
     if code in (401, 403):

@@ -7,7 +7,6 @@ from reprise.fetch.settings import Archive, Folder, Http, Huggingface, Made, Rou
 
 
 def fetcher_for(route: Route, store: Store) -> Fetcher:
-    """The fetcher of a route."""
     if isinstance(route, Made):
         return load_world(route.kind).fetcher(route)
     if isinstance(route, Folder):

@@ -19,12 +19,10 @@ Span = tuple[int, int]
 
 
 def is_black(grey: npt.NDArray[np.uint8]) -> bool:
-    """Whether a grey picture is black nearly everywhere."""
     return float(grey.mean()) < MEAN_BELOW and float(np.percentile(grey, PEAK_PERCENTILE)) <= PEAK_AT_MOST
 
 
 def black_runs(path: Path) -> list[Span]:
-    """Frame numbers [start, end) of every run of black frames."""
     marks = [is_black(frame.image) for frame in iter_frames(path, pixels="gray8")]
     runs = []
     for black, group in groupby(enumerate(marks), key=lambda pair: pair[1]):

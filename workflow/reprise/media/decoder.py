@@ -30,14 +30,11 @@ class Frame(NamedTuple):
 class Footage(NamedTuple):
     """The frames of a plan as they are decoded, and where in their clip they are."""
 
-    frames: Image
-    """(n, height, width, 3), in the order of the plan"""
+    frames: Image  # (n, height, width, 3), in the order of the plan
     places: tuple[int, ...]
     """The number of each frame at the clip's rate, by its time: place / rate is when it is shown."""
-    rate: float
-    """Frames a second of the clip."""
-    total: int
-    """Frames of the clip."""
+    rate: float  # frames a second of the clip
+    total: int  # frames of the clip
 
 
 def read_footage(path: Path, indices: Sequence[int]) -> Footage:
@@ -201,3 +198,16 @@ def _picture(path: Path, number: int, frame: VideoFrame, shape: _Shape) -> Image
         raise MediaError("corrupt", f"{path.name}: frame {number} cannot be converted: {what(error)}") from error
     image = np.asarray(shaped.to_ndarray(), dtype=np.uint8)
     return np.ascontiguousarray(np.rot90(image, shape.rotation // 90)) if shape.rotation else image
+
+
+Picture = npt.NDArray[np.uint8]
+WHITE = 255
+
+
+def as_grid(frames: Picture, rows: int, columns: int) -> Picture:
+    """Frames (n, height, width, 3) in reading order, nothing between them, as IG-VLM's; a cell without one is white."""
+    count, height, width, colours = frames.shape
+    cells = np.full((rows * columns, height, width, colours), WHITE, np.uint8)
+    cells[:count] = frames
+    in_rows = cells.reshape(rows, columns, height, width, colours).swapaxes(1, 2)
+    return in_rows.reshape(rows * height, columns * width, colours)

@@ -9,8 +9,6 @@ from reprise.media.settings import ClipSettings, FactSettings
 
 
 class ClipsKey(ClipSettings, Key):
-    """Key of the stage `clips`."""
-
     shards: int = Field(ge=1)
 
 

@@ -88,7 +88,6 @@ def open_container(path: Path, most_pixels: int | None = None) -> InputContainer
 
 
 def check_pixels(path: Path, size: tuple[int, int], most: int) -> None:
-    """Refuse a picture that is too large."""
     width, height = size
     if width * height > most:
         raise MediaError("too_many_pixels", f"{path.name}: {width}x{height}, allowed are {most} pixels (limits.pixels)")
@@ -124,7 +123,6 @@ def decoder_options(most_pixels: int | None) -> dict[str, str]:
 
 
 def ffmpeg_input(path: Path, **options: Any) -> Any:
-    """A file as an input of an ffmpeg command."""
     demuxer = demuxer_of(path)
     return ffmpeg.input(file_url(path), f=demuxer, **_restrictions(demuxer), **options)
 
@@ -136,7 +134,6 @@ def picture_input(path: Path, **options: Any) -> Any:
 
 
 def drawn_input(description: str) -> Any:
-    """A picture that ffmpeg draws itself as an input of an ffmpeg command."""
     return ffmpeg.input(description, f="lavfi")
 
 

@@ -1,4 +1,4 @@
-"""A video's real content, read from its packets and never from its header."""
+"""A video's real content, read from its packets and never from its header, and where decoding may begin in it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import av
 from av.container import InputContainer
+from av.packet import Packet
 from av.video.stream import VideoStream
 
-from reprise.media.entry_points import may_begin_at
 from reprise.media.errors import MediaError
 from reprise.media.opening import check_pixels, decoder_options, open_container
 from reprise.media.settings import Limits
@@ -29,30 +29,21 @@ JITTER_S = 0.0021
 class PacketIndex:
     """A video stream by its packets: frames that a decoder shows, in display order."""
 
-    times: tuple[float, ...]
-    """Seconds from the first frame shown."""
-    ticks: tuple[int, ...]
-    """The same as presentation times in units of `time_base`."""
+    times: tuple[float, ...]  # seconds from the first frame shown
+    ticks: tuple[int, ...]  # the same as presentation times in units of `time_base`
     time_base: Fraction
-    fps: float
-    """Frames a second over the whole clip."""
-    rate: Fraction
-    """The same as a fraction: the stream's nominal rate where that is true."""
+    fps: float  # frames a second over the whole clip
+    rate: Fraction  # the same as a fraction: the stream's nominal rate where that is true
     variable_rate: bool
     width: int
-    height: int
-    """Size as shown, after rotation."""
-    rotation: int
-    """Degrees counter-clockwise that a decoded picture must be turned to be shown."""
+    height: int  # size as shown, after rotation
+    rotation: int  # degrees counter-clockwise that a decoded picture must be turned to be shown
     codec: str
-    duration_s: float
-    """From the first frame to the end of the last."""
-    lead_s: float
-    """When the first frame is shown on a player's clock, which starts with the file's first stream."""
+    duration_s: float  # from the first frame to the end of the last
+    lead_s: float  # when the first frame is shown on a player's clock, which starts with the file's first stream
     is_timed: bool
     """Whether packets say when they are shown; in AVI files they do not, and guesses are wrong for B-frames."""
-    is_indexed: bool
-    """Whether the container lists its keyframes, so that seeking finds them."""
+    is_indexed: bool  # whether the container lists its keyframes, so that seeking finds them
     entries: tuple[tuple[int, int], ...] = ()
     """Where decoding may begin: the place of a packet in the file, and its time in ticks."""
 
@@ -114,15 +105,11 @@ def what(error: Exception) -> str:
 
 
 class _Packets(NamedTuple):
-    ticks: list[int]
-    """Presentation times of the packets that a decoder shows."""
-    total: int
-    """All of them, those that are discarded too."""
-    end_s: float
-    """Where the last stream ends."""
+    ticks: list[int]  # presentation times of the packets that a decoder shows
+    total: int  # all of them, those that are discarded too
+    end_s: float  # where the last stream ends
     rotation: int
-    entries: list[tuple[int, int]]
-    """Where decoding may begin."""
+    entries: list[tuple[int, int]]  # where decoding may begin
 
 
 def _read_packets(path: Path, container: InputContainer, stream: VideoStream, limits: Limits | None) -> _Packets:
@@ -204,3 +191,73 @@ def _index(container: InputContainer, stream: VideoStream, packets: _Packets, ba
         is_indexed=bool({"mov", "matroska"} & names),
         entries=tuple(packets.entries),
     )
+
+
+# Where decoding may begin
+
+# After a keyframe of these nothing refers to what came before it, but for pictures that are shown before it.
+BY_FLAG = frozenset({
+    "av1", "libdav1d", "gif", "mjpeg", "mpeg1video", "mpeg2video", "mpeg4", "png", "prores", "vp8", "vp9",
+})  # fmt: skip
+H264, HEVC = "h264", "hevc"
+IDR, SEI = 5, 6
+RECOVERY_POINT = 6
+IRAP = range(16, 22)
+# Of a record that says how long the numbers are which say how long units are.
+LENGTH_AT = {H264: 4, HEVC: 21}
+START_CODE = b"\0\0\1"
+
+
+def may_begin_at(packet: "Packet[Any]", stream: VideoStream) -> bool:
+    """Whether a decoder that is given this packet first shows it, and all that is shown after it, as it is.
+
+    A container's keyframes are not enough: an H.264 picture that is marked as one may still be followed by pictures
+    that refer to what came before it. What the codec's own bytes say is looked at.
+    """
+    if not packet.is_keyframe:
+        return False
+    codec = stream.codec_context.codec.canonical_name
+    if codec in BY_FLAG:
+        return True
+    if codec not in LENGTH_AT:
+        return False
+    units = list(_units(bytes(packet), bytes(stream.codec_context.extradata or b""), LENGTH_AT[codec]))
+    if codec == HEVC:
+        return any((unit[0] >> 1) & 0x3F in IRAP for unit in units)
+    kinds = [unit[0] & 0x1F for unit in units]
+    return IDR in kinds or any(_is_exact(unit) for kind, unit in zip(kinds, units, strict=True) if kind == SEI)
+
+
+def _units(content: bytes, record: bytes, length_at: int) -> Iterator[bytes]:
+    """The units of a packet, each after its length, or after a code that begins it."""
+    if record[:1] != b"\1" or len(record) <= length_at:
+        yield from (unit for unit in content.split(START_CODE)[1:] if unit)
+        return
+    size, at = (record[length_at] & 3) + 1, 0
+    while at + size < len(content):
+        length = int.from_bytes(content[at : at + size])
+        unit = content[at + size : at + size + length]
+        if unit:
+            yield unit
+        at += size + length
+
+
+def _is_exact(unit: bytes) -> bool:
+    """Whether a unit of additional information says that all is exact from this picture on: `recovery_frame_cnt` is 0,
+    which is the bit 1, and `exact_match_flag` is the next one."""
+    at = 1
+    while at + 2 < len(unit):
+        kind, at = _sum_of_bytes(unit, at)
+        size, at = _sum_of_bytes(unit, at)
+        if kind == RECOVERY_POINT:
+            return at < len(unit) and unit[at] >> 6 == 0b11
+        at += size
+    return False
+
+
+def _sum_of_bytes(unit: bytes, at: int) -> tuple[int, int]:
+    """A number that is written as 255 so many times and a rest; and the place behind it."""
+    total = 0
+    while at < len(unit) and unit[at] == 255:
+        total, at = total + 255, at + 1
+    return total + (unit[at] if at < len(unit) else 0), at + 1

@@ -21,13 +21,10 @@ BLIND = {"rule": "none"}
 
 
 class Plan(NamedTuple):
-    indices: tuple[int, ...]
-    """the frames in the order in which they are shown"""
-    times_s: tuple[float, ...]
-    """the moments of the rule's frames, which a model is told, whatever a view shows at them"""
+    indices: tuple[int, ...]  # the frames in the order in which they are shown
+    times_s: tuple[float, ...]  # the moments of the rule's frames, which a model is told, whatever a view shows at them
     note: str
-    grid: tuple[int, int] | None = None
-    """rows and columns of the one picture as which the frames are shown"""
+    grid: tuple[int, int] | None = None  # rows and columns of the one picture as which the frames are shown
 
 
 class Clip(NamedTuple):
@@ -36,8 +33,7 @@ class Clip(NamedTuple):
     frames: int
     fps: float
     clip_id: str = ""
-    black: Span | None = None
-    """Frame numbers [start, end) of the black span between the parts of a concatenation."""
+    black: Span | None = None  # frame numbers [start, end) of the black span between the parts of a concatenation
 
 
 class Chosen(NamedTuple):
@@ -296,7 +292,6 @@ def with_view(rule: Mapping[str, Any], view: Mapping[str, Any]) -> dict[str, Any
 
 
 def show_of(rule: Mapping[str, Any]) -> str:
-    """How a rule's frames are shown; empty where as they are."""
     return str(rule["view"]["show"]) if "view" in rule else ""
 
 

@@ -41,6 +41,5 @@ def kept_slides(source: Path, sha256: str, indices: Sequence[int], seconds: floa
 
 
 def has_sound(path: Path) -> bool:
-    """Whether a video has a track of sound."""
     with open_video(path) as (container, _):
         return bool(container.streams.audio)

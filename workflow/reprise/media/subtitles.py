@@ -11,8 +11,6 @@ TAG = re.compile(r"<[^<>]*>")
 
 
 class Cue(NamedTuple):
-    """Text that is spoken from one moment to another."""
-
     start_s: float
     end_s: float
     text: str

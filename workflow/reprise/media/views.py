@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from reprise.core.errors import UserError
 
 Span = tuple[int, int]
-Shown = list[tuple[int, int]]
-"""moments that are shown, and the frame shown at each, as places in the plan"""
+Shown = list[tuple[int, int]]  # moments that are shown, and the frame shown at each, as places in the plan
 
 NONE, MIDDLE, FIRST, SHUFFLED, REVERSED, ANOTHER = "none", "middle", "first", "shuffled", "reversed", "another"
 IN_WORDS = {
@@ -72,13 +71,10 @@ def _sides(indices: Sequence[int], black: Span | None) -> tuple[list[int], list[
 
 
 class Planned(NamedTuple):
-    """A clip, and what a sampling shows of it."""
-
     clip_id: str
     unit: str
     sha256: str
-    is_joined: bool
-    """whether it is a concatenation"""
+    is_joined: bool  # whether it is a concatenation
     indices: tuple[int, ...]
 
 
@@ -111,5 +107,4 @@ def other_clips(clips: Iterable[Planned], seed: int) -> dict[str, Planned]:
 
 
 def _hash(text: str) -> str:
-    """The same on every machine."""
     return sha256(text.encode()).hexdigest()

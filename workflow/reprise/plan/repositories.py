@@ -12,8 +12,8 @@ from reprise.config.model import Model
 from reprise.config.suite import SuiteBenchmark
 from reprise.core.errors import UserError
 from reprise.core.files import matching_files
+from reprise.fetch.hub import fetch_snapshot
 from reprise.fetch.settings import Huggingface, ReleaseHub
-from reprise.fetch.snapshot import fetch_snapshot
 from reprise.models.local.weights import CODE, SMALL, WEIGHTS
 
 MB, GB = 10**6, 10**9

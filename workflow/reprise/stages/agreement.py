@@ -15,7 +15,7 @@ def main(key: In[AgreementKey], item_table: In[list[Path]], verdicts: In[list[Pa
     units = {path: read_table(path, ITEMS, without=("texts",)).select("item_id", "unit") for path in item_table}
     judged = {}
     for path in verdicts:
-        run, judge = results.scored_of_verdicts(path)
+        run, _, judge = results.name_of(path).rpartition("/")
         items = units[results.items(run.partition("/")[0])]
         judged[run, judge] = read_table(path, VERDICTS).join(items, on="item_id", how="left", maintain_order="left")
     found = [compare(pair, judged, key.confidence) for pair in key.pairs]

@@ -40,7 +40,9 @@ class ClipMaker:
             clip = self.clips[clip_id]
             try:
                 known = {"status": "ok", **_KINDS[clip["kind"]](self, clip)}
-            except (MediaError, Unavailable) as error:
+            except Unavailable as error:
+                known = dict(zip(("status", "message"), error.args, strict=True))
+            except MediaError as error:
                 stop_on_fault(error, self.store.root)
                 known = {"status": error.status, "message": error.message}
             except OSError as error:
@@ -51,7 +53,6 @@ class ClipMaker:
         return self.made[clip_id]
 
     def source(self, source_id: str) -> ClipRow:
-        """The ledger row of a source; Unavailable if it is missing."""
         row = self.sources.get(source_id)
         if row is None:
             raise Unavailable("missing", f"source {source_id} is not in the ledger of this shard")
@@ -60,7 +61,6 @@ class ClipMaker:
         return row
 
     def part(self, clip_id: str, whole: ClipRow) -> ClipRow:
-        """The ledger row of a clip that another one is joined from."""
         if clip_id not in self.clips:
             raise UserError(
                 f"clips.parquet: clip {whole['clip_id']}: its part '{clip_id}' is not a clip of the same unit."
@@ -71,7 +71,6 @@ class ClipMaker:
         return row
 
     def file(self, row: ClipRow) -> Path:
-        """The file of a source or of a clip, whose bytes are those of its ledger row."""
         what = f"clip {row['clip_id']}" if "clip_id" in row else f"source {row['source_id']}"
         return self.store.checked(row["object"], row["sha256"], what)
 
@@ -80,24 +79,13 @@ class ClipMaker:
         path, kept = self.store.made_once("clips", recipe, ".mp4", write)
         return {"object": str(path.relative_to(self.store.root)), "recipe": path.stem, **kept._asdict()}
 
-    def released(self, kind: str, source: ClipRow) -> ClipRow:
-        """A released file as it is."""
-        recipe = value_digest({"kind": kind, "source": source["sha256"]})
-        self.file(source)
-        return {"object": source["object"], "recipe": recipe, "sha256": source["sha256"], "bytes": source["bytes"]}
-
     def recipe(self, kind: str, **ingredients: Any) -> ClipRow:
         """All that shapes an encoded clip's bytes."""
         return {"kind": kind, "encode": self.key.encode.model_dump(), "ffmpeg": ffmpeg_version(), **ingredients}
 
 
 class Unavailable(Exception):
-    """A clip whose source or part is missing; carries that one's status."""
-
-    def __init__(self, status: str, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
+    """A clip whose source or part is missing, with that one's status and a message."""
 
 
 def _trimmed(maker: ClipMaker, clip: ClipRow) -> ClipRow:
@@ -114,18 +102,13 @@ def _trimmed(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     return maker.encoded(recipe, lambda scratch: trim(maker.file(source), start, end, scratch, maker.key.encode))
 
 
-def _whole(maker: ClipMaker, clip: ClipRow) -> ClipRow:
-    """A released file as it is."""
-    return maker.released("whole", maker.source(clip["source_id"]))
-
-
 def _joined(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     """Two clips around a black span: made here, or, where the clip has a source, taken ready-made from the release."""
     if len(clip["parts"]) != 2:
         raise UserError(f"clips.parquet: clip {clip['clip_id']}: a concatenation has 2 parts, found {clip['parts']}.")
     black_s = maker.key.concat.black_s
     if clip["source_id"]:
-        known = maker.released("ready", maker.source(clip["source_id"]))
+        known = _released(maker, clip, "ready")
         ready = maker.store.root / known["object"]
         name = clip["parts"][0]
         row = maker.make(name) if name in maker.clips else None
@@ -157,7 +140,15 @@ def _stills(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     )
 
 
-_KINDS = {"trim": _trimmed, "segment": _trimmed, "whole": _whole, "concat": _joined, "images": _stills}
+def _released(maker: ClipMaker, clip: ClipRow, kind: str = "whole") -> ClipRow:
+    """A released file as it is."""
+    source = maker.source(clip["source_id"])
+    maker.file(source)
+    recipe = value_digest({"kind": kind, "source": source["sha256"]})
+    return {"object": source["object"], "recipe": recipe, "sha256": source["sha256"], "bytes": source["bytes"]}
+
+
+_KINDS = {"trim": _trimmed, "segment": _trimmed, "whole": _released, "concat": _joined, "images": _stills}
 
 
 def main(

@@ -32,8 +32,7 @@ Site = Annotated[T, "SITE"]
 Job = Annotated[T, ""]
 PLACES = {"In": "input.", "Out": "output.", "Param": "params.", "Wildcard": "wildcards.", "Job": ""}
 OF_SITE = "Site"
-MadeUnder = Mapping[str, str]
-"""key file -> its digest before the work began; it is no option"""
+MadeUnder = Mapping[str, str]  # key file -> its digest before the work began; it is no option
 FILLED_IN = "made_under"
 KEY_DIGITS = 16
 

@@ -18,9 +18,8 @@ from reprise.media.black import is_black
 from reprise.media.decoder import iter_frames
 from reprise.media.keys import FactsKey
 from reprise.media.ledgers import clip_file, present_clips, readable
-from reprise.media.motion import MotionMeter, is_static
+from reprise.media.measuring import WIDTH, MotionMeter, ShotCounter, detector_name, is_static
 from reprise.media.probe import packet_index
-from reprise.media.shots import WIDTH, ShotCounter, detector_name
 from reprise.stages.command import In, Job, MadeUnder, Out, Site
 
 FactsRow = dict[str, Any]

@@ -40,7 +40,7 @@ def main(
         Builder(key=part, metrics=numbers, published=Published(of_paper, part.table), problems=flaws)
         for part in key.parts
     ]
-    found = {results.name_of_verdicts(path): read_table(path, VERDICTS) for path in verdicts}
+    found = {results.name_of(path): read_table(path, VERDICTS) for path in verdicts}
     measured = pl.concat([pl.DataFrame(schema=FACTS), *(read_table(path, FACTS) for path in facts)])
     items = pl.concat([pl.DataFrame(schema=ITEMS), *(read_table(path, ITEMS) for path in item_table)])
     analyses = load_analyses(key.benchmark)

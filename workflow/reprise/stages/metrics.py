@@ -108,7 +108,6 @@ def of_answered_tasks(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFra
 
 
 def readers_differ(robust: pl.DataFrame, authors: pl.DataFrame) -> dict[str, Any]:
-    """On how many answers the two readers differ."""
     both = robust.join(authors, on="request_id", suffix="_authors")
     differing = both.filter(pl.col("value") != pl.col("value_authors")).height
     counts = {"asked": both.height, "scored": both.height} | dict.fromkeys(("failed", "unparsed", "missing"), 0)
@@ -138,7 +137,6 @@ def failed_answers(responses: Sequence[Path], group: str) -> Iterator[dict[str, 
 def health_numbers(
     requests: Sequence[Path], responses: Sequence[Path], verdicts: pl.DataFrame | None, group: str
 ) -> Iterator[dict[str, Any]]:
-    """What the answers of a model look like."""
     for asked, given in zip(requests, responses, strict=True):
         questions = read_table(asked, REQUESTS, without=("system", "prompt", "option_texts"))
         yield from health(questions, read_table(given, RESPONSES, without=("message", "key")), verdicts, group)
@@ -163,7 +161,6 @@ def measured(
 
 
 def row_of(one: Measure, chance: float | None) -> dict[str, Any]:
-    """A measure as a row of the table, compared with chance."""
     names = ("metric", "group", "value", "low", "high", "asked", "scored", "failed", "unparsed", "missing")
     numbers = {name: getattr(one, name) for name in names}
     return numbers if chance is None else numbers | {"p_chance": one.p_above(chance / 100)}

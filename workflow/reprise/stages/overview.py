@@ -26,6 +26,6 @@ def main(
         read_metrics(metrics),
         {name: Published(files.get(name), main.table) for name, main in key.of_all.items()},
         read_problems(problems, results),
-        {results.run_of_timings(path): read_table(path, TIMINGS) for path in timings},
+        {results.name_of(path): read_table(path, TIMINGS) for path in timings},
     )
     write_formats(builder.table(), builder.tidy, tex)

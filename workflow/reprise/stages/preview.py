@@ -14,8 +14,7 @@ from reprise.core.files import whole_file
 from reprise.core.log import log
 from reprise.core.schemas import FRAME_PLAN, read_table
 from reprise.core.store import Store
-from reprise.media.decoder import read_frames
-from reprise.media.grid import as_grid
+from reprise.media.decoder import as_grid, read_frames
 from reprise.media.keys import FramesKey
 from reprise.media.ledgers import clip_file, present_clips, readable
 from reprise.media.probe import packet_index
@@ -50,7 +49,6 @@ def contact_sheet(path: Path, plan: dict[str, Any], title: str) -> Image:
 
 
 def write_sheet(sheet: Image, target: Path) -> None:
-    """Write the picture as PNG."""
     is_written, content = cv2.imencode(".png", cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))
     if not is_written:
         raise RuntimeError("OpenCV could not encode the picture")

@@ -36,7 +36,6 @@ def main(key: In[ReleaseKey], store: Site[Store], out: Out[Path]) -> None:
 
 
 def release_folder(key: ReleaseKey, store: Store, results: Path) -> Path:
-    """The folder that holds the files of a release."""
     if isinstance(key.release, ReleaseHub):
         return _hub_folder(key.benchmark, key.release, key.files, store)
     if isinstance(key.release, ReleaseFolder):
@@ -58,7 +57,7 @@ def _hub_folder(benchmark: str, release: ReleaseHub, patterns: Sequence[str], st
             f"release of {benchmark}: {repo} is 'unpinned'. Run `python -m reprise pin` with network access first, "
             "or use a folder of the released files (`release: {kind: folder, path: ...}`)."
         )
-    from reprise.fetch.snapshot import fetch_snapshot  # slow to import, and of no use to other releases
+    from reprise.fetch.hub import fetch_snapshot  # slow to import, and of no use to other releases
 
     folder = store.root / "release" / value_digest([repo, revision])[:16]
     for name, digest in (read_record(folder.with_suffix(".json")) or {}).items():

@@ -10,6 +10,5 @@ from reprise.stages.command import Out, Site, Wildcard
 
 
 def main(environment: Wildcard[str], store: Site[Store], out: Out[Path]) -> None:
-    """Make the environment; the output file says where it is."""
     folder = build(environment, store)
     write_text(out, json.dumps({"environment": environment, "folder": str(folder)}) + "\n")

@@ -2,9 +2,9 @@
 
 import errno
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -34,8 +34,7 @@ UNCOUNTED = {"stopped", "changed"}
 IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp"}
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     source_id: str
     unit: str
 
@@ -85,12 +84,7 @@ def fetch_source(source_id: str, fetcher: Fetcher, store: Store, limits: Limits 
             known = _known_outcome(source_id, fetcher, store) or _try(source_id, asked_as, fetcher, store, limits)
     if known.status != "ok" or known.was_accepted_under(limits):
         return known
-    return _judged_again(source_id, known, store, limits)
-
-
-def _judged_again(source_id: str, known: Record, store: Store, limits: Limits) -> Record:
-    """The outcome under stricter limits for a source that the store has; it keeps what they refuse, for others."""
-    try:
+    try:  # judged again under stricter limits; the store keeps what they refuse, for others
         check_decodes(store.checked(known.object, known.sha256, f"source {source_id}"), limits)
     except MediaError as error:
         stop_on_fault(error, store.root)
@@ -101,7 +95,6 @@ def _judged_again(source_id: str, known: Record, store: Store, limits: Limits) -
 
 
 def _try(source_id: str, asked_as: Any, fetcher: Fetcher, store: Store, limits: Limits) -> Record:
-    """The outcome of fetching one source now."""
     asked = value_digest(asked_as)
     earlier = read_record(store, asked)
     attempts = earlier.attempts if earlier and earlier.status != "ok" else 0
@@ -173,10 +166,10 @@ def _copied(fetched: Fetched, asked_as: Any, scratch: Path) -> Fetched:
         raise FetchError(
             "changed", f"{fetched.path.name}: changed while it was copied, or damaged since it was written"
         )
-    subtitles = None if fetched.subtitles is None else scratch / fetched.subtitles.name
-    if fetched.subtitles is not None and subtitles is not None:
-        copy_file(fetched.subtitles, subtitles)
-    return replace(fetched, path=copy, subtitles=subtitles)
+    if fetched.subtitles is None:
+        return replace(fetched, path=copy)
+    copy_file(fetched.subtitles, scratch / fetched.subtitles.name)
+    return replace(fetched, path=copy, subtitles=scratch / fetched.subtitles.name)
 
 
 def _failure(asked_as: Any, status: str, message: str, attempts: int, is_remote: bool) -> Record:
@@ -199,16 +192,12 @@ def main(
     out: Out[Path],
     made_under: MadeUnder,
 ) -> None:
-    if not 0 <= shard < key.shards:
-        raise UserError(f"--shard {shard}: the key {key} has shards 0 to {key.shards - 1}.")
     store = store_on_node(store.root, scratch)
     wanted = wanted_sources(read_table(clips, CLIPS), shard, key.shards)
     released = ReleaseFiles.listed_in(release, store)
-    ledger = (
-        fetch_shard(wanted, with_release_files(fetcher_for(key.route, store), released), store, key.limits)
-        if wanted
-        else pl.DataFrame(schema=SOURCES)
-    )
+    ledger = pl.DataFrame(schema=SOURCES)
+    if wanted:
+        ledger = fetch_shard(wanted, with_release_files(fetcher_for(key.route, store), released), store, key.limits)
     write_table(ledger, out, SOURCES, made_under)
     arrived = ledger.filter(pl.col("status") == "ok").height
     log.info(f"{arrived} of {ledger.height} sources are in the store")

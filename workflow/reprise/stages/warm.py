@@ -150,7 +150,6 @@ def _read(link: socket.socket, length: int) -> bytes:
 
 
 def _import_for(words: list[str], folder: Path) -> None:
-    """Import what a job needs, and what its model needs."""
     from importlib import import_module
 
     from reprise.models.adapters import ADAPTERS

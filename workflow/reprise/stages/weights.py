@@ -7,7 +7,7 @@ from reprise.core.errors import UserError
 from reprise.core.files import write_text
 from reprise.core.log import log
 from reprise.core.store import Store
-from reprise.fetch.snapshot import fetch_snapshot
+from reprise.fetch.hub import fetch_snapshot
 from reprise.models.local.weights import patterns_of, record_files, snapshot_folder
 from reprise.stages.command import Out, Param, Site, Wildcard
 
@@ -21,7 +21,6 @@ def main(
     store: Site[Store],
     out: Out[Path],
 ) -> None:
-    """Fetch a hub snapshot into the store; the output file says where it is."""
     patterns = patterns_of(code == "fetched", files)
     if revision == "unpinned":
         raise UserError(

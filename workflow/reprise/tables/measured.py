@@ -23,5 +23,5 @@ def read_problems(paths: Iterable[Path], results: Results) -> dict[str, Counter[
     for path in paths:
         with sealed_text(path).open(encoding="utf-8", newline="") as stream:
             rows = csv.DictReader(stream)
-            found[results.name_of_problems(path)] = Counter(row["problem"] for row in rows if row["file"])
+            found[results.name_of(path)] = Counter(row["problem"] for row in rows if row["file"])
     return found

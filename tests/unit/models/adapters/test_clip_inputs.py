@@ -11,8 +11,7 @@ import torch
 from pydantic import ValidationError
 from reprise.config.model import Model
 from reprise.core.errors import UserError
-from reprise.media.decoder import read_footage
-from reprise.media.grid import as_grid
+from reprise.media.decoder import as_grid, read_footage
 from reprise.models.base import AnswerError
 from reprise.models.local.clip_inputs import ClipProcessor
 from reprise.models.local.forward import context_of

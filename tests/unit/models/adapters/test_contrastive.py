@@ -8,8 +8,7 @@ import pytest
 import torch
 from PIL import Image
 from reprise.core.errors import UserError
-from reprise.media.decoder import read_frames
-from reprise.media.grid import as_grid
+from reprise.media.decoder import as_grid, read_frames
 from reprise.models.base import Clip, Request
 from reprise.models.local.contrastive import ContrastiveAdapter, load_encoder
 from reprise.models.local.open_clip import load_open_clip

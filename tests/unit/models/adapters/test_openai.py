@@ -16,8 +16,7 @@ from PIL import Image as Picture
 from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.core.plain import HIDDEN
-from reprise.media.decoder import read_frames
-from reprise.media.grid import as_grid
+from reprise.media.decoder import as_grid, read_frames
 from reprise.models.base import Answer, Clip, Due, Request
 from reprise.models.remote.openai import OpenAIAdapter
 from reprise.models.settings import OpenAISettings

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from reprise.core.errors import UserError
-from reprise.media.decoder import Footage, Image, read_footage
-from reprise.media.grid import as_grid
+from reprise.media.decoder import Footage, Image, as_grid, read_footage
 from reprise.models.base import Clip, ModelSpec, Request
 
 

@@ -70,10 +70,9 @@ def test_what_is_typed_reaches_its_function(
     assert calls == [arguments]
 
 
-def run(*words: str, folder: Path, **more: str) -> "subprocess.CompletedProcess[str]":
-    environment = {"PYTHONPATH": ":".join(sys.path), "PATH": "", **more}
-    command = [sys.executable, *words]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+def run(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    environment = {"PYTHONPATH": ":".join(sys.path), "PATH": ""}
+    return subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True)
 
 
 def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None:
@@ -82,7 +81,7 @@ def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None
         "atexit.register(lambda: print('heavy:', {'polars', 'pydantic', 'torch'} & sys.modules.keys()));"
         "sys.argv = ['reprise', '--help']; main()"
     )
-    done = run("-c", program, folder=tmp_path)
+    done = run(tmp_path, "-c", program)
     assert done.returncode == 0 and "heavy: set()" in done.stdout
     assert all(f" {command.name or command.callback.__name__} " in done.stdout for command in app.registered_commands)
     assert len(done.stdout.splitlines()) < 55, "short"
@@ -91,49 +90,43 @@ def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("retry", "privat"), 1, "Error: retry: unknown reason 'privat'. Did you mean 'private'?"),
-        (("adopt", RUN), 2, "Missing option '--why'"),
-        (("stor",), 2, "No such command 'stor'"),
+        (("-m", "reprise", "retry", "privat"), 1, "Error: retry: unknown reason 'privat'. Did you mean 'private'?"),
+        (("-m", "reprise", "adopt", RUN), 2, "Missing option '--why'"),
+        (("-c", "from reprise.core.errors import run_command; run_command(lambda: 1 / 0)"), 1, "ZeroDivisionError"),
     ],
 )
-def test_a_mistake_ends_with_one_message(words: tuple[str, ...], code: int, message: str, tmp_path: Path) -> None:
-    done = run("-m", "reprise", *words, folder=tmp_path)
-    assert done.returncode == code and message in done.stderr and "Traceback" not in done.stderr
-    assert done.stdout == ""
+def test_a_mistake_ends_with_one_message_and_a_bug_keeps_its_traceback(
+    words: tuple[str, ...], code: int, message: str, tmp_path: Path
+) -> None:
+    done = run(tmp_path, *words)
+    assert done.returncode == code and message in done.stderr and done.stdout == ""
+    assert ("Traceback" in done.stderr) == (message == "ZeroDivisionError")
 
 
-def test_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
-    program = (
-        "import sys; from reprise.__main__ import main; from reprise.commands import videos;"
-        "videos.look_at_store = lambda **_: 1 / 0; sys.argv = ['reprise', 'store']; main()"
-    )
-    done = run("-c", program, folder=tmp_path)
-    assert done.returncode == 1 and done.stderr.startswith("Traceback (most recent call last):")
-    assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
-
-
-def completed(typed: str, folder: Path) -> list[str]:
-    """What bash is offered at the end of a line."""
-    program = "from reprise.__main__ import app; app(prog_name='reprise')"
-    place = str(len(typed.split(" ")) - 1)
-    bash = {"_REPRISE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": place}
-    return run("-c", program, folder=folder, **bash).stdout.split()
-
-
-def test_a_shell_completes_commands_suites_runs_and_tables(tmp_path: Path) -> None:
-    config = [f"config/{name}.yaml" for name in ("suites/demo", "suites/paper", "models/oracle", "models/gpt-4o")]
-    keys = (
-        "demo/keys/velociti/mc/fps1/oracle",
-        "demo/keys/judges/velociti/mc/oracle",
-        "demo/keys/tables/velociti/table2",
-    )
-    for name in (*config, *(f"results/{key}.json" for key in (*keys, "paper/keys/velociti/mc/fps8/gpt-4o"))):
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("reprise re", {"retry"}),
+        ("reprise runs --suite d", {"demo"}),
+        ("reprise why ", {"velociti/mc/fps1/oracle"}),  # of the configured suite
+        ("reprise why --suite paper v", {"velociti/mc/fps8/gpt-4o"}),
+        ("reprise show velo", {"velociti/table2"}),
+        ("reprise pin my-own", {"my-own-4o"}),
+    ],
+)
+def test_a_shell_completes_commands_suites_runs_and_tables(
+    typed: str, offered: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = ("velociti/mc/fps1/oracle", "judges/velociti/mc/oracle", "tables/velociti/table2")
+    files = [f"config/{name}.yaml" for name in ("suites/demo", "suites/paper", "models/oracle", "models/my-own-4o")]
+    files += [f"results/demo/keys/{key}.json" for key in keys] + ["results/paper/keys/velociti/mc/fps8/gpt-4o.json"]
+    for name in files:
         write(tmp_path / name)
     write(tmp_path / "config/config.yaml", b"# which\nsuite: demo  # one of config/suites\n")
-    assert completed("reprise re", tmp_path) == ["retry"]
-    assert {"paper", "rehearsal"} <= set(completed("reprise runs --suite ", tmp_path)), "the shipped ones too"
-    assert completed("reprise why ", tmp_path) == ["velociti/mc/fps1/oracle"], "of the configured suite"
-    assert completed("reprise why --suite paper v", tmp_path) == ["velociti/mc/fps8/gpt-4o"]
-    assert completed("reprise show velo", tmp_path) == ["velociti/table2"]
-    assert "gpt-4o" in completed("reprise pin g", tmp_path)
-    assert completed("reprise show ", tmp_path / "config") == [], "in another folder there is nothing to offer"
+    monkeypatch.chdir(tmp_path)
+    place = str(len(typed.split(" ")) - 1)
+    for name, value in (("_REPRISE_COMPLETE", "complete_bash"), ("COMP_WORDS", typed), ("COMP_CWORD", place)):
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit):
+        app(prog_name="reprise")
+    assert set(capsys.readouterr().out.split()) == offered

@@ -57,31 +57,30 @@ def test_the_page_of_the_documentation_has_the_numbers_of_the_example() -> None:
     assert {view: digits.replace(" ", "") for view, digits in rows.items()} == EXAMPLE
 
 
-def test_a_part_below_zero_is_shown_as_such(tmp_path: Path) -> None:
-    card = example(
-        tmp_path, {"planned": "1100000000", "shuffled": "1111000000", "middle": "1000000000", "none": "1110000000"}
-    )
-    parts = {part.name: round(part.number.value) for part in card.benchmarks[0].parts}
-    assert parts == {"words": 30, "one_frame": -20, "set": 30, "order": -20}
+BELOW_ZERO = {"planned": "1100000000", "shuffled": "1111000000", "middle": "1000000000", "none": "1110000000"}
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("views", "asked", "expected"),
     [
-        (("planned", "shuffled", "middle"), {"words+one_frame": 40, "set": 20, "order": 20}),
-        (("planned", "shuffled", "none"), {"words": 40, "one_frame+set": 20, "order": 20}),
-        (("planned", "none"), {"words": 40, "one_frame+set+order": 40}),
-        (("planned", "reversed"), {"words+one_frame+set+order": 80}),
-        (("shuffled", "none"), {}),
+        (EXAMPLE, ("planned", "shuffled", "middle"), {"words+one_frame": 40, "set": 20, "order": 20}),
+        (EXAMPLE, ("planned", "shuffled", "none"), {"words": 40, "one_frame+set": 20, "order": 20}),
+        (EXAMPLE, ("planned", "none"), {"words": 40, "one_frame+set+order": 40}),
+        (EXAMPLE, ("planned", "reversed"), {"words+one_frame+set+order": 80}),
+        (EXAMPLE, ("shuffled", "none"), {}),
+        (EXAMPLE, (), {}),
+        (BELOW_ZERO, tuple(BELOW_ZERO), {"words": 30, "one_frame": -20, "set": 30, "order": -20}),
     ],
 )
 def test_steps_that_were_not_asked_are_in_the_next(
-    asked: tuple[str, ...], expected: dict[str, int], tmp_path: Path
+    views: dict[str, str], asked: tuple[str, ...], expected: dict[str, int], tmp_path: Path
 ) -> None:
-    card = example(tmp_path, {view: EXAMPLE[view] for view in asked}, missing={"first": "over the budget"})
-    (found,) = card.benchmarks
+    (found,) = example(tmp_path, {view: views[view] for view in asked}, missing={"first": "too dear"}).benchmarks
     assert {part.name: round(part.number.value) for part in found.parts} == expected
-    assert found.missing.keys() == set(VIEWS) - set(asked) and found.missing["first"] == "over the budget"
+    assert found.missing.keys() == set(VIEWS) - set(asked) and found.missing["first"] == "too dear"
+    if not asked:
+        assert (found.verdict, found.samples) == ("open", 0)
+        assert found.sentence == "Nothing is known on TemporalBench: it was not asked."
 
 
 def test_all_numbers_are_of_the_samples_that_every_view_was_asked(tmp_path: Path) -> None:
@@ -90,12 +89,6 @@ def test_all_numbers_are_of_the_samples_that_every_view_was_asked(tmp_path: Path
     planned = found.view("planned")
     assert planned and planned.score.value == pytest.approx(100 * 7 / 8)
     assert sum(part.number.value for part in found.parts) == pytest.approx(planned.score.value)
-
-
-def test_nothing_was_asked(tmp_path: Path) -> None:
-    (found,) = example(tmp_path, {}).benchmarks
-    assert (found.verdict, found.samples, found.parts) == ("open", 0, ())
-    assert found.sentence == "Nothing is known on TemporalBench: it was not asked."
 
 
 def test_a_score_that_the_form_does_not_have_is_named(tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 import random
 import resource
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -85,16 +85,15 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
     print(f"{slug} sees its clips.")
 
 
-def _notes(plan: Plan, slug: str, model: Model) -> Iterator[str]:
+def _notes(plan: Plan, slug: str, model: Model) -> Iterable[str]:
     """What its files say of a model; a UserError in seconds where it cannot be asked."""
     from reprise.models.local.examine import differences, notes
 
     folder, code = _weights(plan, slug, model), model.trust_remote_code
     spec = ModelSpec(folder, "cpu", 1, model.dtype, model.attention, code, model.settings, shows_frames=True)
-    found = list(differences(model.adapter, spec))
-    if found:
+    if found := list(differences(model.adapter, spec)):
         raise UserError(f"{slug}: " + " ".join(found))
-    yield from notes(spec)
+    return notes(spec)
 
 
 def _ask(plan: Plan, run: Run) -> str:
@@ -115,17 +114,14 @@ def is_checked(plan: Plan, run: Run) -> bool:
 def _runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
     """For each way of asking a run whose questions and frames are there, the model's own ones first."""
     asks = ADAPTERS[model.adapter].asked(model.settings)
+    able = [run for run in plan.runs() if _ask(plan, run) in asks and is_checked(plan, run)]
+    able.sort(key=lambda run: (run.model != slug, run))
     found: dict[str, Run] = {}
-    wanted = []
-    for run in sorted(plan.runs(), key=lambda run: (run.model != slug, run)):
-        ask = _ask(plan, run)
-        if ask in asks and is_checked(plan, run):
-            needed = data_of(plan, run)
-            wanted.append(needed)
-            if ask not in found and all(path.is_file() for path in needed):
-                found[ask] = Run(run.benchmark, run.protocol, run.sampling, slug)
+    for run in able:
+        if all(map(Path.is_file, data_of(plan, run))):
+            found.setdefault(_ask(plan, run), Run(run.benchmark, run.protocol, run.sampling, slug))
     if not found:
-        how = f" Make some first: snakemake {' '.join(map(str, wanted[0]))}" if wanted else ""
+        how = f" Make some first: snakemake {' '.join(map(str, data_of(plan, able[0])))}" if able else ""
         raise UserError(f"check: suite '{plan.config.name}' has no questions with frames yet that fit '{slug}'.{how}")
     return list(found.values())
 
@@ -153,24 +149,21 @@ def _weights(plan: Plan, slug: str, model: Model) -> Path:
 @contextmanager
 def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
     """A model that can be asked: loaded here, or by the server that is started for it, or at a server that runs."""
-    folder = _weights(plan, slug, model) if model.has_weights else None
+    folder, settings = _weights(plan, slug, model) if model.has_weights else None, model.settings
     take_gpus(model.gpus, plan.store.root / "locks")
-    host, settings = None, model.settings
     serving, hosting, _, own, _ = server_of(model, weights_identity(slug, model, plan.store), plan.store)
-    if serving is not None and hosting is not None and folder is not None:
-        log_file = plan.results.log("check", slug).with_suffix(".server.log")
-        host = Host(serving, hosting, weights=folder, name=own["model"], store=plan.store, log_file=log_file)
-        settings = settings | own | host.start()
-    device = "cuda" if model.gpus else "cpu"
-    spec = ModelSpec(folder, device, model.threads, model.dtype, model.attention, model.trust_remote_code, settings)
-    if ADAPTERS[model.adapter].is_remote:
-        # Of the servers that are checked none is paid for, also where this job gives its own server a key.
-        spec = replace(spec, account=Account(plan.store.root, slug, None, NO_BUDGET, is_paid=False))
-    try:
+    with ExitStack() as ends:
+        if serving is not None and hosting is not None and folder is not None:
+            log_file = plan.results.log("check", slug).with_suffix(".server.log")
+            host = Host(serving, hosting, weights=folder, name=own["model"], store=plan.store, log_file=log_file)
+            ends.callback(host.close)
+            settings = settings | own | host.start()
+        device = "cuda" if model.gpus else "cpu"
+        spec = ModelSpec(folder, device, model.threads, model.dtype, model.attention, model.trust_remote_code, settings)
+        if ADAPTERS[model.adapter].is_remote:
+            # Of the servers that are checked none is paid for, also where this job gives its own server a key.
+            spec = replace(spec, account=Account(plan.store.root, slug, None, NO_BUDGET, is_paid=False))
         yield load_adapter(model.adapter)(spec)
-    finally:
-        if host is not None:
-            host.close()
 
 
 def _lines(run: Run, sight: Sight) -> Iterator[str]:

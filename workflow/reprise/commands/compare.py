@@ -15,7 +15,7 @@ from reprise.commands.shared import ledger_of, outcomes_of, plan_of, reader_of
 from reprise.core.errors import UserError
 from reprise.core.files import keys_of, read_json, sealed_text
 from reprise.core.paths import STAMP, Run
-from reprise.core.plain import plain
+from reprise.core.plain import first_of, plain
 from reprise.core.schemas import FRAME_PLAN, ITEMS, RESPONSES, read_table
 from reprise.models.keys import ModelAnswers
 from reprise.plan.changes import ABSENT, changes_between, leaves
@@ -23,9 +23,7 @@ from reprise.plan.naming import fitting
 from reprise.plan.runs import Plan
 from reprise.stats.paired import holm
 
-MOST_ITEMS = MOST_CLIPS = 8
-MOST_INDICES = 16
-MOST_PAIRS = 12
+MOST_LISTED, MOST_INDICES, MOST_PAIRS = 8, 16, 12
 LEAST_P = 0.0001
 Named = tuple[str, pl.DataFrame]
 HEADER = (
@@ -35,8 +33,7 @@ HEADER = (
 SHOWN = ("sampling", "settings")
 MADE = ("form", "ask", "max_tokens", "dtype", "attention", "reader", "model", "versions")
 """the settings that are told before and after the prompt, in this order; what is none of them comes last"""
-KNOWN, NOT_KNOWN = "known", "not known"
-FRAMES, CLIPS, PROMPT = "frames", "clips", "prompt"
+NOT_KNOWN = "not known"
 WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -54,42 +51,38 @@ class Conditions(NamedTuple):
     answered: frozenset[str]
     """clips of the items that were asked about"""
     unknown: frozenset[str] = frozenset()
-    """settings that nobody knows, and whether frames and clips are among that"""
+    """settings that nobody knows, frames and clips among them"""
 
     @classmethod
     def of(cls, plan: Plan, run: Run) -> "Conditions":
         """The conditions of a run whose answers are there."""
         results, reader = plan.results, reader_of(plan, run)
+        key = read_json(results.run_key(run))["answers"]
         answers = read_table(results.responses(run), RESPONSES)
         clip_of = dict(read_table(results.items(run.benchmark), ITEMS).select("item_id", "clip_id").iter_rows())
-        key = read_json(results.run_key(run))["answers"]
-        is_imported = run.model in plan.imports.models
-        read_under = keys_of(results.verdicts(run, reader)) or {}
-        reading = [Path(name) for name in read_under if "verdicts" in Path(name).parts and Path(name).is_file()]
-        read_with = {name: value for path in reading for name, value in read_json(path).items()}
+        keys = [Path(name) for name in keys_of(results.verdicts(run, reader)) or {}]
+        read_with = [read_json(path) for path in keys if "verdicts" in path.parts and path.is_file()]
         release, frames = results.release(run.benchmark), results.frames(run.benchmark, run.sampling)
         files = read_json(sealed_text(release)) if release.is_file() else []
         plans = read_table(frames, FRAME_PLAN) if frames.is_file() else pl.DataFrame(schema=FRAME_PLAN)
         clips = ledger_of(plan, "clips", run.benchmark).filter(status="ok")
-        return cls(
+        found = cls(
             settings={
                 **{name: value for name, value in key.items() if name != "benchmark"},
-                "reader": {"name": reader, **read_with},
+                "reader": {"name": reader, **{name: one[name] for one in read_with for name in one}},
                 "released": {one["name"]: one["sha256"] for one in files},
             },
-            frames={}
-            if is_imported
-            else {clip: tuple(shown) for clip, shown in plans.select("clip_id", "indices").iter_rows()},
-            clips={} if is_imported else dict(clips.select("clip_id", "sha256").iter_rows()),
+            frames={clip: tuple(shown) for clip, shown in plans.select("clip_id", "indices").iter_rows()},
+            clips=dict(clips.select("clip_id", "sha256").iter_rows()),
             prompts={name: sent for name, sent in answers.select("request_id", "prompt_sha256").iter_rows() if sent},
             answered=frozenset(clip_of[item] for item in answers["item_id"].unique() if item in clip_of),
-            unknown=unknown_of(key) if is_imported else frozenset(),
         )
+        return found.made_elsewhere() if run.model in plan.imports.models else found
 
-
-def unknown_of(key: Mapping[str, Any]) -> frozenset[str]:
-    """What nobody knows of answers that were made elsewhere: what the key of a model that is asked would say."""
-    return frozenset(ModelAnswers.model_fields.keys() - key.keys()) | {FRAMES, CLIPS}
+    def made_elsewhere(self) -> "Conditions":
+        """Of imported answers nobody knows frames, clips, and what the key of a model that is asked would say."""
+        unknown = {"frames", "clips", *(ModelAnswers.model_fields.keys() - self.settings.keys())}
+        return self._replace(frames={}, clips={}, unknown=frozenset(unknown))
 
 
 class Compared(NamedTuple):
@@ -198,11 +191,8 @@ def items_between(metric: str, one: Named, other: Named) -> Iterator[str]:
     both = ours.join(theirs.select("item_id", other=pl.col("right")), on="item_id", how="inner")
     for name, wins in ((first, pl.col("right") > pl.col("other")), (second, pl.col("right") < pl.col("other"))):
         found = [plain(item) for item in both.filter(wins)["item_id"]]
-        yield f"{metric}: better by {name}: {len(found)} of {both.height}{': ' * bool(found)}{_some(found, MOST_ITEMS)}"
-
-
-def _some(texts: list[str], most: int) -> str:
-    return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")
+        listed = f": {', '.join(first_of(found, MOST_LISTED))}" if found else ""
+        yield f"{metric}: better by {name}: {len(found)} of {both.height}{listed}"
 
 
 # --- conditions ------------------------------------------------------------------------------------------------------
@@ -211,52 +201,47 @@ def _some(texts: list[str], most: int) -> str:
 def differences(names: tuple[str, str], one: Conditions, other: Conditions) -> Iterator[str]:
     """A line or more for each condition that differs, in the order in which people ask."""
     yield from _settings(one, other, SHOWN)
-    yield from _known_of_one(one, other, FRAMES)
+    yield from _known_of_one(one, other, "frames")
     both = [clip for clip in one.frames if clip in other.frames]
     differing = [clip for clip in both if one.frames[clip] != other.frames[clip]]
     if differing:
-        shown = [found.frames[differing[0]] for found in (one, other)]
-        listed = " | ".join(f"{_some([*map(str, n)], MOST_INDICES) or 'none'} ({len(n)})" for n in shown)
+        shown = [[str(index) for index in found.frames[differing[0]]] for found in (one, other)]
+        listed = " | ".join(f"{', '.join(first_of(n, MOST_INDICES)) or 'none'} ({len(n)})" for n in shown)
         yield f"- frames: others on {len(differing)} of {len(both)} clips; of {plain(differing[0])}: {listed}"
-    yield from _known_of_one(one, other, PROMPT)
-    if PROMPT not in one.unknown | other.unknown:
+    yield from _known_of_one(one, other, "prompt")
+    if "prompt" not in one.unknown | other.unknown:
         yield from _prompts(one, other)
     yield from _settings(one, other, MADE)
-    yield from _settings(one, other, sorted((one.settings.keys() | other.settings.keys()) - {*SHOWN, *MADE, PROMPT}))
+    yield from _settings(one, other, sorted((one.settings.keys() | other.settings.keys()) - {*SHOWN, *MADE, "prompt"}))
     for name, clips in ((names[1], one.answered - other.answered), (names[0], other.answered - one.answered)):
         if clips:
-            listed = _some([plain(clip) for clip in sorted(clips)], MOST_CLIPS)
+            listed = ", ".join(first_of([plain(clip) for clip in sorted(clips)], MOST_LISTED))
             yield f"- clips missing for {name} alone: {len(clips)}: {listed}"
     both = [clip for clip in one.clips if clip in other.clips]
     differing = [clip for clip in both if one.clips[clip] != other.clips[clip]]
     if differing:
         yield f"- clips: other bytes in {len(differing)} of {len(both)}, the first is {plain(differing[0])}"
-    yield from _known_of_one(one, other, CLIPS)
+    yield from _known_of_one(one, other, "clips")
 
 
 def _settings(one: Conditions, other: Conditions, kinds: Iterable[str]) -> Iterator[str]:
     for kind in kinds:
         before, after = ({kind: found.settings[kind]} if kind in found.settings else {} for found in (one, other))
         for change in changes_between(before, after):
-            ours, theirs = (
-                NOT_KNOWN if kind in found.unknown else text
-                for found, text in ((one, change.before), (other, change.after))
-            )
-            yield f"- {change.name}: {ours} | {theirs}"
+            ours = NOT_KNOWN if kind in one.unknown else change.before
+            yield f"- {change.name}: {ours} | {NOT_KNOWN if kind in other.unknown else change.after}"
 
 
 def _known_of_one(one: Conditions, other: Conditions, name: str) -> Iterator[str]:
     """That something without a short value is not known of one of them."""
-    ours, theirs = (NOT_KNOWN if name in found.unknown else KNOWN for found in (one, other))
+    ours, theirs = (NOT_KNOWN if name in found.unknown else "known" for found in (one, other))
     if ours != theirs:
         yield f"- {name}: {ours} | {theirs}"
 
 
 def _prompts(one: Conditions, other: Conditions) -> Iterator[str]:
     """The prompt as it stands in the settings, word by word, and how many questions were asked in other words."""
-    before, after = (
-        {f"prompt.{name}": text for name, text in leaves(found.settings.get(PROMPT, {}))} for found in (one, other)
-    )
+    before, after = (dict(leaves({"prompt": found.settings.get("prompt", {})})) for found in (one, other))
     for name in sorted(before.keys() | after.keys()):
         if before.get(name, "") != after.get(name, ""):
             yield f"- {name}: {word_diff(before.get(name, ''), after.get(name, ''))}"

@@ -1,6 +1,7 @@
 """`item`: one item of a run: what the model saw, what it was asked, what it answered, and how that was read."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -18,7 +19,6 @@ from reprise.stages.preview import contact_sheet, write_sheet
 
 LONGEST = 2000
 SHOWN = 20
-INDENT = "  "
 
 Row = Mapping[str, Any]
 
@@ -33,16 +33,13 @@ class Look:
     """A run's tables, read once."""
 
     def __init__(self, plan: Plan, run: Run) -> None:
-        results = plan.results
-        self._plan, self._run = plan, run
+        self._plan, self._run, self._results = plan, run, plan.results
         self._judges = plan.judges_of(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else []
-        self._requests = read_table(there(results.requests(run.benchmark, run.protocol), "item"), REQUESTS)
-        self._responses = read_table(there(results.responses(run), "item"), RESPONSES)
-        readers = READERS if not self._judges else ()
-        self._read = {reader: self._verdicts_of(reader) for reader in readers}
+        self._requests = read_table(there(self._results.requests(run.benchmark, run.protocol), "item"), REQUESTS)
+        self._responses = read_table(there(self._results.responses(run), "item"), RESPONSES)
 
     def _verdicts_of(self, reader: str) -> pl.DataFrame:
-        return read_table(there(self._plan.results.verdicts(self._run, reader), "item"), VERDICTS)
+        return read_table(there(self._results.verdicts(self._run, reader), "item"), VERDICTS)
 
     def wrong(self) -> Iterator[str]:
         """The questions that were answered wrong, not readably, or not at all; of judged ones the worst first."""
@@ -57,9 +54,9 @@ class Look:
             kind, name, value = self._kind(row), row["request_id"], plain(row["value"])
             read = f"read {value!r}" if value and kind != "rated" else value
             wanted = f"expected {plain(expected[name])!r}" if expected.get(name) else ""
-            yield f"{INDENT}{kind:<7} {plain(name)}  {', '.join(filter(None, [read, wanted]))}".rstrip()
+            yield f"  {kind:<7} {plain(name)}  {', '.join(filter(None, [read, wanted]))}".rstrip()
         if others[SHOWN:]:
-            yield f"{INDENT}and {len(others) - SHOWN} more, in {self._plan.results.verdicts(self._run, reader)}"
+            yield f"  and {len(others) - SHOWN} more, in {self._results.verdicts(self._run, reader)}"
         yield f"One of them: python -m reprise item {self._run.name} <item>"
 
     def at(self, name: str) -> Iterator[str]:
@@ -72,24 +69,23 @@ class Look:
                 f"{run.name}: no item '{wanted}'.{choices(wanted, known)} "
                 f"`python -m reprise item {run.name}` lists those that were answered wrong."
             )
-        items = read_table(there(self._plan.results.items(run.benchmark), "item"), ITEMS)
+        items = read_table(there(self._results.items(run.benchmark), "item"), ITEMS)
         item = items.filter(item_id=wanted).row(0, named=True)
         yield f"Item {plain(wanted)} of {run.name}"
-        yield f"{INDENT}task: {plain(item['task'])}; groups: {plain(', '.join(item['groups'])) or 'none'}"
-        named = [(one["name"], one["text"]) for one in item["texts"]]
-        for kind, text in (*named, ("answer", item["answer"]), *(("flaw", flaw) for flaw in item["flaws"])):
-            if text:
-                yield from _field(kind, text)
-        path = self._plan.results.frames(run.benchmark, run.sampling)
-        frames = _first(read_table(path, FRAME_PLAN).filter(clip_id=item["clip_id"])) if path.is_file() else None
+        yield f"  task: {plain(item['task'])}; groups: {plain(', '.join(item['groups'])) or 'none'}"
+        yield from _fields(*((one["name"], one["text"]) for one in item["texts"]), ("answer", item["answer"]))
+        yield from _fields(*(("flaw", flaw) for flaw in item["flaws"]))
+        frames = _row_of(self._results.frames(run.benchmark, run.sampling), FRAME_PLAN, clip_id=item["clip_id"])
         yield from self._clip(item["clip_id"], frames, self._responses.filter(item_id=wanted)["frames_shown"])
         for request in asked.iter_rows(named=True):
             yield from self._question(request, len(frames["indices"]) if frames else 0)
         for judge in self._judges:
             yield from self._judged(wanted, judge)
-        outcomes = outcomes_of(self._plan, run, "item")
-        mine = [(metric, _first(frame.filter(item_id=wanted))) for metric, frame in outcomes.items()]
-        counted = [f"{metric} {'right' if row['right'] else 'wrong'}" for metric, row in mine if row]
+        counted = [
+            f"{metric} {'right' if row['right'] else 'wrong'}"
+            for metric, outcomes in outcomes_of(self._plan, run, "item").items()
+            for row in outcomes.filter(item_id=wanted).head(1).iter_rows(named=True)
+        ]
         if counted:
             yield f"Counts as: {', '.join(counted)}"
 
@@ -101,65 +97,58 @@ class Look:
         if clip is None or clip["status"] != "ok":
             status, message = (clip["status"], plain(clip["message"])) if clip else ("not looked for yet", "")
             meaning = f" ({MEANINGS[status]})" if status in MEANINGS else ""
-            yield f"{INDENT}missing: {status}{meaning}: {message}".rstrip(": ")
+            yield f"  missing: {status}{meaning}: {message}".rstrip(": ")
             return
         path = self._plan.store.root / clip["object"]
-        yield f"{INDENT}file: {path}{'' if path.is_file() else ' (it is gone; the next run makes it again)'}"
-        facts = self._plan.results.facts(self._run.benchmark)
-        known = _first(read_table(facts, FACTS).filter(clip_id=clip_id)) if facts.is_file() else None
+        yield f"  file: {path}{'' if path.is_file() else ' (it is gone; the next run makes it again)'}"
+        known = _row_of(self._results.facts(self._run.benchmark), FACTS, clip_id=clip_id)
         if known:
             size = f"{known['width']}x{known['height']}"
-            yield f"{INDENT}{known['duration_s']:.2f} s, {known['frames']} frames, {known['fps']:.2f} a second, {size}"
+            yield f"  {known['duration_s']:.2f} s, {known['frames']} frames, {known['fps']:.2f} a second, {size}"
         if frames is None:
             return
         most = max(shown.to_list(), default=0)
         seen = f"as {most} picture" if frames["grid"] else f"{most}"
         yield f"Frames {self._run.sampling}: {len(frames['indices'])} in the plan, {seen} shown to the model"
-        if frames["note"]:
-            yield from _field("note", frames["note"])
+        yield from _fields(("note", frames["note"]))
         if frames["indices"]:
-            name = f"{clip_id.replace('/', '_')}.{self._run.sampling}.png"
-            target = self._plan.results.folder / "frames" / "preview" / self._run.benchmark / name
             if frames["shown_clip"]:
-                path = (
-                    self._plan.store.root
-                    / clips.row(by_predicate=pl.col("clip_id") == frames["shown_clip"], named=True)["object"]
-                )
-                yield f"{INDENT}their file: {path}"
+                path = self._plan.store.root / clips.filter(clip_id=frames["shown_clip"])["object"][0]
+                yield f"  their file: {path}"
+            name = f"{clip_id.replace('/', '_')}.{self._run.sampling}.png"
+            target = self._results.folder / "frames" / "preview" / self._run.benchmark / name
             try:
                 write_sheet(contact_sheet(path, dict(frames), name), target)
-                yield f"{INDENT}picture: {target}"
+                yield f"  picture: {target}"
             except (MediaError, OSError) as error:
-                yield f"{INDENT}no picture of them: {plain(str(error))}"
+                yield f"  no picture of them: {plain(str(error))}"
 
     def _question(self, request: Row, frames: int) -> Iterator[str]:
         yield f"Question {plain(request['role'])} (the model is to {request['ask']})"
-        fields = [(name, with_frame_count(request[name], frames)) for name in ("system", "prompt") if request[name]]
-        fields += [("options", ", ".join(request["options"]))] if request["options"] else []
-        fields.append(("expected", request["expected"] or "(a judge decides)"))
+        yield from _fields(
+            *((name, with_frame_count(request[name], frames)) for name in ("system", "prompt")),
+            ("options", ", ".join(request["options"])),
+            ("expected", request["expected"] or "(a judge decides)"),
+        )
         response = _first(self._responses.filter(request_id=request["request_id"]))
         if response is None:
-            fields.append(("not asked", "its clip is missing; it counts as missing"))
+            yield "  not asked: its clip is missing; it counts as missing"
         else:
-            fields += _answer(response, request["options"])
-        for reader, verdicts in self._read.items():
-            if verdict := _first(verdicts.filter(request_id=request["request_id"])):
-                fields.append((f"read by {reader}", self._in_words(verdict)))
-        for name, text in fields:
-            yield from _field(name, text)
+            yield from _fields(*_answer(response, request["options"]))
+        for reader in () if self._judges else READERS:
+            if verdict := _first(self._verdicts_of(reader).filter(request_id=request["request_id"])):
+                yield from _fields((f"read by {reader}", self._in_words(verdict)))
 
     def _judged(self, item: str, judge: str) -> Iterator[str]:
         """What a judge replied about the item's answers as each reader reads them, and how that is read."""
-        path = self._plan.results.judge_responses(self._run, judge)
-        replies = read_table(path, RESPONSES) if path.is_file() else pl.DataFrame(schema=RESPONSES)
+        path = self._results.judge_responses(self._run, judge)
         for reader in READERS:
             verdicts = self._verdicts_of(judge if reader == "robust" else f"{judge}.{reader}")
             for verdict in verdicts.filter(item_id=item).iter_rows(named=True):
                 yield f"Judge {judge}, about the answer as reader {reader} takes it"
-                for reply in replies.filter(request_id=verdict["request_id"]).iter_rows(named=True):
-                    for name, text in _answer(reply, [], "reply"):
-                        yield from _field(name, text)
-                yield f"{INDENT}read: {self._in_words(verdict)}"
+                if reply := _row_of(path, RESPONSES, request_id=verdict["request_id"]):
+                    yield from _fields(*_answer(reply, [], "reply"))
+                yield f"  read: {self._in_words(verdict)}"
 
     def _kind(self, verdict: Row) -> str:
         if verdict["failed"]:
@@ -182,18 +171,24 @@ class Look:
 
 def _answer(response: Row, options: Sequence[str], name: str = "answer") -> list[tuple[str, str]]:
     """What came back: the error, the text, and the scores of the options."""
+    error = response["error"]
     scores = zip(options or [""] * len(response["scores"]), response["scores"], strict=False)
     listed = ", ".join(f"{option} {score:.4f}" for option, score in scores)
-    said = [(name, response["text"] or ("" if listed else "(no text)")), ("scores", listed)]
-    error = response["error"]
     failed = [(f"failed: {error}", response["message"] or MEANINGS.get(error, ""))] if error else []
-    return [*failed, *((kind, text) for kind, text in said if text)]
+    return [*failed, (name, response["text"] or ("" if listed else "(no text)")), ("scores", listed)]
 
 
 def _first(rows: pl.DataFrame) -> Row | None:
     return rows.row(0, named=True) if rows.height else None
 
 
-def _field(name: str, text: str) -> Iterator[str]:
-    more = f"... ({len(text)} characters)" if len(text) > LONGEST else ""
-    return named_text(plain(name), f"{safe(text[: 2 * LONGEST])[:LONGEST]}{more}", INDENT)
+def _row_of(path: Path, schema: pl.Schema, **named: str) -> Row | None:
+    return _first(read_table(path, schema).filter(**named)) if path.is_file() else None
+
+
+def _fields(*named: tuple[str, str]) -> Iterator[str]:
+    """Named texts of others, cut where they are long; those without a text are left out."""
+    for name, text in named:
+        more = f"... ({len(text)} characters)" if len(text) > LONGEST else ""
+        if text:
+            yield from named_text(plain(name), f"{safe(text[: 2 * LONGEST])[:LONGEST]}{more}", "  ")

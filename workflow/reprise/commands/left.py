@@ -1,6 +1,6 @@
 """What runs have still to ask, and what those that were asked took, by the tables and journals that are there."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
@@ -82,20 +82,19 @@ class Questions:
             requests = _table(self._requests(job), REQUESTS)
             if requests is None:
                 return Planned(asking, None, len(journal))
-            asked_of = requests["clip_id"].unique()
-            by_rule = self._frames_by_rule(job, asked_of) if self._is_shown(job) else 0.0
-            load = Load(max(0, requests.height - len(journal)), len(asked_of), by_rule)
+            clips = requests["clip_id"].unique()
+            by_rule = self._frames_by_rule(job, clips) if self._is_shown(job) else 0.0
+            load = Load(max(0, requests.height - len(journal)), len(clips), by_rule)
             return Planned(asking, load, len(journal), is_most=True)
         failures = Failures(failures_path(self._plan.store, self._key(job)), self._plan.config.suite.answer_attempts)
-        is_new = not len(journal) and not failures.path.is_file()
-        answered, due, clips, frames = 0, 0, 0, 0
+        answered, asked = 0, []  # how many of its questions a clip is asked, and the pictures that it shows
         for work in works:
-            unanswered = {entry for entry in work.entries if not is_new and journal.get(entry) is None}
-            count = len(work.requests) if is_new else sum(map(failures.is_due, unanswered))
-            answered += 0 if is_new else sum(entry not in unanswered for entry in work.entries)
-            due, clips = due + count, clips + bool(count)
-            frames += work.clip.pictures if count else 0
-        return Planned(asking, Load(due, clips, float(frames) if self._is_shown(job) else 0.0), answered)
+            unanswered = [entry for entry in work.entries if journal.get(entry) is None]
+            answered += len(work.entries) - len(unanswered)
+            if due := sum(map(failures.is_due, unanswered)):
+                asked.append((due, work.clip.pictures if self._is_shown(job) else 0))
+        load = Load(sum(due for due, _ in asked), len(asked), float(sum(pictures for _, pictures in asked)))
+        return Planned(asking, load, answered)
 
     def _frames_by_rule(self, job: Job, clips: pl.Series) -> float | None:
         """What a sampling says without looking at the clips; by frames a second, of clips whose length is released."""
@@ -119,30 +118,32 @@ class Questions:
         found: dict[Sure, list[Measured]] = {"itself": [own] if own else [], "benchmark": [], "model": []}
         ask, length = self._ask(job)
         for other in self._jobs:
-            of_other = self._ask(other)
-            if other.scored == job.scored or other.scored not in self._took or of_other[1] != length:
-                continue
-            if _slug(other) == _slug(job):
-                is_alike = other.scored.run.benchmark == job.scored.run.benchmark and of_other[0] == ask
+            how, as_long = self._ask(other)
+            is_told = other.scored in self._took and other.scored != job.scored
+            if is_told and as_long == length and _slug(other) == _slug(job):
+                is_alike = other.scored.run.benchmark == job.scored.run.benchmark and how == ask
                 found["benchmark" if is_alike else "model"].append(self._took[other.scored])
         return found
 
     def _ask(self, job: Job) -> tuple[str, str]:
         """How a job asks, and how long an answer may be: most of what makes one question take longer than another."""
-        if _is_writing(job):
+        run = job.scored.run
+        if run.protocol == WRITING:
             return WRITING, WRITING
-        protocol = self._plan.config.benchmarks[job.scored.run.benchmark].protocols[job.scored.run.protocol]
-        ask, tokens = protocol.ask, protocol.max_tokens
+        protocol = self._plan.config.benchmarks[run.benchmark].protocols[run.protocol]
         if job.scored.judge:
-            return ask, "judge"
-        return ask, ask if ask == "similarity" else "short" if ask == "score" or tokens <= SHORT else f"{tokens} tokens"
+            return protocol.ask, "judge"
+        if protocol.ask == "similarity":
+            return protocol.ask, protocol.ask
+        is_short = protocol.ask == "score" or protocol.max_tokens <= SHORT
+        return protocol.ask, "short" if is_short else f"{protocol.max_tokens} tokens"
 
     def _by_table(self, job: Job) -> Measured | None:
         timings = _table(job.responses.with_suffix(".timings.parquet"), TIMINGS)
         answers = _table(job.responses, RESPONSES)
         if timings is None or answers is None:
             return None
-        return self._measured(job, timings, answers.filter(pl.col("error") == "")["tokens_in"])
+        return self._measured(job, timings, answers.filter(pl.col("error") == "")["tokens_in"].to_list())
 
     def _by_journal(self, job: Job) -> Measured | None:
         """What the first questions took of a run that was cut short."""
@@ -156,7 +157,7 @@ class Questions:
             tokens += [answer.tokens_in for answer in answers]
         return self._measured(job, pl.DataFrame(rows, schema=TIMINGS), tokens)
 
-    def _measured(self, job: Job, timings: pl.DataFrame, tokens: Iterable[int]) -> Measured | None:
+    def _measured(self, job: Job, timings: pl.DataFrame, tokens: list[int]) -> Measured | None:
         """By times of clips and by tokens of prompts; an adapter that loads weights and counts none says nothing."""
         model, works = self._plan.config.models[_slug(job)], self._works_of(job)
         counted = [count for count in tokens if count]
@@ -188,7 +189,7 @@ class Questions:
 
     def _requests(self, job: Job) -> Path:
         results, run = self._plan.results, job.scored.run
-        if _is_writing(job):
+        if run.protocol == WRITING:
             return results.construction(run.benchmark, "requests") / run.model / job.responses.name
         return results.judge_requests(run) if job.scored.judge else results.requests(run.benchmark, run.protocol)
 
@@ -216,12 +217,8 @@ class Questions:
             return None
 
 
-def _is_writing(job: Job) -> bool:
-    return job.scored.run.protocol == WRITING
-
-
 def _is_of_text(job: Job) -> bool:
-    return bool(job.scored.judge) or _is_writing(job)
+    return bool(job.scored.judge) or job.scored.run.protocol == WRITING
 
 
 def _slug(job: Job) -> str:

@@ -123,13 +123,11 @@ def _runs(plan: Plan, planned: Sequence[Planned], width: int, *, every: bool) ->
         groups[one.asking.slug, one.asking.why].append(one)
     needed = {slug: _needed(plan, slug) for slug, _ in groups}
 
-    def rank(entry: tuple[tuple[str, tuple[str, ...]], list[Planned]]) -> tuple[bool, int, tuple[str, tuple[str, ...]]]:
-        return needed[entry[0][0]] is None, -sum(one.questions or 0 for one in entry[1]), entry[0]
-
+    asked = {group: sum(one.questions or 0 for one in members) for group, members in groups.items()}
     entries = []
-    for (slug, why), members in sorted(groups.items(), key=rank):
+    for slug, why in sorted(groups, key=lambda group: (needed[group[0]] is None, -asked[group], group)):
         above = wrapped(f"{slug}: {'; '.join(why)}. {needed[slug] or 'It has no weights.'}", width)
-        for one in sorted(members, key=lambda one: (-(one.questions or 0), one.scored)):
+        for one in sorted(groups[slug, why], key=lambda one: (-(one.questions or 0), one.scored)):
             entries.append([*above, *_run(one, width)])
             above = []
     printed = 0

@@ -10,8 +10,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
-import polars as pl
-
 from reprise.commands.shared import call_for, named_text, plan_of
 from reprise.config.tables import Column, Row
 from reprise.core.errors import UserError, suggestion
@@ -31,7 +29,6 @@ from reprise.tables.overview import OverviewBuilder
 from reprise.tables.published import Published, published_file
 from reprise.tables.render.terminal import Print, render, wrapped
 
-TABLES = "results/tables/"
 MOST_OFFERED = 12
 COUNTS = ("asked", "scored", "failed", "unparsed", "missing")
 T = TypeVar("T")
@@ -43,7 +40,7 @@ def show_tables(words: str, suite: str | None) -> None:
     states = States(plan, keys)
     styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     look, width = Print(styled, styled and not os.environ.get("NO_COLOR")), shutil.get_terminal_size().columns
-    is_overview = _typed(words) == OVERVIEW and bool(plan.overview)
+    is_overview = table_name(words) == OVERVIEW and bool(plan.overview)
     for benchmark, name in [("", OVERVIEW)] if is_overview else chosen_tables(plan, words):
         key = keys[plan.results.key("tables", *filter(None, (benchmark, name)))]
         if isinstance(key, OverviewKey):
@@ -57,9 +54,9 @@ def show_tables(words: str, suite: str | None) -> None:
             print("\n".join(wrapped(line, width)), end="\n\n")
 
 
-def _typed(words: str) -> str:
+def table_name(words: str) -> str:
     """A table's name without its folder and its format."""
-    name = words.removeprefix(TABLES)
+    name = words.removeprefix("results/tables/")
     return name.rpartition(".")[0] if Path(name).suffix else name
 
 
@@ -77,7 +74,7 @@ def chosen_tables(plan: Plan, words: str) -> list[tuple[str, str]]:
 
 def tables_named(plan: Plan, words: str) -> list[tuple[str, str]]:
     names = {f"{benchmark}/{table}": (benchmark, table) for benchmark, table, _ in plan.tables()}
-    found = fitting(_typed(words), names)
+    found = fitting(table_name(words), names)
     return [known for name, known in names.items() if name in found]
 
 
@@ -87,7 +84,7 @@ def builder_of(plan: Plan, key: TableKey) -> Builder:
     scored = plan.table_scored(benchmark, key.table)
     return Builder(
         key=key,
-        metrics=_metrics([*map(results.metrics, scored), results.statistics(benchmark)]),
+        metrics=read_metrics(filter(Path.is_file, [*map(results.metrics, scored), results.statistics(benchmark)])),
         published=Published(published_file(benchmark) if key.show_published else None, key.table),
         problems=_problems(plan, scored),
     )
@@ -100,15 +97,11 @@ def overview_of(plan: Plan, key: OverviewKey) -> OverviewBuilder:
     shows_papers = plan.config.suite.show_published
     return OverviewBuilder(
         key,
-        _metrics([results.metrics(one) for one in scored]),
+        read_metrics(filter(Path.is_file, map(results.metrics, scored))),
         {name: Published(published_file(name) if shows_papers else None, of.table) for name, of in key.of_all.items()},
         _problems(plan, scored),
         {name: read_table(path, TIMINGS) for name, path in timings.items() if path.is_file()},
     )
-
-
-def _metrics(files: Sequence[Path]) -> pl.DataFrame:
-    return read_metrics(path for path in files if path.is_file())
 
 
 def _problems(plan: Plan, scored: Sequence[Scored]) -> dict[str, Counter[str]]:

@@ -1,0 +1,108 @@
+"""What is missing: cells without a number, failures by their reasons, in harmless words; and subtitles for a release."""
+
+import csv
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+from reprise.commands.runs import incomplete_cells
+from reprise.commands.shared import failure_lines
+from reprise.commands.videos import copy_subtitles
+from reprise.config.load import load
+from reprise.core.errors import UserError
+from reprise.core.schemas import SOURCES, write_table
+from reprise.plan.keys import collect_keys
+from reprise.plan.runs import Plan
+from reprise.tables.build import TIDY
+
+from tests.unit.core.programs import write
+
+ROOT = Path(__file__).parents[3]
+TABLE = "vinoground/table4"
+HUMAN = {"row": "Prolific Human", "source": "published"}
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return Plan(load(ROOT, {"suite": "rehearsal"}))
+
+
+def written(folder: Path, *rows: dict[str, str], suite: str = "rehearsal") -> Path:
+    path = folder / f"{TABLE}.csv"
+    path.parent.mkdir(parents=True)
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(TIDY), restval="")
+        writer.writeheader()
+        writer.writerows({"suite": suite, "table": TABLE, "group": "all", **row} for row in rows)
+    return folder
+
+
+def cell(metric: str, value: str, **known: str) -> dict[str, str]:
+    columns = {"text": "s_t", "video": "s_v", "group": "s_g"}
+    return {"column": columns[metric], "metric": metric, "value": value, **known}
+
+
+def test_each_row_wants_a_number_of_its_own(plan: Plan, tmp_path: Path) -> None:
+    """Two rows are called Prolific Human; the authors' convention stands beside a cell and an empty value is none."""
+    people = (("text", "1"), ("text", "2"), ("video", "3"), ("group", ""))
+    model = (("4", "authors"), ("5", "fixed"))
+    named = [cell("video", value, row="LLaVA-OneVision-72B", convention=convention) for value, convention in model]
+    gaps = incomplete_cells(plan, written(tmp_path, *(cell(*one, **HUMAN) for one in people), *named), [TABLE])
+    assert [gap.column for gap in gaps if gap.row == "Prolific Human"] == ["s_v", "s_g", "s_g"]
+    assert sum(gap.row == "LLaVA-OneVision-72B" and gap.metric == "video" for gap in gaps) == 5, "six rows, one number"
+    assert len(gaps) == 12 * 3 - 4
+
+
+@pytest.mark.parametrize(
+    ("name", "suite", "message"),
+    [
+        ("vinoground/table44", "rehearsal", "unknown table 'vinoground/table44'. Did you mean 'vinoground/table4'"),
+        (TABLE, "demo", "table4.csv: of suite 'demo', not of 'rehearsal'. Run snakemake with `--config suite=reh"),
+        ("vinoground/table3", "rehearsal", "table3.csv: no such table yet. Run snakemake with `--config suite=reh"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_named(plan: Plan, tmp_path: Path, name: str, suite: str, message: str) -> None:
+    folder = written(tmp_path, cell("text", "1", **HUMAN), suite=suite)
+    with pytest.raises(UserError) as error:
+        incomplete_cells(plan, folder, [name])
+    assert message in str(error.value)
+
+
+def test_a_few_failures_of_each_reason_are_named_unless_all_are_wanted_and_none_speaks_to_a_terminal() -> None:
+    failed = pl.DataFrame(
+        {"reason": ["network"] * 5, "name": ["a\x1b[2J\nb\u202e", *"cdef"], "message": ["no\x07"] * 5}
+    )
+    few, every = (list(failure_lines(failed, Counter(network=2), shown)) for shown in (3, None))
+    assert few[0].endswith("; the next run tries 2 again") and few[-1] == "  and 2 more" and len(few) == 5
+    assert every[1:] == [f"  {name}: no[U+0007]" for name in ("a b[U+202E]", *"cdef")]
+
+
+def test_subtitles_reach_the_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release with other files has another key."""
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    (tmp_path / "resources").symlink_to(ROOT / "resources")
+    monkeypatch.chdir(tmp_path)
+    for file, old, new in (
+        ("config.yaml", "suite: demo", "suite: paper\nstore: store"),
+        ("suites/paper.yaml", "extras: resources/extras/mmbench_video", "extras: extras"),
+    ):
+        path = Path("config") / file
+        path.write_text(path.read_text().replace(old, new))
+    rows = [("spoken", "ok"), ("silent", "ok"), ("gone", "not_found")]
+    known = {"unit": "", "transient": False, "attempts": 1, "sha256": "", "bytes": 0, "message": ""}
+    ledger = [{"source_id": name, "status": status, "object": f"sources/{name}.mp4", **known} for name, status in rows]
+    write_table(pl.DataFrame(ledger, schema=SOURCES), Path("results/paper/sources/mmbench_video/0.parquet"), SOURCES)
+    write(Path("store/sources/spoken.vtt"), b"WEBVTT\n\n00:01.000 --> 00:02.000\nhello\n")
+    copy_subtitles("mmbench_video")
+    assert [path.name for path in Path("extras/subtitles").iterdir()] == ["spoken.vtt"]
+    plan = Plan(load(Path()))
+    key = collect_keys(plan)[plan.results.key("release", "mmbench_video")].model_dump()
+    assert list(key["extras"]["files"]) == ["subtitles/spoken.vtt"]
+    for benchmark, message in {
+        "velociti": r"config/suites/paper.yaml: benchmarks.velociti.extras: missing",
+        "mmbench-video": "Did you mean 'mmbench_video'",
+    }.items():
+        with pytest.raises(UserError, match=message):
+            copy_subtitles(benchmark)

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.analysing import Range, range_of, with_analysed_groups
 from reprise.benchmarks.mmbench_video.analyses import LEAF_GROUPS, question_type
 from reprise.benchmarks.registry import benchmark_names, load_analyses, load_scores
 from reprise.benchmarks.rows import Annotations, Item, Tag
+from reprise.benchmarks.scoring import Range, range_of, with_analysed_groups
 from reprise.core.schemas import FACTS, ITEMS, VERDICTS, write_table
 from reprise.stages.metrics import analysed_items, measured
 

@@ -10,13 +10,26 @@ import pytest
 from reprise.benchmarks import registry
 from reprise.benchmarks.asking import EachClip, EachItem, Question, request_table
 from reprise.benchmarks.prompts import Prompt
-from reprise.benchmarks.rows import ALL_ITEMS, Annotations, Clip, Item, Tag, chosen_items, is_in, tag_text
+from reprise.benchmarks.rows import (
+    ALL_ITEMS,
+    Annotations,
+    Clip,
+    Flaws,
+    Item,
+    Tag,
+    chosen_items,
+    flaw_numbers,
+    flaws_of,
+    is_in,
+    tag_text,
+)
 from reprise.benchmarks.scoring import Answered, in_group, share_right
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
+from reprise.core.schemas import ITEMS as ITEM_SCHEMA
 from reprise.core.schemas import VERDICTS
 
-from tests.unit.rows import verdict_row
+from tests.unit.rows import item_row, verdict_row
 
 LEVEL = 0.95
 ITEMS = [
@@ -46,7 +59,7 @@ def test_no_change_of_scores_reaches_what_is_asked(benchmark: str, part: str) ->
     """The digests of release and questions are in the keys of inference."""
     code, module = CodeDigests(), [registry.module_name(benchmark, part)]
     others = [name for name in registry.benchmark_names() if name != benchmark]
-    apart = [f"reprise.benchmarks.{name}" for name in ("scoring", "answering", "counting", "contract", "registry")]
+    apart = [f"reprise.benchmarks.{name}" for name in ("scoring", "counting", "registry")]
     apart += [f"reprise.benchmarks.*{name}" for name in (".scores", ".answers", ".data_statistics")]
     apart += [f"reprise.benchmarks.{name}.*" for name in others] + ["reprise.stats*", "reprise.reading*"]
     assert code.closure(module) == code.closure(module, without=apart)
@@ -102,6 +115,22 @@ def test_groups_and_tags_of_a_table() -> None:
     groups = {"all": ALL_ITEMS, "rest": ~is_in("true")}
     sizes = {name: in_group(TABLE, name, groups).height for name in ("all", "rest", "odd", "nobody")}
     assert sizes == {"all": 3, "rest": 1, "odd": 1, "nobody": 0}, "a group that only the data name is found there"
+
+
+def test_a_flawed_entry_is_said_and_counted_once_and_the_first_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    """Two items an entry, as the four of a Vinoground pair share one."""
+    flaws = Flaws()
+    for number in range(1, 8):
+        flaws.add(f"pair {number}", f"rows.csv: row {number + 1}", "no caption")
+    flaws.add("pair 1", "rows.csv: row 2", "no category")
+    assert (len(caplog.messages), caplog.messages[-1]) == (8, "rows.csv: row 2: no category")
+    rows = [item_row(f"{at}/{part}", flaws=flaws.of(f"pair {at}")) for at in range(8) for part in "ab"]
+    table = pl.DataFrame(rows, schema=ITEM_SCHEMA)
+    assert flaws_of(table)[:2] == ["pair 1: no caption; no category", "pair 2: no caption"]
+    (number,) = flaw_numbers(table)
+    assert (number["value"], number["asked"]) == (7, 0), "it is no sample"
+    assert number["note"].endswith("; pair 5: no caption; and 2 more, all in the log of `annotations`")
+    assert flaw_numbers(table.head(2)) == [] == flaw_numbers(table.clear())
 
 
 # --- asking and scoring ----------------------------------------------------------------------------------------------

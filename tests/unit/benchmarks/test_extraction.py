@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks.answering import answers_as_given
+from reprise.benchmarks.asking import answers_as_given
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.vinoground.scores import METRICS
 from reprise.config.load import load

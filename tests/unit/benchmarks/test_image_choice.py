@@ -7,13 +7,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks.flaws import flaws_of
-from reprise.benchmarks.mmbench_video.images.data_statistics import image_numbers
-from reprise.benchmarks.mmbench_video.images.release import read_images
-from reprise.benchmarks.mmbench_video.images.taxonomy import CATEGORIES
-from reprise.benchmarks.mmbench_video.release import COLUMNS
+from reprise.benchmarks.counting import Number
+from reprise.benchmarks.mmbench_video.release import COLUMNS, read_images
+from reprise.benchmarks.mmbench_video.taxonomy import CATEGORIES
 from reprise.benchmarks.prompts import load_prompts
-from reprise.benchmarks.rows import Clip
+from reprise.benchmarks.rows import Clip, flaws_of
 from reprise.core.errors import UserError
 from reprise.core.schemas import VERDICTS
 from reprise.stats.measures import Measure
@@ -201,6 +199,10 @@ def test_circular_evaluation_by_hand(tmp_path: Path) -> None:
     assert numbered(items, dict.fromkeys("12345", "AAAA"))["mmbench_overall"].value == 0
 
 
+def counted(items: pl.DataFrame) -> list[Number]:
+    return mmbench_video.statistics(items, pl.DataFrame())
+
+
 def test_chance_is_what_all_guesses_reach(tmp_path: Path) -> None:
     """Every way to guess all rotations of a question, once each: (1/k)^k of them are right; of several the mean."""
     for count in (2, 3):
@@ -208,10 +210,10 @@ def test_chance_is_what_all_guesses_reach(tmp_path: Path) -> None:
         _, items = read(tmp_path, [row("1", letters, "B")])
         guesses = product(letters, repeat=count)
         right = [numbered(items, {"1": "".join(guess)})["mmbench_overall"].value == 100 for guess in guesses]
-        expected = {group: value for metric, group, value in image_numbers(items) if metric.startswith("chance")}
+        expected = {group: value for metric, group, value in counted(items) if metric.startswith("chance")}
         assert sum(right) / len(right) == pytest.approx((1 / count) ** count)
         assert expected["mmbench_overall"] == expected["mmbench_lr"] == pytest.approx(100 * (1 / count) ** count)
-    found = {(metric, group): value for metric, group, value in image_numbers(read(tmp_path, FIVE)[1])}
+    found = {(metric, group): value for metric, group, value in counted(read(tmp_path, FIVE)[1])}
     mean = (2 / 256 + 1 / 27 + 2 / 4) / 5
     assert found["chance.circular.accuracy", "mmbench_overall"] == pytest.approx(100 * mean)
     assert found["questions", "mmbench_overall"] == 5

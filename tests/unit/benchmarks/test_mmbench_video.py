@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.flaws import flaws_of
-from reprise.benchmarks.mmbench_video.packed import PACKED_READERS
+from reprise.benchmarks.mmbench_video.answers import split_as_authors, split_robustly
 from reprise.benchmarks.mmbench_video.release import COLUMNS
 from reprise.benchmarks.mmbench_video.taxonomy import L2_OF
 from reprise.benchmarks.prompts import FRAME_COUNT, load_prompts
+from reprise.benchmarks.rows import flaws_of
 from reprise.config.benchmark import Benchmark
 from reprise.core.errors import UserError
 from reprise.core.files import matching_files
@@ -202,13 +202,13 @@ BOTH = {"7": "red", "8": "two"}
     ],
 )
 def test_packed_answers_by_both_readers(text: str, authors: dict[str, str], robust: dict[str, str]) -> None:
-    assert PACKED_READERS["authors"](text, ["7", "8"]) == authors
-    assert PACKED_READERS["robust"](text, ["7", "8"]) == robust
+    assert split_as_authors(text, ["7", "8"]) == authors
+    assert split_robustly(text, ["7", "8"]) == robust
 
 
 def test_a_reply_without_json_answers_an_only_question() -> None:
-    assert PACKED_READERS["robust"]("It is red.", ["7"]) == {"7": "It is red."}
-    assert PACKED_READERS["authors"]("It is red.", ["7"]) == {}
+    assert split_robustly("It is red.", ["7"]) == {"7": "It is red."}
+    assert split_as_authors("It is red.", ["7"]) == {}
 
 
 def test_a_packed_answer_is_that_of_its_questions_and_an_unreadable_one_fails_them_all(tmp_path: Path) -> None:

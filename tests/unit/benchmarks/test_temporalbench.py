@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.flaws import flaws_of
 from reprise.benchmarks.prompts import load_prompts
+from reprise.benchmarks.rows import flaws_of
 from reprise.benchmarks.temporalbench import option_sets
 from reprise.benchmarks.temporalbench.scores import CAPTION_METRICS
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES, DATASETS, LONG_DATASETS

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks.analysing import with_analysed_groups
-from reprise.benchmarks.flaws import flaws_of
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.registry import load_analyses
-from reprise.benchmarks.velociti.actions import verb_groups
+from reprise.benchmarks.rows import flaws_of
+from reprise.benchmarks.scoring import with_analysed_groups
+from reprise.benchmarks.velociti.analyses import verb_groups
 from reprise.benchmarks.velociti.scores import CHANCE, SCORES
 from reprise.benchmarks.velociti.subsets import LIST_COLUMNS, captions_digest
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS

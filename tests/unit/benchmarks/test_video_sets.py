@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks.answering import answers_as_given
+from reprise.benchmarks.asking import answers_as_given
 from reprise.benchmarks.mmbench_video.release import COLUMNS
 from reprise.benchmarks.mmbench_video.taxonomy import OTHER_VIDEO_SETS, SCORINGS
 from reprise.benchmarks.prompts import load_prompts

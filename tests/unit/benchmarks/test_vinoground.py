@@ -10,8 +10,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks.flaws import flaws_of
 from reprise.benchmarks.prompts import load_prompts
+from reprise.benchmarks.rows import flaws_of
 from reprise.benchmarks.vinoground.scores import CHANCE, METRICS
 from reprise.benchmarks.vinoground.taxonomy import MAJOR, MINOR
 from reprise.core.errors import UserError

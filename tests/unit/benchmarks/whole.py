@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from reprise.benchmarks.answering import FreeAnswer
-from reprise.benchmarks.asking import request_table
+from reprise.benchmarks.asking import FreeAnswer, request_table
 from reprise.benchmarks.counting import Number
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.registry import load_answers, load_questions, load_release, load_scores, load_statistics

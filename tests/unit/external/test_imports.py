@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from openpyxl import Workbook
 from openpyxl.worksheet.formula import ArrayFormula
-from reprise.benchmarks.mmbench_video.images.release import read_images
+from reprise.benchmarks.mmbench_video.release import read_images
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import chosen_items

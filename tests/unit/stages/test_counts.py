@@ -6,9 +6,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.flaws import flaw_numbers
 from reprise.benchmarks.keys import RequestsKey
-from reprise.benchmarks.rows import Item, are_short, with_long_texts_flawed
+from reprise.benchmarks.rows import Item, are_short, flaw_numbers, with_long_texts_flawed
 from reprise.core.schemas import CLIP_LEDGER, ITEMS, METRICS, REQUESTS, RESPONSES, SOURCES, read_table, write_table
 from reprise.core.settings import Key
 from reprise.external.answers import NO_ANSWER

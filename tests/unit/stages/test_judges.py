@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 from pydantic import ValidationError
-from reprise.benchmarks.answering import answers_as_given
+from reprise.benchmarks.asking import answers_as_given
 from reprise.benchmarks.human_ratings import agreement, read_ratings
 from reprise.benchmarks.prompts import Prompt, load_prompts
 from reprise.construction.mmbench_video.review import mean_ratings

@@ -1,8 +1,8 @@
-"""Forms of questions, and the one place where a question about an item becomes a request to a model."""
+"""Forms of questions, how a question becomes a request to a model, and the answers that a judge is asked about."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import polars as pl
 
@@ -83,3 +83,24 @@ def request_table(form: Form, items: pl.DataFrame, prompt: Prompt, ask: str, max
     asked = form.questions(items_of(items))
     rows = [request_row(f"{of}#{one.role}", item, one, prompt, ask, max_tokens) for of, item, one in asked]
     return table_of(rows, REQUESTS)
+
+
+UNREADABLE = "unreadable"
+
+
+class FreeAnswer(NamedTuple):
+    """The answer to one item; `error` is the model's, or `unreadable` where a reader finds no answer in its reply."""
+
+    item_id: str
+    role: str
+    text: str
+    error: str
+
+
+FreeAnswers: TypeAlias = Callable[[pl.DataFrame, pl.DataFrame, str], list[FreeAnswer]]
+"""Items, responses (with their clip ids) and a reader -> one answer per item."""
+
+
+def answers_as_given(items: pl.DataFrame, responses: pl.DataFrame, reader: str) -> list[FreeAnswer]:
+    """The responses as they are, for forms that ask about every item separately."""
+    return list(map(FreeAnswer._make, responses.select(FreeAnswer._fields).iter_rows()))

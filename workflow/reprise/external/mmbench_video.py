@@ -12,8 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks.mmbench_video.images.taxonomy import LETTERS, ROTATION_STEP
-from reprise.benchmarks.mmbench_video.taxonomy import LEAF
+from reprise.benchmarks.mmbench_video.taxonomy import LEAF, LETTERS, ROTATION_STEP
 from reprise.benchmarks.rows import items_of
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file

@@ -30,7 +30,7 @@ K = TypeVar("K", bound=Key)
 LEFT_OUT = (
     *("reprise.core.errors", "reprise.core.log", "reprise.core.paths"),
     *("reprise.*.keys", "reprise.*.settings", "reprise.stages.command"),
-    *("reprise.benchmarks.registry", "reprise.benchmarks.contract", "reprise.construction.registry"),
+    *("reprise.benchmarks.registry", "reprise.construction.registry"),
 )
 # The registry lists adapters, and sending says in what order questions go: neither shapes an answer.
 LEFT_OUT_OF_ANSWERS = (

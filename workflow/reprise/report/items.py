@@ -5,9 +5,9 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.analysing import with_analysed_groups
 from reprise.benchmarks.prompts import FRAME_COUNT
 from reprise.benchmarks.registry import load_analyses, load_scores
+from reprise.benchmarks.scoring import with_analysed_groups
 from reprise.report.scripts import shown, without_empty
 
 SHORT = 120

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks.flaws import flaw_numbers
 from reprise.benchmarks.keys import BenchmarkKey
 from reprise.benchmarks.registry import load_statistics
+from reprise.benchmarks.rows import flaw_numbers
 from reprise.core.schemas import CLIPS, FACTS, ITEMS, METRICS, read_table, write_table
 from reprise.stages.command import In, MadeUnder, Out
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks.analysing import with_analysed_groups
 from reprise.benchmarks.registry import load_analyses
+from reprise.benchmarks.scoring import with_analysed_groups
 from reprise.config.figures import Distribution
 from reprise.construction.tables import STATISTICS
 from reprise.core.files import seal_text

@@ -9,8 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.answering import FreeAnswers
-from reprise.benchmarks.asking import Question, request_row
+from reprise.benchmarks.asking import FreeAnswers, Question, request_row
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import items_of

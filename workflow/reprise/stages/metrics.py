@@ -8,14 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.analysing import with_analysed_groups
-from reprise.benchmarks.contract import ScoresModule
-from reprise.benchmarks.flaws import flaw_numbers
 from reprise.benchmarks.health import ANSWERS, REPLIES, health, read_by
 from reprise.benchmarks.human_ratings import agreement, read_ratings
-from reprise.benchmarks.registry import load_analyses, load_scores
-from reprise.benchmarks.rows import chosen_items
-from reprise.benchmarks.scoring import Answered, Convention, in_group
+from reprise.benchmarks.registry import ScoresModule, load_analyses, load_scores
+from reprise.benchmarks.rows import chosen_items, flaw_numbers
+from reprise.benchmarks.scoring import Answered, Convention, in_group, with_analysed_groups
 from reprise.core.log import log
 from reprise.core.schemas import (
     FACTS,

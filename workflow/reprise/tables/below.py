@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from reprise.benchmarks import health
-from reprise.benchmarks.flaws import FLAWS
+from reprise.benchmarks.rows import FLAWS
 from reprise.core.schemas import READERS_DIFFER
 from reprise.core.version import VERSION
 from reprise.reading.table import OWN

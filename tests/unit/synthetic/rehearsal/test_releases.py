@@ -6,9 +6,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks.flaws import flaws_of
 from reprise.benchmarks.mmbench_video.taxonomy import OTHER_VIDEO_SETS
-from reprise.benchmarks.rows import is_in
+from reprise.benchmarks.rows import flaws_of, is_in
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from synthetic.rehearsal import mmbench_video, temporalbench

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from reprise.benchmarks.analysing import Analyses, Facts, Range, range_of
 from reprise.benchmarks.mmbench_video.taxonomy import LEAF, LEAVES, OWN_NAME, SETS
 from reprise.benchmarks.rows import Item
+from reprise.benchmarks.scoring import Analyses, Facts, Range, range_of
 
 LEAF_GROUPS = {leaf: leaf.lower().replace(" ", "_").replace("-", "_") for leaves in LEAVES.values() for leaf in leaves}
 """leaf ability -> its group"""

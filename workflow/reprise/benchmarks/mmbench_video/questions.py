@@ -1,11 +1,10 @@
-"""What MMBench-Video asks: all questions of a video at once, or each alone; and multiple choice about images."""
+"""What MMBench-Video asks: all questions of a video at once, or each alone; choices of other data sets."""
 
 import json
 from collections.abc import Iterator, Sequence
 
 from reprise.benchmarks.asking import EachClip, EachItem, Question
-from reprise.benchmarks.mmbench_video.images.questions import FORMS as IMAGE_FORMS
-from reprise.benchmarks.mmbench_video.taxonomy import SET_OPTIONS, is_complete
+from reprise.benchmarks.mmbench_video.taxonomy import SET_OPTIONS, is_complete, option_texts
 from reprise.benchmarks.rows import Item
 
 
@@ -25,21 +24,51 @@ def packed(items: Sequence[Item]) -> Question:
     return Question("packed", values, expected=json.dumps(answers, ensure_ascii=False))
 
 
-def choice_of_set(item: Item) -> Iterator[Question]:
-    """The options of a question about another set's video, in their order."""
-    options = {letter: item.texts[letter] for letter in SET_OPTIONS if letter in item.texts}
-    shown = "".join(f"{letter}. {text}\n" for letter, text in options.items())
-    yield Question("choice", _values(item) | {"options": shown}, list(options), list(options.values()), item.answer)
-
-
 def _values(item: Item) -> dict[str, str]:
     spoken = item.texts["subtitles"]
     return {**item.texts, "subtitles": f"\nSubtitle: {spoken}" if spoken else ""}
+
+
+def choice_of_set(item: Item) -> Iterator[Question]:
+    """The options of a question about another set's video, in their order."""
+    options = {letter: item.texts[letter] for letter in SET_OPTIONS if letter in item.texts}
+    values = _values(item) | {"options": _lines(options)}
+    yield Question("choice", values, list(options), list(options.values()), item.answer)
+
+
+def every_rotation(item: Item) -> Iterator[Question]:
+    """A question about an image for every option, with that option first."""
+    return (_rotation(item, turn) for turn in range(len(option_texts(item))))
+
+
+def as_released(item: Item) -> Iterator[Question]:
+    """A question about an image, once."""
+    yield _rotation(item, 0)
+
+
+def _rotation(item: Item, turn: int) -> Question:
+    """Moves the option at place i + turn to place i; the letters stay."""
+    options = option_texts(item)
+    letters, texts = list(options), list(options.values())
+    moved = texts[turn:] + texts[:turn]
+    hint = item.texts["hint"]
+    values = {
+        "question": item.texts["question"],
+        "hint": f"Hint: {hint}\n" if hint else "",
+        "options": _lines(dict(zip(letters, moved, strict=True))),
+    }
+    expected = letters[(letters.index(item.answer) - turn) % len(letters)] if item.answer else ""
+    return Question(f"rotation{turn}", values, letters, moved, expected)
+
+
+def _lines(options: dict[str, str]) -> str:
+    return "".join(f"{letter}. {text}\n" for letter, text in options.items())
 
 
 FORMS = {
     "unpacked": EachItem(unpacked, is_complete),
     "packed": EachClip(packed, is_complete),
     "set_choice": EachItem(choice_of_set),
-    **IMAGE_FORMS,
+    "circular": EachItem(every_rotation),
+    "choice": EachItem(as_released),
 }

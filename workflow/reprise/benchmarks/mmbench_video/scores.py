@@ -1,16 +1,25 @@
-"""Scores of MMBench-Video's answers: mean ratings from 0 to 3, over a taxonomy of abilities."""
+"""Scores of MMBench-Video's answers: mean ratings over a taxonomy of abilities, and shares of right choices."""
 
 from functools import partial
 
 import polars as pl
 
-from reprise.benchmarks.analysing import groups_there
 from reprise.benchmarks.mmbench_video.analyses import ANALYSED
-from reprise.benchmarks.mmbench_video.images.scores import SCORES as IMAGE_SCORES
 from reprise.benchmarks.mmbench_video.taxonomy import GROUPS as RELEASED_GROUPS
-from reprise.benchmarks.mmbench_video.taxonomy import HALVES, LEAVES, OVERALL, OWN_NAME, SCORINGS, other_sets
-from reprise.benchmarks.rows import chosen_items, is_in
-from reprise.benchmarks.scoring import Answered, Scores, in_group
+from reprise.benchmarks.mmbench_video.taxonomy import (
+    GROUPS_OF,
+    HALVES,
+    LEAVES,
+    MMBENCH,
+    MMSTAR,
+    OPTIONS,
+    OVERALL,
+    OWN_NAME,
+    SCORINGS,
+    other_sets,
+)
+from reprise.benchmarks.rows import chosen_items, is_in, tag_text
+from reprise.benchmarks.scoring import SAMPLE, Answered, Scores, groups_there, in_group
 from reprise.stats.measures import Measure, measure, ones
 
 GROUPS = RELEASED_GROUPS | {name: is_in(name) for name in ANALYSED}
@@ -20,6 +29,8 @@ METRICS = frozenset({"mean", "valid", "original_score", "normalized_score", "mae
 BEST = 3
 BEST_OF_SET = {SCORINGS["0 to 5"]: 5}
 """highest rating, where it is another one"""
+# How often a question about an image is asked.
+EVERY_ROTATION, ONCE = tag_text(OPTIONS).cast(pl.UInt32), pl.lit(1)
 
 
 def _ratings(form: str, answered: Answered, level: float) -> list[Measure]:
@@ -28,7 +39,7 @@ def _ratings(form: str, answered: Answered, level: float) -> list[Measure]:
     The authors' convention differs where an unpacked answer failed: the harness puts its failure message to the judge
     like an answer, so that it stays in `valid`, with 0.
     """
-    rows = _rows(answered)
+    rows = answered.rows()
     keeps_failed = answered.convention == "authors" and form == "unpacked"
     given = rows["score"].is_not_null() | (rows["failed"] if keeps_failed else False)
     rows = rows.with_columns(given=given.cast(pl.Float64), score=rows["score"].fill_null(0.0))
@@ -60,35 +71,66 @@ def _of_set(group: str, rows: pl.DataFrame, scores: pl.Series, best: int, level:
     ]
 
 
-def _choices(answered: Answered, level: float) -> list[Measure]:
-    """The share of right answers to each set's questions; what failed or could not be read is wrong."""
-    rows = _rows(answered)
-    members = {name: in_group(rows, name, GROUPS) for name in other_sets(answered.items)}
-    of_sets = [_of_set(name, one, one["right"].cast(pl.Float64), 1, level) for name, one in members.items()]
-    return [found for of_set in of_sets for found in of_set]
-
-
-def _rows(answered: Answered) -> pl.DataFrame:
-    """The items that were asked about, with what was said of their answers."""
-    given = answered.verdicts.select("item_id", "score", "right", "failed", "unparsed")
-    return answered.items.join(given, on="item_id", how="inner", maintain_order="left")
-
-
 def _outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
     """The rating of every question as a share of the best one."""
     rated = pl.col("score").fill_null(0.0) / _best(answered.items)
-    return {"mean": _rows(answered).select("item_id", "unit", task=pl.lit(OVERALL), right=rated)}
+    return {"mean": answered.rows().select("item_id", "unit", task=pl.lit(OVERALL), right=rated)}
 
 
-def _outcomes_of_choices(answered: Answered) -> dict[str, pl.DataFrame]:
-    """Whether each question is answered right."""
-    return {"original_score": _rows(answered).select("item_id", "unit", "task", "right")}
+def _choices(answered: Answered, level: float) -> list[Measure]:
+    """The share of right answers to each set's questions; what failed or could not be read is wrong."""
+    found = []
+    for name in other_sets(answered.items):
+        rows = in_group(answered.rows(), name, GROUPS)
+        found += _of_set(name, rows, rows["right"].cast(pl.Float64), 1, level)
+    return found
+
+
+def _images(data_set: str, turns: pl.Expr, answered: Answered, level: float) -> list[Measure]:
+    """The share of questions answered right, by category and overall; none where the release has no such question."""
+    rows, found = _image_rows(turns, answered), []
+    for group in GROUPS_OF[data_set]:
+        if not chosen_items(answered.items, group).is_empty():
+            inside = chosen_items(rows, group)
+            found.append(measure("accuracy", group, inside, [(inside["right"], ones(inside))], level))
+    return found
+
+
+def _image_rows(turns: pl.Expr, answered: Answered) -> pl.DataFrame:
+    """One row per question that was asked: right if right under every rotation; a rotation without an answer failed.
+
+    The reference harness knows only the rotations that are in its file of answers, and of these the questions whose
+    first order is.
+    """
+    by_item = answered.verdicts.group_by("item_id", maintain_order=True).agg(
+        pl.col("right").all(),
+        pl.col("failed", "unparsed").any(),
+        turns=pl.len(),
+        is_begun=(pl.col("role") == "rotation0").any(),
+    )
+    rows = answered.items.join(by_item, on="item_id", how="inner", maintain_order="left")
+    if answered.convention == "authors":
+        return rows.filter(pl.col("is_begun"))
+    is_short = pl.col("turns") < turns
+    return rows.with_columns(right=pl.col("right") & ~is_short, failed=pl.col("failed") | is_short)
+
+
+def _image_outcomes(turns: pl.Expr, answered: Answered) -> dict[str, pl.DataFrame]:
+    return {"accuracy": _image_rows(turns, answered).select(SAMPLE)}
 
 
 SCORES = {
     **{form: Scores(METRICS, partial(_ratings, form), _outcomes, "mean", best=BEST) for form in ("unpacked", "packed")},
     "set_choice": Scores(
-        frozenset({"original_score", "normalized_score"}), _choices, _outcomes_of_choices, "original_score"
+        frozenset({"original_score", "normalized_score"}),
+        _choices,
+        lambda answered: {"original_score": answered.rows().select(SAMPLE)},
+        "original_score",
     ),
-    **IMAGE_SCORES,
+    **{
+        form: Scores(
+            frozenset({"accuracy"}), partial(_images, data_set, turns), partial(_image_outcomes, turns), "accuracy"
+        )
+        for form, data_set, turns in (("circular", MMBENCH, EVERY_ROTATION), ("choice", MMSTAR, ONCE))
+    },
 }

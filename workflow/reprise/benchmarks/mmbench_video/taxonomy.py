@@ -1,8 +1,7 @@
-"""MMBench-Video's taxonomy of abilities, and the other data sets that its tables show."""
+"""MMBench-Video's taxonomy of abilities, and the other data sets that its tables show: of videos, and of images."""
 
 import polars as pl
 
-from reprise.benchmarks.mmbench_video.images.taxonomy import GROUPS as IMAGE_GROUPS
 from reprise.benchmarks.rows import ALL_ITEMS, Item, chosen_items, is_in
 
 # Every question of every set of other videos; a set's own group has its name.
@@ -43,10 +42,39 @@ SUBTITLED = "subtitled"
 """questions about videos that come with subtitles"""
 LEAF = "leaf"
 """tag of an ability that a question needs; it may need several"""
+
+# Data sets of images -> what their released tables call a category -> its group in Table 4.
+MMBENCH, MMSTAR = "mmbench", "mmstar"
+CATEGORIES = {
+    MMBENCH: {
+        "finegrained_perception (instance-level)": "mmbench_fp_s",
+        "finegrained_perception (cross-instance)": "mmbench_fp_c",
+        "coarse_perception": "mmbench_cp",
+        "logic_reasoning": "mmbench_lr",
+        "attribute_reasoning": "mmbench_ar",
+        "relation_reasoning": "mmbench_rr",
+    },
+    MMSTAR: {
+        "coarse perception": "mmstar_cp",
+        "fine-grained perception": "mmstar_fp",
+        "instance reasoning": "mmstar_ir",
+        "logical reasoning": "mmstar_lr",
+        "math": "mmstar_math",
+        "science & technology": "mmstar_st",
+    },
+}
+GROUPS_OF = {name: (*groups.values(), f"{name}_overall") for name, groups in CATEGORIES.items()}
+"""data set of images -> its groups, the last one of all its questions"""
+LETTERS = ("A", "B", "C", "D")
+OPTIONS = "options"
+"""tag that says how many options a question about an image has: as many as it has rotations"""
+# MMBench's released tables hold every rotation as a row of its own, at this distance from the first.
+ROTATION_STEP = 1_000_000
+
 GROUPS = (
     {name: is_in(name) for name in (*HALVES["perception"], "perception", *HALVES["reasoning"], "reasoning")}
     | {OVERALL: ALL_ITEMS, ALL: ALL_ITEMS}
-    | {name: is_in(name) for name in (OWN_NAME, *OTHER_VIDEO_SETS, *IMAGE_GROUPS)}
+    | {name: is_in(name) for name in (OWN_NAME, *OTHER_VIDEO_SETS, *GROUPS_OF[MMBENCH], *GROUPS_OF[MMSTAR])}
 )
 # Names that mean something else than a set of other videos.
 GROUPS_TAKEN = tuple(sorted({*GROUPS, SETS, *SCORINGS.values(), SUBTITLED} - set(OTHER_VIDEO_SETS)))
@@ -60,3 +88,8 @@ def is_complete(item: Item) -> bool:
 def other_sets(items: pl.DataFrame) -> list[str]:
     """The sets of other videos that these questions are about."""
     return chosen_items(items, SETS)["task"].unique(maintain_order=True).to_list()
+
+
+def option_texts(item: Item) -> dict[str, str]:
+    """Letter -> option of a question about an image."""
+    return {letter: text for letter, text in item.texts.items() if letter in LETTERS}

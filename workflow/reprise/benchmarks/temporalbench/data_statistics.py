@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from reprise.benchmarks.counting import DataStatistics, Number
-from reprise.benchmarks.flaws import flaws_of
-from reprise.benchmarks.rows import Item, items_of
+from reprise.benchmarks.rows import Item, flaws_of, items_of
 from reprise.benchmarks.temporalbench.option_sets import caption_pair
 from reprise.benchmarks.temporalbench.taxonomy import DATASETS, GROUPS, GROUPS_OF_TASK, OVERALL
 from reprise.stats.chance import chance_all_above, chance_all_right

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks.flaws import Flaws, entries_of
-from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Item
+from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Flaws, Item, entries_of
 from reprise.benchmarks.temporalbench.option_sets import SET_NAMES, caption_pair, captions_of
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES, CENTRAL, DATASETS
 from reprise.core.errors import UserError

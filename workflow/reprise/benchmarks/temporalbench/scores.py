@@ -11,9 +11,8 @@ from typing import TypeAlias
 
 import polars as pl
 
-from reprise.benchmarks.analysing import groups_there
 from reprise.benchmarks.rows import is_in
-from reprise.benchmarks.scoring import Answered, Scores, in_group
+from reprise.benchmarks.scoring import SAMPLE, Answered, Scores, groups_there, in_group
 from reprise.benchmarks.temporalbench.analyses import ANALYSED
 from reprise.benchmarks.temporalbench.option_sets import OPTION_SETS, lettered
 from reprise.benchmarks.temporalbench.taxonomy import CHOICES, GROUPS_OF_TASK, OVERALL
@@ -25,37 +24,29 @@ CHANCE: dict[str, float | None] = {"ba": 50.0, "mba": None, "share": 25.0}
 GROUPS = RELEASED_GROUPS | {name: is_in(name) for name in ANALYSED}
 CAPTION_METRICS = ("similarity", "cider", "rouge", *(f"bleu_{order}" for order in ORDERS))
 CAPTION_LIMITS = {"similarity": (-1, 1), "cider": (0, 10), "rouge": (0, 1)}
-SAMPLE = ("item_id", "unit", "task", "right")
 
-Answers: TypeAlias = Callable[[Answered], pl.DataFrame]
-"""One row per item: value, score, right, unparsed, failed."""
-
-
-def _as_answered(answered: Answered) -> pl.DataFrame:
-    return answered.verdicts.select("item_id", "value", "score", "right", "unparsed", "failed")
+Rows: TypeAlias = Callable[[Answered], pl.DataFrame]
+"""One row per item that was asked about, with its answer: value, score, right, unparsed, failed."""
 
 
 def _closer(answered: Answered) -> pl.DataFrame:
     """The caption with the larger similarity is the answer; a tie has none and is wrong."""
-    items, verdicts, _ = answered
+    verdicts = answered.verdicts
     halves = [verdicts.filter(pl.col("role") == letter).select("item_id", "score", "failed") for letter in ("A", "B")]
-    both = halves[0].join(halves[1], on="item_id", how="inner", maintain_order="left", suffix="_b")
+    both = halves[0].join(halves[1], on="item_id", how="inner", suffix="_b")
     ahead = (pl.col("score") - pl.col("score_b")).fill_null(0.0)
     value = pl.when(ahead > 0).then(pl.lit("A")).when(ahead < 0).then(pl.lit("B")).otherwise(pl.lit(""))
-    rows = both.join(items.select("item_id", "answer"), on="item_id", how="left", maintain_order="left")
-    return rows.with_columns(value=value, failed=pl.col("failed") | pl.col("failed_b")).select(
-        "item_id",
-        "value",
-        "score",
-        right=(pl.col("value") == pl.col("answer")) & (pl.col("value") != ""),
+    return answered.items.join(both, on="item_id", how="inner", maintain_order="left").with_columns(
+        value=value,
+        right=(value == pl.col("answer")) & (value != ""),
         unparsed=pl.lit(False),
-        failed="failed",
+        failed=pl.col("failed") | pl.col("failed_b"),
     )
 
 
-def _rows(answers_of: Answers, answered: Answered) -> pl.DataFrame:
-    """The items that were asked about, with their answers."""
-    rows = answered.items.join(answers_of(answered), on="item_id", how="inner", maintain_order="left")
+def _counted(rows_of: Rows, answered: Answered) -> pl.DataFrame:
+    """The rows that a convention counts."""
+    rows = rows_of(answered)
     return rows if answered.convention == "fixed" else rows.filter(~pl.col("failed"))
 
 
@@ -66,9 +57,9 @@ def _videos(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _accuracies(answers_of: Answers, groups: Sequence[str], answered: Answered, level: float) -> list[Measure]:
+def _accuracies(rows_of: Rows, groups: Sequence[str], answered: Answered, level: float) -> list[Measure]:
     """Binary accuracy over questions, and multiple binary accuracy over videos."""
-    rows = _rows(answers_of, answered)
+    rows = _counted(rows_of, answered)
     never_asked = answered.items.join(answered.verdicts, on="item_id", how="anti")
     found = []
     for group in (*groups, *groups_there(rows, ANALYSED)):
@@ -81,14 +72,14 @@ def _accuracies(answers_of: Answers, groups: Sequence[str], answered: Answered, 
     return found
 
 
-def _accuracy_outcomes(answers_of: Answers, answered: Answered) -> dict[str, pl.DataFrame]:
-    rows = _rows(answers_of, answered)
+def _accuracy_outcomes(rows_of: Rows, answered: Answered) -> dict[str, pl.DataFrame]:
+    rows = _counted(rows_of, answered)
     return {"ba": rows.select(SAMPLE), "mba": _videos(rows).rename({"clip_id": "item_id"}).select(SAMPLE)}
 
 
 def _captions(answered: Answered, level: float) -> list[Measure]:
     """The seven scores; a failed caption scores nothing, an empty one only by the authors' similarity."""
-    rows = _rows(_as_answered, answered)
+    rows = _counted(Answered.rows, answered)
     captions, references = rows["value"].to_list(), rows["answer"].to_list()
     likeness = rows["score"].fill_null(0.0)
     if answered.convention == "fixed":
@@ -109,27 +100,27 @@ def _captions(answered: Answered, level: float) -> list[Measure]:
 
 def _shares(form: str, answered: Answered, level: float) -> list[Measure]:
     """How often the right caption was chosen, and how often the first of its negatives."""
-    rows = _rows(_as_answered, answered)
+    rows = _counted(Answered.rows, answered)
     values = zip(rows["item_id"], rows["value"], strict=True)
     chosen = pl.Series([lettered(item_id, form).get(value, "") for item_id, value in values], dtype=pl.String)
     return [measure("share", name, rows, [(chosen == name, ones(rows))], level) for name in CHOICES]
 
 
 def _share_outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
-    return {"share": _rows(_as_answered, answered).select(SAMPLE)}
+    return {"share": _counted(Answered.rows, answered).select(SAMPLE)}
 
 
 SCORES = {
     **{
         form: Scores(
             frozenset({"ba", "mba"}),
-            partial(_accuracies, answers_of, GROUPS_OF_TASK[form.split("_")[0]]),
-            partial(_accuracy_outcomes, answers_of),
+            partial(_accuracies, rows_of, GROUPS_OF_TASK[form.split("_")[0]]),
+            partial(_accuracy_outcomes, rows_of),
             "mba",
         )
-        for form, answers_of in (
-            ("short", _as_answered),
-            ("long", _as_answered),
+        for form, rows_of in (
+            ("short", Answered.rows),
+            ("long", Answered.rows),
             ("short_similarity", _closer),
             ("long_similarity", _closer),
         )

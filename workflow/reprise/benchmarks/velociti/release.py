@@ -1,15 +1,14 @@
 """VELOCITI's release: rows of two captions of an event, for seven tests and a control."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks.clip_ids import Segment, vidsitu
-from reprise.benchmarks.flaws import Flaws
-from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Item
+from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Flaws, Item
 from reprise.benchmarks.velociti.subsets import rows_in_subset
 from reprise.benchmarks.velociti.taxonomy import CONTROL, SUBSET, TESTS
 from reprise.core.errors import UserError, suggestion
@@ -17,16 +16,38 @@ from reprise.core.names import seconds
 from reprise.core.tabular import only_table, read_rows, require_columns
 
 COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
+VIDSITU = re.compile(r"v_(?P<unit>[A-Za-z0-9_-]{11})_seg_(?P<start>\d+(?:\.\d+)?)_(?P<end>\d+(?:\.\d+)?)(?:\.\w{2,4})?")
+"""a clip's YouTube id, which may hold `_` and `-` itself, and its span in seconds"""
 
 
 def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
-    """Read the one table of the release."""
+    """Read the one table of the release: one item per row.
+
+    An item's id ends in a number where a test asks several things of one event.
+    """
     path = only_table(files, COLUMNS)
     rows = require_columns(read_rows(path), COLUMNS, path).cast(pl.String).fill_null("")
     rows = rows.with_columns(pl.col("video_id").str.replace(r"\.(mp4|mkv|webm|avi)$", ""))
     flaws = _check_rows(rows, path, keep_duplicates=options.get("duplicate_rows") == "keep")
-    items = _items(rows, rows_in_subset(rows, COLUMNS, options.get("subset")), flaws)
-    return Annotations([_clip(video, clips) for video in rows["video_id"].unique(maintain_order=True)], items)
+    found = {video: _clip(video, clips) for video in rows["video_id"].unique(maintain_order=True)}
+    in_subset = rows_in_subset(rows, COLUMNS, options.get("subset"))
+    counts: Counter[str] = Counter()
+    items = []
+    for number, (row, is_in_subset) in enumerate(zip(rows.iter_rows(named=True), in_subset, strict=True), start=1):
+        base = f"{row['test_name']}/{row['video_id']}/{_event_name(row['event'])}"
+        counts[base] += 1
+        items.append(
+            Item(
+                item_id=f"{base}/{counts[base]}",
+                clip_id=found[row["video_id"]].clip_id,
+                unit=row["video_id"],
+                task=row["test_name"],
+                texts={"positive": row["pos"], "negative": row["neg"]},
+                groups=[SUBSET] if is_in_subset else [],
+                flaws=flaws.of(f"row {number}"),
+            )
+        )
+    return Annotations(list(found.values()), items)
 
 
 def _check_rows(rows: pl.DataFrame, path: Path, *, keep_duplicates: bool) -> Flaws:
@@ -42,37 +63,14 @@ def _check_rows(rows: pl.DataFrame, path: Path, *, keep_duplicates: bool) -> Fla
             flaws.add(f"row {number}", where, f"unknown test '{row['test_name']}'; it counts in no test.{hint}")
         for column in ("pos", "neg"):
             if not row[column].strip():
-                flaw = f"'{column}' is empty, so it is not asked and counts as missing"
-                flaws.add(f"row {number}", where, flaw)
-        identity = tuple(row.values())
-        if identity in seen and not keep_duplicates:
+                flaws.add(f"row {number}", where, f"'{column}' is empty, so it is not asked and counts as missing")
+        first = seen.setdefault(tuple(row.values()), number)
+        if first != number and not keep_duplicates:
             raise UserError(
-                f"{where}: the same as row {seen[identity]} (test {row['test_name']}, video {row['video_id']}). "
+                f"{where}: the same as row {first} (test {row['test_name']}, video {row['video_id']}). "
                 "Remove one of them, or set `duplicate_rows: keep` in the benchmark's file to score both."
             )
-        seen.setdefault(identity, number)
     return flaws
-
-
-def _items(rows: pl.DataFrame, in_subset: Sequence[bool], flaws: Flaws) -> list[Item]:
-    """One item per row; its id ends in a number where a test asks several things of one event."""
-    counts: Counter[str] = Counter()
-    items = []
-    for number, (row, is_in_subset) in enumerate(zip(rows.iter_rows(named=True), in_subset, strict=True), start=1):
-        base = f"{row['test_name']}/{row['video_id']}/{_event_name(row['event'])}"
-        counts[base] += 1
-        items.append(
-            Item(
-                item_id=f"{base}/{counts[base]}",
-                clip_id=clip_id(row["video_id"]),
-                unit=row["video_id"],
-                task=row["test_name"],
-                texts={"positive": row["pos"], "negative": row["neg"]},
-                groups=[SUBSET] if is_in_subset else [],
-                flaws=flaws.of(f"row {number}"),
-            )
-        )
-    return items
 
 
 def _event_name(event: str) -> str:
@@ -84,28 +82,16 @@ def _event_name(event: str) -> str:
     return "-".join(map(str, names)) if isinstance(names, list) else event or "Ev"
 
 
-def _segment(video_id: str) -> Segment | None:
-    """What a VidSitu id names; none for a file of another name."""
-    try:
-        return vidsitu(video_id)
-    except UserError:
-        return None
-
-
-def clip_id(video_id: str) -> str:
-    """`<unit>.<part>`: the YouTube id and the span for a VidSitu clip, else the file's stem."""
-    segment = _segment(video_id)
-    return f"{segment.video}.{seconds(segment.start_s)}-{seconds(segment.end_s)}" if segment else f"{video_id}.whole"
-
-
 def _clip(video_id: str, clips: ClipsFrom) -> Clip:
-    segment = _segment(video_id)
-    unit = segment.video if segment else video_id
-    if clips != "ids":
-        return Clip(clip_id(video_id), unit, "whole", video_id)
-    if segment is None:
+    """The clip `<unit>.<part>`: the YouTube id and the span of a VidSitu id, else the whole of a file of this name."""
+    match = VIDSITU.fullmatch(video_id)
+    if match is None or not float(match["start"]) < float(match["end"]):
+        if clips != "ids":
+            return Clip(f"{video_id}.whole", video_id, "whole", video_id)
         raise UserError(
             f"VELOCITI release: video_id '{video_id}' is not a VidSitu id (v_<YouTube id>_seg_<start>_<end>). "
             "Use `clips: release` in the suite to take the released files."
         )
-    return Clip(clip_id(video_id), unit, "trim", segment.video, segment.start_s, segment.end_s)
+    unit, start, end = match["unit"], float(match["start"]), float(match["end"])
+    clip = Clip(f"{unit}.{seconds(start)}-{seconds(end)}", unit, "trim", unit, start, end)
+    return clip if clips == "ids" else Clip(clip.clip_id, unit, "whole", video_id)

@@ -5,11 +5,9 @@ from typing import NamedTuple
 
 import polars as pl
 
-from reprise.benchmarks.analysing import groups_there
 from reprise.benchmarks.rows import is_in
-from reprise.benchmarks.scoring import Answered, Scores
-from reprise.benchmarks.velociti.actions import VERBS
-from reprise.benchmarks.velociti.analyses import FACETS
+from reprise.benchmarks.scoring import Answered, Scores, groups_there
+from reprise.benchmarks.velociti.analyses import FACETS, VERBS
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.stats.measures import Measure, difference, mean, measure, ones
 

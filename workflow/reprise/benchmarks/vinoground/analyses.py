@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from reprise.benchmarks.analysing import Analyses, Facts, Range, range_of
 from reprise.benchmarks.rows import Item
+from reprise.benchmarks.scoring import Analyses, Facts, Range, range_of
 
 LENGTHS = (
     Range("length_to_5", 0, 5),

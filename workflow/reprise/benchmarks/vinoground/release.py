@@ -7,10 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from reprise.benchmarks.clip_ids import own as own_span
-from reprise.benchmarks.clip_ids import vinoground as segment_of
-from reprise.benchmarks.flaws import Flaws, entries_of
-from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Item, Tag
+from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Flaws, Item, Tag, entries_of
 from reprise.benchmarks.vinoground.taxonomy import HALF, HALVES, LETTERS, MAJOR, MINOR
 from reprise.core.errors import UserError
 from reprise.core.files import text_digest
@@ -18,6 +15,8 @@ from reprise.core.tabular import only_table, read_rows, require_columns
 
 FIELDS = ("index", "major", "minor", "pos_cap", "neg_cap")
 SPANS = ("pos_vid", "pos_start", "pos_end", "neg_vid", "neg_start", "neg_end")
+YOUTUBE = r"(?P<video>[A-Za-z0-9_-]{11})"
+LINK = re.compile(rf"(?:youtu\.be/|[?&]v=|/embed/|/shorts/){YOUTUBE}(?![A-Za-z0-9_-])")
 QUESTION_FIELDS = ("idx", "video_name", "question", "GT")
 SEGMENTS = ("First segment (before black frame)", "Second segment (after black frame)")
 # Section 4.2 of the paper, for a release without its question files.
@@ -50,18 +49,22 @@ def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, 
         raise UserError("Vinoground has no subset: remove `subset` from the suite's entry.")
     flaws = Flaws()
     rows = _rows(files, FIELDS + (() if clips == "release" else SPANS), clips, options, flaws)
-    written_text, written_video = _written(rows, str(options.get("seed", "0")))
-    text = _released(files, "textscore", rows, flaws) or written_text
-    video = _released(files, "videoscore", rows, flaws) or written_video
+    seed = options.get("seed", "0")
+    text = _released(files, "textscore", rows, flaws) or _written("text", rows, seed)
+    video = _released(files, "videoscore", rows, flaws) or _written("video", rows, seed)
     found: list[Clip] = []
     items: list[Item] = []
     for row in rows:
         index = row["index"]
-        order = _segments(index, video, flaws)
+        # The ground truth of the questions about the concatenation says in which order it shows the halves.
+        truths = {half: video[index, half].answer for half in HALVES if video[index, half].answer}
+        orders = [HALVES if (half == "pos") == (truth == "A") else HALVES[::-1] for half, truth in truths.items()]
+        if len(set(orders)) > 1:
+            flaw = f"both captions have the ground truth '{truths['pos']}', but only one of them fits that segment"
+            flaws.add(f"pair {index}", f"pair {index}", f"videoscore: {flaw}")
+        order = orders[0] if orders else HALVES
         joined = f"{index}.{'-'.join(order)}"
-        halves = [
-            _half_clip(row, half, clips, text[index, half].video) for half in HALVES if _has_video(row, half, clips)
-        ]
+        halves = [clip for half in HALVES if (clip := _half_clip(row, half, clips, text[index, half].video))]
         ready = "" if clips != "release" else video[index, "pos"].video or video[index, "neg"].video
         found += halves
         if len(halves) == len(HALVES):
@@ -82,8 +85,12 @@ def _rows(
     rows = []
     for where, row in entries_of(frame.with_columns(pl.all().str.strip_chars()), path, "index"):
         rows.append(row)
+        may_be_empty = {"major", "minor"}
+        if clips == "files":  # an empty span stands for the whole file
+            spans = [(f"{half}_start", f"{half}_end") for half in HALVES]
+            may_be_empty |= {field for span in spans if not any(row[field] for field in span) for field in span}
         for field in fields:
-            if field not in ("major", "minor") and not row[field] and not _is_whole(row, field, clips):
+            if not row[field] and field not in may_be_empty:
                 flaw = f"'{field}' is empty: half of the pair is missing, and what needs it is not asked"
                 flaws.add(f"pair {row['index']}", where, flaw)
         for kind, found, known in (("major", [row["major"]], MAJOR), ("minor", _minors(row), MINOR)):
@@ -92,18 +99,6 @@ def _rows(
                     flaw = f"{kind} category '{name}' is not one of {', '.join(known)}; the pair counts in none of them"
                     flaws.add(f"pair {row['index']}", where, flaw)
     return rows
-
-
-def _has_video(row: Mapping[str, str], half: str, clips: ClipsFrom) -> bool:
-    """Whether a half's video can be made: one that is cut from its source needs its span."""
-    fields = (f"{half}_{part}" for part in ("vid", "start", "end"))
-    return clips == "release" or all(row[field] or _is_whole(row, field, clips) for field in fields)
-
-
-def _is_whole(row: Mapping[str, str], field: str, clips: ClipsFrom) -> bool:
-    """Whether a field is one of an empty span, which stands for the whole of a file of one's own."""
-    half, _, part = field.partition("_")
-    return clips == "files" and part in ("start", "end") and not row[f"{half}_start"] and not row[f"{half}_end"]
 
 
 def _minors(row: Mapping[str, str]) -> list[str]:
@@ -134,53 +129,62 @@ def _released(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str, str]
     return found
 
 
-def _written(rows: Sequence[Mapping[str, str]], seed: str) -> tuple[Questions, Questions]:
-    """The paper's questions about captions and about segments; in half of the pairs the positive one comes first."""
-    text: Questions = {}
-    video: Questions = {}
+def _written(kind: str, rows: Sequence[Mapping[str, str]], seed: object) -> Questions:
+    """The paper's questions about captions, or about segments.
 
-    def drawn_half(kind: str) -> set[str]:
-        """By seed and index alone."""
-        ordered = sorted((row["index"] for row in rows), key=lambda index: text_digest(f"{kind} {seed}\n{index}"))
-        return set(ordered[: len(rows) // 2])
-
-    caption_first, segment_first = drawn_half("text"), drawn_half("video")
+    In half of the pairs, drawn by seed and index alone, the positive one comes first.
+    """
+    drawn = sorted((row["index"] for row in rows), key=lambda index: text_digest(f"{kind} {seed}\n{index}"))
+    pos_first = set(drawn[: len(rows) // 2])
+    found: Questions = {}
     for row in rows:
         index = row["index"]
         captions = (row["pos_cap"], row["neg_cap"])
-        a, b = captions if index in caption_first else captions[::-1]
+        a, b = captions if index in pos_first else captions[::-1]
         for half in HALVES:
             caption = row[f"{half}_cap"]
-            is_pos = half == "pos"
-            letters = [LETTERS[is_pos != (index in first)] for first in (caption_first, segment_first)]
-            text[index, half] = Question(TEXT_QUESTION.format(a=a, b=b), letters[0]) if a and b else Question()
-            asked = VIDEO_QUESTION.format(caption=caption)
-            video[index, half] = Question(asked, letters[1]) if caption else Question()
-    return text, video
+            answer = LETTERS[(half == "pos") != (index in pos_first)]
+            if kind == "text":
+                found[index, half] = Question(TEXT_QUESTION.format(a=a, b=b), answer) if a and b else Question()
+            else:
+                found[index, half] = Question(VIDEO_QUESTION.format(caption=caption), answer) if caption else Question()
+    return found
 
 
-def _segments(index: str, questions: Questions, flaws: Flaws) -> tuple[str, str]:
-    """The halves in the order of the concatenation, by the ground truth of the questions about it."""
-    asked = [(half, questions[index, half].answer) for half in HALVES if questions[index, half].answer]
-    orders = [HALVES if (half == "pos") == (answer == "A") else HALVES[::-1] for half, answer in asked] or [HALVES]
-    if len(set(orders)) > 1:
-        flaw = (
-            f"videoscore: both captions have the ground truth '{asked[0][1]}', but only one of them fits that segment"
-        )
-        flaws.add(f"pair {index}", f"pair {index}", flaw)
-    return orders[0]
+def _half_clip(row: Mapping[str, str], half: str, clips: ClipsFrom, video: str) -> Clip | None:
+    """One video of a pair: cut from its source, the released file, or a file of one's own, cut where it has a span.
 
-
-def _half_clip(row: Mapping[str, str], half: str, clips: ClipsFrom, video: str) -> Clip:
-    """One video of a pair: cut from its source, the released file, or a file of one's own, cut where it has a span."""
+    None where the row does not say which, or only one end of its span.
+    """
     index, clip_id = row["index"], f"{row['index']}.{half}"
     if clips == "release":
         return Clip(clip_id, index, "whole", video or f"vinoground_videos/{index}_{half}")
     name, start, end = (row[f"{half}_{part}"] for part in ("vid", "start", "end"))
-    if clips == "files" and not start:
+    is_whole = clips == "files" and not start and not end
+    if not name or not (is_whole or (start and end)):
+        return None
+    if is_whole:
         return Clip(clip_id, index, "whole", name)
-    span = own_span(name, start, end) if clips == "files" else segment_of(name, start, end)
-    return Clip(clip_id, index, "trim", span.video, span.start_s, span.end_s)
+    if clips == "ids":
+        id_of = LINK.search(name) or re.fullmatch(YOUTUBE, name)
+        if id_of is None:
+            raise UserError(f"video '{name}': expected a YouTube id of 11 characters, or a link with one.")
+        name = id_of["video"]
+    start_s, end_s = _seconds(start, row[f"{half}_vid"]), _seconds(end, row[f"{half}_vid"])
+    if not 0 <= start_s < end_s:
+        raise UserError(f"clip '{clip_id}': its start {start_s:g} s is not before its end {end_s:g} s.")
+    return Clip(clip_id, index, "trim", name, start_s, end_s)
+
+
+def _seconds(value: str, video: str) -> float:
+    """Seconds of `12`, `12.5`, `1:02` or `1:00:02`."""
+    total = 0.0
+    try:
+        for part in value.split(":"):
+            total = total * 60 + float(part)
+    except ValueError as error:
+        raise UserError(f"video '{video}': '{value}' is not a time; expected seconds or [h:]m:s.") from error
+    return total
 
 
 def _item(row: Mapping[str, str], half: str, task: str, question: Question, clip_id: str, flaws: Flaws) -> Item:

@@ -7,9 +7,8 @@ from typing import TypeAlias
 
 import polars as pl
 
-from reprise.benchmarks.analysing import groups_there
 from reprise.benchmarks.rows import is_in
-from reprise.benchmarks.scoring import Answered, Scores
+from reprise.benchmarks.scoring import Answered, Scores, groups_there
 from reprise.benchmarks.vinoground.analyses import ANALYSED
 from reprise.benchmarks.vinoground.taxonomy import ALL, HALVES
 from reprise.benchmarks.vinoground.taxonomy import GROUPS as CATEGORIES

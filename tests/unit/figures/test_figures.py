@@ -13,20 +13,19 @@ from typing import Any
 
 import polars as pl
 import pytest
+from matplotlib.text import Text
 from reprise.benchmarks.mmbench_video.taxonomy import L2_OF
-from reprise.benchmarks.registry import load_scores
-from reprise.config.figures import Part, Scatter
+from reprise.config.figures import Part
 from reprise.config.tables import TableSpec
 from reprise.construction.tables import STATISTICS
 from reprise.core.files import sealed_text
 from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, write_table
 from reprise.figures.chart import Panel, Series
-from reprise.figures.distribution import Count, Mark, draw_distribution, in_ranges
+from reprise.figures.distribution import Count, draw_distribution, in_ranges
 from reprise.figures.draw import Sources, draw
 from reprise.figures.grids import draw_radars, gaps
 from reprise.figures.keys import FigureKey
-from reprise.figures.scatter import CLASSIC, STRICT, UNSCORED, WRONG, cloud_of
-from reprise.figures.style import WIDTHS, save, sheet, use_style
+from reprise.figures.style import Sheet, save, sheet, use_style
 from reprise.tables.build import Builder
 from reprise.tables.published import COLUMNS, Published
 from reprise.tables.render.table import Number
@@ -43,33 +42,24 @@ SPECS: dict[str, dict[str, Any]] = {
     "radar": {"kind": "radar", "top": 100},
     "scatter": {"kind": "scatter", "across": "pos", "up": "neg"},
 }
+COLUMNS_OF = [{"title": name, "group": group} for name, group in (("A", "control"), ("B", "chrono"), ("C", "coref"))]
 
 
-def table_key(columns: Sequence[Mapping[str, Any]], runs: Sequence[str] = (RUN,)) -> dict[str, Any]:
+def figure_key(spec: Mapping[str, Any], columns: Sequence[Any] = COLUMNS_OF, **changes: Any) -> FigureKey:
+    """A figure of a table of two rows; `changes` are those of the table."""
     section = {"protocol": "entail", "sampling": "fps1", "rows": ROWS}
-    spec = {
-        "title": "T",
-        "caption": "C",
-        "metrics": ["strict"],
-        "columns": columns,
-        "sections": [section],
-        "best": False,
-    }
-    return {
+    known = {"title": "T", "caption": "C", "metrics": ["strict"], "best": False, "intervals": True}
+    table = {
         "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "P", "table": "table2", "suite": "s",
-        "suite_title": "S", "missing_share_max": 1.0, "failed_share_max": 1.0, "show_published": True,
-        "runs": runs, "spec": spec | {"intervals": True}, "forms": {},
+        "suite_title": "S", "missing_share_max": 1.0, "failed_share_max": 1.0, "show_published": True, "runs": [RUN],
+        "spec": known | {"columns": columns, "sections": [section]} | changes.pop("of_spec", {}), "forms": {},
     }  # fmt: skip
-
-
-def figure_key(spec: Mapping[str, Any], **changes: Any) -> FigureKey:
-    columns = [{"title": name, "group": group} for name, group in (("A", "control"), ("B", "chrono"), ("C", "coref"))]
-    part = {"of": [{"table": "table2"}]} if spec["kind"] != "distribution" else {}
-    parts = [table_key(columns, **changes)] if part else []
+    of = {} if spec["kind"] == "distribution" else {"of": [{"table": "table2"}]}
     return FigureKey.model_validate(
         {
             "suite": "s", "notice": "Toy numbers.", "benchmark": "velociti", "benchmark_title": "VELOCITI", "figure": "fig3",
-            "spec": {"title": "Title", "caption": "Caption.", **spec, **part}, "parts": parts, "show_published": True,
+            "spec": {"title": "Title", "caption": "Caption.", **spec, **of}, "parts": [table | changes] if of else [],
+            "show_published": True,
         }
     )  # fmt: skip
 
@@ -81,26 +71,38 @@ def measured(group: str, value: float | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def published(folder: Path, *lines: str) -> Published:
+    path = folder / "velociti.csv"
+    path.write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
+    return Published(path, "table2")
+
+
+ITEMS_OF = pl.DataFrame([item_row(name, task="control") for name in "abcde"], schema=ITEMS)
+
+
 def drawn(
     key: FigureKey,
-    rows: Sequence[Mapping[str, Any]],
-    published: Published | None = None,
+    rows: Sequence[Mapping[str, Any]] = (),
+    numbers: Published | None = None,
     verdicts: pl.DataFrame | None = None,
+    items: pl.DataFrame = ITEMS_OF,
+    made: Sequence[tuple[Any, ...]] = (),
 ) -> tuple[Any, pl.DataFrame]:
-    numbers = published or Published(None, "table2")
+    numbers = numbers or Published(None, "table2")
     builders = [Builder(part, pl.DataFrame(rows, schema=METRICS), numbers) for part in key.parts]
-    items = pl.DataFrame([item_row(name, task="control") for name in "abcde"], schema=ITEMS)
     found = {} if verdicts is None else {RUN: verdicts}
-    figure, shown, _, _ = draw(
-        key, builders, Sources(items, pl.DataFrame(schema=FACTS), found, numbers, pl.DataFrame(schema=STATISTICS))
-    )
+    counted = pl.DataFrame(made, schema=STATISTICS, orient="row")
+    figure, shown, _, _ = draw(key, builders, Sources(items, pl.DataFrame(schema=FACTS), found, numbers, counted))
     return figure, shown
 
 
 def words_of(figure: Any) -> str:
-    from matplotlib.text import Text
-
     return " ".join(text.get_text() for text in figure.findobj(Text)).replace("\n", " ")
+
+
+def page(width: float = 7.2, height: float = 3.9) -> Sheet:
+    use_style()
+    return sheet(width, height, "Title", "Origin", [])
 
 
 GAP = [measured("control", None), measured("chrono", 50.0)]
@@ -140,9 +142,8 @@ def test_every_format_of_a_figure_is_written_and_hides_no_sign(tmp_path: Path, k
 
 
 def test_published_numbers_stand_where_nothing_runs_and_say_so(tmp_path: Path) -> None:
-    path = tmp_path / "velociti.csv"
-    path.write_text("\n".join([",".join(COLUMNS), "velociti,table2,Ours,8,control,strict,81.6"]) + "\n")
-    figure, shown = drawn(figure_key(SPECS["bars"], runs=()), [], Published(path, "table2"))
+    numbers = published(tmp_path, "velociti,table2,Ours,8,control,strict,81.6")
+    figure, shown = drawn(figure_key(SPECS["bars"], runs=()), [], numbers)
     assert shown.select("row", "value", "source").rows() == [("Ours", 81.6, "published")]
     assert "published by the paper" in words_of(figure) and "All numbers are the paper's" in words_of(figure)
 
@@ -151,27 +152,24 @@ def test_points_are_in_the_regions_that_the_metrics_count() -> None:
     """Strict by both answers, classic by a higher score, wrong at a tie, nothing without a score."""
     scores = {"a": (0.9, 0.1), "b": (0.9, 0.6), "c": (0.5, 0.5), "d": (None, 0.2), "e": (float("nan"), 0.2)}
     rows = [
-        verdict_row(
-            f"{name}#{role}", score=score, right=score is not None and (score > 0.5 if role == "pos" else score < 0.5)
-        )
+        verdict_row(f"{name}#{role}", score=one, right=one is not None and (one > 0.5 if role == "pos" else one < 0.5))
         for name, pair in scores.items()
-        for role, score in zip(("pos", "neg"), pair, strict=True)
+        for role, one in zip(("pos", "neg"), pair, strict=True)
     ]
-    spec = Scatter.model_validate({"title": "T", "caption": "C", "of": [{"table": "table2"}], **SPECS["scatter"]})
-    items = pl.DataFrame([item_row(name, task="control") for name in scores], schema=ITEMS)
-    groups = load_scores("velociti").GROUPS
-    cloud = cloud_of(spec, "Ours", "control", "A", items, pl.DataFrame(rows, schema=VERDICTS), groups)
-    regions = dict(cloud.points.select("item_id", "region").rows())
-    assert regions == {"a": STRICT, "b": CLASSIC, "c": WRONG, "d": UNSCORED, "e": UNSCORED} and cloud.state == ""
-    words = pl.DataFrame([row | {"score": None} for row in rows], schema=VERDICTS)
-    assert cloud_of(spec, "Ours", "control", "A", items, words, groups).state == "answers without scores"
-    assert cloud_of(spec, "Ours", "coref", "A", items, words, groups).state == "nothing asked"
     asked = pl.DataFrame(rows, schema=VERDICTS)
-    of_subset = spec.model_copy(update={"items": "subset"})
-    assert cloud_of(of_subset, "Ours", "control", "A", items, asked, groups).state == "none of the subset"
-    some = [item_row(name, task="control", groups=["subset"] * (name in "ac")) for name in scores]
-    drawn_points = cloud_of(of_subset, "Ours", "control", "A", pl.DataFrame(some, schema=ITEMS), asked, groups).points
-    assert drawn_points["item_id"].to_list() == ["a", "c"], "a run of all items contains those of the subset"
+    figure, shown = drawn(figure_key(SPECS["scatter"]), verdicts=asked)
+    mine = shown.filter(row="Ours", group="control")
+    assert mine["region"].to_list() == ["strict", "classic only", "wrong", "no score", "no score"]
+    assert "A: 1 1 1 (+2)" in words_of(figure) and "nothing asked" in words_of(figure), "of coref there is no item"
+    without = pl.DataFrame([row | {"score": None} for row in rows], schema=VERDICTS)
+    assert "answers without scores" in words_of(drawn(figure_key(SPECS["scatter"]), verdicts=without)[0])
+    of_subset = figure_key(SPECS["scatter"] | {"items": "subset"})
+    assert "none of the subset" in words_of(drawn(of_subset, verdicts=asked)[0])
+    some = pl.DataFrame(
+        [item_row(one, task="control", groups=["subset"] * (one in "ac")) for one in scores], schema=ITEMS
+    )
+    points = drawn(of_subset, verdicts=asked, items=some)[1].filter(row="Ours", group="control")
+    assert points["item_id"].to_list() == ["a", "c"], "a run of all items contains those of the subset"
 
 
 @pytest.mark.parametrize(
@@ -190,76 +188,50 @@ def test_values_are_counted_in_ranges(values: list[float], step: float, found: l
 def test_a_range_can_take_its_upper_end() -> None:
     """Vinoground's appendix L counts videos of at most 10 s and of at most 20 s."""
     lengths = [0.0, 0.5, 1.0, 9.5, 10.0, 10.001, 20.0]
-    found = {one.group: one.value for one in in_ranges(lengths, 1, is_right=True) if one.value}
+    found = {one.name: one.value for one in in_ranges(lengths, 1, is_right=True) if one.value}
     assert found == {"0-1": 3, "9-10": 2, "10-11": 1, "19-20": 1}
 
 
 @pytest.mark.parametrize(
-    ("is_damaged", "dash", "left_out"),
-    [
-        (False, "–: not run here, and not published.", "Without any number: B, C."),
-        (True, "lost in the paper's text", "as the paper's are lost in its text: B, C."),
-    ],
+    ("is_damaged", "left_out"),
+    [(False, "Without any number: B, C."), (True, "as the paper's are lost in its text: B, C.")],
 )
-def test_bars_say_what_a_dash_is_and_which_columns_are_left_out(
-    tmp_path: Path, is_damaged: bool, dash: str, left_out: str
-) -> None:
-    path = tmp_path / "velociti.csv"
+def test_bars_say_which_columns_are_left_out(tmp_path: Path, is_damaged: bool, left_out: str) -> None:
     lines = ["velociti,table2,Ours,8,control,strict,81.6", f'velociti,table2,"{ROWS[1]["label"]}",1fps,agent,strict,5']
-    path.write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
-    key = figure_key(SPECS["bars"], runs=())
-    damaged = [
-        part.model_copy(update={"spec": part.spec.model_copy(update={"is_damaged": is_damaged})}) for part in key.parts
-    ]
-    figure, _ = drawn(key.model_copy(update={"parts": damaged}), [], Published(path, "table2"))
-    words = words_of(figure)
+    key = figure_key(SPECS["bars"], runs=(), of_spec={"is_damaged": is_damaged})
+    words = words_of(drawn(key, [], published(tmp_path, *lines))[0])
     assert left_out in words and "Not run here, and not published: $x_{1}$" in words
-    assert dash not in words, "nothing is a dash: a row and two columns have no number at all"
+    assert "–: " not in words, "nothing is a dash: a row and two columns have no number at all"
     panel = Panel("", ("A", "B"), (Series("S", {"A": Number(1.0)}),))
     assert [number.value for number in gaps(panel)] == [None]
 
 
 def test_numbers_that_the_papers_text_states_stand_beside_ours(tmp_path: Path) -> None:
     stated = {"published": {"stated": {"Ours": 49.2}}}
-    columns = [{"title": "A", "group": "control"} | stated, {"title": "B", "group": "chrono"} | stated]
-    key = figure_key(SPECS["bars"])
-    part = key.parts[0].model_copy(update={"spec": TableSpec.model_validate(table_key(columns)["spec"])})
-    empty = tmp_path / "velociti.csv"
-    empty.write_text(",".join(COLUMNS) + "\n")
-    figure, shown = drawn(
-        key.model_copy(update={"parts": [part]}), [measured("control", 50.0)], Published(empty, "table2")
-    )
+    key = figure_key(SPECS["bars"], [one | stated for one in COLUMNS_OF[:2]])
+    figure, shown = drawn(key, [measured("control", 50.0)], published(tmp_path))
     assert shown.select("group", "value", "published", "source").rows() == [
         ("control", 50.0, 49.2, "reproduced"), ("chrono", 49.2, 49.2, "published")
     ]  # fmt: skip
     assert "published, beside ours" in words_of(figure)
 
 
-def test_a_figure_shows_what_the_making_of_a_benchmark_counted(tmp_path: Path) -> None:
+def test_a_figure_shows_what_the_making_of_a_benchmark_counted() -> None:
     counts = [{"title": "(a) verbs", "what": "verbs"}, {"title": "(b)", "what": "agents"}]
     key = figure_key({"kind": "distribution", "made": counts})
     of_verbs = [("verbs", "4 or more, %", 87.0, 50.0), ("verbs", "2", None, 1.0), ("verbs", "4", None, 1.0)]
-    numbers = [*of_verbs, ("x", "1", None, 9.0)]
-    made = pl.DataFrame([(*row, "") for row in numbers], schema=STATISTICS, orient="row")
-    nothing = (pl.DataFrame(schema=ITEMS), pl.DataFrame(schema=FACTS), {}, Published(None, ""))
-    found = draw(key, [], Sources(*nothing, made))
-    assert found.rows.select("metric", "group", "value", "published").rows() == [
-        ("verbs", "4 or more, %", 50.0, 87.0), ("verbs", "2", 1.0, None), ("verbs", "4", 1.0, None)
-    ]  # fmt: skip
-    words = words_of(found.figure)
+    figure, rows = drawn(key, made=[(*row, "") for row in (*of_verbs, ("x", "1", None, 9.0))])
+    assert rows.select("metric", "group", "published", "value").rows() == of_verbs
+    words = words_of(figure)
     assert "(a) verbs, 4 or more: 50 % here, about 87 % in the paper." in words and "nothing to show" in words
-    empty = words_of(draw(key, [], Sources(*nothing, pl.DataFrame(schema=STATISTICS))).figure)
-    assert "The benchmark is not made here" in empty
+    assert "The benchmark is not made here" in words_of(drawn(key)[0])
 
 
 def test_a_part_can_choose_among_rows_of_one_label() -> None:
     """Vinoground's Figure 1 shows neither GPT-4o without frames nor people who saw 32 frames."""
-    spec = TableSpec.model_validate(
-        {
-            "title": "T", "caption": "C", "columns": [{"title": "A", "group": "all", "metrics": ["text"]}],
-            "sections": [{"rows": [{"label": "GPT-4o", "frames": "32"}, {"label": "GPT-4o", "frames": "0"}]}],
-        }
-    )  # fmt: skip
+    rows = [{"label": "GPT-4o", "frames": frames} for frames in ("32", "0")]
+    columns = [{"title": "A", "group": "all", "metrics": ["text"]}]
+    spec = TableSpec.model_validate({"title": "T", "caption": "C", "columns": columns, "sections": [{"rows": rows}]})
     part = Part.model_validate({"table": "table3", "rows": ["GPT-4o"], "frames": ["32"]})
     assert [row.frames for row in part.of(spec).rows()] == ["32"]
 
@@ -268,30 +240,18 @@ def test_two_draws_have_the_same_bytes(tmp_path: Path) -> None:
     """In two processes that order sets differently, in another time zone."""
     key = tmp_path / "key.json"
     key.write_text(json.dumps(figure_key(SPECS["scatter"]).model_dump(mode="json")))
-    metrics, folder = tmp_path / "metrics.parquet", tmp_path / "results/s/verdicts" / RUN
-    write_table(pl.DataFrame([measured("control", 50.0)], schema=METRICS), metrics, METRICS)
+    verdicts = Path("results/s/verdicts", RUN, "robust.parquet")
     rows = [verdict_row(f"{name}#{role}", score=0.3, right=False) for name in "abcde" for role in ("pos", "neg")]
-    write_table(pl.DataFrame(rows, schema=VERDICTS), folder / "robust.parquet", VERDICTS)
-    items = pl.DataFrame([item_row(name, task="control") for name in "abcde"], schema=ITEMS)
-    write_table(items, tmp_path / "items.parquet", ITEMS)
+    write_table(pl.DataFrame([measured("control", 50.0)], schema=METRICS), tmp_path / "metrics.parquet", METRICS)
+    write_table(pl.DataFrame(rows, schema=VERDICTS), tmp_path / verdicts, VERDICTS)
+    write_table(ITEMS_OF, tmp_path / "items.parquet", ITEMS)
+    given = {"key": key, "metrics": "metrics.parquet", "item-table": "items.parquet", "verdicts": verdicts}
     digests = []
     for seed, zone in (("1", "UTC"), ("2", "Asia/Tokyo")):
         out = tmp_path / seed / "fig3.png"
-        command = [sys.executable, "-m", "reprise.stages", "figure", "--key", key, "--metrics", metrics]
-        command += [
-            "--item-table",
-            "items.parquet",
-            "--verdicts",
-            Path("results/s/verdicts", RUN, "robust.parquet"),
-            "--png",
-            out,
-        ]
-        subprocess.run(
-            [str(word) for word in command],
-            check=True,
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONHASHSEED": seed, "TZ": zone},
-        )
+        options = [str(word) for name, value in (given | {"png": out}).items() for word in (f"--{name}", value)]
+        command = [sys.executable, "-m", "reprise.stages", "figure", *options]
+        subprocess.run(command, check=True, cwd=tmp_path, env=os.environ | {"PYTHONHASHSEED": seed, "TZ": zone})
         files = sorted(path for path in out.parent.iterdir() if not path.name.startswith("."))
         assert all(sealed_text(path).with_name(f".{path.name}.sum").is_file() for path in files), "all carry a checksum"
         digests.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files})
@@ -306,65 +266,51 @@ def test_matplotlib_is_imported_by_figures_alone() -> None:
 
 
 def test_the_labels_of_a_radar_of_all_leaves_do_not_touch() -> None:
-    use_style()
-    page = sheet(WIDTHS["page"], 3.9, "Title", "Origin", [])
-    draw_radars(page, [Panel("Leaves", tuple(L2_OF), (Series("A", dict.fromkeys(L2_OF, Number(1.0))),))], 3)
-    page.figure.draw_without_rendering()
-    boxes = [label.get_window_extent() for label in page.body.axes[0].get_xticklabels()]
+    made = page()
+    draw_radars(made, [Panel("Leaves", tuple(L2_OF), (Series("A", dict.fromkeys(L2_OF, Number(1.0))),))], 3)
+    made.figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in made.body.axes[0].get_xticklabels()]
     assert len(boxes) == 26 and not [pair for pair in combinations(boxes, 2) if pair[0].overlaps(pair[1])]
 
 
 @pytest.mark.parametrize(("value", "rim"), [(1.9, 2.0), (2.0, 2.0), (2.2, 2.5), (None, 2.0)])
 def test_no_number_of_a_radar_lies_outside_of_it(value: float | None, rim: float) -> None:
-    use_style()
-    page = sheet(WIDTHS["page"], 3.9, "Title", "Origin", [])
-    ticks = ("A", "B", "C")
-    panels = [
-        Panel(name, ticks, (Series("S", dict.fromkeys(ticks, number)),))
-        for name, number in (("x", Number(1.0)), ("y", Number(value)))
-    ]
-    draw_radars(page, panels, 2.0)
-    assert [axes.get_ylim() for axes in page.body.axes] == [(0, rim), (0, rim)]
+    made, ticks = page(), ("A", "B", "C")
+    numbers = {"x": Number(1.0), "y": Number(value)}
+    draw_radars(made, [Panel(n, ticks, (Series("S", dict.fromkeys(ticks, one)),)) for n, one in numbers.items()], 2.0)
+    assert [axes.get_ylim() for axes in made.body.axes] == [(0, rim), (0, rim)]
 
 
 def test_a_line_over_frames_without_a_number_is_named_although_another_has_its_rows_labels() -> None:
-    key = figure_key(SPECS["frames"])
-    (part,) = key.parts
-    (section,) = part.spec.sections
-    rows = [row.model_copy(update={"label": "8 frames"}) for row in section.rows]
-    sections = [
-        section.model_copy(update={"title": title, "rows": [row]})
-        for title, row in zip(("Ours", "Lost"), rows, strict=True)
-    ]
-    spec = part.spec.model_copy(update={"sections": sections})
-    key = key.model_copy(update={"parts": (part.model_copy(update={"spec": spec}),)})
+    named = {"protocol": "entail", "sampling": "fps1"}
+    rows = zip(("Ours", "Lost"), ROWS, strict=True)
+    sections = [named | {"title": title, "rows": [row | {"label": "8 frames"}]} for title, row in rows]
+    key = figure_key(SPECS["frames"], of_spec={"sections": sections})
     assert "Without any number: Lost." in words_of(drawn(key, [measured("control", 50.0)])[0])
 
 
 def test_groups_stand_beside_in_panels_of_their_own_and_absent_ones_are_named() -> None:
-    groups = [{"title": "All", "group": "control"}]
+    known = {"kind": "distribution", "axis": "questions", "groups": [{"title": "All", "group": "control"}]}
     beside = [{"title": "Others", "group": "control"}, {"title": "Nowhere", "group": "chrono"}]
-    key = figure_key({"kind": "distribution", "axis": "questions", "groups": groups, "beside": beside})
-    figure, rows = drawn(key, [])
+    figure, rows = drawn(figure_key(known | {"beside": beside}))
     assert rows.select("row", "group", "value").rows() == [("", "All", 5.0), ("Others", "All", 5.0)]
     words = words_of(figure)
     assert "VELOCITI" in words and "Others" in words and "Without data here: Nowhere." in words
-    alone, _ = drawn(figure_key({"kind": "distribution", "axis": "questions", "groups": groups}), [])
-    assert words_of(alone).count("VELOCITI") == words.count("VELOCITI") - 1, "one panel needs no title"
+    alone = words_of(drawn(figure_key(known))[0])
+    assert alone.count("VELOCITI") == words.count("VELOCITI") - 1, "one panel needs no title"
 
 
 def test_what_is_all_in_one_range_or_of_one_name_is_said_in_words() -> None:
-    use_style()
     for counts, words in (
         ([Count("0-10", 0), Count("10-12", 24)], "All 24 videos: 10 to 12 seconds"),
         ([Count("Animation", 3), Count("News", 0)], "All 3 videos: Animation"),
     ):
-        page = sheet(WIDTHS["column"], 0.5, "Title", "Origin", [])
-        draw_distribution(page, counts, "seconds", "videos", [])
-        assert words in words_of(page.figure) and not page.body.axes[0].patches
-    page = sheet(WIDTHS["column"], 2.2, "Title", "Origin", [])
-    draw_distribution(page, [Count("10-12", 24)], "seconds", "videos", [Mark("mean", 9.0)])
-    assert page.body.axes[0].patches, "a published number is held against a bar"
+        made = page(4.4, 0.5)
+        draw_distribution(made, [("", counts)], "seconds", "videos", [])
+        assert words in words_of(made.figure) and not made.body.axes[0].patches
+    made = page(4.4, 2.2)
+    draw_distribution(made, [("", [Count("10-12", 24)])], "seconds", "videos", [Count("mean", 9.0)])
+    assert made.body.axes[0].patches, "a published number is held against a bar"
 
 
 def test_places_of_lines_without_a_number_are_named_and_take_no_room() -> None:
@@ -376,9 +322,8 @@ def test_places_of_lines_without_a_number_are_named_and_take_no_room() -> None:
 
 @pytest.mark.parametrize("counts", [[Count("0-1", 1), Count("1-2", 2)], [Count("a", 1), Count("b", 3)]])
 def test_an_axis_of_counts_has_whole_numbers_alone(counts: list[Count]) -> None:
-    use_style()
-    page = sheet(WIDTHS["column"], 2.2, "Title", "Origin", [])
-    draw_distribution(page, counts, "seconds", "clips", [])
-    axes = page.body.axes[0]
-    ticks = axes.get_yticks() if counts[0].group == "0-1" else axes.get_xticks()
+    made = page(4.4, 2.2)
+    draw_distribution(made, [("", counts)], "seconds", "clips", [])
+    axes = made.body.axes[0]
+    ticks = axes.get_yticks() if counts[0].name == "0-1" else axes.get_xticks()
     assert len(ticks) > 1 and all(float(tick).is_integer() for tick in ticks)

@@ -1,12 +1,11 @@
 """What a figure shows, before it is drawn: numbers by what they stand at, in series and panels."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from reprise.config.tables import Column, Row, Section
-from reprise.tables.build import Builder
-from reprise.tables.render.table import Cell, Number, TableRow
+from reprise.tables.build import Builder, column_name
+from reprise.tables.render.table import Cell, Number
 
 
 @dataclass(frozen=True)
@@ -40,9 +39,10 @@ class Line:
     level: Number | None = None
     is_chance: bool = False
 
-    def shown(self) -> list[Number]:
-        """All its numbers."""
-        return [*self.numbers.values(), *([self.level] if self.level else [])]
+    def known(self) -> list[Number]:
+        """All its numbers that have a value."""
+        numbers = [*self.numbers.values(), *([self.level] if self.level else [])]
+        return [number for number in numbers if number.value is not None]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,15 @@ class Entry:
     cells: tuple[tuple[Column, Number], ...]
     notes: tuple[str, ...]
 
+    @property
+    def is_known(self) -> bool:
+        return any(number.value is not None for _, number in self.cells)
+
+    @property
+    def line(self) -> str:
+        """The line over numbers of frames that it belongs to: a section's, or that of its label."""
+        return self.section.title or self.row.label
+
 
 def entries_of(builders: Sequence[Builder]) -> list[Entry]:
     """The rows of all parts; a label that several rows have is told apart."""
@@ -62,24 +71,22 @@ def entries_of(builders: Sequence[Builder]) -> list[Entry]:
     for builder in builders:
         rows = [(section, row) for section in builder.spec.sections for row in section.resolved()]
         for (section, row), shown in zip(rows, builder.table().rows(), strict=True):
-            found.append(_entry(section, row, builder.spec.columns, shown))
-    named = Counter(entry.label for entry in found)
-    return [_told_apart(entry, found) if named[entry.label] > 1 else entry for entry in found]
+            numbers = [one.numbers[0] if isinstance(one, Cell) and one.numbers else Number(None) for one in shown.cells]
+            cells = tuple(zip(builder.spec.columns, numbers, strict=True))
+            found.append(Entry(row.label, section, row, cells, shown.notes))
+    return [replace(entry, label=_label(entry, found)) for entry in found]
 
 
-def _entry(section: Section, row: Row, columns: Sequence[Column], shown: TableRow) -> Entry:
-    cells = [cell.numbers[0] if isinstance(cell, Cell) and cell.numbers else Number(None) for cell in shown.cells]
-    return Entry(row.label, section, row, tuple(zip(columns, cells, strict=True)), shown.notes)
-
-
-def _told_apart(entry: Entry, entries: Sequence[Entry]) -> Entry:
-    """The entry with the first thing in its label by which all rows of this label differ, else with its place."""
+def _label(entry: Entry, entries: Sequence[Entry]) -> str:
+    """The label, with the first thing in it by which all rows of this label differ, else with its place."""
     alike = [one for one in entries if one.label == entry.label]
-    place = [id(one) for one in alike].index(id(entry))
+    if len(alike) == 1:
+        return entry.label
+    place = [one is entry for one in alike].index(True)
     for words in zip(*map(_own_words, alike), strict=True):
         if len(set(words)) == len(alike):
-            return replace(entry, label=f"{entry.label} ({words[place]})" if words[place] else entry.label)
-    return replace(entry, label=f"{entry.label} ({1 + place})")
+            return f"{entry.label} ({words[place]})" if words[place] else entry.label
+    return f"{entry.label} ({1 + place})"
 
 
 def _own_words(entry: Entry) -> tuple[str, str, str]:
@@ -91,13 +98,13 @@ def _own_words(entry: Entry) -> tuple[str, str, str]:
 
 def panels_by_span(entries: Sequence[Entry]) -> list[Panel]:
     """A series for each row; a panel for each spanning header."""
-    known = [entry for entry in entries if any(number.value is not None for _, number in entry.cells)]
     panels = []
     for span in dict.fromkeys(column.span or "" for entry in entries for column, _ in entry.cells):
         ticks = dict.fromkeys(c.title for entry in entries for c, _ in entry.cells if (c.span or "") == span)
         series = [
             Series(one.label, {column.title: number for column, number in one.cells if (column.span or "") == span})
-            for one in known
+            for one in entries
+            if one.is_known
         ]
         panels.append(Panel(span, tuple(ticks), tuple(series)))
     return panels
@@ -105,14 +112,13 @@ def panels_by_span(entries: Sequence[Entry]) -> list[Panel]:
 
 def side_by_side(entries: Sequence[Entry], along: str) -> Panel:
     """One panel: rows as series at columns, or the other way round; what has no number is left out."""
-    titles = {column.title for entry in entries for column, _ in entry.cells}
     numbers: dict[str, dict[str, Number]] = {}
     for entry in entries:
         # Parts with the same rows give one row its columns: told apart are rows that have a column in common.
         label = entry.row.label if _is_shared(entry, entries) else entry.label
-        known = {_name(column, titles): number for column, number in entry.cells if number.value is not None}
+        known = {name: number for name, number in _named(entry, entries) if number.value is not None}
         numbers.setdefault(label, {}).update(known)
-    columns = dict.fromkeys(_name(column, titles) for entry in entries for column, _ in entry.cells)
+    columns = dict.fromkeys(name for entry in entries for name, _ in _named(entry, entries))
     rows = [label for label, known in numbers.items() if known]
     columns_shown = [name for name in columns if any(name in known for known in numbers.values())]
     if along == "rows":
@@ -123,16 +129,15 @@ def side_by_side(entries: Sequence[Entry], along: str) -> Panel:
 
 def rows_without_numbers(entries: Sequence[Entry]) -> list[str]:
     """The rows that have no number."""
-    known = {entry.row.label for entry in entries if any(number.value is not None for _, number in entry.cells)}
+    known = {entry.row.label for entry in entries if entry.is_known}
     return list(dict.fromkeys(entry.label for entry in entries if entry.row.label not in known))
 
 
 def columns_without_numbers(entries: Sequence[Entry]) -> dict[str, bool]:
     """The columns that have no number -> whether the paper's are lost."""
-    titles = {column.title for entry in entries for column, _ in entry.cells}
     found: dict[str, list[Number]] = {}
-    for column, number in (cell for entry in entries for cell in entry.cells):
-        found.setdefault(_name(column, titles), []).append(number)
+    for name, number in (cell for entry in entries for cell in _named(entry, entries)):
+        found.setdefault(name, []).append(number)
     empty = {name: numbers for name, numbers in found.items() if all(one.value is None for one in numbers)}
     return {name: any(one.state == "lost" for one in numbers) for name, numbers in empty.items()}
 
@@ -143,10 +148,11 @@ def _is_shared(entry: Entry, entries: Sequence[Entry]) -> bool:
     return all(not one & other for place, one in enumerate(columns) for other in columns[place + 1 :])
 
 
-def _name(column: Column, titles: set[str]) -> str:
-    if column.span and len(titles) == 1:
-        return column.span
-    return f"{column.span} {column.title}" if column.span else column.title
+def _named(entry: Entry, entries: Sequence[Entry]) -> Iterator[tuple[str, Number]]:
+    """The numbers of a row by the names of their columns: by their span alone where all have one title."""
+    titles = {column.title for one in entries for column, _ in one.cells}
+    for column, number in entry.cells:
+        yield column.span if column.span and len(titles) == 1 else column_name(column), number
 
 
 def by_frames(entries: Sequence[Entry], frames: dict[str, int]) -> Iterator[tuple[str, list[Line]]]:
@@ -154,21 +160,17 @@ def by_frames(entries: Sequence[Entry], frames: dict[str, int]) -> Iterator[tupl
     for place, (column, _) in enumerate(entries[0].cells):
         lines: dict[str, Line] = {}
         for entry in entries:
-            row, number = entry.row, entry.cells[place][1]
+            row, name, number = entry.row, entry.line, entry.cells[place][1]
             shown = int(row.frames) if row.frames and row.frames.isdecimal() else frames.get(row.sampling or "")
-            name = entry.section.title or row.label
             if row.chance or shown is None:
                 name = name if name == row.label else f"{name}, {row.label}"
                 lines[name] = Line(name, level=number, is_chance=row.chance)
             else:
                 lines.setdefault(name, Line(name)).numbers[shown] = number
-        yield column.title, [line for line in lines.values() if any(n.value is not None for n in line.shown())]
+        yield column.title, [line for line in lines.values() if line.known()]
 
 
 def lines_without_numbers(entries: Sequence[Entry]) -> list[str]:
-    """The lines over numbers of frames that have no number: a section's rows, or rows of one label."""
-    numbers: dict[str, list[Number]] = {}
-    for entry in entries:
-        name = entry.section.title or entry.row.label
-        numbers.setdefault(name, []).extend(number for _, number in entry.cells)
-    return [name for name, found in numbers.items() if all(number.value is None for number in found)]
+    """The lines over numbers of frames that have no number."""
+    known = {entry.line for entry in entries if entry.is_known}
+    return [name for name in dict.fromkeys(entry.line for entry in entries) if name not in known]

@@ -9,18 +9,9 @@ from matplotlib.figure import Figure
 
 from reprise.benchmarks.registry import load_scores
 from reprise.config.figures import Bars, Distribution, Lines, MadeCount, Radar, Scatter
-from reprise.figures import distribution, grids, made, scatter
-from reprise.figures.chart import (
-    Entry,
-    Panel,
-    by_frames,
-    columns_without_numbers,
-    entries_of,
-    lines_without_numbers,
-    panels_by_span,
-    rows_without_numbers,
-    side_by_side,
-)
+from reprise.core.plain import first_of
+from reprise.figures import chart, distribution, grids, scatter
+from reprise.figures.chart import Entry
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import WIDTHS, Sheet, sheet, use_style
 from reprise.tables.below import judge_lines
@@ -58,54 +49,52 @@ class Sources(NamedTuple):
 def draw(key: FigureKey, builders: Sequence[Builder], sources: Sources) -> Drawn:
     """The figure of a key."""
     use_style()
-    entries = entries_of(builders)
     spec = key.spec
     if isinstance(spec, Distribution) and spec.made is not None:
         figure, rows = _made(key, spec.made, spec.axis, sources.made)
     elif isinstance(spec, Distribution):
         figure, rows = _distribution(key, spec, sources)
     elif isinstance(spec, Scatter):
-        figure, rows = _scatter(key, spec, builders, entries, sources)
+        figure, rows = _scatter(key, spec, builders[0], chart.entries_of(builders), sources)
     else:
-        figure, rows = _of_numbers(key, spec, builders, entries)
+        figure, rows = _of_numbers(key, spec, builders, chart.entries_of(builders))
     return Drawn(figure, rows, f"{spec.title} ({key.origin})", " ".join(filter(None, [key.notice, spec.caption])))
 
 
 def _distribution(key: FigureKey, spec: Distribution, sources: Sources) -> tuple[Figure, pl.DataFrame]:
     groups = load_scores(key.benchmark).GROUPS
     counts = distribution.counts_of(spec, sources.items, sources.facts, groups)
-    others = [
-        distribution.Panel(
-            one.title,
-            distribution.counts_of(spec.model_copy(update={"group": one.group}), sources.items, sources.facts, groups),
-        )
-        for one in spec.beside
-    ]
-    beside = [one for one in others if one.counts]
-    marks = [distribution.Mark(*one) for one in sources.marks.of_metric(spec.marks.metric)] if spec.marks else []
+    others = {}
+    for one in spec.beside:
+        of_group = spec.model_copy(update={"group": one.group})
+        others[one.title] = distribution.counts_of(of_group, sources.items, sources.facts, groups)
+    beside = [(title, found) for title, found in others.items() if found]
+    marks = [distribution.Count(*one) for one in sources.marks.of_metric(spec.marks.metric)] if spec.marks else []
     notes = [] if counts else ["The data are not here: nothing is counted."]
-    if absent := [one.title for one in others if not one.counts]:
+    if absent := [title for title, found in others.items() if not found]:
         notes.append(f"Without data here: {', '.join(absent)}.")
-    height = max(distribution.height(one) for one in (counts, *(panel.counts for panel in beside)))
-    page = _sheet(key, 2.2 if marks else height, distribution.legend(marks), notes)
-    distribution.draw_distribution(page, counts, spec.unit, spec.axis, marks, key.benchmark_title, beside)
+    panels = [(key.benchmark_title, counts), *beside]
+    height = 2.2 if marks else max(distribution.height(found) for _, found in panels)
+    page = _sheet(key, height, distribution.legend(marks), notes)
+    distribution.draw_distribution(page, panels, spec.unit, spec.axis, marks)
     name = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
     counted = name | {"metric": spec.fact or "count", "source": "data"}
     published = name | {"metric": spec.marks.metric if spec.marks else "", "source": "published"}
     rows = [
-        counted | {"row": row, "group": one.group, "value": one.value}
+        counted | {"row": row, "group": one.name, "value": one.value}
         for row, found in (("", counts), *beside)
         for one in found
     ]
-    rows += [published | {"row": mark.label, "value": mark.value} for mark in marks]
+    rows += [published | {"row": mark.name, "value": mark.value} for mark in marks]
     return page.figure, pl.DataFrame(rows, schema=TIDY)
 
 
 def _made(key: FigureKey, counts: Sequence[MadeCount], axis: str, found: pl.DataFrame) -> tuple[Figure, pl.DataFrame]:
     numbers = found.filter(pl.col("what").is_in([one.what for one in counts]))
-    notes = list(made.share_notes(counts, numbers)) or ["The benchmark is not made here: nothing is counted."]
-    page = _sheet(key, made.HEIGHT * -(-len(counts) // made.ACROSS), [], notes)
-    made.draw_made(page, counts, numbers, axis)
+    shares = list(distribution.share_notes(counts, numbers))
+    notes = shares or ["The benchmark is not made here: nothing is counted."]
+    page = _sheet(key, distribution.MADE_HEIGHT * -(-len(counts) // distribution.ACROSS), [], notes)
+    distribution.draw_made(page, counts, numbers, axis)
     named = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}", "source": "data"}
     rows = [
         named | {"metric": row["what"], "group": row["group"], "value": row["ours"], "published": row["paper"]}
@@ -115,84 +104,65 @@ def _made(key: FigureKey, counts: Sequence[MadeCount], axis: str, found: pl.Data
 
 
 def _scatter(
-    key: FigureKey, spec: Scatter, builders: Sequence[Builder], entries: Sequence[Entry], sources: Sources
+    key: FigureKey, spec: Scatter, builder: Builder, entries: Sequence[Entry], sources: Sources
 ) -> tuple[Figure, pl.DataFrame]:
-    named = list(scatter.clouds(spec, builders, entries, sources.items, sources.verdicts))
-    found = [cloud for cloud, _ in named]
+    found = list(scatter.clouds(spec, builder, entries, sources.items, sources.verdicts))
     notes = ["Above a panel: how many items are strict, classic only, and wrong; + those without a score."]
     height = sum(scatter.heights(found, spec.panels, WIDTHS[spec.width]).values())
     page = _sheet(key, height, scatter.legend(), notes)
     scatter.draw_scatter(page, found, spec.panels)
     keys = {run: verdicts["key"][0] if verdicts.height else "" for run, verdicts in sources.verdicts.items()}
-    parts = [
-        cloud.points.with_columns(
-            pl.lit(value).alias(name)
-            for name, value in {
-                "suite": key.suite, "figure": f"{key.benchmark}/{key.figure}", "row": cloud.row, "run": run,
-                "group": cloud.group, "key": keys.get(run, ""),
-            }.items()
-        ).select(scatter.SCHEMA.names())
-        for cloud, run in named
-    ]  # fmt: skip
-    return page.figure, pl.concat([pl.DataFrame(schema=scatter.SCHEMA), *parts])
+    parts = [pl.DataFrame(schema=scatter.SCHEMA)]
+    for one in found:
+        named = {"suite": key.suite, "figure": f"{key.benchmark}/{key.figure}", "row": one.row, "run": one.run}
+        named |= {"group": one.group, "key": keys.get(one.run, "")}
+        columns = [pl.lit(value).alias(name) for name, value in named.items()]
+        parts.append(one.points.with_columns(columns).select(scatter.SCHEMA.names()))
+    return page.figure, pl.concat(parts)
 
 
 def _of_numbers(
     key: FigureKey, spec: Bars | Lines | Radar, builders: Sequence[Builder], entries: Sequence[Entry]
 ) -> tuple[Figure, pl.DataFrame]:
     rows = pl.DataFrame([row for builder in builders for row in builder.tidy], schema=TIDY)
-    numbers = [number for entry in entries for _, number in entry.cells]
-    notes = [*_state(numbers), *_notes(builders, entries)]
+    known = grids.shown([number for entry in entries for _, number in entry.cells])
+    state = ALL_PUBLISHED if all(map(grids.is_published, known)) else ""
+    notes = [state if known else NOTHING, *_notes(builders, entries)]
     if isinstance(spec, Bars):
-        panel = side_by_side(entries, spec.along)
-        notes = [*_gap_notes(panel, entries), *notes]
-        page = _sheet(key, grids.bars_height(panel), grids.bars_legend(panel), notes)
+        panel = chart.side_by_side(entries, spec.along)
+        page = _sheet(key, grids.bars_height(panel), grids.bars_legend(panel), [*_gap_notes(panel, entries), *notes])
         grids.draw_bars(page, panel, spec.axis)
         return page.figure, rows
     if isinstance(spec, Lines) and spec.along == "frames":
         frames = {name: count for part in key.parts for name, count in part.frames.items()}
-        lines = list(by_frames(entries, frames))
-        if empty := lines_without_numbers(entries):
-            notes = [f"Without any number: {', '.join(empty)}.", *notes]
+        lines = list(chart.by_frames(entries, frames))
+        empty = chart.lines_without_numbers(entries)
+        notes = [f"Without any number: {', '.join(empty)}." if empty else "", *notes]
         page = _sheet(key, 2.8, grids.frames_legend(lines[0][1]), notes)
         grids.draw_frames(page, lines, spec.axis)
         return page.figure, rows
-    panels = panels_by_span(entries)
+    panels = chart.panels_by_span(entries)
     legend = grids.lines_legend([one.label for one in panels[0].series], grids.all_numbers(panels))
-    if isinstance(spec, Lines):
-        notes = [*(f"Without any number{words}." for words in map(_empty_words, panels) if words), *notes]
-        panels = [replace(panel, ticks=tuple(panel.known_ticks())) for panel in panels]
     if isinstance(spec, Radar):
         page = _sheet(key, RADAR * len(panels), legend, notes)
         grids.draw_radars(page, panels, spec.top)
-    else:
-        page = _sheet(key, 2.6, legend, notes)
-        grids.draw_lines(page, panels, spec.axis)
+        return page.figure, rows
+    gaps = []
+    for panel in panels:
+        if empty := [tick for tick in panel.ticks if tick not in panel.known_ticks()]:
+            gaps.append(f"Without any number{f' ({panel.title})' if panel.title else ''}: {', '.join(empty)}.")
+    page = _sheet(key, 2.6, legend, [*gaps, *notes])
+    grids.draw_lines(page, [replace(panel, ticks=tuple(panel.known_ticks())) for panel in panels], spec.axis)
     return page.figure, rows
 
 
-def _empty_words(panel: Panel) -> str:
-    """The ticks of a panel at which no number stands."""
-    empty = [tick for tick in panel.ticks if tick not in panel.known_ticks()]
-    return f"{f' ({panel.title})' if panel.title else ''}: {', '.join(empty)}" if empty else ""
-
-
-def _state(numbers: Sequence[Any]) -> list[str]:
-    """Where all numbers come from, if that is one place; that there is none."""
-    known = grids.shown(numbers)
-    if not known:
-        return [NOTHING]
-    return [ALL_PUBLISHED] if all(map(grids.is_published, known)) else []
-
-
-def _gap_notes(panel: Panel, entries: Sequence[Entry]) -> Iterator[str]:
+def _gap_notes(panel: chart.Panel, entries: Sequence[Entry]) -> Iterator[str]:
     """What a dash stands for, and which columns are left out."""
     if grids.gaps(panel):
-        lost = (
-            ", or lost in the paper's text" if any(n.state == "lost" for one in entries for _, n in one.cells) else ""
-        )
+        is_lost = any(number.state == "lost" for entry in entries for _, number in entry.cells)
+        lost = ", or lost in the paper's text" if is_lost else ""
         yield f"–: not run here, and not published{lost}."
-    columns = columns_without_numbers(entries)
+    columns = chart.columns_without_numbers(entries)
     for is_lost, why in ((False, ""), (True, ", as the paper's are lost in its text")):
         if names := [name for name, lost in columns.items() if lost == is_lost]:
             yield f"Without any number{why}: {', '.join(names)}."
@@ -200,19 +170,16 @@ def _gap_notes(panel: Panel, entries: Sequence[Entry]) -> Iterator[str]:
 
 def _notes(builders: Sequence[Builder], entries: Sequence[Entry]) -> list[str]:
     """What has no number, who judged, what failed, and what the rows say of themselves."""
-    missing = rows_without_numbers(entries)
-    lines = [
-        line
-        for one in builders
-        for line in (one.judged_by() if one.spec.judge else "", *judge_lines(one.key, one.metrics))
-    ]
+    missing = chart.rows_without_numbers(entries)
+    lines = [f"Not run here, and not published: {', '.join(missing)}."] if missing else []
+    for one in builders:
+        lines += [one.judged_by() if one.spec.judge else "", *judge_lines(one.key, one.metrics)]
     lines += [line for one in builders for line in one.wrong_lines()]
     notes = [f"{entry.label}: {' '.join(entry.notes)}" for entry in entries if entry.notes]
-    more = [f"{len(notes) - MOST_NOTES} more rows have notes; see their tables."] if len(notes) > MOST_NOTES else []
-    lines = [f"Not run here, and not published: {', '.join(missing)}." if missing else "", *lines]
-    return [*dict.fromkeys(filter(None, lines)), *dict.fromkeys(notes[:MOST_NOTES]), *more]
+    return [*dict.fromkeys([*lines, *first_of(notes, MOST_NOTES, "{} more rows have notes; see their tables.")])]
 
 
 def _sheet(key: FigureKey, height: float, legend: Sequence[Any], notes: Sequence[str]) -> Sheet:
     origin = f"{key.origin}. {key.notice}".strip()
-    return sheet(WIDTHS[key.spec.width], height, key.spec.title, origin, [*key.spec.notes, *notes], legend)
+    shown = [*key.spec.notes, *filter(None, notes)]
+    return sheet(WIDTHS[key.spec.width], height, key.spec.title, origin, shown, legend)

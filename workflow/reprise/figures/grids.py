@@ -1,7 +1,7 @@
 """Bars, lines and radars: numbers of tables."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib import colormaps
@@ -129,7 +129,7 @@ def draw_bars(sheet: Sheet, panel: Panel, axis: str) -> None:
 # Lines
 
 
-def line_style(place: int) -> dict[str, object]:
+def line_style(place: int) -> dict[str, Any]:
     """Colour, marker and dashes of a series."""
     return {
         "color": COLOURS[place % len(COLOURS)],
@@ -154,62 +154,38 @@ def draw_lines(sheet: Sheet, panels: Sequence[Panel], axis: str) -> None:
         if not all_numbers([panel]):
             say(axes)
             continue
-        places = {tick: place for place, tick in enumerate(panel.ticks)}
         for place, one in enumerate(panel.series):
-            _draw_line(
-                axes,
-                place,
-                {places[tick]: one.numbers[tick] for tick in panel.ticks if tick in one.numbers},
-                len(panel.series),
-            )
+            shift = 0.16 * (place / max(1, len(panel.series) - 1) - 0.5)
+            numbers = {x + shift: one.numbers[tick] for x, tick in enumerate(panel.ticks) if tick in one.numbers}
+            _draw_line(axes, numbers, line_style(place))
         axes.set_xticks(range(len(panel.ticks)), [label_lines(tick, 10) for tick in panel.ticks])
         axes.set_xlim(-0.4, len(panel.ticks) - 0.6)
         axes.set_title(panel.title)
     found[0].set_ylabel(axis)
 
 
-def _draw_line(axes: Axes, place: int, numbers: dict[int, Number], count: int) -> None:
+def _draw_line(axes: Axes, numbers: Mapping[float, Number], style: dict[str, Any]) -> None:
+    """A line through numbers by where they stand, with their intervals; hollow marks where they are the paper's."""
     known = {x: number for x, number in sorted(numbers.items()) if number.value is not None}
-    style = line_style(place)
-    shift = 0.16 * (place / max(1, count - 1) - 0.5)
-    xs, ys = [x + shift for x in known], [number.value or 0.0 for number in known.values()]
-    axes.plot(xs, ys, **style)
-    for x, number in zip(xs, known.values(), strict=True):
-        _mark(axes, x, number, style)
-
-
-def _mark(axes: Axes, x: float, number: Number, style: dict[str, object]) -> None:
-    """A number's interval, and a hollow mark where it is the paper's."""
-    if number.interval:
-        axes.errorbar(
-            x, number.value or 0.0, yerr=spread(number), fmt="none", ecolor=style["color"], elinewidth=0.8, capsize=1.2
-        )
-    if is_published(number):
-        axes.plot(
-            [x],
-            [number.value or 0.0],
-            color=style["color"],
-            marker=style["marker"],
-            markerfacecolor="white",
-            linestyle="",
-            zorder=3,
-        )
-
-
-def frame_labels(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
-    """The lines over frames, and the levels: people, chance, and rates."""
-    return [line for line in lines if line.numbers], [line for line in lines if line.level is not None]
+    axes.plot(list(known), [number.value or 0.0 for number in known.values()], **style)
+    for x, number in known.items():
+        y = number.value or 0.0
+        if number.interval:
+            bars = {"fmt": "none", "ecolor": style["color"], "elinewidth": 0.8, "capsize": 1.2}
+            axes.errorbar(x, y, yerr=spread(number), **bars)
+        if is_published(number):
+            axes.plot([x], [y], **style | {"markerfacecolor": "white", "linestyle": "", "zorder": 3})
 
 
 def frames_legend(lines: Sequence[Line]) -> Legend:
-    """The lines over frames, and the levels."""
-    curves, levels = frame_labels(lines)
-    found = lines_legend([line.label for line in curves], shown([number for line in lines for number in line.shown()]))
-    level = [(Line2D([], [], **_level_style(line, place)), line.label) for place, line in enumerate(levels)]
-    return [*found, *level]
+    """The lines over frames, and the levels: people, chance, and rates."""
+    curves = [line.label for line in lines if line.numbers]
+    levels = [line for line in lines if line.level]
+    found = lines_legend(curves, [number for line in lines for number in line.known()])
+    return [*found, *((Line2D([], [], **_level_style(line, place)), line.label) for place, line in enumerate(levels))]
 
 
-def _level_style(line: Line, place: int) -> dict[str, object]:
+def _level_style(line: Line, place: int) -> dict[str, Any]:
     dashes = (0, (1, 1)) if line.is_chance else DASHES[1 + place % (len(DASHES) - 1)]
     return {"color": FAINT if line.is_chance else "black", "linestyle": dashes, "linewidth": 1.0}
 
@@ -221,16 +197,13 @@ def draw_frames(sheet: Sheet, panels: Sequence[tuple[str, Sequence[Line]]], axis
         if not lines:
             say(axes)
             continue
-        curves, levels = frame_labels(lines)
+        curves = [line for line in lines if line.numbers]
         for place, line in enumerate(curves):
-            known = {x: number for x, number in sorted(line.numbers.items()) if number.value is not None}
-            xs = [x or TEXT_ONLY for x in known]
-            axes.plot(xs, [number.value or 0.0 for number in known.values()], **line_style(place))
-            for x, number in zip(xs, known.values(), strict=True):
-                _mark(axes, x, number, line_style(place))
-        for place, line in enumerate(levels):
-            assert line.level is not None
-            axes.axhline(line.level.value or 0.0, **_level_style(line, place))
+            numbers = {x or TEXT_ONLY: number for x, number in line.numbers.items()}
+            _draw_line(axes, numbers, line_style(place))
+        levels = [(line, line.level) for line in lines if line.level]
+        for place, (line, level) in enumerate(levels):
+            axes.axhline(level.value or 0.0, **_level_style(line, place))
         ticks = sorted({x for line in curves for x in line.numbers})
         axes.set_xscale("log", base=2)
         axes.set_xticks([x or TEXT_ONLY for x in ticks], [str(x) if x else "0\n(text)" for x in ticks])

@@ -1,5 +1,6 @@
 """Points of items: the scores of their right and their wrong caption, in the regions that the metrics count."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
 
 from reprise.benchmarks.rows import chosen_items
-from reprise.benchmarks.scoring import Groups, in_group
+from reprise.benchmarks.scoring import in_group
 from reprise.config.figures import Scatter
 from reprise.figures.chart import Entry
 from reprise.figures.style import COLOURS, FAINT, SMALL, Sheet, label_lines
@@ -38,42 +39,36 @@ class Cloud:
     row: str
     group: str
     title: str
+    run: str
     points: pl.DataFrame
     """item_id, across, up, region"""
     state: str = ""
     """why there is no point"""
 
-    def count(self, region: str) -> int:
-        """How many items are in a region."""
-        return self.points.filter(region=region).height
-
 
 def clouds(
     spec: Scatter,
-    builders: Sequence[Builder],
+    builder: Builder,
     entries: Sequence[Entry],
     items: pl.DataFrame,
     verdicts: Mapping[str, pl.DataFrame],
-) -> Iterator[tuple[Cloud, str]]:
-    """The cloud of each row and column, and the name of its run."""
-    groups = builders[0].benchmark.GROUPS
+) -> Iterator[Cloud]:
+    """The cloud of each row and column."""
     for entry in entries:
         for column, _ in entry.cells:
-            scored = builders[0].scored_of(entry.row, column)
-            group = entry.row.group or column.group or ""
-            found = verdicts.get(scored.name) if scored else None
-            if scored is None or found is None:
-                yield Cloud(entry.label, group, column.title, pl.DataFrame(schema=COLUMNS), "not run here"), ""
-                continue
-            yield cloud_of(spec, entry.label, group, column.title, items, found, groups), scored.name
+            scored = builder.scored_of(entry.row, column)
+            group, run = entry.row.group or column.group or "", scored.name if scored else ""
+            if run in verdicts:
+                chosen = chosen_items(in_group(items, group, builder.benchmark.GROUPS), spec.items)
+                points = points_of(spec, chosen, verdicts[run])
+                yield Cloud(entry.label, group, column.title, run, points, _why_none(spec, chosen, points))
+            else:
+                yield Cloud(entry.label, group, column.title, "", pl.DataFrame(schema=COLUMNS), "not run here")
 
 
-def cloud_of(
-    spec: Scatter, row: str, group: str, title: str, items: pl.DataFrame, verdicts: pl.DataFrame, groups: Groups
-) -> Cloud:
-    """The items of a group with both scores, as the metrics count them; without scores, why."""
-    chosen = chosen_items(in_group(items, group, groups), spec.items)
-    wide = chosen.select("item_id")
+def points_of(spec: Scatter, items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """The items with both scores, as the metrics count them."""
+    wide = items.select("item_id")
     for name, role in (("across", spec.across), ("up", spec.up)):
         one = verdicts.filter(role=role).select(
             "item_id", pl.col("score").alias(name), pl.col("right").alias(f"{name}_right")
@@ -86,13 +81,15 @@ def cloud_of(
         .when(pl.col("across") > pl.col("up")).then(pl.lit(CLASSIC))
         .otherwise(pl.lit(WRONG))
     )  # fmt: skip
-    points = wide.with_columns(region=region.fill_null(UNSCORED)).select(COLUMNS.keys())
-    without = points.filter(region=UNSCORED).height
-    if without < points.height:
-        return Cloud(row, group, title, points)
-    if chosen.is_empty() and spec.items:
-        return Cloud(row, group, title, points, f"none of the {spec.items}")
-    return Cloud(row, group, title, points, "nothing asked" if points.is_empty() else "answers without scores")
+    return wide.with_columns(region=region.fill_null(UNSCORED)).select(COLUMNS.keys())
+
+
+def _why_none(spec: Scatter, items: pl.DataFrame, points: pl.DataFrame) -> str:
+    if (points["region"] != UNSCORED).any():
+        return ""
+    if items.is_empty() and spec.items:
+        return f"none of the {spec.items}"
+    return "nothing asked" if points.is_empty() else "answers without scores"
 
 
 def legend() -> list[tuple[Artist, str]]:
@@ -149,9 +146,10 @@ def _draw_cloud(axes: Axes, cloud: Cloud) -> None:
         axes.scatter(
             mine["across"], mine["up"], s=5, marker=marker, c=colour, linewidths=0.5, rasterized=True, clip_on=False
         )
-    counts = " ".join(f"{cloud.count(region)}" for region in POINTS)
-    missing = cloud.count(UNSCORED)
-    title = cloud.title if cloud.state else f"{cloud.title}: {counts}" + (f" (+{missing})" if missing else "")
+    counts = Counter(cloud.points["region"])
+    missing = f" (+{counts[UNSCORED]})" if counts[UNSCORED] else ""
+    numbers = " ".join(str(counts[region]) for region in POINTS)
+    title = cloud.title if cloud.state else f"{cloud.title}: {numbers}{missing}"
     axes.set_title(title, fontsize=SMALL, pad=2)
     if cloud.state:
         axes.text(0.5, 0.5, label_lines(cloud.state, 14), ha="center", va="center", fontsize=SMALL, bbox=WHITE)

@@ -23,7 +23,7 @@ def printed(tables: dict[str, Table], folder: Path) -> list[str]:
     """What does not fit its page."""
     fragments = {name: render(table, "tex") for name, table in tables.items()}
     _, log = print_document(document(fragments), folder)
-    return [f"{one.table}: {one.points} pt too {one.side}" for one in too_large(log)]
+    return [f"{table}: {points} pt too {side}" for table, points, side in too_large(log)]
 
 
 @pytest.mark.parametrize("suite", ["demo", "paper", "rehearsal"])
@@ -48,7 +48,7 @@ def test_the_widest_and_the_tallest_table_fit(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
     fragment = "\\noindent\\rule{400pt}{1pt}\n\n\\begin{table}\\rule{1pt}{600pt}\\end{table}\n"
     _, log = print_document(document({"a/table1": "x\n", "b/table2": fragment}), tmp_path)
-    assert [(one.table, round(one.points), one.side) for one in too_large(log)] == [
+    assert [(table, round(points), side) for table, points, side in too_large(log)] == [
         ("b/table2", 55, "wide"),
         ("b/table2", 50, "high"),
     ]
@@ -65,4 +65,4 @@ def test_a_figure_of_any_size_fits_a_page_with_its_caption(size: tuple[float, fl
 def test_a_figure_with_a_caption_that_no_page_holds_is_named(tmp_path: Path) -> None:
     Figure(figsize=(7.2, 14)).savefig(tmp_path / "figure0.pdf")
     _, log = print_document(document({"velociti/fig3": figure("figure0.pdf", "Words that go on. " * 500)}), tmp_path)
-    assert [(one.table, one.side) for one in too_large(log)] == [("velociti/fig3", "high")]
+    assert [(name, side) for name, _, side in too_large(log)] == [("velociti/fig3", "high")]

@@ -8,7 +8,7 @@ import pytest
 from reprise.core.plain import LONGEST, as_cell, first_of, of_cell, plain, safe, visible
 from reprise.fetch.outcome import FetchError
 from reprise.media.errors import MediaError
-from reprise.tables.render import html, latex_escape, markdown
+from reprise.tables.render import html, latex, markdown
 
 from tests.unit.core.programs import python
 
@@ -16,14 +16,12 @@ REORDERING = "".join(map(chr, [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *
 CONTROLS = [chr(code) for code in [*range(32), *range(0x7F, 0xA0)]]
 
 
-@pytest.mark.parametrize(
-    "escape", [html.escape, markdown.escape, latex_escape.escape, latex_escape.comment, visible, plain]
-)
+@pytest.mark.parametrize("escape", [html.escape, markdown.escape, latex.escape, latex.comment, visible, plain])
 def test_what_reorders_hides_or_moves_text_is_a_code_point_everywhere(escape: Callable[[str], str]) -> None:
     for sign in f"{REORDERING}\ud800\U000e0041":
         shown = escape(f"a{sign}b")
         assert sign not in shown and f"U+{ord(sign):04X}" in shown
-    for code in CONTROLS if escape not in (latex_escape.comment, visible) else []:
+    for code in CONTROLS if escape not in (latex.comment, visible) else []:
         shown = escape(f"a{code}b")
         assert not any((ord(sign) < 32 and sign not in "\t\n\r") or 0x7F <= ord(sign) < 0xA0 for sign in shown), code
 

@@ -45,23 +45,22 @@ def of(first: list[Ratings], second: list[Ratings]) -> Compared:
 
 
 def values(found: Compared) -> dict[str, float | None]:
-    return {name: value for name, (value, _) in found.numbers.items()}
+    return {name: number.value for name, number in found.numbers.items()}
 
 
-def test_ratings_by_hand() -> None:
-    """Read by both: 0 1 2 3 3 and 0 2 2 3 1, of which three are equal; the means are 9/5 and 8/5."""
+def test_ratings_and_options_by_hand() -> None:
+    """Ratings read by both: 0 1 2 3 3 and 0 2 2 3 1, of which three are equal; the means are 9/5 and 8/5.
+
+    Options A A B B and A B B B: three equal, by chance half would be; half and a quarter are right.
+    """
     found = of([[0, 1, 2, 3, 3, "", 2, "", FAILED]], [[0, 2, 2, 3, 1, 1, "", "", FAILED]])
     assert found.counts == (5, 1, 1, 1) and found.failed == 1
     assert values(found) == {
         "agreement": pytest.approx(60), "kappa": pytest.approx(1 - 25 / 61), "difference": pytest.approx(0.2),
         "rank_correlation": None,
     }  # fmt: skip
-    low, high = found.numbers["difference"][1] or (0, 0)
+    low, high = found.numbers["difference"].interval or (0, 0)
     assert -3 <= low < 0.2 < high <= 3
-
-
-def test_options_by_hand() -> None:
-    """A A B B and A B B B: three equal, by chance half would be; half and a quarter are right."""
     found = of([["A", "A", "B", "B"]], [["A", "B", "B", "B"]])
     assert values(found) == {
         "agreement": pytest.approx(75), "kappa": pytest.approx(0.5), "difference": pytest.approx(25),

@@ -1,7 +1,8 @@
-"""Verdicts on whole tables, from the csvs that tables write."""
+"""Verdicts on numbers: worked examples by hand, and whole tables from the csvs that tables write."""
 
 import csv
 import json
+import math
 import subprocess
 import sys
 from collections import Counter
@@ -12,22 +13,53 @@ import polars as pl
 import pytest
 from reprise.tables.build import TIDY
 from reprise.tables.keys import ReproductionKey, Title
+from reprise.tables.published import Printed
 from reprise.tables.render import render
-from reprise.tables.reproduction import Reproduction
+from reprise.tables.reproduction import Reproduction, Verdict, verdict
 
 from tests.unit.tables.full_tables import full_builders, keys_of
 
 PLACE = ("table", "section", "row", "column", "metric", "group")
+TITLES = ((2, "More"), (10, "Most"), (1, "Scores"))
 KEY = ReproductionKey(
     suite="s",
     suite_title="S",
     confidence=0.95,
-    titles=(
-        Title(table="b/table2", paper="B", number="Table 2", title="More"),
-        Title(table="b/table10", paper="B", number="Table 10", title="Most"),
-        Title(table="b/table1", paper="B", number="Table 1", title="Scores"),
-    ),
+    titles=tuple(Title(table=f"b/table{n}", paper="B", number=f"Table {n}", title=title) for n, title in TITLES),
 )
+ENDS = (55.0, 66.0)
+
+
+def of(value: float | None, interval: tuple[float, float] | None, published: float, **known: Any) -> Verdict:
+    return verdict(value, interval, Printed(published, known.pop("decimals", 1)), **known)
+
+
+def test_the_tolerance_is_that_of_two_numbers_measured_on_the_same_number_of_questions() -> None:
+    # Published above ours: the half of the interval that lies on its side is 6, so sqrt(6² + 6²) = 8.485, and 0.05 of print.
+    found = of(60.0, ENDS, 67.9)
+    assert found.tolerance == pytest.approx(math.sqrt(72) + 0.05)
+    assert (found.difference, found.name) == (pytest.approx(-7.9), "agrees")
+    # Published below: that half is 5, so 7.071 and 0.05.
+    assert [of(60.0, ENDS, published).name for published in (52.9, 52.8)] == ["agrees", "differs"]
+    assert [of(100.0, (100.0, 100.0), published).name for published in (100.0, 99.9)] == ["agrees", "differs"]
+    for published, decimals, slack in ((1.6, 1, 0.05), (1.6, 2, 0.005), (864, 0, 0.5), (0.32, 3, 0.0005)):
+        print_alone = of(published, (published, published), published, decimals=decimals).tolerance
+        assert print_alone == pytest.approx(slack), "half of its last digit"
+
+
+@pytest.mark.parametrize(
+    ("value", "published", "known", "found"),
+    [
+        (12.34, 12.3, {}, ("agrees", "")),  # without an interval: it prints like the paper's
+        (12.36, 12.3, {}, ("not comparable", "no interval of ours")),
+        (356.0, 356.0, {"is_exact": True}, ("agrees", "")),
+        (355.0, 356.0, {"is_exact": True}, ("differs", "")),
+        (None, 99.0, {}, ("not comparable", "nothing could be scored")),
+        (60.0, 99.0, {"why_not": "judged by another"}, ("not comparable", "judged by another")),
+    ],
+)
+def test_a_number_without_an_interval(value: float | None, published: float, known: Any, found: Any) -> None:
+    assert of(value, None, published, **known)[:2] == found
 
 
 def tidy(**changes: Any) -> dict[str, Any]:
@@ -41,53 +73,46 @@ def reproduction(*rows: dict[str, Any], **changes: Any) -> Reproduction:
     return Reproduction(KEY.model_copy(update=changes), pl.DataFrame(list(rows), schema=TIDY))
 
 
-def test_the_authors_reading_is_held_against_the_paper() -> None:
+def pages(found: Reproduction, form: str = "md") -> str:
+    return "".join(render(table, form) for table in found.tables())
+
+
+def test_what_is_a_number_of_its_own_and_which_reading_is_held_against_the_paper() -> None:
+    rows = [tidy(run=f"b/p/linspace{frames}/m") for frames in (8, 32)]
+    assert len(reproduction(*rows).cells) == 2, "two rows of one label"
+    assert not reproduction(tidy(source="published"), tidy(published=None)).cells
     authors = tidy(value=80.0, low=75.0, high=85.0, convention="authors", reader="authors")
     (cell,) = reproduction(tidy(), authors).cells
     assert (cell.found["value"], cell.verdict.name) == (80.0, "differs")
 
 
-def test_what_is_a_number_of_its_own() -> None:
-    rows = [tidy(run=f"b/p/linspace{frames}/m") for frames in (8, 32)]
-    assert len(reproduction(*rows).cells) == 2, "two rows of one label"
-    assert not reproduction(tidy(source="published"), tidy(published=None)).cells
-
-
 def test_another_judge_than_the_papers_is_no_comparison() -> None:
-    judges = {
-        "judges_of_paper": {"b/table1": "GPT-4-Turbo (1106)"},
-        "judges": {"q": "Qwen2-72B", "g": "GPT-4 turbo (1106)"},
-    }
-    other, same = reproduction(tidy(judge="q"), tidy(judge="g", row="B"), **judges).cells
+    judges = {"q": "Qwen2-72B", "g": "GPT-4 turbo (1106)"}
+    known = {"judges_of_paper": {"b/table1": "GPT-4-Turbo (1106)"}, "judges": judges}
+    other, same = reproduction(tidy(judge="q"), tidy(judge="g", row="B"), **known).cells
     assert other.verdict[:2] == ("not comparable", "judged by Qwen2-72B, in the paper by GPT-4-Turbo (1106)")
     assert same.verdict.name == "agrees"
 
 
 def test_a_rating_is_held_against_the_digits_that_the_paper_prints() -> None:
     rating = tidy(value=1.62, low=1.62, high=1.62, published=1.6, published_decimals=2)
-    found = reproduction(rating, tidy(**{**rating, "row": "B", "published_decimals": 1}))
+    found = reproduction(rating, rating | {"row": "B", "published_decimals": 1})
     assert [cell.verdict.name for cell in found.cells] == ["differs", "agrees"]
-    page = "".join(render(table, "md") for table in found.tables())
-    assert "| 1.62 | 1.62 to 1.62 |  1.60 |      +0.02 | differs |" in page
+    assert "| 1.62 | 1.62 to 1.62 |  1.60 |      +0.02 | differs |" in pages(found)
 
 
 def test_conditions_stand_beside_the_verdict_in_the_csv_and_on_the_page() -> None:
-    row = tidy(run="b/p/linspace4/m", missing=5, failed=2, unparsed=1, source="imported")
+    row = tidy(run="b/p/linspace4/m", row="<script>x</script>|", missing=5, failed=2, unparsed=1, source="imported")
     found = reproduction(row, conditions={"b/p/linspace4/m": ("revision abc", "weights in bfloat16")})
     counts = ("5 of 105 without a clip", "2 of 105 failed", "1 of 105 unread")
     reader = "read by robust, not as the authors read"
     conditions = (*counts, reader, "answers made elsewhere", "revision abc", "weights in bfloat16")
     assert found.cells[0].conditions == conditions
-    for text in (found.rows()["conditions"][0], "".join(render(table, "md") for table in found.tables())):
+    for text in (found.rows()["conditions"][0], pages(found)):
         assert all(one in text for one in conditions)
+    assert "<script>" not in pages(found) + pages(found, "html"), "labels are shown and not obeyed"
     plain = reproduction(tidy(reader="authors"), conditions={"r": ("revision abc",)})
     assert plain.cells[0].conditions == (), "nothing is said that does not hold"
-
-
-@pytest.mark.parametrize("form", ["md", "html"])
-def test_texts_of_labels_are_shown_and_not_obeyed(form: str) -> None:
-    pages = [render(table, form) for table in reproduction(tidy(row="<script>x</script>|")).tables()]
-    assert "<script>" not in "".join(pages)
 
 
 def test_every_number_that_has_two_sources_has_one_verdict_and_is_counted() -> None:
@@ -118,8 +143,7 @@ def test_the_stage_writes_what_people_and_programs_read(tmp_path: Path) -> None:
     with (tmp_path / "reproduction.csv").open(encoding="utf-8", newline="") as stream:
         (line,) = csv.DictReader(stream)
     assert (line["row"], line["verdict"], float(line["difference"])) == ("'=1+1", "agrees", -2.0)
-    for form in ("md", "html"):
-        page = (tmp_path / f"reproduction.{form}").read_text(encoding="utf-8")
-        assert "agrees" in page
-        places = [page.index(f"{name} ") for name in ("Table 2", "Table 10", "Table 1")] if form == "md" else []
-        assert places == sorted(places), "tables keep the order of the suite through the key file"
+    assert "agrees" in (tmp_path / "reproduction.html").read_text(encoding="utf-8")
+    page = (tmp_path / "reproduction.md").read_text(encoding="utf-8")
+    places = [page.index(f"{name} ") for name in ("Table 2", "Table 10", "Table 1")]
+    assert "agrees" in page and places == sorted(places), "tables keep the order of the suite through the key file"

@@ -15,7 +15,7 @@ from reprise.tables.published import COLUMNS, Published
 from reprise.tables.render import FORMATS, render
 from reprise.tables.render.table import numbers_of
 
-RUN = "velociti/entail/fps1/ov"
+RUN, OTHER = "velociti/entail/fps1/ov", "velociti/entail/fps1/qvl"
 ROWS = [
     {"label": "Random", "chance": True},
     {"label": "OV-7B", "model": "ov"},
@@ -126,22 +126,16 @@ def test_what_is_lost_in_the_papers_text_says_so(build: Build) -> None:
 
 
 def test_a_reference_is_what_its_models_file_calls_one(build: Build) -> None:
-    rows, runs = (
-        (metric("control", 99.0), CTRL | {"run": "velociti/entail/fps1/qvl"}),
-        [RUN, "velociti/entail/fps1/qvl"],
-    )
+    rows, runs = (metric("control", 99.0), CTRL | {"run": OTHER}), [RUN, OTHER]
     for references, best in (((), "**99.0**"), (("ov",), "**80.0**")):
         assert best in markdown(build(*rows, runs=runs, references=references)), references
 
 
-def test_counts_of_the_data_stand_beside_the_papers(build: Build) -> None:
+def test_counts_of_the_data_stand_beside_the_papers_and_the_stub_says_what_rows_are(build: Build) -> None:
     """Without any run, too."""
-    rows = [{"rows": [{"label": "OV-7B", "group": "control", "dataset": True}]}]
-    spec = SPEC | {"best": False, "columns": [{"title": "N"}], "sections": rows}
+    counted = [{"rows": [{"label": "OV-7B", "group": "control", "dataset": True}]}]
+    spec = SPEC | {"best": False, "columns": [{"title": "N"}], "sections": counted}
     assert "80.0 (81.6, −1.6)" in markdown(build(CTRL | {"run": "velociti/data"}, runs=[], spec=spec))
-
-
-def test_the_stub_says_what_rows_are(build: Build) -> None:
     data, judge, model = {"dataset": True}, {"judges": ["b"]}, {"model": "b"}
     for rows, stub in (([data], "Data set"), ([judge], "Judge"), ([model, data], "Model")):
         labelled = [{"label": str(at), **row} for at, row in enumerate(rows)]
@@ -168,7 +162,7 @@ def test_notes_of_a_row_and_of_the_table(build: Build) -> None:
     assert "Asked with quantised weights (nf4)." in text and "gptq" not in text, "published numbers are not of these"
     assert text.count("What failed or could not be read counts as wrong.") == 1
     assert build(CTRL, differ(0.0)).table().notes == ()
-    assert build(CTRL, differ(3.0), differ(4.0, 10, "velociti/entail/fps1/qvl")).table().notes == (
+    assert build(CTRL, differ(3.0), differ(4.0, 10, OTHER)).table().notes == (
         "The readers robust and authors differ on at most 4 of 10 answers of a run.",
     )
     assert "failed" in " ".join(build().table().provenance)
@@ -295,8 +289,7 @@ def test_too_many_failed_answers_stop_the_table(build: Build) -> None:
     [
         ("velociti,table2,X,,control,strict,43.1%", "line 2: value '43.1%' is not a number"),
         ("velociti,table2,X,,control,strict,", "line 2: value '' is not a number"),
-        ("velociti,table2,X,,control,strict,nan", "line 2: value 'nan' is not finite"),
-        ("velociti,table2,X,,control,strict,1e999", "line 2: value '1e999' is not finite"),
+        ("velociti,table2,X,,control,strict,nan", "line 2: value 'nan' is not a number"),
         ("velociti,table2,X,,control,strict,1\nvelociti,table2,X,,control,strict,2", "line 3: table2 has"),
     ],
 )

@@ -12,9 +12,8 @@ from reprise.report.data import Lead
 from reprise.report.keys import Headline, ReportedBenchmark, model_page
 from reprise.report.scripts import finite
 from reprise.tables.build import Link
-from reprise.tables.limits import subject
-from reprise.tables.reproduction import SCHEMA
-from reprise.tables.verdict import NAMES
+from reprise.tables.measured import subject
+from reprise.tables.reproduction import NAMES, SCHEMA
 
 LEAST_P = 0.001
 NO_BREAK = "\N{NO-BREAK SPACE}"

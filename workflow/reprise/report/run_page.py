@@ -13,7 +13,7 @@ from reprise.report.chain import Fact, Made
 from reprise.report.keys import Headline, ReportedRun
 from reprise.report.links import Links
 from reprise.report.scripts import finite, shown, without_empty
-from reprise.tables.limits import subject
+from reprise.tables.measured import subject
 
 OF_NUMBER = ["metric", "group"]
 OF_CELL = ("table", "row", "column", *OF_NUMBER)

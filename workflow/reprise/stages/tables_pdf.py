@@ -24,8 +24,8 @@ def main(parts: In[list[Path]], figures: In[list[Path]], figure_keys: In[list[Pa
         source = document(by_benchmark(fragments, pictures))
         pdf, latex_log = print_document(source, Path(folder))
         temporary.write_bytes(pdf.read_bytes())
-    for one in too_large(latex_log):
-        log.warning(f"{one.table} does not fit its page: {one.points:.1f} pt too {one.side}.")
+    for table, points, side in too_large(latex_log):
+        log.warning(f"{table} does not fit its page: {points:.1f} pt too {side}.")
 
 
 def name_of(path: Path) -> str:

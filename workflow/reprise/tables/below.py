@@ -1,17 +1,19 @@
 """What stands below a table: who judged, where readers differ, what is flawed, and what the numbers were made from."""
 
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
 import polars as pl
 
 from reprise.benchmarks import health
 from reprise.benchmarks.rows import FLAWS
+from reprise.core.plain import first_of
 from reprise.core.schemas import READERS_DIFFER
 from reprise.core.version import VERSION
 from reprise.reading.table import OWN
 from reprise.tables.keys import TableKey
-from reprise.tables.limits import subject
+from reprise.tables.measured import subject
 
 MOST_LISTED = 3  # runs that a note lists
 MOST_BROKEN = 8  # runs that are named as broken
@@ -19,27 +21,24 @@ MOST_BROKEN = 8  # runs that are named as broken
 
 def judges_of(metrics: pl.DataFrame) -> list[str]:
     """The judges behind the numbers of ours."""
-    return sorted({row["judge"] for row in metrics.iter_rows(named=True) if row["judge"]})
+    return metrics["judge"].drop_nulls().unique().sort().to_list()
 
 
 def broken_lines(key: TableKey, metrics: pl.DataFrame) -> list[str]:
     """The runs that look broken, and why; a baseline is as it is."""
     lines = [
         f"{name} looks broken: {'; '.join(found)}."
-        for name, rows in sorted(healths(metrics).items())
+        for name, rows in _healths(metrics)
         if rows[0]["run"].rpartition("/")[2] not in key.references and (found := health.reasons(rows))
     ]
-    others = len(lines) - MOST_BROKEN
-    return [*lines[:MOST_BROKEN], *([f"{others} more runs look broken: see the provenance."] if others > 0 else [])]
+    return first_of(lines, MOST_BROKEN, "{} more runs look broken: see the provenance.")
 
 
-def healths(metrics: pl.DataFrame) -> dict[str, list[Mapping[str, Any]]]:
-    """Run, or run and judge -> the numbers of its health."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
+def _healths(metrics: pl.DataFrame) -> list[tuple[str, list[Mapping[str, Any]]]]:
+    """Each run, or run and judge, with the numbers of its health."""
     of_health = metrics.filter(pl.col("metric").str.starts_with(health.PREFIX)).unique(maintain_order=True)
-    for row in of_health.iter_rows(named=True):
-        found.setdefault(subject(row), []).append(row)
-    return found
+    rows = sorted(of_health.iter_rows(named=True), key=subject)
+    return [(name, list(numbers)) for name, numbers in groupby(rows, subject)]
 
 
 def judge_lines(key: TableKey, metrics: pl.DataFrame) -> list[str]:
@@ -48,11 +47,10 @@ def judge_lines(key: TableKey, metrics: pl.DataFrame) -> list[str]:
     by = _read_by(metrics).filter(pl.col("judge").is_not_null())
     readers = set(by["judge"]) - set(by.filter(pl.col("by").str.starts_with(pl.col("judge") + ": "))["judge"])
     lines = [f"Answers judged by {key.judges[judge]} ({judge})." for judge in named if judge not in readers]
-    if unjudged := key.unjudged:
-        named_runs = ", ".join([*unjudged[:MOST_LISTED], *(["..."] if len(unjudged) > MOST_LISTED else [])])
+    if key.unjudged:
         lines.append(
-            f"No judge has rated {len(unjudged)} of the runs that could be shown, so that published values stand "
-            f"there: {named_runs}."
+            f"No judge has rated {len(key.unjudged)} of the runs that could be shown, so that published values stand "
+            f"there: {', '.join(first_of(key.unjudged, MOST_LISTED, '...'))}."
         )
     return lines
 
@@ -97,6 +95,6 @@ def provenance(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
     for run, digest in sorted(digests.items()):
         adopted = f" ({key.adopted[digest]})" if digest in key.adopted else ""
         yield f"{run}: key {digest[:12]}{adopted}"
-    for name, rows in sorted(healths(metrics).items()):
+    for name, rows in _healths(metrics):
         if summary := health.summary(rows):
             yield f"{name}: {summary}"

@@ -11,16 +11,15 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from reprise.benchmarks.registry import load_scores
-from reprise.config.tables import Column, Row
+from reprise.config.tables import Column, Row, Section
 from reprise.core.paths import Run, Scored
 from reprise.stats.binomial import ALPHA, binomial_p
 from reprise.tables.below import broken_lines, judges_of, number_lines, provenance
 from reprise.tables.keys import TableKey
-from reprise.tables.limits import check_failed, check_missing, subject
+from reprise.tables.measured import check_failed, check_missing, subject
 from reprise.tables.published import Printed, Published
 from reprise.tables.render import table as rendered
-from reprise.tables.render.best import mark_best
-from reprise.tables.render.table import EN_DASH, Cell, Number, Text
+from reprise.tables.render.table import EN_DASH, Cell, Number, Text, mark_best
 
 SHOWN = ("fixed", "robust")
 COMPARED = ("authors", "authors")
@@ -103,11 +102,9 @@ class Builder:
             rendered.ColumnGroup(tuple(rendered.Column(column.title) for column in members), span or "")
             for span, members in groupby(spec.columns, key=lambda column: column.span)
         ]
-        sections = []
-        for section in spec.sections:
-            title = section.title or ""
-            rows_shown = tuple(self._row(row, title) for row in section.resolved())
-            sections.append(rendered.Section(rows_shown, title, is_marked=section.best))
+        sections = [
+            rendered.Section(tuple(self._rows(one)), one.title or "", is_marked=one.best) for one in spec.sections
+        ]
         table = rendered.Table(
             title=spec.title,
             origin=f"{key.benchmark_title}, Table {key.table.removeprefix('table')}",
@@ -129,17 +126,18 @@ class Builder:
             table = mark_best(table, index, column.best)
         return table
 
-    def _row(self, row: Row, section: str) -> rendered.TableRow:
-        cells: list[Cell | Text] = []
-        for column in self.spec.columns:
-            if column.shows == "frames":
-                cells.append(Text(row.frames or EN_DASH))
-            else:
-                metrics = self.spec.metrics_of(column)
-                cells.append(Cell(tuple(self._number(row, column, metric, section) for metric in metrics)))
-        notes = () if row.chance or row.dataset else tuple(self._row_notes(row))
-        is_reference = row.chance or row.model in self.key.references
-        return rendered.TableRow(row.label, tuple(cells), notes, reference=is_reference)
+    def _rows(self, section: Section) -> Iterator[rendered.TableRow]:
+        for row in section.resolved():
+            cells: list[Cell | Text] = []
+            for column in self.spec.columns:
+                if column.shows == "frames":
+                    cells.append(Text(row.frames or EN_DASH))
+                else:
+                    numbers = (self._number(row, column, one, section) for one in self.spec.metrics_of(column))
+                    cells.append(Cell(tuple(numbers)))
+            notes = () if row.chance or row.dataset else tuple(self._row_notes(row))
+            is_reference = row.chance or row.model in self.key.references
+            yield rendered.TableRow(row.label, tuple(cells), notes, reference=is_reference)
 
     def source_of(self, row: Row, column: Column) -> str | None:
         """The name of whose number a cell shows: the data's, or that of a run that this site makes."""
@@ -174,41 +172,43 @@ class Builder:
         ratio = {"metric": metric, "value": 100 * above["value"] / under["value"]}
         return {**above, **ratio, "low": None, "high": None, "p_chance": None}
 
-    def _number(self, row: Row, column: Column, metric: str, section: str) -> Number:
+    def _number(self, row: Row, column: Column, metric: str, section: Section) -> Number:
         """One number: measured here if it can be, else chance, else published, else a dash."""
-        group = row.group or column.group or ""
-        greyed = self.is_greyed(row.in_column(column), metric)
-        paper = self.paper_value(row, column, metric) if self.key.show_published else None
+        key, group, placed = self.key, row.group or column.group or "", row.in_column(column)
+        # Too few frames for a metric: some, but fewer than the protocol's `frames_min`.
+        least = key.frames_min.get(placed.protocol or "", {}).get(metric, 0)
+        greyed = 0 < key.frames.get(placed.sampling or "", 0) < least
+        paper = self.paper_value(row, column, metric) if key.show_published else None
         printed = {"published": paper.value, "published_decimals": paper.decimals} if paper else {}
-        place = {"section": section, "row": row.label, "column": column_name(column), "metric": metric, "group": group}
+        place = {
+            "suite": key.suite, "table": f"{key.benchmark}/{key.table}", "section": section.title or "",
+            "row": row.label, "column": column_name(column), "metric": metric, "group": group,
+        }  # fmt: skip
 
-        def add_tidy_row(source: str, found: Found) -> None:
-            known = {name: found[name] for name in TIDY if name in found}
-            table = f"{self.key.benchmark}/{self.key.table}"
-            self.tidy.append({"suite": self.key.suite, "table": table, **known, **place, "source": source})
-
-        found, chance = self.found(row, column, metric, SHOWN), None
         if row.chance:
-            chance = self._chance(row.in_column(column), metric, group)
+            chance = self._chance(placed, metric, group)
             if chance is not None or paper is None:
-                add_tidy_row("chance", {"value": chance})
+                self.tidy.append({"value": chance, **place, "source": "chance"})
                 return Number(chance, column.decimals, column.signed)
+        found = self.found(row, column, metric, SHOWN)
         notes: tuple[str, ...] = ()
         if found is not None:
-            is_imported = self.source_of(row, column) in self.key.imported
+            is_imported = self.source_of(row, column) in key.imported
             source = "data" if row.dataset else "imported" if is_imported else "reproduced"
             for reading in (SHOWN, COMPARED):
                 if other := self.found(row, column, metric, reading):
-                    add_tidy_row(source, {**other, **printed})
+                    known = {name: other[name] for name in TIDY if name in other}
+                    self.tidy.append({**known, **printed, **place, "source": source})
             notes = tuple(filter(None, [found["note"], self._compared_with_group(found)]))
         if found is not None and (found["value"] is not None or paper is None):
             interval = None if found["low"] is None or found["high"] is None else (found["low"], found["high"])
+            p_chance = found["p_chance"] if self.spec.significance else None
             return Number(
                 found["value"],
                 column.decimals,
                 column.signed,
                 "incomplete" if found["missing"] else "imported" if is_imported else "reproduced",
-                significant=self._is_significant(found["p_chance"]) and not greyed,
+                significant=p_chance is not None and p_chance < ALPHA and not greyed,
                 greyed=greyed,
                 published=paper.value if paper else None,
                 notes=notes,
@@ -216,24 +216,14 @@ class Builder:
                 link=self.link(subject(found), metric, group) if self.link else "",
             )
         if paper is not None:
-            add_tidy_row("published", {"value": paper.value, **printed})
+            self.tidy.append({"value": paper.value, **printed, **place, "source": "published"})
             return Number(paper.value, column.decimals, column.signed, "published", greyed=greyed, notes=notes)
         # A cell with neither a number of ours nor the paper's says why.
-        is_ours = row.chance or self.source_of(row, column) is not None
-        is_lost = self.spec.is_damaged and self.key.show_published
-        of_model = row.in_column(column).model is not None
-        state: rendered.State = (
-            "reproduced" if is_ours else "lost" if is_lost else "not run" if of_model else "reproduced"
-        )
+        state: rendered.State = "reproduced"
+        if not row.chance and self.source_of(row, column) is None:
+            is_lost = self.spec.is_damaged and key.show_published
+            state = "lost" if is_lost else "not run" if placed.model is not None else "reproduced"
         return Number(None, column.decimals, state=state)
-
-    def _is_significant(self, p_chance: float | None) -> bool:
-        return self.spec.significance and p_chance is not None and p_chance < ALPHA
-
-    def is_greyed(self, row: Row, metric: str) -> bool:
-        """Whether a run shows too few frames for a metric: some, but fewer than the protocol's `frames_min`."""
-        frames = self.key.frames.get(row.sampling or "", 0)
-        return 0 < frames < self.key.frames_min.get(row.protocol or "", {}).get(metric, 0)
 
     def paper_value(self, row: Row, column: Column, metric: str) -> Printed | None:
         """The published value of a cell, by the names that the csv gives its row and column."""
@@ -243,7 +233,7 @@ class Builder:
         label = named.row or row.published or row.label
         frames = row.frames if named.frames is None else named.frames
         if label in named.stated:
-            return Printed.of(named.stated[label])
+            return Printed.of(str(named.stated[label]))
         return self.published.get(label, frames, named.group or row.group or column.group or "", metric)
 
     def _compared_with_group(self, found: Found) -> str:

@@ -9,7 +9,7 @@ from reprise.core.version import VERSION
 from reprise.stats.agreement import kappa, rank_correlation, weighted_kappa
 from reprise.stats.measures import Measure, difference, first, measure, ones
 from reprise.tables.keys import AgreementKey, JudgePairKey
-from reprise.tables.render.table import EN_DASH, Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text
+from reprise.tables.render.table import EN_DASH, Cell, Column, ColumnGroup, Number, Table, TableRow, Text, sections_of
 
 HIGHEST = 3.0  # of most ratings
 READ, ONLY_FIRST, ONLY_SECOND, NEITHER = "both", "first only", "second only", "neither"
@@ -31,10 +31,6 @@ Judgement = Mapping[tuple[str, str], pl.DataFrame]
 """Run and judge -> verdicts of the judge's replies by the robust reader, with the unit of each."""
 
 
-Value = tuple[float | None, tuple[float, float] | None]
-"""A number, and its interval if it has one."""
-
-
 class Compared(NamedTuple):
     """What one pair comes to."""
 
@@ -42,7 +38,7 @@ class Compared(NamedTuple):
     counts: tuple[int, ...]
     """answers that both judges' replies could be read for, only the first's, only the second's, neither"""
     failed: int
-    numbers: dict[str, Value]
+    numbers: dict[str, Number]
     """by metric"""
 
 
@@ -62,7 +58,7 @@ def compare(pair: JudgePairKey, verdicts: Judgement, level: float) -> Compared:
     return Compared(pair, counts, answers.height - put.height, dict(_numbers(read[0], level)))
 
 
-def _numbers(both: pl.DataFrame, level: float) -> Iterator[tuple[str, Value]]:
+def _numbers(both: pl.DataFrame, level: float) -> Iterator[tuple[str, Number]]:
     is_rated = bool(both["score"].is_not_null().all() and both["score_other"].is_not_null().all())
     names = ("score", "score_other") if is_rated else ("right", "right_other")
     numbers = both.with_columns(
@@ -71,19 +67,23 @@ def _numbers(both: pl.DataFrame, level: float) -> Iterator[tuple[str, Value]]:
         unparsed=pl.lit(value=False),
     )
     equal = (numbers["value"] == numbers["value_other"]).cast(pl.Float64)
-    yield AGREEMENT, _value(measure(AGREEMENT, "", numbers, [(equal, ones(numbers))], level, first))
+    yield AGREEMENT, _measured(measure(AGREEMENT, "", numbers, [(equal, ones(numbers))], level, first), 1)
     ours, theirs = (numbers[side].to_list() for side in SIDES)
     labels = (numbers["value"].to_list(), numbers["value_other"].to_list())
-    yield KAPPA, (weighted_kappa(ours, theirs) if is_rated else kappa(*labels), None)
+    yield KAPPA, Number(weighted_kappa(ours, theirs) if is_rated else kappa(*labels), 2)
     sides = [(numbers[side], ones(numbers)) for side in SIDES]
     scale, highest = (1, max([HIGHEST, *ours, *theirs])) if is_rated else (100, 1)
-    yield DIFFERENCE, _value(measure(DIFFERENCE, "", numbers, sides, level, difference, scale, (0, highest)))
+    yield (
+        DIFFERENCE,
+        _measured(measure(DIFFERENCE, "", numbers, sides, level, difference, scale, (0, highest)), 2, signed=True),
+    )
     means = numbers.group_by("run", maintain_order=True).agg(pl.col(*SIDES).mean())
-    yield RANKS, (rank_correlation(*(means[side].to_list() for side in SIDES)), None)
+    yield RANKS, Number(rank_correlation(*(means[side].to_list() for side in SIDES)), 2)
 
 
-def _value(found: Measure) -> Value:
-    return found.value, None if found.low is None or found.high is None else (found.low, found.high)
+def _measured(found: Measure, decimals: int, *, signed: bool = False) -> Number:
+    interval = None if found.low is None or found.high is None else (found.low, found.high)
+    return Number(found.value, decimals, signed, interval=interval)
 
 
 def agreement_table(key: AgreementKey, found: Sequence[Compared]) -> Table:
@@ -98,17 +98,14 @@ def agreement_table(key: AgreementKey, found: Sequence[Compared]) -> Table:
         label="tab:judges",
         stub="First / second judge",
         groups=GROUPS,
-        sections=tuple(Section(tuple(rows), title) for title, rows in sections.items()),
+        sections=sections_of(sections),
         notice=key.notice,
         provenance=(f"Suite {key.suite} ({key.suite_title}), Reprise {VERSION}.", *runs),
     )
 
 
 def _row(key: AgreementKey, one: Compared) -> TableRow:
-    cells: dict[str, Cell | Text] = {}
-    for name, (value, interval) in one.numbers.items():
-        number = Number(value, 1 if name == AGREEMENT else 2, signed=name == DIFFERENCE, interval=interval)
-        cells[name] = Text(EN_DASH) if value is None else Cell((number,))
+    cells = {name: Text(EN_DASH) if of.value is None else Cell((of,)) for name, of in one.numbers.items()}
     *counts, runs = (Cell((Number(float(count), 0),)) for count in (*one.counts, len(one.pair.runs)))
     notes = (f"{one.failed} answers failed, so that there was nothing to judge.",) if one.failed else ()
     label = " / ".join(key.judges[judge] for judge in one.pair.judges)
@@ -134,7 +131,7 @@ def tidy_rows(key: AgreementKey, found: Sequence[Compared]) -> Iterator[dict[str
             "source": "reproduced",
         }
         unread = zip((ONLY_FIRST, ONLY_SECOND, NEITHER), others, strict=True)
-        counts: dict[str, Value] = {name.replace(" ", "_"): (float(count), None) for name, count in unread}
-        for metric, (value, interval) in (one.numbers | counts).items():
-            low, high = interval or (None, None)
-            yield shared | {"column": metric, "metric": metric, "value": value, "low": low, "high": high}
+        counts = {name.replace(" ", "_"): Number(float(count)) for name, count in unread}
+        for metric, number in (one.numbers | counts).items():
+            low, high = number.interval or (None, None)
+            yield shared | {"column": metric, "metric": metric, "value": number.value, "low": low, "high": high}

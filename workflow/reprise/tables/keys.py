@@ -23,7 +23,6 @@ class TableKey(SuiteKey):
     table: str
     show_published: bool
     published_sha256: str = ""
-    """digest of the paper's own numbers, where they are shown"""
     spec: TableSpec
     forms: dict[str, str]
     """protocol -> form of question"""
@@ -68,14 +67,11 @@ class OverviewKey(Key):
 
 
 class Title(Settings):
-    """How a table is called."""
+    """How a table is called: `velociti/table3`, VELOCITI, `Table 3` and what it shows."""
 
     table: str
-    """as csvs name it"""
     paper: str
-    """the benchmark's name"""
     number: str
-    """such as `Table 3`"""
     title: str
 
 
@@ -84,11 +80,9 @@ class ReproductionKey(SuiteKey):
 
     confidence: float
     titles: tuple[Title, ...]
-    """of every table, in the order of the suite"""
     judges_of_paper: dict[str, str] = Field({})
     """table -> the judge of the paper's numbers"""
     judges: dict[str, str] = Field({})
-    """judge -> label"""
     conditions: dict[str, tuple[str, ...]] = Field({})
     """run -> what it was made with"""
 
@@ -101,7 +95,6 @@ class JudgePairKey(Settings):
     """of the benchmark, and the protocol"""
     judges: tuple[str, str]
     runs: tuple[str, ...]
-    """what both rate"""
 
 
 class AgreementKey(SuiteKey):
@@ -110,4 +103,3 @@ class AgreementKey(SuiteKey):
     confidence: float
     pairs: tuple[JudgePairKey, ...]
     judges: dict[str, str]
-    """judge -> label"""

@@ -1,15 +1,20 @@
-"""What tables are made from beside their key: measured numbers, and what is wrong with imported answers."""
+"""What tables are made from beside their key: measured numbers, what stops a table of them, and problems of imports."""
 
 import csv
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from reprise.benchmarks.health import PREFIX
+from reprise.benchmarks.registry import load_analyses
+from reprise.core.errors import UserError
 from reprise.core.files import sealed_text
 from reprise.core.paths import Results
-from reprise.core.schemas import METRICS, read_table
+from reprise.core.schemas import FAILED_ANSWERS, METRICS, READERS_DIFFER, read_table
+from reprise.tables.keys import TableKey
 
 
 def read_metrics(paths: Iterable[Path]) -> pl.DataFrame:
@@ -25,3 +30,43 @@ def read_problems(paths: Iterable[Path], results: Results) -> dict[str, Counter[
             rows = csv.DictReader(stream)
             found[results.name_of(path)] = Counter(row["problem"] for row in rows if row["file"])
     return found
+
+
+def subject(row: Mapping[str, Any]) -> str:
+    """The subject of a measured number: a run, or a run as one judge rates it."""
+    return f"{row['run']}/{row['judge']}" if row["judge"] else str(row["run"])
+
+
+def check_missing(key: TableKey, metrics: pl.DataFrame) -> None:
+    """Stop the table when too many of a run's items have no clip."""
+    analyses = load_analyses(key.benchmark)
+    # What has no clip has no facts either, and is in no group that is made by them.
+    analysed = list(analyses.groups) if analyses else []
+    measured = (pl.col("convention") == "fixed") & ~pl.col("metric").is_in([READERS_DIFFER, FAILED_ANSWERS])
+    measured &= ~pl.col("metric").str.starts_with(PREFIX) & ~pl.col("group").is_in(analysed)
+    totals = metrics.filter(measured).group_by("run", maintain_order=True).agg(pl.col("asked", "missing").sum())
+    for run, asked, missing in totals.iter_rows():
+        if missing > key.missing_share_max * (asked + missing):
+            raise UserError(
+                f"{key.table} of {key.benchmark}: {100 * missing / (asked + missing):.1f} % of the items of {run} "
+                f"have no clip, more than the {100 * key.missing_share_max:.1f} % that missing_share_max of suite "
+                f"'{key.suite}' allows. {Results(key.suite).folder}/sources/ says which and why."
+            )
+
+
+def check_failed(key: TableKey, metrics: pl.DataFrame) -> None:
+    """Stop the table when too many of a run's answers, or of its judge's replies, failed."""
+    too_many = pl.col("failed") > key.failed_share_max * pl.col("asked")
+    failed = dict.fromkeys(
+        f"{subject(row)}: {row['failed']} of {row['asked']} {row['group']} ({row['note']})"
+        for row in metrics.filter(too_many, metric=FAILED_ANSWERS).iter_rows(named=True)
+    )
+    if failed:
+        first, *others = failed
+        raise UserError(
+            f"{key.table} of {key.benchmark}: {first}: a larger share of answers failed than the "
+            f"{100 * key.failed_share_max:.1f} % that failed_share_max of suite '{key.suite}' allows.\n"
+            + "".join(f"Likewise {other}.\n" for other in others)
+            + "`python -m reprise why <run>` says what the next run of snakemake asks again, "
+            "`python -m reprise retry <run or reason>` has it ask the others."
+        )

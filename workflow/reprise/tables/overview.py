@@ -20,7 +20,7 @@ SPEED, HOURS, DOLLARS = "seconds a question", "GPU hours", "US dollars"
 
 
 class OverviewBuilder:
-    """Builds the overview, and collects its tidy rows."""
+    """Builds the overview, and collects its tidy rows; `published` is by benchmark, `timings` by the run's name."""
 
     def __init__(
         self,
@@ -31,12 +31,12 @@ class OverviewBuilder:
         timings: Mapping[str, pl.DataFrame],
         link: Link | None = None,
     ) -> None:
-        """`published` is by benchmark, `timings` by the name of the run."""
         self._key, self._timings = key, timings
-        self._parts = []
-        for part in key.parts:
-            own = metrics.filter(pl.col("run").str.starts_with(f"{part.benchmark}/"))
-            self._parts.append(Builder(part, own, published[part.benchmark], problems, link))
+        own = {part.benchmark: pl.col("run").str.starts_with(f"{part.benchmark}/") for part in key.parts}
+        self._parts = [
+            Builder(part, metrics.filter(own[part.benchmark]), published[part.benchmark], problems, link)
+            for part in key.parts
+        ]
         # Dollars where anybody was paid.
         is_paid = any(not found["usd"].is_null().all() for found in timings.values() if found.height)
         self._costs = (SPEED, HOURS, DOLLARS) if is_paid else (SPEED, HOURS)
@@ -48,32 +48,27 @@ class OverviewBuilder:
         return [*chain.from_iterable(part.tidy for part in self._parts), *self._times]
 
     def table(self) -> rendered.Table:
-        """The table object."""
-        tables = {part.key.benchmark_title: part.table() for part in self._parts}
+        key, tables = self._key, {part.key.benchmark_title: part.table() for part in self._parts}
         first, *_ = tables.values()
         costs = rendered.ColumnGroup(tuple(map(rendered.Column, self._costs)), "Cost")
         shown = zip(*(table.rows() for table in tables.values()), strict=True)
         asked = zip(*(part.spec.rows() for part in self._parts), strict=True)
-        asks = [
-            f"{part.benchmark_title} {main.protocol}, {main.sampling}"
-            for part in self._key.parts
-            for main in [self._key.of_all[part.benchmark]]
-        ]
+        asks = [(part.benchmark_title, key.of_all[part.benchmark]) for part in key.parts]
+        said = "; ".join(f"{title} {main.protocol}, {main.sampling}" for title, main in asks)
         return replace(
             first,
             title="Overview",
             origin="",
-            caption=f"The main numbers of each benchmark, with {100 * self._key.confidence:g} % intervals. Protocol "
-            f"and frames, where no footnote names others: {'; '.join(asks)}. "
-            "Times are those of the answers behind a row.",
+            caption=f"The main numbers of each benchmark, with {100 * key.confidence:g} % intervals. Protocol "
+            f"and frames, where no footnote names others: {said}. Times are those of the answers behind a row.",
             label="tab:overview",
             groups=(*chain.from_iterable(one.groups for one in tables.values()), costs),
-            sections=(rendered.Section(tuple(self._row(*row) for row in zip(shown, asked, strict=True))),),
+            sections=(rendered.Section(tuple(map(self._row, shown, asked))),),
             warnings=tuple(chain.from_iterable(one.warnings for one in tables.values())),
             notes=tuple(f"{title}: {note}" for title, one in tables.items() for note in one.notes),
             provenance=tuple(dict.fromkeys(line for one in tables.values() for line in one.provenance)),
             comparison=False,
-            abbreviations={short: long for part in self._key.parts for short, long in part.abbreviations.items()},
+            abbreviations={short: long for part in key.parts for short, long in part.abbreviations.items()},
         )
 
     def _row(self, shown: Sequence[rendered.TableRow], asked: Sequence[Row]) -> rendered.TableRow:

@@ -1,7 +1,6 @@
 """The papers' own numbers, as they were transcribed: `resources/published/<paper>.csv`."""
 
-import math
-from decimal import Decimal
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ from reprise.core.paths import located
 from reprise.core.tabular import csv_rows
 
 COLUMNS = ("paper", "table", "row", "frames", "group", "metric", "value")
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def published_file(benchmark: str) -> Path:
@@ -24,9 +24,8 @@ class Printed(NamedTuple):
     decimals: int
 
     @classmethod
-    def of(cls, number: float) -> "Printed":
-        """A number with the decimals that it is written with."""
-        return cls(number, max(0, -int(Decimal(str(number)).as_tuple().exponent)))
+    def of(cls, text: str) -> "Printed":
+        return cls(float(text), len(text.partition(".")[2]))
 
 
 class Published:
@@ -37,25 +36,19 @@ class Published:
         if path is not None and not path.is_file():
             raise UserError(f"{path}: no such file; it holds the paper's published numbers.")
         for number, row in enumerate(csv_rows(path, COLUMNS) if path else (), start=2):
-            value, where = row["value"], f"{path}: line {number}"
-            try:
-                exponent = Decimal(value).as_tuple().exponent
-            except (ArithmeticError, TypeError):
+            if not NUMBER.fullmatch(row["value"]):
                 raise UserError(
-                    f"{where}: value '{value}' is not a number. Write a plain number such as 43.1."
-                ) from None
-            if not isinstance(exponent, int) or math.isinf(float(value)):
+                    f"{path}: line {number}: value '{row['value']}' is not a number. Write a plain one such as "
+                    "43.1, or leave the line out if the paper prints none."
+                )
+            identity = (row["row"], row["frames"], row["group"], row["metric"])
+            if row["table"] == table and identity in self._values:
                 raise UserError(
-                    f"{where}: value '{value}' is not finite. Leave the line out if the paper prints no number."
+                    f"{path}: line {number}: {table} has {identity} (row, frames, group, metric) already. "
+                    "Tell the rows apart, or remove one."
                 )
             if row["table"] == table:
-                identity = (row["row"], row["frames"], row["group"], row["metric"])
-                if identity in self._values:
-                    raise UserError(
-                        f"{where}: {table} has {identity} (row, frames, group, metric) already. "
-                        "Tell the rows apart, or remove one."
-                    )
-                self._values[identity] = Printed(float(value), max(0, -exponent))
+                self._values[identity] = Printed.of(row["value"])
 
     def get(self, row: str, frames: str | None, group: str, metric: str) -> Printed | None:
         """A number; a row that names no frames takes the only one there is."""

@@ -1,17 +1,19 @@
 """Verdicts on every number that was made here or imported and that a paper prints too, by paper and table."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from reprise.tables.keys import ReproductionKey
+from reprise.tables.keys import ReproductionKey, Title
 from reprise.tables.published import Printed
 from reprise.tables.render import table as rendered
-from reprise.tables.verdict import NAMES, Verdict, verdict
 
+Name = Literal["agrees", "differs", "not comparable"]
+NAMES: tuple[Name, ...] = ("agrees", "differs", "not comparable")
 PLACE = ("table", "section", "row", "column", "metric", "group", "run", "judge")
 SCHEMA = pl.Schema(
     {
@@ -38,6 +40,46 @@ HOW = (
 )
 
 
+class Verdict(NamedTuple):
+    """How a number of ours stands to the paper's."""
+
+    name: Name
+    why: str = ""
+    """why it cannot be compared"""
+    difference: float | None = None
+    tolerance: float | None = None
+    """the largest difference that still agrees"""
+
+
+def verdict(
+    value: float | None,
+    interval: tuple[float, float] | None,
+    paper: Printed,
+    *,
+    is_exact: bool = False,
+    why_not: str = "",
+) -> Verdict:
+    """Compare a number of ours with the paper's.
+
+    Both were measured on the same questions, but the paper's answers are not at hand, so that the two cannot be paired.
+    The paper's number is taken to be as uncertain as ours, that is by the half of our interval on its side, and to be
+    independent of ours; on top comes what its last digit leaves out. An exact number, such as a count, has only that.
+    """
+    if value is None:
+        return Verdict("not comparable", "nothing could be scored")
+    difference, tolerance = value - paper.value, 10.0**-paper.decimals / 2
+    if why_not:
+        return Verdict("not comparable", why_not, difference)
+    if interval is not None:
+        low, high = interval
+        tolerance += math.sqrt(2) * (value - low if difference > 0 else high - value)
+    if abs(difference) < tolerance or math.isclose(abs(difference), tolerance):
+        return Verdict("agrees", "", difference, tolerance)
+    if interval is None and not is_exact:
+        return Verdict("not comparable", "no interval of ours", difference)
+    return Verdict("differs", "", difference, tolerance)
+
+
 class Compared(NamedTuple):
     """A cell with a number of ours and the paper's."""
 
@@ -52,7 +94,6 @@ class Reproduction:
 
     def __init__(self, key: ReproductionKey, tidy: pl.DataFrame) -> None:
         self._key = key
-        self._titles = {title.table: title for title in key.titles}
         readings: dict[tuple[str, ...], dict[str, Any]] = {}
         for row in tidy.filter(pl.col("published").is_not_null()).iter_rows(named=True):
             place = tuple(row[name] or "" for name in PLACE)
@@ -95,58 +136,51 @@ class Reproduction:
 
     def tables(self) -> list[rendered.Table]:
         """The summary, and the cells of each table."""
-        by_table: dict[str, list[Compared]] = {name: [] for name in self._titles}
+        by_table: dict[str, list[Compared]] = {title.table: [] for title in self._key.titles}
         for cell in self.cells:
             by_table[cell.found["table"]].append(cell)
-        return [self._summary(by_table), *(self._listed(name, cells) for name, cells in by_table.items() if cells)]
+        listed = (self._listed(title, by_table[title.table]) for title in self._key.titles if by_table[title.table])
+        return [self._summary(by_table), *listed]
 
     def _summary(self, by_table: Mapping[str, Sequence[Compared]]) -> rendered.Table:
         """How many numbers of each table, and of each paper, have which verdict."""
-        sections = []
-        for paper in dict.fromkeys(self._titles[name].paper for name in by_table):
-            own = {
-                self._titles[name].number: cells
-                for name, cells in by_table.items()
-                if self._titles[name].paper == paper
-            }
-            rows = []
-            for label, cells in [*own.items(), ("All tables", list(chain.from_iterable(own.values())))]:
+        sections: dict[str, list[rendered.TableRow]] = {}
+        for paper in dict.fromkeys(title.paper for title in self._key.titles):
+            own = {title.number: by_table[title.table] for title in self._key.titles if title.paper == paper}
+            for label, cells in (own | {"All tables": list(chain.from_iterable(own.values()))}).items():
                 counts = Counter(cell.verdict.name for cell in cells)
-                numbers = (len(cells), *(counts[name] for name in NAMES))
-                rows.append(
-                    rendered.TableRow(label, tuple(rendered.Cell((rendered.Number(one, 0),)) for one in numbers))
-                )
-            sections.append(rendered.Section(tuple(rows), paper))
+                numbers = (rendered.Number(one, 0) for one in (len(cells), *(counts[name] for name in NAMES)))
+                row = rendered.TableRow(label, tuple(rendered.Cell((one,)) for one in numbers))
+                sections.setdefault(paper, []).append(row)
         return rendered.Table(
             title="Reproduction",
             caption=HOW.format(one_in=round(1 / (1 - self._key.confidence))),
             label="tab:reproduction",
             stub="Table",
-            groups=(rendered.ColumnGroup(tuple(rendered.Column(name) for name in ("numbers", *NAMES))),),
-            sections=tuple(sections),
+            groups=(rendered.ColumnGroup(tuple(map(rendered.Column, ("numbers", *NAMES)))),),
+            sections=rendered.sections_of(sections),
             notice=self._key.notice,
             provenance=(f"Suite {self._key.suite} ({self._key.suite_title}).",),
         )
 
-    def _listed(self, name: str, cells: Sequence[Compared]) -> rendered.Table:
-        title = self._titles[name]
-        numbers, words = ("ours", "interval", "paper", "difference"), ("verdict", "conditions")
-        columns = [
-            rendered.Column("column", "left"),
-            *map(rendered.Column, numbers),
-            *(rendered.Column(one, "left") for one in words),
-        ]
+    def _listed(self, title: Title, cells: Sequence[Compared]) -> rendered.Table:
         sections: dict[str, list[rendered.TableRow]] = {}
         for cell in cells:
             sections.setdefault(cell.found["section"] or "", []).append(_line(cell))
+        words = ("column", "verdict", "conditions")
+        columns = ("column", "ours", "interval", "paper", "difference", "verdict", "conditions")
         return rendered.Table(
             title=title.title,
             origin=f"{title.paper}, {title.number}",
             caption="Numbers of ours beside the paper's.",
-            label=f"tab:reproduction-{name.replace('/', '-').replace('_', '-')}",
+            label=f"tab:reproduction-{title.table.replace('/', '-').replace('_', '-')}",
             stub="Row",
-            groups=(rendered.ColumnGroup(tuple(columns)),),
-            sections=tuple(rendered.Section(tuple(rows), section) for section, rows in sections.items()),
+            groups=(
+                rendered.ColumnGroup(
+                    tuple(rendered.Column(name, "left" if name in words else "right") for name in columns)
+                ),
+            ),
+            sections=rendered.sections_of(sections),
             notice=self._key.notice,
         )
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reprise.core.files import write_sealed
-from reprise.tables.render import html, latex, latex_escape, markdown
+from reprise.tables.render import html, latex, markdown
 from reprise.tables.render.html import escape
 from reprise.tables.render.table import Table, format_value
 from reprise.timecard.card import KIND_TITLES, PLANNED, VIEW_TITLES, Card, CardBenchmark
@@ -23,7 +23,7 @@ def write_pages(title: str, sentences: Sequence[str], tables: Sequence[Table], p
     """The page, and the sentences with the tables as Markdown and LaTeX."""
     lines = "\n".join(f"- {markdown.escape(line)}" for line in sentences if line)
     shown = "\n".join([f"## {markdown.escape(title)}\n", f"{lines}\n", *map(markdown.render, tables)])
-    source = "\n".join([*(latex_escape.comment(line) for line in sentences if line), *map(latex.render, tables)])
+    source = "\n".join([*(latex.comment(line) for line in sentences if line), *map(latex.render, tables)])
     for kind, text in (("html", page), ("md", shown), ("tex", source)):
         write_sealed(path.with_suffix(f".{kind}"), text)
 

@@ -2,8 +2,18 @@
 
 from dataclasses import replace
 
-from reprise.tables.render.best import mark_best
-from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, State, Table, TableRow, Text
+from reprise.tables.render.table import (
+    Cell,
+    Column,
+    ColumnGroup,
+    Number,
+    Section,
+    State,
+    Table,
+    TableRow,
+    Text,
+    mark_best,
+)
 
 HOSTILE = "<script>alert(1)</script> \\input{x} 100%_&#{}~^\\ | a\nb `c` $d$ --- 'e' \"f\" [g] *h* ∧ △ é 中 \x07"
 

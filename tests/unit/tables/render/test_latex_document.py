@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from reprise.core.errors import UserError
 from reprise.stages.tables_pdf import by_benchmark
-from reprise.tables.render.latex_document import Excess, document, figure, print_document, too_large
+from reprise.tables.render.latex_document import document, figure, print_document, too_large
 
 # As pdflatex wrote it.
 LOG = r"""
@@ -27,9 +27,9 @@ Overfull \hbox (4.9pt too wide) in alignment at lines 200--210
 
 def test_what_is_too_large_is_named_by_table_and_size() -> None:
     assert list(too_large(LOG)) == [
-        Excess("velociti/table2", 147.3215, "wide"),
-        Excess("velociti/table2", 58.09, "high"),
-        Excess("vinoground/table8", 7.0, "high"),
+        ("velociti/table2", 147.3215, "wide"),
+        ("velociti/table2", 58.09, "high"),
+        ("vinoground/table8", 7.0, "high"),
     ]
 
 
@@ -39,6 +39,8 @@ def test_each_table_has_pages_of_its_own_and_the_packages_that_the_manual_names(
     assert source.index("Reprise table: a/table1") < source.index("one") < source.index("Reprise table: b/table2")
     packages = r"\usepackage{booktabs,graphicx,pdflscape}"
     assert packages in source and packages in Path("docs/reference/tables.md").read_text()
+    shown = figure("figure0.pdf", r"50% \input{x}").strip()
+    assert shown == r"\reprisefigure{figure0.pdf}{50\% \textbackslash{}input\{x\}}"
 
 
 def test_without_latex_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,9 +57,7 @@ def test_what_stops_latex_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     program.write_text(f"#!/bin/sh\ncat > tables.log << 'END'\n{problem}\nEND\nexit 1\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:/bin:/usr/bin")
-    with pytest.raises(
-        UserError, match="stopped: LaTeX Error: File `booktabs.sty' not found. Needed packages: booktabs,"
-    ):
+    with pytest.raises(UserError, match=f"stopped: {problem[2:]} Needed packages: booktabs,"):
         print_document(document({}), tmp_path)
 
 
@@ -67,8 +67,3 @@ def test_figures_stand_behind_the_tables_of_their_benchmark() -> None:
     ordered = ["b/table1", "b/table2", "b/fig2", "a/table1", "a/fig1", "tables/overview"]
     assert list(by_benchmark(tables, figures)) == ordered
     assert by_benchmark(tables, {}) == tables
-
-
-def test_a_caption_is_escaped() -> None:
-    shown = figure("figure0.pdf", r"50% \input{x}").strip()
-    assert shown == r"\reprisefigure{figure0.pdf}{50\% \textbackslash{}input\{x\}}"

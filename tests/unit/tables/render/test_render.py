@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from reprise.tables.render import FORMATS, collect, render, terminal
-from reprise.tables.render.latex_escape import KNOWN, comment, escape
+from reprise.tables.render.latex import KNOWN, comment, escape
 from reprise.tables.render.table import TableRow
 
 from tests.unit.tables.render.render_examples import (

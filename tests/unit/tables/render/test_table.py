@@ -3,10 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from reprise.tables.render.best import Better, mark_best
-from reprise.tables.render.layout import _letter, lay_out
-from reprise.tables.render.pieces import Marks
-from reprise.tables.render.table import Number, Section, TableRow, Text, compared, format_value
+from reprise.tables.render.layout import Marks, _letter, lay_out
+from reprise.tables.render.table import Better, Number, Section, TableRow, Text, compared, format_value, mark_best
 
 from tests.unit.tables.render.render_examples import cell, small_table
 

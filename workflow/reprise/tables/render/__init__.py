@@ -6,7 +6,7 @@ several papers with `collect`.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from reprise.tables.render import html, latex, latex_escape, markdown
+from reprise.tables.render import html, latex, markdown
 from reprise.tables.render.table import Table
 
 RENDERERS: Mapping[str, Callable[[Table], str]] = {"tex": latex.render, "md": markdown.render, "html": html.render}
@@ -23,5 +23,5 @@ def collect(title: str, rendered: Sequence[str], form: str) -> str:
     if form == "html":
         heading = f"<h1>{html.escape(title)}</h1>\n"
         return html.page(title, heading + "".join(map(html.content_of_page, rendered)))
-    heading = f"## {markdown.escape(title)}" if form == "md" else latex_escape.comment(title)
+    heading = f"## {markdown.escape(title)}" if form == "md" else latex.comment(title)
     return "\n".join([f"{heading}\n", *rendered])

@@ -7,8 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from reprise.core.plain import visible
-from reprise.tables.render.layout import LaidRow, lay_out
-from reprise.tables.render.pieces import Indexed, Line, Marks, Piece
+from reprise.tables.render.layout import Indexed, LaidRow, Line, Marks, Piece, lay_out
 from reprise.tables.render.table import Table
 
 CSS = Path(__file__).with_name("page.css")
@@ -17,12 +16,10 @@ MAIN_START, MAIN_END = "<main>\n", "</main>\n"
 
 
 def render(table: Table) -> str:
-    """A whole page with one table."""
     return page(table.heading, table_section(table))
 
 
 def page(title: str, content: str) -> str:
-    """A page around content that is HTML already."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -46,7 +43,6 @@ def anchor(table: Table) -> str:
 
 
 def table_section(table: Table) -> str:
-    """One table with its heading, notice, notes and provenance."""
     layout, name = lay_out(table), anchor(table)
     spell = partial(_spelled, name=name)
     aligned = [column.align for column in table.columns]

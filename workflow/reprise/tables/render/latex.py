@@ -1,16 +1,30 @@
-"""A table as a LaTeX fragment that needs the packages of `PACKAGES`: floats, which LaTeX scales down to the line."""
+"""A table as a LaTeX fragment that needs the packages of `PACKAGES`: floats, which LaTeX scales down to the line.
 
+Any text is escaped to ASCII that compiles with `article` and prints what was meant.
+"""
+
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 
-from reprise.tables.render.latex_escape import comment, escape
-from reprise.tables.render.layout import LaidRow, LaidSection, Layout, in_lines, lay_out
-from reprise.tables.render.pieces import Indexed, Line, Marks, Piece, Span
-from reprise.tables.render.table import Alignment, Table, numbers_of
+from reprise.tables.render.layout import (
+    BLANKS,
+    Indexed,
+    LaidRow,
+    LaidSection,
+    Layout,
+    Line,
+    Marks,
+    Piece,
+    Span,
+    in_lines,
+    lay_out,
+)
+from reprise.tables.render.table import Table, numbers_of
 
 PACKAGES = ("booktabs", "graphicx", "pdflscape")
 # Grey where the document has the package color or xcolor; without one the sign beside the number says it alone.
 GREY = r"\providecommand{\textcolor}[3][]{#3}"
-ALIGNMENTS: dict[Alignment, str] = {"left": "l", "right": "r"}
 MOST_BESIDE = 3  # columns of a table whose comparisons stand beside its numbers; else they stand below
 MOST_UPRIGHT = 8  # columns of a table on an upright page; one with more lies on its side
 UPRIGHT_LINES, LYING_LINES = 32, 18  # of a table on a page; it goes on to other pages if it has more
@@ -21,6 +35,117 @@ WIDE = r"\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\usebox0}\else\usebox0\f
 TALL = r"\ifdim\dimexpr\ht1+\dp1>.8%s\resizebox*{!}{.8%s}{\usebox1}\else\usebox1\fi"
 Part = list[tuple[LaidSection, LaidRow]]
 """Rows on one page with their sections."""
+
+# Brackets and stars would be read as options of a preceding `\\`; quotes and hyphens would form ligatures.
+SIGNS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",
+    "`": "{`}",
+    "'": "{'}",
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "–": "--",
+    "—": "---",
+    "‘": "{`}",
+    "’": "{'}",
+    "“": "``",
+    "”": "''",
+    "…": r"\ldots{}",
+    "•": r"\textbullet{}",
+    "©": r"\copyright{}",
+    "\N{NO-BREAK SPACE}": "~",
+    "\N{NARROW NO-BREAK SPACE}": r"\,",
+    "\N{THIN SPACE}": r"\,",
+    "ß": r"\ss{}",
+    "æ": r"\ae{}",
+    "Æ": r"\AE{}",
+    "œ": r"\oe{}",
+    "Œ": r"\OE{}",
+    "ø": r"\o{}",
+    "Ø": r"\O{}",
+    "ł": r"\l{}",
+    "Ł": r"\L{}",
+    "ı": r"\i{}",
+}
+
+# Also signs of text: their mathematical forms are in fonts that every TeX has as outlines.
+MATH = {
+    "†": r"\dagger",
+    "‡": r"\ddagger",
+    "§": r"\mathsection",
+    "¶": r"\mathparagraph",
+    "‖": r"\Vert",
+    "−": "-",
+    "±": r"\pm",
+    "×": r"\times",
+    "÷": r"\div",
+    "·": r"\cdot",
+    "∧": r"\wedge",
+    "∨": r"\vee",
+    "¬": r"\neg",
+    "△": r"\triangle",
+    "▲": r"\triangle",
+    "▽": r"\nabla",
+    "→": r"\rightarrow",
+    "←": r"\leftarrow",
+    "↑": r"\uparrow",
+    "↓": r"\downarrow",
+    "↔": r"\leftrightarrow",
+    "⇒": r"\Rightarrow",
+    "≤": r"\leq",
+    "≥": r"\geq",
+    "≠": r"\neq",
+    "≈": r"\approx",
+    "∼": r"\sim",
+    "∈": r"\in",
+    "∞": r"\infty",
+    "√": r"\surd",
+    "✓": r"\surd",
+    "✗": r"\times",
+    "°": r"^\circ",
+    "²": "^2",
+    "³": "^3",
+    "α": r"\alpha",
+    "β": r"\beta",
+    "γ": r"\gamma",
+    "δ": r"\delta",
+    "Δ": r"\Delta",
+    "λ": r"\lambda",
+    "µ": r"\mu",
+    "μ": r"\mu",
+    "σ": r"\sigma",
+    "τ": r"\tau",
+}
+
+ACCENTS = {
+    "\N{COMBINING GRAVE ACCENT}": r"\`",
+    "\N{COMBINING ACUTE ACCENT}": r"\'",
+    "\N{COMBINING CIRCUMFLEX ACCENT}": r"\^",
+    "\N{COMBINING TILDE}": r"\~",
+    "\N{COMBINING DIAERESIS}": r"\"",
+    "\N{COMBINING MACRON}": r"\=",
+    "\N{COMBINING RING ABOVE}": r"\r",
+    "\N{COMBINING CARON}": r"\v",
+    "\N{COMBINING BREVE}": r"\u",
+    "\N{COMBINING CEDILLA}": r"\c",
+}
+
+KNOWN = {**SIGNS, **{sign: f"${name}$" for sign, name in MATH.items()}}
+
+LIGATURE = re.compile("(?<=[-–—])(?=[-–—])")
 
 
 def render(table: Table) -> str:
@@ -46,23 +171,20 @@ def render(table: Table) -> str:
 def _parts(layout: Layout, most_lines: int) -> list[Part]:
     """The rows of a table page by page."""
     parts: list[Part] = [[]]
-    lines = 0
     for section in layout.sections:
         for row in section.rows:
-            height = 1 + len(row.below)
-            if parts[-1] and lines + height > most_lines:
+            lines = sum(1 + len(one.below) for _, one in (*parts[-1], (section, row)))
+            if parts[-1] and lines > most_lines:
                 parts.append([])
-                lines = 0
             parts[-1].append((section, row))
-            lines += height
     return parts
 
 
 def _tabular(table: Table, layout: Layout, part: Part) -> Iterator[str]:
-    """A box with the header and some rows."""
-    columns = list(zip(table.columns, layout.headers, zip(*(row.cells for _, row in part), strict=True), strict=True))
+    cells_of = zip(*(row.cells for _, row in part), strict=True)
+    columns = list(zip(table.columns, layout.headers, cells_of, strict=True))
     yield r"\sbox0{\small\setlength{\tabcolsep}{4pt}%"
-    yield rf"\begin{{tabular}}{{l{''.join(ALIGNMENTS[one.align] + _room(cells) for one, _, cells in columns)}}}"
+    yield rf"\begin{{tabular}}{{l{''.join(one.align[0] + _room(cells) for one, _, cells in columns)}}}"
     yield r"\toprule"
     if any(group.header for group in table.groups):
         cells, rules, reached = [""], [], 2
@@ -72,7 +194,7 @@ def _tabular(table: Table, layout: Layout, part: Part) -> Iterator[str]:
             rules += [rf"\cmidrule(lr){{{reached}-{reached + count - 1}}}"] if group.header else []
             reached += count
         yield from (" & ".join(cells) + ENDS[0], " ".join(rules))
-    headers = [_header(header, ALIGNMENTS[one.align]) for one, header, _ in columns]
+    headers = [_header(header, one.align[0]) for one, header, _ in columns]
     yield " & ".join([escape(table.stub), *headers]) + ENDS[0]
     above = None
     for section, row in part:
@@ -94,7 +216,7 @@ def _room(cells: Iterable[Line]) -> str:
 
 
 def _header(header: Span | Indexed, align: str) -> str:
-    """A column's header in lines."""
+    """A column's header, on several lines where it is long."""
     lines = list(map(escape, in_lines(header.text))) if isinstance(header, Span) else [_piece(header)]
     stack = r"\\".join(lines)
     return stack if len(lines) == 1 else rf"\shortstack[{align}]{{{stack}}}"
@@ -121,7 +243,6 @@ def _spelled(line: Line, *, hanging: bool = False) -> str:
 
 
 def _piece(piece: Piece) -> str:
-    """A piece in LaTeX."""
     if isinstance(piece, Marks):
         return rf"\textsuperscript{{{','.join(map(escape, piece.symbols))}}}"
     if isinstance(piece, Indexed):
@@ -132,3 +253,26 @@ def _piece(piece: Piece) -> str:
         source = rf"\{command}{{{source}}}" if applies else source
     source = rf"\textcolor[gray]{{0.5}}{{{source}}}" if piece.grey else source
     return rf"{{\scriptsize {source}}}" if piece.small else source
+
+
+def escape(text: str) -> str:
+    """Text for the body of a LaTeX document; a sign without a LaTeX form becomes its code point, as [U+4E2D]."""
+    composed = unicodedata.normalize("NFC", BLANKS.sub(" ", text))
+    # Neighbouring hyphens would be set as one dash.
+    return "{}".join("".join(map(_sign, part)) for part in LIGATURE.split(composed))
+
+
+def comment(text: str) -> str:
+    """Text as one commented line of LaTeX source, in ASCII."""
+    signs = (sign if sign.isascii() else f"[U+{ord(sign):04X}]" for sign in BLANKS.sub(" ", text))
+    return f"% {''.join(signs)}".rstrip()
+
+
+def _sign(sign: str) -> str:
+    """One sign as LaTeX, a letter with one accent by the command of the accent."""
+    if sign in KNOWN or sign.isascii():
+        return KNOWN.get(sign, sign)
+    base, *accents = list(unicodedata.normalize("NFD", sign))
+    if len(accents) == 1 and accents[0] in ACCENTS and base.isascii() and base.isalpha():
+        return f"{ACCENTS[accents[0]]}{{{base}}}"
+    return f"{{[}}U+{ord(sign):04X}{{]}}"

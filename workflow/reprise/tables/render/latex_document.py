@@ -6,11 +6,9 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
 
 from reprise.core.errors import UserError
-from reprise.tables.render.latex import PACKAGES
-from reprise.tables.render.latex_escape import escape
+from reprise.tables.render.latex import PACKAGES, escape
 
 PROGRAM = "pdflatex"
 MISSING = (
@@ -33,16 +31,7 @@ TOO_LARGE = re.compile(
 )
 
 
-class Excess(NamedTuple):
-    """By how much a table is larger than its page."""
-
-    table: str
-    points: float
-    side: Literal["wide", "high"]
-
-
 def has_latex() -> bool:
-    """Whether documents can be printed here."""
     return shutil.which(PROGRAM) is not None
 
 
@@ -75,8 +64,8 @@ def print_document(source: str, folder: Path) -> tuple[Path, str]:
     return folder / "tables.pdf", log
 
 
-def too_large(log: str) -> Iterator[Excess]:
-    """The tables that are larger than their pages by more than anybody sees."""
+def too_large(log: str) -> Iterator[tuple[str, float, str]]:
+    """The tables that are larger than their pages by more than anybody sees: by how many points too wide or high."""
     table = "?"
     for line in log.splitlines():
         if line.startswith(START):
@@ -84,4 +73,4 @@ def too_large(log: str) -> Iterator[Excess]:
         elif found := TOO_LARGE.search(line):
             points = float(found["box"] or found["float"])
             if points > TOLERATED_PT:
-                yield Excess(table, points, "wide" if found["side"] == "wide" else "high")
+                yield table, points, found["side"] or "high"

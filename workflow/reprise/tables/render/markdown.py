@@ -3,8 +3,7 @@
 import re
 
 from reprise.core.plain import visible
-from reprise.tables.render.layout import Layout, lay_out
-from reprise.tables.render.pieces import BLANKS, Indexed, Line, Marks, Piece
+from reprise.tables.render.layout import BLANKS, Indexed, Layout, Line, Marks, Piece, lay_out
 from reprise.tables.render.table import Table
 
 SPECIAL = re.compile(r"[\\`*_~|$\[\]&<>]")
@@ -13,7 +12,6 @@ ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 def render(table: Table) -> str:
-    """The whole table with its heading."""
     layout = lay_out(table)
     remarks = [
         *(f"**{escape(warning)}**" for warning in table.warnings),
@@ -59,12 +57,10 @@ def _pipe_table(table: Table, layout: Layout) -> str:
 
 
 def _spelled(line: Line) -> str:
-    """A line in Markdown."""
     return "".join(map(_piece, line))
 
 
 def _piece(piece: Piece) -> str:
-    """A piece in Markdown."""
     if isinstance(piece, Marks):
         return f"<sup>{','.join(map(escape, piece.symbols))}</sup>"
     if isinstance(piece, Indexed):

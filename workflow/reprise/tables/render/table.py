@@ -1,13 +1,14 @@
 """What a table says, whatever the format: numbers with their marks, rows in sections, columns in groups."""
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Alignment = Literal["left", "right"]
 State = Literal["reproduced", "imported", "incomplete", "published", "not run", "lost"]
 Bold = Literal["best", "significant"]
+Better = Literal["highest", "lowest", "nearest_zero"]
 
 EN_DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
@@ -21,7 +22,6 @@ class Number:
     """None prints an en dash."""
     decimals: int = 1
     signed: bool = False
-    """Print a plus before a positive number."""
     state: State = "reproduced"
     """Where it comes from; for `published` the value itself is the paper's."""
     best: bool = False
@@ -34,7 +34,6 @@ class Number:
     notes: tuple[str, ...] = ()
     """Texts of its footnotes; equal texts share one letter."""
     interval: tuple[float, float] | None = None
-    """Printed after the value."""
     link: str = ""
     """The address of what is behind it, which HTML leads to."""
 
@@ -124,21 +123,22 @@ class Table:
 
     @property
     def heading(self) -> str:
-        """Its title with its origin."""
         return f"{self.origin}: {self.title}" if self.origin else self.title
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """All columns from left to right, without the row labels."""
         return tuple(column for group in self.groups for column in group.columns)
 
     def rows(self) -> Iterator[TableRow]:
-        """All rows from top to bottom."""
         return (row for section in self.sections for row in section.rows)
 
 
+def sections_of(rows: Mapping[str, Sequence[TableRow]]) -> tuple[Section, ...]:
+    """Sections by their titles."""
+    return tuple(Section(tuple(of_section), title) for title, of_section in rows.items())
+
+
 def numbers_of(row: TableRow) -> tuple[Number, ...]:
-    """All numbers of a row from left to right."""
     return tuple(number for cell in row.cells if isinstance(cell, Cell) for number in cell.numbers)
 
 
@@ -159,3 +159,39 @@ def compared(number: Number) -> tuple[str, str] | None:
     difference = round(number.value, number.decimals) - round(number.published, number.decimals)
     published = format_value(number.published, number.decimals, signed=number.signed)
     return published, format_value(difference, number.decimals, signed=True)
+
+
+def mark_best(table: Table, column: int, better: Better = "highest") -> Table:
+    """A copy with the best and second best number of a column marked, section by section.
+
+    Printed values compete, published ones too, so that what is called the best of its rows is; equal print means equal
+    marks. Rows of reference, incomplete and grey numbers do not compete; of several numbers in a cell the first does.
+    """
+    sections = (_marked(one, column, better) if one.is_marked else one for one in table.sections)
+    return replace(table, sections=tuple(sections))
+
+
+def _marked(section: Section, column: int, better: Better) -> Section:
+    """A number is marked only if another one is worse: the last of a ranking is neither best nor second best."""
+    competing = [_competing_value(row, column, better) for row in section.rows]
+    ranking = sorted({value for value in competing if value is not None}, reverse=better == "highest")
+    best, second, *_ = [*ranking[:-1], None, None]
+    rows = list(section.rows)
+    for place, (row, value) in enumerate(zip(section.rows, competing, strict=True)):
+        cell = row.cells[column]
+        # A score of zero that leads is no achievement.
+        if isinstance(cell, Cell) and value is not None and value in (best, second) and (value or better != "highest"):
+            first, *others = cell.numbers
+            marked = Cell((replace(first, best=value == best, second=value == second), *others))
+            rows[place] = replace(row, cells=(*row.cells[:column], marked, *row.cells[column + 1 :]))
+    return replace(section, rows=tuple(rows))
+
+
+def _competing_value(row: TableRow, column: int, better: Better) -> float | None:
+    """The printed value that takes part, or None; of a bias how far it is from zero."""
+    cell = row.cells[column]
+    number = cell.numbers[0] if isinstance(cell, Cell) and cell.numbers else Number(None)
+    if number.value is None or row.reference or number.greyed or number.state == "incomplete":
+        return None
+    value = round(number.value, number.decimals)
+    return abs(value) if better == "nearest_zero" else value

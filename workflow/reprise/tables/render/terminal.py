@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import StringIO
+from itertools import pairwise
 from textwrap import wrap
 
 from rich.console import Console
@@ -10,8 +11,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from reprise.core.plain import visible
-from reprise.tables.render.layout import Layout, in_lines, lay_out
-from reprise.tables.render.pieces import BLANKS, Indexed, Line, Marks
+from reprise.tables.render.layout import BLANKS, Indexed, LaidRow, LaidSection, Layout, Line, Marks, in_lines, lay_out
 from reprise.tables.render.table import Table
 
 NARROWEST, GAP = 40, 2
@@ -67,42 +67,43 @@ def render(table: Table, width: int, look: Print) -> str:
         file=written, width=max(width, NARROWEST), force_terminal=look.styled, no_color=not look.coloured,
         color_system="standard" if look.styled else None, highlight=False,
     )  # fmt: skip
-    layout = _Laid(table, lay_out(table), look)
-    if table.comparison and layout.width > console.width:
-        layout = _Laid(table, lay_out(table, stacked=True), look)
+    layout = lay_out(table)
+    columns = _Columns(table, layout, look)
+    if table.comparison and columns.width > console.width:
+        layout = lay_out(table, stacked=True)
+        columns = _Columns(table, layout, look)
     shown: list[Text | Grid] = [Text(clean(table.heading), TITLE)]
     shown += [Text(clean(text)) for text in (table.notice, table.caption) if text]
-    shown += [Text(), *layout.blocks(console.width)]
+    shown += [Text(), *columns.blocks(console.width)]
     shown += [Text(clean(warning), WARNING) for warning in table.warnings]
-    shown += [look.text(line) for line in layout.layout.legend]
+    shown += [look.text(line) for line in layout.legend]
     footnotes = Grid.grid(padding=(0, 1, 0, 0))
-    for letter, text in layout.layout.footnotes:
+    for letter, text in layout.footnotes:
         footnotes.add_row(_raised(letter), Text(clean(text)))
-    shown += [footnotes] if layout.layout.footnotes else []
+    shown += [footnotes] if layout.footnotes else []
     for one in (*shown, *(Text(clean(note)) for note in table.notes)):
         console.print(one)
     return "".join(f"{line.rstrip()}\n" for line in written.getvalue().splitlines())
 
 
-class _Laid:
+def _rows(section: LaidSection) -> list[LaidRow]:
+    """Each row, and what stands below it."""
+    return [row for first in section.rows for row in (first, *first.below)]
+
+
+class _Columns:
     """The columns of a table, and how wide they are."""
 
     def __init__(self, table: Table, layout: Layout, look: Print) -> None:
-        self.layout, self._look, self._groups = layout, look, table.groups
-        self._aligned = [column.align for column in table.columns]
+        self._table, self._sections, self._look = table, layout.sections, look
         self._headers = [look.text((header,)) for header in layout.headers]
         self._stub = Text(clean(table.stub))
-        rows = [row for section in layout.sections for first in section.rows for row in (first, *first.below)]
-        self._widths = [max(map(len, in_lines(header.plain))) for header in self._headers]
-        for row in rows:
-            widths = (look.text(cell).cell_len for cell in row.cells)
-            self._widths = [max(pair) for pair in zip(self._widths, widths, strict=True)]
+        rows = [row for section in layout.sections for row in _rows(section)]
+        cells = zip(*([look.text(cell).cell_len for cell in row.cells] for row in rows), strict=True)
+        words = [max(map(len, in_lines(header.plain))) for header in self._headers]
+        self._widths = [max(pair) for pair in zip(words, map(max, cells), strict=True)] if rows else words
         self._label = max([self._stub.cell_len, *(look.text(row.label).cell_len for row in rows)])
-
-    @property
-    def width(self) -> int:
-        """Of all columns beside each other."""
-        return sum((GAP + width for width in self._widths), self._label)
+        self.width = self._label + sum(GAP + width for width in self._widths)
 
     def blocks(self, width: int) -> Iterator[Text | Grid]:
         """The columns in as many blocks as the width demands, all about as wide."""
@@ -117,11 +118,10 @@ class _Laid:
                 yield spanning
             yield self._beside(label, columns, [(self._stub, self._headers)])
             yield Text("─" * min(width, label + sum(GAP + self._widths[at] for at in columns)))
-            for section in self.layout.sections:
+            for section in self._sections:
                 if section.title:
                     yield Text(clean(section.title), TITLE)
-                rows = [row for first in section.rows for row in (first, *first.below)]
-                spelled = [(self._look.text(row.label), [*map(self._look.text, row.cells)]) for row in rows]
+                spelled = [(self._look.text(row.label), [*map(self._look.text, row.cells)]) for row in _rows(section)]
                 yield self._beside(label, columns, spelled)
             yield Text()
 
@@ -132,23 +132,22 @@ class _Laid:
                 starts.append(at)
                 used = 0
             used += GAP + width
-        ends = [*starts[1:], len(self._widths)]
-        return [range(start, end) for start, end in zip(starts, ends, strict=True)]
+        return [range(start, end) for start, end in pairwise([*starts, len(self._widths)])]
 
     def _beside(self, label: int, columns: range, rows: Iterable[tuple[Text, list[Text]]]) -> Grid:
         """Rows of a block; a label that is too long takes several lines, its cells are in its last one."""
         grid = Grid.grid(padding=(0, GAP, 0, 0))
         grid.add_column(width=label, vertical="bottom")
         for at in columns:
-            grid.add_column(width=self._widths[at], justify=self._aligned[at], vertical="bottom")
+            grid.add_column(width=self._widths[at], justify=self._table.columns[at].align, vertical="bottom")
         for name, cells in rows:
-            grid.add_row(name, *(cells[at] for at in columns))
+            grid.add_row(name, *cells[columns.start : columns.stop])
         return grid
 
     def _spanning(self, label: int, columns: range) -> Text:
         """Headers over several columns, each above those of its columns that are in this block."""
         line, first = " " * label, 0
-        for group in self._groups:
+        for group in self._table.groups:
             members = [at for at in range(first, first + len(group.columns)) if at in columns]
             first += len(group.columns)
             if members:

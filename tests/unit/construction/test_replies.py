@@ -1,7 +1,7 @@
 """What language models answer: every reply that cannot be used has a name, and is never silently a text."""
 
 import pytest
-from reprise.construction.writing import LIST_PROBLEMS, PROBLEMS, UnusableError, read_list, read_parts
+from reprise.construction.writing import UnusableError, read_list, read_parts
 
 LABELS = ["Target", "Fluent Caption"]
 PROMPT = "Your objective is to generate a contradiction caption using the provided PropBank style dictionary."
@@ -36,7 +36,7 @@ def test_the_parts_of_a_reply(reply: str, problem: str) -> None:
         return
     with pytest.raises(UnusableError) as error:
         read_parts(reply, LABELS, PROMPT)
-    assert error.value.problem == problem in PROBLEMS and error.value.why
+    assert error.value.problem == problem and error.value.why
 
 
 BOTH = ["A man sits.", "A man runs."]
@@ -65,14 +65,9 @@ def test_the_lines_of_a_list(reply: str, found: list[str] | str) -> None:
         return
     with pytest.raises(UnusableError) as error:
         read_list(reply, PROMPT)
-    assert error.value.problem == found in LIST_PROBLEMS and error.value.why
+    assert error.value.problem == found and error.value.why
 
 
 def test_a_reply_of_nothing_but_blank_lines_and_stars_is_read_quickly() -> None:
     with pytest.raises(UnusableError, match="no_caption"):
         read_parts("a\n" + "*\n" * 100_000 + "*" * 100_000, LABELS, PROMPT)
-
-
-def test_every_problem_has_a_case() -> None:
-    assert {problem for _, problem in PARTS.values()} - {""} == set(PROBLEMS)
-    assert {found for found in LISTS.values() if isinstance(found, str)} == set(LIST_PROBLEMS)

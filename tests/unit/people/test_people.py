@@ -23,21 +23,15 @@ Row = dict[str, Any]
 RECORDED = Path(__file__).parents[2] / "data/people"
 
 
-# --- exports of Label Studio -------------------------------------------------------------------------------------------
-
-
-def annotation(choices: list[str], by: int | None = 3, *, cancelled: bool = False) -> Row:
-    return {"completed_by": by, "result": [{"from_name": "verdict", "value": {"choices": choices}}], "was_cancelled": cancelled}  # fmt: skip
-
-
 def test_an_export_is_rows_of_which_one_that_was_skipped_says_nothing(tmp_path: Path) -> None:
     path, digest = tmp_path / "1.json", TASKS[0].digest
     annotations = [
-        annotation(["A"]),
-        annotation(["A", "B"]),
-        annotation(["A"], 4, cancelled=True),
-        annotation(["A"], None),
-    ]
+        {
+            "completed_by": by, "was_cancelled": is_cancelled,
+            "result": [{"from_name": "verdict", "value": {"choices": list(choices)}}],
+        }
+        for choices, by, is_cancelled in (("A", 3, False), ("AB", 3, False), ("A", 4, True), ("A", None, False))
+    ]  # fmt: skip
     content = [{"data": {"task_id": "q1", "digest": digest}, "annotations": annotations}]
     path.write_text(json.dumps(content), encoding="utf-8-sig")
     expected = [("label-studio 3", "A", 1), ("label-studio 3", "A, B", 2), ("", "A", 4)]
@@ -59,8 +53,6 @@ def test_a_recorded_export_of_label_studio_is_read() -> None:
     later = counted_of(read_verdicts([corrected]), tasks=tasks)
     assert later.votes.by_task == {names[0]: {"1": "B"}, names[1]: {"1": "B"}}
 
-
-# --- who is who --------------------------------------------------------------------------------------------------------
 
 ONE = pl.DataFrame([request_row("q1#text", options=["A", "B"])], schema=REQUESTS)
 
@@ -85,22 +77,16 @@ def test_who_is_left_out_under_which_name(tmp_path: Path, reviewer: str, wrote: 
         gather("b/g/all", design(), files, ONE)
 
 
-# --- whose answers count -----------------------------------------------------------------------------------------------
-
-
 def test_a_row_that_does_not_count_is_named_without_a_name() -> None:
+    """Of two answers of one person, however the name is written, neither counts."""
     bad = said("ann", TASKS[0], "C")
-    found = counted_of([said("bob", TASKS[1], "A"), bad])
-    assert [(one.where, one.problem) for one in found.votes.problems] == [(bad.where, "unknown_verdict")]
-    assert "ann" not in found.votes.problems[0].found and found.votes.by_task.keys() == {"q2"}
-
-
-def test_two_answers_of_one_person_count_for_nothing() -> None:
-    found = counted_of([said("ann", TASKS[0], "A"), said("ann", TASKS[0], "B"), said("ann", TASKS[1], "B")])
-    assert [one.problem for one in found.votes.problems] == ["two_verdicts"]
-    assert "'1' said 'A' and 'B' of q1" in found.votes.problems[0].found and found.votes.by_task == {"q2": {"1": "B"}}
-    spelled = counted_of([said("Ann ", TASKS[0], "A"), said("ANN", TASKS[0], "B")])
-    assert [one.problem for one in spelled.votes.problems] == ["two_verdicts"]
+    two = [said("Ann ", TASKS[2], "A"), said("ANN", TASKS[2], "B"), said("ann", TASKS[1], "B")]
+    found = counted_of([bad, *two])
+    assert [(one.where, one.problem) for one in found.votes.problems] == [
+        (bad.where, "unknown_verdict"), (two[1].where, "two_verdicts"),
+    ]  # fmt: skip
+    assert "ann" not in found.votes.problems[0].found and found.votes.by_task == {"q2": {"1": "B"}}
+    assert "'1' said 'A' and 'B' of q3" in found.votes.problems[1].found
 
 
 def test_who_fails_the_test_or_wrote_captions_does_not_count() -> None:
@@ -146,31 +132,32 @@ def test_a_drawn_tie_is_the_same_each_time_and_falls_both_ways() -> None:
     drawn = set()
     for seed in range(20):
         asked = design(workers=10, ties="draw", seed=seed)
-        one, other = (replies(TASKS, counted_of(by_ten(said), asked).votes, asked)["q1"].option for said in ("AAAAABBBBB", "BBBBBAAAAA"))  # fmt: skip
-        assert one == other
-        drawn.add(one)
-    assert drawn == {"A", "B"}
+        votes = [counted_of(by_ten(said), asked).votes for said in ("AAAAABBBBB", "BBBBBAAAAA")]
+        drawn.add(tuple(replies(TASKS, one, asked)["q1"].option for one in votes))
+    assert drawn == {("A", "A"), ("B", "B")}
 
 
-# --- agreement and numbers ---------------------------------------------------------------------------------------------
+COUNTS = [
+    [(2, 0), (1, 1), (0, 2)],
+    [(3, 1), (0, 4), (4, 0), (2, 2)],
+    [(10, 0), (5, 5), (1, 9)],
+    [(1, 1), (2, 0), (0, 1)],
+]
 
 
-def test_alpha_by_hand() -> None:
-    """Three questions, two people: AA, AB, BB. Of 6 values 3 are A; 2 of 6 pairs differ; 2*3*3/(6-1) = 3.6 would by chance."""
-    assert alpha([{"A": 2}, {"A": 1, "B": 1}, {"B": 2}], AB) == pytest.approx(1 - 2 / 3.6)
-    assert [alpha(one, AB) for one in ([], [{"A": 1}, {"B": 1}], [{"A": 3}, {"A": 2}])] == [None] * 3
-
-
-@pytest.mark.parametrize(
-    "counts", [[(3, 1), (0, 4), (4, 0), (2, 2)], [(10, 0), (5, 5), (1, 9)], [(1, 1), (2, 0), (0, 1)]]
-)
+@pytest.mark.parametrize("counts", COUNTS)
 def test_alpha_is_its_closed_form(counts: list[tuple[int, int]]) -> None:
-    """Of two values: 1 - (n - 1) * sum(a*b / (m - 1)) / (A * B), over questions with m = a + b answers or more than one."""
+    """Of two values: 1 - (n - 1) * sum(a*b / (m - 1)) / (A * B), over questions with m = a + b answers or more than one.
+
+    By hand, AA, AB, BB: of 6 values 3 are A; 2 of 6 pairs differ; 2*3*3/(6-1) = 3.6 would by chance."""
     paired = [(a, b) for a, b in counts if a + b > 1]
     of_a, of_b = (sum(column) for column in zip(*paired, strict=True))
     differing = sum(a * b / (a + b - 1) for a, b in paired)
     expected = 1 - (of_a + of_b - 1) * differing / (of_a * of_b)
     assert alpha([{"A": a, "B": b} for a, b in counts], AB) == pytest.approx(expected)
+    if counts == COUNTS[0]:
+        assert expected == pytest.approx(1 - 2 / 3.6)
+    assert [alpha(one, AB) for one in ([], [{"A": 1}, {"B": 1}], [{"A": 3}, {"A": 2}])] == [None] * 3
 
 
 def lines_of(benchmark: str, *verdicts: Verdict, out: set[str] = frozenset()) -> Row:  # type: ignore[assignment]
@@ -191,15 +178,8 @@ def test_numbers_of_answers() -> None:
     assert two["questions that more people answered"].ours == 1 and two["ties"].ours == 1
     assert two["questions that more people answered"].note == "than needed; all of their answers count"
 
-
-@pytest.mark.parametrize(
-    ("out", "note"),
-    [
-        ({"ann"}, "of 1 in `left_out:`"),
-        ({"ann", "zoe"}, "of 2 in `left_out:`"),
-        ({"zoe"}, f"of 1 in `left_out:`. {NAMES_DIFFER}"),
-    ],
-)
-def test_it_is_said_when_nobody_is_left_out(out: set[str], note: str) -> None:
-    found = lines_of("velociti", said("ann", TASKS[0], "A"), said("bob", TASKS[0], "A"), out=out)["people left out"]
-    assert (found.ours, found.note) == (len(out & {"ann"}), note)
+    both = [said("ann", TASKS[0], "A"), said("bob", TASKS[0], "A")]
+    notes = [({"ann"}, ""), ({"ann", "zoe"}, ""), ({"zoe"}, f". {NAMES_DIFFER}")]
+    for out, note in notes:  # it is said when nobody is left out
+        left = lines_of("velociti", *both, out=out)["people left out"]
+        assert (left.ours, left.note) == (len(out & {"ann"}), f"of {len(out)} in `left_out:`{note}")

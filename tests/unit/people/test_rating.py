@@ -11,9 +11,8 @@ from reprise.construction.review import as_csv
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest
 from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS
-from reprise.people.answers import Counted, gather
+from reprise.people.answers import Counted, gather, rated, rating_requests
 from reprise.people.keys import Inputs
-from reprise.people.rating import rated, rating_requests
 from reprise.people.settings import RatingDesign
 from reprise.people.statistics import rater_rows, rating_numbers
 from reprise.people.surveys import NOT_TESTED, Shown, label_studio_tasks, question_tasks, survey_rows
@@ -93,8 +92,6 @@ def test_a_rater_sees_the_question_and_both_answers_and_not_whose_it_is() -> Non
     assert len({row["task_id"] for row in shown}) == 6
     assert not any(run in str(row | {"question": ""}) for run in RUNS for row in shown)
 
-
-def test_answers_are_rated_on_the_scale_of_their_judges_and_options_are_not() -> None:
     with pytest.raises(UserError, match=r"b/p/s/one: its answers choose an option\. Name runs .* are rated"):
         rating_requests(ITEMS_OF_TEN, {RUNS[0]: answers_of(RUNS[0], ["q1"], replies="AB")}, 1, 0)
     (row,) = rating_requests(ITEMS_OF_TEN, {RUNS[0]: answers_of(RUNS[0], ["q1"], replies="012345")}, 1, 0)

@@ -1,6 +1,6 @@
 """The steps of a construction, each a function of a module in the benchmark's folder, and the tables between them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,6 @@ def module_name(kind: str, step: str) -> str:
 
 def load_step(kind: str, step: str) -> Any:
     return getattr(import_module(module_name(kind, step)), step)
-
-
-def filters_of(kind: str) -> Mapping[str, Sequence[str]]:
-    """Step -> its filters, in the order in which they are applied."""
-    found: Mapping[str, Sequence[str]] = import_module(module_name(kind, "statistics")).FILTERS
-    return found
 
 
 def read_tables(kind: str, paths: Iterable[Path]) -> dict[str, pl.DataFrame]:

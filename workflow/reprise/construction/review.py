@@ -29,7 +29,6 @@ from reprise.core.tabular import csv_cells
 
 COLUMNS = ("task_id", "digest", "reviewer", "verdict")  # of a file of verdicts; other columns are not read
 MOST_LISTED, NAMED = 16, 5
-REVIEW_FILTERS = ("not_reviewed", "refused")
 
 
 class Task(NamedTuple):

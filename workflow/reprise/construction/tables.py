@@ -194,3 +194,51 @@ SCHEMAS: dict[str, dict[str, pl.Schema]] = {
     },
 }  # fmt: skip
 """benchmark -> table -> its columns"""
+
+OF_REPLIES = ("failed", "empty", "refusal", "prompt_repeated", "broken_json")
+OF_REVIEWS = ("not_reviewed", "refused")
+OF_NEGATIVES = ("more_than_asked", "no_words", "unchanged", "in_prompt", "duplicate")
+FILTERS: dict[str, dict[str, tuple[str, ...]]] = {
+    "velociti": {
+        "pool": (
+            "other_split", "other_video", "other_annotation", "no_verb", "no_agent", "too_long", "verb_left_out",
+            "duplicate",
+        ),
+        "candidates": ("may_be_true", "enough_of_video"),
+        "written": (
+            *OF_REPLIES, "no_caption", "several_captions", "unprintable", "no_agent", "foreign_name",
+            "target_in_video", "target_unchanged", "unchanged",
+        ),
+        "samples": ("not_written", "no_reference", "same_captions", "true_in_video", "duplicate"),
+        "reviewed": OF_REVIEWS,
+    },
+    "vinoground": {
+        "pool": ("no_span", "same_name", "empty_caption", "too_long", "duplicate"),
+        "written": (
+            "failed", "refusal", "no_pair", "unprintable", "in_prompt", "same_text", "other_words", "duplicate",
+            "enough",
+        ),
+        "samples": ("same_video",),
+        "reviewed": (*OF_REVIEWS, "shows_both", "lower_rank", "no_counterpart", "no_category"),
+    },
+    "temporalbench": {
+        "pool": (
+            "other_dataset", "other_split", "bad_name", "no_span", "too_long", "not_measured", "not_available",
+            "static", "scene_transitions", "not_drawn", "no_caption", "two_captions", "unprintable", "long_caption",
+        ),
+        "written": (*OF_REPLIES, "no_list", "unprintable", *OF_NEGATIVES, "no_category", "several_categories"),
+        "samples": (*OF_NEGATIVES, "caption_again", "not_labelled"),
+        "reviewed": ("caption_not_reviewed", "caption_refused", *OF_REVIEWS, "no_option_set", "other_option_set"),
+    },
+    "mmbench_video": {
+        "pool": ("bad_name", "duplicate", "unknown_category", "no_number", "too_short", "bad_span", "too_long"),
+        "candidates": (
+            "unknown_video", "video_dropped", "empty", "unprintable", "no_leaf", "unknown_leaf", "no_annotator",
+            "bad_span", "duplicate",
+        ),
+        "samples": ("timestamp", "question_too_short", "answer_too_short"),
+        "reviewed": OF_REVIEWS,
+        "static": ("static", "static_by_hand"),
+    },
+}  # fmt: skip
+"""benchmark -> table -> the filters that drop its rows, in the order in which they are applied"""

@@ -22,8 +22,6 @@ QUOTES = ('""', "“”", "„“", "„”", "”“", "””", "‟”", "«�
 LONGEST_SHOWN = 80
 REPEATED_CHARS = 60
 LINE = re.compile(r"^[^\S\n]*(?:\d+[^\S\n]*[.):]|[-*•])\s*(\S.*)$", re.MULTILINE)
-LIST_PROBLEMS = ("empty", "refusal", "prompt_repeated", "broken_json", "no_list", "unprintable")
-PROBLEMS = ("empty", "refusal", "prompt_repeated", "broken_json", "no_caption", "several_captions", "unprintable")
 FEEDBACK = "\n\nYour last reply was:\n{reply}\n\nIt cannot be used ({problem}: {why}). Write it again."
 FAILED = "failed"
 

@@ -1,12 +1,14 @@
-"""Whose answers count, and what they come to: who is who, bad rows by name, a test, the mode of what is left."""
+"""Whose answers count, and what they come to: who is who, a test, the mode of what is left, the mean of ratings."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from reprise.benchmarks.human_ratings import RATED
+from reprise.benchmarks.rows import items_of
 from reprise.construction.filters import rank, shuffled
 from reprise.construction.review import (
     Problem,
@@ -21,18 +23,18 @@ from reprise.construction.review import (
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.settings import refuse_edited
-from reprise.core.tabular import read_own_rows
+from reprise.core.tabular import read_own_rows, require_columns
 from reprise.external.answers import Problem as Noted
 from reprise.external.answers import write_problems
 from reprise.people.keys import Inputs
 from reprise.people.settings import AnswerDesign, Asked
 from reprise.people.surveys import Qualifying, qualification_of, question_tasks
+from reprise.reading.ratings import SCALES
 
 # Why a question has no answer, and why a row does not count, besides what a review knows.
 TOO_FEW, TIE = "too_few_people", "tie"
-NOT_QUALIFIED, WROTE_CAPTIONS = "not_qualified", "wrote_captions"
+WROTE_CAPTIONS = "wrote_captions"
 NAMES_DIFFER = "If some are, write them there by the name or number under which they answered"
-REVIEWER = "reviewer"
 
 
 class Worker(NamedTuple):
@@ -68,26 +70,15 @@ class Reply(NamedTuple):
 def gather(scope: str, design: Asked, files: Inputs, requests: pl.DataFrame) -> tuple[list[Task], Counted]:
     """The tasks of a group, in the order of the requests, and all that its files of answers say together."""
     tasks, tested = question_tasks(scope, requests), qualification_of(scope, design)
-    verdicts, left_out = read_verdicts(map(Path, files.answers)), people_named(map(Path, files.left_out))
+    verdicts, left_out = read_verdicts(map(Path, files.answers)), set[str]()
+    for path in map(Path, files.left_out):
+        named = require_columns(read_own_rows(path), ("reviewer",), path)["reviewer"].drop_nulls()
+        left_out |= {known_as(str(name)) for name in named}
     refuse_edited(files.digests())
-    found = counting(tasks, verdicts, design, tested, left_out)
+    found = counting(tasks, verdicts, design, tested, left_out - {""})
     if found.nobody_left_out:
         log.warning(f"None of the {found.named} people of `left_out:` is among those who answered. {NAMES_DIFFER}.")
     return tasks, found
-
-
-def people_named(paths: Iterable[Path]) -> set[str]:
-    """The people that files name in their column `reviewer`."""
-    found: list[str] = []
-    for path in paths:
-        rows = read_own_rows(path)
-        if REVIEWER not in rows.columns:
-            raise UserError(
-                f"{path}: column '{REVIEWER}' is missing. Found: {', '.join(rows.columns)}. It names people "
-                "whose answers do not count."
-            )
-        found += map(str, rows[REVIEWER].drop_nulls())
-    return set(map(known_as, found)) - {""}
 
 
 def counting(
@@ -111,19 +102,16 @@ def counting(
         for person, said in given.items()
         if said == tested.right[task]
     )
-    refused = {number: (WROTE_CAPTIONS, "wrote captions") for name, number in numbers.items() if name in left_out}
-    needed = design.qualification.right if design.qualification else 0
-    for number in numbers.values():
-        if right[number] < needed:
-            why = f"has {right[number]} of {len(tested.tasks)} answers of the qualification right, needed: {needed}"
-            refused.setdefault(number, (NOT_QUALIFIED, why))
+    refused, needed = dict[str, tuple[str, str]](), design.qualification.right if design.qualification else 0
+    for name, number in numbers.items():
+        if name in left_out:
+            refused[number] = (WROTE_CAPTIONS, f"worker {number} wrote captions")
+        elif right[number] < needed:
+            passed = f"{right[number]} of {len(tested.tasks)} answers of the qualification right, needed: {needed}"
+            refused[number] = ("not_qualified", f"worker {number} has {passed}")
     asked = [one for one in anonymous if one.task_id in questions]
     votes = counted(tasks, [one for one in asked if one.reviewer not in refused])
-    out = []
-    for one in asked:
-        if one.reviewer in refused:
-            problem, why = refused[one.reviewer]
-            out.append(Problem(one.where, problem, f"worker {one.reviewer} {why}"))
+    out = [Problem(one.where, *refused[one.reviewer]) for one in asked if one.reviewer in refused]
     given = Counter(one.reviewer for one in asked)
     workers = [Worker(int(one), right[one], refused.get(one, ("", ""))[0], given[one]) for one in numbers.values()]
     problems = [*foreign.problems, *of_tests.problems, *out, *votes.problems]
@@ -151,3 +139,48 @@ def write_refused(refused: Sequence[Problem], waiting: Sequence[str], path: Path
     """Write the rows that do not count, and the tasks that still wait for people; the log names the first rows."""
     write_problems([Noted(one.where, None, one.found, one.problem) for one in refused], waiting, path)
     warn_of(refused, path)
+
+
+READER = "robust"  # whose reading of a model's reply people see, which is what tables show
+
+
+def rating_requests(
+    items: pl.DataFrame, answers: Mapping[str, pl.DataFrame], questions: int, seed: int
+) -> list[dict[str, Any]]:
+    """A request a person for each answer, by run, to the questions that are drawn of those that all runs were asked.
+
+    An answer that failed or could not be read is not shown: there is nothing to rate.
+    """
+    asked = set.intersection(*(set(table.filter(reader=READER)["item_id"]) for table in answers.values()))
+    drawn = set(shuffled(asked, seed)[:questions])
+    chosen = items_of(items.filter(pl.col("item_id").is_in(drawn)))
+    rows = []
+    for run, table in answers.items():
+        given = table.filter(reader=READER, error="")
+        answered = {row["item_id"]: row for row in given.iter_rows(named=True)}
+        if not {tuple(row["replies"]) for row in answered.values()} <= set(SCALES.values()):
+            raise UserError(f"{run}: its answers choose an option. Name runs of a protocol whose answers are rated.")
+        for item in (item for item in chosen if item.item_id in answered):
+            shown = {
+                "Question": item.texts["question"],
+                "Groundtruth answer": item.answer,
+                "Candidate answer": answered[item.item_id]["text"],
+            }
+            rows.append({
+                "request_id": f"{item.item_id}#{run}", "item_id": item.item_id, "clip_id": item.clip_id, "role": run,
+                "ask": "choose", "system": "", "prompt": "\n".join(f"{what}: {text}" for what, text in shown.items()),
+                "options": list(answered[item.item_id]["replies"]), "option_texts": [], "expected": "", "max_tokens": 1,
+            })  # fmt: skip
+    return rows
+
+
+def rated(requests: pl.DataFrame, tasks: Sequence[Task], votes: Votes, workers: int) -> tuple[pl.DataFrame, list[str]]:
+    """The means of the answers that enough people rated, in the shape of all human ratings; and what waits for more."""
+    rows, waiting = [], []
+    for task, request in zip(tasks, requests.iter_rows(named=True), strict=True):
+        given = votes.by_task.get(task.task_id, {})
+        if len(given) < workers:
+            waiting.append(request["request_id"])
+        else:
+            rows.append((request["role"], request["item_id"], sum(map(int, given.values())) / len(given)))
+    return pl.DataFrame(rows, schema=RATED, orient="row"), waiting

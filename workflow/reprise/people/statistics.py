@@ -1,14 +1,13 @@
 """Numbers of people's answers and ratings: the paper's beside ours, their agreement, each person by a number."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from reprise.construction.review import Task, Votes
-from reprise.people.answers import NAMES_DIFFER, TIE, TOO_FEW, Counted, Reply, Worker
-from reprise.people.rating import rated
+from reprise.people.answers import NAMES_DIFFER, TIE, TOO_FEW, Counted, Reply, rated
 from reprise.people.settings import AnswerDesign, Asked, RatingDesign
 from reprise.people.surveys import in_surveys
 from reprise.stats.reliability import Level, alpha
@@ -54,7 +53,7 @@ def numbers(
         ("rows that do not count", len(counted.votes.problems), "named in the problems of the run"),
         ("Krippendorff's alpha", *agreement(tasks, counted.votes, design)),
     ]
-    return _beside(benchmark, lines)
+    return [Number(what, PAPER.get(benchmark, {}).get(what), ours, note) for what, ours, note in lines]
 
 
 def rating_numbers(
@@ -76,17 +75,12 @@ def rating_numbers(
         ("Krippendorff's alpha", *agreement(tasks, counted.votes, design, "interval")),
         *((f"mean rating of {run}", _mean(mine), f"of {len(mine)} answers") for run, mine in by_run.items()),
     ]
-    return _beside(benchmark, lines)
-
-
-def _beside(benchmark: str, lines: Lines) -> list[Number]:
-    paper = PAPER.get(benchmark, {})
-    return [Number(what, paper.get(what), value, note) for what, value, note in lines]
+    return [Number(what, PAPER.get(benchmark, {}).get(what), ours, note) for what, ours, note in lines]
 
 
 def _given(counts: Sequence[int], all_of_them: str, of_one: str) -> Lines:
-    fewest, most = min(counts, default=0), max(counts, default=0)
-    return [(all_of_them, sum(counts), ""), (of_one, fewest, f"the fewest; the most: {most}")]
+    note = f"the fewest; the most: {max(counts, default=0)}"
+    return [(all_of_them, sum(counts), ""), (of_one, min(counts, default=0), note)]
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -115,37 +109,26 @@ def agreement(tasks: Sequence[Task], votes: Votes, design: Asked, level: Level =
 def worker_rows(counted: Counted, replies: Mapping[str, Reply], expected: Mapping[str, str]) -> list[dict[str, Any]]:
     """A row a person, by number: how often theirs is the answer of most, and the right one."""
     return [
-        _person(worker)
+        person
         | {
             "with_most": sum(replies[task].option == option for task, option in said.items()),
             "right": sum(expected[task] == option for task, option in said.items()),
         }
-        for worker, said in _said(counted)
+        for person, said in _people_and_answers(counted)
     ]
 
 
 def rater_rows(counted: Counted) -> list[dict[str, Any]]:
     """A row a person, by number: how many answers they rated, and the mean of their ratings that count."""
     rows = []
-    for worker, said in _said(counted):
+    for person, said in _people_and_answers(counted):
         mean = _mean(list(map(int, said.values())))
-        rows.append(_person(worker) | {"mean": "" if mean is None else mean})
+        rows.append(person | {"mean": "" if mean is None else mean})
     return rows
 
 
-def _said(counted: Counted) -> list[tuple[Worker, dict[str, str]]]:
+def _people_and_answers(counted: Counted) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
     """The people by their numbers, and which of their answers count, by task."""
-    by_task = counted.votes.by_task.items()
-    return [
-        (worker, {task: given[str(worker.number)] for task, given in by_task if str(worker.number) in given})
-        for worker in sorted(counted.workers, key=lambda worker: worker.number)
-    ]
-
-
-def _person(worker: Worker) -> dict[str, Any]:
-    return {
-        "worker": worker.number,
-        "counts": worker.refused or "yes",
-        "qualification_right": worker.right,
-        "answers": worker.given,
-    }
+    for number, right, refused, given in sorted(counted.workers):
+        said = {task: votes[str(number)] for task, votes in counted.votes.by_task.items() if str(number) in votes}
+        yield {"worker": number, "counts": refused or "yes", "qualification_right": right, "answers": given}, said

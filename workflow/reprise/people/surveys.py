@@ -21,7 +21,6 @@ from reprise.people.settings import Asked
 
 QUESTION_COLUMNS = ("question_id", "video", "question", "options", "answer")
 BETWEEN = " | "
-ID_LENGTH = 16
 QUALIFICATION = "qualification"
 COLUMNS = (
     "survey", "task_id", "digest", "video", "sound", "question", "choices", "reviewer", "verdict",
@@ -41,7 +40,7 @@ NOT_TESTED = Qualifying([], {}, {})
 
 def task_id(scope: str, *names: str) -> str:
     """A task's name for people: it tells nothing, and is another one in another group or setting."""
-    return name_of("\n".join((scope, *names)), ID_LENGTH)
+    return name_of("\n".join((scope, *names)), 16)
 
 
 def question_tasks(scope: str, requests: pl.DataFrame) -> list[Task]:
@@ -62,12 +61,10 @@ def qualification_of(scope: str, design: Asked) -> Qualifying:
     """The questions of a design's qualification; none without one."""
     if design.qualification is None:
         return NOT_TESTED
-    path, needed = Path(design.qualification.questions), design.qualification.right
-    found = qualification_tasks(scope, path)
+    path, needed = design.qualification.questions, design.qualification.right
+    found = qualification_tasks(scope, Path(path))
     if needed > len(found.tasks):
-        raise UserError(
-            f"{path}: has {len(found.tasks)} questions, and `right: {needed}` of the group needs more of them."
-        )
+        raise UserError(f"{path}: has {len(found.tasks)} questions, and `right: {needed}` of the group needs more.")
     return found
 
 
@@ -98,9 +95,7 @@ def qualification_tasks(scope: str, path: Path) -> Qualifying:
 
 def in_surveys(names: Sequence[str], count: int | None, size: int | None) -> dict[str, int]:
     """Survey of each name, from 1 on: dealt out evenly to a number of surveys, or so many to each."""
-    if size is not None:
-        return {name: place // size + 1 for place, name in enumerate(names)}
-    return {name: place % (count or 1) + 1 for place, name in enumerate(names)}
+    return {name: (place // size if size else place % (count or 1)) + 1 for place, name in enumerate(names)}
 
 
 class Shown(NamedTuple):
@@ -137,27 +132,18 @@ def survey_rows(
 
 
 def _row(survey: str, task: Task, design: Asked, shown: Shown | None) -> dict[str, Any]:
+    video, sound, root = "", "", Path(design.videos).resolve()
+    if shown:
+        path, sound = shown.path.resolve(), "yes" if shown.has_sound else "no"
+        if not path.is_relative_to(root):
+            raise UserError(
+                f"{shown.path}: is not inside {root}, the folder of the videos. Let `videos:` name one that holds it."
+            )
+        video = path.relative_to(root).as_posix()
     return {
-        "survey": survey,
-        "task_id": task.task_id,
-        "digest": task.digest,
-        "video": address(shown.path, design.videos) if shown else "",
-        "sound": "" if shown is None else "yes" if shown.has_sound else "no",
-        "question": task.shown["question"],
-        "choices": task.shown["choices"],
-        "reviewer": "",
-        "verdict": "",
-    }
-
-
-def address(path: Path, folder: str) -> str:
-    """A video's path below the folder whose videos the survey's site shows."""
-    root = Path(folder).resolve()
-    if not path.resolve().is_relative_to(root):
-        raise UserError(
-            f"{path}: is not inside {root}, the folder of the videos. Let `videos:` name one that holds it."
-        )
-    return path.resolve().relative_to(root).as_posix()
+        "survey": survey, "task_id": task.task_id, "digest": task.digest, "video": video, "sound": sound,
+        "question": task.shown["question"], "choices": task.shown["choices"], "reviewer": "", "verdict": "",
+    }  # fmt: skip
 
 
 def label_studio_tasks(surveys: Path, survey: str) -> list[dict[str, Any]]:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from reprise.construction.filters import filter_counts
 from reprise.construction.keys import ConstructionStatisticsKey
-from reprise.construction.registry import filters_of, load_step, read_tables
+from reprise.construction.registry import load_step, read_tables
 from reprise.construction.review import as_csv
-from reprise.construction.tables import COUNTS, STATISTICS
+from reprise.construction.tables import COUNTS, FILTERS, STATISTICS
 from reprise.core.files import write_text
 from reprise.core.log import log
 from reprise.core.plain import plain
@@ -25,7 +25,7 @@ def main(
 ) -> None:
     kind, found = key.settings.kind, read_tables(key.settings.kind, tables)
     numbers = load_step(kind, "statistics")(found, key.settings)
-    counts = filter_counts(found, filters_of(kind))
+    counts = filter_counts(found, FILTERS[kind])
     write_table(table_of(numbers, STATISTICS), statistics, STATISTICS, made_under)
     write_text(filters, as_csv(counts, list(COUNTS)))
     write_text(csv, as_csv(numbers, list(STATISTICS)))

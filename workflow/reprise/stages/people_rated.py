@@ -4,8 +4,8 @@ from pathlib import Path
 
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS, read_table, table_of, write_table
+from reprise.people.answers import rating_requests
 from reprise.people.keys import RatedKey
-from reprise.people.rating import rating_requests
 from reprise.stages.command import In, MadeUnder, Out
 
 

@@ -6,9 +6,8 @@ from reprise.construction.review import as_csv
 from reprise.core.files import write_sealed
 from reprise.core.log import log
 from reprise.core.schemas import REQUESTS, read_table
-from reprise.people.answers import gather, write_refused
+from reprise.people.answers import gather, rated, write_refused
 from reprise.people.keys import RatingsKey
-from reprise.people.rating import rated
 from reprise.stages.command import In, Out
 
 

@@ -25,12 +25,6 @@ SPAN = ("start_s", "end_s")
 VIDEO_COLUMNS = ("video", "source", "video_type", "duration_s", *SPAN)
 COLUMNS = ("video", "question", "answer", "dimensions", "annotator", *SPAN)  # of the annotators' files
 NUMBERS = ("duration_s", *SPAN)
-POOL_FILTERS = ("bad_name", "duplicate", "unknown_category", "no_number", "too_short", "bad_span", "too_long")
-ROW_FILTERS = (
-    "unknown_video", "video_dropped", "empty", "unprintable", "no_leaf", "unknown_leaf", "no_annotator", "bad_span",
-    "duplicate",
-)  # fmt: skip
-INDEX_DIGITS = 12
 
 
 def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Rows:
@@ -97,7 +91,7 @@ def _rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
 
 def index_of(*texts: str) -> str:
     """A number, as in the authors' release, that stays the same whatever is written besides."""
-    return str(int(hashlib.sha256("\n".join(texts).encode()).hexdigest()[:INDEX_DIGITS], 16))
+    return str(int(hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12], 16))
 
 
 def _bad_part(row: Mapping[str, Any], video: Row) -> str:
@@ -136,7 +130,6 @@ FOOTNOTE = (
 )
 CLOSED = {word: kind.replace("_", " / ") for kind in ("is_are", "does_do") for word in QUESTION_TYPES[kind]}
 """how a question begins that yes or no answers -> its type, as in Fig. 7"""
-SAMPLE_FILTERS = ("timestamp", "question_too_short", "answer_too_short")
 PAGE = """\
 # Questions about videos
 

@@ -12,9 +12,7 @@ from reprise.benchmarks.mmbench_video.analyses import OTHER_TYPE, QUESTION_TYPES
 from reprise.benchmarks.mmbench_video.release import COLUMNS
 from reprise.benchmarks.mmbench_video.taxonomy import HALVES, L2_OF
 from reprise.construction.filters import KEPT, Row, beside, kept
-from reprise.construction.mmbench_video.making import POOL_FILTERS, ROW_FILTERS, SAMPLE_FILTERS
 from reprise.construction.review import (
-    REVIEW_FILTERS,
     Problem,
     Reviewed,
     Task,
@@ -32,7 +30,6 @@ OF_QUESTIONS = (
 )  # fmt: skip
 OF_FRAMES = ("needs the video", "one frame is enough")
 SHOWN = ("video", "question", "answer", "dimensions")
-STATIC_FILTERS = ("static", "static_by_hand")
 
 
 def _shown(row: Row, *columns: str) -> dict[str, str]:
@@ -109,10 +106,6 @@ def release(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) 
 
 SHOTS = "counted on the videos: Table 1 of the benchmark"
 IN_FIGURE = "the paper shows it in a figure"
-FILTERS = {
-    "pool": POOL_FILTERS, "candidates": ROW_FILTERS, "samples": SAMPLE_FILTERS, "reviewed": REVIEW_FILTERS,
-    "static": STATIC_FILTERS,
-}  # fmt: skip
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) -> list[Row]:

@@ -14,17 +14,13 @@ from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
 from reprise.construction.filters import Found, Row, Rows, Tables, beyond_draw, grouped, kept, rank, repeated, sifted
 from reprise.construction.settings import TemporalBenchSettings, writers_of
 from reprise.construction.sheets import ENDING, NAME, has_control, renamed_columns
-from reprise.construction.writing import FAILED, LIST_PROBLEMS, Rounds, UnusableError, opened, read_list, shown
+from reprise.construction.writing import Rounds, UnusableError, opened, read_list, shown
 from reprise.core.errors import UserError
 from reprise.core.names import seconds
 from reprise.core.tabular import read_own_rows, text_of
 
-ANNOTATED_FILTERS = ("other_dataset", "other_split", "bad_name", "no_span", "too_long", "not_measured")
 OF_DATASET = "clips of this data set"
-MEASURED_FILTERS = ("not_available", "static", "scene_transitions")
-CAPTION_FILTERS = ("not_drawn", "no_caption", "two_captions", "unprintable", "long_caption")
 LONGEST_CAPTION = 2000  # characters; the paper's have about 250
-POOL_FILTERS = (*ANNOTATED_FILTERS, *MEASURED_FILTERS, *CAPTION_FILTERS)
 SAID = ("split", "description", "caption", "refined")  # the columns whose texts add up
 WORDS, EVENTS, CATEGORY = "words", "events", "category"
 """the prompts; a negative of a negative is asked for by the first one too"""
@@ -168,10 +164,6 @@ CENTRAL = "central"  # level of the negatives of a negative
 CENTRAL_COUNT = 2  # how many of them (section 3.3)
 EVENT_ORDER = "Event Order"
 WORD_CATEGORIES = tuple(name for name in CATEGORIES if name != EVENT_ORDER)
-NEGATIVE_FILTERS = ("more_than_asked", "no_words", "unchanged", "in_prompt", "duplicate")
-CATEGORY_PROBLEMS = ("no_category", "several_categories")
-WRITTEN_FILTERS = (FAILED, *LIST_PROBLEMS, *NEGATIVE_FILTERS, *CATEGORY_PROBLEMS)
-SAMPLE_FILTERS = (*NEGATIVE_FILTERS, "caption_again", "not_labelled")
 BEFORE = re.compile(r"^\s*(?:Caption:|\d+\.)\s*", re.IGNORECASE)  # of a caption, or a negative, in a prompt
 OF_CLIP = ("dataset", "video", "start_s", "end_s")
 OF_NEGATIVE = ("sample_id", "clip", "level", "writer", "caption", "of", "negative", "category", "filter", "why")

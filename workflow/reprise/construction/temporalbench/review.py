@@ -11,7 +11,6 @@ from reprise.benchmarks.temporalbench.option_sets import SET_NAMES
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
 from reprise.construction.filters import Row, beside, grouped, kept, rank, shuffled
 from reprise.construction.review import (
-    REVIEW_FILTERS,
     Reviewed,
     Task,
     as_json,
@@ -21,25 +20,19 @@ from reprise.construction.review import (
     task_rows,
 )
 from reprise.construction.settings import TemporalBenchSettings, writers_of
+from reprise.construction.tables import OF_NEGATIVES
 from reprise.construction.temporalbench.making import (
     CENTRAL,
     EVENTS,
-    NEGATIVE_FILTERS,
-    POOL_FILTERS,
-    SAMPLE_FILTERS,
     WORDS,
-    WRITTEN_FILTERS,
     kept_words,
 )
 from reprise.core.names import seconds
 
 FITS, DOES_NOT, UNKNOWN = "fits", "does not fit", "cannot be told"
 OF_OPTIONS = (FITS, DOES_NOT, UNKNOWN)  # people read them in one order, which does not tell the options apart
-OF_NEGATIVES = (DOES_NOT, FITS, UNKNOWN)  # first what is in favour of a negative
 CAPTION_TASK = "caption/"  # what the names of tasks begin with that ask people to describe a clip
 DESCRIBED = ("described",)
-OPTION_SET_FILTERS = ("no_option_set", "other_option_set")
-OPTION_FILTERS = (*(f"caption_{name}" for name in REVIEW_FILTERS), *REVIEW_FILTERS, *OPTION_SET_FILTERS)
 OTHERS = 2  # negatives of the caption beside N1(C), and negatives of N1(C)
 # The last line is the authors'; what stands before the captions is ours.
 QUESTION = (
@@ -69,7 +62,8 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
     described = {f"{CAPTION_TASK}{clip}" for clip in tables["pool"]["clip"]}  # a verdict on these is no problem
     votes = counted(tasks, [one for one in read_verdicts(verdicts) if one.task_id not in described])
     captions = decided(tasks, votes, settings.review)
-    negatives = decided([task._replace(choices=OF_NEGATIVES) for task in tasks], votes, settings.review)
+    against = [task._replace(choices=(DOES_NOT, FITS, UNKNOWN)) for task in tasks]  # what is in favour of a negative
+    negatives = decided(against, votes, settings.review)
     rows = []
     for row in tables["samples"].iter_rows(named=True):
         found: Row = {"votes": 0, "in_favour": 0}
@@ -115,7 +109,7 @@ def _broken(first: str, own: Sequence[Row], again: Sequence[Row]) -> str:
     words = [row["negative"] for row in kept_words(own)]
     left = sum(row["of"] == first for row in again)
     if first not in words:
-        why = [row["filter"] for row in own if row["negative"] == first and row["filter"] not in NEGATIVE_FILTERS]
+        why = [row["filter"] for row in own if row["negative"] == first and row["filter"] not in OF_NEGATIVES]
         return f"N1(C) was dropped: {', '.join(dict.fromkeys(why))}"
     if len(words) <= OTHERS:
         return f"{len(words)} negatives of the caption are left, {OTHERS + 1} are needed"
@@ -256,9 +250,7 @@ TABLE5 = {
     "Action Order": 130, "Action Frequency": 531, "Action Type": 2812, "Motion Magnitude": 321,
     "Motion Direction/Orientation": 1554, "Action Effector": 1118, "Event Order": 2105, "Others": 1347,
 }  # fmt: skip
-FILTERS = {"pool": POOL_FILTERS, "written": WRITTEN_FILTERS, "samples": SAMPLE_FILTERS, "reviewed": OPTION_FILTERS}
 WRITERS = "GPT-4o, Gemini-1.5-Pro and Llama-3.1-405b"
-NO_SET = "see the filter `no_option_set`, and those before it"
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettings) -> list[Row]:
@@ -267,10 +259,8 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
     videos = pool.join(released, on="clip", how="semi")
     questions = released.group_by("clip", maintain_order=True).len()["len"].to_list()
     categories = Counter(released["category"])
-    listed = {
-        level: tables["samples"].filter(level=level).group_by("clip", "writer").len()["len"].to_list()
-        for level in (WORDS, EVENTS)
-    }
+    written = tables["samples"].group_by("level", "clip", "writer").len()
+    most = {level: max(map(float, written.filter(level=level)["len"]), default=None) for level in (WORDS, EVENTS)}
     long = long_videos(tables["reviewed"], settings)
     joined = Counter(one.dataset for one in long)
     sets = len(list(option_sets(tables["reviewed"].to_dicts())))
@@ -288,8 +278,8 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
         *_table1(videos),
         beside("captions refined", "all", None, pool.filter("is_refined").height, "the paper says that, not how many"),
         beside("seconds of the longest clip", "all", 20, max(videos["seconds"].drop_nulls(), default=None), "at most"),
-        beside("negatives of a caption as written, most", WORDS, 9, max(listed[WORDS], default=None), "at most"),
-        beside("negatives of a caption as written, most", EVENTS, 6, max(listed[EVENTS], default=None), "at most"),
+        beside("negatives of a caption as written, most", WORDS, 9, most[WORDS], "at most"),
+        beside("negatives of a caption as written, most", EVENTS, 6, most[EVENTS], "at most"),
         *by_writer,
         *(beside("questions (Table 5)", name, TABLE5[name], categories[name]) for name in CATEGORIES),
         beside("questions (Table 5)", "all", QUESTIONS, released.height, "9,867 in the authors' release"),
@@ -307,7 +297,13 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
         *(beside("long videos", name, None, joined[name], "how many: not in the paper") for name in LONG_DATASETS),
         beside("negatives of a long video", "all", 4, _mean(len(one.negatives) for one in long), "about 4; our mean"),
         beside("option sets (Table 4)", "all", None, sets, "one of a video; how many: not in the paper"),
-        beside("videos without an option set", "all", None, videos.height - sets, NO_SET),
+        beside(
+            "videos without an option set",
+            "all",
+            None,
+            videos.height - sets,
+            "see the filter `no_option_set`, and those before it",
+        ),
     ]
 
 

@@ -27,15 +27,11 @@ from reprise.construction.filters import (
 )
 from reprise.construction.settings import VelocitiSettings
 from reprise.construction.velociti.events import MANNER, NUMBERED, Event, World, annotated, may_be, plain_name, words
-from reprise.construction.writing import FAILED, PROBLEMS, Rounds, UnusableError, read_parts
+from reprise.construction.writing import Rounds, UnusableError, read_parts
 
 APART_S = 2.0  # between the end of one event and the start of another
-EVENT_FILTERS = (
-    "other_split", "other_video", "other_annotation", "no_verb", "no_agent", "too_long", "verb_left_out", "duplicate",
-)  # fmt: skip
 SAME = ("video", "annotation", "event", "start_s", "end_s", "verb", "roles")
 LONGEST_TEXT = 300  # characters of a verb or a role; the longest of VidSitu are far shorter
-CANDIDATE_FILTERS = ("may_be_true", "enough_of_video")
 CAPTION = "caption"
 
 
@@ -254,10 +250,6 @@ BY_TEST: Mapping[str, Callable[[Sequence[Event], World, int], Iterator[Draft]]] 
 FLUENT, TARGET = "Fluent Caption", "Target"
 ENDINGS = ("ing", "ed", "es", "s", "d")
 CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
-WRITTEN_FILTERS = (
-    FAILED, *PROBLEMS, "no_agent", "foreign_name", "target_in_video", "target_unchanged", "unchanged",
-)  # fmt: skip
-SAMPLE_FILTERS = ("not_written", "no_reference", "same_captions", "true_in_video", "duplicate")
 
 
 def requests(

@@ -9,7 +9,6 @@ import polars as pl
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.construction.filters import Row, beside, grouped, kept, shuffled
 from reprise.construction.review import (
-    REVIEW_FILTERS,
     Reviewed,
     Task,
     as_csv,
@@ -21,13 +20,7 @@ from reprise.construction.review import (
 )
 from reprise.construction.settings import VelocitiSettings
 from reprise.construction.velociti.events import plain_name
-from reprise.construction.velociti.making import (
-    CANDIDATE_FILTERS,
-    CAPTION,
-    EVENT_FILTERS,
-    SAMPLE_FILTERS,
-    WRITTEN_FILTERS,
-)
+from reprise.construction.velociti.making import CAPTION
 
 OF_SAMPLES = ("both fit", "positive is wrong", "negative is wrong", "both are wrong")
 OF_CAPTIONS = ("positive", "neutral", "negative")
@@ -71,10 +64,6 @@ TABLE11 = {
     "action_adv": (355, 438), "action_manner": (378, 458), "action_bind": (540, 1356), "chrono": (521, 1234),
 }  # fmt: skip
 VERIFIED = {"positive": 356, "neutral": 21, "negative": 3}
-FILTERS = {
-    "pool": EVENT_FILTERS, "candidates": CANDIDATE_FILTERS, "written": WRITTEN_FILTERS, "samples": SAMPLE_FILTERS,
-    "reviewed": REVIEW_FILTERS,
-}  # fmt: skip
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -> list[Row]:

@@ -14,13 +14,12 @@ from reprise.construction.filters import KEPT, Found, Row, Rows, kept, rank, rep
 from reprise.construction.settings import VinogroundSettings
 from reprise.construction.sheets import NAME, has_control, number, renamed_columns
 from reprise.construction.sheets import Row as SheetRow
-from reprise.construction.vinoground.retrieval import Vectors, Words, nearest, words
+from reprise.construction.vinoground.retrieval import Vectors, encoder_of, nearest, words
 from reprise.construction.writing import REFUSALS, request, shown
 from reprise.core.errors import UserError
 from reprise.core.names import seconds
 from reprise.core.tabular import read_own_rows
 
-POOL_FILTERS = ("no_span", "same_name", "empty_caption", "too_long", "duplicate")
 LONGEST_CAPTION = 1000  # characters
 
 
@@ -84,10 +83,6 @@ FIRST, FOLLOW_UP = "pairs", "more"
 QUOTES = '"“”„‟«»「」'
 QUOTED = rf"[{QUOTES}]([^{QUOTES}]+)[{QUOTES}]"
 PAIR = re.compile(rf"{QUOTED}\s*(?:vs\.?|versus|and|/|\|)\s*{QUOTED}", re.IGNORECASE)
-PAIR_FILTERS = (
-    "failed", "refusal", "no_pair", "unprintable", "in_prompt", "same_text", "other_words", "duplicate", "enough",
-)  # fmt: skip
-FOUND_FILTERS = ("same_video",)
 SIDES = dict(zip(HALVES, ("positive", "negative"), strict=True))
 PLACES = ("video", "source", "start_s", "end_s", "caption")
 
@@ -162,7 +157,7 @@ def samples(
     asked = [(row["pair"], half, row[side]) for row in written if not row["filter"] for half, side in SIDES.items()]
     pool = kept(tables["pool"]).to_dicts()
     captions = [row["caption"] for row in pool]
-    encode = vectors or Words(captions).encode
+    encode = vectors or encoder_of(captions)
     results = nearest(encode([text for *_, text in asked]), encode(captions), settings.nearest)
     found = []
     for (pair, half, text), places in zip(asked, results, strict=True):

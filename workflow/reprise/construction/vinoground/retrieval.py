@@ -27,32 +27,30 @@ def words(text: str) -> list[str]:
     return re.findall(r"[a-z0-9']+", text.lower())
 
 
-def terms(text: str) -> list[str]:
-    """Words, and pairs of neighbours, which say something of their order."""
-    found = words(text)
-    return [*found, *(f"{one} {other}" for one, other in itertools.pairwise(found))]
-
-
 @cache
 def place(term: str) -> int:
     return int.from_bytes(hashlib.sha256(term.encode()).digest()[:4]) % WIDTH
 
 
-class Words:
-    """The encoder; it knows how many captions of the pool have each term."""
+def terms(text: str) -> Counter[str]:
+    """Words, and pairs of neighbours, which say something of their order."""
+    found = words(text)
+    return Counter([*found, *(f"{one} {other}" for one, other in itertools.pairwise(found))])
 
-    def __init__(self, pool: Sequence[str]) -> None:
-        self._captions = len(pool)
-        self._having = Counter(term for text in dict.fromkeys(pool) for term in set(terms(text)))
 
-    def encode(self, texts: Sequence[str]) -> Matrix:
-        """A row a text, of length 1."""
+def encoder_of(pool: Sequence[str]) -> Vectors:
+    """The encoder `words`, which knows how many captions of the pool have each term."""
+    having = Counter(term for text in dict.fromkeys(pool) for term in terms(text))
+
+    def encode(texts: Sequence[str]) -> Matrix:
         found = np.zeros((len(texts), WIDTH), np.float32)
         for vector, text in zip(found, texts, strict=True):
-            for term, count in Counter(terms(text)).items():
-                vector[place(term)] += count * np.log((1 + self._captions) / (1 + self._having[term]) + 1)
+            for term, count in terms(text).items():
+                vector[place(term)] += count * np.log((1 + len(pool)) / (1 + having[term]) + 1)
             vector /= float(np.linalg.norm(vector)) or 1.0
         return found
+
+    return encode
 
 
 def nearest(queries: Matrix, pool: Matrix, count: int) -> list[list[tuple[int, float]]]:

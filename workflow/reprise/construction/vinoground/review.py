@@ -11,7 +11,6 @@ from reprise.benchmarks.vinoground.release import TEXT_QUESTION, VIDEO_QUESTION
 from reprise.benchmarks.vinoground.taxonomy import HALVES, MAJOR, MINOR
 from reprise.construction.filters import Found, Row, beside, kept, shuffled, sifted
 from reprise.construction.review import (
-    REVIEW_FILTERS,
     Reviewed,
     Task,
     as_csv,
@@ -23,7 +22,6 @@ from reprise.construction.review import (
     task_rows,
 )
 from reprise.construction.settings import VinogroundSettings
-from reprise.construction.vinoground.making import FOUND_FILTERS, PAIR_FILTERS, POOL_FILTERS
 from reprise.core.names import seconds
 
 OF_VIDEOS = ("shows it", "does not show it", "is ambiguous")
@@ -32,7 +30,6 @@ CATEGORIES = tuple(";".join((major, *minors)) for major in MAJOR for minors in _
 SEARCHED = ("searched",)
 SHOWN = ("text", "video", "caption")
 NOT_SHOWN = ("refused", "same_video", "shows_both")
-VIDEO_FILTERS = (*REVIEW_FILTERS, "shows_both", "lower_rank", "no_counterpart", "no_category")
 COLUMNS = ("index", "major", "minor", *(f"{half}_{name}" for half in HALVES for name in ("vid", "start", "end", "cap")))
 
 
@@ -145,7 +142,6 @@ TABLE2 = {
 # Appendix L: seconds -> videos of at most so many.
 LENGTHS = {20: 992, 10: 930}
 NOTE = "spans as given; a whole file is not counted"
-FILTERS = {"pool": POOL_FILTERS, "written": PAIR_FILTERS, "samples": FOUND_FILTERS, "reviewed": VIDEO_FILTERS}
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: VinogroundSettings) -> list[Row]:

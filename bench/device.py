@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import polars as pl
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, write_table
 from reprise.core.store import Store
-from reprise.models.asking.ahead import Ahead, Asked
 from reprise.models.asking.journal import Journal, journal_path
+from reprise.models.asking.workers import Ahead, Asked
 from reprise.models.base import Answer, ModelSpec, Ready
 from reprise.models.keys import ModelRunKey
 from reprise.stages.works import gather_work

@@ -19,7 +19,7 @@ from unittest import mock
 import av
 import torch
 import transformers
-from reprise.models.asking.ahead import Ahead, Asked
+from reprise.models.asking.workers import Ahead, Asked
 from reprise.models.base import Clip, Ready, Request
 from reprise.models.local import transformers as adapter_module
 from reprise.models.local.transformers import TransformersAdapter

@@ -113,10 +113,8 @@ def ours(path: Path) -> None:
     from tempfile import TemporaryDirectory
 
     from reprise.core.store import Store
-    from reprise.models.asking.failures import Failures, failures_path
-    from reprise.models.asking.journal import Journal, journal_path
+    from reprise.models.asking.journal import Failures, Journal, Work, failures_path, journal_path
     from reprise.models.asking.lazy import lazy_model
-    from reprise.models.asking.work import Work
     from reprise.models.keys import ModelRunKey
     from reprise.stages.infer import ask_all
 

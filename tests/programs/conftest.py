@@ -19,10 +19,9 @@ from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.base import Answer, Clip, Request
 from reprise.models.local import torchvision_operators
 from reprise.models.remote.openai import OpenAIAdapter
-from reprise.models.remote.serving.engine import hosting_of, serving_of
 from reprise.models.remote.serving.environment import build, pins_file
 from reprise.models.remote.serving.host import Host
-from reprise.models.remote.serving.settings import ServedBy
+from reprise.models.remote.serving.settings import ServedBy, hosting_of, serving_of
 
 from tests.unit.asked import shown, spec
 from tests.unit.videos import RATE, barcode_video

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from reprise.core.store import Store
 from reprise.models.local import torchvision_operators
-from reprise.models.remote.serving.engine import hosting_of, serving_of
 from reprise.models.remote.serving.environment import build, pins_file
 from reprise.models.remote.serving.host import Host
-from reprise.models.remote.serving.settings import Hosting, ServedBy, Serving
+from reprise.models.remote.serving.settings import Hosting, ServedBy, Serving, hosting_of, serving_of
 from safetensors.torch import load_file, save_file
 
 ROOT = Path(__file__).parents[2]

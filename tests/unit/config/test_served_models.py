@@ -10,8 +10,7 @@ from reprise.commands.plan import money
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Run, Scored
-from reprise.models.asking.money.ledger import Entry, Ledger
-from reprise.models.asking.money.prices import Budget
+from reprise.models.asking.money.prices import Budget, Entry, Ledger
 from reprise.models.keys import ModelRunKey
 from reprise.plan.answers import Job
 from reprise.plan.asking import Asking

@@ -10,11 +10,9 @@ import pytest
 from reprise.core.errors import MachineError, UserError
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS, AdapterInfo
-from reprise.models.asking.ahead import AHEAD, Ahead, Asked
-from reprise.models.asking.failures import Failures
-from reprise.models.asking.journal import Journal
+from reprise.models.asking.journal import Failures, Journal, Work
 from reprise.models.asking.lazy import LazyModel
-from reprise.models.asking.work import Work
+from reprise.models.asking.workers import AHEAD, Ahead, Asked
 from reprise.models.base import Clip, Ready, Request
 from reprise.models.keys import ModelRunKey
 from reprise.stages.infer import ask_all

@@ -16,11 +16,9 @@ import pytest
 from reprise.core.errors import MachineError, UserError
 from reprise.core.schemas import RESPONSES, write_table
 from reprise.core.store import Store
-from reprise.models.asking.failures import Failures
-from reprise.models.asking.journal import Journal
-from reprise.models.asking.lazy import LazyModel
-from reprise.models.asking.machine import copy_of, model_on
-from reprise.models.asking.work import Work, shares_of
+from reprise.models.asking.job import shares_of
+from reprise.models.asking.journal import Failures, Journal, Work
+from reprise.models.asking.lazy import LazyModel, copy_of, model_on
 from reprise.models.base import Clip
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.stages.infer import ask_all

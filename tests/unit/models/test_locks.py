@@ -9,6 +9,7 @@ from pathlib import Path
 from socket import gethostname
 
 import pytest
+from reprise.core.log import log
 from reprise.core.store import Store
 from reprise.models.asking.journal import asking_alone
 from reprise.models.local.devices import take_gpus
@@ -70,11 +71,12 @@ def test_a_living_job_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,7")
-    with another_job(tmp_path) as job:
-        monkeypatch.setattr("time.sleep", lambda seconds: (job.kill(), job.wait()))
+    said: list[str] = []
+    with another_job(tmp_path) as job, monkeypatch.context() as patched:
+        patched.setattr(log, "info", lambda text: (said.append(text), job.kill()))
         with asking_alone(Store(tmp_path), "k"):
-            pass
-    assert "another run of the same key is being asked" in caplog.text
+            assert "another run of the same key is being asked" in said[0]
+    monkeypatch.setattr("time.sleep", lambda seconds: (job.kill(), job.wait()))
     with another_job(tmp_path) as job:
         take_gpus(2, tmp_path / "locks")
     assert "waiting for 2 free GPUs of 2" in caplog.text

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from reprise.models.asking.ahead import Asked
 from reprise.models.asking.sight import ANOTHER, BLIND, REVERSED, Sight, sight_of
+from reprise.models.asking.workers import Asked
 from reprise.models.local.transformers import TransformersAdapter
 from safetensors.torch import load_file, save_file
 

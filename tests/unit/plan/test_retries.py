@@ -7,7 +7,7 @@ import pytest
 from reprise.config.load import load
 from reprise.core.paths import Run, Scored
 from reprise.core.store import Store
-from reprise.models.asking.failures import Failures, failures_path
+from reprise.models.asking.journal import Failures, failures_path
 from reprise.models.base import Answer
 from reprise.plan.answers import FailedAnswers, Job
 from reprise.plan.retries import write_answer_retries

@@ -11,11 +11,9 @@ import polars as pl
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, write_table
 from reprise.core.store import Store, read_lines
 from reprise.models.adapters import ADAPTERS
-from reprise.models.asking.failures import Failures, failures_path
-from reprise.models.asking.journal import Journal, entry_id, journal_path
+from reprise.models.asking.journal import Failures, Journal, Work, entry_id, failures_path, journal_path, prompt_digest
 from reprise.models.asking.lazy import lazy_model
 from reprise.models.asking.money.prices import Budget
-from reprise.models.asking.work import Work, prompt_digest
 from reprise.models.base import Clip
 from reprise.models.keys import ModelRunKey
 from reprise.stages.infer import ask_all

@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
-from reprise.models.asking.failures import Failures
-from reprise.models.asking.journal import Journal
+from reprise.models.asking.journal import Failures, Journal, Work
 from reprise.models.asking.lazy import LazyModel
-from reprise.models.asking.work import Work
 from reprise.models.base import Clip, Request
 from reprise.models.keys import ModelRunKey
 from reprise.stages.infer import ask_all

@@ -18,10 +18,8 @@ from reprise.core.files import canonical_json
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS
 from reprise.core.store import Store, append_line, read_lines
 from reprise.fetch.keys import ReleaseKey
-from reprise.models.asking.failures import Failures
-from reprise.models.asking.journal import Journal
+from reprise.models.asking.journal import Failures, Journal, Work
 from reprise.models.asking.pieces import pieces_of
-from reprise.models.asking.work import Work
 from reprise.models.base import Answer, AnswerError, Clip, Request
 from reprise.models.keys import RunKey
 from reprise.models.local.stand_ins.baselines import Constant, Oracle, Random

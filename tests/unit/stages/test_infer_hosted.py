@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS
-from reprise.models.asking.failures import Failures, failures_path
+from reprise.models.asking.journal import Failures, failures_path
 from reprise.models.keys import ModelRunKey
 from reprise.models.remote.serving.settings import Hosting, Serving
 from reprise.models.settings import OpenAISettings

@@ -13,8 +13,7 @@ from reprise.construction.mmbench_video.review import mean_ratings
 from reprise.core.errors import UserError
 from reprise.core.files import seal_text
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
-from reprise.models.asking.failures import Failures
-from reprise.models.asking.journal import Journal
+from reprise.models.asking.journal import Failures, Journal
 from reprise.models.asking.lazy import LazyModel
 from reprise.models.base import Clip
 from reprise.models.keys import RunKey

@@ -11,12 +11,9 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, write_table
 from reprise.core.store import Store
-from reprise.models.asking.failures import Failures
-from reprise.models.asking.first_questions import FIRST_QUESTIONS
-from reprise.models.asking.journal import Journal, asking_alone
+from reprise.models.asking.job import FIRST_QUESTIONS
+from reprise.models.asking.journal import Failures, Journal, Suspects, Work, asking_alone
 from reprise.models.asking.pieces import MOST_PIECES, PLACES, WHOLE, Piece, pieces_of
-from reprise.models.asking.suspects import Suspects
-from reprise.models.asking.work import Work
 from reprise.models.base import Answer, Clip, Request
 from reprise.stages import join_pieces
 from reprise.stages.infer import ask_all

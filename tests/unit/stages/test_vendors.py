@@ -14,8 +14,7 @@ from reprise.core.schemas import RESPONSES, read_table
 from reprise.core.store import Store
 from reprise.models.asking.journal import Journal, journal_path
 from reprise.models.asking.money.calls import TEMPLATE_TOKENS
-from reprise.models.asking.money.ledger import Ledger
-from reprise.models.asking.money.prices import Budget
+from reprise.models.asking.money.prices import Budget, Ledger
 from reprise.models.keys import ModelRunKey
 
 from tests.unit.models import vendor_servers as vendors

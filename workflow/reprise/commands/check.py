@@ -18,14 +18,13 @@ from reprise.core.schemas import REQUESTS, RESPONSES, read_table
 from reprise.core.settings import read_key
 from reprise.core.store import append_line, read_lines
 from reprise.models.adapters import ADAPTERS, SHARE, load_adapter
-from reprise.models.asking.ahead import Asked
-from reprise.models.asking.journal import Journal, entry_id, journal_path
+from reprise.models.asking.journal import Journal, Work, entry_id, journal_path, prompt_digest
 from reprise.models.asking.lazy import lazy_model
 from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.asking.outcomes import ask
 from reprise.models.asking.reasons import REASONS, in_words
 from reprise.models.asking.sight import PLAN, Sight, sight_of
-from reprise.models.asking.work import Work, prompt_digest
+from reprise.models.asking.workers import Asked
 from reprise.models.base import Adapter, ModelSpec
 from reprise.models.keys import ModelRunKey
 from reprise.models.local.devices import take_gpus

@@ -12,9 +12,7 @@ from reprise.core.paths import Scored
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.settings import Settings
 from reprise.media.sampling import pictures_shown
-from reprise.models.asking.failures import Failures, failures_path
-from reprise.models.asking.journal import Journal, journal_path
-from reprise.models.asking.work import Work
+from reprise.models.asking.journal import Failures, Journal, Work, failures_path, journal_path
 from reprise.models.keys import RunKey
 from reprise.plan.answers import Job, asked_jobs, writer_jobs
 from reprise.plan.asking import Asking

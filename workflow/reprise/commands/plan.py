@@ -12,8 +12,7 @@ from reprise.core.errors import UserError
 from reprise.core.paths import RESULTS, Scored
 from reprise.core.plain import safe
 from reprise.models.adapters import ADAPTERS
-from reprise.models.asking.money.ledger import Ledger
-from reprise.models.asking.money.prices import Used
+from reprise.models.asking.money.prices import Ledger, Used
 from reprise.models.local.placement import allowance
 from reprise.plan.agreement import compared
 from reprise.plan.asking import Askings, askings, writings

@@ -15,8 +15,8 @@ from reprise.core.plain import first_of, plain
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, ITEMS, REQUESTS, VERDICTS, read_table
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.media.errors import STATUSES
+from reprise.models.asking.journal import Work
 from reprise.models.asking.reasons import REASONS
-from reprise.models.asking.work import Work
 from reprise.plan.runs import Plan
 from reprise.plan.upkeep import LEDGERS
 from reprise.stages.works import gather_work

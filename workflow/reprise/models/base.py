@@ -99,7 +99,7 @@ class Ready:
 
 
 class AnswerError(Exception):
-    """A question failed for a reason that `models/asking/failures.py` names; only that question counts as failed."""
+    """A question failed for a reason that `models/asking/journal.py` names; only that question counts as failed."""
 
     def __init__(self, status: str, message: str) -> None:
         super().__init__(f"{status}: {message}")

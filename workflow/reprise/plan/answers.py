@@ -11,7 +11,7 @@ from reprise.construction.settings import writers_of
 from reprise.core.files import read_json
 from reprise.core.paths import Scored
 from reprise.core.schemas import RESPONSES, read_table
-from reprise.models.asking.failures import Failures
+from reprise.models.asking.journal import Failures
 from reprise.models.asking.reasons import REASONS
 from reprise.plan.construction import WRITER, writer_run, written
 from reprise.plan.runs import Plan

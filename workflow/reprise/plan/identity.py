@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 from reprise.config.model import Model
 from reprise.core.errors import UserError, suggestion
 from reprise.core.store import Store
-from reprise.models.remote.serving.engine import hosting_of, serving_of
 from reprise.models.remote.serving.environment import named_versions, pins_file
-from reprise.models.remote.serving.settings import Hosting, Serving
+from reprise.models.remote.serving.settings import Hosting, Serving, hosting_of, serving_of
 
 UNPINNED = "unpinned"
 DIGITS = 12

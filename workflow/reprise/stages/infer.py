@@ -8,14 +8,12 @@ import polars as pl
 
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.store import Store
-from reprise.models.asking.failures import Failures, failures_path
 from reprise.models.asking.job import Asking
-from reprise.models.asking.journal import Journal, asking_alone, journal_path
-from reprise.models.asking.machine import model_on
+from reprise.models.asking.journal import Failures, Journal, Work, asking_alone, failures_path, journal_path
+from reprise.models.asking.lazy import model_on
 from reprise.models.asking.money.prices import Budget, Price
 from reprise.models.asking.outcomes import Model
 from reprise.models.asking.pieces import WHOLE, Piece
-from reprise.models.asking.work import Work
 from reprise.models.asking.workers import Worker
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.stages.answers import write_answers

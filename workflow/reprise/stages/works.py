@@ -11,9 +11,9 @@ from reprise.core.errors import UserError
 from reprise.core.files import value_digest
 from reprise.core.store import Store
 from reprise.media.ledgers import clip_file
+from reprise.models.asking.journal import NO_CLIP, Work
 from reprise.models.asking.lazy import Options
 from reprise.models.asking.pieces import WHOLE, Piece
-from reprise.models.asking.work import NO_CLIP, Work
 from reprise.models.base import Clip, Request
 
 

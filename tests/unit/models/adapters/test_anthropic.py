@@ -12,7 +12,7 @@ from PIL import Image as Picture
 from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
-from reprise.models.asking.money.vendors import LIMITS, Shown
+from reprise.models.asking.money.limits import LIMITS, Shown
 from reprise.models.base import Answer, Clip, Request
 from reprise.models.remote.anthropic import AnthropicAdapter
 from reprise.models.remote.settings import AnthropicSettings

@@ -16,8 +16,7 @@ from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
 from reprise.models.asking.money.prices import Account, Budget
 from reprise.models.base import Answer, Clip, Due, Request
-from reprise.models.remote.gemini import GeminiAdapter
-from reprise.models.remote.uploads import own_uploads
+from reprise.models.remote.gemini import GeminiAdapter, uploads_in
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.chat_server import MODEL, TEXT_TOKENS, Asked, ChatServer, Says
@@ -181,7 +180,8 @@ def test_an_uploaded_video_is_deleted_after_every_failure(
 def test_what_a_killed_job_left_is_deleted_by_the_next(server: ChatServer, video: Path, tmp_path: Path) -> None:
     files = files_of(server)
     folder = tmp_path / "uploads" / server.url.split("/")[2].replace(":", "_")
-    with own_uploads(folder) as killed:
+    folder.mkdir(parents=True)
+    with uploads_in(folder / "killed.jsonl") as killed:
         names = [killed.new_name() for _ in range(2)]
         files.there[f"files/{names[0]}"] = b"left"
         list(adapter(server, tmp_path, frames="video").answers(by_second(video), [WRITE]))

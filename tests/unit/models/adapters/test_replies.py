@@ -11,8 +11,8 @@ import pytest
 from google.genai import types
 from reprise.core.errors import UserError
 from reprise.models.base import Answer
+from reprise.models.remote.adapter import MOST_BYTES
 from reprise.models.remote.anthropic import AnthropicAdapter
-from reprise.models.remote.bounded_client import MOST_BYTES
 from reprise.models.remote.gemini import GeminiAdapter
 from reprise.models.remote.openai import OpenAIAdapter
 

@@ -10,8 +10,7 @@ import pytest
 from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.core.store import Store, read_lines
-from reprise.models.asking.money.ledger import Entry, Ledger, Spent
-from reprise.models.asking.money.prices import Budget, Price, Used
+from reprise.models.asking.money.prices import Budget, Entry, Ledger, Price, Spent, Used
 
 PRICE = Price(input=2.0, output=10.0, cached=0.5, date=date(2026, 11, 22), source="a page")
 

@@ -8,9 +8,8 @@ from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.models.asking.money import limits as module
 from reprise.models.asking.money.calls import TEMPLATE_TOKENS, Estimates, asked_wait
-from reprise.models.asking.money.limits import Gate, ProviderLimits
+from reprise.models.asking.money.limits import Gate, ProviderLimits, Shown, limits_of
 from reprise.models.asking.money.prices import Used
-from reprise.models.asking.money.vendors import Shown, limits_of
 
 from tests.unit.asked import request
 

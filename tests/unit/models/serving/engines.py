@@ -8,9 +8,8 @@ from pathlib import Path
 import psutil
 from reprise.core.files import write_record
 from reprise.core.store import Store
-from reprise.models.remote.serving.engine import hosting_of, serving_of
 from reprise.models.remote.serving.environment import environment_folder, pins_file
-from reprise.models.remote.serving.settings import Hosting, ServedBy, Serving
+from reprise.models.remote.serving.settings import Hosting, ServedBy, Serving, hosting_of, serving_of
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 ENVIRONMENT = "toy"

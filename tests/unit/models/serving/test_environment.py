@@ -116,9 +116,11 @@ def test_what_is_pinned_is_installed_once_and_nothing_beside_it(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (f"model @ git+{URL}", r"line 1: 'model' names no commit, .* Write git\+https://code\.example/authors/model\.git@<the 40"),
-        (f"model @ git+{URL}@main", r"line 1: 'model @ .*@main' names no commit|line 1: 'model' names no commit|is no pin"),
-        (f"model @ git+{URL}@{40 * 'a'}#subdirectory=../x", r"the subdirectory '\.\./x' is not inside the repository"),
+        (f"model @ git+{URL}", r"line 1: 'model @ .*' is no pin\. Write .*@<40 digits of a commit>"),
+        (f"model @ git+{URL}@main", "is no pin"),
+        (f"model @ git+{URL}@{40 * 'a'}#subdirectory=../x", "is no pin"),
+        (f"model @ git+{URL}@{40 * 'a'}#subdirectory=/x", "is no pin"),
+        (f"model @ git+{URL}@{40 * 'a'}#subdirectory=a/../../x", "is no pin"),
         (f"model @ git+file:///tmp/x@{40 * 'a'}", r"is no pin\. Write <distribution>==<version>, or <name> @ git\+https"),
         (f"model @ git+https://me:secret@code.example/x@{40 * 'a'}", "is no pin"),
         (f"-model @ git+{URL}@{40 * 'a'}", "is no pin"),

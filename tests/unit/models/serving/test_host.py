@@ -11,8 +11,8 @@ import pytest
 from reprise.core.errors import MachineError, UserError
 from reprise.core.store import Store
 from reprise.models.remote.openai import OpenAIAdapter
-from reprise.models.remote.serving.engine import environment
 from reprise.models.remote.serving.host import KEY_VARIABLE, Host
+from reprise.models.remote.serving.settings import environment
 
 from tests.unit.asked import BLIND, request, spec
 from tests.unit.models.serving.engines import are_gone, processes, served_by, stand_in_environment

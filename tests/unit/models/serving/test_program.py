@@ -12,9 +12,8 @@ from reprise.media.decoder import read_frames
 from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.base import Answer, Clip, Request
 from reprise.models.remote.openai import OpenAIAdapter
-from reprise.models.remote.serving.engine import check_program, hosting_of
 from reprise.models.remote.serving.host import Host
-from reprise.models.remote.serving.settings import ServedBy
+from reprise.models.remote.serving.settings import ServedBy, check_program, hosting_of
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.serving.engines import own_environment, served_by_program

@@ -1,27 +1,36 @@
-"""One job's questions to its model: asked clip by clip or many at a time, every answer journaled as it comes."""
+"""One job's questions to its model: asked clip by clip or many at a time, every answer journaled as it comes. What the
+first questions of a run show of all is found out before the others are asked."""
 
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from statistics import mean
 
-from reprise.core.errors import MachineError
+from reprise.core.errors import MachineError, UserError
 from reprise.core.log import Progress, log
-from reprise.models.asking.ahead import Asked
-from reprise.models.asking.failures import Failures
-from reprise.models.asking.first_questions import FirstFailures, OptionShare
-from reprise.models.asking.journal import Journal
-from reprise.models.asking.machine import CopyLostError, answered, tell
+from reprise.media.errors import STATUSES as MEDIA_STATUSES
+from reprise.models.adapters import ADAPTERS, SHARE
+from reprise.models.asking.journal import Failures, Journal, Suspects, Work
+from reprise.models.asking.lazy import CopyLostError, answered, tell
 from reprise.models.asking.outcomes import DEVICE_ERROR, Model
 from reprise.models.asking.pieces import WHOLE, Piece
-from reprise.models.asking.suspects import Suspects
-from reprise.models.asking.work import Work, shares_of
-from reprise.models.asking.workers import Worker
+from reprise.models.asking.reasons import TRANSIENT, in_words
+from reprise.models.asking.workers import Asked, Worker
 from reprise.models.base import Answer, Due, Request, ServedModel
-from reprise.models.keys import RunKey
+from reprise.models.keys import ModelRunKey, RunKey
+from reprise.models.settings import HALF
 
-HEARING_SECONDS, PROGRESS_SECONDS = 0.5, 10.0
+PROGRESS_SECONDS = 10.0
+# A model that has answered nothing yet is given up when this many questions, about two clips at least, fail alike.
+FIRST_QUESTIONS = 8
+ADVICE = {
+    "out_of_memory": "Use a larger device, give the job more memory, or show the model fewer frames.",
+    "beyond_context": "Show the model fewer frames, or smaller ones (`settings.max_pixels` in its file).",
+}
+AGAIN = "Run the same command again when the cause has passed."
+CORRECT = "Correct the model's file or its adapter, then run the same command again."
 
 
 class ProgressLine:
@@ -47,6 +56,78 @@ class ProgressLine:
             log.info(str(Progress(self._done, self._total, rate, left)))
 
 
+class FirstFailures:
+    """What became of them until one of them is answered."""
+
+    def __init__(self, run: str, journal: Journal, piece: Piece) -> None:
+        self._run, self._journal, self._piece = run, journal, piece
+        self._failed: list[tuple[str, Answer]] = []
+        self.is_over = len(journal) > 0
+
+    def note(self, clip: str, failed: Iterable[Answer], *, is_answered: bool) -> None:
+        """What became of a clip's questions; a UserError when enough of them have failed alike."""
+        if self.is_over:
+            return
+        self.is_over = is_answered
+        self._failed += [(clip, answer) for answer in failed if answer.error not in MEDIA_STATUSES]
+        if not is_answered and len(self._failed) >= FIRST_QUESTIONS and len({name for name, _ in self._failed}) > 1:
+            self._decide()
+
+    def end(self) -> None:
+        """A UserError if all failed alike, be they few; the few of a piece of a run say nothing of the model."""
+        if not self.is_over and (self._piece == WHOLE or len(self._failed) >= FIRST_QUESTIONS):
+            self._decide()
+
+    def _decide(self) -> None:
+        """A UserError if nothing was answered and all that failed did so alike."""
+        is_alike = len({answer.error for _, answer in self._failed}) == 1
+        if is_alike and not len(Journal(self._journal.path)):  # read again: jobs that ask other pieces write there too
+            _, first = self._failed[0]
+            advice = ADVICE.get(first.error, AGAIN if first.error in TRANSIENT else CORRECT)
+            raise UserError(
+                f"{self._run}: the first {len(self._failed)} questions all failed: "
+                f"{in_words(first.error, first.message)}. Nothing was recorded. {advice}"
+            )
+        self.is_over = True
+
+
+class OptionShare:
+    """How much of the probability the options of the first scored questions hold together.
+
+    Of a model that begins its answers with other words, such as a thought, the table would look like any other.
+    """
+
+    def __init__(self, key: RunKey) -> None:
+        self._run, self._least = key.run, 0.0
+        if isinstance(key, ModelRunKey) and ADAPTERS[key.answers.adapter].beside_answers >= {SHARE}:
+            self._least = float(key.serving.get(SHARE, HALF))
+        self._shares: list[float] = []
+        self._clips: set[str] = set()
+        self.is_over = self._least == 0
+
+    def note(self, clip: str, request: Request, answer: Answer) -> None:
+        """An answer, be it of an earlier job; a UserError when those of enough questions hold too little."""
+        if self.is_over or request.ask != "score" or not answer.scores:
+            return
+        self._shares.append(sum(answer.scores))
+        self._clips.add(clip)
+        if len(self._shares) >= FIRST_QUESTIONS and len(self._clips) > 1:
+            self.end()
+
+    def end(self) -> None:
+        """A UserError if the options of the questions so far hold too little, be they few."""
+        share = mean(self._shares) if self._shares and not self.is_over else 1.0
+        self.is_over = True
+        if share < self._least:
+            raise UserError(
+                f"{self._run}: the options hold {100 * share:.2g} % of the probability of an answer's first token, in "
+                f"the mean of the first {len(self._shares)} questions; at least {100 * self._least:g} % are wanted, or "
+                "scores say nothing. Does the model think, or write something before its answer? See `reprise check`; "
+                "set `template_arguments` in its file, or ask it by a protocol with `ask: choose` or `ask: write`. "
+                "Where it is known to be right, lower `settings.option_share`."
+            )
+
+
 class Asking:
     """One job's questions to its model, or to copies of it, each of which is asked about a share of the clips; what
     became of them is in the journal and among the failures."""
@@ -56,12 +137,7 @@ class Asking:
     ) -> None:
         self._models, self._journal, self._failures = models, journal, failures
         self._share = OptionShare(key)
-        self._first = FirstFailures(
-            key.run,
-            is_over=len(journal) > 0,
-            answers_elsewhere=lambda: len(Journal(journal.path)),  # with those of jobs that ask other pieces
-            is_piece=piece != WHOLE,
-        )
+        self._first = FirstFailures(key.run, journal, piece)
         self._suspects = Suspects(journal, piece)
         self.asked = Counter[str]()
         """how many questions of each clip"""
@@ -71,9 +147,8 @@ class Asking:
     def ask_due(self, works: Sequence[Work]) -> None:
         """Ask what is due: a server about many clips at a time, any other model clip by clip."""
         progress = ProgressLine(sum(len(work.requests) for work in works))
-        self._share.is_over |= not any(
-            self._due(work.questions) for work in works
-        )  # nothing is left to be spent; its health says it
+        # Where nothing is left to be spent, the run's health says it.
+        self._share.is_over |= not any(self._due(work.questions) for work in works)
         for work in works:
             self._look_at_answers(work, work.questions)
         if isinstance(self._models[0], ServedModel):
@@ -81,8 +156,7 @@ class Asking:
         else:
             self._ask_by_clip(works, progress)
         self._first.end()
-        if not self._share.is_over:
-            self._share.end()
+        self._share.end()
         self._failures.write()
 
     def _look_at_answers(self, work: Work, questions: Mapping[str, Request]) -> None:
@@ -141,10 +215,8 @@ class Asking:
         with ThreadPoolExecutor(len(shares), thread_name_prefix="asking") as threads:
             try:
                 asked = [threads.submit(self._ask_share, by, share, progress) for by, share in enumerate(shares)]
-                busy = set(asked)
-                while busy and not self._is_ending:  # now and then, so that Ctrl-C is heard
-                    done, busy = wait(asked, timeout=HEARING_SECONDS, return_when=FIRST_EXCEPTION)
-                    self._is_ending = bool(busy) and any(one.exception() for one in done)
+                _, busy = wait(asked, return_when=FIRST_EXCEPTION)
+                self._is_ending = bool(busy)
             except BaseException:  # such as Ctrl-C
                 self._is_ending = True
                 for model in self._models:
@@ -214,3 +286,13 @@ class Asking:
             for entry, request in questions.items()
             if self._journal.get(entry) is None and self._failures.is_due(entry)
         }
+
+
+def shares_of(works: Sequence[Work], count: int) -> list[list[Work]]:
+    """The clips in so many shares, always the same; those with the same frames are in one."""
+    places: dict[str, int] = {}
+    shares: list[list[Work]] = [[] for _ in range(count)]
+    for work in works:
+        place = places.setdefault(work.recipe or work.clip.clip_id, len(places))
+        shares[place % count].append(work)
+    return shares

@@ -1,24 +1,63 @@
-"""The journal: every answer is written as soon as it is given, so that a killed job asks nothing twice."""
+"""What is asked about a clip, and what came of it: every answer is written as soon as it is given, so that a killed job
+asks nothing twice; failures with their reasons; and the questions at which a job was killed."""
 
 import fcntl
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from reprise.core.files import canonical_json, value_digest
+from reprise.core.files import canonical_json, read_record, value_digest, write_record
 from reprise.core.log import log
 from reprise.core.store import Store, append_line, read_lines
+from reprise.media.errors import STATUSES as MEDIA_STATUSES
 from reprise.models.asking.pieces import WHOLE, Piece
-from reprise.models.base import Answer
+from reprise.models.asking.reasons import TRANSIENT
+from reprise.models.base import Answer, Clip, Request
 
+NO_CLIP = ""
+"""recipe of questions about texts alone"""
 # A power cut loses the answers of at most this long, a kill none. Waiting for the disk after each takes longer than a
 # quick model's answer.
 SYNC_SECONDS = 1.0
-WAIT_SECONDS = 0.5
+KILLED = Answer(error="killed", message="the job was killed while this was asked alone")
+
+
+@dataclass(frozen=True)
+class Work:
+    """All that is asked about one clip."""
+
+    clip: Clip
+    recipe: str
+    requests: tuple[Request, ...]
+    check: Callable[[], object] = str
+    """Stops the job where the clip's file is not what its ledger names: nobody is asked about damaged frames."""
+
+    @cached_property
+    def digests(self) -> list[str]:
+        return [prompt_digest(request) for request in self.requests]
+
+    @cached_property
+    def entries(self) -> list[str]:
+        """Of each question, its entry in the journal."""
+        return [entry_id(self.recipe, digest) for digest in self.digests]
+
+    @property
+    def questions(self) -> dict[str, Request]:
+        """Entry -> question."""
+        return dict(zip(self.entries, self.requests, strict=True))
+
+
+def prompt_digest(request: Request) -> str:
+    """Digest of what the model is really asked."""
+    names = ("system", "prompt", "ask", "options", "max_tokens")
+    return value_digest({name: getattr(request, name) for name in names})
 
 
 def journal_path(store: Store, key: str) -> Path:
@@ -32,23 +71,16 @@ def asking_alone(store: Store, key: str, piece: Piece = WHOLE) -> Iterator[None]
     each of them once."""
     path = store.root / "locks" / f"{key}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
+    with path.open("ab") as handle:
         # The piece's places in the file, as bytes that need not be there. The operating system's lock ends with its
         # process, also by a kill.
-        is_told = False
-        while True:
-            try:
-                fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, len(piece.places), piece.places.start)
-                break
-            except (BlockingIOError, PermissionError):
-                if not is_told:
-                    log.info("another run of the same key is being asked; its answers count here too, waiting for them")
-                is_told = True
-                time.sleep(WAIT_SECONDS)
+        place = len(piece.places), piece.places.start
+        try:
+            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, *place)
+        except (BlockingIOError, PermissionError):
+            log.info("another run of the same key is being asked; its answers count here too, waiting for them")
+            fcntl.lockf(handle, fcntl.LOCK_EX, *place)
         yield
-    finally:
-        os.close(handle)
 
 
 def entry_id(recipe: str, prompt_sha256: str) -> str:
@@ -121,3 +153,128 @@ class Journal:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+class Failed(NamedTuple):
+    """The latest failure of a question, and how many runs tried it in vain; 0 if it is to be retried."""
+
+    answer: Answer
+    attempts: int
+
+
+def failures_path(store: Store, key: str) -> Path:
+    """The failures of one run key; a key whose questions were all answered has none."""
+    return store.path("failures", key, ".jsonl")
+
+
+class Failures:
+    """Failures by entry of the journal: the last line of an entry counts, one without an error means answered."""
+
+    def __init__(self, path: Path, attempts: int) -> None:
+        self.path, self._attempts = path, attempts
+        self._unwritten: list[list[object]] = []
+        latest = {
+            str(entry): Failed(Answer(error=str(error), message=str(message)), cast(int, tried))
+            for entry, error, message, tried in read_lines(path)
+        }
+        self._failed = {entry: found for entry, found in latest.items() if found.answer.error}
+
+    def get(self, entry: str) -> Answer | None:
+        return self._failed[entry].answer if entry in self._failed else None
+
+    def is_due(self, entry: str) -> bool:
+        """Whether a job asks this question: it never failed, its clip was damaged, or another try is worth it."""
+        found = self._failed.get(entry)
+        return found is None or found.answer.error in MEDIA_STATUSES or self._is_worth_a_try(found)
+
+    def due(self) -> Counter[str]:
+        """How many failures by reason make the next run of the workflow repeat their job."""
+        return Counter(found.answer.error for found in self._failed.values() if self._is_worth_a_try(found))
+
+    def _is_worth_a_try(self, found: Failed) -> bool:
+        return found.attempts == 0 or (found.answer.error in TRANSIENT and found.attempts < self._attempts)
+
+    def add(self, entry: str, answer: Answer) -> None:
+        """One more attempt in vain; `write` makes it last."""
+        before = self._failed.get(entry)
+        self._change(entry, answer, before.attempts + 1 if before else 1)
+
+    def answered(self, entry: str) -> None:
+        """Count nothing against this question any more."""
+        if self._failed.pop(entry, None) is not None:
+            self._unwritten.append([entry, "", "", 0])
+
+    def retry(self, reasons: Iterable[str] = ()) -> int:
+        """Have the failures of these reasons, or all, asked again; returns their number."""
+        chosen = set(reasons)
+        found = [(entry, one.answer) for entry, one in self._failed.items() if not chosen or one.answer.error in chosen]
+        for entry, answer in found:
+            self._change(entry, answer, 0)
+        self.write()
+        return len(found)
+
+    def write(self) -> None:
+        """Append what changed. A line that a power cut loses costs one more attempt."""
+        for line in self._unwritten:
+            append_line(self.path, canonical_json(line), to_disk=False)
+        self._unwritten.clear()
+
+    def _change(self, entry: str, answer: Answer, attempts: int) -> None:
+        self._unwritten.append([entry, answer.error, answer.message, attempts])
+        self._failed[entry] = Failed(answer, attempts)
+
+
+class Suspects:
+    """What was asked when a job was killed, by the operating system, a crash of a library or a person.
+
+    The record that names it is written before each clip's questions are asked, and outlasts kills alone.
+    """
+
+    def __init__(self, journal: Journal, piece: Piece = WHOLE) -> None:
+        self._path = journal.path.with_suffix(".asking" if piece == WHOLE else f".{piece.name}.asking")
+        record = read_record(self._path) or {"suspects": [], "asking": []}
+        known, asked = set(record["suspects"]), set(record["asking"])
+        self.entries = frozenset(entry for entry in known | asked if journal.get(entry) is None)
+        """as they were when this job began"""
+        # While a model has answered nothing, it may be its loading that kills.
+        self._proven = self.entries & known & asked if len(journal) else frozenset()
+        self._left = set(self.entries)
+        self._asking: dict[int, tuple[str, ...]] = {}
+        self._killed: tuple[str, ...] = ()
+
+    def count(self, failures: Failures) -> None:
+        """Count a try in vain for the question that was asked alone when the last job was killed."""
+        if self._proven:
+            for entry in self._proven:
+                failures.add(entry, KILLED)
+            failures.write()
+            self._write([])
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Leave in the record, when the job ends by itself, the questions that it did not come to."""
+        try:
+            yield
+        finally:
+            if self._left or self._killed:
+                self._write(self._killed)
+            else:
+                self._path.unlink(missing_ok=True)
+
+    def asking(self, entries: Collection[str], by: int = 0) -> None:
+        """Note what is asked now, by which of the model's copies."""
+        self._asking[by] = tuple(entries)
+        self._write([entry for asked in self._asking.values() for entry in asked])
+        self._left.difference_update(entries)
+
+    def asked(self, by: int) -> None:
+        """A copy has come to the end of what it is asked."""
+        self._asking.pop(by, None)
+
+    def killed(self, by: int) -> None:
+        """A copy was killed at what it was asked, as a job of its own might have been."""
+        self._killed = self._asking[by]
+        self._left |= self.entries & set(self._killed)
+
+    def _write(self, asking: Collection[str]) -> None:
+        write_record(self._path, {"asking": sorted(asking), "suspects": sorted(self._left)})

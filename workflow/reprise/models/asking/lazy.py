@@ -1,19 +1,22 @@
-"""The model of a run: loaded when the first answer is missing, its clips prepared ahead where there are workers."""
+"""The model of a run: loaded when the first answer is missing, its clips prepared ahead where there are workers; on the
+GPUs that its job has taken, on one or spread over several, or as copies side by side, each in a process of its own."""
 
+import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Self, cast
+from typing import NamedTuple, cast
 
-from reprise.core.errors import UserError, stop_on_fault
+from reprise.core.errors import MachineError, UserError, stop_on_fault
 from reprise.core.log import log
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS, load_adapter
-from reprise.models.asking.ahead import Ahead, Asked, Outcome, outcome_of, ready
 from reprise.models.asking.money.prices import NO_BUDGET, Account, Budget
-from reprise.models.asking.outcomes import Batch, described
+from reprise.models.asking.outcomes import Model, Outcome, ask, described
+from reprise.models.asking.workers import Ahead, Asked, Prepared, Serve, Worker, WorkerDiedError, prepared, ready
 from reprise.models.base import (
     Adapter,
     Answer,
@@ -27,23 +30,17 @@ from reprise.models.base import (
     ServedModel,
 )
 from reprise.models.keys import ModelRunKey
-from reprise.models.local.devices import take_gpus
+from reprise.models.local.devices import free_memory, take_gpus
+from reprise.models.local.placement import groups_of, needed
 from reprise.models.local.weights import weights_folder
 from reprise.models.remote.serving.host import Host
 
+Make = Callable[[], AbstractContextManager[Model]]
 Options = tuple[tuple[str, ...], ...]
 """of questions that ask for a score"""
-BLIND = "none"
-"""the sampling rule that shows no frame"""
 
 
-class Taken(NamedTuple):
-    """What a job has seen to already: its GPUs are taken, and its weights are whole."""
-
-    weights: Path | None
-
-
-class LazyModel:
+class LazyModel(AbstractContextManager["LazyModel"]):
     """A run whose answers are all journaled loads no model and starts no worker."""
 
     def __init__(
@@ -52,17 +49,17 @@ class LazyModel:
         store: Store,
         threads: int,
         workers: int = 0,
-        taken: Taken | None = None,
+        weights: Path | None = None,
         options: Options = (),
-        budget: Budget = NO_BUDGET,
     ) -> None:
+        """`weights` are given where the job has looked at them and taken its GPUs already."""
         self._key, self._store, self._threads, self._workers = key, store, threads, workers
-        self._taken, self._options, self._budget = taken, options, budget
+        self._weights, self._options = weights, options
         self._adapter: Adapter | None = None
         self._ahead: Ahead | None = None
-        self._prepare: Callable[[Clip, Sequence[Request]], Outcome] | None = None
+        self._prepare: Callable[[Clip, Sequence[Request]], Prepared] | None = None
         # The clip that is asked about now: questions that are asked again need no other preparation.
-        self._now: tuple[Asked, Outcome] | None = None
+        self._now: tuple[Asked, Prepared] | None = None
         self._upcoming: Iterator[Asked] = iter(())
 
     def expect(self, upcoming: Iterator[Asked]) -> None:
@@ -75,8 +72,7 @@ class LazyModel:
         adapter = self._loaded()
         if self._prepare is None:
             return adapter.answers(clip, requests)
-        # To look at a batch is to take its questions, which the adapter does.
-        asked = Asked(clip, requests.requests if isinstance(requests, Batch) else requests)
+        asked = Asked(clip, requests)
         if self._now is None or not self._now[0].serves(asked):
             start = time.monotonic()
             outcome = self._prepare(*asked)
@@ -93,25 +89,19 @@ class LazyModel:
         self._now[1].seconds.clear()
         return seconds
 
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the workers."""
         if self._ahead is not None:
             self._ahead.__exit__()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _loaded(self) -> Adapter:
         if self._adapter is not None:
             return self._adapter
         name, info = self._key.answers.adapter, ADAPTERS[self._key.answers.adapter]
-        if self._taken is None:
+        if self._weights is None:
             self._locks = take_gpus(self._key.gpus, self._store.root / "locks")
-            self._taken = Taken(weights_folder(self._key, self._store))
-        spec = self._spec(self._taken)
+            self._weights = weights_folder(self._key, self._store)
+        spec = self._spec()
         log.info(f"loading the model of {self._key.run} by adapter {name}")
         if info.preparer and self._workers:  # they begin with the first clips while the model loads
             self._ahead = Ahead(info.preparer, spec, self._workers)
@@ -128,14 +118,14 @@ class LazyModel:
                 "model's file, its weights or the adapter, then run the same command again."
             ) from error
         if info.preparer and self._prepare is None:
-            self._prepare = partial(outcome_of, lambda: cast(PreparingAdapter, adapter).preparer)
+            self._prepare = partial(prepared, lambda: cast(PreparingAdapter, adapter).preparer)
         self._adapter = adapter
         return adapter
 
-    def _spec(self, taken: Taken) -> ModelSpec:
+    def _spec(self) -> ModelSpec:
         answers = self._key.answers
         return ModelSpec(
-            folder=taken.weights,
+            folder=self._weights,
             device="cuda" if self._key.gpus else "cpu",
             threads=self._threads,
             dtype=answers.dtype,
@@ -143,7 +133,7 @@ class LazyModel:
             trust_remote_code=answers.trust_remote_code,
             settings=answers.settings | self._key.serving,
             prompt_start=answers.prompt.get("user", "").partition("{")[0],
-            shows_frames=answers.sampling.get("rule") != BLIND,
+            shows_frames=answers.sampling.get("rule") != "none",
             options=self._options,
         )
 
@@ -155,8 +145,8 @@ class LazyServedModel(LazyModel):
     """
 
     def __init__(self, key: ModelRunKey, store: Store, threads: int, budget: Budget, server_log: Path) -> None:
-        super().__init__(key, store, threads, budget=budget)
-        self._server_log = server_log
+        super().__init__(key, store, threads)
+        self._budget, self._server_log = budget, server_log
         self._host: Host | None = None
 
     def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
@@ -169,22 +159,21 @@ class LazyServedModel(LazyModel):
                     self._host.check(is_lost=arrived.answer.error == "network")
                 yield arrived
 
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the server."""
-        super().close()
         if self._host is not None:
             self._host.close()
 
-    def _spec(self, taken: Taken) -> ModelSpec:
-        spec, serving, hosting = super()._spec(taken), self._key.answers.serving, self._key.hosting
+    def _spec(self) -> ModelSpec:
+        spec, serving, hosting = super()._spec(), self._key.answers.serving, self._key.hosting
         account = Account(self._store.root, self._key.run, self._key.price, self._budget, is_paid=hosting is None)
         if hosting is None:
             return replace(spec, account=account)
-        assert serving is not None and taken.weights is not None
+        assert serving is not None and self._weights is not None
         self._host = Host(
             serving,
             hosting,
-            weights=taken.weights,
+            weights=self._weights,
             name=self._key.answers.settings["model"],
             store=self._store,
             log_file=self._server_log,
@@ -204,4 +193,103 @@ def lazy_model(
     """The model of a run; the log of a server that it starts is a file of its own."""
     if ADAPTERS[key.answers.adapter].is_remote:
         return LazyServedModel(key, store, threads, budget, server_log or store.scratch("server.log"))
-    return LazyModel(key, store, threads, workers, options=options, budget=budget)
+    return LazyModel(key, store, threads, workers, options=options)
+
+
+# --- copies of a model ------------------------------------------------------------------------------------------------
+
+
+class Answered(NamedTuple):
+    """What became of one question, and what was done for its clip beside answering since the last one."""
+
+    outcome: Outcome
+    parts: Mapping[str, float]
+
+
+class CopyLostError(MachineError):
+    """The process of a copy has ended by itself, or was killed."""
+
+
+def copy_of(make: Make, environment: Mapping[str, str] | None = None, preload: Sequence[str] = ()) -> Worker:
+    """A process that makes a model and asks it. Copies share what is loaded before."""
+    return Worker(partial(_answering, make), "asking", environment, preload, starts_others=True)
+
+
+def tell(model: Model | Worker, upcoming: Iterator[Asked]) -> None:
+    """What it will be asked, where it can use to know that."""
+    if isinstance(model, Worker):
+        list(_of_copy(model, list(upcoming)))
+    elif isinstance(model, LazyModel):
+        model.expect(upcoming)
+
+
+def answered(model: Model | Worker, clip: Clip, requests: Sequence[Request]) -> Iterator[Answered]:
+    """Ask a model about a clip, be it in this process or a copy in another one."""
+    if isinstance(model, Worker):
+        yield from _of_copy(model, clip, tuple(requests))
+        return
+    for outcome in ask(model, clip, requests):
+        yield Answered(outcome, model.spent() if isinstance(model, LazyModel) and not outcome.answer.error else {})
+
+
+def _of_copy(copy: Worker, *asked: object) -> Iterator[Answered]:
+    try:
+        yield from copy.results(*asked)
+    except WorkerDiedError as died:
+        raise CopyLostError(
+            f"a process that asked the model {died}. What was answered is kept: run the same command again."
+        ) from died
+
+
+@contextmanager
+def _answering(make: Make) -> Iterator[Serve]:
+    with make() as model:
+
+        def serve(asked: list[Asked] | Clip, requests: Sequence[Request] = ()) -> Iterator[Answered]:
+            if isinstance(asked, Clip):
+                yield from answered(model, asked, requests)
+            else:
+                tell(model, iter(asked))
+
+        yield serve
+
+
+@contextmanager
+def model_on(
+    key: ModelRunKey,
+    store: Store,
+    threads: int,
+    *,
+    is_needed: bool,
+    options: Options = (),
+    budget: Budget = NO_BUDGET,
+    server_log: Path | None = None,
+) -> Iterator[Model | Sequence[Worker]]:
+    """A run's model, or a copy of it on each of the devices, or groups of them, that hold one.
+
+    A server that the job starts spreads its model itself.
+    """
+    workers = threads if key.gpus else 0
+    weights = weights_folder(key, store) if is_needed and key.gpus > 1 and key.hosting is None else None
+    if weights is None:
+        with lazy_model(key, store, threads, workers, options, budget, server_log) as model:
+            yield model
+        return
+    with ExitStack() as ends:
+        for lock in take_gpus(key.gpus, store.root / "locks"):
+            ends.callback(lock.release)
+        names = os.environ["CUDA_VISIBLE_DEVICES"].split(",")
+        free, groups = free_memory(names), [tuple(names)]
+        if free is not None:
+            need = needed(weights, key.answers.dtype, key.answers.settings.get("quantised"))
+            groups = groups_of(need, names, free, str(weights))
+        if len(groups) < 2:
+            yield ends.enter_context(LazyModel(key, store, threads, workers, weights, options))
+        else:
+            log.info(f"{len(groups)} copies of the model are asked side by side, each about a share of the clips")
+            each = max(1, threads // len(groups))
+            make = partial(LazyModel, key, store, each, each, weights, options)
+            modules = (ADAPTERS[key.answers.adapter].module,)
+            order = {"CUDA_DEVICE_ORDER": os.environ["CUDA_DEVICE_ORDER"]}
+            copies = [copy_of(make, order | {"CUDA_VISIBLE_DEVICES": ",".join(group)}, modules) for group in groups]
+            yield [ends.enter_context(closing(copy)) for copy in copies]

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from statistics import mean
 
-from reprise.models.asking.ahead import Asked
 from reprise.models.asking.outcomes import Model, Outcome, ask
+from reprise.models.asking.workers import Asked
 from reprise.models.base import Answer, Clip
 from reprise.reading.robust import read_robust
 
@@ -27,8 +27,6 @@ class Differing:
 
 @dataclass(frozen=True)
 class Sight:
-    """What came out."""
-
     clips: int
     frames: tuple[int, ...]
     """of each clip that was asked about, those that reached the model"""
@@ -62,21 +60,22 @@ def sight_of(model: Model, asked: Sequence[Asked]) -> Sight:
     by_clip = {view: [_outcomes(model, one) for one in clips] for view, clips in views.items()}
     found = {view: [outcome for outcomes in clips for outcome in outcomes] for view, clips in by_clip.items()}
     planned = found.pop(PLAN)
-    differing: dict[str, Differing] = {}
-    for view, outcomes in found.items():
-        pairs = [(one.answer, other.answer) for one, other in zip(planned, outcomes, strict=True)]
-        pairs = [(one, other) for one, other in pairs if not one.error and not other.error]
-        changes = [_change(one, other) for one, other in pairs]
-        differing[view] = Differing(sum(change > ALIKE for change in changes), len(pairs), max(changes, default=0.0))
-        if view == BLIND:
-            tokens = [(one.tokens_in - other.tokens_in) / one.frames_shown for one, other in pairs if one.frames_shown]
+    pairs = {
+        view: [
+            (one.answer, other.answer)
+            for one, other in zip(planned, outcomes, strict=True)
+            if not one.answer.error and not other.answer.error
+        ]
+        for view, outcomes in found.items()
+    }
+    tokens = [(one.tokens_in - other.tokens_in) / one.frames_shown for one, other in pairs[BLIND] if one.frames_shown]
     fine = [_readable(outcome) for outcome in planned if not outcome.answer.error]
     failures = [outcome.answer for outcome in planned if outcome.answer.error]
     return Sight(
         clips=len(asked),
         frames=tuple(max((one.answer.frames_shown for one in clip), default=0) for clip in by_clip[PLAN]),
         tokens_a_frame=mean(tokens) if tokens else 0.0,
-        differing=differing,
+        differing={view: _differing(both) for view, both in pairs.items()},
         readable=mean(fine) if fine else 0.0,
         failures=Counter(answer.error for answer in failures),
         message=failures[0].message if failures else "",
@@ -97,15 +96,18 @@ def _filled(clip: Clip, other: Clip) -> Clip:
 
 
 def _outcomes(model: Model, asked: Asked) -> list[Outcome]:
-    """In the order of the questions."""
     found = {outcome.request.request_id: outcome for outcome in ask(model, *asked)}
     return [found[request.request_id] for request in asked.requests]
 
 
-def _change(one: Answer, other: Answer) -> float:
-    if one.scores:
-        return max(abs(before - after) for before, after in zip(one.scores, other.scores, strict=True))
-    return float(one.text != other.text)
+def _differing(pairs: Sequence[tuple[Answer, Answer]]) -> Differing:
+    changes = [
+        max(abs(before - after) for before, after in zip(one.scores, other.scores, strict=True))
+        if one.scores
+        else float(one.text != other.text)
+        for one, other in pairs
+    ]
+    return Differing(sum(change > ALIKE for change in changes), len(pairs), max(changes, default=0.0))
 
 
 def _readable(outcome: Outcome) -> float:

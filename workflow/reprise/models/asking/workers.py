@@ -1,4 +1,7 @@
-"""Processes of a job, each of which does one thing after another: results stream back, and a crash ends one alone."""
+"""Processes of a job, each of which does one thing after another: results stream back, and a crash ends one alone.
+
+By them clips are prepared ahead of the model, in the order in which it will be asked about them.
+"""
 
 import mmap
 import multiprocessing
@@ -6,19 +9,31 @@ import os
 import pickle
 import signal
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache, partial
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, Self, cast
 
 from reprise.core.errors import MachineError, UserError
 from reprise.core.log import log_to_stderr
-from reprise.models.base import Ready
+from reprise.models.adapters import loaded
+from reprise.models.asking.outcomes import logged_failure
+from reprise.models.base import Answer, Clip, ClipFailedError, ModelSpec, Preparer, Ready, Request
 
 PAGE = mmap.PAGESIZE
-Work = Callable[..., Iterator[Any]]
-Make = Callable[[], AbstractContextManager[Work]]
+Serve = Callable[..., Iterator[Any]]
+Make = Callable[[], AbstractContextManager[Serve]]
+# Prepared clips that wait, or are being prepared, for each worker; and what those that wait may take of memory.
+AHEAD = 2
+LARGEST_BYTES = 4 << 30
+# Of two processes the kernel ends the one with the larger number when memory runs out: a worker before the model.
+OOM_SCORE = "500"
 
 
 class Stop(NamedTuple):
@@ -45,12 +60,8 @@ class Worker:
         starts_others: bool = False,
     ) -> None:
         """`make` gives, in the process, the function that is called there; what is preloaded, all processes share."""
-        self._make, self._name, self._environment, self._starts_others = (
-            make,
-            name,
-            dict(environment or {}),
-            starts_others,
-        )
+        self._make, self._environment = make, dict(environment or {})
+        self._name, self._starts_others = name, starts_others
         # Its processes begin without this one's threads, locks and GPU.
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(list(preload))
@@ -133,27 +144,20 @@ def _send(connection: Connection, found: Any) -> None:
     connection.send((content, [len(one) for one in raw]))
     if not raw:
         return
-    handle = os.memfd_create("clip")
-    try:
-        with open(handle, "wb", closefd=False) as stream:
-            for one in raw:
-                stream.write(one)
-                stream.write(bytes(-len(one) % PAGE or PAGE))
-        send_handle(connection, handle, None)
-    finally:
-        os.close(handle)
+    with os.fdopen(os.memfd_create("clip"), "wb") as stream:
+        for one in raw:
+            stream.write(one)
+            stream.write(bytes(-len(one) % PAGE or PAGE))
+        stream.flush()
+        send_handle(connection, stream.fileno(), None)
 
 
 def _received(connection: Connection) -> Any:
     content, lengths = connection.recv()
     buffers: list[memoryview] = []
     if lengths:
-        handle = recv_handle(connection)
-        try:
-            whole = mmap.mmap(handle, 0, access=mmap.ACCESS_COPY)
-        finally:
-            os.close(handle)
-        view, at = memoryview(whole), 0
+        with os.fdopen(recv_handle(connection), "rb") as stream:
+            view, at = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)), 0
         for length in lengths:
             buffers.append(view[at : at + length])
             at += length + (-length % PAGE or PAGE)
@@ -161,3 +165,110 @@ def _received(connection: Connection) -> Any:
     if isinstance(found, Ready):
         found.bytes = sum(map(len, buffers))
     return found
+
+
+# --- clips prepared ahead ---------------------------------------------------------------------------------------------
+
+
+class Asked(NamedTuple):
+    """A clip and the questions that are due about it."""
+
+    clip: Clip
+    requests: Sequence[Request]
+
+    def serves(self, other: "Asked") -> bool:
+        """Whether what is prepared for these questions is what others need."""
+        return self.clip == other.clip and set(other.requests) <= set(self.requests)
+
+
+Prepared = Ready | Answer
+"""a prepared clip, or why it could not be prepared"""
+
+
+def prepared(preparer: Callable[[], Preparer], clip: Clip, requests: Sequence[Request]) -> Prepared:
+    """A clip, decoded and preprocessed once for all questions, or its failure as a value that passes from process to
+    process; a UserError ends the job."""
+    try:
+        start, by = time.monotonic(), preparer()
+        frames = by.read(clip)
+        decoded = time.monotonic()
+        value = by.prepare(clip, frames, requests)
+        return Ready(value, requests, {"decode": decoded - start, "preprocess": time.monotonic() - decoded})
+    except (KeyboardInterrupt, UserError):
+        raise
+    except BaseException as error:  # a library's `sys.exit()`, or its panic, ends neither a worker nor a job
+        return logged_failure(clip, error)
+
+
+def ready(found: Prepared) -> Ready:
+    """The prepared clip; raises what prevented it."""
+    if isinstance(found, Answer):
+        raise ClipFailedError(found.error, found.message)
+    return found
+
+
+@contextmanager
+def _preparing(target: str, spec: ModelSpec) -> Iterator[Serve]:
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(OOM_SCORE, encoding="ascii")
+    preparer = cache(lambda: loaded(target)(spec))
+    yield lambda clip, requests: iter([prepared(preparer, clip, requests)])
+
+
+class Ahead:
+    """Keeps workers busy with the clips to come, as far ahead as its bounds allow."""
+
+    def __init__(self, target: str, spec: ModelSpec, workers: int, largest_bytes: int = LARGEST_BYTES) -> None:
+        make, preload = partial(_preparing, target, spec), [target.partition(":")[0]]
+        self._workers = [Worker(make, "preparing", preload=preload) for _ in range(workers)]
+        self._free = deque(self._workers)
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="preparing")
+        self._most, self._largest_bytes = AHEAD * workers, largest_bytes
+        self._bytes_of_clip = 0
+        self._expected: deque[tuple[Asked, Future[Prepared]]] = deque()
+        self._upcoming: Iterator[Asked] = iter(())
+
+    def expect(self, upcoming: Iterator[Asked]) -> None:
+        """What will be asked next, in this order; taken as far as there is room."""
+        self._upcoming = upcoming
+        self._fill()
+
+    def take(self, clip: Clip, requests: Sequence[Request]) -> Prepared:
+        """Wait for this clip, prepared for at least these questions; what was expected before it is asked no more."""
+        asked = Asked(clip, requests)
+        place = next((at for at, (one, _) in enumerate(self._expected) if one.serves(asked)), None)
+        for _ in range(place or 0):
+            self._expected.popleft()
+        future = self._threads.submit(self._prepared, asked) if place is None else self._expected.popleft()[1]
+        found = future.result()
+        self._fill()
+        return found
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End all workers, whatever they do."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for worker in self._workers:
+            worker.close()
+        self._threads.shutdown()
+
+    def _fill(self) -> None:
+        """As far as there is room, if all clips are as large as the largest that was seen."""
+        room = max(1, min(self._most, self._largest_bytes // max(1, self._bytes_of_clip)))
+        while len(self._expected) < room and (asked := next(self._upcoming, None)) is not None:
+            self._expected.append((asked, self._threads.submit(self._prepared, asked)))
+
+    def _prepared(self, asked: Asked) -> Prepared:
+        """In a thread for each worker: a clip, prepared by a worker that is free."""
+        worker = self._free.popleft()
+        try:
+            (found,) = worker.results(asked.clip, tuple(asked.requests))
+        except WorkerDiedError as died:  # the death of the process is that clip's failure
+            return Answer(error="killed", message=f"the process that prepared its frames {died}")
+        finally:
+            self._free.append(worker)
+        if isinstance(found, Ready):
+            self._bytes_of_clip = max(self._bytes_of_clip, found.bytes)
+        return cast(Prepared, found)

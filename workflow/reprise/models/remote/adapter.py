@@ -1,4 +1,6 @@
-"""What all adapters of servers share: keys, limits, clips prepared ahead, questions sent together."""
+"""What all adapters of servers share: keys, limits, clips prepared ahead, questions sent together; how far a reply is
+read; and what replies and errors mean: an answer, a failure of one question with a name, or a mistake that ends the job
+because nothing would be answered."""
 
 import asyncio
 import os
@@ -6,23 +8,42 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import httpx2
+from pydantic import BaseModel, ValidationError
 
+from reprise.core.bounded import BoundedReader, PackedError, TooLargeError
 from reprise.core.errors import UserError
-from reprise.models.asking.ahead import Ahead, Asked, outcome_of, ready
-from reprise.models.asking.money.calls import Calls, Estimates, Failure
-from reprise.models.asking.money.vendors import limits_of
-from reprise.models.base import Answer, AnswerError, Arrived, Clip, Due, ModelSpec, Request
+from reprise.core.plain import plain
+from reprise.models.asking.money.calls import Calls, Estimates, Failure, asked_wait
+from reprise.models.asking.money.limits import limits_of
+from reprise.models.asking.workers import Ahead, Asked, prepared, ready
+from reprise.models.base import Answer, AnswerError, Arrived, Clip, Due, ModelSpec, ReplyError, Request
 from reprise.models.remote.images import Encoded, ImagesPreparer
 from reprise.models.remote.sending import Opened, send
 from reprise.models.remote.settings import RemoteSettings
 
 PREPARER = f"{ImagesPreparer.__module__}:{ImagesPreparer.__name__}"
-NO_KEY = "none"
 Show = Callable[[Due, Encoded | None, dict[str, float]], Opened]
 """Opens a clip with its frames, and the seconds that they took; none where the server is given the clip's file."""
+R = TypeVar("R", bound=BaseModel)
+
+# Of a reply.
+MOST_BYTES = 1_000_000
+PACKINGS = "gzip, deflate"
+# What a reply that is unpacked no longer is.
+UNPACKED = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+
+PAYMENT_REQUIRED = 402
+MISTAKES = {
+    401: "refuses the key",
+    PAYMENT_REQUIRED: "has no credit left for this key",
+    403: "forbids this: the key has no access to the model, or this region none to the server",
+    404: "does not know the model or the address",
+}
+SERVER_FAILED = 500
 
 
 class RemoteAdapter(ABC):
@@ -35,9 +56,9 @@ class RemoteAdapter(ABC):
 
     def __init__(self, spec: ModelSpec, settings: RemoteSettings) -> None:
         self._spec, self._remote, self._key = spec, settings, _key(settings)
-        self._account = spec.account
-        self.limits = limits_of(settings.url, self.host)
-        self._estimates = self._estimated_by(settings.image_tokens)
+        self._limits = limits_of(settings.url, self.host)
+        self._is_paid = settings.key is not None and (spec.account is None or spec.account.is_paid)
+        self._estimates = Estimates(settings.image_tokens, self._limits, is_paid=self._is_paid)
 
     @abstractmethod
     def connected(self) -> AbstractAsyncContextManager[Show]:
@@ -53,8 +74,8 @@ class RemoteAdapter(ABC):
         """Every answer as soon as it is there."""
         most = max((due.clip for due in dues), key=lambda clip: clip.pictures, default=None)
         limit, where = self._remote.max_images, "settings.max_images of the model's file"
-        if limit is None and self.limits is not None:
-            limit, where = self.limits.images, f"the vendor's limit ({self.limits.source})"
+        if limit is None and self._limits is not None:
+            limit, where = self._limits.images, f"the vendor's limit ({self._limits.source})"
         # Before anything is paid for.
         if most is not None and self.takes_files and most.grid is not None:
             raise UserError(
@@ -68,24 +89,16 @@ class RemoteAdapter(ABC):
             )
         return send(lambda: self._line(dues), dues, self._remote.concurrency)
 
-    @property
-    def is_paid(self) -> bool:
-        """Whether somebody pays for the answers."""
-        return self._remote.key is not None and (self._account is None or self._account.is_paid)
-
     def calls(self, failure_of: Callable[[Exception, Any], Failure | None]) -> Calls:
         """What sends the requests of a connection; an error of the SDK is named by this function."""
-        return Calls(self._account, self._remote, failure_of, self._estimates)
-
-    def _estimated_by(self, image_tokens: int | None) -> Estimates:
-        return Estimates(image_tokens, self.limits, is_paid=self.is_paid)
+        return Calls(self._spec.account, self._remote, failure_of, self._estimates)
 
     @asynccontextmanager
     async def _line(self, dues: Sequence[Due]) -> AsyncIterator[Callable[[Due], Awaitable[Opened]]]:
         """Opens clips on one connection. Where clips follow each other, the next ones are prepared ahead."""
         shown = [] if self.takes_files else [Asked(due.clip, due.requests) for due in dues if due.clip.indices]
         with Ahead(PREPARER, self._spec, self._spec.threads) if len(shown) > 1 else nullcontext() as ahead:
-            prepare: Callable[..., Any] = partial(outcome_of, partial(ImagesPreparer, self._spec))
+            prepare: Callable[..., Any] = partial(prepared, partial(ImagesPreparer, self._spec))
             if ahead is not None:
                 ahead.expect(iter(shown))
                 prepare = ahead.take
@@ -95,24 +108,18 @@ class RemoteAdapter(ABC):
                     await asyncio.to_thread(due.check)
                     if not due.clip.indices or self.takes_files:
                         return show(due, None, {})
-                    prepared = ready(await asyncio.to_thread(prepare, due.clip, due.requests))
-                    problem = self.limits.problem(prepared.value.shown) if self.limits else ""
+                    clip = ready(await asyncio.to_thread(prepare, due.clip, due.requests))
+                    problem = self._limits.problem(clip.value.shown) if self._limits else ""
                     if problem:
                         raise AnswerError("bad_request", f"not sent, the vendor does not take it: {problem}")
-                    return show(due, prepared.value, prepared.seconds)
+                    return show(due, clip.value, clip.seconds)
 
                 yield opened
 
 
-def posting(client: Any, path: str, body: bytes) -> Callable[[], Awaitable[httpx2.Response]]:
-    """What sends a body by a vendor's SDK."""
-    options = {"headers": {"Content-Type": "application/json"}}
-    return partial(client.post, path, cast_to=httpx2.Response, content=body, options=options)
-
-
 def _key(settings: RemoteSettings) -> str:
     if settings.key is None:
-        return NO_KEY
+        return "none"
     key = os.environ.get(settings.key, "").strip()
     if not key:
         raise UserError(
@@ -122,3 +129,118 @@ def _key(settings: RemoteSettings) -> str:
     if not key.isascii() or not key.isprintable() or " " in key:
         raise UserError(f"the environment variable '{settings.key}' holds no key: it has signs that no key has.")
     return key
+
+
+# --- what is sent, and how far a reply is read ------------------------------------------------------------------------
+
+
+def posting(client: Any, path: str, body: bytes) -> Callable[[], Awaitable[httpx2.Response]]:
+    """What sends a body by a vendor's SDK."""
+    options = {"headers": {"Content-Type": "application/json"}}
+    return partial(client.post, path, cast_to=httpx2.Response, content=body, options=options)
+
+
+class BoundedClient:
+    """Of an asynchronous client, before which it comes among the bases: servers are not trusted, so a reply has a
+    largest size and a deadline, and leads nowhere else."""
+
+    seconds: float | None = None
+    """from the sending of a request to the last byte of its reply"""
+
+    async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
+        request.headers["Accept-Encoding"] = PACKINGS
+        options["follow_redirects"] = False
+        try:
+            async with asyncio.timeout(self.seconds):
+                response: httpx2.Response = await super().send(request, stream=True, **options)  # type: ignore[misc]
+                try:
+                    if response.has_redirect_location:
+                        raise _redirected(response)
+                    reader = BoundedReader(MOST_BYTES, response.headers.get("content-encoding", ""))
+                    content = b"".join([reader.feed(piece) async for piece in response.aiter_raw()])
+                    reader.end()
+                finally:
+                    await response.aclose()
+        except (TooLargeError, PackedError) as error:
+            raise ReplyError("malformed", str(error)) from error
+        except TimeoutError as error:
+            raise httpx2.ReadTimeout("no whole reply in time", request=request) from error
+        headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in UNPACKED]
+        return httpx2.Response(response.status_code, headers=headers, content=content, request=request)
+
+
+class AsyncClient(BoundedClient, httpx2.AsyncClient):
+    """Sends by httpx."""
+
+
+def _redirected(response: httpx2.Response) -> ReplyError:
+    """Nothing is sent to a place that nobody named."""
+    place = urlsplit(str(response.url.join(response.headers["location"])))
+    where = plain(f"{place.scheme}://{place.hostname or ''}{f':{place.port}' if place.port else ''}{place.path}")
+    return ReplyError(
+        "bad_request",
+        f"HTTP {response.status_code}: the server points to {where}, where nothing is sent. Write the right "
+        "address into `url` of the settings in the model's file",
+    )
+
+
+# --- what a reply or an error means -----------------------------------------------------------------------------------
+
+
+def read_reply(kind: type[R], content: bytes, settings: RemoteSettings, what: str) -> R:
+    """The reply of the model that was asked, and of no other."""
+    try:
+        reply = kind.model_validate_json(content)
+    except ValidationError as error:
+        first: Any = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "(whole reply)"
+        raise AnswerError("malformed", f"no {what}: {place}: {first['msg']}") from None
+    check_model(getattr(reply, "model", ""), settings)
+    return reply
+
+
+def check_model(model: str, settings: RemoteSettings) -> None:
+    """Only the model that was asked may answer: vendors route requests to others."""
+    pinned = settings.served_as or settings.model
+    if model != pinned:
+        raise AnswerError("other_model", f"'{model}' answered, not '{pinned}'")
+
+
+def no_words(reason: str, *, is_cut: bool) -> AnswerError:
+    """Why an answer is without a word, where the vendor gives this reason for its end."""
+    if is_cut:
+        return AnswerError("still_thinking", f"{reason}. Set settings.max_tokens in the model's file")
+    return AnswerError("empty", reason)
+
+
+def timed_out(settings: RemoteSettings) -> Failure:
+    """No answer in time; it may have been paid for."""
+    error = AnswerError("timeout", f"{settings.url}: no answer in {settings.timeout_s:g} s")
+    return Failure(error, may_pass=True, is_free=False)
+
+
+def broken(error: BaseException, settings: RemoteSettings) -> Failure:
+    """No connection, or one that broke when the answer may have been paid for."""
+    cause = error.__cause__ or error
+    named = AnswerError("network", f"{settings.url}: {type(cause).__name__}: {plain(str(cause))}")
+    return Failure(named, may_pass=True, is_free=False)
+
+
+def of_status(
+    status: int, said: str, headers: object, settings: RemoteSettings, *, is_too_long: bool = False
+) -> Failure:
+    """What a server's error of this status means; vendors take nothing for it."""
+    if status in MISTAKES:
+        return Failure(
+            UserError(
+                f"{settings.url}: the server {MISTAKES[status]} (model '{settings.model}', key "
+                f"{f'in {settings.key}' if settings.key else 'none: see settings.key'}). It says: {said}. Answers so "
+                "far are kept. Correct the model's file or the key, then run the same command again."
+            )
+        )
+    if status == 429:
+        return Failure(AnswerError("rate_limited", said), may_pass=True, wait_s=asked_wait(headers))
+    if status in (408, 409) or status >= SERVER_FAILED:
+        failed = AnswerError("server_error", f"HTTP {status}: {said}")
+        return Failure(failed, may_pass=True, wait_s=asked_wait(headers))
+    return Failure(AnswerError("beyond_context" if is_too_long else "bad_request", f"HTTP {status}: {said}"))

@@ -11,13 +11,22 @@ from anthropic import APIConnectionError, APIStatusError, APITimeoutError, Async
 from pydantic import BaseModel, Field, ValidationError
 
 from reprise.core.plain import plain
-from reprise.models.asking.money.calls import Calls, Failure
+from reprise.models.asking.money.calls import Failure
+from reprise.models.asking.money.limits import Shown
 from reprise.models.asking.money.prices import Used
-from reprise.models.asking.money.vendors import Shown
 from reprise.models.base import Answer, AnswerError, Due, ModelSpec, Request
-from reprise.models.remote.adapter import RemoteAdapter, Show, posting
-from reprise.models.remote.bounded_client import AsyncClient
-from reprise.models.remote.errors import PAYMENT_REQUIRED, broken, no_words, of_status, read_reply, timed_out
+from reprise.models.remote.adapter import (
+    PAYMENT_REQUIRED,
+    AsyncClient,
+    RemoteAdapter,
+    Show,
+    broken,
+    no_words,
+    of_status,
+    posting,
+    read_reply,
+    timed_out,
+)
 from reprise.models.remote.images import Encoded
 from reprise.models.remote.sending import Opened
 from reprise.models.remote.settings import AnthropicSettings
@@ -84,41 +93,37 @@ class AnthropicAdapter(RemoteAdapter):
             max_retries=0,  # each try is paid for, and counted, by itself
         )
         async with client:
-            yield partial(self._opened, client, self.calls(failure_of_anthropic))
+            self._client, self._calls = client, self.calls(failure_of_anthropic)
+            yield self._opened
 
-    def _opened(
-        self, client: AsyncAnthropic, calls: Calls, due: Due, frames: Encoded | None, seconds: dict[str, float]
-    ) -> Opened:
+    def _opened(self, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> Opened:
         visual = b"".join(image.join(IMAGE) for image in frames.images) if frames else b""
-        answer = partial(self._answer, client, calls, visual, frames.shown if frames else None)
-        return Opened(answer, len(visual), seconds)
+        return Opened(partial(self._answer, visual, frames.shown if frames else None), len(visual), seconds)
 
-    async def _answer(
-        self, client: AsyncAnthropic, calls: Calls, visual: bytes, shown: Shown | None, request: Request
-    ) -> Answer:
+    async def _answer(self, visual: bytes, shown: Shown | None, request: Request) -> Answer:
         tokens = self._settings.max_tokens or request.max_tokens
-        body = body_of(request, tokens, self._settings, visual)
-        response = await calls.call(request, shown, tokens, posting(client, "/v1/messages", body), used_by)
+        send = posting(self._client, "/v1/messages", self._body(request, tokens, visual))
+        response = await self._calls.call(request, shown, tokens, send, used_by)
         reply = read_reply(Reply, response.content, self._settings, "message")
         return answer_of(reply, shown.frames if shown else 0)
 
-
-def body_of(request: Request, tokens: int, settings: AnthropicSettings, visual: bytes) -> bytes:
-    """A request as bytes: frames are put in as they are, since they are megabytes."""
-    fields: dict[str, Any] = {"model": settings.model, "max_tokens": tokens}
-    if request.system:
-        fields["system"] = request.system
-    if settings.temperature is not None:
-        fields["temperature"] = settings.temperature
-    if settings.thinking == "adaptive":
-        fields["thinking"] = {"type": "adaptive"}
-    elif settings.thinking is not None:
-        fields["thinking"] = {"type": "enabled", "budget_tokens": settings.thinking}
-    if settings.effort is not None:
-        fields["output_config"] = {"effort": settings.effort}
-    text = json.dumps({"type": "text", "text": request.prompt}).encode()
-    start = json.dumps(fields)[:-1].encode()
-    return b"".join([start, b',"messages":[{"role":"user","content":[', visual, text, b"]}]}"])
+    def _body(self, request: Request, tokens: int, visual: bytes) -> bytes:
+        """A request as bytes: frames are put in as they are, since they are megabytes."""
+        settings = self._settings
+        fields: dict[str, Any] = {"model": settings.model, "max_tokens": tokens}
+        if request.system:
+            fields["system"] = request.system
+        if settings.temperature is not None:
+            fields["temperature"] = settings.temperature
+        if settings.thinking == "adaptive":
+            fields["thinking"] = {"type": "adaptive"}
+        elif settings.thinking is not None:
+            fields["thinking"] = {"type": "enabled", "budget_tokens": settings.thinking}
+        if settings.effort is not None:
+            fields["output_config"] = {"effort": settings.effort}
+        text = json.dumps({"type": "text", "text": request.prompt}).encode()
+        start = json.dumps(fields)[:-1].encode()
+        return b"".join([start, b',"messages":[{"role":"user","content":[', visual, text, b"]}]}"])
 
 
 def used_by(response: httpx2.Response) -> Used | None:

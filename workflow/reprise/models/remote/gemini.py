@@ -1,36 +1,48 @@
-"""Adapter for the models of Gemini: frames as lossless images, or the clip's file, uploaded once and deleted."""
+"""Adapter for the models of Gemini: frames as lossless images, or the clip's file, uploaded once and deleted; what a
+killed job left at the vendor is deleted by the next one."""
 
 import asyncio
+import json
 import math
+import os
 import re
 import time
 from base64 import b64decode
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from mimetypes import guess_type
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import httpx2
+from filelock import FileLock, Timeout
 from google.genai import Client, errors, types
 
 from reprise.core.log import log
 from reprise.core.plain import plain
+from reprise.core.store import append_line, read_lines
 from reprise.media.probe import packet_index
-from reprise.models.asking.money.calls import Calls, Failure
+from reprise.models.asking.money.calls import Failure
+from reprise.models.asking.money.limits import Shown
 from reprise.models.asking.money.prices import Used
-from reprise.models.asking.money.vendors import Shown
 from reprise.models.base import Answer, AnswerError, Clip, Due, ModelSpec, Request
-from reprise.models.remote.adapter import RemoteAdapter, Show
-from reprise.models.remote.bounded_client import AsyncClient
-from reprise.models.remote.errors import PAYMENT_REQUIRED, broken, check_model, no_words, of_status, timed_out
+from reprise.models.remote.adapter import (
+    PAYMENT_REQUIRED,
+    AsyncClient,
+    RemoteAdapter,
+    Show,
+    broken,
+    check_model,
+    no_words,
+    of_status,
+    timed_out,
+)
 from reprise.models.remote.images import Encoded
 from reprise.models.remote.sending import Opened
-from reprise.models.remote.settings import GeminiSettings
-from reprise.models.remote.uploads import Uploads, leftovers, own_uploads
+from reprise.models.remote.settings import GeminiSettings, RemoteSettings
 
 FILTERED = {
     "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT",
@@ -44,6 +56,11 @@ MEANT = (
 )
 TOO_LONG = ("exceeds the maximum number of tokens", "input token count")
 RETRY_DELAY = re.compile(r"'retryDelay': '([0-9]+(?:\.[0-9]+)?)s'")
+# A frame of a video, with the second's sound and time stamp, by ai.google.dev/gemini-api/docs/video-understanding.
+FRAME_TOKENS, SECOND_TOKENS = 280, 42
+# Between looks whether an uploaded file is ready: at first and at most.
+FIRST_LOOK_S, LAST_LOOK_S = 0.1, 5.0
+GONE = (403, 404)
 
 
 def used_by(reply: types.GenerateContentResponse) -> Used | None:
@@ -62,8 +79,9 @@ def answer_of(reply: types.GenerateContentResponse, settings: GeminiSettings, fr
         raise AnswerError("malformed", "no reply of generateContent: candidates: missing")
     check_model(served, settings)
     if not reply.candidates:
-        raise AnswerError("content_filter", f"the prompt was blocked: {_word(reply.prompt_feedback, 'block_reason')}")
-    candidate, reason = reply.candidates[0], _word(reply.candidates[0], "finish_reason")
+        raise AnswerError("content_filter", f"the prompt was blocked: {reply.prompt_feedback.block_reason}")
+    candidate = reply.candidates[0]
+    reason = candidate.finish_reason.value if candidate.finish_reason else "none"
     parts = (candidate.content.parts if candidate.content else None) or []
     text = "".join(part.text or "" for part in parts if not part.thought)
     if reason in FILTERED:
@@ -79,11 +97,6 @@ def answer_of(reply: types.GenerateContentResponse, settings: GeminiSettings, fr
         served=served,
         tokens_cached=used.cached,
     )
-
-
-def _word(holder: Any, name: str) -> str:
-    found = getattr(holder, name, None)
-    return str(getattr(found, "value", found))
 
 
 def failure_of_gemini(error: Exception, settings: GeminiSettings) -> Failure | None:
@@ -106,11 +119,42 @@ def failure_of_gemini(error: Exception, settings: GeminiSettings) -> Failure | N
     return replace(failure, wait_s=float(delay[1])) if failure.wait_s is None and delay else failure
 
 
-# A frame of a video, with the second's sound and time stamp, by ai.google.dev/gemini-api/docs/video-understanding.
-FRAME_TOKENS, SECOND_TOKENS = 280, 42
-# Between looks whether an uploaded file is ready: at first and at most.
-FIRST_LOOK_S, LAST_LOOK_S = 0.1, 5.0
-GONE = (403, 404)
+class Uploads:
+    """The files of one job, by the names that they have at the vendor, in a small ledger."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def new_name(self) -> str:
+        """A name that no other file has; it is written down before anything is sent."""
+        name = f"reprise-{uuid4().hex[:24]}"
+        append_line(self._path, json.dumps(["uploaded", name]))
+        return name
+
+    def deleted(self, name: str) -> None:
+        append_line(self._path, json.dumps(["deleted", name]), to_disk=False)
+
+    def left(self) -> list[str]:
+        """What is still there, as far as is known."""
+        lines = list(read_lines(self._path, skip_damaged=True))
+        deleted = {name for kind, name in lines if kind == "deleted"}
+        return [str(name) for kind, name in lines if kind == "uploaded" and name not in deleted]
+
+
+@contextmanager
+def uploads_in(path: Path) -> Iterator[Uploads]:
+    """A ledger that no other job has; gone at the end if it holds nothing any more. Timeout where its job lives."""
+    # The operating system's lock: it ends with its process, also by a kill.
+    lock = FileLock(path.with_suffix(".lock"), fallback_to_soft=False, thread_local=False)
+    with lock.acquire(blocking=False):
+        uploads = Uploads(path)
+        try:
+            yield uploads
+        finally:
+            if not uploads.left():
+                path.unlink(missing_ok=True)
+    if not path.exists():
+        path.with_suffix(".lock").unlink(missing_ok=True)
 
 
 class GeminiAdapter(RemoteAdapter):
@@ -119,16 +163,17 @@ class GeminiAdapter(RemoteAdapter):
     host = "generativelanguage.googleapis.com"
 
     def __init__(self, spec: ModelSpec) -> None:
-        self._settings = settings = GeminiSettings.model_validate(spec.settings)
-        super().__init__(spec, settings)
-        self.takes_files = settings.frames == "video"
-        if self.takes_files:
-            of_frame = FRAME_TOKENS + math.ceil(SECOND_TOKENS / settings.fps)
-            self._estimates = self._estimated_by(settings.image_tokens or of_frame)
+        self.settings = GeminiSettings.model_validate(spec.settings)
+        self.takes_files = self.settings.frames == "video"
+        remote: RemoteSettings = self.settings
+        if self.takes_files and remote.image_tokens is None:
+            each = FRAME_TOKENS + math.ceil(SECOND_TOKENS / self.settings.fps)
+            remote = remote.model_copy(update={"image_tokens": each})
+        super().__init__(spec, remote)
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Show]:
-        settings = self._settings
+        settings = self.settings
         # The SDK would send by aiohttp, where that is installed, and then tries again by itself.
         sender = AsyncClient()
         sender.seconds = max(settings.timeout_s, settings.upload_s if self.takes_files else 0)
@@ -140,37 +185,31 @@ class GeminiAdapter(RemoteAdapter):
             retry_options=types.HttpRetryOptions(attempts=1),  # each try is paid for, and counted, by itself
         )
         async with sender, Client(vertexai=False, api_key=self._key, http_options=options).aio as client:
-            gemini = Gemini(client, self.calls(failure_of_gemini), settings)
+            self.client, self.sending = client, self.calls(failure_of_gemini)
             if not self.takes_files:
-                yield gemini.with_images
+                yield self._with_images
                 return
-            store = self._account.store if self._account else Path()
+            store = self._spec.account.store if self._spec.account else Path()
             folder = store / "uploads" / urlsplit(settings.url).netloc.replace(":", "_")
-            with leftovers(folder) as left:
-                for uploads in left:
+            folder.mkdir(parents=True, exist_ok=True)
+            for path in sorted(folder.glob("*.jsonl")):
+                with suppress(Timeout), uploads_in(path) as uploads:
                     for name in uploads.left():
-                        await gemini.delete(name, uploads)
-            with own_uploads(folder) as own:
-                yield partial(gemini.with_file, own)
+                        await self.delete(name, uploads)
+            with uploads_in(folder / f"{os.getpid()}-{uuid4().hex}.jsonl") as own:
+                yield partial(self._with_file, own)
 
-
-class Gemini:
-    """A connection to the interface."""
-
-    def __init__(self, client: Any, calls: Calls, settings: GeminiSettings) -> None:
-        self.client, self.calls, self.settings = client, calls, settings
-
-    def with_images(self, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> Opened:
+    def _with_images(self, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> Opened:
         """A clip whose frames are encoded."""
         images = [b64decode(image) for image in frames.images] if frames else []
         visual = [types.Part.from_bytes(data=image, mime_type="image/png") for image in images]
         answer = partial(self.ask, visual, frames.shown if frames else None)
         return Opened(answer, sum(map(len, images)), seconds)
 
-    def with_file(self, uploads: Uploads, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> Opened:
+    def _with_file(self, uploads: Uploads, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> Opened:
         """A clip whose file is uploaded; a blind question uploads nothing."""
         if due.clip.path is None or not due.clip.indices:
-            return self.with_images(due, frames, seconds)
+            return self._with_images(due, frames, seconds)
         video = UploadedClip(self, uploads, due.clip, due.clip.path, seconds)
         return Opened(video.answer, 0, seconds, video.close)
 
@@ -185,7 +224,7 @@ class Gemini:
             contents=contents,
             config=config_of(request, tokens, settings),
         )
-        reply = await self.calls.call(request, shown, tokens, send, used_by)
+        reply = await self.sending.call(request, shown, tokens, send, used_by)
         return answer_of(reply, settings, shown.frames if shown else 0)
 
     async def delete(self, name: str, uploads: Uploads) -> None:
@@ -203,7 +242,9 @@ class Gemini:
 class UploadedClip:
     """A clip that is uploaded before its first question, which goes alone, and deleted after its last."""
 
-    def __init__(self, gemini: Gemini, uploads: Uploads, clip: Clip, path: Path, seconds: dict[str, float]) -> None:
+    def __init__(
+        self, gemini: GeminiAdapter, uploads: Uploads, clip: Clip, path: Path, seconds: dict[str, float]
+    ) -> None:
         self._gemini, self._uploads, self._clip, self._path, self._seconds = gemini, uploads, clip, path, seconds
         self._names: list[str] = []
         """under which it may be at the vendor"""
@@ -238,7 +279,7 @@ class UploadedClip:
                 f"not sent: of the uploaded file the vendor takes {frames} frames at settings.fps {settings.fps:g}, "
                 f"the run's sampling shows {planned}. Use a sampling of as many frames a second, or `frames: images`",
             )
-        calls, files = self._gemini.calls, self._gemini.client.files
+        calls, files = self._gemini.sending, self._gemini.client.files
 
         async def upload_once() -> types.File:
             name = await asyncio.to_thread(self._uploads.new_name)

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image as Picture
 
 from reprise.media.decoder import Footage
-from reprise.models.asking.money.vendors import Shown
+from reprise.models.asking.money.limits import Shown
 from reprise.models.base import Clip, ModelSpec, Request
 from reprise.models.local.frames import footage_of
 

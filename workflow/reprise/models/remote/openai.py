@@ -5,25 +5,20 @@ import json
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
-from openai import AsyncOpenAI, Omit, OpenAIError
+from openai import AsyncOpenAI, DefaultAioHttpClient, Omit, OpenAIError
 from pydantic import BaseModel, ValidationError
 
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.plain import plain
-from reprise.models.asking.money.calls import Calls
-from reprise.models.asking.money.vendors import Shown
+from reprise.models.asking.money.limits import Shown
 from reprise.models.base import Answer, AnswerError, Due, ModelSpec, ReplyError, Request
-from reprise.models.remote.adapter import RemoteAdapter, Show, posting
-from reprise.models.remote.bounded_client import AioClient
-from reprise.models.remote.errors import read_reply
+from reprise.models.remote.adapter import BoundedClient, RemoteAdapter, Show, posting, read_reply
 from reprise.models.remote.images import Encoded
-from reprise.models.remote.openai_errors import failure_of_server
-from reprise.models.remote.openai_replies import Reply, answer_of, used_by
+from reprise.models.remote.openai_replies import Reply, answer_of, failure_of_server, used_by
 from reprise.models.remote.sending import Opened
 from reprise.models.settings import OpenAISettings
 from reprise.models.thoughts import opens_thought
@@ -31,6 +26,21 @@ from reprise.models.thoughts import opens_thought
 IMAGE = b'{"type":"image_url","image_url":{"url":"data:image/png;base64,', b'"}},'
 # The type of a list of frames, whatever the format of each: the server looks at the frames.
 VIDEO = b'{"type":"video_url","video_url":{"url":"data:video/jpeg;base64,', b'"}},'
+# Within which a server says what it is.
+SECONDS = 10.0
+# Signs by which tokenizers write spaces and ends of lines.
+SPACES = "\u0120\u010a\u2581 \n"
+# A server that takes frames in pairs counts as much for one frame less.
+FEWER = 2
+# Of a request that is only sent to count its prompt; some models refuse to write a single token.
+FEW_TOKENS = 16
+# What the SDK tells of itself and of this machine with every request: no server needs it.
+UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async", "Retry-Count", "Read-Timeout")
+BY_WORDS = "Ask this model by a protocol with `ask: choose` or `ask: write`."
+
+
+class AioClient(BoundedClient, DefaultAioHttpClient):  # type: ignore[misc]
+    """Sends by aiohttp, which takes less of the processor: see bench/serving.py."""
 
 
 class Chat:
@@ -78,11 +88,6 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-SECONDS = 10.0
-# Signs by which tokenizers write spaces and ends of lines.
-SPACES = "\u0120\u010a\u2581 \n"
-
-
 class Served(BaseModel):
     """A model that a server names."""
 
@@ -90,131 +95,94 @@ class Served(BaseModel):
 
 
 class Said(BaseModel):
-    """The replies of `/v1/models`, of `/version`, and of vLLM's `/tokenize` to a conversation; empty where none comes:
-    the questions find out why."""
+    """The replies of `/v1/models`, of `/version`, and of `/tokenize`, which vLLM has beside the interface."""
 
     data: list[Served] = []
     version: str = ""
     token_strs: list[str] = []
-
-
-async def check_introduction(client: AsyncOpenAI, settings: OpenAISettings) -> None:
-    """A UserError where the server says that it is another one than the model's file names.
-
-    What it does not say is no mistake, and vendors are not asked: they list models that an account may not use.
-    """
-    if settings.key is not None:
-        return
-    named = [one.id for one in (await _said(client, "get", "/models")).data]
-    if named and settings.model not in named:
-        raise UserError(
-            f"{settings.url}: the server serves {', '.join(map(plain, named[:5]))}, not '{settings.model}'. Start it "
-            "with that model (vLLM: --served-model-name), or correct `model` or `url` in the settings of its file."
-        )
-    version = plain((await _said(client, "get", f"{root_of(settings)}/version")).version)
-    if settings.version is not None and version != settings.version:
-        raise UserError(
-            f"{settings.url}: the server says version '{version}', not '{settings.version}'. Start that version, or "
-            "correct `version` in the settings of the model's file."
-        )
-    served = ", ".join(map(plain, named)) or "unnamed models"
-    log.info(f"{settings.url}: version {version or 'unknown'}, serves {served}")
-
-
-async def opens_thought_at(client: AsyncOpenAI, settings: OpenAISettings) -> bool:
-    """Whether the server's chat template begins every answer with a thought, as far as it can say so."""
-    body: dict[str, object] = {
-        "model": settings.model, "messages": [{"role": "user", "content": "A question."}],
-        "add_generation_prompt": True, "return_token_strs": True,
-    }  # fmt: skip
-    if "chat_template_kwargs" in settings.body:
-        body["chat_template_kwargs"] = settings.body["chat_template_kwargs"]
-    said = await _said(client, "post", f"{root_of(settings)}/tokenize", body=body)
-    return opens_thought("".join(said.token_strs).rstrip(SPACES))
-
-
-def root_of(settings: OpenAISettings) -> str:
-    """The server's address, beside whose interface there may be more."""
-    return settings.url.rstrip("/").removesuffix("/v1")
-
-
-async def _said(client: AsyncOpenAI, method: str, path: str, **sent: Any) -> Said:
-    try:
-        quickly = getattr(client.with_options(max_retries=0, timeout=SECONDS), method)
-        return Said.model_validate_json((await quickly(path, cast_to=httpx2.Response, **sent)).content)
-    except (OpenAIError, ReplyError, ValidationError):
-        return Said()
-
-
-# A server that takes frames in pairs counts as much for one frame less.
-FEWER = 2
-# Of a request that is only sent to count its prompt; some models refuse to write a single token.
-FEW_TOKENS = 16
-# What the SDK tells of itself and of this machine with every request: no server needs it.
-UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async", "Retry-Count", "Read-Timeout")
-BY_WORDS = "Ask this model by a protocol with `ask: choose` or `ask: write`."
-
-
-@dataclass
-class Known:
-    """What a job has learned of its server."""
-
-    tokens: dict[str, int] = field(default_factory=dict)
-    """option -> its token"""
-    is_introduced: bool = False
-    """whether it has said what it is"""
-    frames: int = 0
-    """how many frames of a clip reach the model"""
-    thinks: bool = False
-    """whether its answers begin with a thought that no parser takes out"""
-
-
-class Tokenized(BaseModel):
-    """The reply of `/tokenize`."""
-
-    tokens: list[int]
+    tokens: list[int] = []
 
 
 class OpenAIAdapter(RemoteAdapter):
-    """A model at a server of chat completions."""
+    """A model at a server of chat completions; what is learned of the server is kept from call to call."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        self._settings = OpenAISettings.model_validate(spec.settings)
-        super().__init__(spec, self._settings)
-        self._known = Known(tokens=dict(self._settings.option_tokens))
+        self.settings = OpenAISettings.model_validate(spec.settings)
+        super().__init__(spec, self.settings)
+        self._root = self.settings.url.rstrip("/").removesuffix("/v1")
+        self._is_introduced = False
+        self._tokens = dict(self.settings.option_tokens)
+        self.frames_proven = 0
+        """how many frames of a clip reach the model"""
+        self.thinks = False
+        """whether its answers begin with a thought that no parser takes out"""
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Show]:
         """By the SDK's client, which sends this key and nothing else that the environment holds."""
         sender = AioClient()
-        sender.seconds = self._settings.timeout_s
+        sender.seconds = self.settings.timeout_s
         client = AsyncOpenAI(
-            base_url=self._settings.url,
+            base_url=self.settings.url,
             api_key=self._key,
             default_headers={"Authorization": f"Bearer {self._key}"} | {f"X-Stainless-{one}": Omit() for one in UNSAID},
-            timeout=self._settings.timeout_s,
+            timeout=self.settings.timeout_s,
             max_retries=0,  # each try is paid for, and counted, by itself
             http_client=sender,
         )
         client.organization = client.project = client.admin_api_key = None
         async with client:
-            if not self._known.is_introduced:
-                await check_introduction(client, self._settings)
-                self._known.thinks = not self.is_paid and await opens_thought_at(client, self._settings)
-                self._known.is_introduced = True
-            yield Server(client, self._settings, self._known, self.calls(failure_of_server)).opened
+            self._client, self._calls, self.learning = client, self.calls(failure_of_server), asyncio.Lock()
+            # Vendors are not asked: they list models that an account may not use.
+            if not self._is_introduced and self.settings.key is None:
+                await self._check_introduction()
+            if not self._is_introduced and not self._is_paid:
+                self.thinks = await self._opens_thought()
+            self._is_introduced = True
+            yield self._opened
 
-
-class Server:
-    """The connection of one call; what it learns is kept for the next."""
-
-    def __init__(self, client: AsyncOpenAI, settings: OpenAISettings, known: Known, calls: Calls) -> None:
-        self._client, self.settings, self.known, self._calls = client, settings, known, calls
-        self.learning = asyncio.Lock()
-
-    def opened(self, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> Opened:
+    def _opened(self, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> Opened:
         chat = Chat(self.settings, frames)
         return Opened(AskedClip(self, chat, frames.shown if frames else None).answer, len(chat.visual), seconds)
+
+    async def _check_introduction(self) -> None:
+        """A UserError where the server says that it is another one than the model's file names; what it does not say is
+        no mistake."""
+        settings = self.settings
+        named = [one.id for one in (await self._said("get", "/models")).data]
+        if named and settings.model not in named:
+            raise UserError(
+                f"{settings.url}: the server serves {', '.join(map(plain, named[:5]))}, not '{settings.model}'. Start "
+                "it with that model (vLLM: --served-model-name), or correct `model` or `url` in the settings of its "
+                "file."
+            )
+        version = plain((await self._said("get", f"{self._root}/version")).version)
+        if settings.version is not None and version != settings.version:
+            raise UserError(
+                f"{settings.url}: the server says version '{version}', not '{settings.version}'. Start that version, "
+                "or correct `version` in the settings of the model's file."
+            )
+        served = ", ".join(map(plain, named)) or "unnamed models"
+        log.info(f"{settings.url}: version {version or 'unknown'}, serves {served}")
+
+    async def _opens_thought(self) -> bool:
+        """Whether the server's chat template begins every answer with a thought, as far as it can say so."""
+        body: dict[str, object] = {
+            "model": self.settings.model, "messages": [{"role": "user", "content": "A question."}],
+            "add_generation_prompt": True, "return_token_strs": True,
+        }  # fmt: skip
+        if "chat_template_kwargs" in self.settings.body:
+            body["chat_template_kwargs"] = self.settings.body["chat_template_kwargs"]
+        said = await self._said("post", f"{self._root}/tokenize", body=body)
+        return opens_thought("".join(said.token_strs).rstrip(SPACES))
+
+    async def _said(self, method: str, path: str, **sent: Any) -> Said:
+        """Empty where no such reply comes: the questions find out why."""
+        try:
+            quickly = getattr(self._client.with_options(max_retries=0, timeout=SECONDS), method)
+            return Said.model_validate_json((await quickly(path, cast_to=httpx2.Response, **sent)).content)
+        except (OpenAIError, ReplyError, ValidationError):
+            return Said()
 
     async def complete(self, body: bytes, request: Request, shown: Shown | None, tokens_out: int) -> Reply:
         """The reply to a question with an answer of at most so many tokens."""
@@ -223,41 +191,40 @@ class Server:
         return read_reply(Reply, response.content, self.settings, "chat completion")
 
     async def tokens_of(self, options: Sequence[str]) -> tuple[int, ...]:
-        """The token of each option, which must be one, by the server's own tokenizer: vLLM has it beside the
-        interface."""
+        """The token of each option, which must be one, by the server's own tokenizer."""
         if self.settings.scores is None:
             raise UserError(
                 "settings.scores of the model's file: this server gives no exact probabilities, so it cannot be asked "
                 f"for scores. {BY_WORDS}"
             )
-        async with nullcontext() if set(options) <= self.known.tokens.keys() else self.learning:
+        async with nullcontext() if set(options) <= self._tokens.keys() else self.learning:
             for option in options:
-                if option in self.known.tokens:
-                    continue
-                url = f"{root_of(self.settings)}/tokenize"
-                body = json.dumps({"model": self.settings.model, "prompt": option, "add_special_tokens": False})
-                try:
-                    response = await self._calls.call_free(posting(self._client, url, body.encode()))
-                    tokens = Tokenized.model_validate_json(response.content).tokens
-                except (ValidationError, UserError) as error:
-                    raise UserError(
-                        f"{url}: no tokens of '{option}' ({error}). Write `option_tokens: {{{option}: <token>, ...}}` "
-                        "into the settings of the model's file, or ask this model by a protocol with `ask: choose` or "
-                        "`ask: write`."
-                    ) from None
-                if len(tokens) != 1:
-                    raise UserError(
-                        f"{url}: '{option}' is {len(tokens)} tokens; a score needs options that are one token each. "
-                        f"{BY_WORDS}"
-                    )
-                self.known.tokens[option] = tokens[0]
-        return tuple(self.known.tokens[option] for option in options)
+                if option not in self._tokens:
+                    self._tokens[option] = await self._token_of(option)
+        return tuple(self._tokens[option] for option in options)
+
+    async def _token_of(self, option: str) -> int:
+        url = f"{self._root}/tokenize"
+        body = json.dumps({"model": self.settings.model, "prompt": option, "add_special_tokens": False})
+        try:
+            response = await self._calls.call_free(posting(self._client, url, body.encode()))
+            tokens = Said.model_validate_json(response.content).tokens
+        except (ValidationError, UserError) as error:
+            raise UserError(
+                f"{url}: no tokens of '{option}' ({error}). Write `option_tokens: {{{option}: <token>, ...}}` into the "
+                f"settings of the model's file. {BY_WORDS}"
+            ) from None
+        if len(tokens) != 1:
+            raise UserError(
+                f"{url}: '{option}' is {len(tokens)} tokens; a score needs options that are one token each. {BY_WORDS}"
+            )
+        return tokens[0]
 
 
 class AskedClip:
     """A clip whose frames are encoded, at its server."""
 
-    def __init__(self, server: Server, chat: Chat, shown: Shown | None) -> None:
+    def __init__(self, server: OpenAIAdapter, chat: Chat, shown: Shown | None) -> None:
         self._server, self._chat, self._shown = server, chat, shown
         self._cut = ""
 
@@ -268,27 +235,36 @@ class AskedClip:
         server, chat = self._server, self._chat
         wanted = await server.tokens_of(request.options) if request.ask == "score" else ()
         limit = 1 if wanted else server.settings.max_tokens or request.max_tokens
+        body = chat.ask(request, limit, wanted)
         async with server.learning if self._is_unproven else nullcontext():
-            fewer, is_unproven = max(0, chat.frames - FEWER), self._is_unproven
-            if is_unproven:
-                body = chat.ask(request, FEW_TOKENS, frames=fewer)
-                shown = self._shown._replace(frames=fewer) if self._shown else None
-                counted = (await server.complete(body, request, shown, FEW_TOKENS)).tokens_in
-            reply = await server.complete(chat.ask(request, limit, wanted), request, self._shown, limit)
-            if is_unproven and reply.tokens_in and reply.tokens_in <= counted:
-                self._cut = (
-                    f"the server counts {reply.tokens_in} tokens with {chat.frames} frames and {counted} with {fewer}: "
-                    "it leaves frames out"
-                )
-                raise AnswerError("not_shown", self._cut)
-            if is_unproven and not reply.tokens_in:
-                log.info("the server does not count the tokens of prompts: whether it shows all frames is not known")
-            if is_unproven:
-                server.known.frames = chat.frames if reply.tokens_in else sys.maxsize
-        server.known.thinks |= reply.has_thought
-        return answer_of(reply, request, wanted, chat.frames, thinks=server.known.thinks)
+            counted = await self._with_fewer(request) if self._is_unproven else None
+            reply = await server.complete(body, request, self._shown, limit)
+            if counted is not None:
+                self._note(reply.used.input, counted)
+        server.thinks |= reply.has_thought
+        return answer_of(reply, request, wanted, chat.frames, thinks=server.thinks)
 
     @property
     def _is_unproven(self) -> bool:
         """Whether no clip with as many frames reached the model before, as far as the server's counts say."""
-        return self._server.settings.check_frames and self._chat.frames > self._server.known.frames
+        return self._server.settings.check_frames and self._chat.frames > self._server.frames_proven
+
+    async def _with_fewer(self, request: Request) -> int:
+        """How many tokens the server counts with fewer frames."""
+        frames = max(0, self._chat.frames - FEWER)
+        body = self._chat.ask(request, FEW_TOKENS, frames=frames)
+        shown = self._shown._replace(frames=frames) if self._shown else None
+        return (await self._server.complete(body, request, shown, FEW_TOKENS)).used.input
+
+    def _note(self, tokens: int, with_fewer: int) -> None:
+        """What the counts say of all frames."""
+        frames = self._chat.frames
+        if tokens and tokens <= with_fewer:
+            self._cut = (
+                f"the server counts {tokens} tokens with {frames} frames and {with_fewer} with "
+                f"{max(0, frames - FEWER)}: it leaves frames out"
+            )
+            raise AnswerError("not_shown", self._cut)
+        if not tokens:
+            log.info("the server does not count the tokens of prompts: whether it shows all frames is not known")
+        self._server.frames_proven = frames if tokens else sys.maxsize

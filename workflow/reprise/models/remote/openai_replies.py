@@ -1,19 +1,31 @@
-"""What a chat completion says: an answer, or by name why it is none."""
+"""What a chat completion says: an answer, or by name why it is none; and errors of the SDK, as failures with a name
+or as a mistake that ends the job."""
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import httpx2
+from aiohttp import ClientError, ServerTimeoutError
+from openai import APIConnectionError, APIStatusError, APITimeoutError
 from pydantic import BaseModel, Field, ValidationError
 
+from reprise.core.plain import plain
+from reprise.models.asking.money.calls import Failure
 from reprise.models.asking.money.prices import Used
+from reprise.models.asking.reasons import REASONS
 from reprise.models.base import Answer, AnswerError, Request
-from reprise.models.remote.errors import no_words
+from reprise.models.remote.adapter import PAYMENT_REQUIRED, broken, no_words, of_status, timed_out
+from reprise.models.settings import OpenAISettings
 from reprise.models.thoughts import CLOSE, OPENED, behind_thought
 
 NAME = "token_id:{}"
 # Of two probabilities that servers round.
 ROUNDING = 1e-4
+NO_CREDIT = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"}
+FILTERED = {"content_filter", "content_policy_violation"}
+TOO_LONG = {"context_length_exceeded", "string_above_max_length"}
+TOO_LONG_IN_WORDS = ("context length", "context window", "maximum model length", "too many tokens")
 
 
 class Message(BaseModel):
@@ -71,17 +83,16 @@ class Counted(BaseModel):
     usage: Usage | None = None
 
 
-class Reply(BaseModel):
+class Reply(Counted):
     """A chat completion."""
 
     model: str = ""
     choices: list[Choice] = Field(min_length=1)
-    usage: Usage | None = None
 
     @property
-    def tokens_in(self) -> int:
-        """Tokens of the prompt; 0 where the server does not count them."""
-        return self.usage.prompt_tokens if self.usage else 0
+    def used(self) -> Used:
+        """0 where the server does not count."""
+        return self.usage.used if self.usage else Used(0, 0)
 
     @property
     def has_thought(self) -> bool:
@@ -111,38 +122,29 @@ def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int
     if request.ask == "score":
         scores = _scores(choice, tokens, thinks=thinks)
     elif request.ask == "similarity":
-        scores = (_number(choice),)
+        scores = (_similarity(choice),)
     else:
-        text = _text(choice, thinks=thinks)
+        is_cut = choice.finish_reason == "length"
+        text = behind_thought(choice.message.content or "", is_open=thinks and is_cut) or ""
+        if not text.strip():
+            raise no_words(f"finish_reason: {choice.finish_reason}", is_cut=is_cut)
     return Answer(
         text=text,
         scores=scores,
         frames_shown=frames,
-        tokens_in=reply.tokens_in,
-        tokens_out=reply.usage.completion_tokens if reply.usage else 0,
-        tokens_cached=reply.usage.used.cached if reply.usage else 0,
+        tokens_in=reply.used.input,
+        tokens_out=reply.used.output,
+        tokens_cached=reply.used.cached,
         served=reply.model,
     )
 
 
-def _text(choice: Choice, *, thinks: bool) -> str:
-    """The answer without what the model thought before it."""
-    is_cut = choice.finish_reason == "length"
-    text = behind_thought(choice.message.content or "", is_open=thinks and is_cut)
-    if text is not None and text.strip():
-        return text
-    raise no_words(f"finish_reason: {choice.finish_reason}", is_cut=is_cut)
-
-
-def _number(choice: Choice) -> float:
-    """The similarity that a program wrote."""
+def _similarity(choice: Choice) -> float:
+    """The number that a program wrote."""
     try:
-        found = float(choice.message.content or "")
+        return float(choice.message.content or "")
     except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
-        raise AnswerError("malformed", f"similarity {choice.message.content!r:.60} is no number")
-    return found
+        raise AnswerError("malformed", f"similarity {choice.message.content!r:.60} is no number") from None
 
 
 def _scores(choice: Choice, tokens: Sequence[int], *, thinks: bool) -> tuple[float, ...]:
@@ -162,3 +164,31 @@ def _scores(choice: Choice, tokens: Sequence[int], *, thinks: bool) -> tuple[flo
     if sum(scores) > 1 + ROUNDING:
         raise AnswerError("malformed", f"probabilities {scores}")
     return scores
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+def failure_of_server(error: Exception, settings: OpenAISettings) -> Failure | None:
+    """What an error of the SDK means for the question, or for the job; none for an error of another kind."""
+    if isinstance(error, APIConnectionError):
+        # What broke or was late below the SDK, which takes a lost connection for one that is late.
+        below = error.__cause__
+        while below is not None and not isinstance(below, ClientError):
+            below = below.__cause__
+        is_late = isinstance(below, ServerTimeoutError) if below else isinstance(error, APITimeoutError)
+        return timed_out(settings) if is_late else broken(below or error, settings)
+    if not isinstance(error, APIStatusError):
+        return None
+    body: Any = error.body if isinstance(error.body, dict) else {}
+    # The words for an error that a server's programs know, and those for people.
+    if body.get("type") == "program" and body.get("code") in REASONS:  # of the server that this job has started
+        return Failure(AnswerError(str(body["code"]), plain(str(body.get("message", "")))))
+    codes = {str(body[name]) for name in ("code", "type") if body.get(name)}
+    status, said = error.status_code, plain(str(body.get("message") or body.get("detail") or "") or str(error))
+    if codes & FILTERED:
+        return Failure(AnswerError("content_filter", said))
+    if codes & NO_CREDIT:
+        status = PAYMENT_REQUIRED
+    is_too_long = bool(codes & TOO_LONG) or any(words in said.lower() for words in TOO_LONG_IN_WORDS)
+    return of_status(status, said, error.response.headers, settings, is_too_long=is_too_long)

@@ -1,22 +1,21 @@
 """Questions about many clips on their way to a server at a time, each outcome given as soon as it is there.
 
-Of a clip's questions the first goes alone, so that the server has what they all begin with when the others come; it
-goes before the waiting questions of other clips, since more depends on it. The next clip is opened when fewer questions
-could be sent than twice those that may be on their way: by the time that they run out its first answer is there.
+Of a clip's questions the first goes alone, so that the server has what they all begin with when the others come. The
+next clip is opened when fewer questions could be sent than three times those that may be on their way: by the time that
+they run out its first answer is there.
 """
 
 import asyncio
 import threading
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, closing, suppress
 from queue import SimpleQueue
 from typing import NamedTuple
 
 from reprise.core.errors import UserError
 from reprise.core.log import log
-from reprise.models.asking.outcomes import checked, failure_of, place_of
+from reprise.models.asking.outcomes import checked, logged_failure
 from reprise.models.asking.reasons import TRANSIENT
 from reprise.models.base import Answer, Arrived, Due, Request
 
@@ -41,88 +40,56 @@ class Opened(NamedTuple):
 Connect = Callable[[], AbstractAsyncContextManager[Callable[[Due], Awaitable[Opened]]]]
 
 
-class Slots:
-    """Places on the way; a free one goes to a clip's first question before any other that waits."""
-
-    def __init__(self, count: int) -> None:
-        self._free = count
-        self._firsts: deque[asyncio.Future[None]] = deque()
-        self._others: deque[asyncio.Future[None]] = deque()
-
-    @asynccontextmanager
-    async def one(self, *, is_first: bool) -> AsyncIterator[None]:
-        if self._free:
-            self._free -= 1
-        else:
-            turn = asyncio.get_running_loop().create_future()
-            (self._firsts if is_first else self._others).append(turn)
-            await turn  # cancelled only with all others, so that its place is needed no more
-        try:
-            yield
-        finally:
-            waiting = self._firsts or self._others
-            if not waiting:
-                self._free += 1
-            elif not (turn := waiting.popleft()).done():
-                turn.set_result(None)
-
-
 def send(connect: Connect, dues: Sequence[Due], concurrency: int) -> Iterator[Arrived]:
     """Outcomes of all questions, in any order. A mistake of the user ends it when what is on its way has come."""
     given: SimpleQueue[Arrived | BaseException | None] = SimpleQueue()
-    sending = _Sending(dues, concurrency, given.put)
-    thread = threading.Thread(target=sending.run, args=(connect,), name="sending")
+    sending = _Sending(connect, dues, concurrency, given.put)
+    thread = threading.Thread(target=sending.run, name="sending")
     thread.start()
     try:
         while isinstance(found := given.get(), Arrived):
             yield found
     finally:
-        sending.stop()
+        with suppress(RuntimeError):  # its loop is closed
+            sending.loop.call_soon_threadsafe(sending.task.cancel)
         thread.join()
     if found is not None:
         raise found
 
 
 class _Sending:
-    """The sending of one call, in a thread of its own. It gives outcomes, and at the end an error or None."""
+    """The sending of one call, whose loop runs in a thread. It gives outcomes, and at the end an error or None."""
 
     def __init__(
-        self, dues: Sequence[Due], concurrency: int, give: Callable[[Arrived | BaseException | None], None]
+        self,
+        connect: Connect,
+        dues: Sequence[Due],
+        concurrency: int,
+        give: Callable[[Arrived | BaseException | None], None],
     ) -> None:
         self._dues, self._concurrency, self._give = dues, concurrency, give
         self._mistake: UserError | None = None
         self._in_vain = self._sendable = self._bytes = 0
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task[None] | None = None
-        self._is_stopped = False
-        self._lock = threading.Lock()
+        self.loop = asyncio.new_event_loop()
+        self.task = self.loop.create_task(self._send_all(connect))
 
-    def run(self, connect: Connect) -> None:
+    def run(self) -> None:
         error: BaseException | None = None
-        try:
-            asyncio.run(self._send_all(connect))
-        except asyncio.CancelledError:
-            log.debug("sending was stopped")
-        except BaseException as found:
-            error = found
+        with closing(self.loop):
+            try:
+                self.loop.run_until_complete(self.task)
+            except asyncio.CancelledError:
+                log.debug("sending was stopped")
+            except BaseException as found:
+                error = found
+            self.loop.run_until_complete(self.loop.shutdown_default_executor())
         self._give(error or self._mistake)
 
-    def stop(self) -> None:
-        """Give up what is on its way."""
-        with self._lock:
-            self._is_stopped = True
-            if self._loop is not None and self._task is not None and not self._loop.is_closed():
-                self._loop.call_soon_threadsafe(self._task.cancel)
-
     async def _send_all(self, connect: Connect) -> None:
-        with self._lock:
-            self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
-            if self._is_stopped:
-                return
-        self._slots, self._room = Slots(self._concurrency), asyncio.Event()
+        self._places, self._room = asyncio.Semaphore(self._concurrency), asyncio.Event()
         async with connect() as open_clip, asyncio.TaskGroup() as clips:
             for due in self._dues:
-                while self._sendable >= 2 * self._concurrency or self._bytes > LARGEST_BYTES:
+                while self._sendable >= 3 * self._concurrency or self._bytes > LARGEST_BYTES:
                     self._room.clear()
                     await self._room.wait()
                 if self._mistake is not None:
@@ -141,7 +108,7 @@ class _Sending:
     async def _ask_about(self, due: Due, opened: Opened) -> None:
         first, *others = due.requests
         try:
-            await self._ask(due, opened, first, is_first=True)
+            await self._ask(due, opened, first)
             self._sendable += len(others)
             await asyncio.gather(*(self._ask(due, opened, request) for request in others))
         finally:
@@ -150,8 +117,8 @@ class _Sending:
         self._bytes -= opened.size
         self._room.set()
 
-    async def _ask(self, due: Due, opened: Opened, request: Request, *, is_first: bool = False) -> None:
-        async with self._slots.one(is_first=is_first):
+    async def _ask(self, due: Due, opened: Opened, request: Request) -> None:
+        async with self._places:
             if self._mistake is None:
                 start, answer = time.monotonic(), None
                 try:
@@ -178,9 +145,7 @@ class _Sending:
         try:
             if isinstance(error, UserError):
                 raise error
-            failure = failure_of(error)
+            return logged_failure(due.clip, error)
         except UserError as mistake:
             self._mistake = self._mistake or mistake
             return None
-        log.info(f"{due.clip.clip_id}: {failure.error}: {failure.message}{place_of(error)}")
-        return failure

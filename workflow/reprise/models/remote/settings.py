@@ -89,15 +89,10 @@ class AnthropicSettings(RemoteSettings):
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
     """How much effort it makes; by default nothing is sent."""
 
-    @field_validator("thinking")
-    @classmethod
-    def _enough_thoughts(cls, thinking: Any) -> Any:
-        if isinstance(thinking, int) and thinking < LEAST_THOUGHTS:
-            raise mistake(f"should be 'adaptive' or at least {LEAST_THOUGHTS} tokens, found {thinking}.")
-        return thinking
-
     @model_validator(mode="after")
-    def _room_for_an_answer(self) -> Self:
+    def _room_for_thoughts_and_an_answer(self) -> Self:
+        if isinstance(self.thinking, int) and self.thinking < LEAST_THOUGHTS:
+            raise mistake(f"thinking should be 'adaptive' or at least {LEAST_THOUGHTS} tokens, found {self.thinking}.")
         if isinstance(self.thinking, int) and self.thinking >= (self.max_tokens or 0):
             raise mistake(f"max_tokens should be above the {self.thinking} tokens of `thinking`.")
         return self

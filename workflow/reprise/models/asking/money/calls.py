@@ -10,10 +10,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from reprise.core.errors import UserError
-from reprise.models.asking.money.ledger import Entry, Ledger
-from reprise.models.asking.money.limits import Gate
-from reprise.models.asking.money.prices import Account, Used, needed_budget
-from reprise.models.asking.money.vendors import ImageLimits, Shown
+from reprise.models.asking.money.limits import Gate, ImageLimits, ProviderLimits, Shown
+from reprise.models.asking.money.prices import Account, Entry, Ledger, Used, needed_budget
 from reprise.models.base import ReplyError, Request
 from reprise.models.remote.settings import RemoteSettings
 
@@ -51,22 +49,18 @@ class Estimates:
     def worst(self, request: Request, shown: Shown | None, answer_tokens: int) -> Used:
         """A text has at most as many tokens as bytes."""
         words = len((request.system + request.prompt).encode(errors="replace")) + TEMPLATE_TOKENS
-        if shown is None:
-            frames = 0
-        elif shown[:3] in self._counted:
-            frames = self._counted[shown[:3]]
-        elif self._image_tokens is not None:
-            frames = shown.frames * self._image_tokens
-        elif self._limits is not None:
-            frames = shown.frames * self._limits.tokens(shown.width, shown.height)
-        elif self._is_paid:
-            raise UserError(
-                "settings.image_tokens of the model's file: missing. What a question may cost is reserved before it is "
-                "sent, and this vendor does not say here how many tokens a frame counts. Write the most that its page "
-                "names for one image, such as `image_tokens: 1500`."
-            )
-        else:
-            frames = 0
+        frames = 0
+        if shown is not None:
+            each = self._image_tokens
+            if each is None and self._limits is not None:
+                each = self._limits.tokens(shown.width, shown.height)
+            if each is None and self._is_paid:
+                raise UserError(
+                    "settings.image_tokens of the model's file: missing. What a question may cost is reserved before "
+                    "it is sent, and this vendor does not say here how many tokens a frame counts. Write the most that "
+                    "its page names for one image, such as `image_tokens: 1500`."
+                )
+            frames = self._counted.get(shown[:3], shown.frames * (each or 0))
         return Used(words + frames, answer_tokens)
 
     def learn(self, shown: Shown | None, tokens_in: int) -> None:
@@ -87,9 +81,8 @@ class Calls:
     ) -> None:
         self._settings, self._failure_of, self._estimates = settings, failure_of, estimates
         self._gate = self._payer = None
-        if account is not None and settings.limits.are_set:
-            host = settings.limits.shared or urlsplit(settings.url).netloc
-            self._gate = Gate(account.store / "limits", settings.limits, host)
+        if account is not None and settings.limits != ProviderLimits(shared=settings.limits.shared):
+            self._gate = Gate(account.store / "limits", settings.limits, urlsplit(settings.url).netloc)
         if account is not None and account.is_paid and settings.key is not None:
             self._payer = Payer(account)
 

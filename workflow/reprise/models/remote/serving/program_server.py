@@ -30,8 +30,6 @@ from PIL import Image
 KEY = "REPRISE_PROGRAM_API_KEY"
 # What `times` of a blind question, and of a single picture, says of the clip's length.
 UNKNOWN = 0.0
-# Should Python itself hang, so that the threads of this file do not run, the interpreter is ended by C code.
-HELD_SECONDS = 30.0
 NO_PROGRAM, HUNG = 1, 3
 # The logarithm of a probability of 0, as vLLM writes it.
 IMPOSSIBLE = -9999.0
@@ -50,14 +48,6 @@ class WrongReplyError(Exception):
     """A program gave something else than it must."""
 
 
-class Question:
-    """A request, and the reply to it as soon as it is there."""
-
-    def __init__(self, body: dict[str, Any]) -> None:
-        self.body = body
-        self.reply: queue.Queue[tuple[int, dict[str, Any]]] = queue.Queue()
-
-
 class Program:
     """The functions of a program's file."""
 
@@ -65,15 +55,12 @@ class Program:
         self.path = path
         spec = importlib.util.spec_from_file_location("program", path)
         assert spec is not None and spec.loader is not None
-        self._module = importlib.util.module_from_spec(spec)
-        sys.modules["program"] = self._module
-        spec.loader.exec_module(self._module)
-        self._compares = callable(getattr(self._module, "similarity", None))
+        self.module = importlib.util.module_from_spec(spec)
+        sys.modules["program"] = self.module
+        spec.loader.exec_module(self.module)
+        self._compares = callable(getattr(self.module, "similarity", None))
         self._options: list[str] = []
         self._shown: tuple[str, Any] = ("", np.zeros((0, 0, 0, 3), np.uint8))
-
-    def load(self, folder: str, device: str) -> None:
-        self._module.load(folder, device)
 
     def token_of(self, option: str) -> int:
         """The number by which an option is asked for."""
@@ -85,7 +72,10 @@ class Program:
         """The choice of a chat completion."""
         prompt, frames, times = self._question(body)
         if self._compares:
-            return _choice(repr(self._similarity(frames, times, prompt)), None)
+            found = self.module.similarity(frames, times, prompt)
+            if found is None or not math.isfinite(found):
+                raise WrongReplyError(f"`similarity` gave {found}, which is no number")
+            return _choice(repr(float(found)), None)
         if "logprob_token_ids" in body:
             tokens = body["logprob_token_ids"]
             found = self._scores(frames, times, prompt, [self._options[token] for token in tokens])
@@ -94,24 +84,14 @@ class Program:
                 for token, one in zip(tokens, found)  # noqa: B905  # of Python 3.10
             ]
             return _choice("", {"content": [{"token": "", "logprob": 0.0, "top_logprobs": top}]})
-        text = self._module.answer(frames, times, prompt, int(body["max_tokens"]))
+        text = self.module.answer(frames, times, prompt, int(body["max_tokens"]))
         if not isinstance(text, str):
             raise WrongReplyError(f"`answer` gave {_kind(text)}, not a text")
         text.encode()
         return _choice(text, None)
 
-    def _similarity(self, frames: Any, times: Times, caption: str) -> float:
-        found = self._module.similarity(frames, times, caption)
-        try:
-            number = float(found)
-        except (TypeError, ValueError):
-            raise WrongReplyError(f"`similarity` gave {_kind(found)}, not a number") from None
-        if not math.isfinite(number):
-            raise WrongReplyError(f"`similarity` gave {number}, which is no number")
-        return number
-
     def _scores(self, frames: Any, times: Times, prompt: str, options: list[str]) -> list[float]:
-        found = self._module.scores(frames, times, prompt, options)
+        found = self.module.scores(frames, times, prompt, options)
         try:
             numbers = [float(one) for one in found]
         except (TypeError, ValueError):
@@ -196,28 +176,26 @@ class Server(ThreadingHTTPServer):
     def __init__(self, port: int, name: str, program: Program, seconds: float) -> None:
         self.name, self.program, self._seconds = name, program, seconds
         self.key = os.environ.pop(KEY)
-        self._questions: queue.Queue[Question] = queue.Queue()
+        self._questions: queue.Queue[tuple[dict[str, Any], queue.Queue[Any]]] = queue.Queue()
         super().__init__(("127.0.0.1", port), Handler, bind_and_activate=False)
         self.server_bind()
 
     def ask(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """The reply to a question, when its turn has come."""
-        question = Question(body)
-        self._questions.put(question)
-        return question.reply.get()
+        reply: queue.Queue[tuple[int, dict[str, Any]]] = queue.Queue()
+        self._questions.put((body, reply))
+        return reply.get()
 
     def answer_all(self) -> None:
         """Take questions until this process is ended."""
         self.server_activate()
         threading.Thread(target=self.serve_forever, daemon=True).start()
         while True:
-            question = self._questions.get()
+            body, reply = self._questions.get()
             watch = threading.Timer(self._seconds, self._give_up)
             watch.daemon = True
             watch.start()
-            faulthandler.dump_traceback_later(self._seconds + HELD_SECONDS, exit=True)
-            question.reply.put(self._reply(question.body))
-            faulthandler.cancel_dump_traceback_later()
+            reply.put(self._reply(body))
             watch.cancel()
 
     def _reply(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -277,7 +255,7 @@ def main() -> None:
     try:
         program = Program(given.program)
         server = Server(given.port, given.served_model_name, program, given.answer_seconds)
-        program.load(given.model, given.device)
+        program.module.load(given.model, given.device)
     except BaseException as error:
         traceback.print_exc()
         end(f"{given.program}: {_words(error)}", NO_PROGRAM)

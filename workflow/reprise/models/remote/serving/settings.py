@@ -1,13 +1,22 @@
-"""`served_by:` of a model's file, and what of it stands in a run's key. Imports no engine."""
+"""`served_by:` of a model's file, what of it stands in a run's key, and what an engine is told by it: the words of its
+command line and its environment variables. Imports no engine."""
 
+import ast
+import json
+import os
 import re
+from collections.abc import Mapping
 from operator import not_
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from reprise.core.errors import UserError, suggestion
+from reprise.core.files import file_digest
 from reprise.core.names import NAME
+from reprise.core.paths import located
+from reprise.core.plain import SECRET_NAMES
 from reprise.core.settings import Settings, mistake
 
 # What other settings, or the job, say to the engine; none of them may come by `arguments`.
@@ -70,10 +79,9 @@ class ServedBy(Settings):
 
     @model_validator(mode="after")
     def _settings_of_its_engine(self) -> Self:
-        if self.engine == "program":
-            missing = [name for name in ("program", "environment") if name not in self.model_fields_set]
-            if missing:
-                raise mistake(f"a program needs {' and '.join(missing)} here.")
+        missing = [name for name in ("program", "environment") if name not in self.model_fields_set]
+        if self.engine == "program" and missing:
+            raise mistake(f"a program needs {' and '.join(missing)} here.")
         needless = sorted(self.model_fields_set & set(OF_VLLM if self.engine == "program" else OF_PROGRAM))
         if needless:
             raise mistake(f"{', '.join(needless)}: engine '{self.engine}' has no such setting. Remove it.")
@@ -96,6 +104,8 @@ class ServedBy(Settings):
                 raise mistake(f"'{word}': write arguments with their long names, such as --max-num-seqs.")
             if name.startswith("--") and any(own.startswith(name) for own in OWN_ARGUMENTS):
                 raise mistake(f"'{word}': not here; other settings, or the job that starts the server, say so.")
+        if words and not words[0].startswith("--"):
+            raise mistake(f"'{words[0]}' belongs to no argument. Begin with one, such as --seed.")
         return words
 
     @field_validator("variables")
@@ -105,12 +115,6 @@ class ServedBy(Settings):
             if not VARIABLE.fullmatch(name) or name in OWN_VARIABLES:
                 raise mistake(f"'{name}': only variables named VLLM_... are here, and none of {sorted(OWN_VARIABLES)}.")
         return variables
-
-    @model_validator(mode="after")
-    def _first_argument(self) -> Self:
-        if self.arguments and not self.arguments[0].startswith("--"):
-            raise mistake(f"arguments: '{self.arguments[0]}' belongs to no argument. Begin with one, such as --seed.")
-        return self
 
 
 class Serving(Settings):
@@ -134,3 +138,109 @@ class Hosting(Settings):
     start_minutes: float
     program: str | None = Field(None, exclude_if=not_)
     """its file"""
+
+
+# --- what an engine is told -------------------------------------------------------------------------------------------
+
+VLLM = ("-m", "vllm.entrypoints.openai.api_server")
+# Serves a program; `-I`: nothing but the environment is on its path, `-u`: what it prints is in the log at once.
+PROGRAM_SERVER = ("-Iu", str(Path(__file__).with_name("program_server.py")))
+HOST = "127.0.0.1"
+# Of this process's environment: what would lead the engine's Python to packages of another one.
+NOT_PASSED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+# Weights lie in the store, and nothing is told to anybody.
+OFFLINE = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_DO_NOT_TRACK": "1",
+    "DO_NOT_TRACK": "1",
+}
+KEYS = {"vllm": "VLLM_API_KEY", "program": "REPRISE_PROGRAM_API_KEY"}
+
+SCORES = "scores"
+FUNCTIONS = {
+    "load": "`load(folder, device)`",
+    "answer": "`answer(frames, times, prompt, max_tokens)`",
+    SCORES: "`scores(frames, times, prompt, options)`",
+    "similarity": "`similarity(frames, times, caption)`",
+}
+# What a program defines, by `settings.scores` of its model.
+DEFINED = {
+    None: ("load", "answer"),
+    "logprob_token_ids": ("load", "answer", SCORES),
+    "similarity": ("load", "similarity"),
+}
+
+
+def serving_of(
+    served: ServedBy,
+    pins: str,
+    *,
+    dtype: str,
+    gpus: int,
+    trust_remote_code: bool,
+    is_video: bool,
+    scores: str | None = None,
+) -> Serving:
+    """What of a server shapes answers; `pins` is the digest of the file that pins its packages."""
+    if served.program is not None:
+        words, digest = ["--device", "cuda" if gpus else "cpu"], check_program(served.program, scores)
+        return Serving(engine=served.engine, environment=pins, arguments=tuple(words), variables={}, program=digest)
+    limits = {"image": 0, "video": 1} if is_video else {"image": served.max_frames, "video": 0}
+    words = [
+        *("--dtype", "auto" if dtype == "checkpoint" else dtype),
+        *("--tensor-parallel-size", str(served.tensor_parallel or max(1, gpus))),
+        *(("--max-model-len", str(served.max_model_len)) if served.max_model_len else ()),
+        *(("--quantization", served.quantised) if served.quantised else ()),
+        *("--limit-mm-per-prompt", json.dumps(limits, separators=(",", ":"))),
+        *(["--trust-request-mm-kwargs"] if is_video else ()),
+        *(["--trust-remote-code"] if trust_remote_code else ()),
+        *("--seed", "0", "--generation-config", "auto", "--enable-prompt-tokens-details", *served.arguments),
+    ]
+    return Serving(engine=served.engine, environment=pins, arguments=tuple(words), variables=served.variables)
+
+
+def hosting_of(served: ServedBy) -> Hosting:
+    """What of a server shapes no answer."""
+    if served.program is not None:
+        words = ["--program", str(located(served.program)), "--answer-seconds", f"{60 * served.answer_minutes:g}"]
+    else:
+        words = ["--gpu-memory-utilization", f"{served.gpu_memory:g}"] if served.gpu_memory else []
+        words += ["--host", HOST, "--disable-uvicorn-access-log"]
+    return Hosting(
+        environment=served.environment,
+        arguments=tuple(words),
+        start_minutes=served.start_minutes,
+        program=str(located(served.program)) if served.program else None,
+    )
+
+
+def check_program(file: str, scores: str | None) -> str:
+    """The digest of a model's program, which defines what it is asked for as far as its text says."""
+    path = located(file)
+    if not path.is_file():
+        there = [str(one) for one in path.parent.glob("*.py")]
+        raise UserError(f"served_by.program: no file '{file}'.{suggestion(file, there)} Write it, or correct the path.")
+    try:
+        defined = {one.name for one in ast.parse(path.read_bytes()).body if isinstance(one, ast.FunctionDef)}
+    except (SyntaxError, ValueError) as error:
+        raise UserError(f"{file}: no Python: {error}. Correct it.") from None
+    missing = [FUNCTIONS[name] for name in DEFINED[scores] if name not in defined]
+    if missing:
+        cure = " If the model gives no probabilities, write `scores: null` into `settings` of its file."
+        raise UserError(
+            f"{file}: it does not define {', '.join(missing)}. A program has these functions at its top level."
+            f"{cure if missing == [FUNCTIONS[SCORES]] else ''}"
+        )
+    return file_digest(path)
+
+
+def environment(serving: Serving, key: str) -> Mapping[str, str]:
+    """The environment of a server: this one's without its secrets and paths of Python, and the server's own key."""
+    return (
+        {name: value for name, value in os.environ.items() if name not in NOT_PASSED and not SECRET_NAMES.search(name)}
+        | OFFLINE
+        | serving.variables
+        | {KEYS[serving.engine]: key}
+    )

@@ -10,7 +10,7 @@ from reprise.commands.left import Planned
 from reprise.commands.plan import chosen, plans, show_plan
 from reprise.commands.shared import plan_of
 from reprise.core.errors import UserError
-from reprise.plan.sizes import data_left, weights_of
+from reprise.plan.costs import data_left, weights_of
 
 from tests.workflow.conftest import Project
 
@@ -127,7 +127,7 @@ def test_what_is_meant_by_a_target(inside: Project) -> None:
     assert [one.name for one in chosen(plan, ["mc/toy"])] == [MC]
     assert [one.name for one in chosen(plan, [f"results/small/metrics/{MC}.parquet", "mc"])] == [MC]
     for target, message in {
-        "results/tables/velociti/table9.html": "velociti of suite 'small' does not have a 'table9'",
+        "results/tables/velociti/table9.html": "suite 'small' makes no such file.",
         "tabel2": "no table and no run 'tabel2' in suite 'small'. Did you mean 'table2'?",
     }.items():
         with pytest.raises(UserError) as error:

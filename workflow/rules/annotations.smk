@@ -9,7 +9,7 @@ rule release:
     log:
         "<suite>/logs/release/{benchmark}.log",
     wildcard_constraints:
-        benchmark=SUITE.annotations.released(),
+        benchmark=SUITE.annotations.released,
     localrule: True
     params:
         settings=SUITE.settings("release/{benchmark}"),

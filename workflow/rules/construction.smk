@@ -9,7 +9,7 @@ rule construction_source:
     log:
         "<suite>/logs/construction/{benchmark}/source.log",
     wildcard_constraints:
-        benchmark=SUITE.construction.here(),
+        benchmark=SUITE.construction.here,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/source"),
@@ -26,7 +26,7 @@ rule construction_clips:
     log:
         "<suite>/logs/construction/{benchmark}/clips.log",
     wildcard_constraints:
-        benchmark=SUITE.construction.measured(),
+        benchmark=SUITE.construction.measured,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/clips"),
@@ -81,7 +81,7 @@ rule construction_candidates:
     log:
         "<suite>/logs/construction/{benchmark}/candidates.log",
     wildcard_constraints:
-        benchmark=SUITE.construction.here(),
+        benchmark=SUITE.construction.here,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/candidates"),
@@ -99,7 +99,7 @@ rule construction_requests:
     log:
         "<suite>/logs/construction/{benchmark}/requests/{model}/{round}.log",
     wildcard_constraints:
-        benchmark=SUITE.construction.here(),
+        benchmark=SUITE.construction.here,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/requests"),
@@ -122,7 +122,7 @@ use rule infer as construction_write with:
     log:
         "<suite>/logs/construction/{benchmark}/write/{model}/{round}.log",
     wildcard_constraints:
-        benchmark=SUITE.construction.here(),
+        benchmark=SUITE.construction.here,
     params:
         settings=SUITE.settings("construction/{benchmark}/writer/{model}"),
 
@@ -140,7 +140,7 @@ rule construction_samples:
     log:
         "<suite>/logs/construction/{benchmark}/samples.log",
     wildcard_constraints:
-        benchmark=SUITE.construction.here(),
+        benchmark=SUITE.construction.here,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/samples"),
@@ -165,7 +165,7 @@ rule construction_review:
     log:
         "<suite>/logs/construction/{benchmark}/review.log",
     wildcard_constraints:
-        benchmark=SUITE.construction.here(),
+        benchmark=SUITE.construction.here,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/review"),
@@ -183,7 +183,7 @@ rule construction_release:
     log:
         "<suite>/logs/construction/{benchmark}/release.log",
     wildcard_constraints:
-        benchmark=SUITE.construction.here(),
+        benchmark=SUITE.construction.here,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/release"),
@@ -204,7 +204,7 @@ rule construction_guidelines:
     log:
         "<suite>/logs/construction/{benchmark}/guidelines.log",
     wildcard_constraints:
-        benchmark=SUITE.construction.here(),
+        benchmark=SUITE.construction.here,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/guidelines"),
@@ -221,8 +221,8 @@ rule construction_draw:
     log:
         "<suite>/logs/construction/{benchmark}/sets/{set}.log",
     wildcard_constraints:
-        benchmark=SUITE.construction.here(),
-        set=SUITE.construction.sets(),
+        benchmark=SUITE.construction.here,
+        set=SUITE.construction.sets,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/draw"),
@@ -240,7 +240,7 @@ rule construction_unfiltered:
     log:
         "<suite>/logs/construction/{benchmark}/unfiltered.log",
     wildcard_constraints:
-        benchmark=SUITE.construction.filtered(),
+        benchmark=SUITE.construction.filtered,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/release"),
@@ -261,7 +261,7 @@ rule construction_static:
     log:
         "<suite>/logs/construction/{benchmark}/static.log",
     wildcard_constraints:
-        benchmark=SUITE.construction.filtered(),
+        benchmark=SUITE.construction.filtered,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/static"),
@@ -281,7 +281,7 @@ rule construction_statistics:
     log:
         "<suite>/logs/construction/{benchmark}/statistics.log",
     wildcard_constraints:
-        benchmark=SUITE.construction.here(),
+        benchmark=SUITE.construction.here,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/statistics"),
@@ -300,7 +300,7 @@ rule construction_subset:
     log:
         "<suite>/logs/construction/{benchmark}/subset/{model}.log",
     wildcard_constraints:
-        benchmark=SUITE.construction.searched(),
+        benchmark=SUITE.construction.searched,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/subset"),

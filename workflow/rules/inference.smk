@@ -46,7 +46,7 @@ rule infer:
     log:
         "<suite>/logs/infer/{benchmark}/{protocol}/{sampling}/{model}.log",
     wildcard_constraints:
-        model=SUITE.inference.whole_models(),
+        model=SUITE.inference.whole_models,
     threads: SUITE.inference.threads
     resources:
         gpu=SUITE.inference.gpus,
@@ -69,7 +69,7 @@ use rule infer as infer_piece with:
     log:
         "<suite>/logs/infer_piece/{benchmark}/{protocol}/{sampling}/{model}/{piece}.log",
     wildcard_constraints:
-        model=SUITE.inference.split_models(),
+        model=SUITE.inference.split_models,
     params:
         piece="{piece}",
 
@@ -86,7 +86,7 @@ rule join_pieces:
     log:
         "<suite>/logs/join_pieces/{benchmark}/{protocol}/{sampling}/{model}.log",
     wildcard_constraints:
-        model=SUITE.inference.split_models(),
+        model=SUITE.inference.split_models,
     localrule: True
     shell:
         command("join_pieces")
@@ -104,7 +104,7 @@ rule import_answers:
     log:
         "<suite>/logs/import_answers/{benchmark}/{protocol}/{sampling}/{model}.log",
     wildcard_constraints:
-        model=SUITE.inference.imported_models(),
+        model=SUITE.inference.imported_models,
     localrule: True
     params:
         settings=SUITE.settings("{benchmark}/{protocol}/{sampling}/{model}"),

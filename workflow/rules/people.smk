@@ -12,7 +12,7 @@ rule people_rated:
     log:
         "<suite>/logs/people/{benchmark}/{group}/rated.log",
     wildcard_constraints:
-        group=SUITE.people.rating_groups(),
+        group=SUITE.people.rating_groups,
     localrule: True
     params:
         settings=SUITE.settings("people/{benchmark}/{group}/rated"),
@@ -31,7 +31,7 @@ rule people_ratings:
     log:
         "<suite>/logs/people/{benchmark}/{group}/ratings.log",
     wildcard_constraints:
-        group=SUITE.people.rating_groups(),
+        group=SUITE.people.rating_groups,
     localrule: True
     params:
         settings=SUITE.settings("people/{benchmark}/{group}/ratings"),
@@ -44,7 +44,7 @@ rule people_surveys:
         key="<suite>/keys/people/{benchmark}/{group}/surveys.json",
         requests=SUITE.people.requests,
         frames=SUITE.people.frames,
-        ledgers=SUITE.people.ledgers,
+        ledgers=SUITE.media.clips,
         test=SUITE.people.test,
     output:
         csv="<suite>/people/{benchmark}/{group}/surveys.csv",

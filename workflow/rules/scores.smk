@@ -62,7 +62,7 @@ use rule infer as judge with:
     log:
         "<suite>/logs/judge/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     wildcard_constraints:
-        judge=SUITE.scores.asked_judges(),
+        judge=SUITE.scores.asked_judges,
     params:
         settings=SUITE.settings("judges/{benchmark}/{protocol}/{judge}"),
 
@@ -79,7 +79,7 @@ rule import_ratings:
     log:
         "<suite>/logs/import_ratings/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     wildcard_constraints:
-        judge=SUITE.scores.imported_judges(),
+        judge=SUITE.scores.imported_judges,
     localrule: True
     params:
         settings=SUITE.settings("judges/{benchmark}/{protocol}/{judge}"),

@@ -27,7 +27,7 @@ rule time_card:
     log:
         "<suite>/logs/time/{model}.log",
     wildcard_constraints:
-        model=SUITE.time.models(),
+        model=SUITE.time.models,
     localrule: True
     shell:
         command("time_card")

@@ -121,7 +121,7 @@ def test_a_benchmark_that_is_filtered_is_there_before_the_filter_too(own: Projec
     plan, folder = plan_of(own), Path("results/construction")
     suite = Suite(plan)
     one = SimpleNamespace(benchmark="mmbench_video")
-    assert suite.construction.filtered() == "mmbench_video"
+    assert suite.construction.filtered == "mmbench_video"
     assert suite.construction.released(one) == [folder / "construction/mmbench_video/static.parquet"]
     before = folder / "verdicts/mmbench_video-unfiltered/unpacked"
     assert suite.construction.ratings(one) == [before / f"still{n}/toy-llava-ov/wordmatch.parquet" for n in range(2)]
@@ -157,7 +157,7 @@ def test_a_draw_is_made_anew_when_a_set_changes(own: Project) -> None:
     own.write("full/msvd.csv", "video,question,answer\n")
     suite, before = Suite(plan_of(own)), texts(plan_of(own))
     one = SimpleNamespace(benchmark="mmbench_video", set="msvd")
-    assert suite.construction.sets() == "msvd" and suite.construction.set_file(one) == ["full/msvd.csv"]
+    assert suite.construction.sets == "msvd" and suite.construction.set_file(one) == ["full/msvd.csv"]
     own.write("full/msvd.csv", "video,question,answer\na.mp4,Who?,Me.\n")
     assert changed(before, texts(plan_of(own))) == {"construction/mmbench_video/draw.json"}
     [drawn] = suite.construction.drawn(one)

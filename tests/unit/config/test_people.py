@@ -14,7 +14,7 @@ def test_a_run_has_one_group(project: Project) -> None:
     mine = "      script:\n        run: paper/"
     project.edit(SUITE, mine, f"      again: {{run: paper/all/toy-script, answers: 'x*.csv'}}\n{mine}")
     assert (
-        "people.script.run: 'paper/all/toy-script' is the run of 'again' too; a run has one group."
+        "people.script.run: 'paper/all/toy-script' is named by 'again' already; a run has one group,"
         in project.message("construction")
     )
 
@@ -29,8 +29,8 @@ ORACLE = "[unpacked/interior8/oracle]"
 OF_RATERS = [
     (ORACLE, "[unpacked/interior8/oracl]", "people.raters.runs.0: unknown model 'oracl'. Did you mean 'oracle'?"),
     (ORACLE, "[mmbench/none/oracle]", "people.raters.runs.0: 'mmbench/none/oracle': no judge rates its answers. Name a run of a protocol with a judge."),
-    (ORACLE, "[unpacked/interior8/oracle, unpacked/interior8/oracle]", "people.raters.runs.1: 'unpacked/interior8/oracle' is named twice."),
-    (ORACLE, "[unpacked/interior8/toy-llava-ov]", "people.raters.runs.0: 'unpacked/interior8/toy-llava-ov' is rated by 'again' too; a run has one group."),
+    (ORACLE, "[unpacked/interior8/oracle, unpacked/interior8/oracle]", "people.raters.runs.1: 'unpacked/interior8/oracle' is named by 'raters' already;"),
+    (ORACLE, "[unpacked/interior8/toy-llava-ov]", "people.raters.runs.0: 'unpacked/interior8/toy-llava-ov' is named by 'again' already;"),
     (ORACLE, "[unpacked/spaced8/oracle]", "people.raters.runs.0: 'unpacked/spaced8/oracle' is in no table of the suite. Name it in `extra_runs:` too."),
     ("    clips: release", "    ratings: r.csv\n    clips: release", "people.again.kind: the suite names ratings too (ratings: r.csv). Name one of both."),
     ("answers: \"x*.csv\"", "answers: \"x*.csv\", surveys: 2, per_survey: 9", "people.raters.surveys: found 2, and per_survey 9. Name one of both."),

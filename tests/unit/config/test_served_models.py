@@ -13,11 +13,11 @@ from reprise.core.paths import Run, Scored
 from reprise.models.asking.money.prices import Budget, Entry, Ledger
 from reprise.models.keys import ModelRunKey
 from reprise.plan.answers import Job
-from reprise.plan.asking import Asking
 from reprise.plan.costs import Load
 from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
-from reprise.plan.targets import warn_of_ended
+from reprise.plan.states import Asking
+from reprise.plan.targets import warn_of_models
 
 from tests.unit.config.conftest import CODE, Project
 
@@ -124,9 +124,9 @@ def test_a_model_that_its_vendor_has_ended_is_named(
 ) -> None:
     plan = plan_of(project, f"served_until: {served_until}\n")
     with caplog.at_level(logging.WARNING):
-        warn_of_ended(plan, [])
+        warn_of_models(plan, [])
         assert [one.message for one in caplog.records] == said
-        warn_of_ended(plan, ["results/tables/vinoground/table3.md"])
+        warn_of_models(plan, ["results/tables/vinoground/table3.md"])
     assert [one.message for one in caplog.records] == said, "of other targets nothing is said"
 
 

@@ -9,8 +9,7 @@ from reprise.core.paths import Run, Scored
 from reprise.core.store import Store
 from reprise.models.asking.journal import Failures, failures_path
 from reprise.models.base import Answer
-from reprise.plan.answers import FailedAnswers, Job
-from reprise.plan.retries import write_answer_retries
+from reprise.plan.answers import FailedAnswers, Job, write_answer_retries
 from reprise.plan.runs import Plan
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.plan.sinfo import Node, Partition, listed, minutes_of, partitions
+from reprise.plan.site import Node, Partition, minutes_of, partitions, partitions_in
 
 # Of Slurm 22.05.8 with two nodes that have a GPU and one that has none (tests/cluster/slurm.py).
 RECORDED = """\
@@ -13,7 +13,7 @@ accel|up|2:00:00|8|8000|gpu:1
 
 
 def test_the_partitions_of_a_real_slurm() -> None:
-    assert listed(RECORDED) == [
+    assert partitions_in(RECORDED) == [
         Partition("accel", is_default=False, minutes=120, node=Node(gpus=1, memory_mb=8000, threads=8)),
         Partition("short", is_default=True, minutes=60, node=Node(gpus=0, memory_mb=8000, threads=8)),
     ]
@@ -21,14 +21,14 @@ def test_the_partitions_of_a_real_slurm() -> None:
 
 def test_a_job_can_have_what_one_node_has() -> None:
     """The node with the most GPUs counts, not the most of each kind."""
-    (found,) = listed(
+    (found,) = partitions_in(
         "all|up|infinite|128|1000000|(null)\nall|up|infinite|64|512000|gpu:4\nall|up|infinite|32|256000|gpu:4\n"
     )
     assert found == Partition("all", is_default=False, minutes=None, node=Node(gpus=4, memory_mb=512000, threads=64))
 
 
 def test_a_partition_that_takes_no_jobs_is_none() -> None:
-    assert listed("old|down|1:00|8|8000|(null)\nfull|drain|1:00|8|8000|(null)\n") == []
+    assert partitions_in("old|down|1:00|8|8000|(null)\nfull|drain|1:00|8|8000|(null)\n") == []
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_partition_that_takes_no_jobs_is_none() -> None:
     [("(null)", 0), ("gpu:2", 2), ("gpu:a100:4(S:0-1)", 4), ("gpu:a100:4,gpu:v100:2,shard:8", 6), ("craynetwork:4", 0)],
 )
 def test_gpus_of_a_node(resources: str, gpus: int) -> None:
-    assert listed(f"p|up|1:00|8|8000+|{resources}")[0].node == Node(gpus, 8000, 8)
+    assert partitions_in(f"p|up|1:00|8|8000+|{resources}")[0].node == Node(gpus, 8000, 8)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from reprise.config.model import Model
 from reprise.config.problems import read
-from reprise.config.site import PartitionLimits, Site
 from reprise.core.errors import UserError
-from reprise.plan.site import partitions_file, problems, site_of
+from reprise.plan.site import PartitionLimits, Site, partitions_file, problems, site_of
 
 SITE = Site(
     partitions={
@@ -71,10 +70,10 @@ def test_a_wrong_file_is_named_with_its_line(tmp_path: Path, text: str, words: s
 
 
 def test_what_a_job_can_have() -> None:
-    assert [SITE.longest_minutes(gpus) for gpus in (0, 1, 2)] == [60, 600, 300]
-    assert [SITE.most_memory_mb(gpus) for gpus in (0, 1, 2)] == [4000, 512000, 512000]
+    assert [SITE.most("max_runtime", gpus) for gpus in (0, 1, 2)] == [60, 600, 300]
+    assert [SITE.most("max_mem_mb", gpus) for gpus in (0, 1, 2)] == [4000, 512000, 512000]
     endless = Site(partitions={"any": PartitionLimits(max_gpu=8)})
-    assert endless.longest_minutes(0) is None and endless.most_memory_mb(4) is None
+    assert endless.most("max_runtime", 0) is None and endless.most("max_mem_mb", 4) is None
 
 
 @pytest.mark.parametrize(

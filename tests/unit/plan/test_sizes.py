@@ -7,7 +7,7 @@ import pytest
 from reprise.config.model import Model
 from reprise.core.store import Store
 from reprise.models.local.weights import record_files, snapshot_folder
-from reprise.plan.sizes import Weights, weights_of
+from reprise.plan.costs import Weights, weights_of
 from safetensors.numpy import save_file
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"

@@ -23,12 +23,11 @@ from reprise.config.model import Model
 from reprise.config.suite import OverviewLine
 from reprise.core.errors import UserError, unknown
 from reprise.core.files import write_text
-from reprise.core.names import SLUG, SLUG_IN_WORDS
+from reprise.core.names import SLUG, SLUG_IN_WORDS, UNPINNED
 from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, overview_file, time_file
 from reprise.core.version import VERSION
 from reprise.models.local.devices import visible_gpus
 from reprise.models.local.weights import WEIGHTS
-from reprise.plan.identity import UNPINNED
 from reprise.plan.keys import collect_keys
 from reprise.plan.repositories import folder_differences, model_differences, sizes_of, weights_bytes
 from reprise.plan.runs import Plan, run_of

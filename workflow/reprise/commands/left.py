@@ -15,10 +15,10 @@ from reprise.media.sampling import pictures_shown
 from reprise.models.asking.journal import Failures, Journal, Work, failures_path, journal_path
 from reprise.models.keys import RunKey
 from reprise.plan.answers import Job, asked_jobs, writer_jobs
-from reprise.plan.asking import Asking
 from reprise.plan.construction import WRITING
 from reprise.plan.costs import Estimate, Load, Measured, Sure, estimate, measured, tokens_by
 from reprise.plan.runs import Plan
+from reprise.plan.states import Asking
 from reprise.stages.infer import timing
 from reprise.stages.works import gather_text_work, gather_work
 

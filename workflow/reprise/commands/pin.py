@@ -24,7 +24,7 @@ from reprise.plan.repositories import (
     sizes_of,
     weights_bytes,
 )
-from reprise.plan.sinfo import has_accounting, partitions
+from reprise.plan.site import has_accounting, partitions
 
 # In a suite, repo and revision are in one block or one line, in this order.
 UNPINNED_BLOCK = re.compile(r"(?P<head>repo:[ ]*(?P<repo>[^\s,}]+),?\s+revision:[ ]*)unpinned\b")

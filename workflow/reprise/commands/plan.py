@@ -14,17 +14,14 @@ from reprise.core.plain import safe
 from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.money.prices import Ledger, Used
 from reprise.models.local.placement import allowance
-from reprise.plan.agreement import compared
-from reprise.plan.asking import Askings, askings, writings
 from reprise.plan.changes import KeyChanges
 from reprise.plan.construction import WRITING, constructed, written
-from reprise.plan.costs import Range, Sure
+from reprise.plan.costs import Range, Sure, data_left, weights_of
 from reprise.plan.keys import collect_keys, key_texts
 from reprise.plan.naming import fitting, listed, nearest
 from reprise.plan.runs import Plan
-from reprise.plan.sizes import data_left, weights_of
-from reprise.plan.states import States
-from reprise.plan.targets import asked_by, check_targets, ended
+from reprise.plan.states import Askings, States, askings, writings
+from reprise.plan.targets import asked_by, check_targets, compared, ended
 from reprise.tables.render.terminal import wrapped
 
 UNKNOWN = "?"

@@ -1,32 +1,30 @@
-"""Checks across files: names that other files, or the benchmarks' modules, define."""
+"""Checks of tables, figures, benchmarks and imports by names that other files, or the benchmarks' modules, define."""
 
-from collections import Counter
 from collections.abc import Iterator
 
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.registry import benchmark_names, load_answers, load_questions, load_scores
 from reprise.config.benchmark import Protocol
-from reprise.config.construction_checks import check_constructions
-from reprise.config.figure_checks import check_figures
-from reprise.config.import_checks import check_imports
-from reprise.config.known import Known
-from reprise.config.people_checks import check_people
+from reprise.config.configuration import import_folder
+from reprise.config.figures import Distribution, Figures, Part
+from reprise.config.known import Known, form_problems
 from reprise.config.problems import Notes, unknown_name
-from reprise.config.stand_in import stand_in_problems
+from reprise.config.suite_checks import check_suite
 from reprise.config.tables import Column, Overview, Row, Section, TableSpec
-from reprise.core.paths import located
+from reprise.core.errors import UserError
+from reprise.core.paths import RUN_NAME, located
+from reprise.external import has_importer, load_rating_importer
 
-TERMS = ("local", "none", "all")
+NO_TITLE = '""'
 
 
 def check(known: Known, suite: Notes) -> None:
     """Note all problems across files; `suite` is the suite's file."""
     found = known.found
-    _check_suite(known, suite)
-    check_constructions(known, suite)
+    check_suite(known, suite)
     for slug in found.models:
         if found.is_import(slug):
-            check_imports(known, slug, suite)
+            _check_imports(known, slug, suite)
     for name in found.benchmarks:
         _check_benchmark(known, name, suite.of(f"config/benchmarks/{name}.yaml"))
     for name, tables in found.tables.items():
@@ -41,41 +39,10 @@ def check(known: Known, suite: Notes) -> None:
             _check_overview(known, tables.overview, name, notes, suite)
     for name, figures in found.figures.items():
         if name in found.benchmarks and name in found.tables:
-            check_figures(known, figures, name, suite.of(str(found.suite.benchmarks[name].figures)))
+            _check_figures(known, figures, name, suite.of(str(found.suite.benchmarks[name].figures)))
 
 
-def _check_suite(known: Known, notes: Notes) -> None:
-    found, suite = known.found, known.found.suite
-    for term in suite.run:
-        if isinstance(term, str):
-            reasons = unknown_name("model", term, [*TERMS, *found.models, *known.unreadable])
-            notes.at("run").say(*(f"{one} Also: {', '.join(TERMS)}, {{gpus: N}}." for one in reasons))
-    for slug in suite.skip:
-        notes.at("skip").say(*known.model(slug))
-    for judge in suite.judges:
-        notes.at("judges").say(*known.judge(judge))
-    notes.at("stand_in").say(*stand_in_problems(found, known.unreadable))
-    for name, entry in suite.benchmarks.items():
-        here = notes.at(f"benchmarks.{name}")
-        for judge in entry.judges or ():
-            here.at(".judges").say(*known.judge(judge))
-        for run in entry.extra_runs:
-            here.at(f".extra_runs: '{run}'").say(*known.run(run, name))
-        for group in entry.people:
-            check_people(known, name, group, here.at(f".people.{group}"))
-    lines = suite.overview_lines()
-    named = Counter(line.model for line in lines)
-    for line in lines:
-        here = notes.at(f"overview: '{line.model}'")
-        here.say(*known.model(line.model))
-        if named[line.model] > 1:
-            here.say("named twice; a model has one line.")
-        for benchmark in {*(line.benchmarks or ()), *line.samplings}:
-            here.say(*unknown_name("benchmark", benchmark, suite.benchmarks))
-            if benchmark in found.tables and found.tables[benchmark].overview is None:
-                here.say(f"{benchmark} has no part in the overview.")
-        for sampling in line.samplings.values():
-            here.say(*known.sampling(sampling))
+# Tables
 
 
 def _check_overview(known: Known, part: Overview, benchmark: str, notes: Notes, suite: Notes) -> None:
@@ -162,3 +129,82 @@ def _reading_problems(protocol: Protocol) -> Iterator[str]:
     if protocol.ask not in ("choose", "write") or protocol.reading == "text":
         chooses = f"answers of `ask: {protocol.ask}`, `reading: {protocol.reading}` choose no option in words."
         yield f"{chooses} Write `judge_reads: all`."
+
+
+# Figures
+
+
+def _check_figures(known: Known, figures: Figures, benchmark: str, notes: Notes) -> None:
+    if figures.benchmark != benchmark:
+        notes.at("benchmark").say(f"found '{figures.benchmark}', expected '{benchmark}' as in the suite.")
+        return
+    tables = known.found.tables[benchmark].tables
+    for name, figure in figures.figures.items():
+        here = notes.at(f"figures.{name}")
+        for table in figure.tables():
+            here.at(".table").say(*unknown_name("table", table, tables))
+        if isinstance(figure, Distribution):
+            named = [one.group for one in (*(figure.groups or ()), *figure.beside)]
+            for group in (*named, *([figure.group] if figure.group else [])):
+                here.at(".groups").say(*unknown_name("group", group, known.groups(benchmark)))
+            continue
+        for part in figure.of:
+            if part.table in tables:
+                _check_part(known, part, tables[part.table], benchmark, here.at(f": {part.table}"))
+
+
+def _check_part(known: Known, part: Part, spec: TableSpec, benchmark: str, notes: Notes) -> None:
+    titles = [section.title or NO_TITLE for section in spec.sections]
+    labels = [row.label for section in spec.sections for row in section.rows]
+    metrics = {one for column in spec.columns for one in spec.metrics_of(column)}
+    for key, what, names, allowed in (
+        ("sections", "section", [title or NO_TITLE for title in part.sections], titles),
+        ("rows", "row", part.rows, labels),
+        ("metrics", "metric", part.metrics, metrics),
+    ):
+        for name in names:
+            notes.at(f".{key}").say(*unknown_name(what, name, allowed))
+    here = notes.at(".columns")
+    for column in part.columns or ():
+        if column.metric is not None:
+            here.say(*unknown_name("metric", column.metric, known.metrics(benchmark)))
+        elif not spec.metrics:
+            here.say(f"column '{column.title}' names no metric, and neither does its table.")
+        here.say(*unknown_name("group", column.group, known.groups(benchmark)))
+    if not part.of(spec).sections:
+        notes.say("no row of its sections is left. Name rows of these sections.")
+
+
+# Models whose answers were made elsewhere
+
+
+def _check_imports(known: Known, slug: str, suite: Notes) -> None:
+    """Note runs that no suite can have, and folders outside the model's own."""
+    settings, place = known.found.imports(slug), slug if slug in known.found.external else "settings"
+    for key, runs, parts in (("runs", settings.runs, 3), ("ratings", settings.ratings, 4)):
+        notes = suite.of(known.found.file_of(slug)).at(f"{place}.{key}")
+        for run, folder in runs.items():
+            reasons = list(_run_problems(known, run.split("/"), parts))
+            if not reasons:
+                try:
+                    import_folder(slug, run.split("/")[0], folder)
+                except UserError as error:
+                    reasons.append(str(error))
+            notes.say(*(f"'{run}': {one}" for one in reasons))
+
+
+def _run_problems(known: Known, names: list[str], parts: int) -> Iterator[str]:
+    if len(names) != parts:
+        yield f"a run is named {'/'.join(RUN_NAME.split('/')[:parts])}."
+        return
+    benchmark, protocol, sampling, *rated = names
+    spec = known.found.benchmarks.get(benchmark)  # none where the suite does not have the benchmark
+    unknown = unknown_name("protocol", protocol, spec.protocols) if spec else []
+    yield from unknown
+    for model in rated:
+        yield from known.model(model)
+    yield from known.sampling(sampling)
+    if not has_importer(benchmark) or (spec and not unknown):
+        yield from form_problems(benchmark, spec.protocols[protocol].form if spec else "")
+    if rated and has_importer(benchmark) and load_rating_importer(benchmark) is None:
+        yield f"answers to '{benchmark}' are not rated by a judge."

@@ -1,6 +1,7 @@
 """Everything that one suite needs, read and checked."""
 
 import re
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
@@ -8,14 +9,19 @@ from reprise.config.benchmark import Benchmark
 from reprise.config.figures import Figures
 from reprise.config.main import Main
 from reprise.config.model import Model
-from reprise.config.overview import overview_spec
-from reprise.config.suite import Suite
-from reprise.config.tables import Tables, TableSpec
+from reprise.config.suite import OverviewLine, Suite
+from reprise.config.tables import Overview, Row, Section, Tables, TableSpec
+from reprise.core.errors import UserError
+from reprise.core.files import inside
 from reprise.core.names import SLUG
+from reprise.external import imports_of
 from reprise.models.adapters import ADAPTERS
+from reprise.models.settings import ImportSettings
 
 EXTERNAL = "config/external.yaml"
 LIMITED = re.compile(rf"({SLUG})-limit([1-9]\d*)")
+# No row of the published numbers is called so.
+UNPUBLISHED = "(in no table)"
 
 
 def split_name(name: str) -> tuple[str, int | None]:
@@ -64,11 +70,54 @@ class Configuration(BaseModel):
         """The file that defines a model."""
         return EXTERNAL if slug in self.external else f"config/models/{slug}.yaml"
 
+    def imports(self, slug: str) -> ImportSettings:
+        """What the file of an imported model says of its answers."""
+        return ImportSettings.model_validate(self.models[slug].settings)
+
     def overview_of(self, benchmark: str) -> TableSpec | None:
-        """A benchmark's part of the overview, as a table."""
-        settings, lines = self.benchmarks.get(benchmark), self.suite.overview_lines()
-        labels = {slug: model.label for slug, model in self.models.items()}
-        return overview_spec(benchmark, settings.title, self.tables[benchmark], lines, labels) if settings else None
+        """A benchmark's part of the overview as a table, a row a line; none where it, or the suite, has no overview."""
+        settings, main, lines = (
+            self.benchmarks.get(benchmark),
+            self.tables[benchmark].overview,
+            self.suite.overview_lines(),
+        )
+        if settings is None or main is None or not lines:
+            return None
+        title, is_alone = (
+            settings.title,
+            len(main.columns) == 1,
+        )  # then the title stands before its own, else above them
+        return TableSpec(
+            title="Overview",
+            caption=title,
+            columns=[
+                column.model_copy(update={"title": f"{title} {column.title}"} if is_alone else {"span": title})
+                for column in main.columns
+            ],
+            sections=[Section(rows=[self._overview_row(line, benchmark, main) for line in lines])],
+            best=False,  # rows may be of other questions and frames
+            intervals=True,
+        )
+
+    def _overview_row(self, line: OverviewLine, benchmark: str, main: Overview) -> Row:
+        """A line's row; one without a model where the line leaves the benchmark out.
+
+        Of the model's rows in the main table that one counts which is nearest to what all models are asked.
+        """
+        label = self.models[line.model].label if line.model in self.models else line.model
+        if line.benchmarks is not None and benchmark not in line.benchmarks:
+            return Row(label=label, published=UNPUBLISHED)
+        sampling = line.samplings.get(benchmark)
+        rows = [
+            row
+            for row in (self.tables[benchmark].tables[main.table].rows() if main.table else ())
+            if row.model == line.model and row.protocol and row.sampling and sampling in (None, row.sampling)
+        ]
+        asked = {"protocol": main.protocol, "sampling": sampling or main.sampling}
+        other = Row(label=label, model=line.model, published=UNPUBLISHED, **asked)
+        known = max(rows, key=lambda row: (row.protocol == main.protocol, row.sampling == main.sampling), default=other)
+        shown = ("protocol", "sampling", "frames", "published")
+        return other.model_copy(update={name: getattr(known, name) for name in shown})
 
     def runs_of(self, benchmark: str) -> set[str]:
         """The runs that tables and overview show of a benchmark, and extra ones: `<protocol>/<sampling>/<model>`."""
@@ -81,3 +130,11 @@ class Configuration(BaseModel):
             if row.model and row.protocol and row.sampling and not row.chance and not row.dataset
         }
         return shown | set(self.suite.benchmarks[benchmark].extra_runs)
+
+
+def import_folder(slug: str, benchmark: str, folder: str) -> Path:
+    """A folder of an imported model's files; a UserError if it is outside the model's own folder."""
+    own = imports_of(benchmark, slug)
+    if folder != "." and inside(own, folder) is None:
+        raise UserError(f"'{folder}' is not inside {own}.")
+    return own / folder

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from reprise.benchmarks.registry import load_scores, load_statistics
 from reprise.config.configuration import Configuration
-from reprise.config.imported import form_problems
 from reprise.config.problems import unknown_name
+from reprise.external import has_importer, load_importer
 from reprise.models.adapters import ADAPTERS
 
 
@@ -76,3 +76,11 @@ class Known(NamedTuple):
             takes = f"adapter '{model.adapter}' takes no frames, but sampling '{sampling}' shows some."
             reasons.append(f"{takes} Use `sampling: none`.")
         return reasons
+
+
+def form_problems(benchmark: str, form: str) -> list[str]:
+    """Why answers to a form of question cannot be imported."""
+    if not has_importer(benchmark):
+        return [f"answers to '{benchmark}' cannot be imported: it is not a benchmark, or has no file format."]
+    forms = load_importer(benchmark).FORMS
+    return [] if form in forms else [f"the authors' files hold no answers to form '{form}'. Forms: {', '.join(forms)}."]

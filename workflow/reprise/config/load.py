@@ -7,7 +7,7 @@ those of the workflow's own file, over them those of the working directory's, ov
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -16,15 +16,13 @@ from reprise.config.checks import check
 from reprise.config.configuration import EXTERNAL, Configuration, split_name
 from reprise.config.figures import Figures
 from reprise.config.known import Known
-from reprise.config.limit import limit_problems, with_limit
 from reprise.config.main import Main
 from reprise.config.model import External, Model
 from reprise.config.problems import Notes, Problems, unknown_name
-from reprise.config.stand_in import with_stand_in
 from reprise.config.suite import Suite
 from reprise.config.tables import Tables
 from reprise.config.time import time_problems
-from reprise.config.unfiltered import with_unfiltered
+from reprise.config.variants import with_limit, with_stand_in, with_unfiltered
 from reprise.core.errors import UserError
 from reprise.core.names import SLUG, SLUG_IN_WORDS
 from reprise.core.paths import WORKFLOW, located, places
@@ -35,14 +33,6 @@ T = TypeVar("T", bound=BaseModel)
 
 MAIN = "config/config.yaml"
 LOOK_AT_YAML = "Look at this line and the one before it: indentation (spaces only), `key: value`, quotes, brackets."
-
-
-class _Layer(NamedTuple):
-    """Main settings that one place says."""
-
-    file: str
-    path: Path | None
-    content: Any
 
 
 class _ConfigFiles:
@@ -83,24 +73,22 @@ class _ConfigFiles:
         """The main settings; None if they have problems."""
         paths = [path for place in places(self.root) if (path := place / MAIN).is_file()]
         try:
-            layers = [_Layer(MAIN, path, self._content(path)) for path in paths]
+            layers: list[tuple[str, Path | None, Any]] = [(MAIN, path, self._content(path)) for path in paths]
         except UserError:
             return None
-        layers.append(_Layer(told_by, None, told))
+        layers.append((told_by, None, told))
         content: Any = {}
-        for layer in layers:
-            if not isinstance(layer.content, Mapping):
-                self.problems.add(layer.file, "", "should be a group of keys.")
+        for file, _, said in layers:
+            if not isinstance(said, Mapping):
+                self.problems.add(file, "", "should be a group of keys.")
                 return None
-            content |= {key: _over(content.get(key), value) for key, value in layer.content.items()}
+            content |= {key: _over(content.get(key), value) for key, value in said.items()}
         try:
             return Main.model_validate(content)
         except ValidationError as error:
             for place, words in mistakes(error, content):
-                saying = [one for one in layers if place[:1] and place[0] in one.content]
-                first = next((one for one in saying if one.content[place[0]] == content[place[0]]), None)
-                layer = first or (saying or layers)[-1 if saying else 0]
-                self._add(layer.file, layer.path, place, words)
+                saying = [one for one in layers if place and place[0] in one[2]]
+                self._add(*(saying or layers[:1])[-1][:2], place, words)
             return None
 
     def names(self, folder: str) -> list[str]:
@@ -185,7 +173,6 @@ def load(root: Path, told: Mapping[str, Any] | None = None, told_by: str = "--co
     )
     unreadable = {name for name, value in {**models, **benchmarks}.items() if value is None}
     check(Known(found, unreadable, root), Notes(problems, suite_file))
-    Notes(problems, suite_file).say(*limit_problems(found))
     if not problems:  # it asks what the overview says, which must be right
         Notes(problems, suite_file, "time").say(*time_problems(found))
     if problems:

@@ -16,6 +16,7 @@ RUN = f"^{SLUG}/{SLUG}/{SLUG}$"
 TABLE = r"^table[0-9]+$"
 FIGURE = r"^(fig[0-9]+|own_[a-z0-9_]+)$"
 REVISION = r"^([0-9a-f]{40}|unpinned)$"
+UNPINNED = "unpinned"
 
 UNFILTERED = "-unfiltered"  # end of the name that a benchmark has here before static questions are dropped from it
 

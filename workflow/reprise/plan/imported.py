@@ -1,4 +1,4 @@
-"""The imported runs and ratings of a suite: which of their files exist.
+"""The imported runs and ratings of a suite, and those of groups of people: which of their files exist.
 
 The folder of a run's files follows from its name: `resources/imports/<benchmark>/<slug>/<protocol>/<sampling>/`, else
 `resources/imports/<benchmark>/<slug>/` itself, unless the model's `runs:` names another folder.
@@ -6,18 +6,87 @@ The folder of a run's files follows from its name: `resources/imports/<benchmark
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from reprise.config.configuration import Configuration
-from reprise.config.imported import import_folder, import_settings
+from reprise.config.configuration import Configuration, import_folder
 from reprise.core.errors import UserError
+from reprise.core.files import fitting_files
 from reprise.core.log import log
-from reprise.core.paths import Run, Scored
+from reprise.core.paths import Results, Run, Scored
+from reprise.core.store import Store
 from reprise.external import FOLDER, AnswerFiles, has_importer, imports_of, load_importer, load_rating_importer
 from reprise.external.answers import fitting, frames_in_name
 from reprise.media.sampling import frames_shown
-from reprise.plan.people import People
+from reprise.people.keys import Inputs
+from reprise.people.settings import AnswerDesign, Design, RatingDesign
+from reprise.plan.naming import listed
 
-MOST_RUNS = 8
+WHOLE = "all"
+"""the rule by which people see the whole clip"""
+RATED, RATINGS = "rated.parquet", "ratings.csv"
+
+
+class Group(NamedTuple):
+    """A group of people, by the name that the suite gives it."""
+
+    benchmark: str
+    name: str
+    design: Design
+
+    @property
+    def runs(self) -> list[Run]:
+        """The run whose answers these people give, or the runs whose answers they rate."""
+        names = [self.design.run] if isinstance(self.design, AnswerDesign) else self.design.runs
+        return [Run.parse(f"{self.benchmark}/{name}") for name in names]
+
+    @property
+    def scope(self) -> str:
+        """Whom an answer is from and what they saw, as far as the questions do not say it: tasks are named by it."""
+        return f"{self.benchmark}/{self.name}/{WHOLE if self.rates else self.runs[0].sampling}"
+
+    @property
+    def rates(self) -> bool:
+        return isinstance(self.design, RatingDesign)
+
+
+def people_file(results: Results, group: Group, name: str) -> Path:
+    """A file that is made of what a group of people is asked or says."""
+    return results.folder / "people" / group.benchmark / group.name / name
+
+
+class People:
+    """The groups of a suite, and their files."""
+
+    def __init__(self, config: Configuration) -> None:
+        self._store = Store(Path(config.main.store))
+        entries = config.suite.benchmarks.items()
+        self.groups = [
+            Group(benchmark, name, one) for benchmark, entry in entries for name, one in entry.people.items()
+        ]
+        self.answering = {group.runs[0]: group for group in self.groups if not group.rates}
+        """the groups whose answers are a run, by that"""
+
+    def group(self, benchmark: str, name: str) -> Group:
+        """A group by its names."""
+        return next(one for one in self.groups if (one.benchmark, one.name) == (benchmark, name))
+
+    def raters(self, run: Run) -> Group | None:
+        """The group that rates a run's answers, once somebody has."""
+        groups = (group for group in self.groups if group.rates and run in group.runs)
+        return next((group for group in groups if self.inputs(group).answers), None)
+
+    def inputs(self, group: Group) -> Inputs:
+        """The files of a group, by content."""
+        design = group.design
+        questions = [Path(design.qualification.questions)] if design.qualification else []
+        return Inputs(
+            answers=self._digests(fitting_files(design.answers)),
+            left_out=self._digests(fitting_files(design.left_out) if design.left_out else []),
+            qualification=self._digests([path for path in questions if path.is_file()]),
+        )
+
+    def _digests(self, paths: list[Path]) -> dict[str, str]:
+        return {str(path): self._store.digest(path) for path in paths}
 
 
 class Imports:
@@ -47,7 +116,7 @@ class Imports:
     def rating_files(self, run: Run, judge: str) -> list[Path]:
         """The file of an imported judge's ratings of a run; none if it does not exist."""
         if Scored(run, judge) not in self._found:
-            said = import_settings(self._config, judge).ratings.get(run.name)
+            said = self._config.imports(judge).ratings.get(run.name)
             usual = [f"{one}/{run.sampling}/{run.model}" for one in self._protocols(run)]
             importer = load_rating_importer(run.benchmark) if has_importer(run.benchmark) else None
             folders = self._folders(judge, run.benchmark, said, usual) if importer else []
@@ -60,7 +129,7 @@ class Imports:
         importer = load_rating_importer(run.benchmark) if has_importer(run.benchmark) else None
         if importer is None or run.model not in self.models:
             return []
-        names = (judge, *import_settings(self._config, judge).names)
+        names = (judge, *self._config.imports(judge).names)
         return [path for one in self.answer_files(run) for path in importer.ratings_beside(one, names)]
 
     def judges(self, benchmark: str, runs: Sequence[Run]) -> list[str]:
@@ -95,7 +164,7 @@ class Imports:
 
     def own_files(self, run: Run) -> list[Path]:
         """The files in a folder for this run alone."""
-        said = import_settings(self._config, run.model).runs.get(_short(run))
+        said = self._config.imports(run.model).runs.get(_short(run))
         usual = [f"{one}/{run.sampling}" for one in self._protocols(run)]
         for folder in self._folders(run.model, run.benchmark, said, usual):
             if files := self._answer_format(run).find(folder, self._frames(run)):
@@ -110,7 +179,7 @@ class Imports:
     def _shared_files(self, run: Run) -> list[Path]:
         """The files that fit a run in the folder that all runs of its model share; each can be of one run only."""
         folder = imports_of(run.benchmark, run.model)
-        said = import_settings(self._config, run.model).runs.items()
+        said = self._config.imports(run.model).runs.items()
         prefix = f"{run.benchmark}/"
         taken = {name: import_folder(run.model, run.benchmark, one) for name, one in said if name.startswith(prefix)}
         if _short(run) in taken or folder in taken.values() or not folder.is_dir():
@@ -140,10 +209,9 @@ class Imports:
         ]
         if rivals:
             runs = sorted(_short(one) for one in (run, *rivals))
-            listed = ", ".join(runs[:MOST_RUNS]) + (f", ... ({len(runs)} in all)" if len(runs) > MOST_RUNS else "")
             raise UserError(
-                f"{path}: could be the answers of several runs of '{run.model}': {listed}. Put it into the folder of "
-                f"its run, {folder}/<protocol>/<sampling>/, or name its run in "
+                f"{path}: could be the answers of several runs of '{run.model}': {listed(runs)}. Put it into the "
+                f"folder of its run, {folder}/<protocol>/<sampling>/, or name its run in "
                 f"{self._config.file_of(run.model)} (`runs: {{{runs[0]}: .}}`)."
             )
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from reprise.config.site import Site
 from reprise.core.code_digest import CodeDigests
 from reprise.core.files import canonical_json, is_other, write_text
 from reprise.core.settings import Settings
@@ -23,6 +22,7 @@ from reprise.plan.rules.tables import Tables
 from reprise.plan.rules.time import Time
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
+from reprise.plan.site import Site
 
 
 class Rules:

@@ -6,7 +6,7 @@ from operator import contains, eq
 from reprise.core.errors import suggestion
 
 LEVELS: tuple[Callable[[str, str], bool], ...] = (eq, str.startswith, contains)
-MOST_LISTED = 12
+MOST_LISTED = 10
 
 
 def fitting(words: str, names: Iterable[str]) -> list[str]:

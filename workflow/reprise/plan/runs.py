@@ -1,5 +1,6 @@
 """Which runs and tables a suite has, and which of them this site can make."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +13,7 @@ from reprise.config.suite import OnGpus
 from reprise.config.tables import Row, TableSpec
 from reprise.config.time import PLANNED, time_rows
 from reprise.core.errors import UserError, unknown
+from reprise.core.names import FIGURE, UNPINNED
 from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, Ledger, Origin, Results, Run, Scored
 from reprise.core.store import Store
 from reprise.external import FOLDER
@@ -19,7 +21,6 @@ from reprise.fetch.settings import ReleaseHub
 from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.money.prices import Budget, needed_budget
 from reprise.models.asking.pieces import pieces_of
-from reprise.plan.identity import UNPINNED
 from reprise.plan.imported import Imports
 from reprise.plan.naming import fitting, listed, nearest
 
@@ -29,10 +30,6 @@ def run_of(benchmark: str, row: Row) -> Run | None:
     if row.model is None or row.protocol is None or row.sampling is None or row.chance or row.dataset:
         return None
     return Run(benchmark, row.protocol, row.sampling, row.model)
-
-
-def _asked(views: Mapping[str, Scored | str]) -> list[Scored]:
-    return [one for one in views.values() if isinstance(one, Scored)]
 
 
 class Plan:
@@ -91,19 +88,16 @@ class Plan:
         yield from self.tables()
         yield from ((benchmark, OVERVIEW, spec) for benchmark, spec in self.overview.items())
 
+    @cached_property
+    def _specs(self) -> dict[str, TableSpec]:
+        return {f"{benchmark}/{table}": spec for benchmark, table, spec in self.shown()}
+
     def table(self, benchmark: str, table: str) -> TableSpec:
         """The specification of one table, or of a part of the overview; a UserError if it does not exist."""
-        if table == OVERVIEW and benchmark in self.overview:
-            return self.overview[benchmark]
-        if benchmark not in self.config.tables:
-            raise unknown("benchmark", benchmark, self.config.tables, f"{TABLES / benchmark / table}")
-        tables = self.config.tables[benchmark].tables
-        if table not in tables:
-            raise UserError(
-                f"{TABLES / benchmark / table}: suite '{self.config.name}' has no {table} of {benchmark}. "
-                f"There are: {', '.join(tables)}."
-            )
-        return tables[table]
+        name = f"{benchmark}/{table}"
+        if name not in self._specs:
+            raise unknown("table", name, self._specs, str(TABLES / name))
+        return self._specs[name]
 
     def figures(self) -> Iterator[tuple[str, str, Figure]]:
         """Every (benchmark, figure, specification) of the suite."""
@@ -113,26 +107,16 @@ class Plan:
 
     def figure(self, benchmark: str, figure: str) -> Figure:
         """The specification of one figure; a UserError if it does not exist."""
-        if benchmark not in self.config.figures:
-            raise unknown("benchmark with figures", benchmark, self.config.figures, f"{FIGURES / benchmark / figure}")
-        figures = self.config.figures[benchmark].figures
-        if figure not in figures:
-            raise unknown("figure", figure, figures, f"{FIGURES / benchmark / figure}")
-        return figures[figure]
+        name, known = f"{benchmark}/{figure}", {f"{one}/{each}": spec for one, each, spec in self.figures()}
+        if name not in known:
+            raise unknown("figure", name, known, str(FIGURES / name))
+        return known[name]
 
     def figure_parts(self, benchmark: str, figure: str) -> list[tuple[str, TableSpec]]:
         """The tables that a figure shows parts of, each with the part as a table."""
         spec = self.figure(benchmark, figure)
         parts = spec.of if isinstance(spec, OfTables) else []
         return [(part.table, part.of(self.table(benchmark, part.table))) for part in parts]
-
-    def figure_scored(self, benchmark: str, figure: str) -> list[Scored]:
-        """The numbers of runs that one figure needs and that this site can make; each of its inputs asks for them."""
-        asked = benchmark, figure
-        if asked not in self._scored:
-            specs = [spec for _, spec in self.figure_parts(benchmark, figure)]
-            self._scored[asked] = sorted({one for spec in specs for one in self.scored_of(benchmark, spec)})
-        return self._scored[asked]
 
     def benchmarks_by_table(self) -> dict[str, list[str]]:
         """Table -> the benchmarks whose papers have one of this number."""
@@ -199,7 +183,6 @@ class Plan:
         return next((judge for judge in judges if judge in known and self.has_ratings(run, judge)), None)
 
     def judges(self) -> set[str]:
-        """The judges of all benchmarks."""
         return {judge for benchmark in self.config.benchmarks for judge in self.judges_of(benchmark)}
 
     def is_judged(self, benchmark: str, protocol: str) -> bool:
@@ -218,12 +201,12 @@ class Plan:
         judge = self._rater(run, row.judges or self.judges_of(benchmark))
         return Scored(run, judge) if judge else None
 
-    def unjudged(self, benchmark: str, spec: TableSpec) -> list[Run]:
-        """The runs of a table that this site can make, but that no judge rates."""
-        cells = [cell for cell in spec.cells() if not cell.judges]
-        runs = {run for cell in cells if (run := run_of(benchmark, cell)) and self.is_judged(benchmark, run.protocol)}
+    def unjudged(self, benchmark: str, cells: Iterable[Row]) -> list[Run]:
+        """The runs of these cells of a table that this site can make, but that no judge rates."""
+        runs = {run for cell in cells if not cell.judges and (run := run_of(benchmark, cell))}
         able = [run for run in runs if run.model in self.models and self.has_answers(run)]
-        return sorted(run for run in able if self._rater(run, self.judges_of(benchmark)) is None)
+        judged = [run for run in able if self.is_judged(benchmark, run.protocol)]
+        return sorted(run for run in judged if self._rater(run, self.judges_of(benchmark)) is None)
 
     def has_answers(self, run: Run) -> bool:
         """Whether a run's model can be asked, or its answers exist."""
@@ -252,16 +235,18 @@ class Plan:
             pieces=() if imported or model.pieces == 1 else tuple(one.name for one in pieces_of(model.pieces)),
         )
 
-    def table_scored(self, benchmark: str, table: str) -> list[Scored]:
-        """The numbers of runs that one table needs and that this site can make."""
-        asked = benchmark, table
-        if asked not in self._scored:
-            self._scored[asked] = self.scored_of(benchmark, self.table(benchmark, table))
-        return self._scored[asked]
+    def table_scored(self, benchmark: str, name: str) -> list[Scored]:
+        """The numbers of runs that a table, a part of the overview or a figure needs and that this site can make."""
+        if (benchmark, name) not in self._scored:
+            is_figure = re.match(FIGURE, name) is not None
+            parts = self.figure_parts(benchmark, name) if is_figure else [(name, self.table(benchmark, name))]
+            cells = [cell for _, spec in parts for cell in spec.cells()]
+            self._scored[benchmark, name] = self.scored_of(benchmark, cells)
+        return self._scored[benchmark, name]
 
-    def scored_of(self, benchmark: str, spec: TableSpec) -> list[Scored]:
-        """The numbers of runs that a specification of a table needs and that this site can make."""
-        return sorted({found for row in spec.cells() if (found := self.scored(benchmark, row))})
+    def scored_of(self, benchmark: str, cells: Iterable[Row]) -> list[Scored]:
+        """The numbers of runs that these cells of a table show and that this site can make."""
+        return sorted({found for cell in cells if (found := self.scored(benchmark, cell))})
 
     def overview_scored(self) -> list[Scored]:
         """The numbers of runs that the overview needs and that this site can make."""
@@ -277,7 +262,7 @@ class Plan:
             }
             for slug, asked in time_rows(self.config).items()
         }
-        return {slug: asked for slug, asked in found.items() if any(_asked(views) for views in asked.values())}
+        return {slug: asked for slug, asked in found.items() if self._asked(asked)}
 
     def _viewed(self, benchmark: str, view: str, row: Row | str) -> Scored | str:
         if isinstance(row, str):
@@ -292,7 +277,10 @@ class Plan:
 
     def time_scored(self, slugs: Iterable[str]) -> list[Scored]:
         """The numbers of runs that these cards of time need."""
-        return sorted({one for slug in slugs for views in self.time[slug].values() for one in _asked(views)})
+        return sorted({one for slug in slugs for one in self._asked(self.time[slug])})
+
+    def _asked(self, views: Mapping[str, Mapping[str, Scored | str]]) -> list[Scored]:
+        return [one for of_one in views.values() for one in of_one.values() if isinstance(one, Scored)]
 
     def runs(self) -> list[Run]:
         """All runs of the suite: those of its tables, of its overview and of its cards of time, and its extra runs."""
@@ -361,6 +349,7 @@ class Plan:
             return f"its answers are imported, and none lie in {FOLDER / run.benchmark / run.model}/."
         return f"no judge of {run.benchmark} runs here, or has rated it."
 
+    @cached_property
     def data_benchmarks(self) -> list[str]:
         """The benchmarks whose videos this site works on: those with a run that looks at them."""
         return sorted({run.benchmark for run in self.runs() if run.model not in self.imports.models})

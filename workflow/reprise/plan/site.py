@@ -1,24 +1,69 @@
-"""The site that jobs are submitted to: what its partitions can give, and whether what is asked for fits."""
+"""The site that jobs are submitted to: what its partitions give, as its file and Slurm say, and whether jobs fit."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal, NamedTuple, Self
+
+from pydantic import Field, model_validator
 
 from reprise.config.model import Model
 from reprise.config.problems import read
-from reprise.config.site import Site
 from reprise.core.errors import UserError, choices
 from reprise.core.paths import options_of, profile_file
+from reprise.core.settings import Settings, mistake
 from reprise.core.yaml_files import load_yaml
 from reprise.plan.runs import Plan
-from reprise.plan.sinfo import partitions
-from reprise.plan.targets import asked_by
+from reprise.plan.targets import asked_by, models_of
 
 EXECUTOR, PARTITIONS = "executor", "slurm-partition-config"
 LOOKS = re.compile(r"--dry-?run|--unlock|-[pqF]*n[pqF]*")
 PREPARING = 8
 """As many cores decode about as fast as a GPU asks for clips (docs/reference/inference.md)."""
 WRITE = "Correct it, or run `python -m reprise site`, which writes the file from what Slurm says."
+SINFO = ["sinfo", "--noheader", "--Node", "--format=%P|%a|%l|%c|%m|%G"]
+ANSWER_S = 60
+TIME = re.compile(r"(?:(?P<days>\d+)-)?(?:(?:(?P<hours>\d+):)?(?P<minutes>\d+):)?(?P<seconds>\d+)")
+GPUS = re.compile(r"\bgpu(?::[^:,()]+)?:(\d+)")
+NO_LIMIT = ("infinite", "n/a")
+
+
+class PartitionLimits(Settings):
+    """One partition. A limit that is omitted is none; without `max_gpu` it has no GPUs."""
+
+    max_runtime: int | None = Field(None, ge=1)
+    """Longest time of a job, in minutes."""
+    max_mem_mb: int | None = Field(None, ge=1)
+    """Memory of a node, in MB."""
+    max_threads: int | None = Field(None, ge=1)
+    """CPUs of a node."""
+    max_gpu: int = Field(0, ge=0)
+    """GPUs of a node."""
+
+
+class Site(Settings):
+    """The partitions, by name. A job goes to the one that it fits best; to one with GPUs only if it needs them."""
+
+    partitions: dict[str, PartitionLimits]
+
+    @model_validator(mode="after")
+    def _some_partition(self) -> Self:
+        if not self.partitions:
+            raise mistake("partitions: none is named.")
+        return self
+
+    def for_gpus(self, count: int) -> dict[str, PartitionLimits]:
+        """The partitions for jobs with so many GPUs: for none those without, if there are any."""
+        without = {name: one for name, one in self.partitions.items() if not one.max_gpu}
+        having = {name: one for name, one in self.partitions.items() if one.max_gpu >= count}
+        return having if count else without or having
+
+    def most(self, limit: Literal["max_runtime", "max_mem_mb"], gpus: int) -> int | None:
+        """The largest limit of the partitions for jobs with so many GPUs; None where one of them has none."""
+        limits = [getattr(one, limit) for one in self.for_gpus(gpus).values()]
+        return None if None in limits else max(limits, default=None)
 
 
 def threads_of(model: Model) -> int:
@@ -57,8 +102,7 @@ def site_of(arguments: Sequence[str]) -> Site | None:
 
 def check_models(plan: Plan, site: Site, targets: Sequence[str]) -> None:
     """Stop at models whose jobs no partition can hold: Slurm would refuse them, or leave them waiting for ever."""
-    slugs = {slug for one in asked_by(plan, targets) for slug in (one.run.model, one.judge) if slug}
-    asked = sorted(slugs - plan.imports.models)
+    asked = [slug for slug in models_of(asked_by(plan, targets)) if slug not in plan.imports.models]
     wrong = [
         f"config/models/{slug}.yaml: {words}" for slug in asked for words in problems(plan.config.models[slug], site)
     ]
@@ -73,14 +117,88 @@ def problems(model: Model, site: Site) -> Iterator[str]:
         most = max(one.max_gpu for one in site.partitions.values())
         yield f"gpus: {model.gpus}: no partition has a node with so many; the most is max_gpu: {most}."
         return
+    listed = f"partition{'s' * (len(having) > 1)} {', '.join(having)}"
     memory = [one for one in having.values() if one.max_mem_mb is None or model.memory_mb <= one.max_mem_mb]
     if not memory:
-        most = site.most_memory_mb(model.gpus) or 0
-        yield f"memory_mb: {model.memory_mb}: the most of {_listed(having)} is max_mem_mb: {most}."
+        most_mb = site.most("max_mem_mb", model.gpus)
+        yield f"memory_mb: {model.memory_mb}: the most of {listed} is max_mem_mb: {most_mb}."
     elif not any(one.max_threads is None or threads_of(model) <= one.max_threads for one in memory):
-        most = max(one.max_threads or 0 for one in memory)
-        yield f"its job takes {threads_of(model)} CPUs: the most of {_listed(having)} is max_threads: {most}."
+        threads = max(one.max_threads or 0 for one in memory)
+        yield f"its job takes {threads_of(model)} CPUs: the most of {listed} is max_threads: {threads}."
 
 
-def _listed(names: Collection[str]) -> str:
-    return f"partition{'s' * (len(names) > 1)} {', '.join(names)}"
+# What Slurm says
+
+
+class Node(NamedTuple):
+    """What one node of a partition can give to a job."""
+
+    gpus: int
+    memory_mb: int
+    threads: int
+
+
+class Partition(NamedTuple):
+    """A partition, and the most that one node of it gives to a job."""
+
+    name: str
+    is_default: bool
+    minutes: int | None
+    """longest time of a job; None where there is no limit"""
+    node: Node
+
+
+def partitions() -> list[Partition]:
+    """The partitions that take jobs now; an error where there is no Slurm."""
+    if shutil.which(SINFO[0]) is None:
+        raise UserError(
+            "no Slurm here: there is no command 'sinfo'. Run snakemake on a machine from which jobs can be submitted "
+            "(often `module load slurm` is needed first), or without `--workflow-profile profiles/slurm`."
+        )
+    try:
+        done = subprocess.run(SINFO, capture_output=True, text=True, check=False, timeout=ANSWER_S)
+    except subprocess.TimeoutExpired:
+        raise UserError(f"Slurm does not answer: sinfo took more than {ANSWER_S} s. Try again later.") from None
+    if done.returncode:
+        raise UserError(f"Slurm does not answer: {done.stderr.strip()}. Try again later, or ask those who run it.")
+    return partitions_in(done.stdout)
+
+
+def partitions_in(text: str) -> list[Partition]:
+    """The partitions in what sinfo prints, a line a node of a partition.
+
+    What a job can have is what one node has; where nodes differ, the largest of those with the most GPUs.
+    """
+    nodes: dict[str, list[Node]] = {}
+    minutes: dict[str, int | None] = {}
+    for line in text.splitlines():
+        name, state, time, threads, memory, resources = line.strip().split("|")
+        if state != "up":
+            continue
+        # `gpu:a100:4(S:0-1),gpu:v100:2,shard:8` has 6 GPUs.
+        node = Node(sum(map(int, GPUS.findall(resources))), int(memory.rstrip("+")), int(threads.rstrip("+")))
+        nodes.setdefault(name, []).append(node)
+        minutes[name] = minutes_of(time)
+    return [Partition(name.rstrip("*"), name.endswith("*"), minutes[name], max(found)) for name, found in nodes.items()]
+
+
+def minutes_of(time: str) -> int | None:
+    """Whole minutes of a time limit as Slurm prints it, `days-hours:minutes:seconds`; None where there is none."""
+    if time in NO_LIMIT:
+        return None
+    found = TIME.fullmatch(time)
+    if found is None:
+        raise ValueError(f"not a time limit of Slurm: {time!r}")
+    days, hours, minutes, _ = (int(part or 0) for part in found.groups())
+    return (24 * days + hours) * 60 + minutes
+
+
+def has_accounting() -> bool:
+    """Whether Slurm remembers jobs that have ended: `sacct` may be there and say that it does not."""
+    if shutil.which("sacct") is None:
+        return False
+    command: Sequence[str] = ["sacct", "--noheader", "--allocations", "--starttime=now"]
+    try:
+        return subprocess.run(command, capture_output=True, check=False, timeout=ANSWER_S).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False

@@ -1,18 +1,83 @@
 """Where every run stands: done, stale, missing or failed, by the keys that Snakemake's jobs depend on."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import polars as pl
+
 from reprise.core.errors import UserError
 from reprise.core.log import last_words
-from reprise.core.paths import Scored, Step
+from reprise.core.paths import READ_AS, TABLES, Results, Scored, Step
+from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, read_table
 from reprise.core.settings import Settings
-from reprise.plan.answers import FailedAnswers, failed_answers
+from reprise.plan.answers import FailedAnswers, Job, failed_answers, job_of, writer_jobs
 from reprise.plan.changes import KeyChange, KeyChanges
+from reprise.plan.construction import constructed
 from reprise.plan.keys import key_texts
-from reprise.plan.outcome import Counts, count
 from reprise.plan.runs import Plan
+from reprise.plan.targets import asked_by
+
+MOST_TARGETS = 6
+ROBUST = "robust"
+
+
+class Counts(NamedTuple):
+    """What became of a run's questions, as the robust reader or a judge takes its answers."""
+
+    asked: int = 0
+    failed: int = 0
+    unread: int = 0
+    missing: int = 0
+    """not asked, because their clip is missing"""
+
+
+def outcome(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
+    """Lines for the end of a run that made these targets, or everything."""
+    done = [
+        one for one in sorted(asked_by(plan, targets)) if plan.results.verdicts(one.run, one.judge or ROBUST).is_file()
+    ]
+    counts = [Counts(), *(count(plan.results, one) for one in done)]
+    asked, failed, unread, missing = (sum(column) for column in zip(*counts, strict=True))
+    if asked or missing:
+        advice = " (which, and why: python -m reprise runs)" if failed or missing else ""
+        yield f"{asked} answers: {failed} failed, {unread} unread; {missing} questions missing{advice}"
+    yield from _constructions(plan, targets)
+    made = [target for target in targets if Path(target).is_file()]
+    if made:
+        more = [f"and {len(made) - MOST_TARGETS} more"] if len(made) > MOST_TARGETS else []
+        yield f"Results: {' '.join([*made[:MOST_TARGETS], *more])}"
+    elif not targets:
+        numbers = [name.removeprefix("table") for name in plan.benchmarks_by_table()]
+        listed = numbers[0] if len(numbers) == 1 else f"{{{','.join(numbers)}}}"
+        tables = f"{TABLES}/table{listed}.{{{','.join(sorted(READ_AS))}}}"
+        yield f"Tables: {tables}; each paper's own in {TABLES}/<benchmark>/"
+
+
+def _constructions(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
+    """What each benchmark that these targets make is made of, and what was dropped before anything was written."""
+    for benchmark in constructed(plan):
+        folder, pool = plan.results.construction(benchmark, ""), plan.results.construction(benchmark, "pool.parquet")
+        if not pool.is_file() or (targets and not any(Path(target).is_relative_to(folder) for target in targets)):
+            continue
+        filters = Counter(pl.read_parquet(pool, columns=["filter"])["filter"])
+        kept, rows = filters.pop("", 0), filters.total()
+        dropped = f" ({', '.join(f'{count} {name}' for name, count in filters.most_common())})" if filters else ""
+        yield f"Construction of {benchmark}: {kept} of {kept + rows} kept before the writing{dropped}"
+
+
+def count(results: Results, one: Scored) -> Counts:
+    """What became of the questions of a run whose answers are read."""
+    counted = ("failed", "unparsed")
+    read = read_table(results.verdicts(one.run, one.judge or ROBUST), VERDICTS, VERDICTS.keys() - set(counted))
+    failed, unread = (int(read[name].sum()) for name in counted)
+    answers, questions = results.responses(one.run), results.requests(one.run.benchmark, one.run.protocol)
+    if not (answers.is_file() and questions.is_file()):  # nothing needs them any more
+        return Counts(read.height, failed, unread)
+    asked = read_table(answers, RESPONSES, RESPONSES.keys() - {"item_id"}).height
+    return Counts(asked, failed, unread, read_table(questions, REQUESTS, REQUESTS.keys() - {"item_id"}).height - asked)
+
 
 Name = Literal["done", "stale", "missing", "failed"]
 
@@ -80,3 +145,120 @@ class States:
             change = self._changes.since_input(step.path, step.key) if step.key else None
             self._known[step.path] += [change] if change else []
         return self._known[step.path]
+
+
+NEW, AGAIN = "not made yet", "what failed is tried again"
+# What a key of a run's key file is about; everything else is a setting.
+KINDS = {
+    "model": "weights", "checkpoint": "weights", "prompt": "prompt", "sampling": "frames", "code": "code",
+    "versions": "versions of libraries",
+}  # fmt: skip
+LONGEST = 160
+ANSWERS, REPLIES = "answers", "replies of the judge"
+
+
+class Asking(NamedTuple):
+    """A job that asks a model: for a run's answers, or as a judge about them."""
+
+    job: Job
+    slug: str
+    """of the model"""
+    why: tuple[str, ...]
+    is_remade: bool
+    """whether what it asks about is made again before, so that it may be something else"""
+
+
+class Askings(NamedTuple):
+    """What making some numbers asks."""
+
+    asked: list[Asking]
+    done: int
+    counted: int
+    """numbers that are made again from answers that are there"""
+
+
+def askings(plan: Plan, states: States, numbers: Iterable[Scored]) -> Askings:
+    """The jobs behind these numbers that ask a model, each once."""
+    found: dict[Scored, Asking] = {}
+    done = counted = 0
+    for one in sorted(numbers):
+        state = states.of(one)
+        steps = list(dict.fromkeys(step.name for step in plan.origin(one).steps()))
+        mine = list(_of_state(plan, state, steps)) if state.name != "done" else []
+        found.update({asking.job.scored: asking for asking in mine})
+        done += state.name == "done"
+        counted += state.name != "done" and not mine
+    return Askings(list(found.values()), done, counted)
+
+
+def writings(plan: Plan, changes: KeyChanges, benchmarks: Iterable[str]) -> Iterator[Asking]:
+    """Of each writer the round that is made next; what is asked after it depends on its replies."""
+    rounds: dict[tuple[str, str], list[Job]] = {}
+    for job in writer_jobs(plan):
+        if job.scored.run.benchmark in benchmarks:
+            rounds.setdefault((job.scored.run.benchmark, job.scored.run.model), []).append(job)
+    for jobs in rounds.values():
+        for later, job in zip(reversed(range(len(jobs))), jobs, strict=True):
+            asking = _of_round(changes, job)
+            if asking.why:
+                *why, last = asking.why
+                yield asking._replace(why=(*why, f"{last}, and at most {later} rounds after it" if later else last))
+                break
+
+
+def _of_round(changes: KeyChanges, job: Job) -> Asking:
+    """A round of writing, and why it is made: nothing is said where its replies are there and stay."""
+    model = job.scored.run.model
+    if not job.responses.is_file():
+        return Asking(job, model, (NEW,), is_remade=False)
+    why = [words for change in changes.since(job.responses) for words in _changed(change)]
+    folder = job.responses.parents[2]
+    requests = folder / "requests" / model / job.responses.name
+    before = {"candidates": folder / "texts.parquet", "requests": requests}
+    remade = [name for name, path in before.items() if changes.since(path)]
+    if remade:
+        why.append(f"made again before it: {', '.join(remade)}")
+    return Asking(job, model, tuple(dict.fromkeys(why)), is_remade=bool(remade))
+
+
+def _of_state(plan: Plan, state: State, steps: Sequence[str]) -> Iterator[Asking]:
+    """The run's own job, and that of its judge."""
+    run, judge = state.scored.run, state.scored.judge
+    jobs = [(Scored(run), run.model, ANSWERS), (state.scored, judge, REPLIES)]
+    for scored, slug, step in jobs if judge else jobs[:1]:
+        if slug in plan.imports.models:
+            continue
+        before = steps[: steps.index(step)]
+        why = tuple(dict.fromkeys(_reasons(state, scored, step, before)))
+        if why:
+            is_remade = any(one.name in before for one, _ in state.changed)
+            yield Asking(job_of(plan, scored), slug, why, is_remade)
+
+
+def _reasons(state: State, scored: Scored, step: str, before: Sequence[str]) -> Iterator[str]:
+    failed = {one.name: words for one, words in state.failures}
+    if step in failed:
+        yield f"its job failed: {_cut(failed[step].splitlines()[0])}"
+    elif any(one.name == step for one in state.missing):
+        yield NEW
+    yield from (f"failed before it: {name}" for name in before if name in failed)
+    for one, change in state.changed:
+        if one.name == step:
+            yield from _changed(change)
+    remade = list(dict.fromkeys(one.name for one, _ in state.changed if one.name in before))
+    if remade:
+        yield f"made again before it: {', '.join(remade)}"
+    if state.answers and state.due and state.answers.job.scored == scored:
+        yield AGAIN
+
+
+def _changed(change: KeyChange) -> Iterator[str]:
+    if not change.changes:
+        yield from change.words
+        return
+    first = {f"{KINDS.get(one.name.partition('.')[0], 'settings')} changed": one for one in reversed(change.changes)}
+    yield from (kind if kind == "code changed" else f"{kind} ({_cut(one.words)})" for kind, one in first.items())
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]}..."

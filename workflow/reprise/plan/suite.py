@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reprise.config.load import load
-from reprise.config.site import Site
 from reprise.core.clones import LOCKS, is_running, register
 from reprise.core.errors import UserError, faults_in_words
 from reprise.core.files import canonical_json, is_other, read_json, text_digest, write_if_changed
@@ -16,15 +15,14 @@ from reprise.core.log import log
 from reprise.core.names import FIGURE, one_of
 from reprise.core.paths import READ_AS, RESULTS, STAMP, WORKFLOW
 from reprise.models.asking.pieces import NAME
-from reprise.plan.answers import failed_answers, summary
+from reprise.plan.answers import failed_answers, summary, write_answer_retries, write_retries
 from reprise.plan.changes import leaves
 from reprise.plan.keys import Rules, changed_keys, write_keys
-from reprise.plan.outcome import outcome
-from reprise.plan.retries import write_answer_retries, write_retries
-from reprise.plan.rules.asked import note_parameters
+from reprise.plan.rules import note_parameters
 from reprise.plan.runs import Plan
-from reprise.plan.site import check_models, site_of
-from reprise.plan.targets import check_profile, check_targets, targets_of, warn_of_ended, warn_of_unpinned
+from reprise.plan.site import Site, check_models, site_of
+from reprise.plan.states import outcome
+from reprise.plan.targets import check_profile, check_targets, targets_of, warn_of_models
 from reprise.plan.upkeep import note_outdated
 
 
@@ -52,8 +50,7 @@ def load_suite(
         site = site_of(arguments)
         if site is not None:
             check_models(plan, site, targets)
-        warn_of_unpinned(plan, targets)
-        warn_of_ended(plan, targets)
+        warn_of_models(plan, targets)
         plan.imports.warn_of_unused(plan.models)
         if is_running(Path()) and "--unlock" not in arguments:
             # Everything stays as the Snakemake that works in this folder planned by it.
@@ -159,7 +156,7 @@ class Suite(Rules):
             "shard": r"\d+",
             "piece": NAME.pattern,
             "round": r"\d+",
-            "group": self.people.groups(),
+            "group": self.people.groups,
             "table": r"table\d+",
             "figure": FIGURE.strip("^$"),
             "kind": one_of(READ_AS),

@@ -1,16 +1,20 @@
 """Checks what a user typed before any job is planned: profile, unknown targets, unpinned weights and data."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from difflib import get_close_matches
+from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
+from reprise.config.problems import unknown_name
 from reprise.config.tables import Row
 from reprise.config.time import PLANNED, time_rows
-from reprise.core.errors import UserError, choices, suggestion
+from reprise.core.errors import UserError, choices
 from reprise.core.log import log
-from reprise.core.names import TABLE
+from reprise.core.names import TABLE, UNPINNED
 from reprise.core.paths import (
     ALL,
     DEFAULT,
@@ -19,37 +23,74 @@ from reprise.core.paths import (
     OVERVIEW,
     PROFILE,
     PROFILES,
+    READ_AS,
     REPORT,
     REPRODUCTION,
     RESULTS,
     TABLES,
     TIME,
+    Run,
     Scored,
     agreement_file,
     collected_table_file,
     figure_file,
     located,
     options_of,
+    overview_file,
     report_files,
+    reproduction_file,
     suite_pdf_file,
     table_file,
     tables_pdf_file,
     time_file,
 )
-from reprise.fetch.settings import Huggingface, ReleaseHub
-from reprise.plan.agreement import compared, judge_pairs
-from reprise.plan.identity import UNPINNED
+from reprise.fetch.settings import Huggingface
 from reprise.plan.runs import Plan, run_of
 from reprise.tables.render.latex_document import MISSING, has_latex
 
+
+class JudgePair(NamedTuple):
+    """Two judges of the answers to one protocol."""
+
+    benchmark: str
+    protocol: str
+    judges: tuple[str, str]
+    runs: tuple[Run, ...]
+    """what both have rated, or can be asked to rate"""
+
+
+def judge_pairs(plan: Plan) -> list[JudgePair]:
+    """Every pair of judges with a run in common, in the order of the judges."""
+    found = []
+    judged = [run for run in plan.runs() if plan.is_judged(run.benchmark, run.protocol)]
+    for benchmark, protocol in dict.fromkeys((run.benchmark, run.protocol) for run in judged):
+        mine = [run for run in judged if (run.benchmark, run.protocol) == (benchmark, protocol)]
+        for pair in combinations(plan.judges_of(benchmark), 2):
+            runs = tuple(run for run in mine if all(plan.has_ratings(run, judge) for judge in pair))
+            if runs:
+                found.append(JudgePair(benchmark, protocol, pair, runs))
+    return found
+
+
+def compared(plan: Plan) -> list[Scored]:
+    """The runs, each by each of the judges, whose ratings are compared."""
+    return sorted({Scored(run, judge) for pair in judge_pairs(plan) for run in pair.runs for judge in pair.judges})
+
+
 FORMATS = ("csv", "html", "md", "tex")
 PICTURES = ("csv", "pdf", "png", "svg")
-CARDS = ("csv", "html", "json", "md", "pdf", "png", "svg", "tex")
-COLLECTED = ("html", "md", "tex")
-VERDICTS_AS = ("csv", "html", "md")
+CARDS = ("html", "md", "tex", "csv", "png", "svg", "pdf")
+DATA_OF_CARDS = ("json", "items.csv")
 TABLE_FILE = re.compile(r"(^|/)tab\w*\.(csv|html|md|pdf|tex)$")
 NAME_OF_TABLE = re.compile(rf"(?:\w+/)?{TABLE.strip('^$')}")
 OF_RUNS = ("responses", "verdicts", "metrics")
+LACKS = {
+    OVERVIEW: "It has no overview. Name models in `overview:` of {file}; `python -m reprise eval` does so.",
+    JUDGES: "No two judges rate the same run. Name two in `judges:` and in `run:` of {file}, or import ratings.",
+    REPRODUCTION: "It shows no published values (`show_published: false` in {file}) to compare with.",
+    TIME.name: "It has no cards of time. Name some of its overview in `time:` of {file}; `reprise time` does so.",
+}
+"""what a suite lacks that makes no file of this name, or none in this folder"""
 
 
 def check_profile(arguments: Sequence[str]) -> None:
@@ -71,48 +112,57 @@ def targets_of(arguments: Sequence[str]) -> list[str]:
     ]
 
 
+def readable(plan: Plan) -> dict[str, set[Scored]]:
+    """Every file that people read, and the numbers of runs behind it."""
+    found: dict[Path, set[Scored]] = defaultdict(set)
+
+    def note(files: Iterable[Path], numbers: Collection[Scored]) -> None:
+        for file in files:
+            found[file].update(numbers)
+
+    for benchmark, table, _ in plan.shown():
+        scored = plan.table_scored(benchmark, table)
+        if table == OVERVIEW:
+            note(map(overview_file, FORMATS), scored)
+        else:
+            note((table_file(benchmark, table, kind) for kind in FORMATS), scored)
+            note((collected_table_file(table, kind) for kind in READ_AS), scored)
+    for benchmark, figure, _ in plan.figures():
+        note((figure_file(benchmark, figure, kind) for kind in PICTURES), plan.table_scored(benchmark, figure))
+    for slug in plan.time:
+        scored = plan.time_scored([slug])
+        note((time_file(slug, kind) for kind in (*CARDS, *DATA_OF_CARDS)), scored)
+        note((time_file(ALL, kind) for kind in CARDS), scored)
+    if judge_pairs(plan):
+        note(map(agreement_file, FORMATS), compared(plan))
+    verdicts = [reproduction_file(kind) for kind in ("csv", "html", "md") if plan.config.suite.show_published]
+    note([tables_pdf_file(), suite_pdf_file(), *report_files(), *verdicts], plan.numbers())
+    return {str(path): numbers for path, numbers in found.items()}
+
+
 def check_targets(plan: Plan, targets: Sequence[str]) -> None:
     """Stop at targets that no rule makes."""
-    reasons = [f"{target}: {reason}" for target in targets for reason in _problems(plan, target)]
+    known = readable(plan) if targets else {}
+    reasons = [f"{target}: {reason}" for target in targets for reason in _problems(plan, target, known)]
     if reasons:
         raise UserError("\n".join(reasons))
 
 
-def _problems(plan: Plan, target: str) -> Iterator[str]:
+def _problems(plan: Plan, target: str, known: Collection[str]) -> Iterator[str]:
     suite = plan.config.name
     match target.split("/"):
-        case ["results", *_] if Path(target) in (tables_pdf_file(), suite_pdf_file()):
-            yield from () if has_latex() else (MISSING,)
-        case ["results", "tables", file] if file.partition(".")[0] == OVERVIEW:
-            adds = "`python -m reprise eval` does so."
-            why = f"suite '{suite}' has no overview. Name models in `overview:` of {plan.config.file}; {adds}"
-            yield from _format_problems(file.partition(".")[2], FORMATS, "" if plan.overview else why)
-        case ["results", "tables", file] if file.partition(".")[0] == JUDGES:
-            cure = f"Name two in `judges:` and in `run:` of {plan.config.file}, or import ratings."
-            why = f"no two judges of suite '{suite}' rate the same run. {cure}"
-            yield from _format_problems(file.partition(".")[2], FORMATS, "" if judge_pairs(plan) else why)
-        case ["results", "tables", file] if file.startswith("tab"):
-            listed = [f"{name} ({', '.join(having)})" for name, having in plan.benchmarks_by_table().items()]
-            yield from _file_problems(
-                file, list(plan.benchmarks_by_table()), COLLECTED, f"no paper of suite '{suite}'", listed
-            )
-        case ["results", "tables", benchmark, file] if benchmark not in plan.config.tables:
-            yield f"unknown benchmark '{benchmark}'.{choices(benchmark, plan.config.tables)}"
-        case ["results", "tables", benchmark, file] if file.startswith("tab"):
-            names = [table for name, table, _ in plan.tables() if name == benchmark]
-            yield from _file_problems(file, names, FORMATS, f"{benchmark} of suite '{suite}'", names)
-        case ["results", "figures", benchmark, *_] if benchmark not in plan.config.figures:
-            yield f"no figures of '{benchmark}' in suite '{suite}'.{choices(benchmark, plan.config.figures)}"
-        case ["results", "figures", benchmark, file]:
-            names = list(plan.config.figures[benchmark].figures)
-            yield from _file_problems(file, names, PICTURES, f"{benchmark} of suite '{suite}'", names)
+        case _ if target in known:
+            if Path(target) in (tables_pdf_file(), suite_pdf_file()) and not has_latex():
+                yield MISSING
+        case ["results", TABLES.name | FIGURES.name | REPORT.name, *_]:
+            yield f"suite '{suite}' makes no such file. {_why_none(plan, Path(target), known)}"
         case ["results", TIME.name, file] if file != "health.csv":  # of the suite that is called so, too
-            yield from _time_problems(plan, file)
+            yield f"suite '{suite}' makes no such file. {_why_none(plan, Path(target), known)}"
+        case ["results", file] if file.partition(".")[0] == REPRODUCTION:
+            yield f"suite '{suite}' makes no such file. {_why_none(plan, Path(target), known)}"
         case ["results", other, _, *_] if other != suite and located(f"config/suites/{other}.yaml").is_file():
             yield f"is of suite '{other}', but the suite is '{suite}'. Add `--config suite={other}` after the targets."
-        case ["results", REPORT.name, *_] if Path(target) not in report_files():
-            yield f"the report is made as a whole. Did you mean '{report_files()[0]}'?"
-        case ["results", folder, _, *_] if folder not in (suite, TABLES.name, FIGURES.name, REPORT.name, TIME.name):
+        case ["results", folder, _, *_] if folder != suite:
             there = [TABLES.name, FIGURES.name, REPORT.name, TIME.name, suite]
             yield f"nothing is made in '{RESULTS / folder}'.{choices(folder, there)}"
         case ["results", _, "frames", benchmark, file] if benchmark in plan.config.benchmarks:
@@ -123,62 +173,41 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
                 yield from _frames_problems(plan, benchmark, max(named, key=len))
         case ["results", _, stage, *names] if stage in OF_RUNS:
             yield from _run_problems(plan, names)
-        case ["results", file] if file.partition(".")[0] == REPRODUCTION:
-            why = f"suite '{suite}' shows no published values (`show_published: false`), so that there is nothing to"
-            shown = plan.config.suite.show_published
-            yield from _format_problems(file.partition(".")[2], VERDICTS_AS, "" if shown else f"{why} compare with.")
         case ["results", *_]:
             return
-        case [word] if word in plan.benchmarks_by_table():
-            yield f"a target is a file. Did you mean '{collected_table_file(word, 'html')}'?"
-        case [benchmark, word] if any((benchmark, word) == (paper, table) for paper, table, _ in plan.tables()):
-            yield f"a target is a file. Did you mean '{table_file(benchmark, word, 'html')}'?"
         case _:
-            yield f"nothing is made there; what is made lies in {RESULTS}/.{_nearest(plan, target)}"
+            like = [file for file in known if file.endswith((f"/{target}", f"/{target}.html")) or target.endswith(file)]
+            path = target[max(0, target.find(f"{RESULTS}/")) :]
+            near = sorted(like, key=len) or get_close_matches(path, known, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            yield f"a target is a file in {RESULTS}/.{hint}"
 
 
-def _time_problems(plan: Plan, file: str) -> Iterator[str]:
-    """Why there is no such card of time."""
-    slug, _, kind = file.rpartition(".")
-    if not plan.config.suite.time:
-        yield (
-            f"suite '{plan.config.name}' has no cards of time. Name models of its overview in `time:` of "
-            f"{plan.config.file}; `python -m reprise time <model>` does so."
-        )
-    elif slug not in (ALL, *plan.time):
-        asked = [(name, views[PLANNED]) for name, views in time_rows(plan.config).get(slug, {}).items()]
-        runs = [run for name, row in asked if isinstance(row, Row) and (run := run_of(name, row))]
-        why = f" {runs[0].name} cannot be made: {plan.why_idle(runs[0])}" if runs else choices(slug, [ALL, *plan.time])
-        yield f"no card of '{slug}'.{why}"
-    else:
-        yield from _format_problems(kind, CARDS)
-
-
-def _format_problems(kind: str, formats: Sequence[str], why_none: str = "") -> Iterator[str]:
-    if why_none:
-        yield why_none
-    elif kind not in formats:
-        yield f"no format '{kind}'.{suggestion(kind, formats)} Allowed: {', '.join(formats)}."
-
-
-def _run_problems(plan: Plan, names: Sequence[str]) -> Iterator[str]:
-    """The first part of a run's path that names nothing."""
-    config = plan.config
-    benchmark, protocol, sampling, model = [*names, *[""] * 4][:4]
-    if benchmark not in config.benchmarks:
-        yield f"unknown benchmark '{benchmark}'.{choices(benchmark, config.benchmarks)}"
-    elif protocol not in (protocols := config.benchmarks[benchmark].protocols):
-        yield f"unknown protocol '{protocol}'.{choices(protocol, protocols)}"
-    elif problems := config.main.sampling_problems(sampling):
-        yield from problems
-    elif not any(f"{model}.".startswith(f"{slug}.") for slug in config.models):  # a slug may have dots
-        slug = model.removesuffix(".parquet")
-        yield f"unknown model '{slug}'.{choices(slug, config.models)}"
+def _why_none(plan: Plan, path: Path, known: Collection[str]) -> str:
+    """What a suite lacks, or what there is in its place, where it makes no file of this path."""
+    there = [Path(one).name for one in known if Path(one).parent == path.parent]
+    stem = path.name.partition(".")[0]
+    if path.parent == TIME:
+        rows = [(name, views[PLANNED]) for name, views in time_rows(plan.config).get(path.stem, {}).items()]
+        runs = [run for name, row in rows if isinstance(row, Row) and (run := run_of(name, row))]
+        if runs and path.stem not in plan.time:
+            return f"{runs[0].name} cannot be made: {plan.why_idle(runs[0])}"
+        if not there:
+            return LACKS[TIME.name].format(file=plan.config.file)
+    elif stem in LACKS and not any(name.startswith(f"{stem}.") for name in there):
+        return LACKS[stem].format(file=plan.config.file)
+    if not there:
+        return choices(str(path.parent), [str(Path(one).parent) for one in known]).strip()
+    alike = [name for name in there if name.startswith(f"{stem}.")] or [
+        name for name in there if name.endswith(path.suffix)
+    ]
+    return choices(path.name, alike or there).strip()
 
 
 def _frames_problems(plan: Plan, benchmark: str, sampling: str) -> Iterator[str]:
     """Why there is no plan of frames of this sampling."""
-    yield from (problems := plan.config.main.sampling_problems(sampling))
+    problems = plan.config.main.sampling_problems(sampling)
+    yield from problems
     if not problems and sampling not in plan.samplings_of(benchmark):
         yield (
             f"no run of suite '{plan.config.name}' shows {benchmark} so. Name one in `extra_runs:` of "
@@ -186,63 +215,61 @@ def _frames_problems(plan: Plan, benchmark: str, sampling: str) -> Iterator[str]
         )
 
 
-def _nearest(plan: Plan, target: str) -> str:
-    """The table that a path outside `results/` may mean."""
-    tables = [(benchmark, table) for benchmark, table, _ in plan.tables()]
-    files = [table_file(benchmark, table, kind) for benchmark, table in tables for kind in FORMATS]
-    files += [collected_table_file(table, kind) for table in plan.benchmarks_by_table() for kind in COLLECTED]
-    path = target[max(0, target.find(f"{RESULTS}/")) :]
-    close = get_close_matches(path, [str(file) for file in files], n=1)
-    return f" Did you mean '{close[0]}'?" if close else f" Such as: {files[-1]}."
+def _run_problems(plan: Plan, names: Sequence[str]) -> Iterator[str]:
+    """The parts of a run's path that name nothing."""
+    config = plan.config
+    benchmark, protocol, sampling, model = [*names, *[""] * 4][:4]
+    yield from unknown_name("benchmark", benchmark, config.benchmarks)
+    if benchmark in config.benchmarks:
+        yield from unknown_name("protocol", protocol, config.benchmarks[benchmark].protocols)
+    yield from config.main.sampling_problems(sampling)
+    if not any(f"{model}.".startswith(f"{slug}.") for slug in config.models):  # a slug may have dots
+        yield from unknown_name("model", model.removesuffix(".parquet"), config.models)
 
 
-def _file_problems(
-    file: str, names: Sequence[str], formats: Sequence[str], who: str, listed: Sequence[str]
-) -> Iterator[str]:
-    name, _, kind = file.partition(".")
-    if name not in names:
-        has = "has" if who.startswith("no ") else "does not have"
-        hint = "" if re.fullmatch(TABLE, name) else suggestion(name, names)  # another number is no better guess
-        yield f"{who} {has} a '{name}'.{hint} There are: {', '.join(listed)}."
-    elif kind not in formats:
-        hint = f" The csv of each paper is results/tables/<benchmark>/{name}.csv." if kind == "csv" else ""
-        yield f"no format '{kind}'.{suggestion(kind, formats)} Allowed: {', '.join(formats)}.{hint}"
+def asked_by(plan: Plan, targets: Sequence[str]) -> set[Scored]:
+    """The numbers behind the targets; those of the whole suite where no target is named."""
+    numbers = plan.numbers()
+    if not targets:
+        return set(numbers)
+    known = readable(plan)
+    named = {one for target in targets for one in numbers if f"/{one.run.name}" in target}
+    return named.union(*(known.get(target, ()) for target in targets))
 
 
-def warn_of_unpinned(plan: Plan, targets: Sequence[str]) -> None:
-    """Name the weights and data of these targets that are not pinned yet: a dry run passes them, a run does not."""
+def models_of(asked: Iterable[Scored]) -> list[str]:
+    """The models that are asked for these numbers, judges among them."""
+    return sorted({slug for one in asked for slug in (one.run.model, one.judge) if slug})
+
+
+def warn_of_models(plan: Plan, targets: Sequence[str]) -> None:
+    """Name the models and data of these targets that are not pinned, and the models that their vendors have ended.
+
+    A dry run passes what is not pinned, a run does not. Of an ended model some vendors let another one answer.
+    """
     asked = asked_by(plan, targets)
-    models = {
-        slug
-        for one in asked
-        for slug in (one.run.model, one.judge)
-        if slug and plan.config.models[slug].revision == UNPINNED
-    }
+    models = [slug for slug in models_of(asked) if plan.config.models[slug].revision == UNPINNED]
     benchmarks = {one.run.benchmark for one in asked} | {
         name
         for name in plan.config.benchmarks
         for target in targets
         if f"/{name}/" in target.removeprefix(f"{TABLES}/").removeprefix(f"{FIGURES}/")
     }
-    data = {name for name in benchmarks if has_unpinned_data(plan, name)}
-    named = [f"model{'s' * (len(models) > 1)} {', '.join(sorted(models))}"] if models else []
-    named += [f"data of {', '.join(sorted(data))}"] if data else []
+    data = sorted(name for name in benchmarks if has_unpinned_data(plan, name))
+    named = [f"model{'s' * (len(models) > 1)} {', '.join(models)}"] if models else []
+    named += [f"data of {', '.join(data)}"] if data else []
     if named:
         log.warning(
             f"Unpinned: {'; '.join(named)}. A dry run passes, a run stops at them. Run `python -m reprise pin` with "
             "network access first; it writes their commits into config/."
         )
-
-
-def warn_of_ended(plan: Plan, targets: Sequence[str]) -> None:
-    """Name the models of these targets that their vendors have ended: some vendors let another model answer."""
-    for line in ended(plan, asked_by(plan, targets)):
+    for line in ended(plan, asked):
         log.warning(line)
 
 
 def ended(plan: Plan, asked: Iterable[Scored]) -> Iterator[str]:
     """Of these numbers' models those that their vendors have ended."""
-    for slug in sorted({slug for one in asked for slug in (one.run.model, one.judge) if slug}):
+    for slug in models_of(asked):
         served = plan.config.models[slug].served_until
         if served is not None and date.today() > served.date:
             yield (
@@ -251,39 +278,10 @@ def ended(plan: Plan, asked: Iterable[Scored]) -> Iterator[str]:
             )
 
 
-def asked_by(plan: Plan, targets: Sequence[str]) -> set[Scored]:
-    """The numbers behind the targets; those of the whole suite where no target is named."""
-    tables = {(benchmark, table): plan.table_scored(benchmark, table) for benchmark, table, _ in plan.shown()}
-    everything = {one for scored in tables.values() for one in scored} | {Scored(run) for run in plan.runs()}
-    if not targets or {*map(str, (tables_pdf_file(), suite_pdf_file(), *report_files()))} & set(targets):
-        return everything
-    found = {one for target in targets for one in everything if f"/{one.run.name}" in target}
-    if {str(agreement_file(kind)) for kind in FORMATS} & set(targets):
-        found.update(compared(plan))
-    cards = [slug for slug in plan.time if {str(time_file(slug, kind)) for kind in CARDS} & set(targets)]
-    if {str(time_file(ALL, kind)) for kind in CARDS} & set(targets):
-        cards = list(plan.time)
-    found.update(plan.time_scored(cards))
-    for (benchmark, table), scored in tables.items():
-        # A part of the overview is in no file of its own; the overview lies where a collected table of its name would.
-        files = {
-            str(path)
-            for kind in FORMATS
-            for path in (table_file(benchmark, table, kind), collected_table_file(table, kind))
-        }
-        if files & set(targets):
-            found.update(scored)
-    for benchmark, figure, _ in plan.figures():
-        if {str(figure_file(benchmark, figure, kind)) for kind in PICTURES} & set(targets):
-            found.update(plan.figure_scored(benchmark, figure))
-    return found
-
-
 def has_unpinned_data(plan: Plan, benchmark: str) -> bool:
     """Whether a benchmark's release, or the videos that runs here look at, are named by no commit."""
-    entry = plan.config.suite.benchmarks[benchmark]
-    release, route = entry.release, entry.route
-    is_looked_at = benchmark in plan.data_benchmarks()
-    return (isinstance(release, ReleaseHub) and release.revision == UNPINNED) or (
+    route = plan.config.suite.benchmarks[benchmark].route
+    is_looked_at = benchmark in plan.data_benchmarks
+    return not plan.has_data(benchmark) or (
         is_looked_at and isinstance(route, Huggingface) and route.revision == UNPINNED
     )

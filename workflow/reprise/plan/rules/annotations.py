@@ -7,7 +7,7 @@ from typing import Any
 from reprise.benchmarks.keys import AnnotationsKey, BenchmarkKey, RequestsKey
 from reprise.benchmarks.registry import load_statistics
 from reprise.config.suite import SubsetFile
-from reprise.config.unfiltered import static_filters
+from reprise.config.variants import static_filters
 from reprise.core.files import matching_files
 from reprise.core.names import UNFILTERED, one_of
 from reprise.core.settings import Key
@@ -15,12 +15,19 @@ from reprise.fetch.keys import Extras, ReleaseKey
 from reprise.fetch.plugins import made_by
 from reprise.fetch.settings import ReleaseFolder
 from reprise.plan.construction import constructed
-from reprise.plan.rules.asked import Asked
+from reprise.plan.rules import Asked
 from reprise.plan.run_keys import RunKeys, parts
+from reprise.plan.runs import Plan
 
 
 class Annotations(Asked):
     """What the rules of annotations ask."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        before = {f"{name}{UNFILTERED}" for name in static_filters(plan.config)}
+        self.released = one_of(plan.config.suite.benchmarks.keys() - constructed(plan).keys() - before)
+        """the benchmarks whose release is fetched or found, as a wildcard's pattern"""
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
         config, key = self._plan.config, self._results.key
@@ -68,13 +75,8 @@ class Annotations(Asked):
         found = matching_files(Path(folder), patterns)
         return {name: self._plan.store.digest(path) for name, path in found.items()}
 
-    def released(self) -> str:
-        """The benchmarks whose release is fetched or found, as a wildcard's pattern."""
-        before = {f"{name}{UNFILTERED}" for name in static_filters(self._plan.config)}
-        return one_of(self._plan.config.suite.benchmarks.keys() - constructed(self._plan).keys() - before)
-
     def facts(self, wildcards: Any) -> list[Path]:
         """Facts of the videos, where numbers of the data need them; a site that runs nothing on videos fetches none."""
         benchmark = wildcards.benchmark
-        is_needed = benchmark in self._plan.data_benchmarks() and load_statistics(benchmark).of_videos is not None
+        is_needed = benchmark in self._plan.data_benchmarks and load_statistics(benchmark).of_videos is not None
         return [self._results.facts(benchmark)] if is_needed else []

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reprise.config.unfiltered import static_filters
+from reprise.config.variants import static_filters
 from reprise.construction.keys import (
     ConstructionStatisticsKey,
     DrawKey,
@@ -33,9 +33,8 @@ from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.plugins import made_by
 from reprise.fetch.settings import ReleaseFolder
 from reprise.plan.construction import WRITER, constructed, writers_here, writing_prompts, written
-from reprise.plan.identity import local_weights
-from reprise.plan.rules.asked import Asked
-from reprise.plan.run_keys import NO_FRAMES, RunKeys
+from reprise.plan.rules import Asked
+from reprise.plan.run_keys import NO_FRAMES, RunKeys, local_weights
 from reprise.plan.runs import Plan
 
 PAGE = "statistics.md"
@@ -59,6 +58,13 @@ class Construction(Asked):
         self._sets = {
             name: how.other_sets for name, how in made if isinstance(how, MmbenchVideoSettings) and how.other_sets
         }
+        # Wildcards' patterns: the benchmarks that are made, those from which static questions are dropped, those whose
+        # clips are fetched and measured before anything is written about them, and those whose subset can be searched
+        # for; the other sets that questions are drawn of.
+        self.here, self.filtered = one_of(self._made), one_of(self._filtered)
+        self.measured = one_of(name for name, how in made if how.kind in MEASURED)
+        self.searched = one_of(self._searches)
+        self.sets = one_of({name for others in self._sets.values() for name in others.scoring})
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
         key_file = self._results.key
@@ -109,18 +115,6 @@ class Construction(Asked):
             steps["static"] = ReviewKey(settings=how, verdicts=plan.digests(self._checks(benchmark)))
         return steps
 
-    def here(self) -> str:
-        """The benchmarks that are made, as a wildcard's pattern."""
-        return one_of(self._made)
-
-    def filtered(self) -> str:
-        """Those that are made from which static questions are dropped."""
-        return one_of(self._filtered)
-
-    def measured(self) -> str:
-        """Those whose clips are fetched and measured before anything is written about them."""
-        return one_of(name for name, settings in self._made.items() if settings.kind in MEASURED)
-
     def facts(self, wildcards: Any) -> list[Path]:
         """What was measured of the clips that a benchmark may be made of; nothing where nothing is."""
         is_needed = self._made[wildcards.benchmark].kind in MEASURED
@@ -153,10 +147,6 @@ class Construction(Asked):
     def verdicts(self, wildcards: Any) -> list[Path]:
         """People's verdicts so far."""
         return fitting_files(self._made[wildcards.benchmark].review.verdicts)
-
-    def searched(self) -> str:
-        """The benchmarks of which a subset can be searched for, as a wildcard's pattern."""
-        return one_of(self._searches)
 
     def subset_verdicts(self, wildcards: Any) -> list[Path]:
         """The verdicts of the run by which a subset is searched for."""
@@ -197,10 +187,6 @@ class Construction(Asked):
     def _checks(self, benchmark: str) -> list[Path]:
         pattern = self._filtered[benchmark].verdicts
         return fitting_files(pattern) if pattern else []
-
-    def sets(self) -> str:
-        """The other sets that questions are drawn of."""
-        return one_of({name for others in self._sets.values() for name in others.scoring})
 
     def drawn(self, wildcards: Any) -> list[Path]:
         """What is drawn of each of them, which is released too."""

@@ -8,7 +8,7 @@ from reprise.config.figures import Distribution, Figure, Scatter
 from reprise.core.paths import Scored, figure_file
 from reprise.core.settings import Key
 from reprise.figures.keys import FigureKey
-from reprise.plan.rules.asked import Asked
+from reprise.plan.rules import Asked
 from reprise.plan.rules.tables import as_text, import_problems, table_key
 from reprise.plan.run_keys import LEFT_OUT, RunKeys, parts
 from reprise.tables.published import published_file
@@ -81,7 +81,7 @@ class Figures(Asked):
         """Facts of the videos, for a figure that shows them where videos are fetched."""
         spec, benchmark = self._spec(wildcards), wildcards.benchmark
         is_needed = isinstance(spec, Distribution) and spec.fact is not None
-        return [self._results.facts(benchmark)] if is_needed and benchmark in self._plan.data_benchmarks() else []
+        return [self._results.facts(benchmark)] if is_needed and benchmark in self._plan.data_benchmarks else []
 
     def made(self, wildcards: Any) -> list[Path]:
         """What the making of the benchmark counted, for a figure that shows it where the benchmark is made."""
@@ -94,7 +94,7 @@ class Figures(Asked):
         return self._plan.figure(wildcards.benchmark, wildcards.figure)
 
     def _scored(self, wildcards: Any) -> list[Scored]:
-        return self._plan.figure_scored(wildcards.benchmark, wildcards.figure)
+        return self._plan.table_scored(wildcards.benchmark, wildcards.figure)
 
     # What `snakemake --report` says of them
 

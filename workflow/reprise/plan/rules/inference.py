@@ -6,17 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from reprise.config.model import Model
-from reprise.config.site import Site
 from reprise.core.names import one_of
 from reprise.core.paths import TIMINGS, Run, Scored
 from reprise.core.settings import Settings
-from reprise.models.asking.pieces import Piece, pieces_of
+from reprise.models.asking.pieces import pieces_of
 from reprise.models.remote.serving.environment import pins_file
 from reprise.plan.construction import writer_run
-from reprise.plan.rules.asked import Asked
+from reprise.plan.rules import Asked
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
-from reprise.plan.site import threads_of
+from reprise.plan.site import Site, threads_of
 
 STAGE_MINUTES = 240
 """of a job on videos that asks no model"""
@@ -27,18 +26,17 @@ def run_of(wildcards: Any) -> Run:
     return Run(wildcards.benchmark, wildcards.protocol, wildcards.sampling, wildcards.model)
 
 
-def run_pieces(model: Model) -> list[Piece]:
-    """The pieces of each of a model's runs; none where one job asks it."""
-    return pieces_of(model.pieces) if model.pieces > 1 else []
-
-
 class Inference(Asked):
     """What the rules of answers ask, and the resources of all jobs."""
 
     def __init__(self, plan: Plan, site: Site | None = None) -> None:
         super().__init__(plan)
         self._site = site
-        self._asked = plan.config.models.keys() - plan.imports.models
+        asked = plan.config.models.keys() - plan.imports.models
+        split = {slug for slug in asked if plan.config.models[slug].pieces > 1}
+        # Wildcards' patterns: models whose answers were made elsewhere, whose runs one job asks for, or several.
+        self.imported_models = one_of(plan.imports.models)
+        self.whole_models, self.split_models = one_of(asked - split), one_of(split)
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
         yield from ((self._results.run_key(run), runs.of(run)) for run in self._plan.runs())
@@ -46,20 +44,6 @@ class Inference(Asked):
     def pins(self, wildcards: Any) -> Path:
         """The packages of an environment of a server."""
         return pins_file(wildcards.environment)
-
-    # Who is asked
-
-    def imported_models(self) -> str:
-        """The models whose answers were made elsewhere."""
-        return one_of(self._plan.imports.models)
-
-    def whole_models(self) -> str:
-        """The models whose runs one job asks for."""
-        return one_of(slug for slug in self._asked if not run_pieces(self._plan.config.models[slug]))
-
-    def split_models(self) -> str:
-        """Those whose runs are split."""
-        return one_of(slug for slug in self._asked if run_pieces(self._plan.config.models[slug]))
 
     def model(self, wildcards: Any) -> Model:
         """The model that a job asks: a run's, the judge of its answers, or the writer of a benchmark."""
@@ -81,7 +65,7 @@ class Inference(Asked):
         """More with each attempt, as far as the site has nodes with it: the one before may have run out of it."""
         model = self.model(wildcards)
         wanted = model.memory_mb * attempt
-        most = self._site.most_memory_mb(model.gpus) if self._site else None
+        most = self._site.most("max_mem_mb", model.gpus) if self._site else None
         return wanted if most is None else min(wanted, max(most, model.memory_mb))
 
     def minutes(self, wildcards: Any, attempt: int) -> int:
@@ -94,7 +78,7 @@ class Inference(Asked):
         return self._within_site(STAGE_MINUTES * attempt, gpus=0)
 
     def _within_site(self, minutes: int, gpus: int) -> int:
-        longest = self._site.longest_minutes(gpus) if self._site else None
+        longest = self._site.most("max_runtime", gpus) if self._site else None
         return minutes if longest is None else min(minutes, longest)
 
     # Files
@@ -130,7 +114,7 @@ class Inference(Asked):
     def pieces(self, wildcards: Any) -> list[Path]:
         """The answers of a run's pieces."""
         run = run_of(wildcards)
-        return [self._results.piece(run, one.name) for one in run_pieces(self._plan.config.models[run.model])]
+        return [self._results.piece(run, one.name) for one in pieces_of(self._plan.config.models[run.model].pieces)]
 
     def piece_timings(self, wildcards: Any) -> list[Path]:
         """How long they took."""

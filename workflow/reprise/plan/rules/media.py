@@ -10,7 +10,7 @@ from reprise.fetch.keys import BenchmarkLedgers, MissingKey, SourcesKey
 from reprise.fetch.plugins import made_by
 from reprise.fetch.settings import Remote
 from reprise.media.keys import ClipsKey, FactsKey, FramesKey
-from reprise.plan.rules.asked import Asked
+from reprise.plan.rules import Asked
 from reprise.plan.run_keys import RunKeys
 
 
@@ -35,7 +35,7 @@ class Media(Asked):
                 clips=tuple(self._plan.ledgers("clips", name)),
                 tables=tuple(self._plan.config.tables[name].tables),
             )
-            for name in self._plan.data_benchmarks()
+            for name in self._plan.data_benchmarks
         }
         yield key("missing"), runs.coded("missing", MissingKey(benchmarks=ledgers))
 
@@ -46,7 +46,7 @@ class Media(Asked):
     def every_ledger(self, wildcards: Any) -> list[Path]:
         """The ledgers of all videos that this site works on."""
         stages: tuple[Ledger, ...] = ("sources", "clips")
-        benchmarks = self._plan.data_benchmarks()
+        benchmarks = self._plan.data_benchmarks
         return [path for stage in stages for name in benchmarks for path in self._plan.ledgers(stage, name)]
 
     def downloads(self, wildcards: Any) -> int:

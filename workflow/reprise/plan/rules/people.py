@@ -10,8 +10,8 @@ from reprise.core.paths import Run
 from reprise.core.settings import Key
 from reprise.people.keys import Inputs, PeopleStatisticsKey, RatedKey, RatingsKey, SurveysKey
 from reprise.people.settings import RatingDesign
-from reprise.plan.people import RATED, WHOLE, Group, people_file
-from reprise.plan.rules.asked import Asked
+from reprise.plan.imported import RATED, WHOLE, Group, people_file
+from reprise.plan.rules import Asked
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 
@@ -24,6 +24,9 @@ class People(Asked):
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         self._people = plan.imports.people
+        # Wildcards' patterns: all groups, and those that rate answers.
+        self.groups = one_of({group.name for group in self._people.groups})
+        self.rating_groups = one_of({group.name for group in self._people.groups if group.rates})
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
         config = self._plan.config
@@ -51,14 +54,6 @@ class People(Asked):
             for stage, key in keys.items():
                 path = self._results.key("people", group.benchmark, group.name, stage)
                 yield path, runs.coded(f"people_{stage}", key)
-
-    def groups(self) -> str:
-        """The names of all groups, as a wildcard's pattern."""
-        return one_of({group.name for group in self._people.groups})
-
-    def rating_groups(self) -> str:
-        """Those of the groups that rate answers."""
-        return one_of({group.name for group in self._people.groups if group.rates})
 
     def pages(self) -> list[Path]:
         """The page of numbers of each group of which somebody has answered."""
@@ -100,10 +95,6 @@ class People(Asked):
         run = group.runs[0]
         is_whole = group.rates or self._plan.config.main.samplings[run.sampling]["rule"] == WHOLE
         return [] if is_whole else [self._results.frames(run.benchmark, run.sampling)]
-
-    def ledgers(self, wildcards: Any) -> list[Path]:
-        """The clips of its benchmark."""
-        return self._plan.ledgers("clips", wildcards.benchmark)
 
     def _rated_here(self, group: Group) -> list[Run]:
         """The runs that a group rates and whose answers this site can have."""

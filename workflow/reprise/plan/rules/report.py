@@ -8,7 +8,7 @@ from reprise.config.time import PLANNED
 from reprise.core.files import file_digest
 from reprise.core.paths import Scored
 from reprise.core.settings import Key
-from reprise.plan.rules.asked import Asked
+from reprise.plan.rules import Asked
 from reprise.plan.run_keys import RunKeys, parts
 from reprise.report.fixed import own_files
 from reprise.report.inputs import inputs
@@ -51,7 +51,7 @@ class Report(Asked):
             name=name,
             title=settings.title,
             passing_on=config.suite.benchmarks[name].passing_on,
-            has_clips=name in self._plan.data_benchmarks(),
+            has_clips=name in self._plan.data_benchmarks,
             forms={protocol: one.form for protocol, one in settings.protocols.items()},
             rated_to={protocol: one.rated_to for protocol, one in settings.protocols.items() if one.judge is not None},
             headline=self._headline(name),

@@ -10,15 +10,22 @@ from reprise.core.files import value_digest
 from reprise.core.names import one_of
 from reprise.core.settings import Key, Settings
 from reprise.models.local.embeddings import DISTRIBUTION as EMBEDDER
-from reprise.plan.people import RATINGS, people_file
-from reprise.plan.rules.asked import Asked
+from reprise.plan.imported import RATINGS, people_file
+from reprise.plan.rules import Asked
 from reprise.plan.rules.inference import run_of
 from reprise.plan.run_keys import RunKeys, parts, version_of
+from reprise.plan.runs import Plan
 from reprise.reading.keys import VerdictsKey
 
 
 class Scores(Asked):
     """What the rules of scores ask."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        # Wildcards' patterns: judges that are asked, and those whose ratings were made elsewhere.
+        self.asked_judges = one_of(plan.judges() - plan.imports.models)
+        self.imported_judges = one_of(plan.judges() & plan.imports.models)
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
         config, results = self._plan.config, self._results
@@ -81,19 +88,11 @@ class Scores(Asked):
         name = self._plan.config.suite.benchmarks[benchmark].ratings
         return [Path(name)] if name and Path(name).is_file() else []
 
-    def asked_judges(self) -> str:
-        """The judges that are asked."""
-        return one_of(self._plan.judges() - self._plan.imports.models)
-
-    def imported_judges(self) -> str:
-        """The judges whose ratings were made elsewhere."""
-        return one_of(self._plan.judges() & self._plan.imports.models)
-
     def facts(self, wildcards: Any) -> list[Path]:
         """Facts of the videos, where analyses need them; imported answers alone have nothing fetched for them."""
         analyses = load_analyses(wildcards.benchmark)
         is_needed = analyses is not None and analyses.needs_facts
-        is_there = wildcards.benchmark in self._plan.data_benchmarks()
+        is_there = wildcards.benchmark in self._plan.data_benchmarks
         return [self._results.facts(wildcards.benchmark)] if is_needed and is_there else []
 
     def rating_files(self, wildcards: Any) -> list[Path]:

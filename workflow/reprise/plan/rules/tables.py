@@ -22,10 +22,10 @@ from reprise.core.paths import (
 from reprise.core.settings import Key
 from reprise.media.sampling import frames_shown
 from reprise.models.adapters import ADAPTERS
-from reprise.plan.agreement import compared, judge_pairs
-from reprise.plan.rules.asked import Asked
+from reprise.plan.rules import Asked
 from reprise.plan.run_keys import RunKeys, parts
 from reprise.plan.runs import Plan
+from reprise.plan.targets import compared, judge_pairs
 from reprise.tables.keys import AgreementKey, JudgePairKey, OverviewKey, ReproductionKey, TableKey, Title
 from reprise.tables.published import published_file
 
@@ -40,11 +40,12 @@ def as_text(words: str) -> str:
 def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: TableSpec) -> TableKey:
     """The key of a table, or of a part of one that a figure or the overview shows; without the digest of its code."""
     suite, settings, models = plan.config.suite, plan.config.benchmarks[benchmark], plan.config.models
-    scored = plan.scored_of(benchmark, spec)
+    cells = spec.cells()
+    scored = plan.scored_of(benchmark, cells)
     judged = tuple(name for name in settings.protocols if plan.is_judged(benchmark, name))
     judges = plan.judges_of(benchmark) if judged else []
-    shown = {cell.model for cell in spec.cells() if cell.model is not None}
-    settled, samplings = plan.config.main.samplings, sorted({cell.sampling for cell in spec.cells() if cell.sampling})
+    shown = {cell.model for cell in cells if cell.model is not None}
+    settled, samplings = plan.config.main.samplings, sorted({cell.sampling for cell in cells if cell.sampling})
     return TableKey(
         suite=plan.config.name,
         suite_title=suite.title,
@@ -62,7 +63,7 @@ def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: Table
         runs=tuple(one.name for one in scored),
         imported=tuple(one.name for one in scored if plan.is_imported(one)),
         judge_order=tuple(judges),
-        unjudged=tuple(run.name for run in plan.unjudged(benchmark, spec)),
+        unjudged=tuple(run.name for run in plan.unjudged(benchmark, cells)),
         judged=judged,
         judges={one: models[one].label for one in judges},
         abbreviations=plan.config.tables[benchmark].abbreviations,

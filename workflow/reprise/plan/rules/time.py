@@ -12,18 +12,24 @@ from reprise.core.paths import ALL, Scored, time_file
 from reprise.core.settings import Key
 from reprise.media.sampling import frames_shown
 from reprise.media.views import MIDDLE, NONE
-from reprise.plan.rules.asked import Asked
+from reprise.plan.rules import Asked
 from reprise.plan.run_keys import RunKeys, parts
+from reprise.plan.runs import Plan
+from reprise.plan.targets import CARDS
 from reprise.tables.published import Published, published_file
 from reprise.timecard.card import TimeAllKey, TimeCardKey
 
 OF_FRAMES = {0: NONE, 1: MIDDLE}
 """number of frames -> the view that a published value of so many is like"""
-SHOWN_AS = ("html", "md", "tex", "csv", "png", "svg", "pdf")
 
 
 class Time(Asked):
     """What the rules of cards of time ask."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.models = one_of(plan.time)
+        """the models with a card, as a wildcard's pattern"""
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
         if not self._plan.time:
@@ -95,11 +101,7 @@ class Time(Asked):
     def files(self) -> list[Path]:
         """Every card that people read, and the one of all models."""
         names = [*self._plan.time, ALL] if self._plan.time else []
-        return [time_file(name, kind) for name in names for kind in SHOWN_AS]
-
-    def models(self) -> str:
-        """The models with a card, as a wildcard's pattern."""
-        return one_of(self._plan.time)
+        return [time_file(name, kind) for name in names for kind in CARDS]
 
     def of_model(self, wildcards: Any) -> list[Path]:
         """Every file that a card is made from."""

@@ -1,0 +1,64 @@
+"""What becomes of a suite's configuration: a stand-in for its models, benchmarks before a filter, a part of it."""
+
+from hashlib import sha256
+from typing import Any
+
+from reprise.config.configuration import Configuration
+from reprise.construction.settings import MmbenchVideoSettings, StaticFilter
+from reprise.core.names import UNFILTERED
+
+
+def with_stand_in(found: Configuration) -> Configuration:
+    """The configuration with every model replaced by the suite's stand-in; labels and references stay, and so
+    that rows differ, each model's slug is its seed."""
+    name = found.suite.stand_in
+    if name is None:
+        return found
+    baseline = found.models[name]
+    replaced = {
+        slug: baseline.model_copy(
+            update={
+                "label": model.label,
+                "reference": model.reference,
+                "settings": baseline.settings | {"seed": int(sha256(slug.encode()).hexdigest()[:8], 16)},
+            }
+        )
+        for slug, model in found.models.items()
+    }
+    return found.model_copy(update={"models": replaced | {name: baseline}})
+
+
+def static_filters(found: Configuration) -> dict[str, StaticFilter]:
+    """Benchmark -> its filter of static questions, by what a model answers."""
+    made = {name: entry.construction for name, entry in found.suite.benchmarks.items()}
+    return {name: how.static for name, how in made.items() if isinstance(how, MmbenchVideoSettings) and how.static}
+
+
+def with_unfiltered(found: Configuration) -> Configuration:
+    """The configuration, and each of these benchmarks before its filter: of no table, with the runs that filter it."""
+    suite, benchmarks, tables = found.suite, dict(found.benchmarks), dict(found.tables)
+    entries = dict(suite.benchmarks)
+    for name, how in static_filters(found).items():
+        before = f"{name}{UNFILTERED}"
+        nothing = dict.fromkeys(("construction", "figures", "ratings", "subset"))
+        changes: dict[str, Any] = {**nothing, "extra_runs": how.runs(), "people": {}}
+        entries[before] = suite.benchmarks[name].model_copy(update=changes)
+        benchmarks[before] = found.benchmarks[name]
+        tables[before] = found.tables[name].model_copy(update={"benchmark": before, "tables": {}, "overview": None})
+    changed = {"suite": suite.model_copy(update={"benchmarks": entries}), "benchmarks": benchmarks, "tables": tables}
+    return found.model_copy(update=changed)
+
+
+def with_limit(found: Configuration) -> Configuration:
+    """The configuration; of a part, `<suite>-limit<N>`, said in the title and notice that people read."""
+    if found.limit is None:
+        return found
+    notice = (
+        f"A part only: at most {found.limit} units (videos, or pairs of Vinoground) of each benchmark, drawn evenly "
+        "over their kinds. Answers that were made elsewhere are left out."
+    )
+    said = {
+        "title": f"{found.suite.title}, a part: {found.limit} units of each benchmark",
+        "notice": f"{notice} {found.suite.notice}".strip(),
+    }
+    return found.model_copy(update={"suite": found.suite.model_copy(update=said)})

@@ -23,7 +23,7 @@ from reprise.tables.published import Published
 from reprise.tables.render import FORMATS, render
 from reprise.tables.reproduction import Reproduction
 
-from tests.unit.report.world import RUN, World, answers, clip, pair, read
+from tests.unit.report.world import RUN, World, answers, pair, read
 from tests.unit.rows import item_row, response_row, verdict_row
 
 COUNTS = {"asked": 40, "scored": 40, "failed": 0, "unparsed": 0, "missing": 0}
@@ -90,8 +90,7 @@ def test_any_number_is_told(case: str, tmp_path: Path) -> None:
     tidy = pl.DataFrame(rows, schema=TIDY)
     assert tidy["value"].is_nan().sum() == 0
     title = Title(table="velociti/table2", paper="VELOCITI", number="Table 2", title="Scores")
-    key = ReproductionKey(suite="s", suite_title="S", confidence=0.95, titles=(title,))
-    (cell,) = Reproduction(key, tidy).cells
+    (cell,) = Reproduction(ReproductionKey(suite="s", suite_title="S", confidence=0.95, titles=(title,)), tidy).cells
     why = "no interval of ours" if case == "one cluster" else "" if is_number else "nothing could be scored"
     assert cell.verdict[:2] == (("not comparable", why) if why else ("differs", ""))
     words = with_interval(numbers(case))
@@ -117,30 +116,17 @@ def test_two_runs_that_are_all_right_or_all_wrong_are_compared(right: float) -> 
     assert list(items_between("strict", ("x", frame), ("y", frame)))[-1] == "strict: better by y: 0 of 2"
 
 
-def test_a_run_with_nothing_scored_says_so(tmp_path: Path) -> None:
+def test_what_was_not_scored_or_is_no_number_is_told(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.runs = {RUN: ([], [], [])}
     world.build()
     assert "Nothing was scored." in (world.root / "runs/velociti.entail.fps1.one.html").read_text()
     assert world.data("velociti/runs/0")["state"] == "mmm"
-
-
-def test_scores_that_are_no_numbers_are_no_bars(tmp_path: Path) -> None:
-    world = World(tmp_path)
     rows = [verdict_row("a#pos", "", score=math.nan, unparsed=True), verdict_row("a#neg", "No", score=0.2)]
     world.runs[RUN] = (answers("a", math.nan, math.inf), rows, rows)
     world.build()
     ((first, second),) = world.data("velociti/items/0")[0]["answers"].values()
-    assert first["scores"] == [None, None] and second["scores"] == [None, None]
-
-
-def test_a_clip_that_is_gone_from_the_store_or_was_never_made_is_named(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    world.clips = [clip("c1", "gone", message=MARKUP)]
-    world.build()
-    first, second = world.data("velociti/index")["clips"]
-    assert (first["media"], first["status"], first["message"]) == ("", "gone", MARKUP)
-    assert (second["media"], second["status"]) == ("", "not fetched")
+    assert first["scores"] == [None, None] and second["scores"] == [None, None], "no bars"
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -164,9 +150,13 @@ def test_any_text_is_shown_in_the_report_and_runs_nothing(
     monkeypatch.chdir(tmp_path)
     write_text(table_file("velociti", "table2", "csv"), "row,value\n")
     world.build()
-    for file, content in world.files().items():
+    # No element of a text, no end of a script, no sign that hides or reorders others.
+    for file, raw in world.files().items():
         if file.endswith((".html", ".js")) and not file.startswith("assets/") and file != "items.html":
-            check_harmless(file, content.decode())
+            content = raw.decode()
+            assert not re.search("[\x00\u202a-\u202e\u2066-\u2069\x1b\x7f]", content), file
+            bad = ("</script",) if file.endswith(".js") else ("<img src=x", "<script>window", "<!--")
+            assert not any(one in content for one in bad), file
     item = world.data("velociti/items/0")[3]
     shown = item["texts"][0]["text"]
     assert shown.startswith(("word word", "<", "\\", "ש", "a", "="))
@@ -174,15 +164,6 @@ def test_any_text_is_shown_in_the_report_and_runs_nothing(
     assert ("(1048580 characters)" in shown) == (name == "long")
     assert len(world.data("velociti/texts")["text"][3]) <= 4000
     assert len(world.data("velociti/index")["short"][3]) <= 120
-
-
-def check_harmless(name: str, content: str) -> None:
-    """No element of a text, no end of a script, no sign that hides or reorders others."""
-    assert not re.search("[\x00\u202a-\u202e\u2066-\u2069\x1b\x7f]", content), name
-    if name.endswith(".js"):
-        assert "</script" not in content, name
-    else:
-        assert "<img src=x" not in content and "<script>window" not in content and "<!--" not in content, name
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -18,8 +18,23 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def test_the_catalog_names_items_and_runs(world: World) -> None:
+RIGHT, WRONG, OTHERWISE = (0.9, 0.1), (0.1, 0.9), (0.9, 0.4)
+SHUFFLED, BLIND = "velociti/entail/fps1.shuffled/one", "velociti/entail/none/one"
+
+
+def all_scored(*scores: tuple[float, float]) -> tuple[list[Row], list[Row], list[Row]]:
+    """A run's tables by the scores of both captions of a, b and c."""
+    rows = [row for item, one in zip("abc", scores, strict=True) for row in answers(item, *one)]
+    verdicts = [row for item, one in zip("abc", scores, strict=True) for row in read(item, *one)]
+    return rows, verdicts, verdicts
+
+
+def test_the_catalog_names_items_and_runs_and_a_run_is_told_at_a_glance(world: World) -> None:
     world.build()
+    both = {"strict": "1--", "classic": "1--"}
+    found = {"state": "amm", "fixed": both, "authors": both, "samples": dict.fromkeys(both, "item_id"), "differ": "0--"}
+    assert world.data("velociti/runs/0") == found
+    assert world.data("velociti/settings") == [{"adapter": "random", "reader": "robust"}]
     catalog = world.data("catalog")
     assert (catalog["suite"], catalog["title"], catalog["notice"], catalog["chunk"]) == ("small", "Small", "", 10)
     (benchmark,) = catalog["benchmarks"]
@@ -36,10 +51,7 @@ def test_the_catalog_names_items_and_runs(world: World) -> None:
 
 
 def test_two_runs_that_were_asked_alike_are_compared_by_the_number_that_leads(world: World) -> None:
-    asked = [("a", 0.9, 0.4), ("b", 0.9, 0.1), ("c", 0.9, 0.1)], [("a", 0.2, 0.4), ("b", 0.9, 0.1), ("c", 0.2, 0.1)]
-    for run, scores in zip((RUN, OTHER), asked, strict=True):
-        verdicts = [row for one in scores for row in read(*one)]
-        world.runs[run] = ([row for one in scores for row in answers(*one)], verdicts, verdicts)
+    world.runs = {RUN: all_scored(OTHERWISE, RIGHT, RIGHT), OTHER: all_scored((0.2, 0.4), RIGHT, (0.2, 0.1))}
     world.build()
     (benchmark,) = world.data("catalog")["benchmarks"]
     assert [run["compared"] for run in benchmark["runs"]] == [[1], [0]]
@@ -81,15 +93,6 @@ def test_the_index_says_what_is_known_of_each_item_and_clip(world: World) -> Non
     assert (unknown["status"], unknown["media"]) == ("not fetched", "")
 
 
-def test_a_run_at_a_glance(world: World) -> None:
-    world.build()
-    both = {"strict": "1--", "classic": "1--"}
-    samples = dict.fromkeys(both, "item_id")
-    found = {"state": "amm", "fixed": both, "authors": both, "samples": samples, "differ": "0--"}
-    assert world.data("velociti/runs/0") == found
-    assert world.data("velociti/settings") == [{"adapter": "random", "reader": "robust"}]
-
-
 def test_failed_and_unread_answers_have_their_signs(world: World) -> None:
     unread = [verdict_row("b#pos", unparsed=True), verdict_row("b#neg", "No", right=True)]
     failed = [verdict_row("c#pos", "Yes", right=True), verdict_row("c#neg", failed=True)]
@@ -104,7 +107,9 @@ def test_failed_and_unread_answers_have_their_signs(world: World) -> None:
 
 
 def test_an_item_holds_its_questions_and_every_answer(world: World) -> None:
-    world.runs[OTHER] = ([response_row("a#pos", "Maybe", error="")], [verdict_row("a#pos", unparsed=True)], [])
+    robust = verdict_row("a#pos", "Yes", right=True, read_by="first word")
+    authors = verdict_row("a#pos", unparsed=True, read_by="authors")
+    world.runs[OTHER] = ([response_row("a#pos", "Maybe", error="")], [robust], [authors])
     world.build()
     first, second, _ = world.data("velociti/items/0")
     ask = {"ask": "score", "prompt": "Does it fit?", "options": ["Yes", "No"]}
@@ -119,20 +124,12 @@ def test_an_item_holds_its_questions_and_every_answer(world: World) -> None:
                 {"role": "neg", "scores": [0.4, 0.6], **counted,
                  "read": {"robust": {"value": "No", "score": 0.4, "right": True}}},
             ],
-            "1": [{"role": "pos", "text": "Maybe", **counted, "read": {"robust": {"unparsed": True}}}],
+            "1": [{"role": "pos", "text": "Maybe", **counted, "read": {
+                "robust": {"value": "Yes", "right": True, "by": "first word"}, "authors": {"unparsed": True},
+            }}],
         },
     }  # fmt: skip
     assert second["answers"] == {} and "texts" not in second
-
-
-def test_the_authors_reading_is_there_where_it_differs(world: World) -> None:
-    row = [response_row("a#pos", "yes it does")]
-    robust = verdict_row("a#pos", "Yes", right=True, read_by="first word")
-    world.runs[RUN] = (row, [robust], [verdict_row("a#pos", unparsed=True, read_by="authors")])
-    world.build()
-    (answer,) = world.data("velociti/items/0")[0]["answers"]["0"]
-    by_row = {"value": "Yes", "right": True, "by": "first word"}
-    assert answer["read"] == {"robust": by_row, "authors": {"unparsed": True}}
 
 
 def test_items_are_in_chunks_of_ten(world: World) -> None:
@@ -142,17 +139,6 @@ def test_items_are_in_chunks_of_ten(world: World) -> None:
     assert [len(world.data(f"velociti/items/{chunk}")) for chunk in range(3)] == [10, 10, 1]
     assert list(world.data("velociti/items/2")[0]["answers"]) == ["0"]
     assert world.data("velociti/runs/0")["state"] == "-" * 20 + "a"
-
-
-def all_scored(*scores: tuple[float, float]) -> tuple[list[Row], list[Row], list[Row]]:
-    """A run's tables by the scores of both captions of a, b and c."""
-    rows = [row for item, one in zip("abc", scores, strict=True) for row in answers(item, *one)]
-    verdicts = [row for item, one in zip("abc", scores, strict=True) for row in read(item, *one)]
-    return rows, verdicts, verdicts
-
-
-RIGHT, WRONG = (0.9, 0.1), (0.1, 0.9)
-SHUFFLED, BLIND = "velociti/entail/fps1.shuffled/one", "velociti/entail/none/one"
 
 
 def test_the_browser_opens_where_the_best_models_disagree(world: World) -> None:
@@ -200,13 +186,6 @@ def test_an_answer_about_no_item_is_refused(world: World) -> None:
         world.build()
 
 
-def test_a_group_of_all_items_has_all() -> None:
-    table = pl.DataFrame([item_row(name, task="short") for name in "ab"], schema=ITEMS)
-    items = Items("temporalbench", table, None)
-    overall = list(items.groups).index("overall")
-    assert all(overall in places for places in items.index({"c": 0})["groups"])
-
-
 @pytest.mark.parametrize(("highest", "signs"), [(5, "40-"), (3, "30-"), (None, None)])
 def test_a_rating_is_shown_on_its_own_scale(highest: int | None, signs: str | None) -> None:
     """Rated 4 of 5, 0, and not at all; a judge's choice of an option is no rating."""
@@ -216,5 +195,8 @@ def test_a_rating_is_shown_on_its_own_scale(highest: int | None, signs: str | No
     replies = pl.DataFrame([response_row("a", "4")], schema=RESPONSES)
     asked = pl.DataFrame([request_row(name, item_id=name) for name in "abc"], schema=REQUESTS)
     run = RunTables(replies, read, read, replies)
+    overall = Items("temporalbench", items, None)
+    place = list(overall.groups).index("overall")
+    assert all(place in places for places in overall.index({"c": 0})["groups"]), "a group of all items has all"
     found = columns("mmbench_video", "unpacked", items, asked, run, highest)
     assert (found.get("rating"), found.get("highest")) == (signs, highest)

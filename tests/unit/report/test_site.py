@@ -6,9 +6,9 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from reprise.report.links import Links
-from reprise.report.missing import read_missing
+from reprise.report.build import read_missing
 from reprise.report.runs import Summary
+from reprise.report.tables import Links
 from reprise.stages.missing import _listing
 
 from tests.unit.report.world import OTHER, RUN, World
@@ -89,23 +89,20 @@ def test_a_run_page_says_what_failed_and_what_it_was_made_with(world: World) -> 
 
 
 def test_numbers_lead_to_the_items_behind_them() -> None:
-    known = Summary(1, 0, 0, 0, 0, 1, [], frozenset({"strict"}), frozenset({"coref"}))
-    links = Links({RUN: known})
-    assert links.behind(RUN, "strict", "coref") == f"{OF_RUN}&metric=strict&group=coref"
-    assert links.behind(RUN, "mc_bias", "answers") == OF_RUN, "what single items do not have is no filter"
-    assert links.behind(RUN, show="failed") == f"{OF_RUN}&show=failed"
-    assert links.behind(OTHER, "strict") == "", "a run that is not in the report"
-    assert links.behind(RUN, "mc_bias", "answers", made=True) == f"{OF_RUN}&made=mc_bias%2Fanswers"
-    assert links.behind("velociti/data", "samples", "coref") == "items.html#b=velociti&group=coref", "what was counted"
-    assert links.behind("vinoground/data", "samples") == "", "a benchmark without items in the report"
+    behind = Links({RUN: Summary(1, 0, 0, 0, 0, 1, [], frozenset({"strict"}), frozenset({"coref"}))}).behind
+    assert behind(RUN, "strict", "coref") == f"{OF_RUN}&metric=strict&group=coref"
+    assert behind(RUN, "mc_bias", "answers") == OF_RUN, "what single items do not have is no filter"
+    assert behind(RUN, "mc_bias", "answers", made=True) == f"{OF_RUN}&made=mc_bias%2Fanswers"
+    assert behind("velociti/data", "samples", "coref") == "items.html#b=velociti&group=coref", "what was counted"
+    assert behind(OTHER, "strict") == behind("vinoground/data", "samples") == "", "what is not in the report"
 
 
 def test_what_is_missing_is_read_back_as_it_was_written() -> None:
     gone = [{"clip_id": "c|1", "status": "gone", "message": "<script>alert(1)</script> | a\\b `c` "}]
     text = "# Missing videos\n\n## VELOCITI\n\nSources: all 2 are available.\nClips: 1 of 2 missing: 1 gone.\n"
     (found,) = read_missing("\n".join([text, *_listing("Clip", gone)]))
-    assert (found.title, found.lines[0]) == ("VELOCITI", "Sources: all 2 are available.")
-    ((head, row),) = found.tables
+    assert (found["title"], found["lines"][0]) == ("VELOCITI", "Sources: all 2 are available.")
+    ((head, row),) = found["tables"]
     assert head == ["Clip", "Reason", "What it means", "Message"]
     assert [row[0], row[3]] == ["c|1", "<script>alert(1)</script> | a\\b `c`"]
     assert read_missing("# Missing videos\n") == []

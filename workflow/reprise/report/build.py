@@ -1,16 +1,197 @@
-"""Builds the report: data, pages, and the fixed files of the item browser."""
+"""Builds the report: data, pages, and the fixed files of the item browser.
 
-from collections.abc import Mapping
+All that comes from data is escaped on a page; only tables are HTML already.
+"""
+
+import html
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from reprise.core.paths import Results
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from reprise.benchmarks.health import PREFIX, reasons
+from reprise.core.files import sealed_text
+from reprise.core.paths import Results, figure_file, reproduction_file, table_file
+from reprise.core.settings import read_key
 from reprise.core.store import Store
-from reprise.report.data import write_data
-from reprise.report.fixed import site_files
-from reprise.report.folder import Folder
-from reprise.report.keys import ReportKey
-from reprise.report.pages import Pages
+from reprise.core.version import VERSION
+from reprise.figures.keys import FigureKey
+from reprise.report.chain import Chains, settings
+from reprise.report.data import Written, write_data
+from reprise.report.first_page import Compared, compared, ranking
+from reprise.report.folder import Folder, shown
+from reprise.report.inputs import FIGURE_KINDS, TEMPLATES, site_files
+from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey, model_page
+from reprise.report.run_page import cells_of, leading, metric_lines, speed, where_from
+from reprise.report.tables import Built, LinkedTables, Links, browser_at
+from reprise.report.time_cards import card_of, copy_picture
+from reprise.tables.render.html import content_of_page
+from reprise.tables.render.table import format_value
+
+NOTICE = re.compile(r'<p class="notice">.*?</p>\n')  # the page has it once
+
+
+class Pages:
+    """Writes the pages of a report."""
+
+    def __init__(self, key: ReportKey, results: Results, folder: Folder, written: Written) -> None:
+        self._key, self._results, self._folder, self._written = key, results, folder, written
+        self._links = Links(written.summaries)
+        self._tables = LinkedTables(key, results, self._links)
+        self._chains = Chains(results)
+        self._cells: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        """run -> the numbers that tables show of it"""
+        self._broken: dict[str, list[str]] = {}
+        """run -> why it looks broken, empty where it does not"""
+        self._built: dict[str, dict[str, Built]] = {}
+        self._figures: dict[str, dict[str, FigureKey]] = {}
+        self._templates = Environment(
+            loader=FileSystemLoader(TEMPLATES),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters["number"] = lambda value, decimals=2: format_value(value, decimals)
+        self._templates.filters["text"] = shown
+
+    def write(self) -> None:
+        """Write all of them."""
+        key, models = self._key, {run.scored.run.model: run for run in self._key.runs()}
+        for benchmark in key.benchmarks:
+            self._write_tables(benchmark)
+            self._write_figures(benchmark)
+            for run in benchmark.runs:
+                self._write_run(benchmark, run)
+        if key.time:
+            copy_picture(self._folder)
+        for model, last in models.items():
+            parts = [(one, [run for run in one.runs if run.scored.run.model == model]) for one in key.browsed()]
+            runs = {one.title: (one, found) for one, found in parts if found}
+            card = card_of(model, self._folder) if model in key.time else None
+            self._page(model_page(model), "model", model=model, label=last.label, runs=runs, time=card)
+        missing = (self._results.folder / "sources" / "missing.md").read_text(encoding="utf-8")
+        self._page("missing.html", "missing", sections=read_missing(missing))
+        published = []
+        if key.show_published:
+            content = content_of_page(reproduction_file("html").read_text(encoding="utf-8"))
+            cells = sealed_text(reproduction_file("csv"))
+            self._folder.copy(cells, "reproduction.csv")
+            self._page("reproduction.html", "reproduction", content=NOTICE.sub("", content))
+            published = list(compared(cells, key.benchmarks))
+        self._write_first(models, published)
+
+    def _page(self, name: str, template: str, **values: Any) -> None:
+        page = self._templates.get_template(f"{template}.html")
+        known = {
+            "key": self._key,
+            "top": "../" * name.count("/"),
+            "here": name,
+            "behind": self._links.behind,
+            "summaries": self._written.summaries,
+            "broken": self._broken,
+        }
+        self._folder.write(name, page.render(known | values))
+
+    def _write_first(self, models: Mapping[str, ReportedRun], published: Sequence[Compared]) -> None:
+        overview = self._tables.overview() if self._key.overview else None
+        tidy, link = overview.tidy if overview else [], partial(self._links.behind, made=True)
+        places = (
+            ranking(one, tidy, self._chance(one), self._key.references(), link, self._written.leads.get(one.name))
+            for one in self._key.benchmarks
+        )
+        self._page(
+            "index.html",
+            "index",
+            overview=overview,
+            rankings=list(filter(None, places)),
+            published=published,
+            broken_in=Counter(name.partition("/")[0] for name, why in self._broken.items() if why),
+            telling=self._written.telling,
+            browser_at=browser_at,
+            models=models,
+            tables=self._built,
+            figures=self._figures,
+        )
+
+    def _chance(self, benchmark: ReportedBenchmark) -> float | None:
+        """What guessing scores by the number that a benchmark leads with, as its main table, else another, has it."""
+        main = benchmark.headline
+        if main is None:
+            return None
+        tables = sorted(self._built[benchmark.name].items(), key=lambda one: one[0] != main.table)
+        rows = (row for _, built in tables for row in built.tidy)
+        of_main = (row for row in rows if (row["metric"], row["group"]) == (main.metric, main.group))
+        return next((row["value"] for row in of_main if row["source"] == "chance"), None)
+
+    def _write_tables(self, benchmark: ReportedBenchmark) -> None:
+        name = benchmark.name
+        tables = self._built[name] = {}
+        for table in benchmark.tables:
+            self._folder.copy(sealed_text(table_file(name, table.name, "csv")), f"tables/{name}/{table.name}.csv")
+            tables[table.name] = self._tables.built(name, table)
+            for run, cell in cells_of(tables[table.name].tidy):
+                self._cells[run].append(cell)
+        self._page(f"tables/{name}.html", "tables", benchmark=benchmark, tables=tables)
+
+    def _write_figures(self, benchmark: ReportedBenchmark) -> None:
+        name = benchmark.name
+        figures = self._figures[name] = {}
+        for figure in benchmark.figures:
+            figures[figure] = read_key(self._results.key("figures", name, figure), FigureKey)
+            for kind in FIGURE_KINDS:
+                self._folder.copy(sealed_text(figure_file(name, figure, kind)), f"figures/{name}/{figure}.{kind}")
+        self._page(f"figures/{name}.html", "figures", benchmark=benchmark, figures=figures)
+
+    def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun) -> None:
+        one, name = run.scored.run, run.scored.name
+        lines = metric_lines(run, self._results, self._links)
+        health = [line for line in lines if line.row["metric"].startswith(PREFIX)]
+        numbers = [line for line in lines if line not in health]
+        chain = self._chains.of(run.origin(self._results, self._key.shards))
+        self._folder.put(run.made, where_from(lines, self._cells[name], chain))
+        self._broken[name] = [] if run.reference else reasons([line.row for line in lines])
+        keys = {"Answers": self._results.run_key(one)}
+        if run.judge:
+            keys["Judge"] = self._results.judge_key(one.benchmark, one.protocol, run.judge)
+        self._page(
+            run.page,
+            "run",
+            run=run,
+            title=name,
+            benchmark=benchmark,
+            summary=self._written.summaries[name],
+            leading=leading(numbers, benchmark.headline),
+            lines=numbers,
+            health=health,
+            reasons=self._broken[name],
+            speed=list(speed(run, self._results)),
+            settings={title: settings(path) for title, path in keys.items()},
+            chain=chain,
+            version=VERSION,
+        )
+
+
+def read_missing(text: str) -> list[dict[str, Any]]:
+    """What is missing of each benchmark, from the list of the stage `missing`: lines, and tables with their heads."""
+    found = []
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        title, *all_lines = section.splitlines()
+        lines: list[str] = []
+        tables: list[list[list[str]]] = []
+        for is_table, block in groupby(all_lines, key=lambda line: line.startswith("|")):
+            if is_table:
+                rows = [line[2:-2].split(" | ") for line in block if line.startswith("| ")]
+                tables.append([[html.unescape(cell) for cell in row] for row in rows])
+            else:
+                lines.extend(filter(None, block))
+        found.append({"title": title, "lines": lines, "tables": tables})
+    return found
 
 
 def build(key: ReportKey, results: Results, store: Store, root: Path) -> None:
@@ -22,10 +203,9 @@ def build(key: ReportKey, results: Results, store: Store, root: Path) -> None:
         source = store.root / row["object"]
         if key.clips == "link":
             return folder.link_to(source)
-        if not source.is_file():
-            return ""
-        folder.copy(source, f"media/{source.name}", row["sha256"])
-        return f"media/{source.name}"
+        if source.is_file():
+            folder.copy(source, f"media/{source.name}", row["sha256"])
+        return f"media/{source.name}" if source.is_file() else ""
 
     Pages(key, results, folder, write_data(key, results, folder, media)).write()
     for name, path in site_files().items():

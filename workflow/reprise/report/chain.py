@@ -10,7 +10,7 @@ from reprise.core.errors import UserError
 from reprise.core.files import file_digest, keys_of, read_json, sealed_text
 from reprise.core.paths import STAGES, Origin, Results, Step
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
-from reprise.report.scripts import in_words, leaves, shown
+from reprise.report.folder import in_words, leaves, shown
 
 LONGEST_LIST = 1000
 MOST_FILES = 40  # released files that are listed with their digests; the step's own file lists all
@@ -117,11 +117,10 @@ def _facts(name: str, files: Sequence[Path]) -> list[Fact]:
                 statuses["not readable"] += 1
         return [Fact("status", ", ".join(f"{count} {status}" for status, count in statuses.most_common()))]
     found: list[Fact] = []
-    for path in files if name in ("release", "weights", "environment") else ():
+    for path in files if name in ("weights", "environment") else ():
+        found += _said(read_json(sealed_text(path)))
+    for path in files if name == "release" else ():
         content = read_json(sealed_text(path))
-        if name != "release":
-            found += _said(content)
-            continue
         found += [Fact(shown(one["path"]), f"sha256 {one['sha256']}") for one in content[:MOST_FILES]]
         found += [Fact("and", f"{len(content) - MOST_FILES} more files")] if content[MOST_FILES:] else []
     return found

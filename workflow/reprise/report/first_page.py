@@ -1,4 +1,4 @@
-"""What the first page opens on: who is best on which benchmark, and how our numbers stand to the papers'."""
+"""What the report opens on: who is best, how our numbers stand to the papers', and the most telling items."""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from reprise.core.paths import OVERVIEW, Run
-from reprise.report.data import Lead
-from reprise.report.keys import Headline, ReportedBenchmark, model_page
-from reprise.report.scripts import finite
+from reprise.media.views import FIRST, REVERSED, SHUFFLED
+from reprise.report.folder import finite
+from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun, model_page
+from reprise.report.runs import NONE, RATING
+from reprise.stats.paired import PairedComparison
 from reprise.tables.build import Link
 from reprise.tables.measured import subject
 from reprise.tables.reproduction import NAMES, SCHEMA
@@ -18,6 +20,19 @@ from reprise.tables.reproduction import NAMES, SCHEMA
 LEAST_P = 0.001
 NO_BREAK = "\N{NO-BREAK SPACE}"
 MOST = 6  # models that a picture shows; the table of all models has the others
+BESIDE = (SHUFFLED, REVERSED, FIRST)  # what a run is held against, the first of these that it was shown
+Columns = Mapping[str, Any]
+State = dict[str, str]
+"""What the address of the item browser says."""
+
+
+class Lead(NamedTuple):
+    """The best run, and by how much it is above the next model's."""
+
+    first: str
+    second: str
+    found: PairedComparison
+    """on a scale from 0 to 1"""
 
 
 class Place(NamedTuple):
@@ -103,11 +118,8 @@ def ranking(
         for row, model in zip(rows, models, strict=True)
     ]
     places.sort(key=lambda one: -one.value)
-    return (
-        Ranking(benchmark, main, places[:MOST], len(places[MOST:]), chance, _words(places, benchmark, lead))
-        if places
-        else None
-    )
+    words = _words(places, benchmark, lead)
+    return Ranking(benchmark, main, places[:MOST], len(places[MOST:]), chance, words) if places else None
 
 
 def _words(places: Sequence[Place], benchmark: ReportedBenchmark, lead: Lead | None) -> str:
@@ -143,3 +155,91 @@ def compared(path: Path, benchmarks: Sequence[ReportedBenchmark]) -> Iterator[Co
         points = [(round(paper, 2), round(ours, 2), how.replace(" ", "-")) for how, paper, ours in shown.iter_rows()]
         counts = Counter(mine["verdict"])
         yield Compared(one.title, points, {name: counts[name] for name in NAMES if counts[name]})
+
+
+class Telling(NamedTuple):
+    """Items of one kind, and where the browser shows them."""
+
+    words: str
+    state: State
+    items: Sequence[int]
+
+
+def with_time(entry: ReportedBenchmark, columns: Mapping[str, dict[str, Any]]) -> None:
+    """Mark in each run's columns the items that it has right only with time: as planned, and in no view of time."""
+    for run in entry.runs:
+        views = [columns[name] for name in run.views.values()]
+        own = columns[run.scored.name]
+        known = own["fixed"] if RATING not in own else {RATING: own[RATING]}
+        for metric, signs in known.items() if views else ():
+            best = str(own["highest"]) if metric == RATING else "1"
+            others = [one["fixed"][metric] if metric != RATING else one[RATING] for one in views]
+            marks = (sign == best and best not in seen for sign, *seen in zip(signs, *others, strict=True))
+            own.setdefault("time", {})[metric] = "".join("1" if mark else "0" for mark in marks)
+
+
+class Seen(NamedTuple):
+    """A run with a number for each item, larger for the better answer; none where the item does not count."""
+
+    run: ReportedRun
+    columns: Columns
+    metric: str
+    values: list[int | None]
+
+    def ahead_of(self, other: "Seen") -> list[int]:
+        """The items that count more for this run."""
+        pairs = enumerate(zip(self.values, other.values, strict=True))
+        return [item for item, (one, two) in pairs if one is not None and two is not None and one > two]
+
+
+def best_two(entry: ReportedBenchmark, columns: Mapping[str, Columns]) -> list[Seen]:
+    """The best run of each of the two best models."""
+    ordered = sorted(_seen(entry, columns), key=lambda one: sum(filter(None, one.values)), reverse=True)
+    by_model = {one.run.scored.run.model: one for one in reversed(ordered)}
+    return [one for one in ordered if by_model[one.run.scored.run.model] is one][:2]
+
+
+def telling(entry: ReportedBenchmark, best: Sequence[Seen]) -> Iterator[Telling]:
+    """The kinds of items that there are, the most telling kind first."""
+    for first in best[:1]:
+        label, columns = first.run.label, first.columns
+        state = {"b": entry.name, "run": first.run.scored.name, "metric": first.metric}
+        marks = columns.get("time", {}).get(first.metric, "")
+        other = next((first.run.views[view] for view in BESIDE if view in first.run.views), "")
+        yield Telling(f"{label} right only with time", state | {"other": other, "show": "time"}, _places(marks, "1"))
+        for second in best[1:]:
+            beside, second_label = state | {"other": second.run.scored.name}, second.run.label
+            better, worse = beside | {"show": "better"}, beside | {"show": "worse"}
+            yield Telling(f"{label} right where {second_label} is wrong", better, first.ahead_of(second))
+            yield Telling(f"{second_label} right where {label} is wrong", worse, second.ahead_of(first))
+        unread = _places(columns["state"], "u")
+        yield Telling(f"answers of {label} that could not be read", state | {"show": "unread"}, unread)
+
+
+def _places(signs: str, sign: str) -> list[int]:
+    return [place for place, one in enumerate(signs) if one == sign]
+
+
+def opened(found: Sequence[Telling], ids: Sequence[str], plays: Sequence[bool]) -> State:
+    """What the browser opens on: the first telling item whose clip plays, else the first telling one."""
+    every = [(one.state, item) for one in found for item in one.items]
+    for state, item in [one for one in every if plays[one[1]]] or every:
+        return state | {"item": ids[item]}
+    return {}
+
+
+def _seen(entry: ReportedBenchmark, columns: Mapping[str, Columns]) -> Iterator[Seen]:
+    """The real models that were asked what the benchmark leads with; else those asked as the first one."""
+    by_run = {run.run: run for run in reversed(entry.runs) if not run.reference}
+    real = [run for run in entry.runs if by_run.get(run.run) is run]  # of several judges the first
+    main = entry.headline
+    kinds = [(main.protocol, main.sampling)] if main else []
+    kinds += [(run.scored.run.protocol, run.scored.run.sampling) for run in real]
+    alike = ([run for run in real if (run.scored.run.protocol, run.scored.run.sampling) == kind] for kind in kinds)
+    for run in next(filter(None, alike), []):
+        of_run = columns[run.scored.name]
+        names = [RATING] if RATING in of_run else sorted(of_run["fixed"])
+        metric = main.metric if main and main.metric in names else next(iter(names), "")
+        if metric:
+            signs = of_run[RATING] if metric == RATING else of_run["fixed"][metric]
+            yield Seen(run, of_run, metric, [None if sign == NONE else int(sign) for sign in signs])

@@ -1,18 +1,58 @@
-"""The folder of the report: what is written into it, and the list of that."""
+"""The folder of the report: what is written into it as texts and as data, and the list of that.
 
+A page that is opened from a file may load scripts, but fetch nothing: data are classic scripts.
+"""
+
+import json
+import math
 import os
 import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from reprise.core.files import canonical_json, file_digest, text_digest, whole_file, write_text
 from reprise.core.paths import report_files
-from reprise.report.scripts import ENCODE, script
+from reprise.core.plain import visible
 
+LONGEST = 20_000
+ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 MANIFEST = report_files()[1].name
 # The folders in it whose files are all written by a build.
 OWN = ("assets", "data", "figures", "media", "models", "runs", "tables", "time")
+
+
+def shown(text: str | None) -> str:
+    """A text from data: signs that hide or reorder others by their code points, and what is too long cut."""
+    cut = text or ""
+    if len(cut) > LONGEST:
+        cut = f"{cut[:LONGEST]}... ({len(cut)} characters)"
+    return visible(cut.replace("\r\n", "\n"))
+
+
+def finite(number: float | None) -> float | None:
+    """A number as JSON can hold it: none for what is no number."""
+    return number if number is not None and math.isfinite(number) else None
+
+
+def without_empty(values: dict[str, Any]) -> dict[str, Any]:
+    """The entries that say something: no empty text or list, null or false. Zero says something."""
+    return {name: value for name, value in values.items() if value or (value == 0 and value is not False)}
+
+
+def leaves(content: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value that a key file says by its dotted name; a list is one value."""
+    if isinstance(content, Mapping) and content:
+        for key, value in content.items():
+            yield from leaves(value, f"{name}.{key}" if name else key)
+    else:
+        yield name, content
+
+
+def in_words(value: Any) -> str:
+    """A value as people read it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 class Folder:
@@ -23,22 +63,25 @@ class Folder:
         self._written: dict[str, str] = {}
 
     def write(self, name: str, text: str) -> None:
-        """Write a text."""
         write_text(self._root / name, text)
         self._written[name] = text_digest(text)
 
     def put(self, name: str, value: Any) -> None:
         """Write data that a page loads by this name."""
-        self.write(f"data/{name}.js", script(name, ENCODE(value)))
+        self.put_encoded(name, ENCODE(value))
+
+    def put_encoded(self, name: str, encoded: str) -> None:
+        """Write JSON as a script that none of it ends."""
+        closed = encoded.replace("</", "<\\/")
+        self.write(f"data/{name}.js", f"reprise.put({ENCODE(name)}, {closed});\n")
 
     def copy(self, source: Path, name: str, sha256: str = "") -> None:
         """Copy a file, whose digest may be known."""
         digest = sha256 or file_digest(source)
-        if self._written.get(name) == digest:
-            return
-        with whole_file(self._root / name) as temporary:
-            shutil.copyfile(source, temporary)
-        self._written[name] = digest
+        if self._written.get(name) != digest:
+            with whole_file(self._root / name) as temporary:
+                shutil.copyfile(source, temporary)
+            self._written[name] = digest
 
     def link_to(self, path: Path) -> str:
         """The address of a file elsewhere, from a page at the top of the folder."""

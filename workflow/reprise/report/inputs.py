@@ -1,20 +1,24 @@
-"""The files that the report is made from."""
+"""The files that the report is made from: those of a suite, and its own fixed files and templates."""
 
 from pathlib import Path
 
 from reprise.core.paths import OVERVIEW, RESULTS, STAMP, Results, Scored, figure_file, reproduction_file, table_file
 from reprise.report.keys import ReportedRun, ReportKey
 from reprise.tables.published import published_file
+from reprise.tables.render.html import CSS
 
 FIGURE_KINDS = ("svg", "png", "pdf", "csv")
 TIME = RESULTS / "time"
 ALL_MODELS = "all"
-CARD_KINDS = ("svg", "png", "pdf", "csv", "items.csv")
-"""what the report holds of a card of time; of that of all models all but the items"""
+# What the report holds of a card of time; of that of all models all but the items.
+CARD_KINDS = (*FIGURE_KINDS, "items.csv")
+SITE = Path(__file__).with_name("site")
+TEMPLATES = Path(__file__).with_name("templates")
+BROWSER = "items.html"
 
 
 def inputs(key: ReportKey, results: Results) -> list[Path]:
-    """All of them, without the report's own key."""
+    """All files of a suite, without the report's own key."""
     found = [STAMP, results.folder / "sources" / "missing.md"]
     found += [reproduction_file("html"), reproduction_file("csv")] if key.show_published else []
     found += [results.key("tables", OVERVIEW)] if key.overview else []
@@ -22,7 +26,7 @@ def inputs(key: ReportKey, results: Results) -> list[Path]:
         found += [TIME / f"{ALL_MODELS}.{kind}" for kind in FIGURE_KINDS]
         found += [TIME / f"{model}.{kind}" for model in key.time for kind in ("json", *CARD_KINDS)]
     for benchmark in key.benchmarks:
-        name, runs = benchmark.name, benchmark.runs
+        name = benchmark.name
         for table in benchmark.tables:
             found += [results.key("tables", name, table.name), table_file(name, table.name, "csv")]
             found += [results.statistics(name)] if table.statistics else []
@@ -30,21 +34,16 @@ def inputs(key: ReportKey, results: Results) -> list[Path]:
             found.append(results.key("figures", name, figure))
             found += [figure_file(name, figure, kind) for kind in FIGURE_KINDS]
         found += [published_file(name)] if key.show_published and benchmark.tables else []
-        if runs and benchmark.has_clips:
+        if benchmark.runs and benchmark.has_clips:
             found += [results.facts(name), *(results.ledger("clips", name, shard) for shard in range(key.shards))]
-        for run in runs:
+        for run in benchmark.runs:
+            one = run.scored
             found += [step.path for step in run.origin(results, key.shards).steps()]
-            found += _beside(run, results)
+            found += [results.run_key(one.run), *([] if run.imported else [results.timings(one.run)])]
+            found += [results.judge_key(one.run.benchmark, one.run.protocol, one.judge)] if one.judge else []
+            found += [results.verdicts(one.run, reader) for reader in readers_of(run)]
+            found += problem_files(run, results)
     return found
-
-
-def _beside(run: ReportedRun, results: Results) -> list[Path]:
-    """What is read of a run besides the files behind its numbers."""
-    one = run.scored
-    verdicts = [results.verdicts(one.run, reader) for reader in readers_of(run)]
-    timings = [] if run.imported else [results.timings(one.run)]
-    judge = [results.judge_key(one.run.benchmark, one.run.protocol, one.judge)] if one.judge else []
-    return [results.run_key(one.run), *timings, *judge, *verdicts, *problem_files(run, results)]
 
 
 def readers_of(run: ReportedRun) -> tuple[str, str]:
@@ -56,3 +55,18 @@ def problem_files(run: ReportedRun, results: Results) -> list[Path]:
     """What is wrong with its imported files."""
     of_answers = [results.import_problems(Scored(run.scored.run))] if run.imported else []
     return of_answers + ([results.import_problems(run.scored)] if run.imported_ratings else [])
+
+
+def site_files() -> dict[str, Path]:
+    """Name in the report -> fixed file. The item browser is at the top, what it loads in `assets/`."""
+    found = {"assets/tables.css": CSS}
+    for path in sorted(SITE.rglob("*")):
+        name = path.relative_to(SITE).as_posix()
+        if path.is_file():
+            found[name if name == BROWSER else f"assets/{name}"] = path
+    return found
+
+
+def own_files() -> dict[str, Path]:
+    """The fixed files, and the templates of pages."""
+    return site_files() | {f"templates/{path.name}": path for path in sorted(TEMPLATES.glob("*.html"))}

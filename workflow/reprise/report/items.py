@@ -1,6 +1,6 @@
-"""A benchmark's items as the report shows them: their texts, groups and questions, in the order of the annotations."""
+"""A benchmark's items, their clips and the answers to them, as the item browser shows them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -8,13 +8,22 @@ import polars as pl
 from reprise.benchmarks.prompts import FRAME_COUNT
 from reprise.benchmarks.registry import load_analyses, load_scores
 from reprise.benchmarks.scoring import with_analysed_groups
-from reprise.report.scripts import shown, without_empty
+from reprise.report.folder import ENCODE, finite, shown, without_empty
+from reprise.report.runs import RunTables
 
 SHORT = 120
 SEARCHED = 4000  # characters of an item that a search looks at
+DIGITS = 6  # of a score, as many as anybody reads
+PLACE = ["item_id", "role"]
+ANSWER = ("role", "text", "scores", "error", "message", "frames_shown", "tokens_in", "tokens_out")
+# Of what read an answer, these say nothing that the page does not.
+READ_BY = pl.col("read_by").replace(["score", "authors"], "").alias("by")
+VERDICT = ("value", "score", "right", "unparsed", "failed", "by", "reply")
 
 Requests = Mapping[str, Mapping[str, list[dict[str, Any]]]]
 """protocol -> item -> its questions"""
+Media = Callable[[Mapping[str, Any]], str]
+"""A clip's row of the ledger -> the address that plays it."""
 
 
 class Items:
@@ -27,18 +36,15 @@ class Items:
         analyses = load_analyses(benchmark)
         self.grouped = items.drop("texts") if analyses is None else with_analysed_groups(items, facts, analyses)
         """without texts, with the groups of analyses"""
-        self.groups = self._members(load_scores(benchmark).GROUPS)
-
-    def _members(self, defined: Mapping[str, pl.Expr]) -> dict[str, pl.Series]:
-        """Group -> which items are in it: those that items name, and those that numbers are computed for."""
+        # Those that items name, and those that numbers are computed for.
         named = self.grouped["groups"].explode().drop_nulls().unique(maintain_order=True).to_list()
-        members = {name: pl.col("groups").list.contains(name) for name in named} | dict(defined)
-        found = {
-            name: self.grouped.select("item_id", is_member=one)["is_member"].fill_null(False)
-            for name, one in members.items()
-            if name not in self.tasks
-        }
-        return {name: is_member for name, is_member in found.items() if is_member.any()}
+        members = {name: pl.col("groups").list.contains(name) for name in named} | dict(load_scores(benchmark).GROUPS)
+        self.groups: dict[str, pl.Series] = {}
+        """group -> which items are in it"""
+        for name in [name for name in members if name not in self.tasks]:
+            is_member = self.grouped.select("item_id", one=members[name])["one"].fill_null(False)
+            if is_member.any():
+                self.groups[name] = is_member
 
     def index(self, clips: Mapping[str, int]) -> dict[str, Any]:
         """What is known of all items at once."""
@@ -66,16 +72,12 @@ class Items:
     def objects(self, first: int, count: int, requests: Requests) -> Iterator[dict[str, Any]]:
         """Items in full, without answers."""
         for row in self._table.slice(first, count).iter_rows(named=True):
-            named = {
-                kind: [{"name": one["name"], "text": shown(one["text"])} for one in row[kind]]
-                for kind in ("texts", "tags")
-            }
             yield without_empty(
                 {
-                    "texts": named["texts"],
+                    "texts": [{"name": one["name"], "text": shown(one["text"])} for one in row["texts"]],
                     "answer": shown(row["answer"]),
                     "flaws": [shown(flaw) for flaw in row["flaws"]],
-                    "tags": named["tags"],
+                    "tags": [{"name": one["name"], "text": shown(one["text"])} for one in row["tags"]],
                     "requests": {name: of[row["item_id"]] for name, of in requests.items() if row["item_id"] in of},
                 }
             )
@@ -103,3 +105,103 @@ def _short(texts: list[dict[str, str]], answer: str) -> str:
     first = texts[0]["text"] if texts else answer
     line = " ".join(shown(first[: 4 * SHORT]).split())
     return line if len(line) <= SHORT else f"{line[: SHORT - 3]}..."
+
+
+class Clips:
+    """The clips that a benchmark's items are about, in the order of their first item."""
+
+    def __init__(self, items: pl.DataFrame, ledger: pl.DataFrame, facts: pl.DataFrame) -> None:
+        self._ids: list[str] = items["clip_id"].unique(maintain_order=True).to_list()
+        self.places = {name: place for place, name in enumerate(self._ids)}
+        self._ledger = {row["clip_id"]: row for row in ledger.iter_rows(named=True)}
+        self._facts = {row["clip_id"]: row for row in facts.iter_rows(named=True)}
+
+    def objects(self, media: Media) -> list[dict[str, Any]]:
+        """What is known of each."""
+        found = []
+        for name in self._ids:
+            row, facts = self._ledger.get(name, {"status": "not fetched", "message": ""}), self._facts.get(name, {})
+            seconds, fps = (None if facts.get(one) is None else round(facts[one], 3) for one in ("duration_s", "fps"))
+            found.append(
+                {
+                    "id": shown(name),
+                    "media": media(row) if row["status"] == "ok" else "",
+                    "status": row["status"],
+                    "message": shown(row["message"]),
+                    "seconds": seconds,
+                    "frames": facts.get("frames"),
+                    "fps": fps,
+                }
+            )
+        return found
+
+    def frames(self, plan: pl.DataFrame) -> dict[str, Any]:
+        """The frames of a sampling, clip by clip, in the order in which they are shown.
+
+        A view shows other frames at the moments of a plan: then `at` is when each is in the clip that it is of, and
+        `of` the place of that clip where it is another one.
+        """
+        rows = {row["clip_id"]: row for row in plan.iter_rows(named=True)}
+        found = [rows.get(name, {"indices": [], "times_s": [], "note": ""}) for name in self._ids]
+        times = [[round(time, 3) for time in row["times_s"]] for row in found]
+        at = [self._at(row, moments) for row, moments in zip(found, times, strict=True)]
+        return {
+            "indices": [row["indices"] for row in found],
+            "times": times,
+            "at": [one if one != moments else None for one, moments in zip(at, times, strict=True)],
+            "of": [self.places.get(row.get("shown_clip") or "") for row in found],
+            "note": [shown(row["note"]) for row in found],
+        }
+
+    def _at(self, row: Mapping[str, Any], moments: list[float]) -> list[float]:
+        """When each shown frame is in its clip: later frames are at later moments of the plan."""
+        if row.get("shown_clip"):
+            fps = self._facts.get(row["shown_clip"], {}).get("fps") or 1.0
+            return [round(index / fps, 3) for index in row["indices"]]
+        first: dict[int, float] = {}
+        for index, moment in zip(sorted(row["indices"]), moments, strict=True):
+            first.setdefault(index, moment)
+        return [first[index] for index in row["indices"]]
+
+
+def encoded_answers(numbers: Mapping[str, int], run: RunTables, judge: str) -> dict[int, str]:
+    """Item number -> its answers as JSON."""
+    names = (judge, f"{judge}.authors") if judge else ("robust", "authors")
+    rows = run.responses.select("item_id", *ANSWER)
+    for name, verdicts in zip(names, (run.robust, run.authors), strict=True):
+        if run.replies is None:
+            verdicts = verdicts.with_columns(reply=pl.lit(""))
+        else:  # the judge's reply that was read
+            verdicts = verdicts.join(run.replies.select("request_id", reply="text"), on="request_id", how="left")
+        reading = verdicts.with_columns(READ_BY).select(*PLACE, *VERDICT)
+        rows = rows.join(reading, on=PLACE, how="left", maintain_order="left", suffix=name)
+    found: dict[int, list[dict[str, Any]]] = {}
+    for item, role, text, scores, error, message, frames, tokens_in, tokens_out, *read_by in rows.iter_rows():
+        robust, authors = (_reading(*read_by[at : at + len(VERDICT)]) for at in (0, len(VERDICT)))
+        # What the authors make of it stands only where it is something else.
+        readings = {names[0]: robust, names[1]: None if authors == robust else authors}
+        answer = {
+            "role": role,
+            "text": shown(text),
+            "scores": [_rounded(score) for score in scores or ()],
+            "error": error,
+            "message": shown(message),
+            "frames": frames,
+            "tokens_in": tokens_in,
+            "tokens_out": tokens_out,
+            "read": {name: one for name, one in readings.items() if one is not None},
+        }
+        found.setdefault(numbers[item], []).append(without_empty(answer))
+    return {number: ENCODE(answers) for number, answers in found.items()}
+
+
+def _reading(value: str | None, score: float | None, *others: Any) -> dict[str, Any] | None:
+    """What says something of a reading; None where there is none."""
+    if value is None:
+        return None
+    *known, reply = others
+    return without_empty(dict(zip(VERDICT, (shown(value), _rounded(score), *known, shown(reply)), strict=True)))
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if (known := finite(number)) is None else round(known, DIGITS)

@@ -10,9 +10,9 @@ from reprise.core.paths import Results
 from reprise.core.schemas import FAILED_ANSWERS, METRICS, READERS_DIFFER, TIMINGS, read_table
 from reprise.core.version import VERSION
 from reprise.report.chain import Fact, Made
+from reprise.report.folder import finite, shown, without_empty
 from reprise.report.keys import Headline, ReportedRun
-from reprise.report.links import Links
-from reprise.report.scripts import finite, shown, without_empty
+from reprise.report.tables import Links
 from reprise.tables.measured import subject
 
 OF_NUMBER = ["metric", "group"]

@@ -8,7 +8,7 @@ import polars as pl
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import Answered, Convention
 from reprise.models.asking.reasons import REASONS
-from reprise.report.scripts import shown
+from reprise.report.folder import shown
 
 NONE = "-"
 RATING = "rating"

@@ -10,8 +10,7 @@ from reprise.core.paths import Scored
 from reprise.core.settings import Key
 from reprise.plan.rules import Asked
 from reprise.plan.run_keys import RunKeys, parts
-from reprise.report.fixed import own_files
-from reprise.report.inputs import inputs
+from reprise.report.inputs import inputs, own_files
 from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun, ReportedTable, ReportKey
 
 

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from reprise.stats.binomial import ALPHA, binomial_p
-from reprise.stats.clusters import clustered_estimate
-from reprise.stats.intervals import BoundedMean
+from reprise.stats.beta import ALPHA, binomial_p
+from reprise.stats.intervals import BoundedMean, clustered_estimate
 from reprise.stats.measures import difference
 from reprise.stats.paired import sign_flip_p
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from reprise.stats.clusters import clustered_estimate
+from reprise.stats.intervals import clustered_estimate
 from reprise.stats.measures import first
 
 from bench.rounds import Ratio, medians

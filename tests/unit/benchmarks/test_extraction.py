@@ -16,7 +16,7 @@ from reprise.models.base import Clip
 from reprise.models.local.stand_ins.lastletter import LastLetter
 from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
-from reprise.reading.ratings import RATINGS
+from reprise.reading.readers import RATINGS
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements, read_reply
 

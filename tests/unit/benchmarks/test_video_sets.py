@@ -13,7 +13,7 @@ from reprise.benchmarks.rows import chosen_items
 from reprise.core.errors import UserError
 from reprise.core.schemas import FACTS, RESPONSES, VERDICTS
 from reprise.core.yaml_files import load_yaml
-from reprise.reading.ratings import SCALES
+from reprise.reading.readers import SCALES
 from reprise.stages.construction_draw import drawn
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements

@@ -14,7 +14,7 @@ from reprise.people.answers import NAMES_DIFFER, TIE, TOO_FEW, gather, replies
 from reprise.people.keys import Inputs
 from reprise.people.statistics import BY_DESIGN, agreement, numbers, worker_rows
 from reprise.people.surveys import question_tasks, task_id
-from reprise.stats.reliability import alpha
+from reprise.stats.agreement import alpha
 
 from tests.unit.people.asked import AB, TASKS, TEST, counted_of, design, said, task
 from tests.unit.rows import request_row

@@ -16,7 +16,7 @@ from reprise.people.keys import Inputs
 from reprise.people.settings import RatingDesign
 from reprise.people.statistics import rater_rows, rating_numbers
 from reprise.people.surveys import NOT_TESTED, Shown, label_studio_tasks, question_tasks, survey_rows
-from reprise.stats.reliability import alpha
+from reprise.stats.agreement import alpha
 
 from tests.unit.people.asked import counted_of, said
 from tests.unit.rows import item_row

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 from reprise.reading import table
-from reprise.reading.ratings import SCALES, read_rating
+from reprise.reading.readers import SCALES, read_rating
 from reprise.reading.robust import HEAD, TAIL, clean, read_robust
 from reprise.reading.table import Reading, own_row
 

@@ -18,7 +18,7 @@ from reprise.models.asking.lazy import LazyModel
 from reprise.models.base import Clip
 from reprise.models.keys import RunKey
 from reprise.models.local.stand_ins.wordmatch import WordMatch, overlap
-from reprise.reading.ratings import read_rating_authors
+from reprise.reading.readers import read_rating_authors
 from reprise.stages.infer import ask_all
 from reprise.stages.judge_requests import given_answers, judge_requests, read_answers, requests_about_unread
 from reprise.stages.judgements import judgements

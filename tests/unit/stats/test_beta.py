@@ -3,8 +3,7 @@
 from math import asin, pi, sqrt
 
 import pytest
-from reprise.stats.beta import beta_cdf, beta_quantile, student_quantile
-from reprise.stats.binomial import Alternative, binomial_p
+from reprise.stats.beta import Alternative, beta_cdf, beta_quantile, binomial_p, student_quantile
 from scipy.stats import beta, binomtest, t
 
 PARAMETERS = [(1, 1), (0.5, 0.5), (3, 1), (1, 8), (0.2, 5.7), (38.8, 1.2), (700, 301), (6e3, 4e3), (1.5, 1e8)]

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 from reprise.stats.caption_scores import bleu
-from reprise.stats.clusters import Statistic, clustered_estimate
-from reprise.stats.intervals import BoundedMean, Difference, Interval
+from reprise.stats.intervals import BoundedMean, Difference, Interval, Statistic, clustered_estimate
 from reprise.stats.measures import difference, first, mean
 
 Z = 1.959964

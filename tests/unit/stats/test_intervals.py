@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from reprise.stats.binomial import binomial_p
-from reprise.stats.clusters import clustered_estimate
-from reprise.stats.intervals import BoundedMean, Difference
+from reprise.stats.beta import binomial_p
+from reprise.stats.intervals import BoundedMean, Difference, clustered_estimate
 from scipy.stats import beta, binomtest, t
 
 LEVEL = 0.95

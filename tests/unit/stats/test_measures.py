@@ -4,7 +4,7 @@ import random
 
 import polars as pl
 import pytest
-from reprise.stats.binomial import ALPHA, binomial_p
+from reprise.stats.beta import ALPHA, binomial_p
 from reprise.stats.measures import Measure, difference, measure, ones
 
 from tests.unit.stats.test_clusters import of_mean

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from reprise.benchmarks.prompts import Prompt
 from reprise.core.settings import Key
-from reprise.reading.patterns import Pattern
+from reprise.reading.keys import Pattern
 
 LONGEST_TEXT = 200_000
 

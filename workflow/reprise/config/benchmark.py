@@ -6,7 +6,7 @@ from pydantic import Field
 
 from reprise.config.names import Slug
 from reprise.core.settings import FilePath, Settings
-from reprise.reading.patterns import Pattern
+from reprise.reading.keys import Pattern
 
 
 class Protocol(Settings):

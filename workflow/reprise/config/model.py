@@ -14,7 +14,7 @@ from reprise.models.asking.money.prices import Price
 from reprise.models.asking.pieces import MOST_PIECES
 from reprise.models.remote.serving.settings import ServedBy
 from reprise.models.settings import ImportSettings
-from reprise.reading.patterns import Pattern
+from reprise.reading.keys import Pattern
 
 # Settings for models with weights only.
 OF_WEIGHTS = ("checkpoint", "repo", "revision", "weights_bytes", "dtype", "attention", "trust_remote_code")

@@ -9,7 +9,7 @@ from reprise.core.files import value_digest
 from reprise.core.settings import Key, Settings
 from reprise.models.asking.money.prices import Price
 from reprise.models.remote.serving.settings import Hosting, Serving
-from reprise.reading.patterns import Pattern
+from reprise.reading.keys import Pattern
 
 
 class Answers(Key):

@@ -10,7 +10,7 @@ from reprise.construction.review import Task, Votes
 from reprise.people.answers import NAMES_DIFFER, TIE, TOO_FEW, Counted, Reply, rated
 from reprise.people.settings import AnswerDesign, Asked, RatingDesign
 from reprise.people.surveys import in_surveys
-from reprise.stats.reliability import Level, alpha
+from reprise.stats.agreement import Level, alpha
 
 # VELOCITI, A.6; Vinoground, 4.2 and appendix H; MMBench-Video, 4.4: two of the authors, 100 questions, two models.
 # TemporalBench states none of these.

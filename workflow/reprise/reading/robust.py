@@ -55,7 +55,11 @@ def read_robust(
     elif found is None and any(option not in table.ORDINALS and option not in "EF" for option in options):
         found = Reading(plain.strip(" ."), "option's text")
     elif found is None and {_bare(one) for one in texts} == YES_NO:
-        found = _letter_of_word(plain, dict(zip(options, texts, strict=True)))
+        letter, word = read_choice(plain, options, ()), read_word(plain)  # which must agree
+        named = [option for option, one in zip(options, texts, strict=True) if word.value and _bare(one) == word.value]
+        found = letter
+        if named and letter.value != named[0]:
+            found = UNREAD if letter.value else Reading(named[0], word.by)
     elif found is None:
         found = read_choice(plain, options, texts)
     option = by_name.get(found.value.lower())
@@ -63,7 +67,6 @@ def read_robust(
 
 
 def read_word(plain: str) -> Reading:
-    """Yes, no or nothing."""
     if compiled(table.UNDECIDED).search(plain):
         return UNREAD
     judging = without_sentences(plain, table.DOUBT)
@@ -72,7 +75,6 @@ def read_word(plain: str) -> Reading:
 
 
 def read_choice(plain: str, options: Sequence[str], texts: Sequence[str]) -> Reading:
-    """A letter, or nothing."""
     reading = decided(hits(mark(plain, options, texts), table.CHOICE))
     if reading is None and texts:
         said = _content(_without_list(plain, options).split("\n", 1)[0])
@@ -81,22 +83,12 @@ def read_choice(plain: str, options: Sequence[str], texts: Sequence[str]) -> Rea
     return reading or UNREAD
 
 
-def _letter_of_word(plain: str, texts: dict[str, str]) -> Reading:
-    """The letter of an option that is the word yes or no; letter and word must agree."""
-    letter, word = read_choice(plain, tuple(texts), ()), read_word(plain)
-    named = next((option for option, one in texts.items() if word.value and _bare(one) == word.value), "")
-    if letter.value and named and letter.value != named:
-        return UNREAD
-    return letter if letter.value else Reading(named, word.by)
-
-
 def _bare(text: str) -> str:
     return text.lower().strip(" .")
 
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern of the table."""
     return re.compile(pattern, re.I | re.M if pattern.startswith("^") else re.I)
 
 
@@ -148,6 +140,7 @@ ARTICLE = re.compile(r"\b(?:an?|the) $", re.I)
 IN_NUMBER, GOES_ON_AS = re.compile(r"\d[.,/:-]$|-$"), re.compile(r"[.,/:-]\d|[.)] \w")
 SURE = re.compile("‹([A-F])›")
 MARKS = re.compile(r"[«‹](~?[A-F*])[»›]")
+SEGMENT_NOUNS = "(?:video )?(?:segment|clip|video|part|half|one)(?: of the (?:video|clip))?"
 ENDS_SENTENCE = frozenset(("", *'.,;!\n")]'))
 
 
@@ -158,8 +151,7 @@ def mark(plain: str, options: Sequence[str], texts: Sequence[str]) -> str:
     for option, text in sorted(zip(options, shown, strict=False), key=lambda pair: -len(pair[1])):
         marked = _marked_text(marked, option if shown.count(text) == 1 else "*", text)
     are_segments = bool(texts) and all("segment" in text.lower() for text in texts)
-    for option, pattern in _ordinals(are_segments):
-        marked = pattern.sub(partial(_ordinal_mark, option=option, are_segments=are_segments), marked)
+    marked = _with_ordinals(marked, are_segments)
     if are_segments and len(set(SURE.findall(marked))) > 1:
         marked = SURE.sub(r"‹~\1›", marked)  # "a man sits in the first segment. He stands in the second."
     marked = compiled(table.OTHERS).sub(r"\1", marked)
@@ -216,28 +208,19 @@ def _marked_text(plain: str, option: str, known: str) -> str:
     return "".join(parts) + plain[done:]
 
 
-@cache
-def _ordinals(are_segments: bool) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Options by their place: "the second caption", and where the options are segments "the second clip"."""
-    nouns = (
-        "(?:video )?(?:segment|clip|video|part|half|one)(?: of the (?:video|clip))?"
-        if are_segments
-        else "option|caption|sentence|choice|statement|description|answer"
-    )
-    bare = r"|\bthe (?:{})(?=[.,;!]|$| and| or)" if are_segments else ""
-    return tuple(
-        (
-            option,
-            re.compile(rf"\b(?:the )?(?:{words}) (?:{nouns})\b|\b(?:{nouns}) {words[-1]}\b{bare.format(words)}", re.I),
-        )
-        for option, words in table.ORDINALS.items()
-    )
+def _with_ordinals(marked: str, are_segments: bool) -> str:
+    """Marks of options by their place: "the second caption", and where the options are segments "the second clip"."""
+    nouns = SEGMENT_NOUNS if are_segments else "option|caption|sentence|choice|statement|description|answer"
+    for option, words in table.ORDINALS.items():
+        pattern = rf"\b(?:the )?(?:{words}) (?:{nouns})\b|\b(?:{nouns}) {words[-1]}\b"
+        if are_segments:
+            pattern += rf"|\bthe (?:{words})(?=[.,;!]|$| and| or)"
+        marked = compiled(pattern).sub(partial(_segment_mark, option) if are_segments else f"«{option}»", marked)
+    return marked
 
 
-def _ordinal_mark(match: re.Match[str], option: str, are_segments: bool) -> str:
+def _segment_mark(option: str, match: re.Match[str]) -> str:
     """A segment may be what a sentence is about, if it does not end it."""
-    if not are_segments:
-        return f"«{option}»"
     after = match.string[match.end() : match.end() + 1]
     return f"‹{option}›" if after in ENDS_SENTENCE and after != "," else f"«~{option}»"
 
@@ -247,17 +230,14 @@ def _content(text: str) -> list[str]:
 
 
 def _same_words(said: Sequence[str], known: Sequence[str]) -> bool:
-    """Whether two texts are nearly the same: every word but the empty ones, in the same order."""
-    return (
-        bool(said)
-        and len(said) == len(known)
-        and all(
-            _stem(one) == _stem(other) or (one[0] == other[0] and fuzz.ratio(one, other) >= ALIKE)
-            for one, other in zip(said, known, strict=True)
-        )
-    )
+    """Whether two texts are nearly the same: every word but the empty ones, in the same order.
 
-
-def _stem(word: str) -> str:
-    """A word without its ending: "slides" and "sliding", "stops" and "stopped" have one stem."""
-    return DOUBLED.sub(r"\1", ENDING.sub("", word))
+    "slides" and "sliding", "stops" and "stopped" have one stem.
+    """
+    if not said or len(said) != len(known):
+        return False
+    for one, other in zip(said, known, strict=True):
+        stems = {DOUBLED.sub(r"\1", ENDING.sub("", word)) for word in (one, other)}
+        if len(stems) > 1 and not (one[0] == other[0] and fuzz.ratio(one, other) >= ALIKE):
+            return False
+    return True

@@ -15,8 +15,7 @@ from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import items_of
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS, RESPONSES, check_key, read_table, table_of, write_table
-from reprise.reading.ratings import RATINGS, SCALES
-from reprise.reading.readers import READERS
+from reprise.reading.readers import RATINGS, READERS, SCALES
 from reprise.reading.table import Row, own_row
 from reprise.stages.command import In, Json, MadeUnder, Out
 from reprise.stages.verdicts import verdicts

@@ -9,8 +9,7 @@ import polars as pl
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.external import NO_ANSWER, RATED_ONLY
-from reprise.reading.ratings import RATINGS, SCALES, read_rating, read_rating_authors
-from reprise.reading.readers import READERS, read_text
+from reprise.reading.readers import RATINGS, READERS, SCALES, read_rating, read_rating_authors, read_text
 from reprise.reading.table import Reading
 from reprise.stages.command import In, Json, MadeUnder, Out, Param
 

@@ -1,13 +1,17 @@
-"""The beta distribution and quantiles of Student's t, without scipy: its import costs more than the sums."""
+"""The beta distribution, exact binomial tests and quantiles of Student's t, without scipy: its import costs more."""
 
 from functools import lru_cache
 from math import exp, inf, lgamma, log, log1p, sqrt
 from statistics import NormalDist
+from typing import Literal, TypeAlias
+
+Alternative: TypeAlias = Literal["greater", "less"]
 
 PRECISION = 1e-13  # of a probability, relative
 LAST_STEP = 1e-7  # relative; Newton's next step would be about its square
 STEPS = 100  # more than a search within [0, 1] takes
 FARTHEST = 100.0  # exponent of a first guess
+ALPHA = 0.05  # error of the tests that mark numbers, each of them one-sided
 TINY = 1e-300  # stands for a zero by which the continued fraction would divide
 
 
@@ -42,6 +46,15 @@ def student_quantile(p: float, freedom: float) -> float:
     """Quantile of Student's t above its median (`p` above 0.5), for any positive degrees of freedom."""
     share = beta_quantile(2 * (1 - p), freedom / 2, 0.5)
     return sqrt(freedom * (1 - share) / share)
+
+
+def binomial_p(successes: int, trials: int, chance: float, alternative: Alternative = "greater") -> float | None:
+    """Exact one-sided p-value of `successes` out of `trials` against `chance`; None without a trial."""
+    if trials == 0:
+        return None
+    if alternative == "less":
+        return binomial_p(trials - successes, trials, 1 - chance)
+    return 1.0 if successes == 0 else beta_cdf(chance, successes, trials - successes + 1)
 
 
 def _below(x: float, a: float, b: float) -> float:

@@ -23,9 +23,6 @@ CIDER_SIGMA = 6.0
 # COCO's guards against a division by zero.
 TINY, SMALL = 1e-15, 1e-9
 WORD = re.compile(r"n't\b|'(?:s|m|d|re|ve|ll)\b|\w+?(?=n't\b)|\d+(?:[.,:/]\d+)+|\w+(?:-\w+)*")
-# A text of letters and simple punctuation needs no pattern: its words stand between blanks and the like.
-SIMPLE = re.compile(r"[a-z .,:;!?()\"]*")
-NO_WORD = str.maketrans(dict.fromkeys('.,:;!?()"', " "))
 
 Tokens = tuple[str, ...]
 Integers = NDArray[np.int64]
@@ -35,8 +32,7 @@ Floats = NDArray[np.float64]
 @cache
 def tokenize(text: str) -> Tokens:
     """The tokens of a text by tokenizer `words`."""
-    text = text.lower().replace("’", "'")
-    return tuple(text.translate(NO_WORD).split() if SIMPLE.fullmatch(text) else WORD.findall(text))
+    return tuple(WORD.findall(text.lower().replace("’", "'")))
 
 
 # A number for every word that was seen, the same in all texts.

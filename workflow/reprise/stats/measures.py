@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from reprise.stats.binomial import ALPHA
+from reprise.stats.beta import ALPHA
 
 if TYPE_CHECKING:  # numpy takes half as long to import as all else: stages that measure nothing do without
     import numpy as np
@@ -78,8 +78,7 @@ def measure(
     """
     import numpy as np
 
-    from reprise.stats.clusters import clustered_estimate
-    from reprise.stats.intervals import Difference
+    from reprise.stats.intervals import Difference, clustered_estimate
 
     columns = [part.cast(pl.Float64).to_numpy() for ratio in ratios for part in ratio]
     totals = np.array([[column.sum() for column in columns]])

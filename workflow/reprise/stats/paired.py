@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from reprise.stats.clusters import clustered_estimate, finite_column, is_whole, sums_in_fixed_order
-from reprise.stats.intervals import FloatArray
+from reprise.stats.intervals import FloatArray, clustered_estimate, finite_column, is_whole, sums_in_fixed_order
 
 ENTRIES_AT_ONCE = 1_000_000  # signs that are drawn together, about 8 MB
 STEPS_AT_MOST = 10**9  # of the exact distribution of whole numbers: clusters times the largest total

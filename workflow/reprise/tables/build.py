@@ -13,7 +13,7 @@ import polars as pl
 from reprise.benchmarks.registry import load_scores
 from reprise.config.tables import Column, Row, Section
 from reprise.core.paths import Run, Scored
-from reprise.stats.binomial import ALPHA, binomial_p
+from reprise.stats.beta import ALPHA, binomial_p
 from reprise.tables.below import broken_lines, judges_of, number_lines, provenance
 from reprise.tables.keys import TableKey
 from reprise.tables.measured import check_failed, check_missing, subject

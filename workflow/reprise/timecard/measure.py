@@ -16,8 +16,7 @@ from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import Answered, in_group
 from reprise.core.errors import unknown
 from reprise.core.schemas import ITEMS, METRICS, VERDICTS, read_table
-from reprise.stats.clusters import Statistic, clustered_estimate
-from reprise.stats.intervals import FloatArray
+from reprise.stats.intervals import FloatArray, Statistic, clustered_estimate
 from reprise.stats.paired import ROUNDING, sign_flip_p
 from reprise.timecard.card import (
     LADDER,

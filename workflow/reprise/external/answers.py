@@ -5,6 +5,7 @@ import csv
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
+from reprise.benchmarks.rows import items_of
 from reprise.core.errors import UserError
 from reprise.core.files import seal_text, whole_file, write_text
 from reprise.core.plain import as_cell
@@ -32,14 +34,13 @@ DISAGREES = "disagrees with another answer"
 NO_NUMBER = "no number"
 NO_TRUTH = "its question has no ground truth"
 EMPTY_FILE = "empty file"
+OTHER_QUESTION = "another question under a known id"
 OTHER_PROMPT = "asked with another prompt"
 OTHER_FRAMES = "another number of frames than the sampling's"
 
 LookedAt: TypeAlias = Literal["character", "element", "text"]
 """What an authors' scorer compares of a list of texts: the first character of its first element, or the element."""
 
-# What openpyxl raises at a file that is no whole workbook.
-UNREADABLE = (KeyError, IndexError, ValueError, TypeError, AttributeError, RuntimeError, OSError, EOFError)
 # A file of a few kB can unpack to gigabytes, and one cell at the far end makes a whole sheet.
 LARGEST_SHEET, MOST_CELLS = 2**29, 5_000_000
 
@@ -184,11 +185,11 @@ def write_responses(path: Path, answered: pl.DataFrame, name: str) -> Path:
 
 def of_frames(candidates: Sequence[Path], frames: int | None, where: Path) -> list[Path]:
     """The one file for a run with this number of frames; a name may say `-frame<N>`."""
-    named = {path: frames_in_name(path) for path in candidates}
-    exact = [path for path, number in named.items() if number is not None and number == frames]
+    exact = [path for path in candidates if frames is not None and frames_in_name(path) == frames]
     if len(exact) == 1:
         return exact
-    if len(candidates) > 1 or any(number is not None and frames is not None for number in named.values()):
+    is_named = any(frames_in_name(path) is not None for path in candidates)
+    if len(candidates) > 1 or (is_named and frames is not None):
         shown = "a number of frames that depends on the clip" if frames is None else f"{frames} frames"
         names = ", ".join(path.name for path in candidates)
         raise UserError(
@@ -200,9 +201,8 @@ def of_frames(candidates: Sequence[Path], frames: int | None, where: Path) -> li
 
 def fitting(candidates: Sequence[Path], frames: int | None) -> list[Path]:
     """The files that fit a run with this number of frames: those named so, else those without a number."""
-    named = {path: frames_in_name(path) for path in candidates}
-    exact = [path for path, number in named.items() if number is not None and number == frames]
-    return exact or [path for path, number in named.items() if number is None]
+    exact = [path for path in candidates if frames is not None and frames_in_name(path) == frames]
+    return exact or [path for path in candidates if frames_in_name(path) is None]
 
 
 def frames_in_name(path: Path) -> int | None:
@@ -252,11 +252,8 @@ def read_records(
 def _sheet(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The columns and the rows of the first sheet."""
     import zipfile
-    import zlib
-    from xml.etree.ElementTree import ParseError
 
     from openpyxl import load_workbook
-    from openpyxl.utils.exceptions import InvalidFileException
 
     rows: list[tuple[int, list[str]]] = []
     try:
@@ -271,7 +268,7 @@ def _sheet(path: Path) -> Iterator[tuple[int, list[str]]]:
                 rows.append((number, [cell_text(getattr(cell, "text", cell)) for cell in row]))
             if len(rows) * len(rows[0][1]) > MOST_CELLS:
                 raise ValueError(f"more than {MOST_CELLS} cells")
-    except (zipfile.BadZipFile, zlib.error, ParseError, InvalidFileException, *UNREADABLE) as error:
+    except Exception as error:  # openpyxl raises nearly anything at a file that is no whole workbook
         raise UserError(f"{path}: not readable as xlsx: {error}.") from error
     return iter(rows)
 
@@ -298,3 +295,60 @@ def cell_text(cell: object) -> str:
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else str(cell)
+
+
+# --- which question: rows of other people's files, by id and by what they say that they ask ---------------------------
+
+
+class Questions:
+    """The questions that the rows of one file can answer."""
+
+    def __init__(self, items: pl.DataFrame) -> None:
+        self._texts = {item.item_id: words_of(item.texts.get("question", "")) for item in items_of(items)}
+        self._rows: list[tuple[Place, str]] = []
+        self._matched = 0
+
+    def match(self, place: Place, question: str, imported: ImportedAnswers) -> bool:
+        """Whether the id of a row is that of an item, and its question, or a prompt that holds it, the item's."""
+        self._rows.append((place, question))
+        asked, known = words_of(question), self._texts.get(place.id)
+        if known is not None and (not asked or known in asked):
+            self._matched += 1
+            return True
+        imported.note(place, UNKNOWN_ID if known is None else OTHER_QUESTION)
+        return False
+
+    def need_a_match(self, benchmark: str) -> None:
+        """Refuse a file that is about something else altogether."""
+        if self._rows and not self._matched:
+            place, question = self._rows[0]
+            raise UserError(
+                f"{place.file}: none of its {len(self._rows)} rows is about a question of {benchmark} in this suite. "
+                f"The first: line {place.line}, id '{place.id}', question '{plain_text(question)[:80]}'. It is "
+                "of another benchmark, task or version of the release: remove it, or put it into the folder of its own "
+                "benchmark."
+            )
+
+
+def plain_text(text: str) -> str:
+    """A text without differences of blanks and of the way its letters are encoded."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def words_of(text: str) -> str:
+    """The words of a text, without differences of quotes, marks and case that other readers of tables make."""
+    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFC", text).casefold()))
+
+
+def object_of(entry: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """An object inside others; an empty one if it is missing or something else."""
+    for name in names:
+        value = entry.get(name)
+        entry = value if isinstance(value, dict) else {}
+    return entry
+
+
+def text_of(entry: Mapping[str, Any], name: str) -> str:
+    """A field as a text; empty if it is missing or neither a text nor a number."""
+    value = entry.get(name)
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""

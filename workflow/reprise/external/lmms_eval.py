@@ -20,10 +20,12 @@ from reprise.external.answers import (
     ImportedAnswers,
     Place,
     Problem,
+    Questions,
+    object_of,
+    plain_text,
     read_entries,
     response_as_answer,
 )
-from reprise.external.matching import Questions, object_of, plain_text
 from reprise.models.base import Answer
 
 # What can be different from a run here; a table counts them by these words.
@@ -34,7 +36,6 @@ NO_SETTINGS = "the harness's settings are not readable"
 
 # What the harness writes in place of an answer that an API did not give.
 FAILED = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED")
-MARK = b'"filtered_resps"'
 NAME = re.compile(r"(?P<date>.*?)_?samples_(?P<task>.+)\.jsonl")
 # The argument that says how many frames a clip has, by the harness's classes of models.
 FRAMES = re.compile(
@@ -43,10 +44,6 @@ FRAMES = re.compile(
 
 Identify = Callable[[Mapping[str, Any]], tuple[str, str]]
 """a line -> the id of its item, and what it says that it asks"""
-
-
-def is_log(path: Path) -> bool:
-    return MARK in path.read_bytes()
 
 
 def settings_beside(files: Sequence[Path]) -> list[Path]:
@@ -86,28 +83,24 @@ def read_log(
 def deviations(files: Sequence[Path], requests: pl.DataFrame, frames: int | None) -> list[Problem]:
     """What the harness's settings say that it did otherwise; each is named once."""
     tasks = {match["task"] for one in files if (match := NAME.fullmatch(one.name))}
-    return [
-        Problem(str(path), None, detail, problem)
-        for path in files
-        if path.suffix == ".json"
-        for problem, detail in _of_settings(path, tasks, requests, frames)
-    ]
-
-
-def _of_settings(path: Path, tasks: set[str], requests: pl.DataFrame, frames: int | None) -> list[tuple[str, str]]:
-    try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):
-        settings = None
-    if not isinstance(settings, dict):
-        return [(NO_SETTINGS, "")]
-    run, most = object_of(settings, "config"), int(requests["max_tokens"].max() or 0)  # type: ignore[arg-type]
-    shown = FRAMES.findall(str(run.get("model_args")))  # an object, or `a=1,b=2`
-    found = [(OTHER_FRAMES, f"{name}={value}") for name, value in shown if frames and int(value) != frames]
-    for task in sorted(tasks):
-        limit = object_of(settings, "configs", task, "generation_kwargs").get("max_new_tokens")
-        if isinstance(limit, int) and limit < most:
-            found.append((FEWER_TOKENS, f"{task}: {limit}, here {most}"))
-    if run.get("limit") is not None:
-        found.append((LIMITED, f"limit={run['limit']}"))
+    most = int(requests["max_tokens"].max() or 0)  # type: ignore[arg-type]
+    found = []
+    for path in (path for path in files if path.suffix == ".json"):
+        try:
+            settings = json.loads(path.read_text(encoding="utf-8"))
+        except (ValueError, RecursionError):
+            settings = None
+        if not isinstance(settings, dict):
+            found.append(Problem(str(path), None, "", NO_SETTINGS))
+            continue
+        run = object_of(settings, "config")
+        shown = FRAMES.findall(str(run.get("model_args")))  # an object, or `a=1,b=2`
+        others = [f"{name}={value}" for name, value in shown if frames and int(value) != frames]
+        found += [Problem(str(path), None, other, OTHER_FRAMES) for other in others]
+        for task in sorted(tasks):
+            limit = object_of(settings, "configs", task, "generation_kwargs").get("max_new_tokens")
+            if isinstance(limit, int) and limit < most:
+                found.append(Problem(str(path), None, f"{task}: {limit}, here {most}", FEWER_TOKENS))
+        if run.get("limit") is not None:
+            found.append(Problem(str(path), None, f"limit={run['limit']}", LIMITED))
     return found

@@ -24,12 +24,12 @@ from reprise.external.answers import (
     ImportedAnswers,
     Place,
     Problem,
+    Questions,
     fitting,
     frames_in_name,
     of_frames,
     read_records,
 )
-from reprise.external.matching import Questions
 from reprise.models.base import Answer
 
 TYPES = (".tsv", ".xlsx", ".json")

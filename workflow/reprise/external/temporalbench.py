@@ -12,8 +12,15 @@ import polars as pl
 
 from reprise.benchmarks.temporalbench.taxonomy import CENTRAL
 from reprise.external import AnswerFiles, lmms_eval
-from reprise.external.answers import ImportedAnswers, LookedAt, of_frames, read_responses, write_responses
-from reprise.external.matching import object_of, text_of
+from reprise.external.answers import (
+    ImportedAnswers,
+    LookedAt,
+    object_of,
+    of_frames,
+    read_responses,
+    text_of,
+    write_responses,
+)
 
 # Form of question -> what the authors' folder of its answers, or the file's name, holds; the last two names are ours.
 MARKS = {
@@ -42,7 +49,7 @@ def _read(
     imported = ImportedAnswers()
     by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     for path in (path for path in files if path.suffix == ".jsonl"):
-        if lmms_eval.is_log(path):
+        if b'"filtered_resps"' in path.read_bytes():
             lmms_eval.read_log(path, imported, items, requests, "temporalbench", partial(_identify, task))
         else:
             read_responses(path, imported, by_item, f"{task}/{{}}", looked_at)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from math import isfinite, nan
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -23,22 +23,13 @@ SCORES, PREDICTIONS, CHOICES = ("pos_score", "neg_score"), ("pos_pred", "neg_pre
 ROLE = {"pos_score": "pos", "neg_score": "neg", "pos_pred": "pos", "neg_pred": "neg", "gt_A": "a", "gt_B": "b"}
 
 
-Pairs: TypeAlias = Sequence[tuple[str, str]]
+Pairs = Sequence[tuple[str, str]]
 """Pairs of columns that may hold both answers about a sample; the first has scores, if any has."""
 
 
 class SampleAnswers(NamedTuple):
     place: Place
     answers: dict[str, str]  # column -> cell
-
-
-Rows: TypeAlias = Mapping[str, Sequence[SampleAnswers]]
-"""what the ids of an event's samples begin with -> its rows, in the order of the file"""
-
-
-def _files(folder: Path, frames: int | None) -> list[Path]:
-    """All csv files of the folder; their rows name the test."""
-    return sorted(folder.glob("*.csv"))
 
 
 def _read(pairs: Pairs, files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
@@ -72,9 +63,15 @@ def event_id(cells: Mapping[str, str]) -> str:
 
 
 def matched(
-    rows: Rows, released: Iterable[str], asked: Iterable[str], imported: ImportedAnswers
+    rows: Mapping[str, Sequence[SampleAnswers]],
+    released: Iterable[str],
+    asked: Iterable[str],
+    imported: ImportedAnswers,
 ) -> list[tuple[str, SampleAnswers]]:
-    """Item and row, where an event has as many rows as samples: of the whole release, or of what the run asks."""
+    """Item and row, where an event has as many rows as samples: of the whole release, or of what the run asks.
+
+    `rows` are those of an event by what the ids of its samples begin with, in the order of the file.
+    """
     known, subset = _by_event(released), _by_event(asked)
     for event in [event for event in rows if event not in known]:
         for row in rows[event]:
@@ -149,9 +146,10 @@ def _cell(column: str, row: Mapping[str, Any]) -> str:
 
 
 def _answers(*pairs: tuple[str, str]) -> AnswerFiles:
+    """All csv files of a folder; their rows name the test."""
     return AnswerFiles(
-        find=_files,
-        candidates=lambda folder: [[path] for path in _files(folder, None)],
+        find=lambda folder, frames: sorted(folder.glob("*.csv")),
+        candidates=lambda folder: [[path] for path in sorted(folder.glob("*.csv"))],
         read=partial(_read, pairs),
         write=partial(_write, pairs),
         has_file_per_task=True,

@@ -12,8 +12,7 @@ import polars as pl
 
 from reprise.core.errors import UserError
 from reprise.external import AnswerFiles, lmms_eval
-from reprise.external.answers import ImportedAnswers, of_frames, read_responses, write_responses
-from reprise.external.matching import object_of, text_of
+from reprise.external.answers import ImportedAnswers, object_of, of_frames, read_responses, text_of, write_responses
 
 KINDS = {"text": "textscore", "video": "videoscore"}
 LOG = re.compile(r".*samples_vinoground.*\.jsonl")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
@@ -27,26 +28,20 @@ def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, 
     found: dict[str, Clip] = {}
     items: list[Item] = []
     flaws = Flaws()
-    for task, path in _files(files).items():
-        for where, row in entries_of(_rows(path, task), path, "idx"):
-            clip = _clip(row["video_name"], task, where, clips)
-            found[clip.clip_id] = clip
-            items.append(_item(row, task, clip, where, flaws, clips))
-    given = [path for path in files if GIVEN_SETS in path.name]
-    sets = [item for path in given for item in _given_central_items(path, clips)] if given else _central_items(items)
-    return Annotations(list(found.values()), [*items, *sets])
-
-
-def _files(files: Sequence[Path]) -> dict[str, Path]:
-    """The one file of each task."""
-    found = {}
+    paths: dict[str, Path] = {}
     for task, mark in FILES.items():
         fitting = [path for path in files if mark in path.name]
         if len(fitting) != 1:
             names = ", ".join(path.name for path in files) or "nothing"
             raise UserError(f"release: expected one file named *{mark}*, found {len(fitting)} in {names}.")
-        found[task] = fitting[0]
-    return found
+        paths[task] = fitting[0]
+    for task, path in paths.items():
+        for where, row in entries_of(_rows(path, task), path, "idx"):
+            clip = _clip(row["video_name"], task, where, clips)
+            found[clip.clip_id] = clip
+            items.append(_item(row, task, clip, where, flaws, clips))
+    given = [path for path in files if GIVEN_SETS in path.name]
+    return Annotations(list(found.values()), [*items, *_central_items(items, given, clips)])
 
 
 def _rows(path: Path, task: str) -> pl.DataFrame:
@@ -73,30 +68,24 @@ def _with_columns(rows: pl.DataFrame, needed: Sequence[str], path: Path) -> pl.D
 
 def _clip(video_name: str, task: str, where: str, clips: ClipsFrom) -> Clip:
     """Clips of one source video share a unit, as far as the file's name tells its source."""
-    name = VIDEO.match(video_name)
-    if name is None:
+    video = VIDEO.match(video_name)
+    if video is None:
         raise UserError(f"{where}: video_name '{video_name}' names no video file.")
-    length = "long" if task == "long" else "short"
-    span = SPAN.match(name["name"])
-    if clips == "release":
-        unit = span["source"] if span else name["name"]
-        part = f"{length}-{span['start']}-{span['end']}" if span else length
-        return Clip(f"{unit}.{part}", unit, "whole", video_name)
-    if span is None and clips == "files":
-        return Clip(f"{name['name']}.{length}", name["name"], "whole", Path(name["name"]).name)
-    if span is None:
+    length, name = "long" if task == "long" else "short", video["name"]
+    span = SPAN.match(name)
+    if span is None and clips == "ids":
         raise UserError(
             f"{where}: video_name '{video_name}' does not end in _start_<s>_end_<s>, so it cannot be cut from its "
             "source. Use `clips: release` in the suite to take the released files."
         )
-    return Clip(
-        clip_id=f"{span['source']}.{length}-{span['start']}-{span['end']}",
-        unit=span["source"],
-        kind="segment" if length == "long" else "trim",
-        source_id=Path(span["source"]).name,
-        start_s=float(span["start"]),
-        end_s=float(span["end"]),
-    )
+    if span is None:
+        return Clip(f"{name}.{length}", name, "whole", video_name if clips == "release" else Path(name).name)
+    unit, start, end = span["source"], span["start"], span["end"]
+    clip_id = f"{unit}.{length}-{start}-{end}"
+    if clips == "release":
+        return Clip(clip_id, unit, "whole", video_name)
+    kind: Literal["segment", "trim"] = "segment" if length == "long" else "trim"
+    return Clip(clip_id, unit, kind, Path(unit).name, float(start), float(end))
 
 
 def _item(row: Mapping[str, str], task: str, clip: Clip, where: str, flaws: Flaws, clips: ClipsFrom) -> Item:
@@ -135,27 +124,27 @@ def _item(row: Mapping[str, str], task: str, clip: Clip, where: str, flaws: Flaw
     )
 
 
-def _given_central_items(path: Path, clips: ClipsFrom) -> Iterator[Item]:
-    """The option sets of a release that was made here; the authors' has none."""
-    rows = _with_columns(read_rows(path), ("video_name", *SET_NAMES), path)
-    for number, row in enumerate(rows.iter_rows(named=True), start=1):
-        clip = _clip(row["video_name"], "short", f"{path}: entry {number}", clips)
-        texts = {name: row[name] for name in SET_NAMES}
-        yield Item(f"{CENTRAL}/{clip.clip_id}", clip.clip_id, clip.unit, CENTRAL, texts, texts["c"], groups=[CENTRAL])
+def _central_items(items: Sequence[Item], given: Sequence[Path], clips: ClipsFrom) -> Iterator[Item]:
+    """The option sets of a release that was made here; of the authors', which has none, one item per short video.
 
-
-def _central_items(items: Sequence[Item]) -> Iterator[Item]:
-    """One item per short video whose negatives give both option sets."""
+    That is made where a video's negatives give both option sets.
+    """
+    for path in given:
+        rows = _with_columns(read_rows(path), ("video_name", *SET_NAMES), path)
+        for number, row in enumerate(rows.iter_rows(named=True), start=1):
+            clip = _clip(row["video_name"], "short", f"{path}: entry {number}", clips)
+            yield _central_item(clip.clip_id, clip.unit, {name: row[name] for name in SET_NAMES})
     by_clip: dict[str, list[Item]] = {}
     for item in items:
-        if item.task == "short":
+        if item.task == "short" and not given:
             by_clip.setdefault(item.clip_id, []).append(item)
     for clip_id, members in by_clip.items():
         pairs = [pair for item in members if (pair := caption_pair(item)) is not None]
-        if not pairs:
-            continue
-        caption = pairs[0][0]
+        caption = pairs[0][0] if pairs else ""
         texts = captions_of(caption, [negative for positive, negative in pairs if positive == caption])
         if texts is not None:
-            unit = members[0].unit
-            yield Item(f"{CENTRAL}/{clip_id}", clip_id, unit, CENTRAL, texts, answer=texts["c"], groups=[CENTRAL])
+            yield _central_item(clip_id, members[0].unit, texts)
+
+
+def _central_item(clip_id: str, unit: str, texts: Mapping[str, str]) -> Item:
+    return Item(f"{CENTRAL}/{clip_id}", clip_id, unit, CENTRAL, texts, texts["c"], groups=[CENTRAL])

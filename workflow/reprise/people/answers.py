@@ -29,7 +29,7 @@ from reprise.external.answers import write_problems
 from reprise.people.keys import Inputs
 from reprise.people.settings import AnswerDesign, Asked
 from reprise.people.surveys import Qualifying, qualification_of, question_tasks
-from reprise.reading.ratings import SCALES
+from reprise.reading.readers import SCALES
 
 # Why a question has no answer, and why a row does not count, besides what a review knows.
 TOO_FEW, TIE = "too_few_people", "tie"

@@ -28,7 +28,6 @@ class LabelStudio:
 
     url: str
     files: Path
-    process: subprocess.Popen[bytes]
 
     def ask(self, method: str, path: str, content: Any = None, **headers: str) -> httpx2.Response:
         """An answer of its API; any other than a success fails the test with what it says."""
@@ -36,18 +35,6 @@ class LabelStudio:
         found = httpx2.request(method, f"{self.url}{path}", json=content, headers=headers, timeout=STEPS_S)
         assert found.is_success, f"{method} {path}: {found.status_code}: {found.text[:500]}"
         return found
-
-    def end(self) -> list[psutil.Process]:
-        """End the group of its processes; those that are still there."""
-        group = psutil.Process(self.process.pid)
-        everybody = [group, *group.children(recursive=True)]
-        os.killpg(self.process.pid, signal.SIGTERM)
-        _, left = psutil.wait_procs(everybody, timeout=END_S)
-        if left:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            _, left = psutil.wait_procs(left, timeout=END_S)
-        self.process.wait()
-        return left
 
 
 @pytest.fixture(scope="session")
@@ -61,16 +48,11 @@ def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabelStud
     command = [PROGRAM, "start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(port)]
     command += ["--username", USER, "--password", PASSWORD, "--user-token", TOKEN]
     environment = os.environ | {
-        "HOME": str(home),
-        "LABEL_STUDIO_BASE_DATA_DIR": str(home / "data"),
-        "LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED": "true",
-        "LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT": str(files),
-        "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",
-        "COLLECT_ANALYTICS": "false",
-        "LATEST_VERSION_CHECK": "false",
-        "SENTRY_DSN": "",
-        "FRONTEND_SENTRY_DSN": "",
-    }
+        "HOME": str(home), "LABEL_STUDIO_BASE_DATA_DIR": str(home / "data"),
+        "LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED": "true", "LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT": str(files),
+        "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true", "COLLECT_ANALYTICS": "false", "LATEST_VERSION_CHECK": "false",
+        "SENTRY_DSN": "", "FRONTEND_SENTRY_DSN": "",
+    }  # fmt: skip
     for name in ("PYTHONPATH", "PYTHONHOME"):
         environment.pop(name, None)
     (home / "data").mkdir()
@@ -78,19 +60,27 @@ def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabelStud
         process = subprocess.Popen(
             command, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=home, start_new_session=True
         )
-    running = LabelStudio(f"http://127.0.0.1:{port}", files, process)
+    running = LabelStudio(f"http://127.0.0.1:{port}", files)
     try:
-        _wait(running, home / "log")
+        _wait(running, process, home / "log")
         yield running
     finally:
-        left = running.end() if process.poll() is None else []
+        left: list[psutil.Process] = []
+        if process.poll() is None:
+            group = psutil.Process(process.pid)
+            everybody = [group, *group.children(recursive=True)]
+            os.killpg(process.pid, signal.SIGTERM)
+            _, left = psutil.wait_procs(everybody, timeout=END_S)
+            for one in left:
+                one.kill()
+            process.wait()
     assert not left, f"Label Studio left {left}"
 
 
-def _wait(running: LabelStudio, log: Path) -> None:
+def _wait(running: LabelStudio, process: subprocess.Popen[bytes], log: Path) -> None:
     latest = time.monotonic() + START_S
     while time.monotonic() < latest:
-        assert running.process.poll() is None, log.read_text()[-2000:]
+        assert process.poll() is None, log.read_text()[-2000:]
         with suppress(httpx2.TransportError):
             if httpx2.get(f"{running.url}/health", timeout=10).is_success:
                 return

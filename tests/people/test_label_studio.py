@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -13,6 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 from reprise.construction.review import (
     LOCAL_FILES,
     Task,
+    as_sheet,
     as_task,
     counted,
     read_verdicts,
@@ -21,19 +23,65 @@ from reprise.construction.review import (
 )
 from reprise.construction.velociti.review import OF_CAPTIONS, OF_SAMPLES
 from reprise.media.probe import open_video
+from reprise.people.settings import AnswerDesign
+from reprise.people.surveys import COLUMNS, NOT_TESTED, Shown, label_studio_tasks, survey_rows, task_id
 
 from tests.people.conftest import PASSWORD, TOKEN, USER, LabelStudio
-from tests.people.project import (
-    NAME,
-    TASKS,
-    annotate,
-    chosen,
-    export,
-    make_project,
-    question_project,
-    tasks_of,
-)
 from tests.unit.videos import barcode_video
+
+SCOPE = "toy/script/all"
+TASKS = [
+    Task(task_id(SCOPE, f"{n}_pos/text#text_pos"), ("A", "B"), {
+        "clip": f"{n}.pos", "question": f"Toy question {n}? A. one, B. two", "choices": "A | B",
+    }) for n in range(4)
+]  # fmt: skip
+DESIGN = AnswerDesign(run="paper/all/toy-script", answers="answers/*.json", seed=3)
+NAME = "toy.mp4"
+
+
+def make_project(server: LabelStudio, interface: str, video: Path, tasks: list[dict[str, Any]]) -> int:
+    """A project with a template, the folder of videos and tasks; its number."""
+    number = int(server.ask("POST", "/api/projects", {"title": "Toy", "label_config": interface}).json()["id"])
+    server.ask(
+        "POST", "/api/storages/localfiles", {"project": number, "path": str(video.parent), "use_blob_urls": False}
+    )
+    server.ask("POST", f"/api/projects/{number}/import", tasks)
+    return number
+
+
+def question_project(server: LabelStudio, video: Path) -> int:
+    """A project of a survey."""
+    shown = {task.shown["clip"]: Shown(video, has_sound=False) for task in TASKS}
+    design = DESIGN.model_copy(update={"videos": str(server.files)})
+    surveys = server.files.parent / "surveys.csv"
+    surveys.write_text(as_sheet(survey_rows(TASKS, NOT_TESTED, design, shown), COLUMNS))
+    return make_project(server, template("Answer.", ("question",)), video, label_studio_tasks(surveys, "1"))
+
+
+def chosen(choice: str, beside: str = "question") -> list[dict[str, Any]]:
+    """A choice as the interface submits it."""
+    return [{"from_name": "verdict", "to_name": beside, "type": "choices", "value": {"choices": [choice]}}]
+
+
+def annotate(server: LabelStudio, task: int, choice: str | None, beside: str = "question") -> int:
+    """Submit a choice, or skip the task; the annotation's number."""
+    content = {"result": chosen(choice, beside) if choice else [], "was_cancelled": choice is None}
+    return int(server.ask("POST", f"/api/tasks/{task}/annotations/", content).json()["id"])
+
+
+def tasks_of(server: LabelStudio, project: int) -> dict[str, int]:
+    """Our id of each task -> its number there."""
+    found = server.ask("GET", f"/api/tasks?project={project}&fields=all&page_size=100").json()["tasks"]
+    return {one["data"]["task_id"]: one["id"] for one in found}
+
+
+def export(server: LabelStudio, project: int, path: Path) -> Path:
+    """What its export as JSON gives."""
+    path.write_bytes(
+        server.ask("GET", f"/api/projects/{project}/export?exportType=JSON&download_all_tasks=true").content
+    )
+    return path
+
 
 PAGE_MS = 300_000
 SAID = {TASKS[0].task_id: ["A"], TASKS[1].task_id: ["B"], TASKS[2].task_id: ["A", "B"], TASKS[3].task_id: [None]}
@@ -84,9 +132,8 @@ def page_of(server: LabelStudio, project: int, task: int) -> Iterator[Page]:
         browser.close()
 
 
-def test_videos_are_served_and_nothing_beside_them(
-    label_studio: LabelStudio, video: Path, exports: tuple[Path, ...]
-) -> None:
+@pytest.mark.usefixtures("exports")
+def test_videos_are_served_and_nothing_beside_them(label_studio: LabelStudio, video: Path) -> None:
     """The address in a task gives the file, as a type and codec that browsers play."""
     address = f"{LOCAL_FILES}clips/{NAME}"
     whole = label_studio.ask("GET", address)

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from reprise.construction.review import (
-    Problem,
     Task,
     Verdict,
     as_csv,
@@ -37,20 +36,19 @@ def said(*verdicts: tuple[int, str, int]) -> list[Verdict]:
     return [Verdict(TASKS[task].task_id, TASKS[task].digest, who, CHOICES[n], "here") for task, who, n in verdicts]
 
 
-BAD = {
-    "an export of another project": (row(0, "ann", task_id="elsewhere/1"), "foreign_task"),
-    "a caption that was edited since": (row(0, "ann", digest="0" * 12), "other_text"),
-    "nobody named": (row(0, ""), "no_reviewer"),
-    "a verdict that nobody offered": (row(0, "ann", "maybe"), "unknown_verdict"),
-}
-
-
-@pytest.mark.parametrize(("bad", "problem"), BAD.values(), ids=BAD)
-def test_a_row_that_does_not_count_is_named_with_its_place(tmp_path: Path, bad: dict[str, str], problem: str) -> None:
-    path = saved(tmp_path / "1.csv", [row(1, "ann"), bad])
+def test_a_row_that_does_not_count_is_named_with_its_place(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    bad = {
+        "foreign_task": row(0, "ann", task_id="elsewhere/1"), "other_text": row(0, "ann", digest="0" * 12),
+        "no_reviewer": row(0, ""), "unknown_verdict": row(0, "ann", "maybe"),
+    }  # fmt: skip
+    path = saved(tmp_path / "1.csv", [row(1, "ann"), *bad.values(), *bad.values()])
     votes = counted(TASKS, read_verdicts([path]))
-    assert [(one.where, one.problem) for one in votes.problems] == [(f"{path}: row 2", problem)]
-    assert votes.problems[0].found.encode() and votes.by_task == {"b": {"ann": CHOICES[0]}}
+    assert votes.by_task == {"b": {"ann": CHOICES[0]}}
+    places = [(f"{path}: row {n}", name) for n, name in enumerate([*bad, *bad], start=2)]
+    assert [(one.where, one.problem) for one in votes.problems] == places and all(one.found for one in votes.problems)
+    warn_of(votes.problems, Path("p.csv"))
+    assert caplog.messages[0].startswith(f"{path}: row 2: foreign_task: no task 'elsewhere/1' here")
+    assert len(caplog.messages) == 6 and caplog.messages[-1] == "3 more such rows: see p.csv."
 
 
 OF_FIELD = '[{"data": {}, "annotations": [{"completed_by": 1, "result": [{"from_name": "choice", "value": {"choices": ["x"]}}]}]}]'
@@ -107,9 +105,3 @@ def test_a_spreadsheet_takes_nothing_for_a_formula_or_a_number(tmp_path: Path) -
     assert counted([bad], read_verdicts([path])).by_task == {"=1+1": {"ann": CHOICES[0]}}
     names = [Task(str(number), CHOICES, {"text": str(number)}).digest for number in range(1000)]
     assert {name[0] for name in names} == {"d"} and {len(name) for name in names} == {13}
-
-
-def test_the_log_names_the_first_rows_that_do_not_count(caplog: pytest.LogCaptureFixture) -> None:
-    warn_of([Problem(f"a.csv: row {n}", "other_text", "x") for n in range(7)], Path("p.csv"))
-    assert caplog.messages[0] == "a.csv: row 0: other_text: x; the row does not count."
-    assert len(caplog.messages) == 6 and caplog.messages[-1] == "2 more such rows: see p.csv."

@@ -54,7 +54,6 @@ def shuffled(names: Iterable[str], seed: int) -> list[str]:
 
 
 def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """The rows by a key, in their order."""
     found: dict[K, list[T]] = {}
     for row in rows:
         found.setdefault(key(row), []).append(row)

@@ -1,4 +1,4 @@
-"""Keys of the steps of a construction."""
+"""Keys of the steps of a construction; `ReviewKey` is of the filter of static questions too."""
 
 from pydantic import Field
 
@@ -8,41 +8,31 @@ from reprise.core.settings import Key
 
 
 class StepKey(Key):
-    """Key of one step of a construction, which may ask for more than its settings."""
+    """Key of a step that asks for no more than the settings."""
 
     settings: Construction
 
 
 class WritingKey(StepKey):
-    """Key of the stage `construction_requests`."""
-
     prompts: dict[str, Prompt]
 
 
 class SamplesKey(WritingKey):
-    """Key of the stage `construction_samples`."""
-
     embedder: str | None = None
     """version of the model of embeddings, or the digest of its folder, where captions are compared by one"""
 
 
 class ReviewKey(StepKey):
-    """Key of the stages `construction_review` and `construction_static`."""
-
     verdicts: dict[str, str] = Field({})
     """file of people's verdicts -> sha256"""
 
 
 class ConstructionStatisticsKey(StepKey):
-    """Key of the stage `construction_statistics`."""
-
     title: str
     notice: str
 
 
 class DrawKey(Key):
-    """Key of the stage `construction_draw`."""
-
     scoring: dict[str, str]
     count: int
     seed: int
@@ -51,6 +41,4 @@ class DrawKey(Key):
 
 
 class SubsetKey(Key):
-    """Key of the stage `construction_subset`."""
-
     settings: SubsetSearch

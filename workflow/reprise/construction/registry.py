@@ -31,7 +31,6 @@ def load_step(kind: str, step: str) -> Any:
 
 
 def read_tables(kind: str, paths: Iterable[Path]) -> dict[str, pl.DataFrame]:
-    """Tables of a construction by their names, which are those of their files."""
     return {path.stem: read_table(path, SCHEMAS[kind][path.stem]) for path in paths}
 
 

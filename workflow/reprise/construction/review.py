@@ -77,8 +77,6 @@ class Votes(NamedTuple):
 
 
 class Reviewed(NamedTuple):
-    """What a review comes to."""
-
     reviewed: list[Row]
     votes: list[Row]  # single verdicts that only statistics read
     tasks: list[Row]
@@ -222,23 +220,17 @@ VERDICT = "verdict"
 
 
 class Result(BaseModel):
-    """What a person said in one field of the template."""
-
     from_name: str
     value: dict[str, Any]
 
 
 class Annotation(BaseModel):
-    """What a person said of a task."""
-
     completed_by: int | None
     result: list[Result]
     was_cancelled: bool = False
 
 
 class Exported(BaseModel):
-    """A task of ours, and what people said of it."""
-
     data: dict[str, Any]
     annotations: list[Annotation]
 

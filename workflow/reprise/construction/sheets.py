@@ -69,7 +69,6 @@ class Row(NamedTuple):
 
 
 def renamed_columns(found: Sequence[str], needed: Sequence[str], path: Path) -> None:
-    """Refuse a file without a column that `columns:` of the suite names."""
     if missing := [name for name in needed if name not in found]:
         raise UserError(
             f"{path}: column '{missing[0]}' is missing. Found: {', '.join(found)}. Correct `columns:` of "

@@ -17,7 +17,6 @@ VOTED: Columns = {"votes": pl.Int32, "in_favour": pl.Int32}
 
 
 def filtered(columns: Columns) -> pl.Schema:
-    """The columns of a table whose rows filters drop."""
     return pl.Schema([*columns.items(), *FILTERED.items()])
 
 

@@ -27,8 +27,6 @@ FAILED = "failed"
 
 
 class UnusableError(Exception):
-    """A reply cannot be used: the name of its problem, and what was found."""
-
     def __init__(self, problem: str, why: str) -> None:
         super().__init__(f"{problem}: {why}")
         self.problem, self.why = problem, why
@@ -193,6 +191,5 @@ def unquoted(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """The beginning of a text, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_SHOWN else f"{line[:LONGEST_SHOWN]}..."

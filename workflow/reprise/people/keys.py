@@ -18,17 +18,13 @@ class Inputs(Settings):
     qualification: dict[str, str] = Field({})
 
     def digests(self) -> dict[str, str]:
-        """Those of all of them."""
         return self.answers | self.left_out | self.qualification
 
     def paths(self) -> list[Path]:
-        """All of them."""
         return list(map(Path, self.digests()))
 
 
 class PeopleFiles(Answers):
-    """What shapes a run's answers that people gave."""
-
     model_config = ConfigDict(extra="forbid", frozen=True)
     scope: str
     design: AnswerDesign
@@ -36,15 +32,11 @@ class PeopleFiles(Answers):
 
 
 class PeopleRunKey(RunKey):
-    """Key of the stage `people_answers`."""
-
     model_config = ConfigDict(extra="forbid", frozen=True)
     answers: PeopleFiles
 
 
 class SurveysKey(Key):
-    """Key of the stage `people_surveys`."""
-
     scope: str
     design: Design
     sampling: dict[str, Any]
@@ -52,24 +44,18 @@ class SurveysKey(Key):
 
 
 class RatedKey(Key):
-    """Key of the stage `people_rated`: which answers are put to people."""
-
     runs: tuple[str, ...]
     questions: int
     seed: int
 
 
 class RatingsKey(Key):
-    """Key of the stage `people_ratings`."""
-
     scope: str
     design: RatingDesign
     files: Inputs
 
 
 class PeopleStatisticsKey(Key):
-    """Key of the stage `people_statistics`."""
-
     benchmark: str
     title: str
     notice: str

@@ -37,7 +37,6 @@ class Number(NamedTuple):
 def numbers(
     benchmark: str, tasks: Sequence[Task], counted: Counted, replies: Mapping[str, Reply], design: AnswerDesign
 ) -> list[Number]:
-    """What was asked, who answered, how far they agree."""
     errors = Counter(reply.error for reply in replies.values())
     surveys = in_surveys([task.task_id for task in tasks], design.surveys, design.per_survey)
     counts = [len(given) for given in counted.votes.by_task.values()]

@@ -28,8 +28,6 @@ COLUMNS = (
 
 
 class Qualifying(NamedTuple):
-    """The questions of a qualification, and what is right."""
-
     tasks: list[Task]
     right: Mapping[str, str]
     videos: Mapping[str, Path]
@@ -58,7 +56,6 @@ def _task(name: str, options: tuple[str, ...], clip: str, question: str) -> Task
 
 
 def qualification_of(scope: str, design: Asked) -> Qualifying:
-    """The questions of a design's qualification; none without one."""
     if design.qualification is None:
         return NOT_TESTED
     path, needed = design.qualification.questions, design.qualification.right

@@ -33,7 +33,6 @@ SHOWN = ("video", "question", "answer", "dimensions")
 
 
 def _shown(row: Row, *columns: str) -> dict[str, str]:
-    """What people see of a question; lists on one line."""
     return {name: "; ".join(row[name]) if isinstance(row[name], list) else row[name] for name in (*SHOWN, *columns)}
 
 

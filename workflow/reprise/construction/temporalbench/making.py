@@ -170,7 +170,6 @@ OF_NEGATIVE = ("sample_id", "clip", "level", "writer", "caption", "of", "negativ
 
 
 def plain(text: str) -> str:
-    """A caption without what does not change its meaning: case, spaces, punctuation."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
@@ -181,13 +180,8 @@ def examples(prompts: Mapping[str, Prompt]) -> frozenset[str]:
     )
 
 
-class Listed(NamedTuple):
-    """What a writer listed."""
-
-    level: str
-    writer: str
-    most: int  # how many it was asked for
-    lines: list[str]
+Listed = tuple[str, str, int, list[str]]
+"""level, writer, how many it was asked for, and its lines"""
 
 
 def as_negatives(clip: str, caption: str, lists: Sequence[Listed], known: Collection[str] = ()) -> list[Row]:
@@ -248,7 +242,7 @@ class Asked:
                 return category_in(reply, prompt), ""
             values = {one["name"]: one["text"] for one in text["values"]}
             level = CENTRAL if text["text_id"].startswith(f"{CENTRAL}/") else kind
-            lists = [Listed(level, "", int(values["count"]), read_list(reply, prompt))]
+            lists = [(level, "", int(values["count"]), read_list(reply, prompt))]
             rows = as_negatives(text["video"], values["caption"], lists, known)
             # The prompt asks for the caption itself where there is one event only.
             is_one_event = kind == EVENTS and [row["filter"] for row in rows] == ["unchanged"]
@@ -265,7 +259,7 @@ class Asked:
         for row in tables["texts"].filter(kind=WORDS).iter_rows(named=True):
             clip, caption = row["video"], next(one["text"] for one in row["values"] if one["name"] == "caption")
             lists = [
-                Listed(kind, name, count, read_list(rounds.written[f"{kind}/{clip}"], ""))
+                (kind, name, count, read_list(rounds.written[f"{kind}/{clip}"], ""))
                 for kind, count in counts.items()
                 for name, rounds in first.items()
                 if f"{kind}/{clip}" in rounds.written
@@ -291,7 +285,6 @@ class Asked:
 
 
 def central_name(clip: str, first: str) -> str:
-    """Name of the list of negatives of one of a clip's negatives."""
     return f"{CENTRAL}/{clip}/{rank(0, first)[:10]}"
 
 
@@ -327,7 +320,7 @@ def samples(
             lines = read_list(asked.later[name], "") if name in asked.later else []
             again += [
                 row | {"sample_id": f"{name}/{row['place']}", "caption": caption, "of": first, "category": ""}
-                for row in as_negatives(clip, first, [Listed(CENTRAL, settings.writer, CENTRAL_COUNT, lines)], known)
+                for row in as_negatives(clip, first, [(CENTRAL, settings.writer, CENTRAL_COUNT, lines)], known)
             ]
     rows += sifted(again, {"caption_again": lambda row: taken.get((row["clip"], plain(row["negative"])), "")})
     problems = {row["text_id"]: f"{row['filter']}: {row['why']}" for row in asked.written if row["filter"]}

@@ -1,8 +1,8 @@
 """Annotated events, each a verb with its semantic roles: VidSitu's, or those of csv files of one's own."""
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, NamedTuple, TypeVar
@@ -36,7 +36,6 @@ OPTIONAL = tuple(name for name in ROLES if name not in NEEDED)
 ANYBODY = frozenset(
     {"person", "people", "someone", "somebody", "they", "he", "she", "it", "them", "him", "her", "others"}
 )
-NUMBERED = re.compile(r"Arg\d")
 SMALL = frozenset({"a", "an", "the", "in", "on", "with", "of", "and", "wearing", "who", "is", "his", "her", "their"})
 
 
@@ -75,23 +74,10 @@ Text = Annotated[str, AfterValidator(_on_one_line)]
 
 
 class VidsituEvent(BaseModel):
-    """What VidSitu's files say of an event."""
-
     video: Annotated[str, Field(alias="vid_seg_int", pattern=f"^{VIDEO.pattern}$")]
     verb: Text | None = Field(None, alias="Verb")
     verb_id: Text | None = Field(None, alias="VerbID")
     roles: dict[Text, Text | None] = Field({}, alias="Args")
-
-    def named_roles(self) -> dict[str, str]:
-        """The roles as the prompts call them: `AMnr (manner)` becomes `ArgM (manner)`."""
-        named = {}
-        for role, text in self.roles.items():
-            name = SCENE if role.startswith("AScn") else role
-            if found := ABBREVIATED.match(role):
-                name = f"ArgM ({found['words'] or IN_FULL[found['short']]})"
-            if text:
-                named[name] = text
-        return named
 
 
 class VidsituAnnotation(BaseModel):
@@ -146,8 +132,14 @@ def _events(annotations: list[VidsituAnnotation]) -> Iterator[Event]:
                 f"{len(videos)}: '{', '.join(videos)}'. Correct the entry or remove it."
             )
         for name, event in events.items():
-            start_s = EVENT_S * (int(name[-1]) - 1)
-            known = (event.verb or "", event.verb_id or "", event.named_roles())
+            start_s, roles = EVENT_S * (int(name[-1]) - 1), {}
+            for role, text in event.roles.items():  # as the prompts call them: `AMnr (manner)` becomes `ArgM (manner)`
+                called = SCENE if role.startswith("AScn") else role
+                if found := ABBREVIATED.match(role):
+                    called = f"ArgM ({found['words'] or IN_FULL[found['short']]})"
+                if text:
+                    roles[called] = text
+            known = (event.verb or "", event.verb_id or "", roles)
             yield Event(videos[0], seen[videos[0]], name, *known, start_s, start_s + EVENT_S)
         seen[videos[0]] += 1
 
@@ -179,7 +171,6 @@ def plain_name(text: str) -> str:
 
 
 def words(name: str) -> frozenset[str]:
-    """The words of a name that say who it is."""
     return frozenset(plain_name(name).replace(",", " ").split()) - SMALL
 
 
@@ -189,15 +180,11 @@ def may_be(one: str, other: str) -> bool:
     return first <= second or second <= first or not ANYBODY.isdisjoint((plain_name(one), plain_name(other)))
 
 
-class World:
-    """What all annotations say is true of each video, so that no negative caption is true."""
+World = Mapping[str, Sequence[Event]]
+"""video -> what all annotations say is true of it, so that no negative caption is true"""
 
-    def __init__(self, events: Iterable[Event]) -> None:
-        self.events: dict[str, list[Event]] = defaultdict(list)
-        for event in events:
-            self.events[event.video].append(event)
 
-    def starts(self, video: str, agent: str, action: str) -> list[float]:
-        """When somebody who may be the agent does this in the video, by any annotation."""
-        found = [one for one in self.events[video] if one.agent and one.action == action and may_be(one.agent, agent)]
-        return [event.start_s for event in found]
+def starts(world: World, video: str, agent: str, action: str) -> list[float]:
+    """When somebody who may be the agent does this in the video, by any annotation."""
+    found = [one for one in world[video] if one.agent and one.action == action and may_be(one.agent, agent)]
+    return [event.start_s for event in found]

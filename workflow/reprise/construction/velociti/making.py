@@ -26,10 +26,18 @@ from reprise.construction.filters import (
     sifted,
 )
 from reprise.construction.settings import VelocitiSettings
-from reprise.construction.velociti.events import MANNER, NUMBERED, Event, World, annotated, may_be, plain_name, words
+from reprise.construction.velociti.events import (
+    MANNER,
+    Event,
+    World,
+    annotated,
+    may_be,
+    plain_name,
+    starts,
+    words,
+)
 from reprise.construction.writing import Rounds, UnusableError, read_parts
 
-APART_S = 2.0  # between the end of one event and the start of another
 SAME = ("video", "annotation", "event", "start_s", "end_s", "verb", "roles")
 LONGEST_TEXT = 300  # characters of a verb or a role; the longest of VidSitu are far shorter
 CAPTION = "caption"
@@ -48,7 +56,6 @@ class Draft(NamedTuple):
     """A sample before its captions are written; what is wrong with it, where something is."""
 
     events: tuple[Event, ...]
-    positive: Sequence[Dictionary]
     negative: Sequence[Dictionary]
     why: str = ""
 
@@ -81,14 +88,15 @@ def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Rows:
     pool = sifted(pool, _event_filters(set(split), chosen, settings))
     usable = [event for event, row in zip(events, pool, strict=True) if not row["filter"]]
     once = [event for event, row in zip(events, pool, strict=True) if row["filter"] != "duplicate"]
-    world = World(once)
+    world = grouped(once, attrgetter("video"))
     texts: dict[str, Row] = {}
     found: dict[str, Row] = {}  # the same twice is one
     for test, drafts in BY_TEST.items():
         for draft in drafts(usable, world, settings.seed):
             # A coreference names its second event twice, as the authors' rows do.
             names = [one.event for one in draft.events] + [draft.events[-1].event] * (test == "coref")
-            positive, negative = ([to_write(one, texts) for one in side] for side in (draft.positive, draft.negative))
+            positive = [to_write(Dictionary(one), texts) for one in draft.events]
+            negative = [to_write(one, texts) for one in draft.negative]
             video, digest = draft.events[0].video, rank(0, *positive, "against", *negative)[:10]
             name = f"{test}/{video}/{'-'.join(names)}/{digest}"
             found[name] = {
@@ -138,25 +146,25 @@ def control(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]
         fitting = (
             place
             for place, other in enumerate(free)
-            if other.video != event.video and not world.starts(event.video, other.agent, other.action)
+            if other.video != event.video and not starts(world, event.video, other.agent, other.action)
         )
         place = next(fitting, None)
         why = "" if place is not None else "no caption of another video is left that is false of this one"
         other = event if place is None else free.pop(place)
-        yield Draft((event,), [Dictionary(event)], [Dictionary(other)], why)
+        yield Draft((event,), [Dictionary(other)], why)
 
 
 def agent_random(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
     """Arg0 replaced by an agent absent from the video, of whom nobody in it is a special case or a general one."""
     agents = sorted({event.agent for event in events})
     for event in events:
-        named = [item for one in world.events[event.video] for item in one.roles.items()]
-        names = [text for role, text in named if NUMBERED.match(role)]  # agents and what they act on
+        named = [item for one in world[event.video] for item in one.roles.items()]
+        names = [text for role, text in named if re.match(r"Arg\d", role)]  # agents and what they act on
         absent = [agent for agent in agents if not any(may_be(agent, name) for name in names)]
         absent = sorted(absent, key=lambda name: rank(seed, event.video, event.event, name))[:1]
         negative = [Dictionary(event.done_by(agent), event) for agent in absent]
         why = "" if absent else "every agent of the data may be in this video"
-        yield Draft((event,), [Dictionary(event)], negative, why)
+        yield Draft((event,), negative, why)
 
 
 def agent_bind(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
@@ -164,7 +172,7 @@ def agent_bind(events: Sequence[Event], world: World, seed: int) -> Iterator[Dra
     for event, other in _pairs(events):
         if not may_be(event.agent, other.agent):
             negative = Dictionary(event.done_by(other.agent), event)
-            yield Draft((event,), [Dictionary(event)], [negative], _may_do(other.agent, event, world))
+            yield Draft((event,), [negative], _may_do(other.agent, event, world))
 
 
 def action_bind(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
@@ -172,12 +180,12 @@ def action_bind(events: Sequence[Event], world: World, seed: int) -> Iterator[Dr
     for event, other in _pairs(events):
         if not may_be(event.agent, other.agent) and event.action != other.action:
             negative = Dictionary(other.done_by(event.agent), event)
-            yield Draft((event,), [Dictionary(event)], [negative], _may_do(event.agent, other, world))
+            yield Draft((event,), [negative], _may_do(event.agent, other, world))
 
 
 def _may_do(agent: str, event: Event, world: World) -> str:
     """Why an agent cannot stand for that of an event: it does the same, or would act on itself."""
-    if world.starts(event.video, agent, event.action):
+    if starts(world, event.video, agent, event.action):
         return f"{agent}: may do this too"
     own = [text for role, text in event.roles.items() if not role.startswith("Arg0")]
     return f"{agent}: is in another role of the event" if any(may_be(agent, text) for text in own) else ""
@@ -195,48 +203,45 @@ def coref(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
             other
             for other in others
             # Neither does what the other one does, by any annotation.
-            if not world.starts(one.video, one.agent, other.action)
-            and not world.starts(one.video, other.agent, one.action)
+            if not starts(world, one.video, one.agent, other.action)
+            and not starts(world, one.video, other.agent, one.action)
         ]
         false = sorted(false, key=lambda other: rank(seed, other.video, one.event, two.event, other.event))[:1]
         if others:
             why = "" if false else f"every deed of another may be one of {one.agent}"
             negative = [Dictionary(one), *map(Dictionary, false)] if false else []
-            yield Draft((one, two), [Dictionary(one), Dictionary(two)], negative, why)
+            yield Draft((one, two), negative, why)
 
 
 def action_adv(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
     """The verb replaced by one that the writer thinks of; none of the video's may be meant."""
     for event in events:
-        known = sorted({one.action for one in world.events[event.video]})
-        yield Draft((event,), [Dictionary(event)], [Dictionary(event, event, "action_adv", tuple(known))])
+        known = sorted({one.action for one in world[event.video]})
+        yield Draft((event,), [Dictionary(event, event, "action_adv", tuple(known))])
 
 
 def action_manner(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
-    """The manner replaced by one that the writer thinks of."""
     for event in events:
         if manner := event.roles.get(MANNER):
-            of_it = [one for one in world.events[event.video] if (one.event, one.action) == (event.event, event.action)]
+            of_it = [one for one in world[event.video] if (one.event, one.action) == (event.event, event.action)]
             annotations = [one for one in of_it if may_be(one.agent or event.agent, event.agent)]
-            is_twice = len(world.starts(event.video, event.agent, event.action)) > len(annotations)
+            is_twice = len(starts(world, event.video, event.agent, event.action)) > len(annotations)
             why = f"{event.agent} may do this twice, and once in the other manner" if is_twice else ""
             negative = Dictionary(event, event, "action_manner", (manner,))
-            yield Draft((event,), [Dictionary(event)], [negative], why)
+            yield Draft((event,), [negative], why)
 
 
 def chrono(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
     """Two events two seconds apart or more, in order and reversed."""
     for one, two in _pairs(events):
-        if two.start_s - one.end_s >= APART_S:
-            before = world.starts(two.video, two.agent, two.action)
-            after = world.starts(one.video, one.agent, one.action)
+        if two.start_s - one.end_s >= 2:
+            before = starts(world, two.video, two.agent, two.action)
+            after = starts(world, one.video, one.agent, one.action)
             why = "both orders may be true: an event happens twice" if min(before) < max(after) else ""
-            both = [Dictionary(one), Dictionary(two)]
-            yield Draft((one, two), both, both[::-1], why)
+            yield Draft((one, two), [Dictionary(two), Dictionary(one)], why)
 
 
 def _pairs(events: Sequence[Event]) -> Iterator[tuple[Event, Event]]:
-    """Any two events of one video, in both orders."""
     for own in grouped(events, attrgetter("video")).values():
         yield from permutations(own, 2)
 
@@ -295,7 +300,6 @@ def check(text: Row, caption: str, target: str, true: str, agents: set[str]) -> 
 
 
 def plain(text: str) -> str:
-    """A text without case and punctuation."""
     return " ".join(re.findall(r"[a-z0-9']+", text.lower()))
 
 

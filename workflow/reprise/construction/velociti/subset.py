@@ -64,7 +64,6 @@ def search(test: str, right: Mapping[str, bool], how: SubsetSearch) -> Found:
 
 
 def listed(items: pl.DataFrame, found: Sequence[Found]) -> list[Row]:
-    """The rows of the list, as `subset: {file: ...}` reads it."""
     chosen = {item for one in found for item in one.chosen}
     rows = []
     for item in items.filter(pl.col("item_id").is_in(chosen)).iter_rows(named=True):
@@ -80,7 +79,6 @@ def listed(items: pl.DataFrame, found: Sequence[Found]) -> list[Row]:
 
 
 def scores(found: Sequence[Found]) -> list[Row]:
-    """How near each subset is."""
     return [
         {
             "test_name": one.test,

@@ -23,7 +23,6 @@ Vectors = Callable[[Sequence[str]], Matrix]  # an encoder: a row of length 1 for
 
 
 def words(text: str) -> list[str]:
-    """The words of a caption, in their order."""
     return re.findall(r"[a-z0-9']+", text.lower())
 
 

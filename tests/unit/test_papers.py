@@ -115,19 +115,3 @@ def test_every_table_and_figure_of_the_suite_is_named(page: Path) -> None:
     shown = {*config.tables[page.stem].tables, *config.figures[page.stem].figures}
     named = {name for place in places(page) for name in re.findall(r"\b(?:table|fig)\d+\b", place)}
     assert not {name for name in shown if not name.startswith("own_")} - named
-
-
-@pytest.mark.parametrize(
-    ("place", "said"),
-    [
-        ("results/tables/velociti/table1.md", "table1"),
-        ("config/config.yaml:samplings.fps1.rate", "no key"),
-        ("config/benchmarks/velociti.yaml:protocols.entail.gemini.subset.form", ""),
-        ("workflow/reprise/media/sampling.py:black", "has no black"),
-        ("workflow/reprise/media/samplings.py", "no workflow"),
-        ("frames_max", "is no setting"),
-    ],
-)
-def test_a_place_that_is_not_there_is_found(place: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    assert said in problem(place) and bool(said) == bool(problem(place))

@@ -99,21 +99,6 @@ def test_a_torn_end_is_cut_off_by_the_next_line(tmp_path: Path) -> None:
         assert list(read_lines(path)) == [*before, ["three"]]
 
 
-def test_a_torn_end_of_a_log_above_2_gib_costs_no_whole_line(tmp_path: Path) -> None:
-    """One read returns less than 2 GiB. The file has a hole and takes no room."""
-    path = tmp_path / "j.jsonl"
-    with path.open("wb") as stream:
-        stream.write(b"first\n")
-        stream.seek(2**31 + 5000)
-        stream.write(b"last whole line\n" + b"torn" * 2**19)
-    size = path.stat().st_size - 2**21
-    append_line(path, "[]")
-    with path.open("rb") as stream:
-        stream.seek(size - 5)
-        assert stream.readline() == b"line\n" and stream.readline().startswith(b"[]")
-    path.unlink()
-
-
 def test_a_full_disk_takes_no_half_line(tmp_path: Path) -> None:
     path = log_of(tmp_path / "j.jsonl", "one")
     size = path.stat().st_size

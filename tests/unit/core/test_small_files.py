@@ -39,11 +39,7 @@ def test_names_with_commas_are_told_apart(found: str, allowed: list[str], text: 
 def test_the_error_that_a_log_ends_with(tmp_path: Path, log: str, words: str) -> None:
     path = tmp_path / "x.log"
     path.write_bytes(log.encode("latin-1"))
-    assert last_words(path) == words
-
-
-def test_no_log_has_no_last_words(tmp_path: Path) -> None:
-    assert last_words(tmp_path / "none.log") == ""
+    assert last_words(path) == words and last_words(tmp_path / "none.log") == ""
 
 
 def test_what_a_job_says_of_its_progress_is_read_again(tmp_path: Path) -> None:

@@ -2,14 +2,11 @@
 
 import os
 import socket
-import time
 from pathlib import Path
 
 import pytest
 from reprise.core.files import file_digest, inside, whole_file, write_if_changed
 from reprise.core.store import Store
-from reprise.models.asking.journal import Journal
-from reprise.models.base import Answer
 
 from tests.unit.core.programs import python, write
 
@@ -82,31 +79,3 @@ def test_prune_keeps_what_a_ledger_names_every_answer_and_live_work(tmp_path: Pa
     assert store.prune(["clips/aa/aa1.x", ""]) == 10, "the row of a failure names no object"
     assert sorted(path.name for path in tmp_path.rglob("*.*") if path != mine) == ["aa1.x", "cc3.json", "dd4.x"]
     assert mine.exists()
-
-
-def test_a_torn_line_is_passed_over_and_ended(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
-    Journal(path).add("one", Answer(text="A"))
-    with path.open("a") as stream:
-        stream.write('["two","B",[')
-    again = Journal(path)
-    assert again.get("one") == Answer(text="A") and again.get("two") is None
-    scores = (0.1 + 0.2, 1 / 3, 5e-324)
-    again.add("three", Answer(scores=scores))
-    answer = Journal(path).get("three")
-    assert answer is not None and answer.scores == scores and len(Journal(path)) == 2, "bit by bit"
-
-
-def test_a_killed_journal_keeps_every_answer_and_waits_for_the_disk_once_a_second(tmp_path: Path) -> None:
-    program = (
-        "import os, signal, sys; from pathlib import Path; from unittest import mock;"
-        "from reprise.models.base import Answer; from reprise.models.asking.journal import Journal;"
-        "journal = Journal(Path(sys.argv[1]));"
-        "counted = mock.patch('os.fsync', side_effect=os.fsync).start();"
-        "[journal.add(str(number), Answer(text='A')) for number in range(500)];"
-        "print(counted.call_count, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    path, start = tmp_path / "j", time.monotonic()
-    done = python(program, path)
-    assert done.returncode == -9 and len(Journal(path)) == 500
-    assert 1 <= int(done.stdout) <= 2 + time.monotonic() - start

@@ -1,14 +1,12 @@
 """Released tables that are damaged, deep, of another encoding or cut off: one message with the file."""
 
-import random
 from pathlib import Path
 
-import polars as pl
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.tabular import csv_rows, only_table, read_own_rows, read_rows, require_columns
 
-from tests.unit.core.programs import python, write
+from tests.unit.core.programs import write
 
 BAD = {
     "latin.csv": b"a,b\n1,x\n2,caf\xe9\n", "latin-header.csv": b"a,caf\xe9\n1,x\n",
@@ -49,27 +47,6 @@ def test_a_table_of_a_release_is_known_by_its_columns(tmp_path: Path) -> None:
 def test_brackets_in_texts_are_no_nesting(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('[{"a": "' + "[" * 500 + '\\"' + "{" * 500 + '"}]')
     assert read_rows(tmp_path / "a.json").height == 1
-
-
-def test_damaged_parquet_is_read_or_refused_and_never_a_traceback(tmp_path: Path) -> None:
-    columns = {"a": [str(n) * 9 for n in range(500)], "b": range(500), "c": [[n] for n in range(500)]}
-    pl.DataFrame(columns).write_parquet(tmp_path / "good.parquet")
-    content, draw = (tmp_path / "good.parquet").read_bytes(), random.Random(7)
-    for number in range(60):
-        spoilt = bytearray(content)
-        for _ in range(3):
-            spoilt[draw.randrange(len(spoilt))] = draw.randrange(256)
-        write(tmp_path / f"{number}.parquet", spoilt if number % 3 else content[: draw.randrange(len(content))])
-    program = (
-        "import sys, pathlib, contextlib\n"
-        "from reprise.core.errors import UserError\n"
-        "from reprise.core.tabular import read_rows\n"
-        "for path in sorted(pathlib.Path(sys.argv[1]).glob('[0-9]*.parquet')):\n"
-        "    with contextlib.suppress(UserError):\n        read_rows(path)\n"
-        "print('done')\n"
-    )
-    done = python(program, tmp_path)
-    assert done.stdout.strip() == "done", done.stderr[-2000:]
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.yaml_files import load_yaml
 
-from tests.unit.limited import run_limited
-
 LEVELS = "\n".join(
     [f"a0: &a0 [{', '.join(['x'] * 9)}]"] + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
 )
@@ -56,17 +54,3 @@ def test_ordinary_aliases_and_merges_are_read(tmp_path: Path) -> None:
     assert load_yaml(tmp_path / "a.yaml") == {"a": {"x": 1}, "b": {"x": 1, "y": 2}, "c": [{"x": 1}, {"x": 1}]}
     (tmp_path / "a.yaml").write_text("# nothing\n")
     assert load_yaml(tmp_path / "a.yaml") is None
-
-
-@pytest.mark.parametrize("content", [LEVELS, MERGES], ids=["aliases", "merges"])
-def test_a_bomb_takes_neither_memory_nor_time(content: str, tmp_path: Path) -> None:
-    (tmp_path / "bomb.yaml").write_text(content)
-    program = (
-        "import sys, pathlib\n"
-        "from reprise.core.errors import UserError\n"
-        "from reprise.core.yaml_files import load_yaml\n"
-        "try:\n    load_yaml(pathlib.Path(sys.argv[1]))\n"
-        "except UserError as error:\n    print(error)\n"
-    )
-    done = run_limited(program, tmp_path / "bomb.yaml", 2**29)
-    assert "aliases that stand for more than" in done.stdout, done.stderr

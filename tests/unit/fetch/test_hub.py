@@ -103,23 +103,21 @@ def test_a_damaged_file_of_a_release_is_fetched_again(tmp_path: Path, monkeypatc
         assert log.asked[f"{RESOLVE}/rows.csv"] == 2
 
 
-def test_a_gated_set_names_its_licence_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    refusal = Behaviour(json.dumps({"error": "gated"}).encode(), status=403, headers={"X-Error-Code": "GatedRepo"})
-    with serving({f"{RESOLVE}/videos.zip": refusal}) as (url, log):
+@pytest.mark.parametrize(
+    ("answer", "status", "words"),
+    [
+        (Behaviour(status=403, headers={"X-Error-Code": "GatedRepo"}), "gated", "https://huggingface.co/datasets/some/set"),
+        (Behaviour(status=404), "not_found", "some/set"),
+    ],
+)  # fmt: skip
+def test_an_archive_that_cannot_be_had_is_asked_for_once(
+    answer: Behaviour, status: str, words: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving({f"{RESOLVE}/videos.zip": answer}) as (url, log):
         fetcher = route(url, store, monkeypatch, files=["videos.zip"])
         records = [fetch_source(name, fetcher, store) for name in "abc"]
-    assert {record.status for record in records} == {"gated"}
-    assert "https://huggingface.co/datasets/some/set" in records[0].message
-    assert "HF_TOKEN" in records[0].message
-    assert log.asked.total() <= 1
-
-
-def test_an_archive_that_is_not_there_is_asked_for_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving({}) as (url, log):
-        fetcher = route(url, store, monkeypatch, files=["videos.zip"])
-        records = [fetch_source(name, fetcher, store) for name in "ab"]
-    assert [record.status for record in records] == ["not_found", "not_found"]
-    assert log.heads.total() == 1
+    assert {record.status for record in records} == {status} and words in records[0].message
+    assert (log.heads + log.asked).total() <= 2
 
 
 def test_an_unpinned_set_is_not_fetched(store: Store) -> None:

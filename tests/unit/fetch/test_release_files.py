@@ -69,11 +69,6 @@ def test_images_of_a_table(route: Fetcher, store: Store) -> None:
     assert "neither JPEG, PNG, BMP nor WebP" in found["6"].message
 
 
-def test_an_image_is_known_by_its_content(route: Fetcher) -> None:
-    one, two = (route.identity(release_source("MMStar.tsv", index)) for index in "12")
-    assert one[0] == two[0] == "image" and one != two
-
-
 @pytest.mark.parametrize("manifest", ["sets/clips.csv", "sets/drawn.csv"])
 def test_videos_of_a_manifest(route: Fetcher, store: Store, manifest: str) -> None:
     """In the folder beside it, or in the one that the listing names."""

@@ -23,13 +23,7 @@ QUICK = Youtube(kind="youtube", retries=1, backoff_s=0.01, timeout_s=3, pause_s=
 VIDEO_ID = "abcdefghi-_"
 
 
-@pytest.mark.parametrize(
-    "behaviour",
-    [
-        pytest.param({}, id="plain"),
-        pytest.param({"cut_after": 3000}, id="cut-and-resumed"),
-    ],
-)
+@pytest.mark.parametrize("behaviour", [{}, {"cut_after": 3000}], ids=["plain", "cut and resumed"])
 def test_downloads(behaviour: dict[str, Any], video: bytes, tmp_path: Path) -> None:
     with serving({"/v.mp4": Behaviour(video, **behaviour)}) as (url, _):
         fetched = download(f"{url}/v.mp4", tmp_path, QUICK)
@@ -156,20 +150,19 @@ def test_a_missing_runtime_is_named_before_anything_is_asked(
     assert not list((tmp_path / "sources").rglob("*.json"))
 
 
-def test_cookies_must_be_there(tmp_path: Path) -> None:
+def test_a_file_of_cookies_must_be_there_and_is_not_written_to(video: bytes, tmp_path: Path) -> None:
+    cookies, content = (
+        tmp_path / "cookies.txt",
+        "# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tname\tvalue\n",
+    )
+    settings = QUICK.model_copy(update={"cookies": str(cookies)})
     with pytest.raises(UserError, match=r"route\.cookies"):
-        youtube(QUICK.model_copy(update={"cookies": str(tmp_path / "none.txt")}), Store(tmp_path))
-
-
-def test_cookies_file_is_not_written_to(video: bytes, tmp_path: Path) -> None:
-    cookies = tmp_path / "cookies.txt"
-    cookies.write_text("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tname\tvalue\n")
-    before = cookies.read_bytes()
-    folder = tmp_path / "folder"
-    folder.mkdir()
+        youtube(settings, Store(tmp_path))
+    cookies.write_text(content)
+    (tmp_path / "folder").mkdir()
     with serving({"/v.mp4": Behaviour(video)}) as (url, _):
-        download(f"{url}/v.mp4", folder, QUICK.model_copy(update={"cookies": str(cookies)}))
-    assert cookies.read_bytes() == before
+        download(f"{url}/v.mp4", tmp_path / "folder", settings)
+    assert cookies.read_text() == content
 
 
 def test_every_reason_is_a_status() -> None:

@@ -12,8 +12,8 @@ from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, write_table
 from reprise.core.store import Store
 from reprise.models.asking.job import FIRST_QUESTIONS
-from reprise.models.asking.journal import Failures, Journal, Suspects, Work, asking_alone
-from reprise.models.asking.pieces import MOST_PIECES, PLACES, WHOLE, Piece, pieces_of
+from reprise.models.asking.journal import Failures, Journal, Work, asking_alone
+from reprise.models.asking.pieces import MOST_PIECES, PLACES, Piece, pieces_of
 from reprise.models.base import Answer, Clip, Request
 from reprise.stages import join_pieces
 from reprise.stages.infer import ask_all
@@ -134,14 +134,6 @@ def test_a_piece_of_few_questions_that_all_fail_does_not_stop_the_run(tmp_path: 
     assert rows and {row["error"] for row in rows} == {"out_of_memory"}
     others = [row for piece in pieces if piece != few for row in ask(Counting(), piece, tmp_path, 20)]
     assert {row["error"] for row in others} == {""} and Failures(tmp_path / "f", 3).due().total() == len(rows)
-
-
-def test_a_piece_remembers_its_own_kills(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j.jsonl")
-    for piece, entry in ((WHOLE, "w"), (Piece(1, 2), "a"), (Piece(2, 2), "b")):
-        Suspects(journal, piece).asking([entry])
-    for piece, entry in ((WHOLE, "w"), (Piece(1, 2), "a"), (Piece(2, 2), "b")):
-        assert Suspects(journal, piece).entries == {entry}
 
 
 # Joining

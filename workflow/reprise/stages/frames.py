@@ -1,6 +1,5 @@
 """Stage `frames`: which frames and moments of each clip a named sampling shows; all that inference reads of it."""
 
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ def plan_clips(clips: pl.DataFrame, frames: dict[str, int], store: Store, rule: 
     for clip in clips.iter_rows(named=True):
         path, name = clip_file(store, clip), clip["clip_id"]
         with readable(path):
-            times = _frame_times(path)
+            times = packet_index(path).times
         if frames.get(name) != len(times):
             raise UserError(
                 f"{path}: clip {name} has {len(times)} frames, its facts say {frames.get(name)}. "
@@ -51,12 +50,6 @@ def _show_others(rows: list[dict[str, Any]], clips: pl.DataFrame, seed: int) -> 
             number = "" if own == asked else f", {asked} of the {own} that it has"
             notes = [row["note"], f"the frames of clip '{other.clip_id}'{number}"]
             row |= {"indices": other.indices, "shown_clip": other.clip_id, "note": "; ".join(filter(None, notes))}
-
-
-# Clips may share a file; files are read in the order of the clips, so a few remembered ones are enough.
-@lru_cache(maxsize=32)
-def _frame_times(path: Path) -> tuple[float, ...]:
-    return packet_index(path).times
 
 
 def main(

@@ -22,27 +22,17 @@ MARKUP = re.compile(r"[\\|<>`*_~$&\[\]]")
 
 def section(entry: BenchmarkLedgers) -> str:
     """A benchmark's missing sources and clips as Markdown."""
-    sources = _gone(entry.sources, SOURCES, "source_id")
-    clips = _gone(entry.clips, CLIP_LEDGER, "clip_id")
-    lines = [
-        f"## {entry.title}",
-        "",
-        f"Sources: {_summary(sources, _count(entry.sources, SOURCES, 'source_id'))}",
-        f"Clips: {_summary(clips, _count(entry.clips, CLIP_LEDGER, 'clip_id'))}",
-    ]
-    if clips:
-        lines += ["", f"Affected: {', '.join(entry.tables) or 'no table'}."]
-    lines += _listing("Source", sources) + _listing("Clip", clips)
-    return "\n".join([*lines, ""])
-
-
-def _gone(ledgers: tuple[Path, ...], schema: pl.Schema, name: str) -> list[dict[str, Any]]:
-    frames = [read_table(path, schema).filter(pl.col("status") != "ok") for path in ledgers]
-    return pl.concat(frames).unique(name, keep="first", maintain_order=True).sort(name).to_dicts() if frames else []
-
-
-def _count(ledgers: tuple[Path, ...], schema: pl.Schema, name: str) -> int:
-    return len({value for path in ledgers for value in read_table(path, schema)[name]})
+    lines, listings = [f"## {entry.title}", ""], []
+    of_both = (("Source", entry.sources, SOURCES, "source_id"), ("Clip", entry.clips, CLIP_LEDGER, "clip_id"))
+    for what, paths, schema, name in of_both:
+        ledger = pl.concat([pl.DataFrame(schema=schema), *(read_table(path, schema) for path in paths)])
+        failed = ledger.filter(pl.col("status") != "ok").unique(name, keep="first", maintain_order=True)
+        gone = failed.sort(name).to_dicts()
+        lines.append(f"{what}s: {_summary(gone, ledger[name].n_unique())}")
+        listings += _listing(what, gone)
+        if gone and what == "Clip":
+            lines += ["", f"Affected: {', '.join(entry.tables) or 'no table'}."]
+    return "\n".join([*lines, *listings, ""])
 
 
 def _summary(gone: list[dict[str, Any]], count: int) -> str:

@@ -44,7 +44,9 @@ def keep_warm() -> None:
 def is_run_warm(words: list[str]) -> bool:
     """Have a fork run a job, and end as it ends; False where no process waits on this machine."""
     address = os.environ.get(ADDRESS)
-    if address is None or "SLURM_JOB_ID" in os.environ or _takes_gpu(words):  # a cluster's job keeps to what it has
+    if address is None or "SLURM_JOB_ID" in os.environ:  # a cluster's job keeps to what it has
+        return False
+    if words[:1] == ["infer"] and _model_key(words)["gpus"]:  # which no fork is to find half awake
         return False
     with socket.socket(socket.AF_UNIX) as link:
         try:
@@ -61,11 +63,6 @@ def is_run_warm(words: list[str]) -> bool:
     if not code:
         os.kill(os.getpid(), signal.SIGKILL)  # as the fork was
     os._exit(code[0])
-
-
-def _takes_gpu(words: list[str]) -> bool:
-    """Whether a job asks a model on a GPU, which no fork is to find half awake."""
-    return words[:1] == ["infer"] and bool(_model_key(words)["gpus"])
 
 
 def _model_key(words: list[str], folder: Path = Path()) -> Any:

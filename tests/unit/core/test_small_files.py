@@ -1,6 +1,5 @@
 """Names to choose from, the end of a job's log, files that a key names, and tables of rows."""
 
-import random
 from pathlib import Path
 
 import polars as pl
@@ -60,20 +59,6 @@ def test_a_file_that_was_edited_or_taken_away_since_planning_ends_the_job(tmp_pa
     path.unlink()
     with pytest.raises(UserError, match=r"answers\.csv: edited since"):
         refuse_edited(planned)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_rows_become_the_table_that_polars_makes_of_them(seed: int) -> None:
-    draw = random.Random(seed)
-    kinds = ([], ["A", "B"], ["0", "1", "2", "3"], ["a text", ""])
-    rows = [
-        {"request_id": f"{number}", "prompt": draw.choice(("", "é")), "options": draw.choice(kinds),
-         "option_texts": draw.choice(kinds), "max_tokens": number}
-        for number in range(draw.randrange(30))
-    ]  # fmt: skip
-    found = table_of(rows, REQUESTS)
-    assert found.equals(pl.DataFrame(rows, schema=REQUESTS))
-    assert found.schema == REQUESTS
 
 
 def test_columns_that_nobody_needs_stay_unread_but_their_types_are_checked(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import re
 import socket
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -133,16 +133,14 @@ def serving(behaviours: dict[str, Behaviour]) -> Iterator[tuple[str, Log]]:
 
 
 @contextmanager
-def answering(pieces: Sequence[bytes], pause_s: float = 0.0) -> Iterator[str]:
-    """Answer every connection with these bytes, whatever HTTP says of them, so many seconds apart."""
+def answering(content: bytes) -> Iterator[str]:
+    """Answer every connection with these bytes, whatever HTTP says of them."""
     listening = socket.create_server(("127.0.0.1", 0))
 
     def answer(connection: socket.socket) -> None:
         with connection, suppress(OSError):
             connection.recv(65536)
-            for piece in pieces:
-                connection.sendall(piece)
-                sleep(pause_s)
+            connection.sendall(content)
 
     def accept() -> None:
         with suppress(OSError):

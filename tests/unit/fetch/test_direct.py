@@ -1,7 +1,6 @@
 """Direct links against a server that misbehaves: resumed, refused by a name, and never asked for again in vain."""
 
 import gzip
-from collections.abc import Sequence
 from contextlib import suppress
 from email.utils import formatdate
 from pathlib import Path
@@ -20,8 +19,7 @@ from reprise.fetch.retry import wait_asked, within
 from reprise.fetch.settings import Http
 from reprise.stages.sources import Wanted, fetch_shard, fetch_source
 
-from tests.unit.fetch.server import Behaviour, answering, serving
-from tests.unit.videos import truncated
+from tests.unit.fetch.server import Behaviour, serving
 
 
 def route(url: str, **more: Any) -> Fetcher:
@@ -103,31 +101,6 @@ def test_every_failure_has_a_name(
     assert not list((store.root / "tmp").iterdir())
 
 
-@pytest.mark.parametrize(
-    "pieces",
-    [
-        [b"HTTP/1.1 200 OK\r\n", *[b"X-Header: y\r\n"] * 90],
-        [b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n", *[b"x"] * 900],
-    ],
-    ids=["headers", "body"],
-)
-def test_a_server_that_sends_a_byte_from_time_to_time_is_given_up(pieces: Sequence[bytes], store: Store) -> None:
-    with answering(pieces, pause_s=0.1) as url:
-        assert asked(url, store, max_s=1).status == "too_slow"
-
-
-def test_what_is_no_http_is_a_failure_with_a_name(tmp_path: Path) -> None:
-    begun = b"HTTP/1.1 200 OK\r\n"
-    sized = [begun + b"Content-Length: " + size + b"\r\n\r\nx" for size in (b"\xb2", b"-5", b"9" * 5000)]
-    chunked = begun + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n"
-    for number, answer in enumerate(
-        [b"", b"\0" * 300, b"HTTP/9 x\r\n\r\n", chunked, begun + b"A: " + b"x" * 70_000, *sized]
-    ):
-        with answering([answer]) as url:
-            record = asked(url, Store(tmp_path / str(number)), retries=0)
-        assert record.status in ("network", "empty_download", "not_media"), (answer[:99], record)
-
-
 def test_a_redirect_is_followed_and_recorded_without_what_is_secret_in_it(video: bytes, tmp_path: Path) -> None:
     behaviours = {"/b.mp4": Behaviour(video)}
     with serving(behaviours) as (url, _):
@@ -164,14 +137,6 @@ def test_a_server_that_asks_for_too_long_a_wait_is_left_to_the_next_run(store: S
     assert wait_asked(formatdate(time() + 100, usegmt=True)) == pytest.approx(100, abs=2)
     for written in ("", "-5", "soon", "Sat, 99 Foo 2040 00:00:00 GMT", formatdate(time() - 100)):
         assert wait_asked(written) == 0
-
-
-def test_a_download_that_does_not_decode_is_refused(video_file: Path, tmp_path: Path, store: Store) -> None:
-    cut = truncated(video_file, tmp_path / "cut.mp4").read_bytes()
-    with serving({"/a.mp4": Behaviour(cut)}) as (url, _):
-        record = asked(url, store)
-    assert (record.status, record.is_transient) == ("truncated", True)
-    assert not list(store.root.rglob("*.mp4"))
 
 
 def test_the_rate_limit_holds(video: bytes, store: Store, sleeps: list[float]) -> None:

@@ -164,7 +164,7 @@ def test_a_snapshot_that_cannot_be_had_is_one_message(
     monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)
     behaviour, message = REFUSED[case]
     paths = [f"/api/datasets/some/set/{what}/{REVISION}" for what in ("revision", "tree")]
-    with serving(dict.fromkeys(paths, behaviour) if behaviour else {}) as (url, _), answering([b"\x1b[2J\0"]) as odd:
+    with serving(dict.fromkeys(paths, behaviour) if behaviour else {}) as (url, _), answering(b"\x1b[2J\0") as odd:
         ask_here(url if behaviour else odd, monkeypatch)
         with pytest.raises(UserError, match=message) as caught:
             fetch_snapshot("here", "dataset", "some/set", REVISION, tmp_path / "set", ["*.csv"])

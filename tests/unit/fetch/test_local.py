@@ -16,9 +16,9 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.fetch import plugins
+from reprise.fetch.archives import gather, opened_zip
 from reprise.fetch.local import archive, folder
 from reprise.fetch.outcome import Fetcher, FetchError, safe_name
-from reprise.fetch.parts import gather, opened_zip
 from reprise.fetch.routes import fetcher_for
 from reprise.fetch.settings import Archive, Folder, Toyworld
 from reprise.stages.sources import fetch_source

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from reprise.core.store import Store
+from reprise.fetch.archives import read_videos
 from reprise.fetch.local import archive
 from reprise.fetch.outcome import FetchError
-from reprise.fetch.pickles import read_videos
 from reprise.fetch.settings import Archive
 from reprise.stages.sources import fetch_source
 
@@ -85,7 +85,7 @@ PICKLES = {
 PROGRAM = """
 import pathlib, sys
 from reprise.fetch.outcome import FetchError
-from reprise.fetch.pickles import read_videos
+from reprise.fetch.archives import read_videos
 for path in sorted(pathlib.Path(sys.argv[1]).iterdir()):
     try:
         read_videos(path)

@@ -1,9 +1,7 @@
 """yt-dlp against a local server, and YouTube's own refusals through its real extractor."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from time import time
 from typing import Any
 
 import pytest
@@ -93,23 +91,6 @@ def test_youtube_refusals(reason: str, subreason: str, status: str, refusal: dic
         download(f"https://www.youtube.com/watch?v={VIDEO_ID}", tmp_path, QUICK)
     assert caught.value.status == status, caught.value.message
     assert reason.split()[0].lower() in caught.value.message.lower()
-
-
-@pytest.mark.parametrize("content", [b"\xff\xfe", None])
-def test_a_note_of_a_refusal_that_is_damaged_or_from_the_future_stops_nothing(
-    content: bytes | None, refusal: dict[str, Any], tmp_path: Path
-) -> None:
-    store = Store(tmp_path)
-    refusal["reason"] = "Sign in to confirm you\u2019re not a bot"
-    assert fetch_source(VIDEO_ID, youtube(QUICK, store), store).status == "bot_check"
-    note = tmp_path / "stops/youtube.json"
-    if content is None:
-        tomorrow = time() + 24 * 3600
-        os.utime(note, (tomorrow, tomorrow))
-    else:
-        note.write_bytes(content)
-    refusal["reason"] = "Video unavailable"
-    assert fetch_source("lmnopqrstuv", youtube(QUICK, store), store).status == "unavailable"
 
 
 def test_a_bot_check_stops_this_shard_and_the_others(refusal: dict[str, Any], tmp_path: Path) -> None:

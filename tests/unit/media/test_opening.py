@@ -120,14 +120,6 @@ def _with_alias(content: bytes, name: bytes) -> bytes:
     return bytes(changed)
 
 
-def test_attachments_are_no_videos(tmp_path: Path, barcode: Path) -> None:
-    playlist = tmp_path / "list.ffconcat"
-    playlist.write_text(PLAYLISTS["ffconcat"])
-    path = tmp_path / "attached.mkv"
-    run_ffmpeg("-i", barcode, "-attach", playlist, "-metadata:s:t", "mimetype=text/plain", "-c", "copy", path)
-    assert count_decodable(path) == 48
-
-
 def test_a_pipe_is_no_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "video.mp4")
     os.mkfifo(tmp_path / "picture.png")

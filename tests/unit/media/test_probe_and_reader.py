@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reprise.media.decoder import count_decodable, iter_frames, read_frames
+from reprise.media.decoder import count_decodable, read_frames
 from reprise.media.errors import MediaError
 from reprise.media.probe import packet_index
 
@@ -100,14 +100,6 @@ def test_indices_may_repeat_and_come_in_any_order(barcode: Path) -> None:
     assert read_frames(barcode, [], size=(20, 10)).shape == (0, 10, 20, 3)
 
 
-def test_iteration_keeps_times_and_stops_at_the_last_wanted(barcode: Path) -> None:
-    found = list(iter_frames(barcode, [5, 9], size=(64, 32)))
-    assert [(frame.number, frame.time_s, frame.image.shape) for frame in found] == [
-        (5, pytest.approx(5 / 24), (32, 64, 3)),
-        (9, pytest.approx(9 / 24), (32, 64, 3)),
-    ]
-
-
 def lying(path: Path, mark: bytes, after: int, kind: str, value: float) -> Path:
     """A file with another number behind a mark in its header."""
     content = bytearray(path.read_bytes())
@@ -153,15 +145,3 @@ def test_damage_in_the_middle_is_found(barcode: Path, tmp_path: Path) -> None:
     with pytest.raises(MediaError) as caught:
         count_decodable(path)
     assert caught.value.status == "corrupt"
-
-
-def test_cover_picture_is_no_video(barcode: Path, tmp_path: Path) -> None:
-    cover, sound, path = tmp_path / "cover.png", tmp_path / "sound.m4a", tmp_path / "song.m4a"
-    run_ffmpeg("-i", barcode, "-frames:v", "1", cover)
-    run_ffmpeg("-f", "lavfi", "-i", "sine=d=1", "-c:a", "aac", sound)
-    run_ffmpeg(
-        "-i", sound, "-i", cover, "-map", "0", "-map", "1", "-c", "copy", "-disposition:v:0", "attached_pic", path
-    )
-    with pytest.raises(MediaError) as caught:
-        packet_index(path)
-    assert caught.value.status == "no_video"

@@ -241,14 +241,6 @@ def pictured(made: Path, folder: Path, show: str, clip_id: str, count: int, colu
     return [read_barcode(sheet[top : top + 240, left : left + 240]) for top, left in tiles]
 
 
-def test_a_view_of_time_is_planned_and_previewed_as_it_is_shown(made: Path, tmp_path: Path) -> None:
-    plan = viewed(made, tmp_path, "reversed", {"rule": "interior", "frames": 4})["pair.first"]
-    assert plan["indices"] == [19, 14, 9, 4] and plan["shown_clip"] is None
-    assert plan["times_s"] == pytest.approx([n / 24 for n in (4, 9, 14, 19)]), "the moments are those of the rule"
-    assert plan["note"] == "in reverse order"
-    assert pictured(made, tmp_path, "reversed", "pair.first", 4, 2) == [12 + n for n in (19, 14, 9, 4)]
-
-
 def test_another_clip_is_shown_where_one_is_there(made: Path, tmp_path: Path) -> None:
     plans, own = (
         viewed(made, tmp_path, "another", {"rule": "black_aware", "frames": 7}),

@@ -8,7 +8,7 @@ from reprise.core.errors import UserError
 from reprise.core.store import Store, read_lines
 from reprise.models.asking.journal import Journal, journal_path
 
-from tests.unit.models.chat_server import MODEL, ChatServer, Says, completion, error, well
+from tests.unit.models.chat_server import MODEL, ChatServer, error, well
 from tests.unit.stages.served_job import asked_here, blind_works, key_of
 
 
@@ -32,20 +32,6 @@ def test_who_answered_stands_with_every_answer_and_answers_need_neither_server_n
     assert {one.answer.served for one in found if one} == {MODEL} and None not in found
     assert all(line[-1] == MODEL for line in read_lines(journal_of(server, tmp_path)))
     assert asked(server, tmp_path, 2, 3, key="MISSING_API_KEY") == rows
-
-
-def test_another_models_answers_are_no_answers_and_are_kept_out(tmp_path: Path) -> None:
-    with ChatServer(lambda one: Says(completion(one, model="toy-2" if one.prompt == "c0 3" else MODEL))) as server:
-        rows = asked(server, tmp_path, 1, 6)
-    assert [row["error"] for row in rows] == ["", "", "", "other_model", "", ""]
-    assert len(Journal(journal_of(server, tmp_path))) == 5
-
-
-def test_a_mistake_loses_no_answer(tmp_path: Path) -> None:
-    with ChatServer(lambda one: error(401) if one.prompt == "c2 2" else well(one)) as server:
-        with pytest.raises(UserError, match="refuses the key"):
-            asked(server, tmp_path, 4)
-        assert len(Journal(journal_of(server, tmp_path))) == len(server.asked) - 1 >= 8
 
 
 def test_a_server_that_dies_in_the_middle_is_given_up(tmp_path: Path) -> None:

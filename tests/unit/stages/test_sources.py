@@ -73,20 +73,3 @@ def test_a_file_that_changes_before_it_is_copied_is_not_kept_under_its_old_diges
     picture.write_bytes(red)
     again = fetch_source("a", route(picture, store), store)
     assert (store.root / again.object).read_bytes() == red
-
-
-def test_a_file_that_changes_after_it_is_copied_leaves_the_copy(
-    picture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from reprise.stages import sources
-
-    store, red, check = Store(tmp_path / "store"), picture.read_bytes(), sources.check_decodes
-
-    def check_slowly(path: Path, limits: Limits) -> None:
-        check(path, limits)
-        Image.new("RGB", (20, 20), "blue").save(picture)
-
-    monkeypatch.setattr(sources, "check_decodes", check_slowly)
-    record = fetch_source("a", route(picture, store), store)
-    assert record.status == "ok"
-    assert (store.root / record.object).read_bytes() == red

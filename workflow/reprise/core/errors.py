@@ -169,7 +169,7 @@ def is_out_of_memory(error: BaseException) -> bool:
         isinstance(cause, MemoryError)
         or type(cause).__name__ == "OutOfMemoryError"
         or (isinstance(cause, OSError) and _number(cause) == errno.ENOMEM)
-        or (isinstance(cause, RuntimeError) and any(words in _said(cause.args) for words in NO_MEMORY))
+        or (isinstance(cause, RuntimeError) and any(words in str(cause.args) for words in NO_MEMORY))
         for cause in _causes(error)
     )
 
@@ -201,16 +201,8 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _number(error: OSError) -> int:
     """The error's number; libraries in Rust give it only in their message."""
-    number = IN_WORDS.search(_said(error))
+    number = IN_WORDS.search(str(error))
     return error.errno or (int(number[1]) if number else 0)
-
-
-def _said(value: object) -> str:
-    """A value in words; nothing where a library's class cannot say them."""
-    try:
-        return str(value)
-    except Exception:
-        return ""
 
 
 def _message(path: object, number: int) -> str:

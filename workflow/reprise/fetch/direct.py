@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
@@ -36,11 +36,12 @@ def http(settings: Http) -> Fetcher:
             came_from = with_retries(lambda: download(url, target, settings), settings)
         return Fetched(target, note="" if came_from == url else f"redirected to {_without_query(came_from)}")
 
-    def estimate(source_ids: Sequence[str]) -> int:
-        return int(len(source_ids) * settings.mb_per_source * 1e6)
-
     return Fetcher(
-        lambda source_id: ["http", link(source_id)], fetch, estimate, attempts=settings.attempts, is_remote=True
+        lambda source_id: ["http", link(source_id)],
+        fetch,
+        settings.estimate,
+        attempts=settings.attempts,
+        is_remote=True,
     )
 
 

@@ -23,9 +23,9 @@ from reprise.core.bounded import TooLargeError
 from reprise.core.errors import UserError
 from reprise.core.plain import plain
 from reprise.core.store import Store
+from reprise.fetch.archives import gather
 from reprise.fetch.local import Members
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, safe_name
-from reprise.fetch.parts import gather
 from reprise.fetch.retry import status_of_http, wait_asked, with_retries, within
 from reprise.fetch.settings import Huggingface
 
@@ -100,7 +100,12 @@ class _Repository:
 
     def fetch(self, source_id: str, folder: Path) -> Fetched:
         if not self.settings.files:
-            return Fetched(_taken(self._download(safe_name(self.settings.member, source_id)), folder))
+            # Moved out of the hub's cache, which would give a copy that was damaged there again.
+            path = self._download(safe_name(self.settings.member, source_id))
+            target = folder / path.name
+            path.resolve().replace(target)
+            path.unlink(missing_ok=True)
+            return Fetched(target)
         if self._refused is not None:  # after a failure the archives are not asked for again for every source
             raise self._refused
         if self._members is None:
@@ -123,7 +128,7 @@ class _Repository:
                 self.settings.repo, names, revision=self.settings.revision, repo_type="dataset"
             )
         except (FetchError, HTTPError, OSError, ValueError):
-            return int(len(source_ids) * self.settings.mb_per_source * 1e6)
+            return self.settings.estimate(source_ids)
         return sum(getattr(entry, "size", 0) for entry in found) * (2 if self.settings.files else 1)
 
     def _files(self) -> list[str]:
@@ -176,14 +181,6 @@ class _Repository:
 def _refusal(error: HfHubHTTPError, what: str) -> FetchError:
     status, wait_s = status_of_http(error.response.status_code), wait_asked(error.response.headers.get("Retry-After"))
     return FetchError(status, f"{what}: {_first_line(error)}", wait_s)
-
-
-def _taken(path: Path, folder: Path) -> Path:
-    """A file moved out of the hub's cache, which would give a copy that was damaged there again."""
-    target = folder / path.name
-    path.resolve().replace(target)
-    path.unlink(missing_ok=True)
-    return target
 
 
 def _first_line(error: BaseException) -> str:

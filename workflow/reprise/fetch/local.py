@@ -10,9 +10,8 @@ from typing import Any, BinaryIO, NamedTuple
 from reprise.core.errors import UserError
 from reprise.core.files import value_digest
 from reprise.core.store import Store
+from reprise.fetch.archives import DAMAGED, ArchiveFile, gather, opened_zip, read_videos
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, located, nothing, safe_name
-from reprise.fetch.parts import DAMAGED, ArchiveFile, gather, opened_zip
-from reprise.fetch.pickles import read_videos
 from reprise.fetch.retry import too_large
 from reprise.fetch.settings import Archive, Folder
 

@@ -1,5 +1,6 @@
 """Where releases and source videos come from. Imports nothing heavy, so that a configuration can."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -77,6 +78,10 @@ class Remote(Bounded):
     """How many runs of the workflow try a source whose failure may pass."""
     mb_per_source: float = Field(30.0, gt=0)
     """MB per video, for the estimate of the disk space where nobody states it."""
+
+    def estimate(self, source_ids: Sequence[str]) -> int:
+        """Bytes that these sources will take."""
+        return int(len(source_ids) * self.mb_per_source * 1e6)
 
 
 class Http(Remote):

@@ -1,10 +1,10 @@
 """YouTube through yt-dlp: whole videos, stopping for a while as soon as the site asks whether we are a bot; what it and
 yt-dlp say becomes a named reason, and the raw words stay in the ledger."""
 
+import logging
 import re
 import shutil
 import time
-from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -70,15 +70,6 @@ STOP_ON = frozenset({"bot_check", "rate_limited", "captcha"})
 CLOCKS_APART_S = 60
 
 
-class _Quiet:
-    """Takes yt-dlp's log: what matters reaches the ledger as an exception."""
-
-    def debug(self, message: str) -> None:
-        """Progress, which is dropped."""
-
-    info = warning = error = debug
-
-
 def youtube(settings: Youtube, store: Store) -> Fetcher:
     if settings.cookies is not None and not Path(settings.cookies).is_file():
         raise UserError(
@@ -108,14 +99,11 @@ def youtube(settings: Youtube, store: Store) -> Fetcher:
                 write_record(stop, {"status": error.status, "message": error.message})
             raise
 
-    def estimate(source_ids: Sequence[str]) -> int:
-        return int(len(source_ids) * settings.mb_per_source * 1e6)
-
     subtitles = list(settings.subtitle_languages) if settings.subtitles else []
     return Fetcher(
         lambda source_id: ["youtube", source_id, settings.format, subtitles],
         fetch,
-        estimate,
+        settings.estimate,
         attempts=settings.attempts,
         is_remote=True,
     )
@@ -161,7 +149,7 @@ def _options(folder: Path, settings: Youtube) -> dict[str, Any]:
         check_bounds(progress.get("downloaded_bytes") or 0, progress.get("elapsed") or 0, settings)
 
     options: dict[str, Any] = {
-        "logger": _Quiet(),
+        "logger": logging.Logger("yt-dlp", logging.CRITICAL),  # what matters reaches the ledger as an exception
         "quiet": True,
         "noprogress": True,
         "no_warnings": True,

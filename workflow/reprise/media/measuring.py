@@ -79,15 +79,6 @@ class MotionMeter:
         self._before = picture
         self._taken = int(time_s * self._settings.fps + 1e-6) + 1
 
-    def mean(self) -> float:
-        """Mean flow in % of the long side; nothing to compare is no motion."""
-        return float(np.mean(self._flows)) if self._flows else 0.0
-
-    def median(self) -> float:
-        """Median over the pairs, which stays 0 for a slide show."""
-        return float(np.median(self._flows)) if self._flows else 0.0
-
-
-def is_static(mean: float, median: float, settings: Motion) -> bool:
-    """Little motion on the mean, or none in most pairs (a slide show)."""
-    return mean < settings.static_below or median == 0.0
+    def flow(self) -> tuple[float, float]:
+        """Mean and median over the pairs in % of the long side; nothing to compare is no motion."""
+        return (float(np.mean(self._flows)), float(np.median(self._flows))) if self._flows else (0.0, 0.0)

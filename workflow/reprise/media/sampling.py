@@ -245,7 +245,12 @@ def plan(
     rate = (frames - 1) / span if span > 0 else 1.0  # over the clip's real times; one frame counts as one second
     chosen, grid = _choose(rule, Clip(frames, rate, clip_id, black)), cells_of(rule)
     shown, order = within_clip(rule.get("view", AS_PLANNED), chosen.indices, clip_id, black)
-    notes = [chosen.note, _shortfall(rule, chosen.indices, frames), _pictured(clip_id, chosen, grid), order]
+    asked, notes = rule.get("frames", len(chosen.indices)), [chosen.note]
+    if len(chosen.indices) != asked:
+        notes.append(f"{len(chosen.indices)} frames for {asked} asked")
+    if any(left == right for left, right in pairwise(chosen.indices)):
+        notes.append(f"repeats frames: the clip has {frames}")
+    notes += [_pictured(clip_id, chosen, grid), order]
     return Plan(
         tuple(chosen.indices[place] for _, place in shown),
         tuple(times[chosen.indices[moment]] for moment, _ in shown),
@@ -324,14 +329,6 @@ def check(rule: dict[str, Any]) -> None:
 def _choose(rule: dict[str, Any], clip: Clip) -> Chosen:
     found = _FUNCTIONS[rule["rule"]](clip, **{key: value for key, value in rule.items() if key not in ("rule", "view")})
     return found if isinstance(found, Chosen) else Chosen(found)
-
-
-def _shortfall(rule: dict[str, Any], indices: Sequence[int], frames: int) -> str:
-    asked = rule.get("frames", len(indices))
-    notes = [f"{len(indices)} frames for {asked} asked"] if len(indices) != asked else []
-    if any(left == right for left, right in pairwise(indices)):
-        notes.append(f"repeats frames: the clip has {frames}")
-    return "; ".join(notes)
 
 
 def _pictured(clip_id: str, chosen: Chosen, grid: tuple[int, int] | None) -> str:

@@ -46,28 +46,19 @@ def within_clip(view: Mapping[str, Any], indices: Sequence[int], clip_id: str, b
     if show not in (MIDDLE, FIRST, SHUFFLED, REVERSED) or not indices:
         return [(place, place) for place in range(len(indices))], ""
     found: Shown = []
-    for side, places in enumerate(_sides(indices, black)):
-        if side == 1:
+    sides = [-1 if black is None else (index >= black[1]) - (index < black[0]) for index in indices]
+    for side in (-1, 0, 1):  # before the black span of a concatenation, in it, and after it
+        places = [place for place, its in enumerate(sides) if its == side]
+        if side == 0:
             found += [(place, place) for place in places]
         elif places:
-            draw = f"{view.get('seed')}:{clip_id}:{side}"
+            draw = f"{view.get('seed')}:{clip_id}:{side + 1}"
             stretch = _viewed(show, [indices[place] for place in places], draw)
             found += [(places[moment], places[shown]) for moment, shown in stretch]
     found.sort()
     words = IN_WORDS[show] + (", each side of the black by itself" if black else "")
     is_same = [indices[shown] for _, shown in found] == list(indices)
     return found, f"{words}: the same frames as planned" if is_same else words
-
-
-def _sides(indices: Sequence[int], black: Span | None) -> tuple[list[int], list[int], list[int]]:
-    """Places in the plan before the black span of a concatenation, in it, and after it."""
-    if black is None:
-        return list(range(len(indices))), [], []
-    start, end = black
-    of_side = {-1: list[int](), 0: list[int](), 1: list[int]()}
-    for place, index in enumerate(indices):
-        of_side[(index >= end) - (index < start)].append(place)
-    return of_side[-1], of_side[0], of_side[1]
 
 
 class Planned(NamedTuple):

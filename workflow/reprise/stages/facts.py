@@ -18,7 +18,7 @@ from reprise.media.black import is_black
 from reprise.media.decoder import iter_frames
 from reprise.media.keys import FactsKey
 from reprise.media.ledgers import clip_file, present_clips, readable
-from reprise.media.measuring import WIDTH, MotionMeter, ShotCounter, detector_name, is_static
+from reprise.media.measuring import WIDTH, MotionMeter, ShotCounter, detector_name
 from reprise.media.probe import packet_index
 from reprise.stages.command import In, Job, MadeUnder, Out, Site
 
@@ -37,7 +37,7 @@ def measure(path: Path, key: FactsKey) -> FactsRow:
         black += is_black(grey)
         if motion.wants(frame.time_s):
             motion.add(frame.time_s, grey)
-    mean, median = motion.mean(), motion.median()
+    mean, median = motion.flow()
     return {
         "duration_s": index.duration_s,
         "frames": index.frames,
@@ -50,7 +50,7 @@ def measure(path: Path, key: FactsKey) -> FactsRow:
         "shot_detector": detector_name(key.shots),
         "motion": mean,
         "motion_median": median,
-        "is_static": is_static(mean, median, key.motion),
+        "is_static": mean < key.motion.static_below or median == 0.0,  # little motion, or a slide show
         "black_share": black / index.frames,
     }
 

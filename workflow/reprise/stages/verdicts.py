@@ -54,7 +54,10 @@ def verdicts(
         pl.repeat("", joined.height, eager=True).scatter(rows["index"], [one[part] for one in readings])
         for part in (0, 1)
     )
-    by_score = option_by_score(UNDECIDED[reader])
+    # The option above one half; a tie, and a score that is no number, is undecided. One option alone is chosen.
+    first, second = (pl.col("options").list.get(place, null_on_oob=True) for place in (0, 1))
+    is_first = (pl.col("options").list.len() == 1) | (score() > 0.5)
+    by_score = pl.when(is_first).then(first).when(score() < 0.5).then(second).otherwise(pl.lit(UNDECIDED[reader]))
     value = pl.col("value")
     named_score = pl.when(by_score != "").then(pl.lit("score")).otherwise(pl.lit(""))
     return joined.with_columns(
@@ -83,13 +86,6 @@ def score() -> pl.Expr:
     is_alone = pl.col("options").list.len() == 1
     share = pl.when(is_alone).then(first).when(first + second > 0).then(first / (first + second))
     return share.fill_nan(None)  # it would count as the largest of all numbers
-
-
-def option_by_score(undecided: str) -> pl.Expr:
-    """The option above one half; a tie, and a score that is no number, is undecided. One option alone is chosen."""
-    first, second = (pl.col("options").list.get(place, null_on_oob=True) for place in (0, 1))
-    is_alone, share = pl.col("options").list.len() == 1, score()
-    return pl.when(is_alone | (share > 0.5)).then(first).when(share < 0.5).then(second).otherwise(pl.lit(undecided))
 
 
 def with_similarity(frame: pl.DataFrame, requests: pl.DataFrame, embedder: str, store: Store) -> pl.DataFrame:

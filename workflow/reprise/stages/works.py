@@ -27,7 +27,8 @@ def gather_work(
 ) -> list[Work]:
     """The questions of each clip that exists, or of a piece of them, in the order of the clips."""
     found = {row["clip_id"]: row for row in ledger.filter(pl.col("status") == "ok").iter_rows(named=True)}
-    its = of_piece(ledger, piece)
+    is_its = [piece == WHOLE or piece.has(recipe) for recipe in ledger["recipe"]]
+    its = ledger.filter(pl.Series(is_its, dtype=pl.Boolean))
     planned = {row["clip_id"]: row for row in about(plans, its).iter_rows(named=True)}
     works = []
     for name, rows in _by_clip(about(requests, its)).items():
@@ -53,12 +54,6 @@ def gather_work(
 def about(rows: pl.DataFrame, ledger: pl.DataFrame) -> pl.DataFrame:
     """The rows about clips of the ledger that exist."""
     return rows.filter(pl.col("clip_id").is_in(ledger.filter(pl.col("status") == "ok")["clip_id"].implode()))
-
-
-def of_piece(ledger: pl.DataFrame, piece: Piece) -> pl.DataFrame:
-    """The clips of a ledger that a piece of a run is about."""
-    is_its = [piece == WHOLE or piece.has(recipe) for recipe in ledger["recipe"]]
-    return ledger.filter(pl.Series(is_its, dtype=pl.Boolean))
 
 
 def gather_text_work(requests: pl.DataFrame) -> list[Work]:

@@ -19,17 +19,8 @@ from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 from tests.workflow.warm import LONGEST_S, run_module
 
 ROOT = Path(__file__).parents[2]
-COPIED = (
-    "Snakefile",
-    "workflow",
-    "config",
-    "profiles",
-    "resources/prompts",
-    "resources/programs",
-    "resources/published",
-    "resources/subsets",
-    "resources/rehearsal",
-)
+RESOURCES = ("prompts", "programs", "published", "subsets", "rehearsal")
+COPIED = ("Snakefile", "workflow", "config", "profiles", *(f"resources/{name}" for name in RESOURCES))
 FULL = "--logger-reprise-full"  # Snakemake's own output, which names every job
 JOB = re.compile(r"^(?:local)?rule (\w+):$", re.MULTILINE)
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -48,9 +48,7 @@ def test_a_finished_suite_has_nothing_to_do(say: Say) -> None:
     assert text.startswith(f"{RUN}: done: nothing to do\n") and "Shown in: velociti/table5." in text
     assert "To make it" not in text
     assert say(show_plan, [], False, None) == "Suite 'small': 0 runs ask a model; done: 4.\n"
-    assert (
-        say(list_missing, None, False) == "Nothing is missing in suite 'small', as far as its videos were looked for.\n"
-    )
+    assert say(list_missing, None, False).startswith("Nothing is missing in suite 'small', as far as its videos were")
 
 
 def test_a_table_is_shown_as_it_was_written(say: Say) -> None:
@@ -83,19 +81,6 @@ def test_an_unknown_name_gets_the_nearest(
     assert message in str(error.value)
 
 
-def test_an_item_shows_what_the_model_saw_was_asked_and_answered(say: Say, item: str) -> None:
-    listed = say(show_item, RUN, None, None)
-    assert f"{RUN}: " in listed and "of 64 answers are right." in listed
-    text = say(show_item, "mc/random", f"{item}#a", None)
-    for part in (f"Item {item} of {RUN}", "positive: ", "options: A, B", "expected: ", "answer: "):
-        assert part in text
-    assert "read by authors: " in text and "read by robust: " in text and "Counts as: mc_both " in text
-    assert "scores: Yes " in say(show_item, "entail/oracle", item, None)
-    assert "10 in the plan, 0 shown to the model" in text, "a baseline looks at no frame"
-    file, picture = (_after(text, name) for name in ("file", "picture"))
-    assert Path(file).is_file() and cv2.imread(picture) is not None
-
-
 @pytest.fixture
 def item(finished: Path) -> str:
     """An item that was asked about."""
@@ -103,17 +88,24 @@ def item(finished: Path) -> str:
     return str(asked["item_id"][0])
 
 
-def _after(text: str, name: str) -> str:
-    return next(line.partition(": ")[2] for line in text.splitlines() if line.strip().startswith(f"{name}: "))
+def test_an_item_shows_what_the_model_saw_was_asked_and_answered(say: Say, item: str) -> None:
+    assert "of 64 answers are right." in say(show_item, RUN, None, None)
+    text = say(show_item, "mc/random", f"{item}#a", None)
+    for part in (f"Item {item} of {RUN}", "positive: ", "options: A, B", "expected: ", "answer: "):
+        assert part in text
+    assert "read by authors: " in text and "read by robust: " in text and "Counts as: mc_both " in text
+    assert "scores: Yes " in say(show_item, "entail/oracle", item, None)
+    assert "10 in the plan, 0 shown to the model" in text, "a baseline looks at no frame"
+    lines = dict(line.strip().split(": ", 1) for line in text.splitlines() if ": " in line)
+    assert Path(lines["file"]).is_file() and cv2.imread(lines["picture"]) is not None
 
 
 def test_a_long_or_hostile_answer_is_cut_and_made_harmless(say: Say, item: str) -> None:
     path = Path(f"results/small/responses/{RUN}.parquet")
     before = path.read_bytes()
     text = "A\x1b[2J\x07\u202e\n  expected: B\n" + 1_000_000 * "x"
-    other = pl.read_parquet(path).with_columns(
-        text=pl.lit(text), error=pl.lit("failed"), message=pl.lit("\x1b]0;t\x07no")
-    )
+    columns = {"text": text, "error": "failed", "message": "\x1b]0;t\x07no"}
+    other = pl.read_parquet(path).with_columns(**{name: pl.lit(value) for name, value in columns.items()})
     write_table(other, path, RESPONSES, keys_of(path) or {})
     shown = say(show_item, RUN, item, None)
     path.write_bytes(before)
@@ -152,14 +144,14 @@ def test_a_changed_setting_is_told_before_and_after_planning(
     """Planning writes the key files; what they said before is recorded."""
     monkeypatch.chdir(small.root)
     small.edit("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}")
-    expected = (
-        f"{RUN}: stale: the next run of snakemake makes it again\nMade under another key: answers, verdicts, metrics ("
-    )
     for is_planned in (False, True):
         if is_planned:
             assert small.planned().count("infer") == 1
         text = say(explain_run, RUN, None)
-        assert text.startswith(expected) and "  settings.seed: (none) -> 1\n" in text
+        assert text.startswith(
+            f"{RUN}: stale: the next run of snakemake makes it again\nMade under another key: answers,"
+        )
+        assert "  settings.seed: (none) -> 1\n" in text
         assert "3 done, 1 stale, 0 missing, 0 failed" in say(list_runs, None)
         assert "Of its 2 runs: 1 stale" in " ".join(say(show_tables, "table5", None).split())
         text = " ".join(say(show_plan, ["table5"], False, None).split())

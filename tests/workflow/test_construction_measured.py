@@ -1,6 +1,5 @@
 """TemporalBench is made by the workflow: clips are measured first, and the evaluation reads what comes out."""
 
-import csv
 import json
 from collections import Counter
 
@@ -75,11 +74,3 @@ def test_what_it_may_be_made_of_is_kept_listed_and_tried_again(project: Project)
     kept, first = dropped.pop(""), dropped.most_common(1)[0]
     line = f"Construction of temporalbench: {kept} of {kept + dropped.total()} kept before the writing ({first[1]} {first[0]}"
     assert line in done.stdout + done.stderr
-
-
-def test_a_verdict_measures_and_asks_nothing_again(project: Project) -> None:
-    [first, *_] = csv.DictReader((project.root / f"{FOLDER}/review/tasks.csv").open())
-    row = f"{first['task_id']},{first['digest']},ann,fits\n"
-    project.write(VERDICTS.replace("toy-script", "ann"), f"task_id,digest,reviewer,verdict\n{row}")
-    again = ["construction_release", "construction_review", "construction_statistics"]
-    assert project.planned(PAGE, RELEASE) == again

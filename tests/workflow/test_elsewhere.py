@@ -136,11 +136,6 @@ def test_a_folder_that_cannot_be_written_is_named(elsewhere: Elsewhere) -> None:
     assert list(elsewhere.root.iterdir()) == []
 
 
-def test_rules_of_one_clone_do_not_run_the_library_of_another(elsewhere: Elsewhere, tmp_path: Path) -> None:
-    said = Elsewhere(elsewhere.root, library=ROOT).said("-n", "-s", str(elsewhere.place / "Snakefile"), COUNTS)
-    assert f"the Snakefile is that of {elsewhere.place}, and this Snakemake (" in said and str(ROOT) in said
-
-
 def test_lint_says_nothing_but_what_the_documents_explain(elsewhere: Elsewhere) -> None:
     said = elsewhere.said("--lint", "-s", str(elsewhere.place / "Snakefile"))
     remarks = set(re.findall(r"^ +\* (.+?):?$", said, re.MULTILINE))

@@ -1,10 +1,8 @@
 """The paper suite with everything running, on a machine that has none of the videos: a site that has pinned all."""
 
 import json
-import os
 import re
 import shutil
-import subprocess
 import sys
 from collections import Counter
 
@@ -46,35 +44,19 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Project:
     suite |= {"run": ["all"], "judges": ["wordmatch"], "budget_usd": 1e6, "budget_tokens": 10**12}
     suite["benchmarks"]["vinoground"]["judges"] = ["last-letter"]
     path.write_text(yaml.safe_dump(suite, sort_keys=False))
+    project.edit("config/suites/rehearsal.yaml", "shards: 4", f"shards: {SHARDS}")
     return project
 
 
-def dry_run(project: Project, suite: str = "paper") -> tuple[str, float, float]:
-    """What a dry run of everything lists, its processor time in seconds, and its most memory in MB."""
+@pytest.mark.parametrize(("suite", "runs", "judges"), [("paper", 130, 10), ("rehearsal", 250, 50)])
+def test_everything_is_planned_without_a_video(full: Project, suite: str, runs: int, judges: int) -> None:
+    """In few jobs a paper, with a job a shard, whose number the site chooses; in little time and memory."""
     command = [sys.executable, "-m", "snakemake", "-n", "--cores", "2", FULL, "--config", f"suite={suite}"]
-    environment = os.environ | {"PYTHONPATH": str(project.root / "workflow")}
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURE, *command], cwd=project.root, env=environment, capture_output=True, check=True
-    )
+    done = full.run([sys.executable, "-c", MEASURE, *command])
     code, text, seconds, mb = json.loads(done.stdout)
     assert code == 0, text
-    return text, seconds, mb
-
-
-def test_everything_is_planned_without_a_video(full: Project) -> None:
-    """In few jobs a paper, with a job a shard, whose number the site chooses; in little time and memory."""
-    text, seconds, mb = dry_run(full)
     jobs, of_paper = Counter(JOB.findall(text)), Counter(OF_BENCHMARK.findall(text))
-    assert jobs["infer"] > 130 and jobs["judge"] >= 10 and jobs["sources"] == jobs["clips"] == SHARDS * len(BENCHMARKS)
+    assert jobs["infer"] > runs and jobs["judge"] >= judges
+    assert jobs["sources"] == jobs["clips"] == SHARDS * len(BENCHMARKS)
     assert of_paper.keys() == set(BENCHMARKS) and max(of_paper.values()) + jobs["weights"] <= MOST_JOBS, of_paper
-    assert seconds < MOST_SECONDS and mb < MOST_MB, (jobs, seconds, mb)
-
-
-def test_a_paper_takes_few_jobs_with_every_row_and_every_judge(full: Project) -> None:
-    """Of the rehearsal, which runs all that tables name, in as many shards as the paper suite has."""
-    full.edit("config/suites/rehearsal.yaml", "shards: 4", f"shards: {SHARDS}")
-    text, seconds, mb = dry_run(full, "rehearsal")
-    jobs, of_paper = Counter(JOB.findall(text)), Counter(OF_BENCHMARK.findall(text))
-    assert jobs["infer"] > 250 and jobs["judge"] > 50 and jobs["sources"] == SHARDS * len(BENCHMARKS)
-    assert of_paper.keys() == set(BENCHMARKS) and max(of_paper.values()) <= MOST_JOBS, of_paper
     assert seconds < MOST_SECONDS and mb < MOST_MB, (jobs, seconds, mb)

@@ -61,30 +61,21 @@ def test_imported_answers_score_as_the_run_they_come_from_and_a_changed_file_rer
     assert done.returncode == 1 and "is imported; its answers are read from its files again" in done.stderr
 
 
-def test_one_imported_test_says_nothing_of_the_others_and_without_files_the_row_does_not_run(imported: Project) -> None:
+def test_no_video_is_needed_and_without_files_the_row_does_not_run(imported: Project) -> None:
     """Not 0.0 for tests that nobody answered, nor for the average over them."""
-    for path in (imported.root / FOLDER).glob("*.csv"):
-        if path.stem != "control":
-            path.unlink()
-    imported.made(f"{TABLE}.md")
-    assert {name: row["value"] for name, row in people(imported).items()} == {"Ctrl": "100.0", "Avg": ""}
-    text = (imported.root / f"{TABLE}.md").read_text()
-    assert re.search(r"Problems of imported answers: \d test without a file, not asked\.", text)
-    assert "failed" not in next(line for line in text.splitlines() if line.startswith("| People"))
-
-    shutil.rmtree(imported.root / FOLDER)
-    assert imported.made(f"{TABLE}.md") == ["table"]
-    assert people(imported) == {} and "Not run." in (imported.root / f"{TABLE}.md").read_text()
-
-
-def test_no_video_is_needed_and_none_counts_as_missing(imported: Project) -> None:
     for name in ("results", "resources/store", "videos"):
         shutil.rmtree(imported.root / name)
     imported.edit("config/suites/small.yaml", "run: [local]", "run: [people]")
-    rules = imported.made(f"results/small/metrics/{RUN}.parquet")
-    assert rules == ["annotations", "import_answers", "release", "requests", "score"]
-    found = pl.read_parquet(imported.root / f"results/small/metrics/{RUN}.parquet")
-    assert (
-        found["missing"].sum() == 0 and found.filter(metric="strict", group="average")["value"].to_list() == [100] * 2
-    )
+    for path in (imported.root / FOLDER).glob("*.csv"):
+        if path.stem != "control":
+            path.unlink()
+    rules = imported.made(f"{TABLE}.md")
+    assert rules == ["annotations", "import_answers", "release", "requests", "score", "table"]
+    assert {name: row["value"] for name, row in people(imported).items()} == {"Ctrl": "100.0", "Avg": ""}
+    assert {(row["missing"], row["failed"]) for row in people(imported).values()} == {("0", "0")}
     assert set(pl.read_parquet(imported.root / f"results/small/responses/{RUN}.parquet")["frames_shown"]) == {0}
+    text = (imported.root / f"{TABLE}.md").read_text()
+    assert re.search(r"Problems of imported answers: \d test without a file, not asked\.", text)
+    shutil.rmtree(imported.root / FOLDER)
+    assert imported.made(f"{TABLE}.md") == ["table"]
+    assert people(imported) == {} and "Not run." in (imported.root / f"{TABLE}.md").read_text()

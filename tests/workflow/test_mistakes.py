@@ -16,20 +16,16 @@ from tests.workflow.conftest import Project, own_copy
 
 SCREEN_LINES, SCREEN_SIGNS = 24, 1500
 SUITE, TABLES, ORACLE = "config/suites/small.yaml", "config/tables/small.yaml", "config/models/oracle.yaml"
-EXTERNAL, VELOCITI, MAIN = "config/external.yaml", "config/benchmarks/velociti.yaml", "config/config.yaml"
+MAIN = "config/config.yaml"
 # File, what it says, what is typed instead, and what the message must say.
 IN_FILES = {
     "suite": (MAIN, "suite: small", "suite: smal", ["config/config.yaml: suite", "'smal'", "Did you mean 'small'?"]),
     "key of the main file": (MAIN, "samplings:", "sampling:", ["config/config.yaml: line", "Did you mean 'samplings'?"]),
     "key of a suite": (SUITE, "shards:", "shard:", [f"{SUITE}: line 4: shard", "Did you mean 'shards'?"]),
-    "key of a model": (ORACLE, "adapter:", "adaptor:", [f"{ORACLE}: line 3: adaptor", "Did you mean 'adapter'?"]),
-    "key of a benchmark": (VELOCITI, "prompts:", "promts:", [f"{VELOCITI}: line", "Did you mean 'prompts'?"]),
     "key of tables": (TABLES, "columns:", "colums:", [f"{TABLES}: line 7: tables.table2.colums", "'columns'?"]),
-    "key of answers made elsewhere": (EXTERNAL, "humans: {label:", "humans: {lable:", [f"{EXTERNAL}: line", "Did you mean 'label'?"]),
     "model to skip": (SUITE, "shards:", "skip: [oracel]\nshards:", [f"{SUITE}: skip", "Did you mean 'oracle'?"]),
     "slug": (TABLES, "model: oracle", "model: oracel", [f"{TABLES}: tables.table2: row 'Oracle'", "'oracle'?"]),
     "column": (TABLES, "[strict]", "[strct]", [f"{TABLES}: tables.table2: column 'Ctrl'", "Did you mean 'strict'?"]),
-    "group": (TABLES, "group: control", "group: contrl", [f"{TABLES}: tables.table2", "Did you mean 'control'?"]),
     "checkpoint": (
         TABLES, "model: oracle", "model: toy-llava-ov",
         ["config/models/toy-llava-ov.yaml: checkpoint: no folder", "llava-ov-early'?", "Put the weights there"],
@@ -43,7 +39,6 @@ IN_FILES = {
     "target outside": ("results", "", "tables/table2.html", ["what is made lies in results/", "'results/tables/table2.html'?"]),
     "table without its folder": ("results", "", "velociti/table2", ["Did you mean 'results/tables/velociti/table2.html'?"]),
     "number of a table": ("results", "", "results/tables/table99.html", ["has a 'table99'", "table2 (velociti)"]),
-    "name of a table": ("results", "", "table2", ["Did you mean 'results/tables/table2.html'?"]),
     "run": (
         "results", "", "results/small/metrics/velociti/entail/fps1/oracel.parquet",
         ["unknown model 'oracel'. Did you mean 'oracle'?"],
@@ -84,12 +79,6 @@ def test_a_mistake_is_met_in_words(inside: Project, file: str, old: str, new: st
     with pytest.raises(UserError) as error:
         load_suite({}, arguments)
     assert_helps(str(error.value), said)
-
-
-def test_a_suite_that_config_names_wrongly_is_looked_for_there(inside: Project) -> None:
-    with pytest.raises(UserError) as error:
-        load_suite({"suite": "smal"}, ["snakemake"])
-    assert_helps(str(error.value), ["--config: suite: unknown suite 'smal'. Did you mean 'small'?"])
 
 
 def test_a_library_without_its_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,9 +134,6 @@ def test_a_snakemake_of_another_environment(project: Project) -> None:
     assert len(said.splitlines()) <= 5
 
 
-PARTITIONS = "profiles/slurm/partitions.yaml"
-
-
 def test_without_slurm_a_run_stops_and_a_dry_run_passes(inside: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     call = ["snakemake", "--workflow-profile", "profiles/slurm"]
@@ -157,14 +143,3 @@ def test_without_slurm_a_run_stops_and_a_dry_run_passes(inside: Project, monkeyp
     assert_helps(
         str(error.value), ["no Slurm here: there is no command 'sinfo'", "without `--workflow-profile profiles/slurm`"]
     )
-
-
-def test_a_request_that_no_partition_can_meet(inside: Project) -> None:
-    before = (inside.root / PARTITIONS).read_text()
-    inside.write(PARTITIONS, "partitions:\n  cpu: {max_mem_mb: 8000}\n  gpu: {max_gpu: 2}\n")
-    inside.edit(ORACLE, "adapter:", "memory_mb: 9000\nadapter:")
-    with pytest.raises(UserError) as error:
-        load_suite({}, ["snakemake", "-n", "--workflow-profile", "profiles/slurm"])
-    inside.write(PARTITIONS, before)
-    words = ["the most of partition cpu is max_mem_mb: 8000.", "run `python -m reprise site`", "`skip:`"]
-    assert_helps(str(error.value), [f"{ORACLE}: memory_mb: 9000:", *words])

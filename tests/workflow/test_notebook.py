@@ -36,22 +36,16 @@ def test_the_page_lists_the_columns_of_answers() -> None:
     assert listed == ANSWER_COLUMNS
 
 
-def test_answers_are_all_there_with_what_became_of_them(toy: Project) -> None:
+def test_answers_and_numbers_are_all_there_and_what_was_not_made_is_said(toy: Project) -> None:
     found = reprise.answers(RUN, folder=toy.root)
     assert list(found.columns) == list(ANSWER_COLUMNS) and found.height == 64
     assert found.filter(pl.col("right")).select((pl.col("value") == pl.col("expected")).all()).item()
     assert found.select(pl.col("unit", "task", "prompt", "right", "failed").is_null().any()).row(0) == (False,) * 5
     assert reprise.answers("entail/toy", folder=toy.root).equals(found)
-
-
-def test_numbers_are_those_of_the_table(toy: Project) -> None:
-    found = reprise.results("velociti/table2", toy.root)
-    assert found.schema == TIDY
-    (row,) = found.filter(row="Oracle", convention="fixed", reader="robust").iter_rows(named=True)
+    table = reprise.results("velociti/table2", toy.root)
+    assert table.schema == TIDY
+    (row,) = table.filter(row="Oracle", convention="fixed", reader="robust").iter_rows(named=True)
     assert (row["value"], row["asked"], row["run"]) == (100.0, 28, "velociti/entail/fps1/oracle")
-
-
-def test_what_was_not_made_is_said(toy: Project) -> None:
     with pytest.raises(UserError, match=r"results/tables/velociti/table99.csv not found. Make it first: snakemake"):
         reprise.results("velociti/table99", toy.root)
     shutil.rmtree(toy.root / "results/small/responses")

@@ -49,13 +49,11 @@ def test_a_run_ends_with_what_it_made_and_the_next_has_nothing_to_do(small: Proj
 def test_a_failure_is_one_line_and_the_exit_code_says_it(small: Project) -> None:
     small.edit("release/rows.csv", "test_name", "test")
     done = small.snakemake(TABLE)
-    lines = shown(done)
-    log = "results/small/logs/annotations/velociti.log"
-    failed = [line for line in lines if line.startswith("FAILED ")]
-    assert done.returncode == 1 and len(failed) == 1, lines
-    assert "column 'test_name' is missing. Found: test, video_id" in failed[0]
-    assert not list((small.root / "results/small/annotations").rglob("*.parquet"))
-    assert failed[0].startswith("FAILED annotations velociti: ") and failed[0].endswith(f" (log: {log})")
-    assert failed[0][len("FAILED annotations velociti: ") :].partition(" (log")[0] in (small.root / log).read_text()
+    lines, log = shown(done), "results/small/logs/annotations/velociti.log"
+    (failed,) = [line for line in lines if line.startswith("FAILED ")]
+    assert done.returncode == 1 and "column 'test_name' is missing. Found: test, video_id" in failed
+    assert failed.startswith("FAILED annotations velociti: ") and failed.endswith(f" (log: {log})")
+    assert failed[len("FAILED annotations velociti: ") :].partition(" (log")[0] in (small.root / log).read_text()
     assert any(line.startswith("Not finished after ") for line in lines) and "Traceback" not in "".join(lines)
     assert any("--logger-reprise-full" in line for line in lines) and len(lines) < 12
+    assert not list((small.root / "results/small/annotations").rglob("*.parquet"))

@@ -88,6 +88,3 @@ def test_a_part_says_so_and_the_whole_asks_only_the_rest(small: Project) -> None
     assert set(asked) < set(entries(small)) and len(set(entries(small))) == len(entries(small)), "only the rest"
     rows = cells(small.root / target.replace(".md", ".csv"))
     assert {row["suite"] for row in rows} == {"small"}
-    before = entries(small)
-    small.made(target, "--config", "suite=small-limit2")
-    assert "A part only" in (small.root / target).read_text() and entries(small) == before

@@ -18,8 +18,10 @@ Suite = Annotated[
 RESULTS, RUNS, GAPS = "Results", "Runs", "What is missing or failed"
 VIDEOS, CONFIGURATION = "Videos and the store", "Configuration"
 
-ABOUT = "Answers about results, and what snakemake does not do. Run it in the working directory of snakemake."
-app = command_line(ABOUT, with_completion=True)
+app = command_line(
+    "Answers about results, and what snakemake does not do. Run it in the working directory of snakemake.",
+    with_completion=True,
+)
 
 
 @app.command(rich_help_panel=RESULTS)
@@ -169,8 +171,7 @@ def evaluate(
     """Evaluate a model of yours: write its file, look at it, check it, ask it, and show its row of the overview."""
     from reprise.commands.evaluate import Order, evaluate_model
 
-    asked = benchmarks.split(",") if benchmarks else None
-    evaluate_model(Order(model, asked, frames, name, gpus, limit, cores, dry_run, yes, numbers, suite))
+    evaluate_model(Order(model, benchmarks, frames, name, gpus, limit, cores, dry_run, yes, numbers, suite))
 
 
 @app.command(rich_help_panel=RUNS)
@@ -189,8 +190,7 @@ def time(
     """Evaluate a model so that it shows whether it uses time: its card."""
     from reprise.commands.evaluate import Order, evaluate_model
 
-    asked = benchmarks.split(",") if benchmarks else None
-    evaluate_model(Order(model, asked, frames, name, gpus, limit, cores, dry_run, yes, None, suite, "time"))
+    evaluate_model(Order(model, benchmarks, frames, name, gpus, limit, cores, dry_run, yes, None, suite, "time"))
 
 
 @app.command(rich_help_panel=RUNS)

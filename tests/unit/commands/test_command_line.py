@@ -42,12 +42,12 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
         (
             ["eval", "a/model", "--benchmarks", "velociti,vinoground", "--frames", "8", "--gpus", "2", "--name", "m", "--cores", "4", "-n", "-y", "--suite", "paper", "--json", "n.json", "--limit", "20"],
             "evaluate:evaluate_model",
-            (Order("a/model", ["velociti", "vinoground"], "8", "m", 2, 20, "4", True, True, Path("n.json"), "paper"),),
+            (Order("a/model", "velociti,vinoground", "8", "m", 2, 20, "4", True, True, Path("n.json"), "paper"),),
         ),
         (
             ["time", "a/model", "--limit", "5", "--benchmarks", "velociti"],
             "evaluate:evaluate_model",
-            (Order("a/model", ["velociti"], limit=5, command="time"),),
+            (Order("a/model", "velociti", limit=5, command="time"),),
         ),
         (["static", RUN, OTHER, "--judge", "j", "--least", "2"], "answers:list_static", ([RUN, OTHER], "j", 2.0, None)),
         (["retry", "private", "removed", RUN], "runs:retry_failures", (["private", "removed", RUN], None)),

@@ -44,15 +44,15 @@ def said(order: Order) -> str:
         (Order("empty"), "eval: 'empty' holds no weights (*.safetensors). Found: config.json."),
         (Order("empty", command="time"), "time: 'empty' holds no weights"),
         (Order("nowhere/at/all"), "eval: 'nowhere/at/all' is no folder, and no repository of the hub"),
-        (Order("oracle", ["vinogrund"]), "--benchmarks: unknown benchmark 'vinogrund'. Did you mean 'vinoground'? Allowed: mmbench_video, temporalbench, velociti, vinoground."),
-        (Order("oracle", ["velociti"], "linspace9"), "--frames: unknown sampling 'linspace9'. Did you mean 'linspace"),
-        (Order("oracle", ["velociti"], "9"), "--frames: no sampling shows 9 frames by rule linspace, which velociti has. Add one to `samplings:` in config/config.yaml: linspace9: {rule: linspace, frames: 9}"),
+        (Order("oracle", "vinogrund"), "--benchmarks: unknown benchmark 'vinogrund'. Did you mean 'vinoground'? Allowed: mmbench_video, temporalbench, velociti, vinoground."),
+        (Order("oracle", "velociti", "linspace9"), "--frames: unknown sampling 'linspace9'. Did you mean 'linspace"),
+        (Order("oracle", "velociti", "9"), "--frames: no sampling shows 9 frames by rule linspace, which velociti has. Add one to `samplings:` in config/config.yaml: linspace9: {rule: linspace, frames: 9}"),
         (Order("empty", name="No Name"), "eval: 'No Name' cannot be a name. Allowed: lower-case letters,"),
         (Order("empty", name="oracle"), "config/models/oracle.yaml: is there, and is of another model (no weights). Say another name by --name."),
         (Order("oracle", gpus=2), "config/models/oracle.yaml: gpus: is 0. Change it there, or leave --gpus out."),
         (Order("oracle", suite="rehearsal"), "eval: suite 'rehearsal' asks a stand-in and no model"),
-        (Order("toy-text", ["velociti"], command="time"), "velociti: adapter 'text' takes no frames, but sampling 'fps1' shows some."),
-        (Order("oracle", ["velociti"], "none", command="time"), "time: 'oracle' is shown no frames on any benchmark, so that there is nothing to compare."),
+        (Order("toy-text", "velociti", command="time"), "velociti: adapter 'text' takes no frames, but sampling 'fps1' shows some."),
+        (Order("oracle", "velociti", "none", command="time"), "time: 'oracle' is shown no frames on any benchmark, so that there is nothing to compare."),
     ],
     ids=lambda one: None if isinstance(one, Order) else one[:30],
 )  # fmt: skip
@@ -64,7 +64,7 @@ def test_a_mistake_is_met_in_words_and_leaves_nothing(inside: Project, order: Or
 def test_a_benchmark_that_needs_a_judge_says_so(inside: Project) -> None:
     inside.edit(SUITE, "judges: [wordmatch, wordmatch-recall]\n", "")
     inside.edit(SUITE, "overview:\n", "overview:\n  - cannot-tell\n")
-    message = said(Order("cannot-tell", ["mmbench_video"]))
+    message = said(Order("cannot-tell", "mmbench_video"))
     assert "mmbench_video/unpacked/interior8/cannot-tell cannot be made: no judge of mmbench_video runs here" in message
 
 
@@ -72,14 +72,14 @@ def test_a_checkpoint_that_cannot_be_shown_frames(inside: Project) -> None:
     source = inside.root / "weights/My Model"
     tiny.qwen2_vl(source)
     spoil_template(source)
-    found = said(Order(str(source), ["velociti"]))
+    found = said(Order(str(source), "velociti"))
     assert "do not show the model frames, neither as a video nor as images" in found
     assert "its answers are imported (docs/howto/import-answers.md)" in found
 
 
 def test_a_repository_that_cannot_be_reached(inside: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     ask_here("http://127.0.0.1:9", monkeypatch)
-    message = said(Order("some/model", ["velociti"]))
+    message = said(Order("some/model", "velociti"))
     assert "the hub did not resolve model 'some/model'" in message and "Check the name and the network" in message
 
 

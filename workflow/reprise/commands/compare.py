@@ -40,18 +40,12 @@ WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 class Conditions(NamedTuple):
     """What a run's answers were made with; empty where nobody knows, as of answers that were made elsewhere."""
 
-    settings: Mapping[str, Any]
-    """what its key says of the answers, how they were read, and the released files"""
-    frames: Mapping[str, tuple[int, ...]]
-    """clip -> the frames of its plan"""
-    clips: Mapping[str, str]
-    """clip -> digest of its file"""
-    prompts: Mapping[str, str]
-    """question -> digest of the prompt as it was sent"""
-    answered: frozenset[str]
-    """clips of the items that were asked about"""
-    unknown: frozenset[str] = frozenset()
-    """settings that nobody knows, frames and clips among them"""
+    settings: Mapping[str, Any]  # what its key says of the answers, how they were read, and the released files
+    frames: Mapping[str, tuple[int, ...]]  # clip -> the frames of its plan
+    clips: Mapping[str, str]  # clip -> digest of its file
+    prompts: Mapping[str, str]  # question -> digest of the prompt as it was sent
+    answered: frozenset[str]  # clips of the items that were asked about
+    unknown: frozenset[str] = frozenset()  # settings that nobody knows, frames and clips among them
 
     @classmethod
     def of(cls, plan: Plan, run: Run) -> "Conditions":

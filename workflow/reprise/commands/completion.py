@@ -10,8 +10,6 @@ from reprise.core.paths import RESULTS, located, places
 
 CONFIG = Path("config")
 SUITE = re.compile(r"^suite:\s*([\w.-]+)", re.MULTILINE)
-# Folders of keys that are as deep as a run's and of something else.
-NO_RUNS = {"judges", "retries"}
 
 
 def _files_of(*folders: str) -> Callable[[str], list[str]]:
@@ -28,7 +26,7 @@ pinned = _files_of("models", "suites")
 
 def runs(ctx: Context, incomplete: str) -> list[str]:
     found = _keys(ctx, "*/*/*/*.json", "", incomplete)
-    return [name for name in found if name.partition("/")[0] not in NO_RUNS]
+    return [name for name in found if not name.startswith(("judges/", "retries/"))]  # keys of something else
 
 
 def tables(ctx: Context, incomplete: str) -> list[str]:
@@ -39,10 +37,8 @@ def _keys(ctx: Context, pattern: str, below: str, incomplete: str) -> list[str]:
     """The subjects of key files of the suite that is typed, or configured."""
     suite = ctx.params.get("suite")
     if not suite:
-        try:
-            found = SUITE.search(located(CONFIG / "config.yaml").read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError):
-            found = None
+        file = located(CONFIG / "config.yaml")
+        found = SUITE.search(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
         suite = found[1] if found else ""
     folder = RESULTS / suite / "keys" / below
     names = (path.relative_to(folder).as_posix().removesuffix(".json") for path in folder.glob(pattern))

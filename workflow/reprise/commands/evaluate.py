@@ -37,14 +37,13 @@ from reprise.tables.keys import OverviewKey
 HEAD = "# yaml-language-server: $schema=../schemas/model.schema.json\n# Written by `reprise eval`.\n"
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 OWN_SNAKEFILES = Path("Snakefile"), Path("workflow/Snakefile")  # where Snakemake looks by itself
-MB = 10**6
 # Main memory beside the weights, which pass through it: half as much again, in steps of this.
-MEMORY_STEP_MB, MEMORY_LEAST_MB, MEMORY_TIMES = 1000, 2000, 1.5
+MB, MEMORY_STEP_MB, MEMORY_LEAST_MB, MEMORY_TIMES = 10**6, 1000, 2000, 1.5
 
 
 class Order(NamedTuple):
     model: str
-    benchmarks: Sequence[str] | None = None
+    benchmarks: str | None = None
     frames: str | None = None
     name: str | None = None
     gpus: int | None = None
@@ -171,14 +170,15 @@ def _make(
 
 def _asked_benchmarks(plan: Plan, order: Order) -> list[str]:
     able = [name for name, tables in plan.config.tables.items() if tables.overview is not None]
-    for name in order.benchmarks or ():
+    names = order.benchmarks.split(",") if order.benchmarks else able
+    for name in names:
         if name not in able:
             raise unknown("benchmark", name, able, "--benchmarks")
     if not able:
         raise UserError(
             f"{order.command}: no tables of suite '{plan.config.name}' have an `overview:`, which says what is asked."
         )
-    return [name for name in able if order.benchmarks is None or name in order.benchmarks]
+    return [name for name in able if name in names]
 
 
 def _sampling(plan: Plan, benchmark: str, frames: str) -> str:

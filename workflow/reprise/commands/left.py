@@ -29,13 +29,10 @@ class Planned(NamedTuple):
     """A job that asks, and what it takes."""
 
     asking: Asking
-    load: Load | None
-    """the questions to ask; None where nobody knows yet how many"""
+    load: Load | None  # the questions to ask; None where nobody knows yet how many
     answered: int = 0
-    is_most: bool = False
-    """whether some may not be asked, because their clips turn out to be missing"""
-    tokens: float | None = None
-    """of its prompts"""
+    is_most: bool = False  # whether some may not be asked, because their clips turn out to be missing
+    tokens: float | None = None  # of its prompts
     time: Estimate | None = None
 
     @property

@@ -33,7 +33,6 @@ HEAD = """\
 # max_runtime: minutes; max_mem_mb, max_threads, max_gpu: of one node. A limit that is omitted is none.
 partitions:
 """
-STATUS = re.compile(r"^slurm-status-command:[ ]*\w+", re.MULTILINE)
 REVISION_LINE = re.compile(r"^(revision:[ ]*)unpinned\b", re.MULTILINE)
 
 
@@ -140,7 +139,8 @@ def write_site(profile: Path) -> None:
     target = profile / "partitions.yaml"
     write_text(target, HEAD + "".join(lines))
     command = f"slurm-status-command: {'sacct' if has_accounting() else 'squeue'}"
-    changed, count = STATUS.subn(command, config.read_text(encoding="utf-8"))
+    status = r"^slurm-status-command:[ ]*\w+"
+    changed, count = re.subn(status, command, config.read_text(encoding="utf-8"), flags=re.MULTILINE)
     write_text(config, changed)
     print(f"wrote {target}: {', '.join(said)}")
     print(f"{config}: {command}" if count else f"add to {config}: {command}")

@@ -26,15 +26,13 @@ from reprise.tables.render.terminal import wrapped
 
 UNKNOWN = "?"
 MOST_LINES = 12
-GB, MB, MINUTE_S, HOUR_S = 1e9, 1e6, 60, 3600
-THOUSANDS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+GB, MB = 1e9, 1e6
 SOURCES: Mapping[Sure, tuple[str, str]] = {
     "itself": ("", "no sign: from questions that the run itself was asked"),
     "benchmark": ("~", "~ from a run of its model on this benchmark"),
     "model": ("~~", "~~ from another run of its model"),
 }
 NUMBERS = "{:>8}{:>9}{:>7}{:>7}{:>13}"
-HEADER = NUMBERS.format("to ask", "answered", "frames", "tokens", "time")
 
 
 def show_plan(targets: Sequence[str], every: bool, suite: str | None) -> None:
@@ -98,7 +96,7 @@ def lines(
     yield from wrapped(f"{head}.", width)
     if not planned:
         return
-    yield f"\n{HEADER}  run"
+    yield f"\n{NUMBERS.format('to ask', 'answered', 'frames', 'tokens', 'time')}  run"
     yield from _runs(plan, planned, width, every=every)
     yield ""
     for line in (*_sums(plan, planned), *money(plan, planned), *ended(plan, [one.scored for one in planned]),
@@ -301,7 +299,7 @@ def in_words(seconds: Range) -> str:
     """A range of time in the unit that fits its end."""
     if seconds.high < 1:
         return "0 s" if seconds.high == 0 else "<1 s"
-    units = ((HOUR_S, "h"), (MINUTE_S, "min"), (1, "s"))
+    units = ((3600, "h"), (60, "min"), (1, "s"))
     unit_s, name = next(unit for unit in units if unit[0] == 1 or seconds.high >= 1.5 * unit[0])
     ends = [end / unit_s for end in seconds]
     texts = [f"{end:.1f}" if end < 10 and name != "s" else f"{end:,.0f}" for end in ends]
@@ -311,7 +309,7 @@ def in_words(seconds: Range) -> str:
 def short(count: float | None) -> str:
     if count is None:
         return UNKNOWN
-    for size, sign in THOUSANDS:
+    for size, sign in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if count >= size:
             return f"{count / size:.{1 if count < 100 * size else 0}f}{sign}"
     return f"{count:.0f}"

@@ -35,7 +35,6 @@ WORDS: dict[Name, str] = {
     "done": "done: nothing to do",
 }
 ROW = "{:<8}{:>7}{:>8}{:>8}{:>9}  {}"
-MOST_CHANGES = 8
 
 
 def list_runs(suite: str | None) -> None:
@@ -92,7 +91,7 @@ def _lines(plan: Plan, state: State, suite: str | None) -> Iterator[str]:
             yield "snakemake works in this folder now, or was killed here."
     for path, change in {change.path: change for _, change in state.changed}.items():
         yield f"Made under another key: {_named(step for step, one in state.changed if one.path == path)} ({path}):"
-        yield from (f"  {words}" for words in first_of(change.words, MOST_CHANGES))
+        yield from (f"  {words}" for words in first_of(change.words, 8))
     if state.answers is not None:
         yield f"Failed answers: {state.answers.failed.height} of {state.answers.asked}"
         yield from _failed(state.answers)

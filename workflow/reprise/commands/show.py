@@ -30,7 +30,6 @@ from reprise.tables.published import Published, published_file
 from reprise.tables.render.terminal import Print, render, wrapped
 
 MOST_OFFERED = 12
-COUNTS = ("asked", "scored", "failed", "unparsed", "missing")
 T = TypeVar("T")
 
 
@@ -205,7 +204,8 @@ def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[s
 
 def with_interval(found: Mapping[str, Any]) -> str:
     """A number, its interval, and what it was counted from."""
-    counts = ", ".join(f"{found[name]} {name}" for name in COUNTS if found.get(name) is not None)
+    names = ("asked", "scored", "failed", "unparsed", "missing")
+    counts = ", ".join(f"{found[name]} {name}" for name in names if found.get(name) is not None)
     if found["value"] is None:
         return f"none; {counts}"
     ends = "" if found["low"] is None else f", interval {found['low']:.4f} to {found['high']:.4f}"

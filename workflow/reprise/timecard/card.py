@@ -59,8 +59,7 @@ class View(Settings):
     view: str
     run: str = ""
     score: Number
-    change: Change | None = None
-    """none of the planned view, or without it"""
+    change: Change | None = None  # none of the planned view, or without it
 
 
 class CardPart(Settings):
@@ -68,8 +67,7 @@ class CardPart(Settings):
 
     names: tuple[str, ...]
     number: Number
-    p: float | None = None
-    """none of the first step, which is a score"""
+    p: float | None = None  # none of the first step, which is a score
 
     @property
     def name(self) -> str:
@@ -107,17 +105,13 @@ class CardScore(Settings):
 
 
 class CardBenchmark(CardScore):
-    best: float
-    """the highest score: 100, or of ratings the best one"""
+    best: float  # the highest score: 100, or of ratings the best one
     chance: float | None = None
-    samples: int
-    """that every view was asked, and all numbers are of"""
-    left_out: int
-    """samples that some view was not asked"""
+    samples: int  # that every view was asked, and all numbers are of
+    left_out: int  # samples that some view was not asked
     clusters: int
     views: tuple[View, ...]
-    missing: dict[str, str] = Field({})
-    """view -> why it was not asked"""
+    missing: dict[str, str] = Field({})  # view -> why it was not asked
     parts: tuple[CardPart, ...] = ()
     published: tuple[Published, ...] = ()
     only_with_time: int | None = None
@@ -161,19 +155,13 @@ class Card(CardModel):
 class CardBenchmarkKey(CardScore):
     """Which runs showed a model which view of a benchmark's clips."""
 
-    form: str
-    """form of question of the protocol"""
-    group: str
-    """of items, over whose tasks the score is the mean"""
+    form: str  # form of question of the protocol
+    group: str  # of items, over whose tasks the score is the mean
     items: Path
-    statistics: Path | None = None
-    """where chance is counted from the data"""
-    runs: dict[str, str] = Field({})
-    """view -> run"""
-    views: dict[str, Path | None]
-    """view -> the verdicts on its answers; None where it was not asked"""
-    missing: dict[str, str] = Field({})
-    """view -> why it was not asked"""
+    statistics: Path | None = None  # where chance is counted from the data
+    runs: dict[str, str] = Field({})  # view -> run
+    views: dict[str, Path | None]  # view -> the verdicts on its answers; None where it was not asked
+    missing: dict[str, str] = Field({})  # view -> why it was not asked
     published: tuple[Published, ...] = ()
 
 

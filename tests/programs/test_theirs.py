@@ -39,6 +39,7 @@ CASES = {
     "mplug_owl2": Case("authors-4.31"),
     "owl_con": Case("authors-4.31", side=224),
     "pllava": Case("authors-4.40"),
+    "sharegpt4video": Case("authors-sharegpt4video"),
     "video_chatgpt": Case("authors-4.31", None, is_shrunk=True, is_seeing=True),
     "videollama2": Case("authors-4.40", is_shrunk=True),
     "videoclip": Case("authors-4.31", "similarity", tuple(range(30)), side=224),

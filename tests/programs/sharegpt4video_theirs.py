@@ -1,0 +1,78 @@
+"""ShareGPT4Video by its authors' code: `single_test` of run.py, whose frames come from a file in place of decord."""
+
+import functools
+import os
+
+import run
+import torch
+from llava.model.builder import load_pretrained_model
+from llava.model.language_model.llava_llama import LlavaConfig, LlavaLlamaForCausalLM
+from theirs import Video, main, scores, sentencepiece, spread
+from transformers import CLIPImageProcessor, CLIPVisionConfig, CLIPVisionModel, LlamaTokenizer
+
+TOWER = "openai/clip-vit-large-patch14-336"
+NAME = "sharegpt4video-8b"
+
+
+def make(folder):
+    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    tower = CLIPVisionModel(CLIPVisionConfig(**size, image_size=112, patch_size=14, projection_dim=32))
+    spread(tower, 0.2).save_pretrained(folder / TOWER)
+    sizes = {"size": {"shortest_edge": 112}, "crop_size": {"height": 112, "width": 112}}
+    CLIPImageProcessor(**sizes).save_pretrained(folder / TOWER)
+    weights = folder / NAME
+    weights.mkdir()
+    tokenizer = LlamaTokenizer(str(sentencepiece(weights)), pad_token="<unk>")
+    tokenizer.save_pretrained(weights)
+    os.chdir(folder)
+    config = LlavaConfig(
+        **size, vocab_size=len(tokenizer), max_position_embeddings=4096, mm_vision_tower=TOWER, mm_hidden_size=32,
+        mm_projector_type="mlp2x_gelu", mm_vision_select_layer=-2, mm_vision_select_feature="patch",
+        mm_patch_merge_type="spatial_unpad", image_aspect_ratio="anyres", mm_use_im_start_end=False,
+        mm_use_im_patch_token=False, image_grid_pinpoints=[[112, 224], [224, 112], [224, 224]], pad_token_id=0,
+    )  # fmt: skip
+    spread(LlavaLlamaForCausalLM(config), 0.5).half().save_pretrained(weights)
+
+
+def ask(folder, frames, asked):
+    os.chdir(folder)
+    tokenizer, model, processor, _ = load_pretrained_model(NAME, None, NAME, device_map="cpu")
+    model.eval()
+    run.VideoReader = lambda path, **how: _Whole(frames, asked)
+    first, forward = [], model.forward
+
+    @functools.wraps(forward)
+    def watched(*words, **given):
+        found = forward(*words, **given)
+        first.append(found.logits[0, -1].float().softmax(-1))
+        return found
+
+    model.forward = watched
+    answers = functools.partial(run.video_answer)
+    run.video_answer = lambda *words, **how: answers(*words, **how | {"max_new_tokens": 12})
+    found = []
+    for question in asked["questions"]:
+        first.clear()
+        how = {"num_frames": len(frames), "conv_mode": "llava_llama_3"}
+        text = run.single_test(model, processor, tokenizer, "", question, **how)
+        found.append({"text": text, "scores": scores(first[0], tokenizer)})
+    return found
+
+
+class _Whole(Video):
+    """A video whose frames are those of the file, whichever places the authors' code takes."""
+
+    def __init__(self, frames, asked):
+        super().__init__(frames)
+        self._fps = asked["fps"]
+
+    def get_avg_fps(self):
+        return self._fps
+
+    def get_batch(self, places):
+        return self._frames
+
+
+if __name__ == "__main__":
+    torch.set_grad_enabled(False)
+    main(make, ask)

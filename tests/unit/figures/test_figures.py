@@ -20,10 +20,10 @@ from reprise.config.tables import TableSpec
 from reprise.construction.tables import STATISTICS
 from reprise.core.files import sealed_text
 from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, write_table
-from reprise.figures.chart import Panel, Series
+from reprise.figures.chart import Panel
 from reprise.figures.distribution import Count, draw_distribution, in_ranges
 from reprise.figures.draw import Sources, draw
-from reprise.figures.grids import draw_radars, gaps
+from reprise.figures.grids import draw_radars
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import Sheet, save, sheet, use_style
 from reprise.tables.build import Builder
@@ -92,8 +92,7 @@ def drawn(
     builders = [Builder(part, pl.DataFrame(rows, schema=METRICS), numbers) for part in key.parts]
     found = {} if verdicts is None else {RUN: verdicts}
     counted = pl.DataFrame(made, schema=STATISTICS, orient="row")
-    figure, shown, _, _ = draw(key, builders, Sources(items, pl.DataFrame(schema=FACTS), found, numbers, counted))
-    return figure, shown
+    return draw(key, builders, Sources(items, pl.DataFrame(schema=FACTS), found, numbers, counted))
 
 
 def words_of(figure: Any) -> str:
@@ -202,8 +201,7 @@ def test_bars_say_which_columns_are_left_out(tmp_path: Path, is_damaged: bool, l
     words = words_of(drawn(key, [], published(tmp_path, *lines))[0])
     assert left_out in words and "Not run here, and not published: $x_{1}$" in words
     assert "–: " not in words, "nothing is a dash: a row and two columns have no number at all"
-    panel = Panel("", ("A", "B"), (Series("S", {"A": Number(1.0)}),))
-    assert [number.value for number in gaps(panel)] == [None]
+    assert Panel("", ("A", "B"), {"S": {"A": Number(1.0)}}).has_gaps()
 
 
 def test_numbers_that_the_papers_text_states_stand_beside_ours(tmp_path: Path) -> None:
@@ -267,7 +265,7 @@ def test_matplotlib_is_imported_by_figures_alone() -> None:
 
 def test_the_labels_of_a_radar_of_all_leaves_do_not_touch() -> None:
     made = page()
-    draw_radars(made, [Panel("Leaves", tuple(L2_OF), (Series("A", dict.fromkeys(L2_OF, Number(1.0))),))], 3)
+    draw_radars(made, [Panel("Leaves", tuple(L2_OF), {"A": dict.fromkeys(L2_OF, Number(1.0))})], 3)
     made.figure.draw_without_rendering()
     boxes = [label.get_window_extent() for label in made.body.axes[0].get_xticklabels()]
     assert len(boxes) == 26 and not [pair for pair in combinations(boxes, 2) if pair[0].overlaps(pair[1])]
@@ -276,8 +274,8 @@ def test_the_labels_of_a_radar_of_all_leaves_do_not_touch() -> None:
 @pytest.mark.parametrize(("value", "rim"), [(1.9, 2.0), (2.0, 2.0), (2.2, 2.5), (None, 2.0)])
 def test_no_number_of_a_radar_lies_outside_of_it(value: float | None, rim: float) -> None:
     made, ticks = page(), ("A", "B", "C")
-    numbers = {"x": Number(1.0), "y": Number(value)}
-    draw_radars(made, [Panel(n, ticks, (Series("S", dict.fromkeys(ticks, one)),)) for n, one in numbers.items()], 2.0)
+    largest = {} if value is None else dict.fromkeys(ticks, Number(value))
+    draw_radars(made, [Panel(name, ticks, {"S": largest}) for name in "xy"], 2.0)
     assert [axes.get_ylim() for axes in made.body.axes] == [(0, rim), (0, rim)]
 
 

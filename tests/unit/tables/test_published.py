@@ -18,13 +18,7 @@ PAPERS = ["velociti", "vinoground", "temporalbench", "mmbench_video"]
 
 COUNTED = {"videos", "samples", "subset", "pairs", "questions", "capabilities"}
 # metric: lowest and highest value; every other metric that is no count is a percentage
-RANGES = {
-    "mc_bias": (-100.0, 100.0),
-    "mean": (0.0, 3.0),
-    "mae": (0.0, 3.0),
-    "original_score": (0.0, 5.0),
-    "duration_s_mean": (0.0, 360.0),
-}
+RANGES = {"mc_bias": (-100, 100), "mean": (0, 3), "mae": (0, 3), "original_score": (0, 5), "duration_s_mean": (0, 360)}
 
 TESTS = ["agent_random", "agent_bind", "coref", "action_adv", "action_manner", "action_bind", "chrono"]
 
@@ -36,9 +30,6 @@ class Number(NamedTuple):
     group: str
     metric: str
     value: str
-
-
-Key = tuple[str, str, str, str, str]
 
 
 @cache
@@ -55,11 +46,6 @@ def data(name: str) -> list[dict[str, str]]:
 def exceptions(check: str) -> set[str]:
     """What of the papers contradicts itself, as the notes beside the csvs tell."""
     return {one["what"] for one in data("exceptions") if one["check"] == check}
-
-
-@cache
-def by_key(paper: str) -> dict[Key, float]:
-    return {number[:5]: float(number.value) for number in read(paper)}
 
 
 def rows_of(paper: str, table: str) -> dict[tuple[str, str, str], dict[str, float]]:
@@ -100,8 +86,8 @@ def test_spot_values() -> None:
     """
     spots, counts = data("spots"), data("counts")
     for spot in spots:
-        number = Number(*(spot[name] for name in COLUMNS[1:]))
-        assert by_key(spot["paper"])[number[:5]] == float(number.value), spot
+        row = rows_of(spot["paper"], spot["table"])[spot["row"], spot["frames"], spot["metric"]]
+        assert row[spot["group"]] == float(spot["value"]), spot
     assert {(spot["paper"], spot["table"]) for spot in spots} == {(one["paper"], one["table"]) for one in counts}
     found = []
     for paper in PAPERS:
@@ -113,16 +99,6 @@ def test_spot_values() -> None:
     assert found == counts
 
 
-def test_what_the_text_lost_stays_out() -> None:
-    vinoground = by_key("vinoground")
-    assert not [key for key in vinoground if key[1] == "ImageBind"]
-    assert not [key for key in vinoground if key[0] == "table5" and key[3:] == ("gemini_1_5_pro", "text")]
-    assert not [key for key in vinoground if key[:2] == ("table4", "GPT-4o") and key[4] != "text"]
-    temporalbench = by_key("temporalbench")
-    assert not [key for key in temporalbench if key[0] == "table6" and key[1].startswith(("Qwen2-VL-72B", "FastChat"))]
-    assert {key[1] for key in by_key("mmbench_video") if key[0] in ("table6", "table7")} == {"Qwen2-72B-Instruct"}
-
-
 def test_velociti_averages_are_means_of_the_seven_tests() -> None:
     table5, off = rows_of("velociti", "table5"), set()
     for table in ("table2", "table4", "table6", "table7", "table8", "table9", "table10"):
@@ -131,16 +107,6 @@ def test_velociti_averages_are_means_of_the_seven_tests() -> None:
             if abs(sum(values[test] for test in TESTS) / len(TESTS) - average) > 0.0501:
                 off.add(f"{table} {row} {metric}")
     assert off == exceptions("velociti averages")
-
-
-def test_velociti_bias_is_b_minus_a() -> None:
-    table5 = rows_of("velociti", "table5")
-    biases = [
-        (row, group, bias) for (row, _, metric), v in table5.items() if metric == "mc_bias" for group, bias in v.items()
-    ]
-    assert len(biases) == 14
-    for row, group, bias in biases:
-        assert table5[row, "", "mc_b"][group] - table5[row, "", "mc_a"][group] == pytest.approx(bias, abs=1e-6), row
 
 
 def test_velociti_strict_is_positive_times_negative() -> None:
@@ -156,19 +122,6 @@ def test_velociti_strict_is_positive_times_negative() -> None:
             if not low - 1e-9 <= strict <= high + 1e-9:
                 off.add((row, group))
     assert off == {("Gem-1.5P [subset]", "action_bind")}
-
-
-def test_velociti_tables_repeat_each_other_but_for_one_number() -> None:
-    table7, table9, table2 = (rows_of("velociti", table) for table in ("table7", "table9", "table2"))
-    off = {
-        (row, group, metric, value, table7[row, "", metric][group])
-        for (row, _, metric), values in rows_of("velociti", "table3").items()
-        for group, value in values.items()
-        if value != table7[row, "", metric][group]
-    }
-    assert off == {("GPT-4o [subset]", "control", "positive", 63.0, 63.3)}
-    full = {group: value for group, value in table2["OV-72B", "", "strict"].items() if group != "control"}
-    assert table9["OV-72B [8fps]", "8fps", "strict"] == full != table9["OV-72B [1fps]", "1fps", "strict"]
 
 
 def test_vinoground_categories_are_whole_pairs_and_add_up() -> None:
@@ -192,21 +145,6 @@ def test_vinoground_categories_are_whole_pairs_and_add_up() -> None:
     for values in complete:
         total = sum(correct(values[category], pairs[category]) for category in ("object", "action", "viewpoint"))
         assert total == correct(values["all"], 500)
-
-
-def test_vinoground_table7_has_only_rows_that_are_printed_with_a_name_elsewhere() -> None:
-    numbers = by_key("vinoground")
-    in_table5 = {"Gemini-1.5-Pro": "gemini_1_5_pro", "Claude 3.5 Sonnet": "claude_3_5_sonnet"}
-    rows = {key[1:3]: key for key in numbers if key[0] == "table7"}
-    assert set(rows) == {
-        *(("Gemini-1.5-Pro", "1fps"), ("Claude 3.5 Sonnet", "4")),
-        *(("Qwen2-VL-72B", "32"), ("MiniCPM-2.6", "16"), ("LLaVA-NeXT-34B", "32")),
-    }
-    for (table, row, frames, group, metric), value in numbers.items():
-        if table == "table7" and row in in_table5:
-            assert numbers.get(("table5", "all", "", in_table5[row], metric), value) == value
-        elif table == "table7":
-            assert numbers["table3", row, frames, group, metric] == value
 
 
 def test_vinoground_group_score_is_never_above_the_others() -> None:

@@ -9,25 +9,19 @@ from reprise.tables.render.table import Cell, Number
 
 
 @dataclass(frozen=True)
-class Series:
-    """The numbers of a row, or of a column, by what they stand at."""
-
-    label: str
-    numbers: dict[str, Number]
-
-
-@dataclass(frozen=True)
 class Panel:
-    """Series beside each other; `ticks` are what their numbers stand at, in order."""
+    """Series beside each other: the numbers that a row, or a column, has at `ticks`, which are in order."""
 
     title: str
     ticks: tuple[str, ...]
-    series: tuple[Series, ...]
+    series: dict[str, dict[str, Number]]
 
     def known_ticks(self) -> list[str]:
         """Those at which any number stands."""
-        numbers = [one.numbers for one in self.series]
-        return [tick for tick in self.ticks if any(tick in of and of[tick].value is not None for of in numbers)]
+        return [tick for tick in self.ticks if any(tick in numbers for numbers in self.series.values())]
+
+    def has_gaps(self) -> bool:
+        return any(tick not in numbers for tick in self.ticks for numbers in self.series.values())
 
 
 @dataclass(frozen=True)
@@ -100,13 +94,11 @@ def panels_by_span(entries: Sequence[Entry]) -> list[Panel]:
     """A series for each row; a panel for each spanning header."""
     panels = []
     for span in dict.fromkeys(column.span or "" for entry in entries for column, _ in entry.cells):
-        ticks = dict.fromkeys(c.title for entry in entries for c, _ in entry.cells if (c.span or "") == span)
-        series = [
-            Series(one.label, {column.title: number for column, number in one.cells if (column.span or "") == span})
-            for one in entries
-            if one.is_known
-        ]
-        panels.append(Panel(span, tuple(ticks), tuple(series)))
+        cells = {one.label: [(c.title, n) for c, n in one.cells if (c.span or "") == span] for one in entries}
+        ticks = dict.fromkeys(title for mine in cells.values() for title, _ in mine)
+        series = {one.label: {title: n for title, n in cells[one.label] if n.value is not None} for one in entries}
+        known = {one.label: series[one.label] for one in entries if one.is_known}
+        panels.append(Panel(span, tuple(ticks), known))
     return panels
 
 
@@ -123,12 +115,11 @@ def side_by_side(entries: Sequence[Entry], along: str) -> Panel:
     columns_shown = [name for name in columns if any(name in known for known in numbers.values())]
     if along == "rows":
         series = {name: {row: numbers[row][name] for row in rows if name in numbers[row]} for name in columns_shown}
-        return Panel("", tuple(rows), tuple(Series(name, known) for name, known in series.items()))
-    return Panel("", tuple(columns_shown), tuple(Series(row, numbers[row]) for row in rows))
+        return Panel("", tuple(rows), series)
+    return Panel("", tuple(columns_shown), {row: numbers[row] for row in rows})
 
 
 def rows_without_numbers(entries: Sequence[Entry]) -> list[str]:
-    """The rows that have no number."""
     known = {entry.row.label for entry in entries if entry.is_known}
     return list(dict.fromkeys(entry.label for entry in entries if entry.row.label not in known))
 

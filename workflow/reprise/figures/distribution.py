@@ -75,13 +75,11 @@ def height(counts: Sequence[Count]) -> float:
 
 
 def legend(marks: Sequence[Count]) -> list[tuple[Artist, str]]:
-    """The published numbers."""
     lines = [Line2D([], [], **_style(place)) for place in range(len(marks))]
     return [(line, f"{mark.name}: {mark.value:g} (published)") for line, mark in zip(lines, marks, strict=True)]
 
 
 def _style(place: int) -> dict[str, Any]:
-    """Colour and dashes of a published number."""
     return {"color": COLOURS[(place + 1) % len(COLOURS)], "linestyle": DASHES[place % len(DASHES)]}
 
 

@@ -24,15 +24,6 @@ RADAR = 3.9  # inches
 MOST_NOTES = 8  # of rows
 
 
-class Drawn(NamedTuple):
-    """A figure and the numbers in it."""
-
-    figure: Figure
-    rows: pl.DataFrame
-    title: str
-    caption: str
-
-
 class Sources(NamedTuple):
     """What a figure is read off, beside its parts of tables."""
 
@@ -40,25 +31,21 @@ class Sources(NamedTuple):
     """in the groups of the analyses too"""
     facts: pl.DataFrame
     verdicts: Mapping[str, pl.DataFrame]
-    """run -> its verdicts"""
     marks: Published
     made: pl.DataFrame
-    """what the making of the benchmark counted"""
 
 
-def draw(key: FigureKey, builders: Sequence[Builder], sources: Sources) -> Drawn:
-    """The figure of a key."""
+def draw(key: FigureKey, builders: Sequence[Builder], sources: Sources) -> tuple[Figure, pl.DataFrame]:
+    """The figure of a key, and the numbers in it."""
     use_style()
     spec = key.spec
     if isinstance(spec, Distribution) and spec.made is not None:
-        figure, rows = _made(key, spec.made, spec.axis, sources.made)
-    elif isinstance(spec, Distribution):
-        figure, rows = _distribution(key, spec, sources)
-    elif isinstance(spec, Scatter):
-        figure, rows = _scatter(key, spec, builders[0], chart.entries_of(builders), sources)
-    else:
-        figure, rows = _of_numbers(key, spec, builders, chart.entries_of(builders))
-    return Drawn(figure, rows, f"{spec.title} ({key.origin})", " ".join(filter(None, [key.notice, spec.caption])))
+        return _made(key, spec.made, spec.axis, sources.made)
+    if isinstance(spec, Distribution):
+        return _distribution(key, spec, sources)
+    if isinstance(spec, Scatter):
+        return _scatter(key, spec, builders[0], chart.entries_of(builders), sources)
+    return _of_numbers(key, spec, builders, chart.entries_of(builders))
 
 
 def _distribution(key: FigureKey, spec: Distribution, sources: Sources) -> tuple[Figure, pl.DataFrame]:
@@ -125,7 +112,7 @@ def _of_numbers(
     key: FigureKey, spec: Bars | Lines | Radar, builders: Sequence[Builder], entries: Sequence[Entry]
 ) -> tuple[Figure, pl.DataFrame]:
     rows = pl.DataFrame([row for builder in builders for row in builder.tidy], schema=TIDY)
-    known = grids.shown([number for entry in entries for _, number in entry.cells])
+    known = [number for entry in entries for _, number in entry.cells if number.value is not None]
     state = ALL_PUBLISHED if all(map(grids.is_published, known)) else ""
     notes = [state if known else NOTHING, *_notes(builders, entries)]
     if isinstance(spec, Bars):
@@ -142,7 +129,7 @@ def _of_numbers(
         grids.draw_frames(page, lines, spec.axis)
         return page.figure, rows
     panels = chart.panels_by_span(entries)
-    legend = grids.lines_legend([one.label for one in panels[0].series], grids.all_numbers(panels))
+    legend = grids.lines_legend(list(panels[0].series), grids.all_numbers(panels))
     if isinstance(spec, Radar):
         page = _sheet(key, RADAR * len(panels), legend, notes)
         grids.draw_radars(page, panels, spec.top)
@@ -158,7 +145,7 @@ def _of_numbers(
 
 def _gap_notes(panel: chart.Panel, entries: Sequence[Entry]) -> Iterator[str]:
     """What a dash stands for, and which columns are left out."""
-    if grids.gaps(panel):
+    if panel.has_gaps():
         is_lost = any(number.state == "lost" for entry in entries for _, number in entry.cells)
         lost = ", or lost in the paper's text" if is_lost else ""
         yield f"–: not run here, and not published{lost}."

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from reprise.figures.chart import Line, Panel, Series
+from reprise.figures.chart import Line, Panel
 from reprise.figures.style import COLOURS, DASHES, FAINT, MARKERS, TEXT, Sheet, label_lines
 from reprise.tables.render.table import Number
 
@@ -28,18 +28,11 @@ SPOKE = 26  # characters of a line of a label of a radar
 TEXT_ONLY = 0.5  # where a logarithmic axis shows no frames
 
 
-def shown(numbers: Sequence[Number]) -> list[Number]:
-    """Those that have a value."""
-    return [number for number in numbers if number.value is not None]
-
-
 def all_numbers(panels: Sequence[Panel]) -> list[Number]:
-    """Every number of some panels."""
-    return shown([number for panel in panels for one in panel.series for number in one.numbers.values()])
+    return [number for panel in panels for numbers in panel.series.values() for number in numbers.values()]
 
 
 def is_published(number: Number) -> bool:
-    """Whether a number is the paper's."""
     return number.state == "published"
 
 
@@ -65,7 +58,6 @@ def bar_colours(count: int) -> list[tuple[float, float, float, float]]:
 
 
 def bars_height(panel: Panel) -> float:
-    """How high the bars of a panel want to be."""
     return max(1.2, 0.5 + len(panel.ticks) * max(0.24, 0.13 * len(panel.series) + 0.08))
 
 
@@ -73,8 +65,8 @@ def bars_legend(panel: Panel) -> Legend:
     """A patch for each series, where there are several, and what hatching means."""
     colours = bar_colours(len(panel.series))
     found: Legend = [
-        (Patch(facecolor=colour, edgecolor="black", linewidth=0.4), one.label)
-        for colour, one in zip(colours, panel.series, strict=True)
+        (Patch(facecolor=colour, edgecolor="black", linewidth=0.4), label)
+        for colour, label in zip(colours, panel.series, strict=True)
     ]
     found = found if len(found) > 1 else []
     numbers = all_numbers([panel])
@@ -87,12 +79,6 @@ def bars_legend(panel: Panel) -> Legend:
     return found
 
 
-def gaps(panel: Panel) -> list[Number]:
-    """What stands as a dash: the places of a panel without a number."""
-    found = [one.numbers.get(tick) or Number(None) for one in panel.series for tick in panel.ticks]
-    return [number for number in found if number.value is None]
-
-
 def draw_bars(sheet: Sheet, panel: Panel, axis: str) -> None:
     """Horizontal bars, from top to bottom as in the table; `–` where there is no number."""
     axes = sheet.body.subplots()
@@ -101,11 +87,11 @@ def draw_bars(sheet: Sheet, panel: Panel, axis: str) -> None:
         return
     count, colours = len(panel.series), bar_colours(len(panel.series))
     thick = 0.84 / count
-    for place, one in enumerate(panel.series):
+    for place, numbers in enumerate(panel.series.values()):
         for row, tick in enumerate(panel.ticks):
-            number = one.numbers.get(tick)
+            number = numbers.get(tick, Number(None))
             y = row + (place - (count - 1) / 2) * thick
-            if number is None or number.value is None:
+            if number.value is None:
                 axes.text(0, y, " –", va="center", fontsize=TEXT - 1, color=FAINT)
                 continue
             style = {"hatch": HATCH, "edgecolor": "white"} if is_published(number) else {"edgecolor": "black"}
@@ -130,7 +116,6 @@ def draw_bars(sheet: Sheet, panel: Panel, axis: str) -> None:
 
 
 def line_style(place: int) -> dict[str, Any]:
-    """Colour, marker and dashes of a series."""
     return {
         "color": COLOURS[place % len(COLOURS)],
         "marker": MARKERS[place % len(MARKERS)],
@@ -154,10 +139,10 @@ def draw_lines(sheet: Sheet, panels: Sequence[Panel], axis: str) -> None:
         if not all_numbers([panel]):
             say(axes)
             continue
-        for place, one in enumerate(panel.series):
+        for place, numbers in enumerate(panel.series.values()):
             shift = 0.16 * (place / max(1, len(panel.series) - 1) - 0.5)
-            numbers = {x + shift: one.numbers[tick] for x, tick in enumerate(panel.ticks) if tick in one.numbers}
-            _draw_line(axes, numbers, line_style(place))
+            known = {x + shift: numbers[tick] for x, tick in enumerate(panel.ticks) if tick in numbers}
+            _draw_line(axes, known, line_style(place))
         axes.set_xticks(range(len(panel.ticks)), [label_lines(tick, 10) for tick in panel.ticks])
         axes.set_xlim(-0.4, len(panel.ticks) - 0.6)
         axes.set_title(panel.title)
@@ -226,8 +211,10 @@ def draw_radars(sheet: Sheet, panels: Sequence[Panel], top: float) -> None:
     for place, panel in enumerate(panels, start=1):
         axes = sheet.body.add_subplot(len(panels), 1, place, projection="polar")
         angles = [2 * math.pi * number / len(panel.ticks) for number in range(len(panel.ticks))]
-        for number, one in enumerate(panel.series):
-            _draw_radar(axes, number, one, panel.ticks, angles)
+        for number, numbers in enumerate(panel.series.values()):
+            values = [numbers[tick].value if tick in numbers else math.nan for tick in panel.ticks]
+            hollow = {"markerfacecolor": "white"} if any(map(is_published, numbers.values())) else {}
+            axes.plot([*angles, angles[0]], [*values, values[0]], **line_style(number), **hollow)
         axes.set_xticks(angles, [label_lines(tick, SPOKE) for tick in panel.ticks], fontsize=TEXT - 1)
         axes.set_theta_offset(math.pi / 2)
         axes.set_theta_direction(-1)
@@ -240,12 +227,3 @@ def draw_radars(sheet: Sheet, panels: Sequence[Panel], top: float) -> None:
         axes.set_ylim(0, rim)
         axes.tick_params(axis="y", labelsize=TEXT - 1.5, labelcolor=FAINT)
         axes.set_title(panel.title, pad=14)
-
-
-def _draw_radar(axes: Axes, place: int, one: Series, ticks: Sequence[str], angles: Sequence[float]) -> None:
-    found = [one.numbers.get(tick) or Number(None) for tick in ticks]
-    values = [math.nan if number.value is None else number.value for number in found]
-    style = line_style(place)
-    if any(map(is_published, found)):
-        style["markerfacecolor"] = "white"
-    axes.plot([*angles, angles[0]], [*values, values[0]], **style)

@@ -6,8 +6,6 @@ from reprise.tables.keys import TableKey
 
 
 class FigureKey(Key):
-    """Key of the stage `figure`."""
-
     suite: str
     notice: str = ""
     benchmark: str
@@ -18,7 +16,6 @@ class FigureKey(Key):
     """the parts of tables that it shows, each as a table of its own"""
     show_published: bool
     published_sha256: str = ""
-    """digest of the paper's own numbers, where they are shown"""
 
     @property
     def described(self) -> str:

@@ -53,7 +53,6 @@ def clouds(
     items: pl.DataFrame,
     verdicts: Mapping[str, pl.DataFrame],
 ) -> Iterator[Cloud]:
-    """The cloud of each row and column."""
     for entry in entries:
         for column, _ in entry.cells:
             scored = builder.scored_of(entry.row, column)
@@ -93,7 +92,6 @@ def _why_none(spec: Scatter, items: pl.DataFrame, points: pl.DataFrame) -> str:
 
 
 def legend() -> list[tuple[Artist, str]]:
-    """What the marks mean."""
     return [
         (Line2D([], [], linestyle="", marker=marker, color=colour), MEANS[region])
         for region, (marker, colour) in POINTS.items()

@@ -61,7 +61,6 @@ class Pages:
         self._templates.filters["text"] = shown
 
     def write(self) -> None:
-        """Write all of them."""
         key, models = self._key, {run.scored.run.model: run for run in self._key.runs()}
         for benchmark in key.benchmarks:
             self._write_tables(benchmark)
@@ -195,7 +194,6 @@ def read_missing(text: str) -> list[dict[str, Any]]:
 
 
 def build(key: ReportKey, results: Results, store: Store, root: Path) -> None:
-    """Write the whole report into a folder."""
     folder = Folder(root)
 
     def media(row: Mapping[str, Any]) -> str:

@@ -18,8 +18,6 @@ EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 class Fact(NamedTuple):
-    """Something that is known, by its name."""
-
     name: str
     text: str
 

@@ -38,8 +38,6 @@ IDLE_COLUMNS = ("prompt_sha256", "key")
 
 
 class Written(NamedTuple):
-    """What pages say of the data."""
-
     summaries: dict[str, Summary]
     """run -> what became of it"""
     telling: dict[str, list[Telling]]
@@ -48,7 +46,6 @@ class Written(NamedTuple):
 
 
 def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -> Written:
-    """Write everything that the item browser reads."""
     written = Written({}, {}, {})
     catalog = {
         "suite": key.suite,
@@ -62,8 +59,6 @@ def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -
 
 
 class BenchmarkWriter:
-    """Writes the data of one benchmark."""
-
     def __init__(self, entry: ReportedBenchmark, key: ReportKey, results: Results, folder: Folder) -> None:
         name, has_clips = entry.name, entry.has_clips
         self._name, self._entry, self._results, self._folder = name, entry, results, folder

@@ -60,7 +60,6 @@ class Ranking(NamedTuple):
     headline: Headline
     places: list[Place]
     others: int
-    """models that are not shown"""
     chance: float | None
     words: str
     """who leads, and by how much"""

@@ -27,8 +27,6 @@ Media = Callable[[Mapping[str, Any]], str]
 
 
 class Items:
-    """The items of one benchmark."""
-
     def __init__(self, benchmark: str, items: pl.DataFrame, facts: pl.DataFrame | None) -> None:
         self._table = items
         self.ids: list[str] = items["item_id"].to_list()
@@ -84,7 +82,6 @@ class Items:
 
 
 def questions(requests: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    """The questions of a protocol by item."""
     found: dict[str, list[dict[str, Any]]] = {}
     rows = requests.select("item_id", "role", "ask", "system", "prompt", "options", "expected").iter_rows()
     for item, role, ask, system, prompt, options, expected in rows:

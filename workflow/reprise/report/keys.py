@@ -10,7 +10,6 @@ from reprise.tables.keys import SuiteKey
 
 
 def model_page(model: str) -> str:
-    """The file of a model's page."""
     return f"models/{model}.html"
 
 
@@ -20,11 +19,9 @@ class ReportedRun(Settings):
     run: str
     judge: str = ""
     label: str
-    """its model's name in tables"""
     reference: bool = False
     """whether its model is a baseline, which looks as it does on purpose"""
     imported: bool = False
-    """whether its answers were made elsewhere"""
     imported_ratings: bool = False
     """whether its judge's ratings were"""
     weights: bool = False
@@ -46,12 +43,10 @@ class ReportedRun(Settings):
 
     @property
     def page(self) -> str:
-        """The file of its page."""
         return f"runs/{self.scored.name.replace('/', '.')}.html"
 
     @property
     def model_page(self) -> str:
-        """The file of its model's page."""
         return model_page(self.scored.run.model)
 
     @property
@@ -61,8 +56,6 @@ class ReportedRun(Settings):
 
 
 class ReportedTable(Settings):
-    """A table."""
-
     name: str
     statistics: bool = False
     """whether it shows numbers of the data"""
@@ -82,8 +75,6 @@ class Headline(Settings):
 
 
 class ReportedBenchmark(Settings):
-    """A benchmark of the suite."""
-
     name: str
     title: str
     passing_on: str = ""
@@ -106,17 +97,13 @@ class ReportedBenchmark(Settings):
 
 
 class ReportKey(SuiteKey):
-    """Key of the stage `report`."""
-
     clips: Literal["link", "copy"]
     level: float = 0.95
     """of intervals"""
     shards: int = Field(ge=1)
     show_published: bool
     overview: bool
-    """whether the suite has one"""
     time: tuple[str, ...] = ()
-    """the models that have a card of time"""
     site: dict[str, str] = Field({})
     """digests of the fixed files and of the templates of pages, which are no code"""
     benchmarks: tuple[ReportedBenchmark, ...] = ()
@@ -126,9 +113,7 @@ class ReportKey(SuiteKey):
         return [benchmark for benchmark in self.benchmarks if benchmark.runs]
 
     def runs(self) -> list[ReportedRun]:
-        """The runs of all benchmarks."""
         return [run for benchmark in self.benchmarks for run in benchmark.runs]
 
     def references(self) -> frozenset[str]:
-        """The models that are baselines."""
         return frozenset(run.scored.run.model for run in self.runs() if run.reference)

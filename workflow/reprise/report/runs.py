@@ -18,13 +18,10 @@ SAMPLES = ("item_id", "clip_id", "unit")
 
 
 class RunTables(NamedTuple):
-    """What is read of a run."""
-
     responses: pl.DataFrame
     robust: pl.DataFrame
     authors: pl.DataFrame
     replies: pl.DataFrame | None = None
-    """a judge's"""
 
 
 def outcomes_of(benchmark: str, form: str, items: pl.DataFrame, run: RunTables) -> dict[str, pl.DataFrame]:
@@ -79,12 +76,10 @@ def columns(
 
 
 def metrics_of(columns: dict[str, Any]) -> list[str]:
-    """The metrics that a run's columns hold."""
     return sorted({*columns["fixed"], *columns["authors"]})
 
 
 def summary(columns: dict[str, Any], responses: pl.DataFrame, groups: Iterable[str]) -> Summary:
-    """What became of a run's items and answers, in numbers."""
     counts = {sign: columns["state"].count(sign) for sign in "afum"}
     failed = responses.filter(pl.col("error").is_in(list(REASONS)))
     reasons = failed.group_by("error", maintain_order=True).agg(pl.len(), pl.col("message").first())

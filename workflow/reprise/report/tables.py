@@ -69,7 +69,6 @@ class Built(NamedTuple):
     html: str
     tidy: list[dict[str, Any]]
     runs: list[ReportedRun]
-    """the runs behind it"""
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,6 @@ class LinkedTables:
     links: Links
 
     def built(self, benchmark: str, table: ReportedTable) -> Built:
-        """One table of a benchmark."""
         key = read_key(self.results.key("tables", benchmark, table.name), TableKey)
         statistics = [self.results.statistics(benchmark)] if table.statistics else []
         published = self._published(benchmark, table.name)

@@ -45,7 +45,7 @@ def main(
     items = pl.concat([pl.DataFrame(schema=ITEMS), *(read_table(path, ITEMS) for path in item_table)])
     analyses = load_analyses(key.benchmark)
     marks = key.spec.marks if isinstance(key.spec, Distribution) else None
-    drawn = draw(
+    drawn, rows = draw(
         key,
         builders,
         Sources(
@@ -56,7 +56,8 @@ def main(
             made=pl.concat([pl.DataFrame(schema=STATISTICS), *(read_table(path, STATISTICS) for path in made)]),
         ),
     )
-    save(drawn.figure, png, {"title": drawn.title, "caption": drawn.caption})
-    write_csv(drawn.rows, png.with_suffix(".csv"))
+    caption = f"{key.notice} {key.spec.caption}".strip()
+    save(drawn, png, {"title": f"{key.spec.title} ({key.origin})", "caption": caption})
+    write_csv(rows, png.with_suffix(".csv"))
     for kind in KINDS:
         seal_text(png.with_suffix(f".{kind}"))

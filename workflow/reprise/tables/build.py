@@ -95,7 +95,6 @@ class Builder:
         check_failed(self.key, self.metrics)
 
     def table(self) -> rendered.Table:
-        """The table object."""
         key, spec, rows = self.key, self.spec, self.spec.rows()
         of_data, of_judges = all(row.dataset for row in rows), all(row.judges for row in rows)
         groups = [
@@ -296,7 +295,6 @@ class Builder:
                 yield f"By the authors' convention and reader: {', '.join(differing)}."
 
     def _shown(self, row: Row) -> list[Found]:
-        """The numbers behind a row."""
         cells = [(column, metric) for column in self.spec.columns for metric in self.spec.metrics_of(column)]
         return [found for cell in cells if (found := self.found(row, *cell, SHOWN)) is not None]
 

@@ -39,7 +39,6 @@ class Compared(NamedTuple):
     """answers that both judges' replies could be read for, only the first's, only the second's, neither"""
     failed: int
     numbers: dict[str, Number]
-    """by metric"""
 
 
 def compare(pair: JudgePairKey, verdicts: Judgement, level: float) -> Compared:

@@ -7,16 +7,12 @@ from reprise.core.settings import Key, Settings
 
 
 class SuiteKey(Key):
-    """A key of what people read of a suite."""
-
     suite: str
     suite_title: str
     notice: str = ""
 
 
 class TableKey(SuiteKey):
-    """Key of the stage `table`."""
-
     benchmark: str
     benchmark_title: str
     paper: str
@@ -37,7 +33,6 @@ class TableKey(SuiteKey):
     judge_order: tuple[str, ...] = ()
     """the judges, the one that a cell shows first if it rated the cell's run first"""
     unjudged: tuple[str, ...] = ()
-    """runs that could be shown, if a judge had rated them"""
     judged: tuple[str, ...] = ()
     """protocols whose answers are judged"""
     judges: dict[str, str] = Field({})
@@ -54,8 +49,6 @@ class TableKey(SuiteKey):
 
 
 class OverviewKey(Key):
-    """Key of the stage `overview`."""
-
     suite: str
     confidence: float
     parts: tuple[TableKey, ...]
@@ -63,7 +56,6 @@ class OverviewKey(Key):
     of_all: dict[str, Overview]
     """benchmark -> what all models are asked whose row says nothing else"""
     gpus: dict[str, int]
-    """model -> number of its GPUs"""
 
 
 class Title(Settings):
@@ -76,8 +68,6 @@ class Title(Settings):
 
 
 class ReproductionKey(SuiteKey):
-    """Key of the stage `reproduction`."""
-
     confidence: float
     titles: tuple[Title, ...]
     judges_of_paper: dict[str, str] = Field({})
@@ -98,8 +88,6 @@ class JudgePairKey(Settings):
 
 
 class AgreementKey(SuiteKey):
-    """Key of the stage `agreement`."""
-
     confidence: float
     pairs: tuple[JudgePairKey, ...]
     judges: dict[str, str]

@@ -18,7 +18,6 @@ from reprise.tables.keys import TableKey
 
 
 def read_metrics(paths: Iterable[Path]) -> pl.DataFrame:
-    """The numbers of several runs."""
     return pl.concat([pl.DataFrame(schema=METRICS), *(read_table(path, METRICS) for path in paths)])
 
 

@@ -13,7 +13,6 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def published_file(benchmark: str) -> Path:
-    """The file of a paper's numbers."""
     return located(f"resources/published/{benchmark}.csv")
 
 

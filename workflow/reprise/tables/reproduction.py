@@ -45,7 +45,6 @@ class Verdict(NamedTuple):
 
     name: Name
     why: str = ""
-    """why it cannot be compared"""
     difference: float | None = None
     tolerance: float | None = None
     """the largest difference that still agrees"""

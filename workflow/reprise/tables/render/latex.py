@@ -169,7 +169,6 @@ def render(table: Table) -> str:
 
 
 def _parts(layout: Layout, most_lines: int) -> list[Part]:
-    """The rows of a table page by page."""
     parts: list[Part] = [[]]
     for section in layout.sections:
         for row in section.rows:

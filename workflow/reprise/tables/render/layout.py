@@ -78,8 +78,6 @@ Line = tuple[Piece, ...]
 
 @dataclass(frozen=True)
 class LaidRow:
-    """A row's label and cells."""
-
     label: Line
     cells: tuple[Line, ...]
     below: tuple["LaidRow", ...] = ()
@@ -102,7 +100,6 @@ class Layout:
     sections: tuple[LaidSection, ...]
     legend: tuple[Line, ...]
     footnotes: tuple[tuple[str, str], ...]
-    """Letter and text."""
 
 
 def heading(text: str) -> Span | Indexed:

@@ -54,8 +54,6 @@ class Text:
 
 @dataclass(frozen=True)
 class Column:
-    """One column with its header."""
-
     header: str
     align: Alignment = "right"
 
@@ -70,8 +68,6 @@ class ColumnGroup:
 
 @dataclass(frozen=True)
 class TableRow:
-    """A label and one cell for each column."""
-
     label: str
     cells: tuple[Cell | Text, ...]
     notes: tuple[str, ...] = ()
@@ -94,12 +90,10 @@ class Table:
     """A whole table; its methods and helpers return changed copies."""
 
     title: str
-    """What it is about, such as `StrictVLE`."""
     caption: str
     label: str
     """Name for references, such as `tab:velociti-table3`."""
     stub: str
-    """Header of the row labels."""
     groups: tuple[ColumnGroup, ...]
     sections: tuple[Section, ...]
     notes: tuple[str, ...] = ()
@@ -107,7 +101,6 @@ class Table:
     warnings: tuple[str, ...] = ()
     """Why numbers of the table should not be trusted, before all other remarks."""
     provenance: tuple[str, ...] = ()
-    """Where the numbers come from, line by line."""
     notice: str = ""
     """A warning that must be seen, before the caption: toy numbers, a synthetic release."""
     comparison: bool = False
@@ -134,7 +127,6 @@ class Table:
 
 
 def sections_of(rows: Mapping[str, Sequence[TableRow]]) -> tuple[Section, ...]:
-    """Sections by their titles."""
     return tuple(Section(tuple(of_section), title) for title, of_section in rows.items())
 
 

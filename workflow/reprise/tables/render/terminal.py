@@ -28,7 +28,6 @@ class Print:
     coloured: bool = False
 
     def text(self, line: Line) -> Text:
-        """A line of a table."""
         text = Text()
         for piece in line:
             if isinstance(piece, Marks):
@@ -51,7 +50,6 @@ def clean(text: str) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """A text in lines of a width."""
     return wrap(clean(text), width, break_on_hyphens=False)
 
 

@@ -39,7 +39,7 @@ WHY = {
     **dict.fromkeys(CLOSED, "closed"),
     **dict.fromkeys(("apollo-7b", "internlm-xc-2.5", "internvideo2.5-8b"), NO_CODE),
     "humans": "people",
-    "m3": "its authors publish no loop for Vinoground: neither how its six frames were shown nor at how many tokens is known",
+    "m3": "how Vinoground's authors showed it six frames, and at how many tokens, is not known",
     "qwen-vl-chat": NO_CODE,
     "vifi-clip": "its checkpoint is no whole model ([what is known of it](../benchmarks/velociti.md))",
 }

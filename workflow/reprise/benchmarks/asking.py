@@ -26,8 +26,6 @@ class Question(NamedTuple):
 
 
 class Form(Protocol):
-    """A form of question."""
-
     def questions(self, items: Sequence[Item]) -> Iterator[tuple[str, Item, Question]]:
         """For each question: the id of its subject, an item of its clip, and the question."""
         ...

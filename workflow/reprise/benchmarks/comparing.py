@@ -41,7 +41,6 @@ def headline(
 
 
 def parts(metric: str, ours: pl.DataFrame, theirs: pl.DataFrame, level: float) -> Iterator[Part]:
-    """The difference on each task."""
     for task in ours["task"].unique(maintain_order=True):
         found = _paired(ours.filter(pl.col("task") == task), theirs.filter(pl.col("task") == task), level)
         if found is not None:

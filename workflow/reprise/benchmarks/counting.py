@@ -17,8 +17,6 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True)
 class DataStatistics:
-    """What is counted in a benchmark's data."""
-
     metrics: frozenset[str] = frozenset()
     """those that a table may show"""
     of_data: Callable[[pl.DataFrame, pl.DataFrame], list[Number]] = field(default=lambda items, clips: [])

@@ -194,7 +194,6 @@ def _option_reason(row: Mapping[str, Any], right: Mapping[str, Any] | None) -> s
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The numbers of a run's health in a line."""
     options = [f"{row['group'].partition(BETWEEN)[2]} {row['value']:.1f} %" for row in rows if row["metric"] == OPTION]
     shares = [
         f"{row['value']:.1f} % {LIMITS[row['metric']].summary}"

@@ -21,7 +21,6 @@ class Prompt:
 
 
 def load_prompts(path: Path) -> dict[str, Prompt]:
-    """Read a benchmark's prompt variants."""
     from reprise.core.yaml_files import load_yaml  # most stages only fill prompts in
 
     raw = load_yaml(path)

@@ -43,18 +43,13 @@ class ReleaseModule(Protocol):
         An entry with a mistake is kept, with its flaws (`flaws.py`), and counted. If no item can be made of an
         entry, a UserError names its file and row.
         """
-        ...
 
 
 class QuestionsModule(Protocol):
-    """`questions.py`."""
-
     FORMS: "Mapping[str, Form]"
 
 
 class ScoresModule(Protocol):
-    """`scores.py`."""
-
     SCORES: "Mapping[str, Scores]"
     GROUPS: "Groups"
     CHANCE: Mapping[str, float | None]
@@ -63,7 +58,6 @@ class ScoresModule(Protocol):
 
 @cache
 def benchmark_names() -> tuple[str, ...]:
-    """The folders that are benchmarks."""
     folders = sorted(path for path in HERE.iterdir() if path.is_dir())
     return tuple(path.name for path in folders if all((path / f"{part}.py").is_file() for part in NEEDED))
 
@@ -84,17 +78,14 @@ def has_part(benchmark: str, part: str) -> bool:
 
 
 def load_release(benchmark: str) -> ReleaseModule:
-    """The module that reads a benchmark's release."""
     return cast(ReleaseModule, _load(benchmark, "release"))
 
 
 def load_questions(benchmark: str) -> QuestionsModule:
-    """The module that makes questions."""
     return cast(QuestionsModule, _load(benchmark, "questions"))
 
 
 def load_scores(benchmark: str) -> ScoresModule:
-    """The module that scores answers."""
     return cast(ScoresModule, _load(benchmark, "scores"))
 
 

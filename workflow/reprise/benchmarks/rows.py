@@ -58,13 +58,10 @@ class Item(NamedTuple):
 
 
 class Annotations(NamedTuple):
-    """The clips and items of a release."""
-
     clips: Sequence[Clip]
     items: Sequence[Item]
 
     def tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Both as tables."""
         rows = [
             item._asdict() | {"texts": _named(item.texts.items()), "tags": _named(item.tags)} for item in self.items
         ]
@@ -76,7 +73,6 @@ def _named(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
 
 
 def items_of(table: pl.DataFrame) -> list[Item]:
-    """The items of a table that was read with its texts."""
     return [
         Item(
             **row
@@ -93,7 +89,6 @@ ALL_ITEMS = pl.lit(True)
 
 
 def is_in(group: str) -> pl.Expr:
-    """Whether an item belongs to a group."""
     return pl.col("groups").list.contains(group)
 
 
@@ -103,7 +98,6 @@ def chosen_items(items: pl.DataFrame, group: str | None) -> pl.DataFrame:
 
 
 def are_short(longest: int) -> pl.Expr:
-    """Whether none of an item's texts has more characters."""
     lengths = pl.element().struct.field("text").str.len_chars()
     return pl.col("texts").list.eval(lengths > longest).list.any().not_()
 

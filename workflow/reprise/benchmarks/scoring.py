@@ -21,8 +21,6 @@ Groups: TypeAlias = Mapping[str, pl.Expr]
 
 
 class Answered(NamedTuple):
-    """What a model answered to a protocol's questions."""
-
     items: pl.DataFrame
     """those that the protocol asks about, without their texts"""
     verdicts: pl.DataFrame
@@ -37,8 +35,6 @@ class Answered(NamedTuple):
 
 @dataclass(frozen=True)
 class Scores:
-    """How the answers to one form of question are scored."""
-
     metrics: frozenset[str]
     measure: Callable[[Answered, float], list[Measure]]
     """every metric of every group"""
@@ -91,8 +87,6 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class Analyses:
-    """The groups of a benchmark's analyses."""
-
     groups: frozenset[str]
     of_items: Callable[[Sequence[Item], Facts], Mapping[str, Sequence[str]]] | None = None
     """items and facts -> the groups of each item by its id; None where the items' own columns say it"""

@@ -59,19 +59,15 @@ class RatingImporter(Protocol):
 
     def rating_files(self, folder: Path) -> list[Path]:
         """The file of ratings in a folder; empty where there is none."""
-        ...
 
     def ratings_beside(self, predictions: Path, names: Sequence[str]) -> list[Path]:
         """The file of ratings next to one of predictions, by a judge of one of these names; empty if there is none."""
-        ...
 
     def read_ratings(self, files: Sequence[Path], items: "pl.DataFrame") -> "ImportedAnswers":
         """Replies of a judge by item."""
-        ...
 
 
 def imports_of(benchmark: str, slug: str) -> Path:
-    """The folder of a model's answers to a benchmark."""
     return located(FOLDER / benchmark / slug)
 
 
@@ -85,7 +81,6 @@ def module_name(benchmark: str) -> str:
 
 
 def load_importer(benchmark: str) -> Importer:
-    """The module that knows a benchmark's answer files."""
     return cast(Importer, import_module(module_name(benchmark)))
 
 

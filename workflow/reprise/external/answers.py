@@ -66,7 +66,6 @@ class ImportedAnswers:
     problems: list[Problem] = field(default_factory=list)
 
     def note(self, place: Place, *problems: str) -> None:
-        """Add problems of a place, but for empty ones."""
         self.problems += [Problem(str(place.file), place.line, place.id, one) for one in problems if one]
 
     def add(self, question: str, answer: Answer, place: Place) -> None:

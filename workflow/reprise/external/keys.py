@@ -13,16 +13,12 @@ class ExternalAnswers(Answers):
 
 
 class RunFiles(ExternalAnswers):
-    """The answers of an imported run."""
-
     form: str
     files: dict[str, str]
     """file -> sha256"""
 
 
 class RatingFiles(ExternalAnswers):
-    """The ratings of an imported judge, of all runs of a protocol."""
-
     files: dict[str, dict[str, str]]
     """run -> file -> sha256"""
 

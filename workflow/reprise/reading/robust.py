@@ -145,7 +145,6 @@ ENDS_SENTENCE = frozenset(("", *'.,;!\n")]'))
 
 
 def mark(plain: str, options: Sequence[str], texts: Sequence[str]) -> str:
-    """An answer with its mentions of options as marks."""
     marked = _without_list(LAST_LINE.sub(r"\1: ", plain), options)
     shown = [text.translate(TYPOGRAPHY).strip().rstrip(".").lower() for text in texts]
     for option, text in sorted(zip(options, shown, strict=False), key=lambda pair: -len(pair[1])):

@@ -31,7 +31,6 @@ Floats = NDArray[np.float64]
 
 @cache
 def tokenize(text: str) -> Tokens:
-    """The tokens of a text by tokenizer `words`."""
     return tuple(WORD.findall(text.lower().replace("’", "'")))
 
 
@@ -41,7 +40,6 @@ NUMBERS: defaultdict[str, int] = defaultdict(count().__next__)
 
 @cache
 def numbered(text: str) -> Integers:
-    """The tokens of a text as numbers."""
     return np.array([NUMBERS[word] for word in tokenize(text)], dtype=np.int64)
 
 

@@ -40,8 +40,6 @@ EXACT_SUMS = 2**53  # whole numbers up to here, and so their sums, are exact in 
 
 
 class Interval(NamedTuple):
-    """Both ends of a confidence interval."""
-
     low: float
     high: float
 
@@ -73,7 +71,6 @@ class BoundedMean:
         return Interval(self.lower(level), 1.0 - self.mirrored().lower(level))
 
     def lower(self, level: float) -> float:
-        """The lower end of the interval."""
         if self.value <= 0:
             return 0.0
         return beta_quantile((1 - level) / 2, *self._beta(level))

@@ -46,12 +46,10 @@ class Measure:
 
 
 def first(ratios: Ratios) -> Ratios:
-    """The one ratio there is."""
     return ratios[:, 0]
 
 
 def difference(ratios: Ratios) -> Ratios:
-    """The first ratio minus the second."""
     return ratios[:, 0] - ratios[:, 1]
 
 

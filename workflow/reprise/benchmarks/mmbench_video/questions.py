@@ -9,7 +9,6 @@ from reprise.benchmarks.rows import Item
 
 
 def unpacked(item: Item) -> Iterator[Question]:
-    """The question."""
     yield Question("unpacked", _values(item), expected=item.answer)
 
 

@@ -12,13 +12,11 @@ CAPTIONS = ("A", "B")
 
 
 def released(role: str, item: Item) -> Iterator[Question]:
-    """The released question as it is."""
     shown = [item.texts[letter] for letter in CAPTIONS if letter in item.texts]
     yield Question(role, item.texts, CAPTIONS, shown, item.answer)
 
 
 def description(item: Item) -> Iterator[Question]:
-    """What happens in the clip?"""
     yield Question("caption", item.texts, expected=item.answer)
 
 

@@ -63,7 +63,6 @@ _GROUP_OF = {form: group for group, verbs in VERBS.items() for verb in verbs.spl
 
 
 def verb_groups(caption: str) -> list[str]:
-    """The groups of the verbs in a caption."""
     return sorted({_GROUP_OF[word] for word in re.findall("[a-z]+", caption.lower()) if word in _GROUP_OF})
 
 

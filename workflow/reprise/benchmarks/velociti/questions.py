@@ -10,7 +10,6 @@ LETTERS = ("A", "B")
 
 
 def has_captions(item: Item) -> bool:
-    """Whether an item has both of its captions."""
     return all(item.texts[name].strip() for name in ("positive", "negative"))
 
 

@@ -45,7 +45,6 @@ def _measures(pairs_of: Pairs, answered: Answered, level: float) -> list[Measure
 
 
 def _outcomes(pairs_of: Pairs, answered: Answered) -> dict[str, pl.DataFrame]:
-    """Metric -> one row per pair."""
     pairs = pairs_of(answered)
     return {
         metric: pairs.filter(f"{metric}_asked").select(

@@ -9,7 +9,7 @@ import pytest
 from reprise.benchmarks.mmbench_video.analyses import LEAF_GROUPS, question_type
 from reprise.benchmarks.registry import benchmark_names, load_analyses, load_scores
 from reprise.benchmarks.rows import Annotations, Item, Tag
-from reprise.benchmarks.scoring import Range, range_of, with_analysed_groups
+from reprise.benchmarks.scoring import with_analysed_groups
 from reprise.core.schemas import FACTS, ITEMS, VERDICTS, write_table
 from reprise.stages.metrics import analysed_items, measured
 
@@ -28,13 +28,6 @@ def values(
 ) -> dict[tuple[str, str], tuple[float | None, int]]:
     found = measured(load_scores(benchmark), form, items, pl.DataFrame(verdicts, schema=VERDICTS), 0.95, "fixed")
     return {(one.metric, one.group): (one.value, one.asked) for one in found}
-
-
-@pytest.mark.parametrize(
-    ("number", "found"), [(0, []), (5, ["low"]), (5.01, ["high"]), (1e9, ["high"]), (None, []), (float("nan"), [])]
-)
-def test_a_number_is_in_the_range_whose_end_it_does_not_pass(number: float | None, found: list[str]) -> None:
-    assert [*range_of(number, [Range("low", 0, 5), Range("high", 5)])] == found
 
 
 @pytest.mark.parametrize("benchmark", benchmark_names())

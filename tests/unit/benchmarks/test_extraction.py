@@ -14,9 +14,7 @@ from reprise.core.paths import Run
 from reprise.core.schemas import RESPONSES
 from reprise.models.base import Clip
 from reprise.models.local.stand_ins.lastletter import LastLetter
-from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
-from reprise.reading.readers import RATINGS
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements, read_reply
 
@@ -46,11 +44,6 @@ LETTERS = ("A", "B")
 def test_a_letter_is_read_or_it_is_not(reply: str, robust: str, authors: str) -> None:
     assert read_reply(reply, LETTERS, "robust").value == robust
     assert read_reply(reply, LETTERS, "authors").value == authors
-
-
-@pytest.mark.parametrize(("reply", "value"), [("Score: 3", "3"), ("two", "2"), ("", ""), ("B", "")])
-def test_a_rating_is_still_a_rating(reply: str, value: str) -> None:
-    assert read_reply(reply, RATINGS, "robust").value == value
 
 
 def asked(items: pl.DataFrame, texts: dict[str, str]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -108,33 +101,6 @@ def test_scores_of_extracted_letters_by_hand(tmp_path: Path) -> None:
     counts = {name: (one.asked, one.scored, one.failed, one.unparsed) for name, one in found.items()}
     assert counts == {"text": (6, 3, 1, 2), "video": (6, 6, 0, 0), "group": (6, 3, 1, 2)}
     assert [found[name].value for name in METRICS] == pytest.approx([50, 100 * 5 / 6, 100 / 3])
-
-
-@pytest.mark.parametrize(
-    ("response", "letter"),
-    [
-        ("First A seems right, then B.", "B"),
-        ("B first.\nIt is **A**", "A"),
-        ("Because AB and BA differ", ""),
-        ("a or b", ""),
-        ("one =====\n===== A", "A"),
-    ],
-)
-def test_the_local_judge_takes_the_last_letter(response: str, letter: str) -> None:
-    assert last_letter(PROMPTS["extract"].user.replace("{candidate}", response)) == letter
-    with pytest.raises(UserError, match="lastletter needs a response from a line"):
-        last_letter("Rate this.")
-
-
-def test_both_readings_share_one_models_answers_and_each_kind_has_its_judges() -> None:
-    plan = Plan(load(Path()))
-    keys = collect_keys(plan)
-    runs = [Run("vinoground", protocol, "fps1", "toy-llava-ov") for protocol in ("cot", "cot.judged")]
-    assert len({keys[plan.results.run_key(run)].model_dump()["key"] for run in runs}) == 1
-    assert plan.judges_of("vinoground") == ["last-letter"]
-    assert plan.judges_of("mmbench_video") == ["wordmatch", "wordmatch-recall"]
-    table = {scored.name for scored in plan.table_scored("vinoground", "table3")}
-    assert {"vinoground/cot/fps1/toy-llava-ov", "vinoground/cot.judged/fps1/toy-llava-ov/last-letter"} <= table
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from reprise.benchmarks.counting import Number
 from reprise.benchmarks.mmbench_video.release import COLUMNS, read_images
-from reprise.benchmarks.mmbench_video.taxonomy import CATEGORIES
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.rows import Clip, flaws_of
 from reprise.core.errors import UserError
@@ -220,17 +219,3 @@ def test_chance_is_what_all_guesses_reach(tmp_path: Path) -> None:
 
 
 # --- the toy release -------------------------------------------------------------------------------------------------
-
-
-def test_the_toy_releases_have_every_category_and_number_of_options(tmp_path: Path) -> None:
-    toy.write_tables(tmp_path, PICTURES[:12], PICTURES[12:])
-    found = {}
-    for name, file in (("mmbench", "MMBench_DEV_TOY.tsv"), ("mmstar", "MMStar.tsv")):
-        clips, frame = read_images(tmp_path / file, name).tables()
-        found[name] = frame
-        assert all(mmbench_video.in_group(frame, group).height for group in CATEGORIES[name].values())
-        assert not flaws_of(frame)
-        assert clips.height == frame["clip_id"].n_unique()
-    assert found["mmbench"].height == found["mmstar"].height == 24
-    sizes = {len(one["options"]) for one in mmbench_video.requests(found["mmbench"], "circular", PROMPTS["image"])}
-    assert sizes == {2, 3, 4}

@@ -10,18 +10,12 @@ import polars as pl
 import pytest
 from reprise.benchmarks.mmbench_video.answers import split_as_authors, split_robustly
 from reprise.benchmarks.mmbench_video.release import COLUMNS
-from reprise.benchmarks.mmbench_video.taxonomy import L2_OF
 from reprise.benchmarks.prompts import FRAME_COUNT, load_prompts
 from reprise.benchmarks.rows import flaws_of
-from reprise.config.benchmark import Benchmark
 from reprise.core.errors import UserError
-from reprise.core.files import matching_files
 from reprise.core.schemas import FACTS, VERDICTS
-from reprise.core.yaml_files import load_yaml
 from reprise.media.subtitles import as_prompt, read_vtt
-from reprise.models.local.stand_ins.wordmatch import overlap
 from reprise.stats.measures import Measure
-from synthetic.toyworld import mmbench_video as toy
 
 from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import verdict_row
@@ -206,11 +200,6 @@ def test_packed_answers_by_both_readers(text: str, authors: dict[str, str], robu
     assert split_robustly(text, ["7", "8"]) == robust
 
 
-def test_a_reply_without_json_answers_an_only_question() -> None:
-    assert split_robustly("It is red.", ["7"]) == {"7": "It is red."}
-    assert split_as_authors("It is red.", ["7"]) == {}
-
-
 def test_a_packed_answer_is_that_of_its_questions_and_an_unreadable_one_fails_them_all(tmp_path: Path) -> None:
     """What was not put to the model in a pack, such as an image's question, has other texts and no answer here."""
     items = read(tmp_path, *FIVE, row("5", "c", "['OCR']"))
@@ -282,23 +271,3 @@ def test_statistics(tmp_path: Path) -> None:
     rows = [{"clip_id": clip, "duration_s": seconds, "shots": shots} for clip, (seconds, shots) in measured.items()]
     of_videos = {m: v for m, _, v in mmbench_video.video_statistics(items, pl.DataFrame(rows, schema=FACTS))}
     assert of_videos == {"duration_s_mean": 12, "duration_s_std": 2, "shots_mean": 2.5, "shots_std": 1.5}
-
-
-def test_the_toy_release_has_every_ability_and_subtitles(tmp_path: Path) -> None:
-    toy.write_release(tmp_path)
-    spec = Benchmark.model_validate(load_yaml(Path("config/benchmarks/mmbench_video.yaml")))
-    files = list(matching_files(tmp_path, spec.release_files).values())
-    _, items = mmbench_video.annotations(files, "release", {})
-    assert set(items["task"]) == {"Animation", "mmbench", "mmstar", "toy-clips"}
-    own = items.filter(pl.col("groups").list.contains("mmbench_video"))
-    leaves = {tag["text"] for tags in own["tags"].to_list() for tag in tags if tag["name"] == "leaf"}
-    assert leaves == set(L2_OF) and len(leaves) == 26
-    assert own["clip_id"].n_unique() == 24 and sum(file.suffix == ".vtt" for file in files) == 12
-    assert own["answer"].str.len_chars().min() > 0  # type: ignore[operator]
-
-
-def test_the_toy_ratings_are_the_scripts() -> None:
-    with Path("resources/demo/mmbench_video_ratings.csv").open(newline="") as stream:
-        rows = [(entry["run"], entry["item_id"], int(entry["rating"])) for entry in csv.DictReader(stream)]
-    assert rows == toy.known_ratings()
-    assert all(overlap(row[4], row[4], "f1") == 1 for row in toy.rows())

@@ -172,12 +172,6 @@ def test_multiple_choice_asks_in_both_orders_and_similarity_for_each_caption(tmp
     assert found == [("pos", "control true 0", ["match"], "match"), ("neg", "control false 0", ["match"], "")]
 
 
-def test_a_caption_cannot_act_as_a_template(tmp_path: Path) -> None:
-    files = release(tmp_path, [["control", video(1), "Ev1", "a {caption} {frame_count}", "n"]])
-    asked = velociti.requests(velociti.annotations(files, "ids", {})[1], "entail", PROMPTS["entail"])
-    assert "video: a {caption} {frame_count}\n" in asked[0]["prompt"]
-
-
 # --- metrics -------------------------------------------------------------------------------------------------------
 
 Pairs = Sequence[tuple[float | None, float | None]]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -23,12 +23,6 @@ class Question(NamedTuple):
     """the text of each option, such as a caption; none if the option is its own text"""
     expected: str = ""
     """the right option, or the text to come close to"""
-
-
-class Form(Protocol):
-    def questions(self, items: Sequence[Item]) -> Iterator[tuple[str, Item, Question]]:
-        """For each question: the id of its subject, an item of its clip, and the question."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -55,6 +49,10 @@ class EachClip:
         for item in filter(self.is_asked, items):
             by_clip.setdefault(item.clip_id, []).append(item)
         return ((clip_id, members[0], self.ask(members)) for clip_id, members in by_clip.items())
+
+
+Form: TypeAlias = EachItem | EachClip
+"""A form of question. `questions` gives, for each, the id of its subject, an item of its clip, and the question."""
 
 
 def request_row(

@@ -66,7 +66,12 @@ def health(
     yield _share(CUT, group, counted.select(is_thinking | (pl.col("tokens_out") == pl.col("max_tokens"))).to_series())
     yield _share(DEGENERATE, group, texts.select(is_degenerate(pl.col("text"))).to_series())
     if group == ANSWERS:
-        yield _alike(texts.filter(ask="write")["text"].str.strip_chars(), group)
+        own_words = texts.filter(ask="write")["text"].str.strip_chars()
+        counts = own_words.alias("text").value_counts().sort(["count", "text"], descending=[True, False])
+        text, count = counts.row(0) if counts.height else ("", 0)
+        note = text if len(text) <= SHOWN_SIGNS else f"{text[:SHOWN_SIGNS]}..."
+        share = 100 * count / len(own_words) if count else None
+        yield _numbers(ALIKE, group, share, len(own_words), note if count else None)
     if verdicts is not None:
         yield _share(UNREAD, group, answers["unread"])
         # What the options hold together of the probability of an answer's first token.
@@ -125,16 +130,6 @@ def is_degenerate(text: pl.Expr) -> pl.Expr:
     return (number == 0) | is_one_sign | is_one_word | is_loop
 
 
-def _alike(texts: pl.Series, group: str) -> dict[str, Any]:
-    """How many percent of the answers in own words are the most frequent one."""
-    if texts.is_empty():
-        return _numbers(ALIKE, group, None, 0)
-    counts = texts.alias("text").value_counts().sort(["count", "text"], descending=[True, False])
-    text, count = counts.row(0)
-    shown = text if len(text) <= SHOWN_SIGNS else f"{text[:SHOWN_SIGNS]}..."
-    return _numbers(ALIKE, group, 100 * count / len(texts), len(texts), shown)
-
-
 def _options(read: pl.DataFrame, group: str) -> Iterator[dict[str, Any]]:
     """For each option, in how many percent of the answers that offer it it was chosen, and in how many it is right.
 
@@ -167,7 +162,8 @@ def reasons(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _reason(row: Mapping[str, Any], known: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
     """Why a number looks broken; empty where it does not."""
-    metric, value, number, what = row["metric"], row["value"], row["asked"], row["group"].split(BETWEEN)[0]
+    metric, value, number = row["metric"], row["value"], row["asked"]
+    what, _, option = row["group"].partition(BETWEEN)
     if value is None or (number < FEWEST and not (metric == FAILED and value == 100)):
         return ""
     if metric == SPREAD:
@@ -175,22 +171,14 @@ def _reason(row: Mapping[str, Any], known: Mapping[tuple[str, str], Mapping[str,
     if metric == SHARE:
         least = f"of the probability of an answer's first token is the options', at least {SHARE_LEAST:g} % are wanted"
         return f"{value:.1f} % {least}" if value < SHARE_LEAST else ""
-    if metric == OPTION:
-        return _option_reason(row, known.get((RIGHT_OPTION, row["group"])))
-    limit = LIMITS.get(metric)
-    if limit is None or value <= limit.most:
-        return ""
-    return f"{value:.1f} % of {number} {what} {limit.reason.format(note=row['note'])}"
-
-
-def _option_reason(row: Mapping[str, Any], right: Mapping[str, Any] | None) -> str:
-    """Whether nearly all answers are one option although it is not nearly always right."""
-    is_due = right is not None and row["value"] - right["value"] < OPTION_EXCESS
-    if row["value"] < OPTION_MOST or is_due:
-        return ""
-    what, _, option = row["group"].partition(BETWEEN)
-    due = f", which is right for {right['value']:.1f} %" if right is not None else ""
-    return f'{row["value"]:.1f} % of {row["asked"]} {what} are "{option}"{due}'
+    if metric == OPTION:  # nearly all answers are one option although it is not nearly always right
+        right = known.get((RIGHT_OPTION, row["group"]), {}).get("value")
+        is_broken = value >= OPTION_MOST and (right is None or value - right >= OPTION_EXCESS)
+        due = f", which is right for {right:.1f} %" if right is not None else ""
+        return f'{value:.1f} % of {number} {what} are "{option}"{due}' if is_broken else ""
+    if metric in LIMITS and value > LIMITS[metric].most:
+        return f"{value:.1f} % of {number} {what} {LIMITS[metric].reason.format(note=row['note'])}"
+    return ""
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -24,17 +24,11 @@ def load_prompts(path: Path) -> dict[str, Prompt]:
     from reprise.core.yaml_files import load_yaml  # most stages only fill prompts in
 
     raw = load_yaml(path)
-    if not isinstance(raw, dict) or not all(isinstance(entry, dict) for entry in raw.values()):
-        raise UserError(f"{path}: expected prompts by name, each with user, and optionally system, source.")
-    prompts = {}
-    for name, entry in raw.items():
-        wrong = sorted(set(map(str, entry)) - {"source", "system", "user"})
-        if wrong or "user" not in entry:
-            raise UserError(
-                f"{path}: {name}: found keys {sorted(map(str, entry))}, expected user, and optionally system, source."
-            )
-        prompts[name] = Prompt(entry.get("system", ""), entry["user"])
-    return prompts
+    for name, entry in raw.items() if isinstance(raw, dict) else [("whole file", raw)]:
+        if not isinstance(entry, dict) or "user" not in entry or not entry.keys() <= {"source", "system", "user"}:
+            found = sorted(map(str, entry)) if isinstance(entry, dict) else repr(entry)
+            raise UserError(f"{path}: {name}: found {found}, expected user, and optionally system, source.")
+    return {name: Prompt(entry.get("system", ""), entry["user"]) for name, entry in raw.items()}
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:

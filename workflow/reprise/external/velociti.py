@@ -101,9 +101,10 @@ def _by_event(item_ids: Iterable[str]) -> dict[str, list[str]]:
 
 def _answer(column: str, cell: str, question: Mapping[str, Any], place: Place, imported: ImportedAnswers) -> Answer:
     if column in SCORES:
-        score = nan
-        with suppress(ValueError):
+        try:
             score = float(cell)
+        except ValueError:
+            score = nan
         if not isfinite(score):
             score = nan
             imported.note(place._replace(id=f"{place.id} {column}"), NO_NUMBER)

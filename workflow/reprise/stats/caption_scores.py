@@ -47,24 +47,19 @@ def numbered(text: str) -> Integers:
 def rouge_l(candidate: str, reference: str) -> float:
     """F-measure of the longest common subsequence, recall weighted by beta 1.2."""
     found, wanted = tokenize(candidate), tokenize(reference)
-    common = longest_common_subsequence(found, wanted)
+    # Its length, a row of the usual table at a time as the bits of one number (Hyyrö 2004).
+    places: dict[str, int] = {}
+    for place, token in enumerate(found):
+        places[token] = places.get(token, 0) | 1 << place
+    full = row = (1 << len(found)) - 1
+    for token in wanted:
+        matches = row & places.get(token, 0)
+        row = ((row + matches) | (row - matches)) & full
+    common = len(found) - row.bit_count()
     if not common:
         return 0.0
     precision, recall = common / len(found), common / len(wanted)
     return (1 + ROUGE_BETA**2) * precision * recall / (recall + ROUGE_BETA**2 * precision)
-
-
-def longest_common_subsequence(left: Tokens, right: Tokens) -> int:
-    """Its length, a row of the usual table at a time as the bits of one number (Hyyrö 2004)."""
-    places: dict[str, int] = {}
-    for place, token in enumerate(left):
-        places[token] = places.get(token, 0) | 1 << place
-    full = row = (1 << len(left)) - 1
-    for token in right:
-        if token in places:  # any other leaves the row as it is
-            matches = row & places[token]
-            row = ((row + matches) | (row - matches)) & full
-    return len(left) - row.bit_count()
 
 
 class Counted(NamedTuple):

@@ -41,14 +41,16 @@ TYPE_OF_WORD = {word: group for group, words in QUESTION_TYPES.items() for word 
 
 
 def _of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]]:
-    found = {item.item_id: _groups(item, facts.get(item.clip_id, {})) for item in items if OWN_NAME in item.groups}
-    return found | {item.item_id: [question_type(item.texts["question"])] for item in items if SETS in item.groups}
-
-
-def _groups(item: Item, facts: Mapping[str, float]) -> list[str]:
-    leaves = [LEAF_GROUPS[tag.text] for tag in item.tags if tag.name == LEAF]
-    ranges = [*range_of(facts.get("duration_s"), DURATIONS), *range_of(facts.get("shots"), SHOTS)]
-    return [*leaves, *ranges, question_type(item.texts["question"])]
+    found = {}
+    for item in items:
+        if OWN_NAME in item.groups or SETS in item.groups:
+            found[item.item_id] = [question_type(item.texts["question"])]
+        if OWN_NAME in item.groups:
+            leaves = [LEAF_GROUPS[tag.text] for tag in item.tags if tag.name == LEAF]
+            known = facts.get(item.clip_id, {})
+            ranges = [*range_of(known.get("duration_s"), DURATIONS), *range_of(known.get("shots"), SHOTS)]
+            found[item.item_id] = [*leaves, *ranges, *found[item.item_id]]
+    return found
 
 
 def question_type(question: str) -> str:

@@ -16,8 +16,8 @@ import polars as pl
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, write_table
 from reprise.core.store import Store
 from reprise.models.asking.journal import Journal, journal_path
-from reprise.models.asking.workers import Ahead, Asked
-from reprise.models.base import Answer, ModelSpec, Ready
+from reprise.models.asking.workers import Ahead
+from reprise.models.base import Answer, Due, ModelSpec, Ready
 from reprise.models.keys import ModelRunKey
 from reprise.stages.works import gather_work
 
@@ -80,7 +80,7 @@ def run(path: Path, spec: ModelSpec, kind: Kind, seconds: float, cores: int, cli
     asked = questions(kind.questions)
     shown = [clip_of(path, FRAMES, f"clip {number}") for number in range(clips + 1)]
     with Ahead("reprise.models.local.prepared:ClipPreparer", spec, cores) as ahead:
-        ahead.expect(Asked(clip, asked) for clip in shown)
+        ahead.expect(Due(clip, asked) for clip in shown)
         assert isinstance(ahead.take(shown[0], asked), Ready)
         start = time.monotonic()
         for clip in shown[1:]:

@@ -19,8 +19,8 @@ from unittest import mock
 import av
 import torch
 import transformers
-from reprise.models.asking.workers import Ahead, Asked
-from reprise.models.base import Clip, Ready, Request
+from reprise.models.asking.workers import Ahead
+from reprise.models.base import Clip, Due, Ready, Request
 from reprise.models.local import transformers as adapter_module
 from reprise.models.local.transformers import TransformersAdapter
 
@@ -72,7 +72,7 @@ def measured(
     plain(adapter, shown[0], asked[:PLAIN_QUESTIONS])
     by_plain = (time.monotonic() - start) / PLAIN_QUESTIONS * QUESTIONS
     with Ahead("reprise.models.local.prepared:ClipPreparer", spec, workers) as ahead:
-        ahead.expect(Asked(clip, asked) for clip in shown)
+        ahead.expect(Due(clip, asked) for clip in shown)
         _ask(ahead, adapter, shown[0], asked)
         with utilisation() as samples:
             start = time.monotonic()

@@ -12,8 +12,8 @@ from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS, AdapterInfo
 from reprise.models.asking.journal import Failures, Journal, Work
 from reprise.models.asking.lazy import LazyModel
-from reprise.models.asking.workers import AHEAD, Ahead, Asked
-from reprise.models.base import Clip, Ready, Request
+from reprise.models.asking.workers import AHEAD, Ahead
+from reprise.models.base import Clip, Due, Ready, Request
 from reprise.models.keys import ModelRunKey
 from reprise.stages.infer import ask_all
 
@@ -135,10 +135,10 @@ def test_timings_of_all_parts_survive_a_resume(ask: Any) -> None:
 # --- bounds --------------------------------------------------------------------------------------------------------
 
 
-def counted(names: list[str], taken: list[str]) -> Iterator[Asked]:
+def counted(names: list[str], taken: list[str]) -> Iterator[Due]:
     for name in names:
         taken.append(name)
-        yield Asked(clip(name), questions(name))
+        yield Due(clip(name), questions(name))
 
 
 def test_no_more_clips_are_ahead_than_the_workers_need() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from reprise.models.asking.sight import ANOTHER, BLIND, REVERSED, Sight, sight_of
-from reprise.models.asking.workers import Asked
+from reprise.models.base import Due
 from reprise.models.local.transformers import TransformersAdapter
 from safetensors.torch import load_file, save_file
 
@@ -20,12 +20,12 @@ QUESTIONS = (
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> list[Asked]:
+def asked(tmp_path_factory: pytest.TempPathFactory) -> list[Due]:
     """Two clips of different lengths; three frames are shown of one and two of the other."""
     folder = tmp_path_factory.mktemp("clips")
     plans = {"long": (40, (3, 17, 30)), "short": (12, (2, 9))}
     return [
-        Asked(replace(shown(barcode_video(folder / f"{name}.mp4", frames), indices), clip_id=name), QUESTIONS)
+        Due(replace(shown(barcode_video(folder / f"{name}.mp4", frames), indices), clip_id=name), QUESTIONS)
         for name, (frames, indices) in plans.items()
     ]
 
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def seeing(folder: Path, asked: list[Asked]) -> Sight:
+def seeing(folder: Path, asked: list[Due]) -> Sight:
     return sight_of(TransformersAdapter(spec(folder)), asked)
 
 
@@ -47,7 +47,7 @@ def test_a_model_that_sees_answers_otherwise_about_other_frames(seeing: Sight) -
         assert 0 < seeing.differing[view].most <= 1
 
 
-def test_frames_tokens_and_options_are_counted(seeing: Sight, folder: Path, asked: list[Asked]) -> None:
+def test_frames_tokens_and_options_are_counted(seeing: Sight, folder: Path, asked: list[Due]) -> None:
     assert seeing.frames == (3, 2)
     adapter = TransformersAdapter(spec(folder))
     tokens = [next(iter(adapter.answers(clip, QUESTIONS[:1]))).tokens_in for clip in (asked[0].clip, asked[1].clip)]
@@ -55,7 +55,7 @@ def test_frames_tokens_and_options_are_counted(seeing: Sight, folder: Path, aske
     assert 0 <= seeing.readable <= 1 and seeing.seconds > 0
 
 
-def test_a_model_whose_pictures_are_all_alike_is_blind(folder: Path, asked: list[Asked], tmp_path: Path) -> None:
+def test_a_model_whose_pictures_are_all_alike_is_blind(folder: Path, asked: list[Due], tmp_path: Path) -> None:
     weights = load_file(folder / "model.safetensors")
     blind = tmp_path / "blind"
     blind.mkdir()
@@ -71,7 +71,7 @@ def test_a_model_whose_pictures_are_all_alike_is_blind(folder: Path, asked: list
     assert found.frames == (3, 2), "its frames are all there"
 
 
-def test_failures_are_counted_and_are_no_proof_of_blindness(folder: Path, asked: list[Asked]) -> None:
+def test_failures_are_counted_and_are_no_proof_of_blindness(folder: Path, asked: list[Due]) -> None:
     gone = [one._replace(clip=replace(one.clip, path=Path("gone.mp4"))) for one in asked]
     found = sight_of(TransformersAdapter(spec(folder)), gone)
     assert found.failures.total() == found.questions == 4 and found.message and not found.is_blind

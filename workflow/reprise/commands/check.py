@@ -24,8 +24,7 @@ from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.asking.outcomes import ask
 from reprise.models.asking.reasons import REASONS, in_words
 from reprise.models.asking.sight import PLAN, Sight, sight_of
-from reprise.models.asking.workers import Asked
-from reprise.models.base import Adapter, ModelSpec
+from reprise.models.base import Adapter, Due, ModelSpec
 from reprise.models.keys import ModelRunKey
 from reprise.models.local.devices import take_gpus
 from reprise.models.local.weights import WEIGHTS, snapshot_folder
@@ -125,7 +124,7 @@ def _runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
     return list(found.values())
 
 
-def _sample(plan: Plan, run: Run, questions: int) -> list[Asked]:
+def _sample(plan: Plan, run: Run, questions: int) -> list[Due]:
     """Some questions about several clips, always the same."""
     shown = [work for work in works_of(plan, run) if work.clip.indices]
     if len(shown) < 2:
@@ -134,7 +133,7 @@ def _sample(plan: Plan, run: Run, questions: int) -> list[Asked]:
     chosen = random.Random(0).sample(shown, min(CLIPS, len(shown)))
     for work in chosen:
         work.check()
-    return [Asked(work.clip, work.requests[: max(1, questions // len(chosen))]) for work in chosen]
+    return [Due(work.clip, work.requests[: max(1, questions // len(chosen))]) for work in chosen]
 
 
 def _weights(plan: Plan, slug: str, model: Model) -> Path:

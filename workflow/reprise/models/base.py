@@ -159,6 +159,10 @@ class Due(NamedTuple):
     check: Callable[[], object] = str
     """stops the job where the clip's file is not what its ledger names"""
 
+    def serves(self, other: "Due") -> bool:
+        """Whether what is prepared for these questions is what others need."""
+        return self.clip == other.clip and set(other.requests) <= set(self.requests)
+
 
 class Arrived(NamedTuple):
     """An answer or a failure as soon as it is there, and how long the question was on its way."""

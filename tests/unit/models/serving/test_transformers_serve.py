@@ -1,6 +1,7 @@
 """The adapter `openai` against a server that others wrote: `transformers serve` with the demo's language model."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -13,7 +14,6 @@ import pytest
 from reprise.models.base import Answer
 from reprise.models.local.text import TextAdapter
 from reprise.models.remote.openai import OpenAIAdapter
-from reprise.models.remote.serving.host import free_port
 
 from tests.unit.asked import BLIND, request, spec
 
@@ -32,7 +32,8 @@ main()
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the server answers."""
     folder = tmp_path_factory.mktemp("server")
-    port = free_port()
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
     command = [sys.executable, "-c", PROGRAM, "serve", str(CHECKPOINT)]
     environment = os.environ | {"HF_HUB_CACHE": str(folder), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     with (folder / "log").open("wb") as log:

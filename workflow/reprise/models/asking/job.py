@@ -17,7 +17,7 @@ from reprise.models.asking.lazy import CopyLostError, answered, tell
 from reprise.models.asking.outcomes import DEVICE_ERROR, Model
 from reprise.models.asking.pieces import WHOLE, Piece
 from reprise.models.asking.reasons import TRANSIENT, in_words
-from reprise.models.asking.workers import Asked, Worker
+from reprise.models.asking.workers import Worker
 from reprise.models.base import Answer, Due, Request, ServedModel
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.models.settings import HALF
@@ -29,8 +29,6 @@ ADVICE = {
     "out_of_memory": "Use a larger device, give the job more memory, or show the model fewer frames.",
     "beyond_context": "Show the model fewer frames, or smaller ones (`settings.max_pixels` in its file).",
 }
-AGAIN = "Run the same command again when the cause has passed."
-CORRECT = "Correct the model's file or its adapter, then run the same command again."
 
 
 class ProgressLine:
@@ -83,10 +81,15 @@ class FirstFailures:
         is_alike = len({answer.error for _, answer in self._failed}) == 1
         if is_alike and not len(Journal(self._journal.path)):  # read again: jobs that ask other pieces write there too
             _, first = self._failed[0]
-            advice = ADVICE.get(first.error, AGAIN if first.error in TRANSIENT else CORRECT)
+            otherwise = (
+                "Run the same command again when the cause has passed."
+                if first.error in TRANSIENT
+                else "Correct the model's file or its adapter, then run the same command again."
+            )
             raise UserError(
                 f"{self._run}: the first {len(self._failed)} questions all failed: "
-                f"{in_words(first.error, first.message)}. Nothing was recorded. {advice}"
+                f"{in_words(first.error, first.message)}. Nothing was recorded. "
+                f"{ADVICE.get(first.error, otherwise)}"
             )
         self.is_over = True
 
@@ -171,7 +174,7 @@ class Asking:
         suspects.count(self._failures)
         shares = shares_of(works, len(self._models))
         for model, share in zip(self._models, shares, strict=True):
-            upcoming = (Asked(work.clip, tuple(self._due(self._unsuspected(work)).values())) for work in share)
+            upcoming = (Due(work.clip, tuple(self._due(self._unsuspected(work)).values())) for work in share)
             tell(model, (one for one in upcoming if one.requests))
         with suspects.noted():
             if len(shares) == 1:
@@ -262,23 +265,19 @@ class Asking:
                 self._suspects.killed(by)
             raise
         with self._lock:
-            self._note(work, pending, failed)
-
-    def _note(self, work: Work, pending: Mapping[str, Request], failed: Mapping[str, Answer]) -> None:
-        """What became of the questions; the job ends when it has lost its GPU, not without a note of who did it."""
-        self.asked[work.clip.clip_id] += len(pending)
-        self._first.note(work.clip.clip_id, failed.values(), is_answered=len(failed) < len(pending))
-        for entry in pending:
-            if entry in failed:
-                self._failures.add(entry, failed[entry])
-            else:
-                self._failures.answered(entry)
-        self._look_at_answers(work, pending)
-        lost = next((answer for answer in failed.values() if answer.error == DEVICE_ERROR), None)
-        if lost is not None or self._first.is_over:
-            self._failures.write()
-        if lost is not None:
-            raise MachineError(f"the GPU is lost to this job: {lost.message}. Run the same command again.")
+            self.asked[work.clip.clip_id] += len(pending)
+            self._first.note(work.clip.clip_id, failed.values(), is_answered=len(failed) < len(pending))
+            for entry in pending:
+                if entry in failed:
+                    self._failures.add(entry, failed[entry])
+                else:
+                    self._failures.answered(entry)
+            self._look_at_answers(work, pending)
+            lost = next((answer for answer in failed.values() if answer.error == DEVICE_ERROR), None)
+            if lost is not None or self._first.is_over:
+                self._failures.write()
+            if lost is not None:  # it is noted which question did it
+                raise MachineError(f"the GPU is lost to this job: {lost.message}. Run the same command again.")
 
     def _due(self, questions: Mapping[str, Request]) -> dict[str, Request]:
         return {

@@ -31,8 +31,6 @@ KILLED = Answer(error="killed", message="the job was killed while this was asked
 
 @dataclass(frozen=True)
 class Work:
-    """All that is asked about one clip."""
-
     clip: Clip
     recipe: str
     requests: tuple[Request, ...]
@@ -50,12 +48,10 @@ class Work:
 
     @property
     def questions(self) -> dict[str, Request]:
-        """Entry -> question."""
         return dict(zip(self.entries, self.requests, strict=True))
 
 
 def prompt_digest(request: Request) -> str:
-    """Digest of what the model is really asked."""
     names = ("system", "prompt", "ask", "options", "max_tokens")
     return value_digest({name: getattr(request, name) for name in names})
 
@@ -146,7 +142,6 @@ class Journal:
             del self._entries[entry]
 
     def sync(self) -> None:
-        """Sync all answers."""
         if self.path.is_file():
             with self.path.open("rb+") as stream:
                 os.fsync(stream.fileno())

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import cast
 
 from reprise.core.errors import MachineError, UserError, stop_on_fault
 from reprise.core.log import log
@@ -16,7 +16,7 @@ from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS, load_adapter
 from reprise.models.asking.money.prices import NO_BUDGET, Account, Budget
 from reprise.models.asking.outcomes import Model, Outcome, ask, described
-from reprise.models.asking.workers import Ahead, Asked, Prepared, Serve, Worker, WorkerDiedError, prepared, ready
+from reprise.models.asking.workers import Ahead, Prepared, Serve, Worker, WorkerDiedError, prepared, ready
 from reprise.models.base import (
     Adapter,
     Answer,
@@ -35,7 +35,6 @@ from reprise.models.local.placement import groups_of, needed
 from reprise.models.local.weights import weights_folder
 from reprise.models.remote.serving.host import Host
 
-Make = Callable[[], AbstractContextManager[Model]]
 Options = tuple[tuple[str, ...], ...]
 """of questions that ask for a score"""
 
@@ -59,10 +58,10 @@ class LazyModel(AbstractContextManager["LazyModel"]):
         self._ahead: Ahead | None = None
         self._prepare: Callable[[Clip, Sequence[Request]], Prepared] | None = None
         # The clip that is asked about now: questions that are asked again need no other preparation.
-        self._now: tuple[Asked, Prepared] | None = None
-        self._upcoming: Iterator[Asked] = iter(())
+        self._now: tuple[Due, Prepared] | None = None
+        self._upcoming: Iterator[Due] = iter(())
 
-    def expect(self, upcoming: Iterator[Asked]) -> None:
+    def expect(self, upcoming: Iterator[Due]) -> None:
         """What will be asked next, in this order."""
         self._upcoming = upcoming
         if self._ahead is not None:
@@ -72,10 +71,10 @@ class LazyModel(AbstractContextManager["LazyModel"]):
         adapter = self._loaded()
         if self._prepare is None:
             return adapter.answers(clip, requests)
-        asked = Asked(clip, requests)
+        asked = Due(clip, tuple(requests))
         if self._now is None or not self._now[0].serves(asked):
             start = time.monotonic()
-            outcome = self._prepare(*asked)
+            outcome = self._prepare(asked.clip, asked.requests)
             self._now = asked, outcome
             if isinstance(outcome, Ready):
                 outcome.seconds["waiting"] = time.monotonic() - start
@@ -90,7 +89,6 @@ class LazyModel(AbstractContextManager["LazyModel"]):
         return seconds
 
     def __exit__(self, *_: object) -> None:
-        """End the workers."""
         if self._ahead is not None:
             self._ahead.__exit__()
 
@@ -160,7 +158,6 @@ class LazyServedModel(LazyModel):
                 yield arrived
 
     def __exit__(self, *_: object) -> None:
-        """End the server."""
         if self._host is not None:
             self._host.close()
 
@@ -199,23 +196,24 @@ def lazy_model(
 # --- copies of a model ------------------------------------------------------------------------------------------------
 
 
-class Answered(NamedTuple):
-    """What became of one question, and what was done for its clip beside answering since the last one."""
-
-    outcome: Outcome
-    parts: Mapping[str, float]
+Answered = tuple[Outcome, Mapping[str, float]]
+"""what became of one question, and what was done for its clip beside answering since the last one"""
 
 
 class CopyLostError(MachineError):
     """The process of a copy has ended by itself, or was killed."""
 
 
-def copy_of(make: Make, environment: Mapping[str, str] | None = None, preload: Sequence[str] = ()) -> Worker:
+def copy_of(
+    make: Callable[[], AbstractContextManager[Model]],
+    environment: Mapping[str, str] | None = None,
+    preload: Sequence[str] = (),
+) -> Worker:
     """A process that makes a model and asks it. Copies share what is loaded before."""
     return Worker(partial(_answering, make), "asking", environment, preload, starts_others=True)
 
 
-def tell(model: Model | Worker, upcoming: Iterator[Asked]) -> None:
+def tell(model: Model | Worker, upcoming: Iterator[Due]) -> None:
     """What it will be asked, where it can use to know that."""
     if isinstance(model, Worker):
         list(_of_copy(model, list(upcoming)))
@@ -229,7 +227,7 @@ def answered(model: Model | Worker, clip: Clip, requests: Sequence[Request]) -> 
         yield from _of_copy(model, clip, tuple(requests))
         return
     for outcome in ask(model, clip, requests):
-        yield Answered(outcome, model.spent() if isinstance(model, LazyModel) and not outcome.answer.error else {})
+        yield outcome, model.spent() if isinstance(model, LazyModel) and not outcome.answer.error else {}
 
 
 def _of_copy(copy: Worker, *asked: object) -> Iterator[Answered]:
@@ -242,10 +240,10 @@ def _of_copy(copy: Worker, *asked: object) -> Iterator[Answered]:
 
 
 @contextmanager
-def _answering(make: Make) -> Iterator[Serve]:
+def _answering(make: Callable[[], AbstractContextManager[Model]]) -> Iterator[Serve]:
     with make() as model:
 
-        def serve(asked: list[Asked] | Clip, requests: Sequence[Request] = ()) -> Iterator[Answered]:
+        def serve(asked: list[Due] | Clip, requests: Sequence[Request] = ()) -> Iterator[Answered]:
             if isinstance(asked, Clip):
                 yield from answered(model, asked, requests)
             else:

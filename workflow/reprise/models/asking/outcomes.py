@@ -20,8 +20,6 @@ from reprise.models.base import Answer, AnswerError, Clip, ClipFailedError, Requ
 LONGEST_MESSAGE = 300
 LARGEST_COUNT = 2**31 - 1  # the responses hold 32 bits
 NAMED_ERRORS = ((TimeoutError, "timeout"), (ConnectionError, "network"))
-# After such an error a process can use its GPU no more.
-GPU_FAILED = "CUDA error"
 DEVICE_ERROR = "device_error"
 
 
@@ -97,7 +95,7 @@ def failure_of(error: BaseException) -> Answer:
     message = described(error)
     if is_memory:
         return _failure("out_of_memory", message)
-    if GPU_FAILED in message:
+    if "CUDA error" in message:  # after which a process can use its GPU no more
         return _failure(DEVICE_ERROR, message)
     return _failure(next((name for kind, name in NAMED_ERRORS if isinstance(error, kind)), "failed"), message)
 

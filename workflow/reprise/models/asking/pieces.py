@@ -45,5 +45,4 @@ WHOLE = Piece(1, 1)
 
 
 def pieces_of(count: int) -> list[Piece]:
-    """All pieces of a run."""
     return [Piece(number, count) for number in range(1, count + 1)]

@@ -7,8 +7,7 @@ from itertools import cycle, islice
 from statistics import mean
 
 from reprise.models.asking.outcomes import Model, Outcome, ask
-from reprise.models.asking.workers import Asked
-from reprise.models.base import Answer, Clip
+from reprise.models.base import Answer, Clip, Due
 from reprise.reading.robust import read_robust
 
 PLAN, BLIND, ANOTHER, REVERSED = "the plan's frames", "no frames", "another clip's frames", "the frames in reverse"
@@ -47,7 +46,7 @@ class Sight:
         return self.differing[ANOTHER].of > 0 and self.differing[ANOTHER].count == 0
 
 
-def sight_of(model: Model, asked: Sequence[Asked]) -> Sight:
+def sight_of(model: Model, asked: Sequence[Due]) -> Sight:
     """Ask all questions in every way; at least two clips, all of them with frames. Another clip shows as many frames:
     a model which does not see them cannot tell the two apart."""
     others = [*asked[1:], *asked[:1]]
@@ -85,7 +84,6 @@ def sight_of(model: Model, asked: Sequence[Asked]) -> Sight:
 
 
 def _filled(clip: Clip, other: Clip) -> Clip:
-    """A clip with the frames of another."""
     count = len(clip.indices)
     return replace(
         other,
@@ -95,8 +93,8 @@ def _filled(clip: Clip, other: Clip) -> Clip:
     )
 
 
-def _outcomes(model: Model, asked: Asked) -> list[Outcome]:
-    found = {outcome.request.request_id: outcome for outcome in ask(model, *asked)}
+def _outcomes(model: Model, asked: Due) -> list[Outcome]:
+    found = {outcome.request.request_id: outcome for outcome in ask(model, asked.clip, asked.requests)}
     return [found[request.request_id] for request in asked.requests]
 
 

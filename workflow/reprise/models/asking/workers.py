@@ -13,34 +13,22 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
-from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Self, cast
 
-from reprise.core.errors import MachineError, UserError
+from reprise.core.errors import UserError
 from reprise.core.log import log_to_stderr
 from reprise.models.adapters import loaded
 from reprise.models.asking.outcomes import logged_failure
-from reprise.models.base import Answer, Clip, ClipFailedError, ModelSpec, Preparer, Ready, Request
+from reprise.models.base import Answer, Clip, ClipFailedError, Due, ModelSpec, Preparer, Ready, Request
 
-PAGE = mmap.PAGESIZE
 Serve = Callable[..., Iterator[Any]]
-Make = Callable[[], AbstractContextManager[Serve]]
 # Prepared clips that wait, or are being prepared, for each worker; and what those that wait may take of memory.
 AHEAD = 2
 LARGEST_BYTES = 4 << 30
-# Of two processes the kernel ends the one with the larger number when memory runs out: a worker before the model.
-OOM_SCORE = "500"
-
-
-class Stop(NamedTuple):
-    """A message that ends the job: of a mistake that the user must correct, or of this machine's failure."""
-
-    message: str
-    is_machine: bool
 
 
 class WorkerDiedError(Exception):
@@ -52,7 +40,7 @@ class Worker:
 
     def __init__(
         self,
-        make: Make,
+        make: Callable[[], AbstractContextManager[Serve]],
         name: str,
         environment: Mapping[str, str] | None = None,
         preload: Sequence[str] = (),
@@ -76,8 +64,8 @@ class Worker:
                 self._start()
             self._connection.send(asked)
             while (found := _received(self._connection)) is not None:
-                if isinstance(found, Stop):
-                    raise (MachineError if found.is_machine else UserError)(found.message)
+                if isinstance(found, UserError):
+                    raise found
                 yield found
         except (EOFError, OSError) as error:
             raise WorkerDiedError(self._end()) from error
@@ -115,7 +103,9 @@ class Worker:
         return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
 
 
-def serve(connection: Connection, make: Make, environment: Mapping[str, str]) -> None:
+def serve(
+    connection: Connection, make: Callable[[], AbstractContextManager[Serve]], environment: Mapping[str, str]
+) -> None:
     """A worker's work, until the job that it works for ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C the job hears, and ends its workers
     os.environ.update(environment)
@@ -131,7 +121,7 @@ def serve(connection: Connection, make: Make, environment: Mapping[str, str]) ->
                     _send(connection, found)
                 _send(connection, None)
             except UserError as mistake:
-                _send(connection, Stop(str(mistake), isinstance(mistake, MachineError)))
+                _send(connection, mistake)
 
 
 # Arrays pass through memory that both processes see: no copy, no file, and nothing is left over when one is killed.
@@ -147,7 +137,7 @@ def _send(connection: Connection, found: Any) -> None:
     with os.fdopen(os.memfd_create("clip"), "wb") as stream:
         for one in raw:
             stream.write(one)
-            stream.write(bytes(-len(one) % PAGE or PAGE))
+            stream.write(bytes(-len(one) % mmap.PAGESIZE or mmap.PAGESIZE))
         stream.flush()
         send_handle(connection, stream.fileno(), None)
 
@@ -160,7 +150,7 @@ def _received(connection: Connection) -> Any:
             view, at = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)), 0
         for length in lengths:
             buffers.append(view[at : at + length])
-            at += length + (-length % PAGE or PAGE)
+            at += length + (-length % mmap.PAGESIZE or mmap.PAGESIZE)
     found = pickle.loads(content, buffers=buffers)  # noqa: S301  from a process of this job
     if isinstance(found, Ready):
         found.bytes = sum(map(len, buffers))
@@ -168,17 +158,6 @@ def _received(connection: Connection) -> Any:
 
 
 # --- clips prepared ahead ---------------------------------------------------------------------------------------------
-
-
-class Asked(NamedTuple):
-    """A clip and the questions that are due about it."""
-
-    clip: Clip
-    requests: Sequence[Request]
-
-    def serves(self, other: "Asked") -> bool:
-        """Whether what is prepared for these questions is what others need."""
-        return self.clip == other.clip and set(other.requests) <= set(self.requests)
 
 
 Prepared = Ready | Answer
@@ -209,8 +188,6 @@ def ready(found: Prepared) -> Ready:
 
 @contextmanager
 def _preparing(target: str, spec: ModelSpec) -> Iterator[Serve]:
-    with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text(OOM_SCORE, encoding="ascii")
     preparer = cache(lambda: loaded(target)(spec))
     yield lambda clip, requests: iter([prepared(preparer, clip, requests)])
 
@@ -225,17 +202,17 @@ class Ahead:
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="preparing")
         self._most, self._largest_bytes = AHEAD * workers, largest_bytes
         self._bytes_of_clip = 0
-        self._expected: deque[tuple[Asked, Future[Prepared]]] = deque()
-        self._upcoming: Iterator[Asked] = iter(())
+        self._expected: deque[tuple[Due, Future[Prepared]]] = deque()
+        self._upcoming: Iterator[Due] = iter(())
 
-    def expect(self, upcoming: Iterator[Asked]) -> None:
+    def expect(self, upcoming: Iterator[Due]) -> None:
         """What will be asked next, in this order; taken as far as there is room."""
         self._upcoming = upcoming
         self._fill()
 
     def take(self, clip: Clip, requests: Sequence[Request]) -> Prepared:
         """Wait for this clip, prepared for at least these questions; what was expected before it is asked no more."""
-        asked = Asked(clip, requests)
+        asked = Due(clip, tuple(requests))
         place = next((at for at, (one, _) in enumerate(self._expected) if one.serves(asked)), None)
         for _ in range(place or 0):
             self._expected.popleft()
@@ -248,7 +225,6 @@ class Ahead:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End all workers, whatever they do."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in self._workers:
             worker.close()
@@ -260,11 +236,11 @@ class Ahead:
         while len(self._expected) < room and (asked := next(self._upcoming, None)) is not None:
             self._expected.append((asked, self._threads.submit(self._prepared, asked)))
 
-    def _prepared(self, asked: Asked) -> Prepared:
+    def _prepared(self, asked: Due) -> Prepared:
         """In a thread for each worker: a clip, prepared by a worker that is free."""
         worker = self._free.popleft()
         try:
-            (found,) = worker.results(asked.clip, tuple(asked.requests))
+            (found,) = worker.results(asked.clip, asked.requests)
         except WorkerDiedError as died:  # the death of the process is that clip's failure
             return Answer(error="killed", message=f"the process that prepared its frames {died}")
         finally:

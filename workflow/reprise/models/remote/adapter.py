@@ -18,8 +18,9 @@ from reprise.core.bounded import BoundedReader, PackedError, TooLargeError
 from reprise.core.errors import UserError
 from reprise.core.plain import plain
 from reprise.models.asking.money.calls import Calls, Estimates, Failure, asked_wait
-from reprise.models.asking.money.limits import limits_of
-from reprise.models.asking.workers import Ahead, Asked, prepared, ready
+from reprise.models.asking.money.limits import LIMITS
+from reprise.models.asking.money.prices import Used
+from reprise.models.asking.workers import Ahead, prepared, ready
 from reprise.models.base import Answer, AnswerError, Arrived, Clip, Due, ModelSpec, ReplyError, Request
 from reprise.models.remote.images import Encoded, ImagesPreparer
 from reprise.models.remote.sending import Opened, send
@@ -32,7 +33,6 @@ R = TypeVar("R", bound=BaseModel)
 
 # Of a reply.
 MOST_BYTES = 1_000_000
-PACKINGS = "gzip, deflate"
 # What a reply that is unpacked no longer is.
 UNPACKED = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
@@ -43,7 +43,6 @@ MISTAKES = {
     403: "forbids this: the key has no access to the model, or this region none to the server",
     404: "does not know the model or the address",
 }
-SERVER_FAILED = 500
 
 
 class RemoteAdapter(ABC):
@@ -56,7 +55,7 @@ class RemoteAdapter(ABC):
 
     def __init__(self, spec: ModelSpec, settings: RemoteSettings) -> None:
         self._spec, self._remote, self._key = spec, settings, _key(settings)
-        self._limits = limits_of(settings.url, self.host)
+        self._limits = LIMITS.get(urlsplit(settings.url).hostname or "") or LIMITS.get(self.host)
         self._is_paid = settings.key is not None and (spec.account is None or spec.account.is_paid)
         self._estimates = Estimates(settings.image_tokens, self._limits, is_paid=self._is_paid)
 
@@ -96,7 +95,9 @@ class RemoteAdapter(ABC):
     @asynccontextmanager
     async def _line(self, dues: Sequence[Due]) -> AsyncIterator[Callable[[Due], Awaitable[Opened]]]:
         """Opens clips on one connection. Where clips follow each other, the next ones are prepared ahead."""
-        shown = [] if self.takes_files else [Asked(due.clip, due.requests) for due in dues if due.clip.indices]
+        shown = (
+            [] if self.takes_files else [Due(due.clip, due.requests) for due in dues if due.clip.indices]
+        )  # a check stays here
         with Ahead(PREPARER, self._spec, self._spec.threads) if len(shown) > 1 else nullcontext() as ahead:
             prepare: Callable[..., Any] = partial(prepared, partial(ImagesPreparer, self._spec))
             if ahead is not None:
@@ -109,9 +110,6 @@ class RemoteAdapter(ABC):
                     if not due.clip.indices or self.takes_files:
                         return show(due, None, {})
                     clip = ready(await asyncio.to_thread(prepare, due.clip, due.requests))
-                    problem = self._limits.problem(clip.value.shown) if self._limits else ""
-                    if problem:
-                        raise AnswerError("bad_request", f"not sent, the vendor does not take it: {problem}")
                     return show(due, clip.value, clip.seconds)
 
                 yield opened
@@ -148,14 +146,20 @@ class BoundedClient:
     """from the sending of a request to the last byte of its reply"""
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
-        request.headers["Accept-Encoding"] = PACKINGS
+        request.headers["Accept-Encoding"] = "gzip, deflate"
         options["follow_redirects"] = False
         try:
             async with asyncio.timeout(self.seconds):
                 response: httpx2.Response = await super().send(request, stream=True, **options)  # type: ignore[misc]
                 try:
-                    if response.has_redirect_location:
-                        raise _redirected(response)
+                    if response.has_redirect_location:  # nothing is sent to a place that nobody named
+                        place = urlsplit(str(response.url.join(response.headers["location"])))
+                        raise ReplyError(
+                            "bad_request",
+                            f"HTTP {response.status_code}: the server points to {place.scheme}://"
+                            f"{plain(place.netloc.rpartition('@')[2] + place.path)}, where nothing is sent. Write the "
+                            "right address into `url` of the settings in the model's file",
+                        )
                     reader = BoundedReader(MOST_BYTES, response.headers.get("content-encoding", ""))
                     content = b"".join([reader.feed(piece) async for piece in response.aiter_raw()])
                     reader.end()
@@ -173,17 +177,6 @@ class AsyncClient(BoundedClient, httpx2.AsyncClient):
     """Sends by httpx."""
 
 
-def _redirected(response: httpx2.Response) -> ReplyError:
-    """Nothing is sent to a place that nobody named."""
-    place = urlsplit(str(response.url.join(response.headers["location"])))
-    where = plain(f"{place.scheme}://{place.hostname or ''}{f':{place.port}' if place.port else ''}{place.path}")
-    return ReplyError(
-        "bad_request",
-        f"HTTP {response.status_code}: the server points to {where}, where nothing is sent. Write the right "
-        "address into `url` of the settings in the model's file",
-    )
-
-
 # --- what a reply or an error means -----------------------------------------------------------------------------------
 
 
@@ -197,6 +190,15 @@ def read_reply(kind: type[R], content: bytes, settings: RemoteSettings, what: st
         raise AnswerError("malformed", f"no {what}: {place}: {first['msg']}") from None
     check_model(getattr(reply, "model", ""), settings)
     return reply
+
+
+def used_in(counted: type[BaseModel], response: httpx2.Response) -> Used | None:
+    """The tokens that a reply says it took, whatever else is wrong with it."""
+    try:
+        reply: Any = counted.model_validate_json(response.content)
+    except ValidationError:
+        return None
+    return reply.usage.used if reply.usage else None
 
 
 def check_model(model: str, settings: RemoteSettings) -> None:
@@ -240,7 +242,7 @@ def of_status(
         )
     if status == 429:
         return Failure(AnswerError("rate_limited", said), may_pass=True, wait_s=asked_wait(headers))
-    if status in (408, 409) or status >= SERVER_FAILED:
+    if status in (408, 409) or status >= 500:
         failed = AnswerError("server_error", f"HTTP {status}: {said}")
         return Failure(failed, may_pass=True, wait_s=asked_wait(headers))
     return Failure(AnswerError("beyond_context" if is_too_long else "bad_request", f"HTTP {status}: {said}"))

@@ -6,9 +6,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-import httpx2
 from anthropic import APIConnectionError, APIStatusError, APITimeoutError, AsyncAnthropic
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from reprise.core.plain import plain
 from reprise.models.asking.money.calls import Failure
@@ -26,6 +25,7 @@ from reprise.models.remote.adapter import (
     posting,
     read_reply,
     timed_out,
+    used_in,
 )
 from reprise.models.remote.images import Encoded
 from reprise.models.remote.sending import Opened
@@ -60,12 +60,10 @@ class Usage(BaseModel):
 class Counted(BaseModel):
     """A reply of which only the counts matter."""
 
-    usage: Usage
+    usage: Usage | None = None
 
 
 class Reply(BaseModel):
-    """A message of the model."""
-
     model: str
     content: list[Block]
     stop_reason: str | None = None
@@ -73,8 +71,6 @@ class Reply(BaseModel):
 
 
 class AnthropicAdapter(RemoteAdapter):
-    """A model of Anthropic."""
-
     host = "api.anthropic.com"
 
     def __init__(self, spec: ModelSpec) -> None:
@@ -103,7 +99,7 @@ class AnthropicAdapter(RemoteAdapter):
     async def _answer(self, visual: bytes, shown: Shown | None, request: Request) -> Answer:
         tokens = self._settings.max_tokens or request.max_tokens
         send = posting(self._client, "/v1/messages", self._body(request, tokens, visual))
-        response = await self._calls.call(request, shown, tokens, send, used_by)
+        response = await self._calls.call(request, shown, tokens, send, partial(used_in, Counted))
         reply = read_reply(Reply, response.content, self._settings, "message")
         return answer_of(reply, shown.frames if shown else 0)
 
@@ -124,14 +120,6 @@ class AnthropicAdapter(RemoteAdapter):
         text = json.dumps({"type": "text", "text": request.prompt}).encode()
         start = json.dumps(fields)[:-1].encode()
         return b"".join([start, b',"messages":[{"role":"user","content":[', visual, text, b"]}]}"])
-
-
-def used_by(response: httpx2.Response) -> Used | None:
-    """The tokens that a reply says it took, whatever else is wrong with it."""
-    try:
-        return Counted.model_validate_json(response.content).usage.used
-    except ValidationError:
-        return None
 
 
 def answer_of(reply: Reply, frames: int) -> Answer:

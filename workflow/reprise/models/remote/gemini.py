@@ -1,29 +1,23 @@
-"""Adapter for the models of Gemini: frames as lossless images, or the clip's file, uploaded once and deleted; what a
-killed job left at the vendor is deleted by the next one."""
+"""Adapter for the models of Gemini: frames as lossless images, or the clip's file, uploaded once and deleted."""
 
 import asyncio
-import json
 import math
-import os
 import re
 import time
 from base64 import b64decode
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from mimetypes import guess_type
 from pathlib import Path
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import httpx2
-from filelock import FileLock, Timeout
 from google.genai import Client, errors, types
 
 from reprise.core.log import log
 from reprise.core.plain import plain
-from reprise.core.store import append_line, read_lines
 from reprise.media.probe import packet_index
 from reprise.models.asking.money.calls import Failure
 from reprise.models.asking.money.limits import Shown
@@ -60,7 +54,6 @@ RETRY_DELAY = re.compile(r"'retryDelay': '([0-9]+(?:\.[0-9]+)?)s'")
 FRAME_TOKENS, SECOND_TOKENS = 280, 42
 # Between looks whether an uploaded file is ready: at first and at most.
 FIRST_LOOK_S, LAST_LOOK_S = 0.1, 5.0
-GONE = (403, 404)
 
 
 def used_by(reply: types.GenerateContentResponse) -> Used | None:
@@ -119,47 +112,7 @@ def failure_of_gemini(error: Exception, settings: GeminiSettings) -> Failure | N
     return replace(failure, wait_s=float(delay[1])) if failure.wait_s is None and delay else failure
 
 
-class Uploads:
-    """The files of one job, by the names that they have at the vendor, in a small ledger."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def new_name(self) -> str:
-        """A name that no other file has; it is written down before anything is sent."""
-        name = f"reprise-{uuid4().hex[:24]}"
-        append_line(self._path, json.dumps(["uploaded", name]))
-        return name
-
-    def deleted(self, name: str) -> None:
-        append_line(self._path, json.dumps(["deleted", name]), to_disk=False)
-
-    def left(self) -> list[str]:
-        """What is still there, as far as is known."""
-        lines = list(read_lines(self._path, skip_damaged=True))
-        deleted = {name for kind, name in lines if kind == "deleted"}
-        return [str(name) for kind, name in lines if kind == "uploaded" and name not in deleted]
-
-
-@contextmanager
-def uploads_in(path: Path) -> Iterator[Uploads]:
-    """A ledger that no other job has; gone at the end if it holds nothing any more. Timeout where its job lives."""
-    # The operating system's lock: it ends with its process, also by a kill.
-    lock = FileLock(path.with_suffix(".lock"), fallback_to_soft=False, thread_local=False)
-    with lock.acquire(blocking=False):
-        uploads = Uploads(path)
-        try:
-            yield uploads
-        finally:
-            if not uploads.left():
-                path.unlink(missing_ok=True)
-    if not path.exists():
-        path.with_suffix(".lock").unlink(missing_ok=True)
-
-
 class GeminiAdapter(RemoteAdapter):
-    """A model of Gemini."""
-
     host = "generativelanguage.googleapis.com"
 
     def __init__(self, spec: ModelSpec) -> None:
@@ -186,32 +139,16 @@ class GeminiAdapter(RemoteAdapter):
         )
         async with sender, Client(vertexai=False, api_key=self._key, http_options=options).aio as client:
             self.client, self.sending = client, self.calls(failure_of_gemini)
-            if not self.takes_files:
-                yield self._with_images
-                return
-            store = self._spec.account.store if self._spec.account else Path()
-            folder = store / "uploads" / urlsplit(settings.url).netloc.replace(":", "_")
-            folder.mkdir(parents=True, exist_ok=True)
-            for path in sorted(folder.glob("*.jsonl")):
-                with suppress(Timeout), uploads_in(path) as uploads:
-                    for name in uploads.left():
-                        await self.delete(name, uploads)
-            with uploads_in(folder / f"{os.getpid()}-{uuid4().hex}.jsonl") as own:
-                yield partial(self._with_file, own)
+            yield self._opened
 
-    def _with_images(self, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> Opened:
-        """A clip whose frames are encoded."""
+    def _opened(self, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> Opened:
+        if self.takes_files and due.clip.path is not None and due.clip.indices:
+            video = UploadedClip(self, due.clip, due.clip.path, seconds)
+            return Opened(video.answer, 0, seconds, video.close)
         images = [b64decode(image) for image in frames.images] if frames else []
         visual = [types.Part.from_bytes(data=image, mime_type="image/png") for image in images]
         answer = partial(self.ask, visual, frames.shown if frames else None)
         return Opened(answer, sum(map(len, images)), seconds)
-
-    def _with_file(self, uploads: Uploads, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> Opened:
-        """A clip whose file is uploaded; a blind question uploads nothing."""
-        if due.clip.path is None or not due.clip.indices:
-            return self._with_images(due, frames, seconds)
-        video = UploadedClip(self, uploads, due.clip, due.clip.path, seconds)
-        return Opened(video.answer, 0, seconds, video.close)
 
     async def ask(self, visual: list[types.Part], shown: Shown | None, request: Request) -> Answer:
         """The answer to one question about what is shown."""
@@ -227,25 +164,12 @@ class GeminiAdapter(RemoteAdapter):
         reply = await self.sending.call(request, shown, tokens, send, used_by)
         return answer_of(reply, settings, shown.frames if shown else 0)
 
-    async def delete(self, name: str, uploads: Uploads) -> None:
-        """Delete a file; what cannot be deleted now is deleted by the next job."""
-        try:
-            await self.client.files.delete(name=f"files/{name}")
-        except Exception as error:
-            if not isinstance(error, errors.APIError) or error.code not in GONE:  # another key's file, or none
-                said = plain(str(error.message)) if isinstance(error, errors.APIError) else type(error).__name__
-                log.warning(f"files/{name} is not deleted at the vendor yet: {said}")
-                return
-        uploads.deleted(name)
-
 
 class UploadedClip:
     """A clip that is uploaded before its first question, which goes alone, and deleted after its last."""
 
-    def __init__(
-        self, gemini: GeminiAdapter, uploads: Uploads, clip: Clip, path: Path, seconds: dict[str, float]
-    ) -> None:
-        self._gemini, self._uploads, self._clip, self._path, self._seconds = gemini, uploads, clip, path, seconds
+    def __init__(self, gemini: GeminiAdapter, clip: Clip, path: Path, seconds: dict[str, float]) -> None:
+        self._gemini, self._clip, self._path, self._seconds = gemini, clip, path, seconds
         self._names: list[str] = []
         """under which it may be at the vendor"""
         self._visual: list[types.Part] = []
@@ -266,7 +190,12 @@ class UploadedClip:
     async def close(self) -> None:
         """Delete what was uploaded, whatever has happened since."""
         for name in self._names:
-            await self._gemini.delete(name, self._uploads)
+            try:
+                await self._gemini.client.files.delete(name=f"files/{name}")
+            except Exception as error:  # where an upload failed, there may be none
+                log.warning(
+                    f"files/{name} is not deleted; the vendor deletes it itself after two days: {plain(str(error))}"
+                )
 
     async def _upload(self) -> None:
         """Have the clip's file at the vendor, ready to be asked about."""
@@ -282,7 +211,7 @@ class UploadedClip:
         calls, files = self._gemini.sending, self._gemini.client.files
 
         async def upload_once() -> types.File:
-            name = await asyncio.to_thread(self._uploads.new_name)
+            name = f"reprise-{uuid4().hex[:24]}"
             self._names.append(name)
             config = types.UploadFileConfig(name=name, mime_type=guess_type(self._path.name)[0] or "video/mp4")
             file: types.File = await files.upload(file=self._path, config=config)
@@ -302,12 +231,11 @@ class UploadedClip:
             file = await calls.call_free(look)
         data = types.FileData(file_uri=file.uri, mime_type=file.mime_type)
         self._visual = [types.Part(file_data=data, video_metadata=types.VideoMetadata(fps=settings.fps))]
-        self._shown = Shown(frames, 0, 0, 0, 0)
+        self._shown = Shown(frames, 0, 0)
         self._seconds["waiting"] = time.monotonic() - start
 
 
 def config_of(request: Request, tokens: int, settings: GeminiSettings) -> types.GenerateContentConfig:
-    """How the model is to answer."""
     thinking = None
     if isinstance(settings.thinking, int):
         thinking = types.ThinkingConfig(thinking_budget=settings.thinking)

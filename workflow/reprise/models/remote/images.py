@@ -13,8 +13,6 @@ from reprise.models.asking.money.limits import Shown
 from reprise.models.base import Clip, ModelSpec, Request
 from reprise.models.local.frames import footage_of
 
-FASTEST = 1  # of zlib's levels: the others make frames little smaller
-
 
 class Encoded(NamedTuple):
     """The frames of a clip, and when they are shown."""
@@ -29,9 +27,7 @@ class Encoded(NamedTuple):
 
     @property
     def shown(self) -> Shown:
-        """What a vendor's limits are about."""
-        sizes = [len(image) for image in self.images]
-        return Shown(len(sizes), self.width, self.height, max(sizes, default=0), sum(sizes))
+        return Shown(len(self.images), self.width, self.height)
 
 
 class ImagesPreparer:
@@ -51,7 +47,7 @@ class ImagesPreparer:
         for index, at in first.items():
             stream = BytesIO()
             picture = Picture.fromarray(np.ascontiguousarray(frames.frames[at]))
-            picture.save(stream, "PNG", compress_level=FASTEST)
+            picture.save(stream, "PNG", compress_level=1)  # the others make frames little smaller
             encoded[index] = b64encode(stream.getvalue())
         height, width = frames.frames[0].shape[:2]
         images = tuple(encoded[index] for index in shown)

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -16,9 +17,9 @@ from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.models.asking.money.limits import Shown
 from reprise.models.base import Answer, AnswerError, Due, ModelSpec, ReplyError, Request
-from reprise.models.remote.adapter import BoundedClient, RemoteAdapter, Show, posting, read_reply
+from reprise.models.remote.adapter import BoundedClient, RemoteAdapter, Show, posting, read_reply, used_in
 from reprise.models.remote.images import Encoded
-from reprise.models.remote.openai_replies import Reply, answer_of, failure_of_server, used_by
+from reprise.models.remote.openai_replies import Counted, Reply, answer_of, failure_of_server
 from reprise.models.remote.sending import Opened
 from reprise.models.settings import OpenAISettings
 from reprise.models.thoughts import opens_thought
@@ -88,16 +89,10 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-class Served(BaseModel):
-    """A model that a server names."""
-
-    id: str
-
-
 class Said(BaseModel):
     """The replies of `/v1/models`, of `/version`, and of `/tokenize`, which vLLM has beside the interface."""
 
-    data: list[Served] = []
+    data: list[dict[str, Any]] = []
     version: str = ""
     token_strs: list[str] = []
     tokens: list[int] = []
@@ -149,7 +144,7 @@ class OpenAIAdapter(RemoteAdapter):
         """A UserError where the server says that it is another one than the model's file names; what it does not say is
         no mistake."""
         settings = self.settings
-        named = [one.id for one in (await self._said("get", "/models")).data]
+        named = [str(one.get("id")) for one in (await self._said("get", "/models")).data]
         if named and settings.model not in named:
             raise UserError(
                 f"{settings.url}: the server serves {', '.join(map(plain, named[:5]))}, not '{settings.model}'. Start "
@@ -185,9 +180,8 @@ class OpenAIAdapter(RemoteAdapter):
             return Said()
 
     async def complete(self, body: bytes, request: Request, shown: Shown | None, tokens_out: int) -> Reply:
-        """The reply to a question with an answer of at most so many tokens."""
         send = posting(self._client, "/chat/completions", body)
-        response = await self._calls.call(request, shown, tokens_out, send, used_by)
+        response = await self._calls.call(request, shown, tokens_out, send, partial(used_in, Counted))
         return read_reply(Reply, response.content, self.settings, "chat completion")
 
     async def tokens_of(self, options: Sequence[str]) -> tuple[int, ...]:
@@ -235,12 +229,25 @@ class AskedClip:
         server, chat = self._server, self._chat
         wanted = await server.tokens_of(request.options) if request.ask == "score" else ()
         limit = 1 if wanted else server.settings.max_tokens or request.max_tokens
-        body = chat.ask(request, limit, wanted)
+        body, fewer = chat.ask(request, limit, wanted), max(0, chat.frames - FEWER)
         async with server.learning if self._is_unproven else nullcontext():
-            counted = await self._with_fewer(request) if self._is_unproven else None
+            counted = None
+            if self._is_unproven:
+                shown = self._shown._replace(frames=fewer) if self._shown else None
+                proof = chat.ask(request, FEW_TOKENS, frames=fewer)
+                counted = (await server.complete(proof, request, shown, FEW_TOKENS)).used.input
             reply = await server.complete(body, request, self._shown, limit)
+            tokens = reply.used.input
+            if counted is not None and tokens and tokens <= counted:
+                self._cut = (
+                    f"the server counts {tokens} tokens with {chat.frames} frames and {counted} with {fewer}: it leaves "
+                    "frames out"
+                )
+                raise AnswerError("not_shown", self._cut)
+            if counted is not None and not tokens:
+                log.info("the server does not count the tokens of prompts: whether it shows all frames is not known")
             if counted is not None:
-                self._note(reply.used.input, counted)
+                server.frames_proven = chat.frames if tokens else sys.maxsize
         server.thinks |= reply.has_thought
         return answer_of(reply, request, wanted, chat.frames, thinks=server.thinks)
 
@@ -248,23 +255,3 @@ class AskedClip:
     def _is_unproven(self) -> bool:
         """Whether no clip with as many frames reached the model before, as far as the server's counts say."""
         return self._server.settings.check_frames and self._chat.frames > self._server.frames_proven
-
-    async def _with_fewer(self, request: Request) -> int:
-        """How many tokens the server counts with fewer frames."""
-        frames = max(0, self._chat.frames - FEWER)
-        body = self._chat.ask(request, FEW_TOKENS, frames=frames)
-        shown = self._shown._replace(frames=frames) if self._shown else None
-        return (await self._server.complete(body, request, shown, FEW_TOKENS)).used.input
-
-    def _note(self, tokens: int, with_fewer: int) -> None:
-        """What the counts say of all frames."""
-        frames = self._chat.frames
-        if tokens and tokens <= with_fewer:
-            self._cut = (
-                f"the server counts {tokens} tokens with {frames} frames and {with_fewer} with "
-                f"{max(0, frames - FEWER)}: it leaves frames out"
-            )
-            raise AnswerError("not_shown", self._cut)
-        if not tokens:
-            log.info("the server does not count the tokens of prompts: whether it shows all frames is not known")
-        self._server.frames_proven = frames if tokens else sys.maxsize

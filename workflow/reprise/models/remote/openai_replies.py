@@ -5,10 +5,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import httpx2
 from aiohttp import ClientError, ServerTimeoutError
 from openai import APIConnectionError, APIStatusError, APITimeoutError
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from reprise.core.plain import plain
 from reprise.models.asking.money.calls import Failure
@@ -38,15 +37,11 @@ class Message(BaseModel):
 
 
 class Top(BaseModel):
-    """A token and the logarithm of its probability."""
-
     token: str
     logprob: float
 
 
 class Token(BaseModel):
-    """A token of the answer, with others in its place."""
-
     top_logprobs: list[Top] = Field([])
 
 
@@ -84,8 +79,6 @@ class Counted(BaseModel):
 
 
 class Reply(Counted):
-    """A chat completion."""
-
     model: str = ""
     choices: list[Choice] = Field(min_length=1)
 
@@ -99,15 +92,6 @@ class Reply(Counted):
         """Whether a thought stands in the answer: no parser of the server has taken it out."""
         content = self.choices[0].message.content or ""
         return CLOSE in content or OPENED.match(content) is not None
-
-
-def used_by(response: httpx2.Response) -> Used | None:
-    """The tokens that a reply says it took, whatever else is wrong with it."""
-    try:
-        usage = Counted.model_validate_json(response.content).usage
-    except ValidationError:
-        return None
-    return usage.used if usage else None
 
 
 def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int, *, thinks: bool) -> Answer:
@@ -140,7 +124,6 @@ def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int
 
 
 def _similarity(choice: Choice) -> float:
-    """The number that a program wrote."""
     try:
         return float(choice.message.content or "")
     except ValueError:

@@ -70,8 +70,6 @@ class Estimates:
 
 
 class Calls:
-    """Sends the requests of one job."""
-
     def __init__(
         self,
         account: Account | None,

@@ -9,7 +9,6 @@ from contextlib import contextmanager, suppress
 from math import ceil
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from filelock import FileLock, Timeout
 from pydantic import Field
@@ -17,7 +16,6 @@ from pydantic import Field
 from reprise.core.locks import locked
 from reprise.core.settings import Settings
 
-MIB = 1 << 20
 MINUTE_S = 60.0
 # As many seconds of a limit may be used at once: a vendor counts in windows that are shorter than its minute.
 BURST_S = 5.0
@@ -103,42 +101,15 @@ class Shown(NamedTuple):
     frames: int
     width: int
     height: int
-    largest_bytes: int
-    """of one frame as it is sent"""
-    all_bytes: int
 
 
 class ImageLimits(NamedTuple):
-    """What one vendor takes in a request, by its page; what that does not say is None, and not checked."""
+    """What one vendor takes in a request, by its page; what else it does not take it says itself, at no cost."""
 
     source: str
     images: int
-    side: int | None
-    """pixels of an image's longer side"""
-    many: int | None
-    """with more images than this ..."""
-    side_of_many: int | None
-    """... its longer side has at most so many pixels"""
-    image_bytes: int | None
-    request_bytes: int | None
     tokens: Callable[[int, int], int]
     """of an image of this width and height, at most"""
-
-    def problem(self, shown: Shown) -> str:
-        """Why the vendor would not take these frames; empty if it would."""
-        side, longest = self.side, max(shown.width, shown.height)
-        if self.many is not None and shown.frames > self.many:
-            side = self.side_of_many
-        found = (
-            ("images in a request", shown.frames, self.images),
-            (f"pixels of a side, of {shown.frames} images", longest, side),
-            ("bytes of an image", shown.largest_bytes, self.image_bytes),
-            ("bytes of a request's images", shown.all_bytes, self.request_bytes),
-        )
-        for what, count, most in found:
-            if most is not None and count > most:
-                return f"{what}: {count:,}, at most {most:,} ({self.source})"
-        return ""
 
 
 def _by_aspect(width: int, height: int) -> int:
@@ -147,21 +118,17 @@ def _by_aspect(width: int, height: int) -> int:
     return max(1120, 258 * ceil(width / unit) * ceil(height / unit))
 
 
+# By the host of their interface.
 LIMITS = {
     "api.anthropic.com": ImageLimits(
         source="platform.claude.com/docs/en/build-with-claude/vision, read 2026-11",
-        images=600, side=8000, many=20, side_of_many=2000, image_bytes=None, request_bytes=32 * MIB,
+        images=600,
         # Those of an image that is not made smaller first, which would only lower them.
         tokens=lambda width, height: ceil(width / 28) * ceil(height / 28),
     ),
     "generativelanguage.googleapis.com": ImageLimits(
         source="docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding, read 2026-11",
-        images=3000, side=None, many=None, side_of_many=None, image_bytes=7 * MIB, request_bytes=None,
+        images=3000,
         tokens=_by_aspect,
     ),
-}  # fmt: skip
-
-
-def limits_of(url: str, adapter_host: str = "") -> ImageLimits | None:
-    """The limits of the vendor at an address, or of the one whose interface is spoken there."""
-    return LIMITS.get(urlsplit(url).hostname or "") or LIMITS.get(adapter_host)
+}

@@ -27,8 +27,6 @@ ROUNDING = 1e-9
 
 
 class Used(NamedTuple):
-    """Tokens of a request."""
-
     input: int
     output: int
     cached: int = 0
@@ -56,7 +54,6 @@ class Price(Settings):
     """That page."""
 
     def usd(self, used: Used) -> float:
-        """What these tokens cost."""
         cached = self.input if self.cached is None else self.cached
         return ((used.input - used.cached) * self.input + used.cached * cached + used.output * self.output) / TOKENS
 

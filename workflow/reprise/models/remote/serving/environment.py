@@ -47,15 +47,8 @@ class Pins(NamedTuple):
     python: str
     """its version, such as 3.10"""
 
-    @property
-    def lines(self) -> list[str]:
-        """As the file says it."""
-        found = [f"{name}=={version}" for name, version in self.packages.items()]
-        return found + [f"{one.name} @ git+{one.url}@{one.commit}" for one in self.repositories]
-
 
 def pins_file(name: str) -> Path:
-    """The file that pins the packages of an environment."""
     return located(Path("envs") / f"{name}.txt")
 
 
@@ -108,7 +101,6 @@ def python_of(name: str, store: Store) -> Path:
 
 
 def is_built(folder: Path) -> bool:
-    """Whether an environment is whole."""
     return read_record(folder.with_suffix(".json")) is not None and (folder / "bin" / "python").exists()
 
 
@@ -122,7 +114,8 @@ def build(name: str, store: Store) -> Path:
             log.info(f"{path} is installed in {folder}")
             return folder
         shutil.rmtree(folder, ignore_errors=True)  # of a job that was killed
-        log.info(f"installing the {len(pins.lines)} packages of {path} in {folder}")
+        packages = [f"{name}=={version}" for name, version in pins.packages.items()]
+        log.info(f"installing the {len(packages) + len(pins.repositories)} packages of {path} in {folder}")
         own = sys.executable if pins.python == PYTHON_HERE else shutil.which(f"python{pins.python}")
         if own is None:
             raise UserError(
@@ -132,11 +125,11 @@ def build(name: str, store: Store) -> Path:
         _run([own, "-m", "venv", str(folder)], path)
         python = str(folder / "bin" / "python")
         words = [python, "-m", "pip", "install", "--no-input", "--no-deps", "--disable-pip-version-check"]
-        if pins.packages:
-            _run([*words, *(f"{name}=={version}" for name, version in pins.packages.items())], path)
+        if packages:
+            _run([*words, *packages], path)
         for repository in pins.repositories:
             _check_out(repository, folder, path)
-        write_record(folder.with_suffix(".json"), {"file": str(path), "packages": pins.lines})
+        write_record(folder.with_suffix(".json"), {"file": str(path), "packages": packages})
     return folder
 
 

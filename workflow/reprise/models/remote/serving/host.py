@@ -28,9 +28,6 @@ POLL_SECONDS, PROGRESS_SECONDS, ANSWER_SECONDS = 0.25, 10.0, 5.0
 # After a connection was lost, until its end is known.
 ENDING_SECONDS = 1.0
 SAID_LINES = 5
-DONE = b"."
-# What a server of this job says without its key, and with it.
-OURS = (401, 200)
 
 
 class Host:
@@ -56,7 +53,10 @@ class Host:
 
     def start(self) -> dict[str, Any]:
         """Start it and wait until it answers; gives the adapter's settings by which it is reached."""
-        hosting, port = self._hosting, free_port()
+        hosting = self._hosting
+        with socket.socket() as one:  # a port that nobody uses at this moment
+            one.bind((HOST, 0))
+            port = one.getsockname()[1]
         words = [
             str(self._python), *(PROGRAM_SERVER if hosting.program else VLLM), "--model", str(self._weights.resolve()),
             "--served-model-name", self._name, "--port", str(port), *self._serving.arguments, *hosting.arguments,
@@ -93,13 +93,12 @@ class Host:
             )
 
     def close(self) -> None:
-        """End the server and all that it started."""
         process, self._process = self._process, None
         if process is None:
             return
         assert process.stdin is not None
         with suppress(BrokenPipeError):
-            process.stdin.write(DONE)
+            process.stdin.write(b".")
             process.stdin.flush()
         try:
             process.wait(GRACE_SECONDS + ANSWER_SECONDS)
@@ -112,7 +111,6 @@ class Host:
             process.stdin.close()
 
     def _wait(self, process: subprocess.Popen[bytes]) -> None:
-        """Until it answers."""
         start = told = time.monotonic()
         name, minutes = self._what, self._hosting.start_minutes
         with httpx2.Client(base_url=self._url, timeout=ANSWER_SECONDS, trust_env=False) as client:
@@ -141,19 +139,11 @@ class Host:
         return " / ".join(lines[-count:]) or "it said nothing"
 
 
-def free_port() -> int:
-    """A port of this machine that nobody uses at this moment."""
-    with socket.socket() as one:
-        one.bind((HOST, 0))
-        port: int = one.getsockname()[1]
-    return port
-
-
 def _served(client: httpx2.Client, key: str) -> list[str]:
     """The models that a server names to who has the key, and to nobody else; none where it does not answer so."""
     try:
         refused = client.get("/v1/models").status_code
         reply = client.get("/v1/models", headers={"Authorization": f"Bearer {key}"})
-        return [one["id"] for one in reply.json()["data"]] if (refused, reply.status_code) == OURS else []
+        return [one["id"] for one in reply.json()["data"]] if (refused, reply.status_code) == (401, 200) else []
     except (httpx2.HTTPError, ValueError, LookupError, TypeError):
         return []

@@ -28,8 +28,6 @@ import numpy as np
 from PIL import Image
 
 KEY = "REPRISE_PROGRAM_API_KEY"
-# What `times` of a blind question, and of a single picture, says of the clip's length.
-UNKNOWN = 0.0
 NO_PROGRAM, HUNG = 1, 3
 # The logarithm of a probability of 0, as vLLM writes it.
 IMPOSSIBLE = -9999.0
@@ -40,8 +38,8 @@ LOG = os.dup(2)
 class Times(list):  # type: ignore[type-arg]  # of Python 3.8
     """When the frames are shown, in seconds."""
 
-    duration = UNKNOWN
-    """seconds of the whole clip"""
+    duration = 0.0
+    """seconds of the whole clip; of a blind question it is not known"""
 
 
 class WrongReplyError(Exception):
@@ -49,8 +47,6 @@ class WrongReplyError(Exception):
 
 
 class Program:
-    """The functions of a program's file."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
         spec = importlib.util.spec_from_file_location("program", path)
@@ -69,7 +65,6 @@ class Program:
         return self._options.index(option)
 
     def reply(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The choice of a chat completion."""
         prompt, frames, times = self._question(body)
         if self._compares:
             found = self.module.similarity(frames, times, prompt)
@@ -86,7 +81,7 @@ class Program:
             return _choice("", {"content": [{"token": "", "logprob": 0.0, "top_logprobs": top}]})
         text = self.module.answer(frames, times, prompt, int(body["max_tokens"]))
         if not isinstance(text, str):
-            raise WrongReplyError(f"`answer` gave {_kind(text)}, not a text")
+            raise WrongReplyError(f"`answer` gave {text!r:.60}, not a text")
         text.encode()
         return _choice(text, None)
 
@@ -95,11 +90,9 @@ class Program:
         try:
             numbers = [float(one) for one in found]
         except (TypeError, ValueError):
-            raise WrongReplyError(f"`scores` gave {_kind(found)}, not one number for each option") from None
-        if len(numbers) != len(options):
-            raise WrongReplyError(f"`scores` gave {len(numbers)} numbers for {len(options)} options")
-        if not all(0 <= one <= 1 for one in numbers):
-            raise WrongReplyError(f"`scores` gave {numbers}, which are no probabilities")
+            numbers = []
+        if len(numbers) != len(options) or not all(0 <= one <= 1 for one in numbers):
+            raise WrongReplyError(f"`scores` gave {found}, not a probability for each of {len(options)} options")
         return numbers
 
     def _question(self, body: dict[str, Any]) -> tuple[str, Any, Times]:
@@ -127,8 +120,6 @@ class Program:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Takes requests of who has the key, and gives replies."""
-
     protocol_version = "HTTP/1.1"
     server: Server
 
@@ -217,10 +208,6 @@ def _choice(text: str, logprobs: dict[str, Any] | None) -> dict[str, Any]:
     return {"message": {"role": "assistant", "content": text}, "finish_reason": "stop", "logprobs": logprobs}
 
 
-def _kind(value: object) -> str:
-    return "nothing" if value is None else f"a value of type {type(value).__name__}"
-
-
 def _code(error: BaseException) -> str:
     """The name of a failure, as the workflow knows it."""
     if isinstance(error, WrongReplyError):
@@ -245,15 +232,19 @@ def end(words: str, code: int) -> None:
 
 def main() -> None:
     asked = argparse.ArgumentParser()
-    asked.add_argument("--program", type=Path, required=True)
-    asked.add_argument("--model", required=True)
-    asked.add_argument("--served-model-name", required=True)
-    asked.add_argument("--port", type=int, required=True)
-    asked.add_argument("--device", required=True)
-    asked.add_argument("--answer-seconds", type=float, required=True)
+    kinds = {
+        "program": Path,
+        "model": str,
+        "served-model-name": str,
+        "port": int,
+        "device": str,
+        "answer-seconds": float,
+    }
+    for name, kind in kinds.items():
+        asked.add_argument(f"--{name}", type=kind, required=True)
     given = asked.parse_args()
     try:
-        program = Program(given.program)
+        program = Program(Path(given.program))
         server = Server(given.port, given.served_model_name, program, given.answer_seconds)
         program.module.load(given.model, given.device)
     except BaseException as error:

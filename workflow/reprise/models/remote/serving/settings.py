@@ -158,17 +158,16 @@ OFFLINE = {
 }
 KEYS = {"vllm": "VLLM_API_KEY", "program": "REPRISE_PROGRAM_API_KEY"}
 
-SCORES = "scores"
 FUNCTIONS = {
     "load": "`load(folder, device)`",
     "answer": "`answer(frames, times, prompt, max_tokens)`",
-    SCORES: "`scores(frames, times, prompt, options)`",
+    "scores": "`scores(frames, times, prompt, options)`",
     "similarity": "`similarity(frames, times, caption)`",
 }
 # What a program defines, by `settings.scores` of its model.
 DEFINED = {
     None: ("load", "answer"),
-    "logprob_token_ids": ("load", "answer", SCORES),
+    "logprob_token_ids": ("load", "answer", "scores"),
     "similarity": ("load", "similarity"),
 }
 
@@ -228,10 +227,9 @@ def check_program(file: str, scores: str | None) -> str:
         raise UserError(f"{file}: no Python: {error}. Correct it.") from None
     missing = [FUNCTIONS[name] for name in DEFINED[scores] if name not in defined]
     if missing:
-        cure = " If the model gives no probabilities, write `scores: null` into `settings` of its file."
         raise UserError(
-            f"{file}: it does not define {', '.join(missing)}. A program has these functions at its top level."
-            f"{cure if missing == [FUNCTIONS[SCORES]] else ''}"
+            f"{file}: it does not define {', '.join(missing)}. A program has these functions at its top level; without "
+            "`scores`, write `scores: null` into `settings` of the model's file."
         )
     return file_digest(path)
 

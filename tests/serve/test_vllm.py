@@ -14,10 +14,8 @@ from reprise.core.schemas import RESPONSES, read_table
 from reprise.core.store import Store
 from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.base import Answer
-from reprise.models.keys import ModelRunKey
 from reprise.models.local.transformers import TransformersAdapter
 from reprise.models.remote.openai import OpenAIAdapter
-from reprise.models.remote.serving.host import KEY_VARIABLE
 from reprise.models.remote.serving.settings import Hosting, Serving
 
 from tests.serve.conftest import CHECKPOINT, NAME
@@ -36,8 +34,6 @@ ASKED = [request(QUESTION.format(colour), "score", ("Yes", "No")) for colour in 
 LONG_START = 40 * "Look at the order of the events. "
 CLOSE = 1e-4
 VIDEO = {"frames": "video"}
-# A server that is named by its address and wants a key may be somebody's who is paid.
-PAID, TOKENS = {"image_tokens": 200}, ("0", "1000000")
 
 
 def adapter(host: dict[str, str], folder: Path) -> OpenAIAdapter:
@@ -77,25 +73,6 @@ def test_what_questions_of_a_clip_begin_with_is_computed_once(host: dict[str, st
     answers = list(adapter(host, tmp_path).answers(clip, asked))
     assert {one.error for one in answers} == {""}
     assert prefix_hits(host) - before > 0.5 * sum(one.tokens_in for one in answers[1:]) > 0
-
-
-def test_two_runs_ask_one_server(host: dict[str, str], tmp_path: Path) -> None:
-    """At the same time, each as a job with a key and a journal of its own."""
-    environment = {KEY_VARIABLE: os.environ[KEY_VARIABLE]}
-    jobs = [Job(tmp_path / name) for name in ("one", "other")]
-    started = [job.start(key_by_url(job, host), budget=TOKENS, **environment) for job in jobs]
-    assert [process.wait(300) for process in started] == [0, 0], (jobs[0].folder / "log").read_text()
-    tables = [read_table(job.folder / "out.parquet", RESPONSES) for job in jobs]
-    assert tables[0].height == tables[1].height == CLIPS * QUESTIONS
-    assert set(tables[0]["error"]) == set(tables[1]["error"]) == {""}
-
-
-def key_by_url(job: Job, host: dict[str, str]) -> ModelRunKey:
-    """The key of a run whose server runs already."""
-    key = hosted_key(job)
-    answers = key.answers.model_copy(update={"serving": None, "settings": key.answers.settings | VIDEO})
-    serving = key.serving | host | PAID
-    return key.model_copy(update={"hosting": None, "checkpoint": None, "answers": answers, "serving": serving})
 
 
 def test_a_killed_job_leaves_no_engine_and_the_next_one_goes_on(

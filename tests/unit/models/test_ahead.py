@@ -1,6 +1,5 @@
 """Clips that are prepared ahead in processes of their own: the same answers, bounds, and what a crash leaves behind."""
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -70,13 +69,6 @@ def test_workers_change_neither_answers_nor_their_order(ask: Any, tmp_path: Path
     assert without_times(tmp_path / "0/j.jsonl") == without_times(tmp_path / "2/j.jsonl")
 
 
-def test_a_clip_is_read_once_and_by_the_workers_alone(ask: Any, tmp_path: Path) -> None:
-    notes = tmp_path / "notes"
-    ask(2, works(*CLIPS), notes=str(notes))
-    read, processes = zip(*(line.split() for line in notes.read_text().splitlines()), strict=True)
-    assert sorted(read) == CLIPS and str(os.getpid()) not in processes and len(set(processes)) == 2
-
-
 def test_a_run_whose_answers_are_journaled_starts_no_worker(ask: Any, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     first = ask(2, works(*CLIPS), "same")
@@ -117,11 +109,6 @@ def test_a_mistake_of_the_user_ends_the_job_and_what_was_answered_stays(
     assert len(Journal(tmp_path / f"{workers}/j.jsonl")) == 3
 
 
-def test_a_preparer_that_does_not_load_is_one_message(ask: Any) -> None:
-    with pytest.raises(UserError, match="no processor here"):
-        ask(1, works("clip0"), load="never")
-
-
 def test_timings_of_all_parts_survive_a_resume(ask: Any) -> None:
     asked = works("clip0", "clip1")
     ask(1, [works("clip0")[0], Work(clip("clip1"), "recipe clip1", questions("clip1")[:1])], "same")
@@ -149,16 +136,6 @@ def test_no_more_clips_are_ahead_than_the_workers_need() -> None:
         for number, name in enumerate(CLIPS, start=1):
             outcome = ahead.take(clip(name), questions(name)[:1])
             assert isinstance(outcome, Ready) and len(taken) == min(len(CLIPS), number + 2 * AHEAD)
-
-
-def test_large_clips_are_fewer_ahead() -> None:
-    taken: list[str] = []
-    with Ahead(f"{HERE}:Preparer", spec(), workers=2, largest_bytes=100) as ahead:
-        ahead.expect(counted([*CLIPS], taken))
-        for name in CLIPS[: 2 * AHEAD]:
-            outcome = ahead.take(clip(name), questions(name))
-            assert isinstance(outcome, Ready) and outcome.bytes == 40
-        assert len(taken) == 2 * AHEAD + 1 or len(taken) == 2 * AHEAD + 2
 
 
 def test_a_clip_that_nobody_expected_is_prepared_when_it_is_asked_about() -> None:

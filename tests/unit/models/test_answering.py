@@ -263,11 +263,6 @@ def test_a_server_that_is_down_costs_no_attempt(tmp_path: Path) -> None:
     assert {row["error"] for row in run(Faulty(spec()), tmp_path, asked).values()} == {""}
 
 
-def test_a_short_run_that_fails_alike_stops_too(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="the first 6 questions all failed"):
-        run(Broken(spec()), tmp_path)
-
-
 def test_one_bad_clip_is_not_a_broken_model(tmp_path: Path) -> None:
     class FirstClip(Faulty):
         def answer(self, request: Request) -> Answer:
@@ -339,11 +334,3 @@ def test_what_may_pass_is_asked_again_within_bounds_and_the_rest_on_request(tmp_
         healed = run(Faulty(spec(), giving(Answer(text="at last"))), folder)
         assert (healed[POISON]["text"], healed[POISON]["error"], healed[POISON]["message"]) == ("at last", "", "")
         assert Failures(folder / "f.jsonl", 3).get(POISON) is None
-
-
-def test_a_secret_in_a_message_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOME_API_KEY", "hf_secretsecret")
-    error = RuntimeError("401 for hf_secretsecret, Authorization: Bearer abcdefgh12345")
-    message = run(Faulty(spec(), raising(error)), tmp_path)[POISON]["message"]
-    assert "401" in message and "hf_secret" not in message and "abcdefgh" not in message
-    assert "hf_secret" not in (tmp_path / "f.jsonl").read_text()

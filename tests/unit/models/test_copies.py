@@ -95,14 +95,6 @@ def test_clips_are_shared_out_always_alike_and_the_same_frames_together() -> Non
     assert [len(share) for share in shares_of(judged, 2)] == [5, 4], "texts have no frames"
 
 
-def test_a_mistake_of_the_user_ends_the_job_and_what_was_answered_stays(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="^set checkpoint$"):
-        by_copies(Echo("c30", "mistake"), works(*NAMES), tmp_path)
-    assert len(Journal(tmp_path / "j")) >= 3, "the clip before it, by the same copy"
-    assert [row["error"] for row in by_copies(Echo(), works(*NAMES), tmp_path)] == [""] * 27
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["j"], "no failure, and no record of what was asked"
-
-
 def test_a_question_that_kills_a_copy_is_found_and_given_up_at_last(tmp_path: Path) -> None:
     message = r"^a process that asked the model was ended by SIGKILL\. What was answered is kept: run the same command"
     for _ in range(1 + 3):  # a kill costs an attempt where one question was asked alone

@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import signal
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -175,18 +174,6 @@ def test_a_kill_by_a_person_costs_nobody_an_attempt(tmp_path: Path) -> None:
     assert [row["text"] for row in rows] == [f"prompt {row['request_id']}" for row in rows]
     assert [row["resumed"] for row in timings] == [3, 3, 3]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["j"], "no failure, and no record of what was asked"
-
-
-def test_a_question_that_killed_is_asked_again_on_request(tmp_path: Path) -> None:
-    asked = works(*CLIPS_OF_THREE)
-    while is_killed(KilledAt("b2"), asked, tmp_path):
-        pass
-    assert Failures(tmp_path / "f", 3).due() == Counter()
-    assert Failures(tmp_path / "f", 3).retry(["killed"]) == 1
-    model = Counting()
-    rows, timings = asked_by(model, asked, tmp_path)
-    assert model.asked == ["b2"] and {row["error"] for row in rows} == {""}
-    assert [row["resumed"] for row in timings] == [3, 2, 3]
 
 
 Tables = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]

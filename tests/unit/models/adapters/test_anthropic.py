@@ -12,7 +12,6 @@ from PIL import Image as Picture
 from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
-from reprise.models.asking.money.limits import LIMITS, Shown
 from reprise.models.base import Answer, Clip, Request
 from reprise.models.remote.anthropic import AnthropicAdapter
 from reprise.models.remote.settings import AnthropicSettings
@@ -98,27 +97,3 @@ def test_more_frames_than_the_vendor_takes_are_refused_before_anything_is_asked(
         with pytest.raises(UserError, match=r"624 frames, but the vendor's limit \(platform\.claude\.com.*\) is 600"):
             list(adapter(server).answers(clip, [WRITE]))
         assert server.asked == []
-
-
-@pytest.mark.parametrize(
-    ("vendor", "frames", "said"),
-    [
-        ("api.anthropic.com", Shown(20, 4000, 2000, 9, 99), ""),
-        ("api.anthropic.com", Shown(21, 2001, 9, 9, 99), "pixels of a side, of 21 images: 2,001, at most 2,000"),
-        ("api.anthropic.com", Shown(1, 8001, 9, 9, 99), "pixels of a side, of 1 images: 8,001, at most 8,000"),
-        ("api.anthropic.com", Shown(8, 9, 9, 9, 2**25 + 1), "bytes of a request's images: 33,554,433, at most"),
-        ("generativelanguage.googleapis.com", Shown(1, 9, 9, 8 << 20, 9), "bytes of an image: 8,388,608, at most"),
-        ("generativelanguage.googleapis.com", Shown(3001, 9, 9, 9, 9), "images in a request: 3,001, at most 3,000"),
-    ],
-)
-def test_the_limits_of_vendors_name_what_is_over_them(vendor: str, frames: Shown, said: str) -> None:
-    found = LIMITS[vendor].problem(frames)
-    assert found.startswith(said) and bool(found) == bool(said)
-
-
-def test_a_clip_that_the_vendor_does_not_take_is_not_sent(tmp_path: Path) -> None:
-    wide = barcode_video(tmp_path / "wide.mp4", 22, width=2016, height=64)
-    with ChatServer(anthropic_well) as server:
-        found = list(adapter(server).answers(shown(wide, tuple(range(21))), [WRITE, request("x", "write")]))
-        assert server.asked == []
-    assert [one.error for one in found] == ["bad_request"] * 2 and "not sent" in found[0].message

@@ -1,7 +1,6 @@
 """Gemini on the wire: frames as images, or a video that is uploaded once and deleted; what each reply means."""
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from io import BytesIO
@@ -15,8 +14,8 @@ from PIL import Image as Picture
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
 from reprise.models.asking.money.prices import Account, Budget
-from reprise.models.base import Answer, Clip, Due, Request
-from reprise.models.remote.gemini import GeminiAdapter, uploads_in
+from reprise.models.base import Answer, Clip, Request
+from reprise.models.remote.gemini import GeminiAdapter
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.chat_server import MODEL, TEXT_TOKENS, Asked, ChatServer, Says
@@ -132,12 +131,6 @@ def test_a_video_is_uploaded_once_asked_about_and_deleted(server: ChatServer, vi
     parts = [parts_of(one)[0] for one in questions]
     uris = {(part["fileData"]["file_uri"], part["videoMetadata"]["fps"]) for part in parts}
     assert uris == {(f"https://host/v1beta/{files.deleted[0]}", 1.0)}
-    assert list((tmp_path / "uploads").rglob("*.jsonl")) == [], "nothing is left to delete"
-
-
-def test_a_blind_question_uploads_nothing(server: ChatServer, tmp_path: Path) -> None:
-    (found,) = adapter(server, tmp_path, frames="video").answers(BLIND, [WRITE])
-    assert found.text == "this" and len(server.asked) == 1
 
 
 def test_a_grid_is_no_file(server: ChatServer, video: Path, tmp_path: Path) -> None:
@@ -177,28 +170,14 @@ def test_an_uploaded_video_is_deleted_after_every_failure(
     assert files.there == {} and len(files.deleted) == 1
 
 
-def test_what_a_killed_job_left_is_deleted_by_the_next(server: ChatServer, video: Path, tmp_path: Path) -> None:
-    files = files_of(server)
-    folder = tmp_path / "uploads" / server.url.split("/")[2].replace(":", "_")
-    folder.mkdir(parents=True)
-    with uploads_in(folder / "killed.jsonl") as killed:
-        names = [killed.new_name() for _ in range(2)]
-        files.there[f"files/{names[0]}"] = b"left"
-        list(adapter(server, tmp_path, frames="video").answers(by_second(video), [WRITE]))
-        assert f"files/{names[0]}" in files.there, "its job lives"
-    list(adapter(server, tmp_path, frames="video").answers(by_second(video), [WRITE]))
-    assert files.there == {} and Counter(files.deleted)[f"files/{names[0]}"] == 1
-    assert list(folder.glob("*.jsonl")) == []
-
-
-def test_what_cannot_be_deleted_now_is_deleted_later(server: ChatServer, video: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_deleted_is_named(
+    server: ChatServer, video: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     files = files_of(server)
     server.says = lambda asked: gemini_error(503) if asked.method == "DELETE" else files(asked)
     (found,) = adapter(server, tmp_path, frames="video").answers(by_second(video), [WRITE])
     assert found.text == "this" and len(files.there) == 1
-    server.says = files
-    list(adapter(server, tmp_path, frames="video").answers_in_any_order([Due(by_second(video), (WRITE,))]))
-    assert files.there == {} and len(files.deleted) == 2
+    assert "is not deleted; the vendor deletes it itself after two days" in caplog.text
 
 
 def test_an_upload_that_fails_is_tried_again_under_another_name(

@@ -64,15 +64,6 @@ def test_jobs_that_spend_at_once_never_spend_more(tmp_path: Path) -> None:
     assert sum(granted) == 10 and Ledger(tmp_path).spent().usd == pytest.approx(10.0)
 
 
-def test_a_line_that_a_kill_cut_short_was_never_written(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path)
-    ledger.settle(ledger.reserve("run", dollars(0.5), Budget(usd=9)), dollars(0.25))
-    with ledger.path.open("ab") as stream:
-        stream.write(b'["settled","x"')
-    assert Ledger(tmp_path).spent().usd == ledger.spent().usd == 0.25
-    assert Ledger(tmp_path).reserve("run", dollars(1.0), Budget(usd=9)) and ledger.spent().usd == 1.25
-
-
 def test_a_damaged_line_is_named_and_dropped_by_repair(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     names = [ledger.reserve("run", dollars(1.0), Budget(usd=9)) for _ in range(3)]

@@ -13,7 +13,7 @@ from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.base import Answer, Clip, Request
 from reprise.models.remote.openai import OpenAIAdapter
 from reprise.models.remote.serving.host import Host
-from reprise.models.remote.serving.settings import ServedBy, check_program, hosting_of
+from reprise.models.remote.serving.settings import check_program
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.serving.engines import own_environment, served_by_program
@@ -91,8 +91,8 @@ WRONG = [
     ("raise ValueError('no such thing')", "failed", "ValueError: no such thing"),
     ("raise SystemExit(2)", "failed", "SystemExit: 2"),
     ("raise MemoryError('too much')", "out_of_memory", "MemoryError: too much"),
-    ("return None", "malformed", "`answer` gave nothing, not a text"),
-    ("return 7", "malformed", "`answer` gave a value of type int, not a text"),
+    ("return None", "malformed", "`answer` gave None, not a text"),
+    ("return 7", "malformed", "`answer` gave 7, not a text"),
     ("return '\\ud800'", "bad_text", "UnicodeEncodeError"),
     ("return '  '", "empty", "finish_reason: stop"),
 ]
@@ -113,11 +113,11 @@ def test_what_a_program_does_wrong_is_the_failure_of_that_question_and_of_no_oth
 
 
 WRONG_SCORES = [
-    ("[0.5]", "`scores` gave 1 numbers for 2 options"),
-    ("[0.5, 1.5]", "`scores` gave [0.5, 1.5], which are no probabilities"),
-    ("[0.5, float('nan')]", "which are no probabilities"),
+    ("[0.5]", "`scores` gave [0.5], not a probability for each of 2 options"),
+    ("[0.5, 1.5]", "`scores` gave [0.5, 1.5], not a probability"),
+    ("[0.5, float('nan')]", "not a probability"),
     ("[0.9, 0.9]", "probabilities"),
-    ("None", "`scores` gave nothing, not one number for each option"),
+    ("None", "`scores` gave None, not a probability"),
 ]
 
 
@@ -132,17 +132,6 @@ def test_scores_that_are_none_are_named(root: Path) -> None:
     host.close()
     for (_, words), one in zip(WRONG_SCORES, found, strict=True):
         assert one.error == "malformed" and words in one.message
-
-
-def test_nothing_that_it_prints_and_no_output_that_it_closes_breaks_an_answer(root: Path) -> None:
-    text = (
-        "import os, sys\nprint('HTTP/1.1 200 OK', '\\x1b[2J', flush=True)\ndef load(folder, device):\n    os.write(1, b'\\0' * 99999)\n"
-        "def answer(frames, times, prompt, max_tokens):\n    print('{\"error\": 1}')\n    os.close(1); os.close(2); sys.stdout = None\n    return 'good'\n"
-    )
-    host = host_of(root, text)
-    (found,) = answers(host, [request("a", "write")])
-    host.close()
-    assert found.text == "good"
 
 
 STARTS = [
@@ -229,11 +218,3 @@ def test_a_program_that_does_not_define_what_it_must_is_refused_before_any_job(
     with pytest.raises(UserError, match=message) as caught:
         check_program("own.py", scores)
     assert "\n" not in str(caught.value)
-
-
-def test_a_shipped_program_is_found_from_any_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    name = "resources/programs/llava_video.py"
-    assert len(check_program(name, EXACT)) == 64
-    served = ServedBy(engine="program", program=name, environment="toy")
-    assert Path(str(hosting_of(served).program)) == ROOT / name

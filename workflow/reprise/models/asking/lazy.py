@@ -62,7 +62,6 @@ class LazyModel(AbstractContextManager["LazyModel"]):
         self._upcoming: Iterator[Due] = iter(())
 
     def expect(self, upcoming: Iterator[Due]) -> None:
-        """What will be asked next, in this order."""
         self._upcoming = upcoming
         if self._ahead is not None:
             self._ahead.expect(upcoming)

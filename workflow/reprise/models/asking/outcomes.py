@@ -17,7 +17,6 @@ from reprise.media.errors import MediaError
 from reprise.models.asking.reasons import REASONS
 from reprise.models.base import Answer, AnswerError, Clip, ClipFailedError, Request
 
-LONGEST_MESSAGE = 300
 LARGEST_COUNT = 2**31 - 1  # the responses hold 32 bits
 NAMED_ERRORS = ((TimeoutError, "timeout"), (ConnectionError, "network"))
 DEVICE_ERROR = "device_error"
@@ -136,4 +135,4 @@ def _failure(status: str, message: str) -> Answer:
 
 
 def _short(text: str) -> str:
-    return plain(text.strip().partition("\n")[0])[:LONGEST_MESSAGE]
+    return plain(text.strip().partition("\n")[0])[:300]

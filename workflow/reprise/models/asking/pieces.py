@@ -8,7 +8,6 @@ from reprise.core.files import text_digest
 # Clips are spread over so many places, and a piece has neighbouring ones: shares of different numbers of pieces can be
 # compared, so that two jobs never ask about the same clip at a time.
 PLACES = 2**16
-DIGITS = 4
 MOST_PIECES = 256
 NAME = re.compile(r"([1-9][0-9]*)of([1-9][0-9]*)")
 
@@ -38,7 +37,7 @@ class Piece(NamedTuple):
 
     def has(self, recipe: str) -> bool:
         """Whether it asks about the clip of this recipe: by what the clip is, so that what is alike stays together."""
-        return int(text_digest(recipe)[:DIGITS], 16) in self.places
+        return int(text_digest(recipe)[:4], 16) in self.places
 
 
 WHOLE = Piece(1, 1)

@@ -95,9 +95,7 @@ class RemoteAdapter(ABC):
     @asynccontextmanager
     async def _line(self, dues: Sequence[Due]) -> AsyncIterator[Callable[[Due], Awaitable[Opened]]]:
         """Opens clips on one connection. Where clips follow each other, the next ones are prepared ahead."""
-        shown = (
-            [] if self.takes_files else [Due(due.clip, due.requests) for due in dues if due.clip.indices]
-        )  # a check stays here
+        shown = [] if self.takes_files else [due for due in dues if due.clip.indices]
         with Ahead(PREPARER, self._spec, self._spec.threads) if len(shown) > 1 else nullcontext() as ahead:
             prepare: Callable[..., Any] = partial(prepared, partial(ImagesPreparer, self._spec))
             if ahead is not None:

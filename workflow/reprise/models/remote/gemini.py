@@ -151,7 +151,6 @@ class GeminiAdapter(RemoteAdapter):
         return Opened(answer, sum(map(len, images)), seconds)
 
     async def ask(self, visual: list[types.Part], shown: Shown | None, request: Request) -> Answer:
-        """The answer to one question about what is shown."""
         settings = self.settings
         tokens = settings.max_tokens or request.max_tokens
         contents = [types.Content(role="user", parts=[*visual, types.Part(text=request.prompt)])]

@@ -27,8 +27,6 @@ from reprise.models.thoughts import opens_thought
 IMAGE = b'{"type":"image_url","image_url":{"url":"data:image/png;base64,', b'"}},'
 # The type of a list of frames, whatever the format of each: the server looks at the frames.
 VIDEO = b'{"type":"video_url","video_url":{"url":"data:video/jpeg;base64,', b'"}},'
-# Within which a server says what it is.
-SECONDS = 10.0
 # Signs by which tokenizers write spaces and ends of lines.
 SPACES = "\u0120\u010a\u2581 \n"
 # A server that takes frames in pairs counts as much for one frame less.
@@ -174,7 +172,7 @@ class OpenAIAdapter(RemoteAdapter):
     async def _said(self, method: str, path: str, **sent: Any) -> Said:
         """Empty where no such reply comes: the questions find out why."""
         try:
-            quickly = getattr(self._client.with_options(max_retries=0, timeout=SECONDS), method)
+            quickly = getattr(self._client.with_options(max_retries=0, timeout=10.0), method)
             return Said.model_validate_json((await quickly(path, cast_to=httpx2.Response, **sent)).content)
         except (OpenAIError, ReplyError, ValidationError):
             return Said()
@@ -240,8 +238,8 @@ class AskedClip:
             tokens = reply.used.input
             if counted is not None and tokens and tokens <= counted:
                 self._cut = (
-                    f"the server counts {tokens} tokens with {chat.frames} frames and {counted} with {fewer}: it leaves "
-                    "frames out"
+                    f"the server counts {tokens} tokens with {chat.frames} frames and {counted} with {fewer}: it "
+                    "leaves frames out"
                 )
                 raise AnswerError("not_shown", self._cut)
             if counted is not None and not tokens:

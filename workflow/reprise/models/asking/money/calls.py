@@ -17,8 +17,6 @@ from reprise.models.remote.settings import RemoteSettings
 
 # Seconds before a request is sent again: at first, at most, and the longest that a server may ask for.
 FIRST_WAIT_S, LONGEST_WAIT_S, LONGEST_ASKED_S = 0.5, 30.0, 60.0
-# Between looks for a free place among all jobs.
-LOOK_S = 0.02
 JITTER = SystemRandom()
 # Of the signs between messages, and what else a vendor's template adds to a prompt.
 TEMPLATE_TOKENS = 64
@@ -153,7 +151,7 @@ class Calls:
         with ExitStack() as ends:
             if self._gate is not None and self._settings.limits.concurrency is not None:
                 while (place := self._gate.slot()) is None:
-                    await asyncio.sleep(LOOK_S * (1 + JITTER.random()))
+                    await asyncio.sleep(0.02 * (1 + JITTER.random()))
                 ends.callback(place.release)
             while self._gate is not None and (wait := self._gate.wait_for(tokens)) > 0:
                 await asyncio.sleep(min(wait, LONGEST_WAIT_S))

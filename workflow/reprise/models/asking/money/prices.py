@@ -21,7 +21,6 @@ from reprise.core.settings import Settings
 from reprise.core.store import append_line
 
 TOKENS = 1_000_000
-RESERVED, SETTLED = "reserved", "settled"
 # Of sums of rounded dollars.
 ROUNDING = 1e-9
 
@@ -152,7 +151,7 @@ class Ledger:
                     "damaged lines; what stood in them is then not counted as spent. Then run the same command again."
                 ) from error
             entry = Entry(usd, tokens)
-            if kind == RESERVED:
+            if kind == "reserved":
                 self._open[str(name)] = entry
             elif name in self._open:
                 self._spent = self._open.pop(str(name)).added(self._spent, -1)
@@ -167,13 +166,13 @@ class Ledger:
             if after.tokens > budget.tokens if worst.usd is None else after.usd > budget.usd + ROUNDING:
                 return ""
             name = uuid4().hex
-            self._append(RESERVED, name, worst, who, to_disk=True)
+            self._append("reserved", name, worst, who, to_disk=True)
             return name
 
     def settle(self, name: str, cost: Entry) -> None:
         """What it did cost; a line that a power cut loses leaves the larger number."""
         with locked(self._lock):
-            self._append(SETTLED, name, cost, to_disk=False)
+            self._append("settled", name, cost, to_disk=False)
 
     def _append(self, kind: str, name: str, entry: Entry, *more: str, to_disk: bool) -> None:
         append_line(self.path, canonical_json([kind, name, entry.usd, entry.tokens, *more]), to_disk=to_disk)

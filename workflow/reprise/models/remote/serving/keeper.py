@@ -15,7 +15,6 @@ import time
 POLL_SECONDS = 0.2
 # A server that is asked to end may take so long.
 GRACE_SECONDS = 10.0
-DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 
 
 def main() -> None:
@@ -45,7 +44,7 @@ def _die_with_this() -> None:
     """Should this process be killed, so is the server."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 if __name__ == "__main__":

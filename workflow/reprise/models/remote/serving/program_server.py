@@ -232,16 +232,10 @@ def end(words: str, code: int) -> None:
 
 def main() -> None:
     asked = argparse.ArgumentParser()
-    kinds = {
-        "program": Path,
-        "model": str,
-        "served-model-name": str,
-        "port": int,
-        "device": str,
-        "answer-seconds": float,
-    }
-    for name, kind in kinds.items():
-        asked.add_argument(f"--{name}", type=kind, required=True)
+    for name in ("--program", "--model", "--served-model-name", "--device"):
+        asked.add_argument(name, required=True)
+    asked.add_argument("--port", type=int, required=True)
+    asked.add_argument("--answer-seconds", type=float, required=True)
     given = asked.parse_args()
     try:
         program = Program(Path(given.program))

@@ -13,8 +13,8 @@ from reprise.commands.videos import copy_subtitles
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.schemas import SOURCES, write_table
-from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
+from reprise.plan.suite import collect_keys
 from reprise.tables.build import TIDY
 
 from tests.unit.core.programs import write

@@ -7,8 +7,8 @@ import pytest
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Run
-from reprise.plan.keys import write_keys
 from reprise.plan.runs import Plan
+from reprise.plan.suite import write_keys
 
 from tests.unit.config.conftest import Project
 
@@ -37,44 +37,40 @@ def runs() -> list[str]:
     return [run.name for run in Plan(load(Path(), {"suite": "paper"})).runs()]
 
 
-def test_a_folder_for_each_run(paper: Project) -> None:
-    assert runs() == []
-    for sampling in ("black8", "black64"):
-        lay(paper, f"vinoground/apollo-7b/paper/{sampling}", *BOTH)
-    assert runs() == [f"vinoground/paper/{one}/apollo-7b" for one in ("black64", "black8")]
-    plan = Plan(load(Path(), {"suite": "paper"}))
-    files = plan.imports.answer_files(Run.parse("vinoground/paper/black8/apollo-7b"))
-    assert files == [Path(IMPORTS, "vinoground/apollo-7b/paper/black8", name) for name in BOTH]
+APOLLO = "vinoground/apollo-7b"
+NAMED_32, NAMED_7 = (tuple(name.replace("8", frames) for name in NAMED) for frames in ("32", "7"))
 
 
-def test_a_number_of_frames_in_a_name_selects_the_run(paper: Project) -> None:
-    lay(paper, "vinoground/apollo-7b", *NAMED)
-    lay(paper, "vinoground/apollo-7b", *(name.replace("8", "32") for name in NAMED))
-    assert runs() == [f"vinoground/paper/black{frames}/apollo-7b" for frames in (32, 8)]
+@pytest.mark.parametrize(
+    ("laid", "found"),
+    [
+        ({}, []),
+        ({f"{APOLLO}/paper/black8": BOTH, f"{APOLLO}/paper/black64": BOTH}, [f"vinoground/paper/black{frames}/apollo-7b" for frames in (64, 8)]),
+        ({APOLLO: NAMED + NAMED_32}, [f"vinoground/paper/black{frames}/apollo-7b" for frames in (32, 8)]),
+        ({"temporalbench/ma-lmm": ("ma_short_qa.jsonl", "ma_long_qa.jsonl")}, [f"temporalbench/{task}/linspace4/ma-lmm" for task in ("long", "short")]),
+        ({"temporalbench/internlm-xc-2.5/temporalbench_short_qa": ("xc.jsonl",)}, ["temporalbench/short/fps1/internlm-xc-2.5"]),
+    ],
+)  # fmt: skip
+def test_where_files_lie_says_which_run_they_are_of(
+    paper: Project, laid: dict[str, tuple[str, ...]], found: list[str]
+) -> None:
+    for folder, names in laid.items():
+        lay(paper, folder, *names)
+    assert runs() == found
 
 
 def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog: pytest.LogCaptureFixture) -> None:
-    lay(paper, "vinoground/apollo-7b", *(name.replace("8", "7") for name in NAMED))
+    lay(paper, APOLLO, *NAMED_7)
     lay(paper, "vinoground/gemini-2.5-pro", *NAMED)  # its run shows a number of frames that depends on the clip
-    assert runs() == []
+    rated, unrated = (f"LLaMA-VID_{judge}_score.xlsx" for judge in ("gpt-4-turbo", "gemini"))
+    lay(paper, "mmbench_video/llama-vid", "LLaMA-VID.xlsx", rated, unrated)
     with caplog.at_level(logging.WARNING):
         plan = Plan(load(Path(), {"suite": "paper"}))
         plan.imports.warn_of_unused(plan.models)
-    folder = f"{IMPORTS}/vinoground/apollo-7b"
-    expected = (
-        f"{folder}: textscore-frame7-response.jsonl, videoscore-frame7-response.jsonl: not used: their names fit no run"
-    )
-    assert [expected in one.message for one in caplog.records] == [True, False]
-
-
-def test_temporalbench_names_its_tasks(paper: Project) -> None:
-    lay(paper, "temporalbench/ma-lmm", "ma_short_qa.jsonl", "ma_long_qa.jsonl")
-    lay(paper, "temporalbench/internlm-xc-2.5/temporalbench_short_qa", "xc.jsonl")
-    assert runs() == [
-        "temporalbench/long/linspace4/ma-lmm",
-        "temporalbench/short/fps1/internlm-xc-2.5",
-        "temporalbench/short/linspace4/ma-lmm",
-    ]
+    assert [run for run in runs() if run.startswith("vinoground")] == []
+    said = {one.message.partition(": ")[0].removeprefix(f"{IMPORTS}/"): one.message for one in caplog.records}
+    assert f"{', '.join(NAMED_7)}: not used: their names fit no run" in said[APOLLO]
+    assert unrated in said["mmbench_video/llama-vid"] and rated not in said["mmbench_video/llama-vid"]
 
 
 @pytest.mark.parametrize(
@@ -126,20 +122,16 @@ def test_a_protocol_can_share_the_answers_of_another(paper: Project) -> None:
 
 def test_ratings_lie_by_judge_and_run(paper: Project) -> None:
     lay(paper, "mmbench_video/gpt-4o/packed/interior8", "gpt4o.xlsx")
-    assert runs() == []
-    folder = "mmbench_video/gpt-4-turbo-1106/packed/interior8/gpt-4o"
-    lay(paper, folder, "ratings.tsv")
-    found = ["mmbench_video/packed/interior8/gpt-4o", "mmbench_video/packed.subtitled/interior8/gpt-4o"]
-    assert runs() == found
-    (paper.root / IMPORTS / folder / "ratings.tsv").unlink()
-    assert runs() == []
     lay(paper, "mmbench_video/gpt-4-turbo-1106/mine", "ratings.tsv")
-    paper.edit(
-        "config/external.yaml",
-        "gpt-4-turbo-1106: {label: GPT-4-Turbo (1106), names: [gpt-4-turbo, gpt-4-1106-preview]}",
-        "gpt-4-turbo-1106: {label: J, ratings: {mmbench_video/packed/interior8/gpt-4o: mine}}",
-    )
+    assert runs() == []
+    external, ours = "config/external.yaml", "{label: J, ratings: {mmbench_video/packed/interior8/gpt-4o: mine}}"
+    before = (paper.root / external).read_text()
+    paper.edit(external, "{label: GPT-4-Turbo (1106), names: [gpt-4-turbo, gpt-4-1106-preview]}", ours)
+    found = ["mmbench_video/packed/interior8/gpt-4o", "mmbench_video/packed.subtitled/interior8/gpt-4o"]
     assert runs() == found[:1]
+    paper.write(external, before)
+    lay(paper, "mmbench_video/gpt-4-turbo-1106/packed/interior8/gpt-4o", "ratings.tsv")
+    assert runs() == found
 
 
 def judges() -> list[str]:
@@ -175,25 +167,11 @@ def test_the_harness_ratings_beside_the_predictions_count(paper: Project, name: 
     assert [one.name for one in files] == [f"LLaMA-VID_MMBench-Video_{name}_score.xlsx"]
 
 
-def test_ratings_by_an_unknown_judge_are_named(paper: Project, caplog: pytest.LogCaptureFixture) -> None:
-    known, unknown = (f"LLaMA-VID_{judge}_score.xlsx" for judge in ("gpt-4-turbo", "gemini"))
-    lay(paper, "mmbench_video/llama-vid", "LLaMA-VID.xlsx", known, unknown)
-    with caplog.at_level(logging.WARNING):
-        plan = Plan(load(Path(), {"suite": "paper"}))
-        plan.imports.warn_of_unused(plan.models)
-    (said,) = [one.message for one in caplog.records if "llama-vid" in one.message]
-    assert unknown in said and known not in said
-
-
 def test_an_open_judge_rates_where_ratings_of_it_do_not_lie(paper: Project) -> None:
     """Table 6's row of Qwen2-72B-Instruct: asked here by the adapter `text`, or imported."""
     lay(paper, "mmbench_video/gpt-4o/packed/interior8", "gpt4o.xlsx")
-    paper.edit(
-        "config/suites/paper.yaml",
-        "run: [local]\njudges: [gpt-4-turbo-1106]",
-        "run: [local, qwen2-72b]\njudges: [qwen2-72b]",
-    )
-    run = "packed/interior8/gpt-4o"
+    before, run = "run: [local]\njudges: [gpt-4-turbo-1106]", "packed/interior8/gpt-4o"
+    paper.edit("config/suites/paper.yaml", before, "run: [local, qwen2-72b]\njudges: [qwen2-72b]")
     assert f"{run}/qwen2-72b" in judges()
     lay(paper, f"mmbench_video/qwen2-72b-instruct/{run}", "ratings.tsv")
     plan = Plan(load(Path(), {"suite": "paper"}))
@@ -202,8 +180,6 @@ def test_an_open_judge_rates_where_ratings_of_it_do_not_lie(paper: Project) -> N
 
 def test_an_extra_run_must_have_its_files(paper: Project) -> None:
     paper.edit("config/suites/paper.yaml", "  velociti:\n", "  velociti:\n    extra_runs: [entail/fps2/owl-con]\n")
-    folder = f"{IMPORTS}/velociti/owl-con/entail/fps2/"
-    with pytest.raises(
-        UserError, match=rf"velociti/entail/fps2/owl-con: no answers found. Put the files into {folder}"
-    ):
+    said = f"velociti/entail/fps2/owl-con: no answers found. Put the files into {IMPORTS}/velociti/owl-con/entail/fps2/"
+    with pytest.raises(UserError, match=said):
         write_keys(Plan(load(Path(), {"suite": "paper"})))

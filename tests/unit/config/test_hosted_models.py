@@ -7,8 +7,8 @@ import pytest
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.models.keys import ModelRunKey
-from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
+from reprise.plan.suite import collect_keys
 
 from tests.unit.config.conftest import CODE, Project
 
@@ -65,62 +65,32 @@ def test_what_shapes_answers_changes_the_key_and_nothing_else_does(here: Project
 
     first = key("")
     assert key(", gpu_memory: 0.5, start_minutes: 90") == first == key("", "settings: {concurrency: 64}\n")
-    others = [
-        key(", max_model_len: 4096"),
-        key(", quantised: fp8"),
-        key(", tensor_parallel: 2"),
-        key(", max_frames: 8"),
-        key(", arguments: [--enforce-eager]"),
-        key(", variables: {VLLM_USE_V1: '1'}"),
-        key("", "dtype: float16\n"),
-        key("", "settings: {frames: video}\n"),
-    ]
-    assert len({first, *others}) == 9
+    more = ("max_model_len: 4096", "quantised: fp8", "arguments: [--enforce-eager]", "variables: {VLLM_USE_V1: '1'}")
+    others = [*(key(f", {one}") for one in more), key("", "dtype: float16\n"), key("", "settings: {frames: video}\n")]
+    assert len({first, *others}) == 7
     here.write("envs/other.txt", "vllm==0.32.0\n")
     assert key(", environment: other") not in {first, *others}
 
 
 @pytest.mark.parametrize(
-    ("more", "run", "runs"),
+    ("more", "message"),
     [
-        ("", "[{gpus: 1}]", False), ("", "[{gpus: 2}]", True), ("", "[hosted]", True), ("", "[local]", False),
+        ("served_by: vlm\n", "served_by.engine: should be 'vllm' or 'program', found 'vlm'. Did you mean 'vllm'?"),
+        ("served_by: vllm\nsettings: {url: 'http://127.0.0.1:8000/v1', model: x}\n", "settings: served_by: the job starts the server, and says url, model. Remove them here."),
+        ("served_by: vllm\nattention: eager\n", "the job's server does not go by: attention. Remove"),
+        ("served_by: {engine: vllm, arguments: [--port=1]}\n", "'--port=1': not here; other settings, or the job"),
+        ("served_by: {engine: vllm, arguments: [-tp, '2']}\n", "'-tp': write arguments with their long names"),
+        ("served_by: {engine: vllm, arguments: [x]}\n", "'x' belongs to no argument"),
+        ("served_by: {engine: vllm, variables: {LD_PRELOAD: x}}\n", "'LD_PRELOAD': only variables named VLLM_..."),
+        ("served_by: {engine: vllm, environment: ../x}\n", "served_by.environment: should be a name"),
+        ("served_by: program\n", "served_by: a program needs program and environment here."),
+        (f"served_by: {{{OWN}, max_frames: 8}}\n", "served_by: max_frames: engine 'program' has no such setting."),
+        ("served_by: {engine: program, program: ../own.py, environment: own}\n", "program: '../own.py' should be a file"),
+        ("served_by: vllm\nsettings: {scores: similarity}\n", "settings.scores: only a program gives 'similarity'. Use logprob_token_ids, or null."),
+        (f"dtype: float16\nserved_by: {{{OWN}}}\n", "the job's server does not go by: dtype. Remove"),
+        (f"served_by: {{{OWN}}}\nsettings: {{timeout_s: 5}}\n", "settings: served_by: the job starts the server, and says timeout_s. Remove them here."),
     ],
 )  # fmt: skip
-def test_its_gpus_say_where_it_runs(project: Project, more: str, run: str, runs: bool) -> None:
-    plan = plan_of(project, f"gpus: 2\nserved_by: vllm\n{more}", run)
-    assert ("hosted" in plan.models) == runs
-
-
-MISTAKES: list[tuple[str, str]] = [
-    ("served_by: vlm\n", "served_by.engine: should be 'vllm' or 'program', found 'vlm'. Did you mean 'vllm'?"),
-    (
-        "served_by: vllm\nsettings: {url: 'http://127.0.0.1:8000/v1', model: x}\n",
-        "settings: served_by: the job starts the server, and says url, model. Remove them here.",
-    ),
-    ("served_by: vllm\nattention: eager\n", "attention: the server chooses it. Remove it."),
-    ("served_by: {engine: vllm, arguments: [--port=1]}\n", "'--port=1': not here; other settings, or the job"),
-    ("served_by: {engine: vllm, arguments: [-tp, '2']}\n", "'-tp': write arguments with their long names"),
-    ("served_by: {engine: vllm, arguments: [x]}\n", "'x' belongs to no argument"),
-    ("served_by: {engine: vllm, variables: {LD_PRELOAD: x}}\n", "'LD_PRELOAD': only variables named VLLM_..."),
-    ("served_by: {engine: vllm, environment: ../x}\n", "served_by.environment: should be a name"),
-    ("served_by: program\n", "served_by: a program needs program and environment here."),
-    (f"served_by: {{{OWN}, max_frames: 8}}\n", "served_by: max_frames: engine 'program' has no such setting."),
-    ("served_by: {engine: vllm, program: own.py}\n", "served_by: program: engine 'vllm' has no such setting."),
-    ("served_by: {engine: program, program: ../own.py, environment: own}\n", "program: '../own.py' should be a file"),
-    ("served_by: {engine: vllm, files: [a.bin]}\n", "served_by: files: engine 'vllm' has no such setting."),
-    (
-        "served_by: vllm\nsettings: {scores: similarity}\n",
-        "settings.scores: only a program gives 'similarity'. Use logprob_token_ids, or null.",
-    ),
-    (f"dtype: float16\nserved_by: {{{OWN}}}\n", "dtype: the program chooses it. Remove it."),
-    (
-        f"served_by: {{{OWN}}}\nsettings: {{timeout_s: 5}}\n",
-        "settings: served_by: the job starts the server, and says timeout_s. Remove them here.",
-    ),
-]
-
-
-@pytest.mark.parametrize(("more", "message"), MISTAKES)
 def test_a_mistake_in_the_models_file_is_named(project: Project, more: str, message: str) -> None:
     project.write(FILE, HOSTED + more)
     said = project.message()

@@ -20,7 +20,6 @@ LONGEST_LINE, MOST_LINES = 500, 22
 OTHER_WRITERS = "other_writers: [toy-other-writer]"
 MISTAKES = [
     # YAML
-    (MAIN, "samplings:", "suite: paper\nsamplings:", "line 7: not valid YAML: duplicate key 'suite'."),
     (MAIN, "fps: 0.5}", "fps: 0.5", "not valid YAML: did not find expected ',' or '}'."),
     (MAIN, "suite: demo", "suite: demo\n\tstore: x", "line 5: not valid YAML: found a tab character"),
     (MAIN, "suite: demo", "suite: demo\n? [a]\n: b", "not valid YAML: a key should be a text."),
@@ -29,37 +28,27 @@ MISTAKES = [
     (MAIN, "suite: demo", "suite: dem", "suite: unknown suite 'dem'. Did you mean 'demo'? Allowed: construction, demo, paper, rehearsal, time. These are the files in config/suites/."),
     (MAIN, "suite: demo", "suite: demo\nconfidence: 95", "line 5: confidence: should be less than 1, found 95."),
     (MAIN, "suite: demo", "suite: 3", "suite: should be a text, found 3. Write it in quotes: \"3\"."),
-    (MAIN, "fps: 8}", "fsp: 8}", "samplings.fps8: rule 'fps_mid': unknown parameter 'fsp'. Did you mean 'fps'? Allowed: fps."),
     (MAIN, "fps8: {rule: fps_mid", "fps8: {rule: fps_mdi", "samplings.fps8: rule: unknown sampling rule 'fps_mdi'. Did you mean 'fps_mid'?"),
     (MAIN, "rule: linspace, frames: 1}", "rule: linspace, frames: 0}", "samplings.linspace1: rule 'linspace': frames must be a whole number of at least 1, found 0"),
     (SUITE, "shards: 4", "shards: 0", "line 16: shards: should be greater than or equal to 1, found 0."),
-    (SUITE, "shards: 4", "shards: many", "shards: should be a valid integer, unable to parse string as an integer, found 'many'."),
     (SUITE, "run: [local]", "run: local", "run: should be a list, found 'local'."),
-    (SUITE, "run: [local]", "run: [{gpu: 1}]", "run.0.gpu: unknown key. Did you mean 'gpus'? Allowed: gpus."),
-    (SUITE, "clips: ids", "clips: id", "benchmarks.velociti.clips: should be 'ids', 'release' or 'files', found 'id'. Did you mean 'ids'?"),
     (SUITE, "route: {kind: toyworld}", "route: {kind: toywrld}", "benchmarks.velociti.route.kind: should be 'toyworld', 'rehearsal', 'folder', 'archive', 'http', 'huggingface', 'youtube', found 'toywrld'. Did you mean 'toyworld'?"),
     (SUITE, "route: {kind: toyworld}", "route: {path: x}", "benchmarks.velociti.route: missing."),
     (SUITE, "{per_test: 40}", "{per_test: 40}\n    extra_runs: [entail/fps1]", "benchmarks.velociti.extra_runs.0: should be <protocol>/<sampling>/<model>, each a name"),
-    (RANDOM, "label:", "lable:", "line 2: lable: unknown key. Did you mean 'label'?"),
     (RANDOM, "adapter: random", "adapter: rndom", "adapter: unknown adapter 'rndom'. Did you mean 'random'? Allowed: anthropic, constant, contrastive,"),
     (RANDOM, "adapter: random", "adapter: random\nsettings: {sed: 1}", "settings.sed: unknown key. Did you mean 'seed'? Allowed: seed, texts."),
-    (RANDOM, "adapter: random", "adapter: oracle\nsettings: {seed: 1}", "settings.seed: unknown key. Allowed: nothing."),
-    (RANDOM, "adapter: random", "adapter: random\nrepo: a/b\ndtype: float16", "adapter 'random' loads no weights. Remove: repo, dtype."),
-    (RANDOM, "adapter: random", "adapter: import\npieces: 2", "pieces: nobody is asked here. Remove it."),
+    (RANDOM, "adapter: random", "adapter: random\nrepo: a/b\ndtype: float16", "adapter 'random' does not go by: repo, dtype. Remove what this names."),
+    (RANDOM, "adapter: random", "adapter: import\npieces: 2", "adapter 'import' does not go by: pieces."),
     (TOY, "checkpoint: ", "repo: x/y\ncheckpoint: ", "set either checkpoint (a local folder) or repo (a hub id), not both."),
-    (TOY, "checkpoint: ", "# checkpoint: ", "set either checkpoint (a local folder) or repo (a hub id), not both."),
     (ONEVISION, "revision: unpinned", "", "revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it."),
     (ONEVISION, "revision: unpinned", "revision: main", "revision: should be a commit (40 hexadecimal digits) or 'unpinned', found 'main'."),
     (EXTERNAL, "gpt-4o: GPT-4o", "GPT-4o: GPT-4o", "GPT-4o: should be a name (lower-case letters, digits, '.', '_' and '-', first a letter or a digit), found 'GPT-4o'."),
     (EXTERNAL, "gpt-4o: GPT-4o", "oracle: Oracle", "oracle: config/models/oracle.yaml defines this model too. Remove one of the two."),
     (EXTERNAL, "o3: o3", "o3: {label: o3, runs: {vinoground/paper: .}}", "o3.runs: 'vinoground/paper': a run is named <benchmark>/<protocol>/<sampling>."),
-    (VELOCITI, "title:", "titel:", "titel: unknown key. Did you mean 'title'?"),
     (TABLES, "  table2:", "  tabel2:", "tables.tabel2: should be table<N>, such as table3, found 'tabel2'."),
     # names that other files define
     (SUITE, "run: [local]", "run: [locl]", "run: unknown model 'locl'. Did you mean 'local'?"),
     (SUITE, "judges: [wordmatch,", "judges: [toy-siglip,", "judges: 'toy-siglip' cannot judge: adapter 'contrastive' gives similarity."),
-    (SUITE, "judges: [wordmatch,", "judges: [wordmach,", "judges: unknown model 'wordmach'. Did you mean 'wordmatch'?"),
-    (SUITE, "judges: [last-letter]", "judges: [last-leter]", "benchmarks.vinoground.judges: unknown model 'last-leter'. Did you mean 'last-letter'?"),
     (SUITE, "  velociti:", "  velocti:", "benchmarks: unknown benchmark 'velocti'. Did you mean 'velociti'? Allowed: mmbench_video, temporalbench, velociti, vinoground. These are the files in config/benchmarks/."),
     (SUITE, "demo/velociti.yaml", "demo/velocity.yaml", "benchmarks.velociti.tables: no file 'config/tables/demo/velocity.yaml'. Did you mean 'config/tables/demo/velociti.yaml'?"),
     (SUITE, "{per_test: 40}", "{per_test: 40}\n    extra_runs: [entail/fps1/oracel]", "benchmarks.velociti.extra_runs: 'entail/fps1/oracel': unknown model 'oracel'. Did you mean 'oracle'?"),
@@ -67,27 +56,18 @@ MISTAKES = [
     (SUITE, "judges: [last-letter]", "judges: [last-letter]\n    extra_runs: [similarity/black8/humans]", "extra_runs: 'similarity/black8/humans': the authors' files hold no answers to form 'similarity'. Forms: questions."),
     (TABLES, "sampling: fps2", "sampling: none", "tables.table4: row 'Toy SigLIP': contrastive needs frames, but sampling 'none' shows none."),
     ("config/tables/demo/temporalbench.yaml", "model: toy-text, sampling: none", "model: toy-text, sampling: fps1", "row 'text only': adapter 'text' takes no frames, but sampling 'fps1' shows some. Use `sampling: none`."),
-    (TABLES, "protocol: similarity", "protocol: entail", "the protocol asks for 'score', adapter 'contrastive' gives similarity."),
     (TABLES, "model: oracle", "model: oracel", "tables.table2: row 'Oracle': unknown model 'oracel'. Did you mean 'oracle'?"),
-    (TABLES, "protocol: entail\n", "protocol: ential\n", "unknown protocol 'ential'. Did you mean 'entail'?"),
-    (TABLES, "sampling: fps1", "sampling: fps01", "unknown sampling 'fps01'. Did you mean 'fps1'?"),
     (TABLES, "benchmark: velociti", "benchmark: velocity", "benchmark: found 'velocity', expected 'velociti' as in config/suites/demo.yaml."),
     (TABLES, "metrics: [strict]", "metrics: [strit]", "tables.table2: column 'Ctrl': unknown metric 'strit'. Did you mean 'strict'?"),
     (TABLES, "group: agent_random}", "group: agent_rand}", "tables.table2: unknown group 'agent_rand'. Did you mean 'agent_random'?"),
     (TABLES, "    metrics: [strict]\n", "", "tables.table2: column 'Ctrl': names no metric, and neither does its table. (also: tables.table2: column 'AgRand',"),
-    (MORE_TABLES, "compared_with: all", "compared_with: al", "tables.table5: unknown group 'al'."),
     (VELOCITI, "form: mc, prompt: mc, ask", "form: choice, prompt: mc, ask", "protocols.mc.form: unknown form 'choice'. Allowed: entail, mc, similarity."),
-    (VELOCITI, "prompt: mc.authors", "prompt: mc.author", "protocols.mc.authors.prompt: unknown prompt 'mc.author'. Did you mean 'mc.authors'?"),
-    (VELOCITI, "answers_of: mc", "answers_of: mcc", "protocols.mc.subset.answers_of: unknown protocol 'mcc'. Did you mean 'mc'?"),
     (VELOCITI, "answers_of: mc", "answers_of: entail", "protocols.mc.subset.answers_of: 'entail' asks another question: form, prompt, ask differ."),
     (VINOGROUND, "{video: 3, group: 3}", "{vidio: 3}", "protocols.paper.frames_min: unknown metric 'vidio'. Did you mean 'video'?"),
-    (VINOGROUND, "judge: extract", "judge: extrat", "protocols.cot.judged.judge: unknown prompt 'extrat'. Did you mean 'extract'?"),
     # figures, and a suite that makes its benchmarks and asks people
     (FIGURES, "benchmark: velociti", "benchmark: vinoground", "benchmark: found 'vinoground', expected 'velociti'"),
-    (FIGURES, "table: table2", "table: table99", "figures.fig3.table: unknown table 'table99'."),
     (FIGURES, "sections: [VELOCITI Subset]", "sections: [Velociti Subset]", "unknown section 'Velociti Subset'. Allowed: \"\", VELOCITI Subset."),
     (FIGURES, "rows: [Random draws,", "rows: [Random drawz,", "figures.fig4: table2.rows: unknown row 'Random drawz'. Did you mean 'Random draws'?"),
-    (FIGURES, "fig4:", "figure4:", "figures.figure4: should be fig<N>, such as fig3, or own_<name> for an analysis of our own, found 'figure4'."),
     (FIGURES, 'sections: [""], rows: [Random draws, Toy LLaVA-OV early, Toy LLaVA-OV late, Oracle]', 'sections: [""], rows: ["Random draws, imported"]', "no row of its sections is left."),
     ("config/figures/demo/mmbench_video.yaml", "    groups:\n", "    fact: shots\n    groups:\n", "a figure counts by one of them"),
     (CONSTRUCTION, "release: {kind: constructed}", "release: {kind: toyworld}", "benchmarks.velociti.release: should be `{kind: constructed}`, since `construction:` says how it is made."),
@@ -105,15 +85,18 @@ MISTAKES = [
     (CONSTRUCTION, "run: paper/all/toy-script", "run: paper/all/oracle", "benchmarks.vinoground.people.script.run: 'oracle' is asked here. Name a model whose answers are imported"),
     (CONSTRUCTION, "per_survey: 8", "per_survey: 8\n        surveys: 3", "benchmarks.vinoground.people.script.surveys: found 3, and per_survey 8. Name one of both."),
     (CONSTRUCTION, '"resources/demo/people/vinoground/*.csv"', "answers.csv", "benchmarks.vinoground.people.script.answers: no file 'answers.csv'. Put it there, or name a pattern such as 'answers/*.csv', which may match none yet."),
-    (CONSTRUCTION, "workers: 10", "workers: 10\n        left_out: c.csv", "benchmarks.vinoground.people.script.left_out: no file 'c.csv'. Put it there, or name a pattern"),
-    (CONSTRUCTION, "workers: 10", "seconds: .inf", "benchmarks.vinoground.people.script.seconds: should be a finite number, found inf."),
+    ("config/suites/paper.yaml", "run: short/all/humans", "run: short/linspace16.grid4x4/humans", "'short/linspace16.grid4x4/humans' has a view, by which models are shown frames"),
+    (MAIN, "samplings:\n", "samplings:\n  mine: {rule: interior, frames: 4, view: {show: grid, rows: 2, columns: 2}}\n", "'mine': a view is declared in `views:`"),
+    (SUITE, "\nbenchmarks:\n", "\ntime: [oracle]\n\nbenchmarks:\n", "time: 'oracle' is not in `overview:`, which says what it is asked. Allowed: all, random,"),
+    (SUITE, "release: {kind: toyworld}", "release: {kind: constructed}", "benchmarks.velociti.construction: missing; `release: {kind: constructed}` says"),
+    (CONSTRUCTION, "      script:\n        run: paper/", "      again: {run: paper/all/toy-script, answers: 'x*.csv'}\n      script:\n        run: paper/", "people.script.run: 'paper/all/toy-script' is named by 'again' already; a run has one group,"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("file", "old", "new", "said"), MISTAKES)
 def test_a_mistake_is_said_in_words(project: Project, file: str, old: str, new: str, said: str) -> None:
     project.edit(file, old, new)
-    message = project.message("construction" if "construction" in file or "writer" in file else "")
+    message = project.message(next((one for one in ("construction", "paper") if one in file), ""))
     assert said in message
     line = next(line for line in message.splitlines() if said in line)
     assert line.removeprefix("  - ").startswith(f"{file}: ")
@@ -163,11 +146,6 @@ def test_of_many_problems_a_screenful_is_shown(project: Project) -> None:
     message = project.message()
     assert len(message.splitlines()) == MOST_LINES and message.endswith(" more. Correct these first.")
     assert max(map(len, message.splitlines())) <= LONGEST_LINE
-
-
-def test_a_long_list_of_names_is_cut_to_the_nearest(project: Project) -> None:
-    project.edit(TABLES, "model: oracle", "model: gpt4o")
-    assert "Did you mean 'gpt-4o'? Allowed: gpt-4o, gpt-4v," in project.message()
 
 
 def test_an_unknown_override_of_one_call_is_named(project: Project) -> None:

@@ -52,10 +52,6 @@ def test_what_a_line_says_stays_when_more_is_asked() -> None:
     assert OverviewLine(model="m", benchmarks=["velociti"]).with_more(None, {}).as_written() == "m"
 
 
-def test_a_suite_without_lines_has_no_overview(project: Project) -> None:
-    assert Plan(load(project.root, {"suite": "rehearsal"})).overview == {}
-
-
 MISTAKES = [
     (SUITE, LINES, f"{LINES}  - oracel\n", "overview: 'oracel': unknown model 'oracel'. Did you mean 'oracle'?"),
     (SUITE, LINES, f"{LINES}  - toy-llava-ov\n", "overview: 'toy-llava-ov': named twice; a model has one line."),

@@ -2,21 +2,13 @@
 
 import pytest
 from reprise.config.load import load
-from reprise.plan.keys import collect_keys, key_texts
+from reprise.plan.changes import key_texts
 from reprise.plan.runs import Plan
+from reprise.plan.suite import collect_keys
 
 from tests.unit.config.conftest import CODE, Project
 
 SUITE = "config/suites/construction.yaml"
-
-
-def test_a_run_has_one_group(project: Project) -> None:
-    mine = "      script:\n        run: paper/"
-    project.edit(SUITE, mine, f"      again: {{run: paper/all/toy-script, answers: 'x*.csv'}}\n{mine}")
-    assert (
-        "people.script.run: 'paper/all/toy-script' is named by 'again' already; a run has one group,"
-        in project.message("construction")
-    )
 
 
 RATERS = """\

@@ -46,11 +46,7 @@ def test_a_file_fits_its_schema_and_names_it(kind: str, path: Path) -> None:
     ("kind", "content"),
     [
         ("config", {"suite": "demo", "samplings": {"x": {"rule": "linspace", "fps": 1}}}),
-        ("suite", {"title": "x"}),
         ("model", {"label": "x", "adapter": "random", "settings": {"sed": 1}}),
-        ("model", {"label": "x", "adapter": "rndom"}),
-        ("external", {"A b": "x"}),
-        ("benchmark", {"license": "x"}),
         ("tables", {"benchmark": "x", "tables": {"tabel1": {}}}),
     ],
 )

@@ -1,6 +1,5 @@
 """Models at servers as the configuration and the plan see them: what they need, what their keys hold, when they end."""
 
-import json
 import logging
 from pathlib import Path
 
@@ -14,9 +13,9 @@ from reprise.models.asking.money.prices import Budget, Entry, Ledger
 from reprise.models.keys import ModelRunKey
 from reprise.plan.answers import Job
 from reprise.plan.costs import Load
-from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
 from reprise.plan.states import Asking
+from reprise.plan.suite import collect_keys
 from reprise.plan.targets import warn_of_models
 
 from tests.unit.config.conftest import CODE, Project
@@ -66,17 +65,9 @@ def test_how_a_server_is_reached_shapes_no_answer_and_what_answers_does(
     assert (elsewhere.serving["url"], moved.serving["concurrency"]) == ("http://127.0.0.1:9000/v1", 32)
     others = [
         key(""),
-        key("  server: sglang\n"),
-        key(f"{named}  temperature: 1\n"),
-        key(f"{named}  body: {{seed: 1}}\n"),
+        *(key(more) for more in ("  server: sglang\n", f"{named}  temperature: 1\n", f"{named}  body: {{seed: 1}}\n")),
     ]
     assert len({first.key, *(other.key for other in others)}) == 5
-
-
-def test_other_models_keys_say_nothing_of_servers(here: Project) -> None:
-    plan = plan_of(here)
-    keys = {str(path): json.loads(key.model_dump_json()) for path, key in collect_keys(plan, CODE).items()}
-    assert [path for path, key in keys.items() if "serving" in key] == [f"results/demo/keys/{RUN}.json"]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +152,7 @@ def test_a_plan_says_what_was_spent_and_what_asking_costs_at_most(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ("dtype: float16\n", "adapter 'openai' loads no weights. Remove: dtype."),
+        ("dtype: float16\n", "adapter 'openai' does not go by: dtype. Remove what this names."),
         (PRICE, "price: this model has no settings.key, so that nobody is paid. Remove it, or name the key."),
         ("  url: localhost:8000\n", "settings.url: should be an address such as http://127.0.0.1:8000/v1, without"),
         ("  url: https://user:secret@host/v1\n", "settings.url: should be an address"),

@@ -4,8 +4,8 @@ import re
 
 import pytest
 from reprise.config.load import load
-from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
+from reprise.plan.suite import collect_keys
 
 from tests.unit.config.conftest import Project
 
@@ -19,25 +19,6 @@ def test_a_view_is_named_behind_a_sampling_that_it_fits(project: Project) -> Non
     }
     assert "linspace16.grid4x4" in samplings
     assert not {"interior8.grid4x4", "fps1.grid4x4", "none.grid4x4", "interior16.grid4x4.grid4x4"} & set(samplings)
-
-
-def test_a_view_changes_the_key_of_its_run_and_of_no_other(project: Project) -> None:
-    runs = [f"unpacked/{one}/toy-llava-ov" for one in ("interior16", "interior16.grid4x4")]
-    config = load(project.root)
-    entry = config.suite.benchmarks["mmbench_video"]
-    suite = config.suite.model_copy(
-        update={
-            "benchmarks": config.suite.benchmarks
-            | {"mmbench_video": entry.model_copy(update={"extra_runs": tuple(runs)})}
-        }
-    )
-    plan = Plan(config.model_copy(update={"suite": suite}))
-    keys = collect_keys(plan)
-    found = {run: keys[plan.results.run_key(run)].model_dump() for run in plan.runs()}
-    alone, viewed = (next(key for run, key in found.items() if run.name.endswith(f"/{one}")) for one in runs)
-    assert alone["answers"]["sampling"] == {"rule": "interior", "frames": 16}
-    assert alone["key"] != viewed["key"]
-    assert all("view" not in key["answers"]["sampling"] for key in found.values() if key is not viewed)
 
 
 def test_views_of_time_are_of_any_sampling_that_shows_several_frames(project: Project) -> None:
@@ -92,11 +73,6 @@ def test_a_view_that_makes_no_sense_is_refused(name: str, message: str, project:
     assert message in project.message()
 
 
-def test_people_are_shown_no_view(project: Project) -> None:
-    project.edit("config/suites/paper.yaml", "run: short/all/humans", "run: short/linspace16.grid4x4/humans")
-    assert "'short/linspace16.grid4x4/humans' has a view, by which models are shown frames" in project.message("paper")
-
-
 def test_a_server_that_is_given_whole_clips_is_shown_no_view(project: Project) -> None:
     project.edit(
         SUITE, "  mmbench_video:\n", "  mmbench_video:\n    extra_runs: [unpacked/fps1.reversed/gemini-video]\n"
@@ -109,9 +85,3 @@ def test_a_server_that_is_given_whole_clips_is_shown_no_view(project: Project) -
     ) in project.message()
     project.edit("config/models/gemini-video.yaml", "frames: video", "frames: images")
     load(project.root)
-
-
-def test_a_view_is_declared_in_its_own_place(project: Project) -> None:
-    inline = "  mine: {rule: interior, frames: 4, view: {show: grid, rows: 2, columns: 2}}\n"
-    project.edit(MAIN, "samplings:\n", f"samplings:\n{inline}")
-    assert "'mine': a view is declared in `views:`" in project.message()

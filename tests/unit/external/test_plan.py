@@ -12,8 +12,8 @@ from reprise.core.paths import Run
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, write_table
 from reprise.external.answers import ImportedAnswers
 from reprise.models.base import Answer
-from reprise.plan.keys import write_keys
 from reprise.plan.runs import Plan
+from reprise.plan.suite import write_keys
 from reprise.stages.import_answers import responses
 
 from tests.unit.benchmarks.test_authors_scorers import Pairs, requests_of

@@ -1,4 +1,4 @@
-"""The site that jobs are submitted to: its file, the calls that submit, and what fits where."""
+"""The site that jobs are submitted to: its file, the calls that submit, what fits where, and what Slurm prints."""
 
 from pathlib import Path
 
@@ -6,7 +6,17 @@ import pytest
 from reprise.config.model import Model
 from reprise.config.problems import read
 from reprise.core.errors import UserError
-from reprise.plan.site import PartitionLimits, Site, partitions_file, problems, site_of
+from reprise.plan.site import (
+    Node,
+    Partition,
+    PartitionLimits,
+    Site,
+    minutes_of,
+    partitions_file,
+    partitions_in,
+    problems,
+    site_of,
+)
 
 SITE = Site(
     partitions={
@@ -15,16 +25,14 @@ SITE = Site(
         "big": PartitionLimits(max_runtime=300, max_mem_mb=512000, max_threads=32, max_gpu=4),
     }
 )
-PROFILE = "executor: slurm\nslurm-partition-config: here.yaml\n"
 
 
-@pytest.fixture
-def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(autouse=True)
+def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "profiles/cluster/config.yaml"
+    path = Path("profiles/cluster/config.yaml")
     path.parent.mkdir(parents=True)
-    path.write_text(PROFILE)
-    return path
+    path.write_text("executor: slurm\nslurm-partition-config: here.yaml\n")
 
 
 @pytest.mark.parametrize(
@@ -39,17 +47,17 @@ def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("", None),
     ],
 )
-def test_which_file_a_call_means(profile: Path, arguments: str, file: str | None) -> None:
+def test_which_file_a_call_means(arguments: str, file: str | None) -> None:
     assert partitions_file(["snakemake", *arguments.split()]) == (Path(file) if file else None)
 
 
-def test_a_dry_run_needs_no_slurm(profile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dry_run_needs_no_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("here.yaml").write_text("partitions:\n  cpu: {max_runtime: 60}\n")
     monkeypatch.setenv("PATH", "/nonexistent")
     call = ["snakemake", "--workflow-profile", "cluster"]
     for look in ("-n", "--dry-run", "--dryrun", "-np", "--unlock"):
         assert site_of([*call, look]) == Site(partitions={"cpu": PartitionLimits(max_runtime=60)})
-    with pytest.raises(UserError, match="no Slurm here"):
+    with pytest.raises(UserError, match=r"no Slurm here: there is no command 'sinfo'.*without `--workflow-profile"):
         site_of(call)
 
 
@@ -57,16 +65,14 @@ def test_a_dry_run_needs_no_slurm(profile: Path, monkeypatch: pytest.MonkeyPatch
     ("text", "words"),
     [
         ("partitions:\n  gpu: {max_gpus: 4}\n", "line 2: partitions.gpu.max_gpus: .*Did you mean 'max_gpu'"),
-        ("partitions:\n  gpu: {max_gpu: many}\n", "line 2: partitions.gpu.max_gpu: "),
         ("partitions: {}\n", "none is named"),
         ("", "should be a group of keys"),
     ],
 )
-def test_a_wrong_file_is_named_with_its_line(tmp_path: Path, text: str, words: str) -> None:
-    path = tmp_path / "partitions.yaml"
-    path.write_text(text)
+def test_a_wrong_file_is_named_with_its_line(text: str, words: str) -> None:
+    Path("partitions.yaml").write_text(text)
     with pytest.raises(UserError, match=words):
-        read(Site, path)
+        read(Site, Path("partitions.yaml"))
 
 
 def test_what_a_job_can_have() -> None:
@@ -79,16 +85,45 @@ def test_what_a_job_can_have() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({}, None),
         ({"gpus": 4, "memory_mb": 500000}, None),
         ({"gpus": 8}, "gpus: 8: no partition has a node with so many; the most is max_gpu: 4."),
         ({"gpus": 1, "memory_mb": 600000}, "memory_mb: 600000: the most of partitions gpu, big is max_mem_mb: 512000."),
         ({"memory_mb": 5000}, "memory_mb: 5000: the most of partition cpu is max_mem_mb: 4000."),
-        ({"gpus": 1, "memory_mb": 40000}, None),
         ({"gpus": 1, "threads": 40}, "its job takes 40 CPUs: the most of partitions gpu, big is max_threads: 32."),
-        ({"threads": 17}, "its job takes 17 CPUs: the most of partition cpu is max_threads: 16."),
     ],
 )
 def test_what_no_partition_can_hold(settings: dict[str, int], words: str | None) -> None:
     model = Model.model_validate({"label": "M", "adapter": "random", **settings})
     assert list(problems(model, SITE)) == ([words] if words else [])
+
+
+# Of Slurm 22.05.8 with two nodes that have a GPU and one that has none (tests/cluster/slurm.py).
+RECORDED = "accel|up|2:00:00|8|8000|gpu:1\nshort*|up|1:00:00|8|8000|(null)\naccel|up|2:00:00|8|8000|gpu:1\n"
+
+
+def test_the_partitions_of_a_real_slurm() -> None:
+    accel, short = Node(gpus=1, memory_mb=8000, threads=8), Node(gpus=0, memory_mb=8000, threads=8)
+    assert partitions_in(f"{RECORDED}old|down|1:00|8|8000|(null)\n") == [
+        Partition("accel", is_default=False, minutes=120, node=accel),
+        Partition("short", is_default=True, minutes=60, node=short),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "node"),
+    [
+        # the node with the most GPUs counts, not the most of each kind
+        (["128|1000000|(null)", "64|512000|gpu:4", "32|256000|gpu:4"], Node(4, 512000, 64)),
+        (["8|8000+|gpu:a100:4(S:0-1)"], Node(4, 8000, 8)),
+        (["8|8000|gpu:a100:4,gpu:v100:2,shard:8"], Node(6, 8000, 8)),
+        (["8|8000|craynetwork:4"], Node(0, 8000, 8)),
+    ],
+)
+def test_a_job_can_have_what_one_node_has(lines: list[str], node: Node) -> None:
+    (found,) = partitions_in("\n".join(f"all|up|infinite|{one}" for one in lines))
+    assert found == Partition("all", is_default=False, minutes=None, node=node)
+
+
+def test_minutes_of_a_limit() -> None:
+    limits = {"infinite": None, "n/a": None, "30:00": 30, "2:00:00": 120, "1-00:00:00": 1440, "7-12:30:00": 10830}
+    assert {time: minutes_of(time) for time in limits} == limits

@@ -48,6 +48,7 @@ def test_what_is_still_to_fetch(tmp_path: Path) -> None:
 
 
 def test_what_pin_has_written_is_known_before_anything_is_fetched(tmp_path: Path) -> None:
+    assert weights_of(Model(label="M", adapter="oracle"), Store(tmp_path)) is None, "a baseline has none"
     known = {"label": "M", "adapter": "transformers", "repo": "a/b", "revision": REVISION, "weights_bytes": 5000}
     for more, loaded in (
         ({"dtype": "checkpoint"}, 5000),
@@ -56,7 +57,3 @@ def test_what_pin_has_written_is_known_before_anything_is_fetched(tmp_path: Path
         ({"dtype": "checkpoint", "settings": {"quantised": "awq"}}, 5000),
     ):
         assert weights_of(Model.model_validate(known | more), Store(tmp_path)) == Weights(loaded, 5000)
-
-
-def test_a_baseline_has_no_weights(tmp_path: Path) -> None:
-    assert weights_of(Model(label="M", adapter="oracle"), Store(tmp_path)) is None

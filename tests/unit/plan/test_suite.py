@@ -71,20 +71,6 @@ def test_a_run_waits_for_one_that_asks_the_same(suite: Suite, run: str, before: 
     assert [str(path) for path in suite.inference.asked_alike(wildcards)] == before
 
 
-def test_a_table_stands_on_the_metrics_of_its_runs_and_what_is_wrong_with_imported_ones(suite: Suite) -> None:
-    wildcards = SimpleNamespace(benchmark="vinoground", table="table3")
-    metrics = {str(path) for path in suite.tables.metrics(wildcards)}
-    assert "results/demo/metrics/vinoground/paper/black8/random-imported.parquet" in metrics
-    assert "results/demo/metrics/vinoground/cot.judged/fps1/toy-llava-ov/last-letter.parquet" in metrics
-    (problems,) = suite.tables.problems(wildcards)
-    assert str(problems) == "results/demo/responses/vinoground/paper/black8/random-imported.problems.csv"
-
-
-def test_statistics_wait_for_facts_only_where_videos_are_counted(suite: Suite) -> None:
-    facts = {name: suite.annotations.facts(SimpleNamespace(benchmark=name)) for name in ("velociti", "mmbench_video")}
-    assert facts == {"velociti": [], "mmbench_video": [Path("results/demo/facts/mmbench_video.parquet")]}
-
-
 BIG, SMALL = SimpleNamespace(model="qwen2-vl-72b"), SimpleNamespace(model="llava-onevision-7b")
 CPU = PartitionLimits(max_runtime=300)
 NODES = Site(partitions={"cpu": CPU, "gpu": PartitionLimits(max_runtime=2000, max_mem_mb=400_000, max_gpu=8)})

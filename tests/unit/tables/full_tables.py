@@ -11,8 +11,8 @@ from reprise.config.load import load
 from reprise.config.tables import Column, Row
 from reprise.core.schemas import METRICS, READERS_DIFFER
 from reprise.core.settings import Settings
-from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
+from reprise.plan.suite import collect_keys
 from reprise.tables.build import Builder
 from reprise.tables.keys import TableKey
 from reprise.tables.published import Published, published_file

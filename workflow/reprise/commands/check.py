@@ -31,9 +31,9 @@ from reprise.models.local.weights import WEIGHTS, snapshot_folder
 from reprise.models.remote.serving.host import Host
 from reprise.models.settings import HALF
 from reprise.plan.answers import job_of
-from reprise.plan.keys import write_keys
 from reprise.plan.run_keys import server_of, weights_identity
 from reprise.plan.runs import Plan
+from reprise.plan.suite import write_keys
 from reprise.stages.works import gather_text_work
 
 CLIPS = 12

@@ -28,9 +28,9 @@ from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, overview_file, time
 from reprise.core.version import VERSION
 from reprise.models.local.devices import visible_gpus
 from reprise.models.local.weights import WEIGHTS
-from reprise.plan.keys import collect_keys
 from reprise.plan.repositories import folder_differences, model_differences, sizes_of, weights_bytes
 from reprise.plan.runs import Plan, run_of
+from reprise.plan.suite import collect_keys
 from reprise.plan.targets import has_unpinned_data
 from reprise.tables.keys import OverviewKey
 

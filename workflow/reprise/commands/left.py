@@ -15,8 +15,8 @@ from reprise.media.sampling import pictures_shown
 from reprise.models.asking.journal import Failures, Journal, Work, failures_path, journal_path
 from reprise.models.keys import RunKey
 from reprise.plan.answers import Job, asked_jobs, writer_jobs
-from reprise.plan.construction import WRITING
 from reprise.plan.costs import Estimate, Load, Measured, Sure, estimate, measured, tokens_by
+from reprise.plan.rules.construction import WRITING
 from reprise.plan.runs import Plan
 from reprise.plan.states import Asking
 from reprise.stages.infer import timing

@@ -14,13 +14,13 @@ from reprise.core.plain import safe
 from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.money.prices import Ledger, Used
 from reprise.models.local.placement import allowance
-from reprise.plan.changes import KeyChanges
-from reprise.plan.construction import WRITING, constructed, written
+from reprise.plan.changes import KeyChanges, key_texts
 from reprise.plan.costs import Range, Sure, data_left, weights_of
-from reprise.plan.keys import collect_keys, key_texts
 from reprise.plan.naming import fitting, listed, nearest
+from reprise.plan.rules.construction import WRITING, constructed, written
 from reprise.plan.runs import Plan
 from reprise.plan.states import Askings, States, askings, writings
+from reprise.plan.suite import collect_keys
 from reprise.plan.targets import asked_by, check_targets, compared, ended
 from reprise.tables.render.terminal import wrapped
 

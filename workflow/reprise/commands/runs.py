@@ -19,10 +19,10 @@ from reprise.core.schemas import ITEMS, REQUESTS, read_table
 from reprise.fetch.records import forget_failures
 from reprise.models.asking.journal import Journal, journal_path
 from reprise.plan.answers import FailedAnswers, asked_jobs, failed_answers
-from reprise.plan.construction import WRITING
-from reprise.plan.keys import collect_keys
+from reprise.plan.rules.construction import WRITING
 from reprise.plan.runs import Plan
 from reprise.plan.states import Name, State, States
+from reprise.plan.suite import collect_keys
 from reprise.plan.upkeep import LEDGERS
 from reprise.tables.build import SHOWN as COUNTED
 from reprise.tables.build import column_name

@@ -17,10 +17,10 @@ from reprise.core.paths import OVERVIEW, Scored, overview_file, table_file
 from reprise.core.plain import safe
 from reprise.core.schemas import TIMINGS, read_table
 from reprise.core.version import VERSION
-from reprise.plan.keys import collect_keys
 from reprise.plan.naming import fitting, listed, nearest
 from reprise.plan.runs import Plan
 from reprise.plan.states import States
+from reprise.plan.suite import collect_keys
 from reprise.report.chain import Chains
 from reprise.tables.build import COMPARED, SHOWN, Builder, column_name
 from reprise.tables.keys import OverviewKey, TableKey

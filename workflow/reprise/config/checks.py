@@ -19,7 +19,6 @@ NO_TITLE = '""'
 
 
 def check(known: Known, suite: Notes) -> None:
-    """Note all problems across files; `suite` is the suite's file."""
     found = known.found
     check_suite(known, suite)
     for slug in found.models:

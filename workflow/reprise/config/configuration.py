@@ -31,7 +31,6 @@ def split_name(name: str) -> tuple[str, int | None]:
 
 
 def part_name(suite: str, limit: int | None) -> str:
-    """The name of such a part."""
     return suite if limit is None else f"{suite}-limit{limit}"
 
 
@@ -59,15 +58,12 @@ class Configuration(BaseModel):
 
     @property
     def file(self) -> str:
-        """The file of the suite."""
         return f"config/suites/{self.whole}.yaml"
 
     def is_import(self, slug: str) -> bool:
-        """Whether a model's answers are read from files."""
         return ADAPTERS[self.models[slug].adapter].is_import
 
     def file_of(self, slug: str) -> str:
-        """The file that defines a model."""
         return EXTERNAL if slug in self.external else f"config/models/{slug}.yaml"
 
     def imports(self, slug: str) -> ImportSettings:

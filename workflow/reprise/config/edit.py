@@ -46,13 +46,11 @@ def _content(file: Path) -> Any:
 
 
 def _inline(item: Any) -> str:
-    """An item as it is written within a line."""
     text = yaml.safe_dump([item], default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
     return text.strip()[1:-1]
 
 
 def _changed(text: str, key: str, place: int, written: str) -> str:
-    """The text with an item at a place of a list."""
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     assert isinstance(root, yaml.MappingNode)
     lists = {name.value: value for name, value in root.value}

@@ -96,7 +96,6 @@ class OfTables(FigureText):
     """The parts, beside each other."""
 
     def tables(self) -> list[TableName]:
-        """The tables that it shows parts of."""
         return [part.table for part in self.of]
 
 
@@ -198,7 +197,6 @@ class Distribution(FigureText):
         return self
 
     def tables(self) -> list[TableName]:
-        """The tables that it shows numbers of."""
         return [self.marks.table] if self.marks else []
 
 

@@ -20,15 +20,12 @@ class Known(NamedTuple):
     root: Path
 
     def model(self, name: str) -> list[str]:
-        """What is wrong with the name of a model."""
         return unknown_name("model", name, [*self.found.models, *self.unreadable])
 
     def sampling(self, name: str) -> list[str]:
-        """What is wrong with the name of a sampling."""
         return self.found.main.sampling_problems(name)
 
     def judge(self, name: str) -> list[str]:
-        """A judge must exist, and must be able to write."""
         model = self.found.models.get(name)
         asked = ADAPTERS[model.adapter].asked(model.settings) if model else ()
         if model is None or "write" in asked:
@@ -36,7 +33,6 @@ class Known(NamedTuple):
         return [f"'{name}' cannot judge: adapter '{model.adapter}' gives {', '.join(asked)}."]
 
     def metrics(self, benchmark: str) -> set[str]:
-        """The metrics that a benchmark's modules define."""
         forms = load_scores(benchmark).SCORES.values()
         return {metric for form in forms for metric in form.metrics} | set(load_statistics(benchmark).metrics)
 

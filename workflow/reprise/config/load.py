@@ -43,7 +43,6 @@ class _ConfigFiles:
         self.problems = Problems()
 
     def read(self, kind: type[T], file: str) -> T | None:
-        """One file; None if it has problems."""
         try:
             content = self._content(located(file, self.root))
         except UserError:
@@ -70,7 +69,6 @@ class _ConfigFiles:
         self.problems.add(file, f"{line}{dotted(place)}" if place else "", words)
 
     def main(self, told: Mapping[str, Any], told_by: str) -> Main | None:
-        """The main settings; None if they have problems."""
         paths = [path for place in places(self.root) if (path := place / MAIN).is_file()]
         try:
             layers: list[tuple[str, Path | None, Any]] = [(MAIN, path, self._content(path)) for path in paths]
@@ -112,7 +110,6 @@ class _ConfigFiles:
         return dict(listed.models())
 
     def benchmarks(self, suite: Suite, suite_file: str) -> dict[str, Benchmark | None]:
-        """The benchmarks of a suite."""
         known = self.names("config/benchmarks")
         for name in sorted(suite.benchmarks):
             for reason in unknown_name("benchmark", name, known):
@@ -151,13 +148,15 @@ def load(root: Path, told: Mapping[str, Any] | None = None, told_by: str = "--co
         problems.add(EXTERNAL, slug, f"config/models/{slug}.yaml defines this model too. Remove one of the two.")
     models = external | own
     suites = files.names("config/suites")
-    name, limit = split_name(main.suite) if main and main.suite not in suites else (main.suite if main else "", None)
-    for reason in unknown_name("suite", name, suites) if main else ():
+    if main is None:
+        raise problems.error()
+    name, limit = (main.suite, None) if main.suite in suites else split_name(main.suite)
+    for reason in unknown_name("suite", name, suites):
         file = told_by if "suite" in (told or {}) else MAIN
         problems.add(file, "suite", f"{reason} These are the files in config/suites/.")
-    suite_file = f"config/suites/{name}.yaml" if main else ""
-    suite = files.read(Suite, suite_file) if main and name in suites else None
-    if main is None or suite is None:
+    suite_file = f"config/suites/{name}.yaml"
+    suite = files.read(Suite, suite_file) if name in suites else None
+    if suite is None:
         raise problems.error()
     benchmarks = files.benchmarks(suite, suite_file)
     found = Configuration.model_construct(

@@ -119,7 +119,6 @@ class Main(Settings):
         return found
 
     def is_viewed(self, name: str) -> bool:
-        """Whether a name is that of a sampling with a view."""
         return _is_viewed(name, self.samplings, self.views)
 
     @property
@@ -135,7 +134,6 @@ class Main(Settings):
         return f"{name}.{self.view_that_shows(show)}"
 
     def view_that_shows(self, show: str) -> str | None:
-        """The first view that shows this."""
         return next((name for name, view in self.views.items() if view.show == show), None)
 
     def sampling_problems(self, name: str) -> list[str]:

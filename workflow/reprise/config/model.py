@@ -122,36 +122,26 @@ class Model(Settings):
         return {name: value for name, value in found.items() if name not in BY_JOB}
 
     @model_validator(mode="after")
-    def _similarities_of_a_program(self) -> Self:
-        is_program = self.served_by is not None and self.served_by.program is not None
-        if self.adapter == "openai" and self.settings.get("scores") == "similarity" and not is_program:
-            raise mistake("settings.scores: only a program gives 'similarity'. Use logprob_token_ids, or null.")
-        return self
-
-    @model_validator(mode="after")
-    def _price_of_a_vendor(self) -> Self:
-        if self.price is not None and not ADAPTERS[self.adapter].is_paid(self.settings):
-            raise mistake("price: this model has no settings.key, so that nobody is paid. Remove it, or name the key.")
-        return self
-
-    @model_validator(mode="after")
-    def _one_place_of_weights(self) -> Self:
-        if self.served_by is not None and not ADAPTERS[self.adapter].is_hosted:
+    def _settings_fit_each_other(self) -> Self:
+        adapter, program = ADAPTERS[self.adapter], self.served_by is not None and self.served_by.program is not None
+        if self.served_by is not None and not adapter.is_hosted:
             hosted = ", ".join(name for name, one in ADAPTERS.items() if one.is_hosted)
             raise mistake(f"served_by: adapter '{self.adapter}' asks no server of that kind. Use: {hosted}.")
-        if self.served_by is not None and "attention" in self.model_fields_set:
-            raise mistake("attention: the server chooses it. Remove it.")
-        if self.served_by is not None and self.served_by.program is not None and "dtype" in self.model_fields_set:
-            raise mistake("dtype: the program chooses it. Remove it.")
-        if self.adapter == "import" and "pieces" in self.model_fields_set:
-            raise mistake("pieces: nobody is asked here. Remove it.")
-        if not self.has_weights:
-            needless = [name for name in OF_WEIGHTS if name in self.model_fields_set]
-            if needless:
-                raise mistake(f"adapter '{self.adapter}' loads no weights. Remove: {', '.join(needless)}.")
-        elif (self.checkpoint is None) == (self.repo is None):
+        if self.adapter == "openai" and self.settings.get("scores") == "similarity" and not program:
+            raise mistake("settings.scores: only a program gives 'similarity'. Use logprob_token_ids, or null.")
+        if self.price is not None and not adapter.is_paid(self.settings):
+            raise mistake("price: this model has no settings.key, so that nobody is paid. Remove it, or name the key.")
+        needless = ["attention"] if self.served_by else []  # the server chooses it
+        needless += ["dtype"] if program else []  # the program does
+        needless += ["pieces"] if adapter.is_import else []  # nobody is asked here
+        needless += [] if self.has_weights else OF_WEIGHTS
+        named = [name for name in needless if name in self.model_fields_set]
+        if named:
+            by = "the job's server" if self.served_by else f"adapter '{self.adapter}'"
+            raise mistake(f"{by} does not go by: {', '.join(named)}. Remove what this names.")
+        if self.has_weights and (self.checkpoint is None) == (self.repo is None):
             raise mistake("set either checkpoint (a local folder) or repo (a hub id), not both.")
-        elif self.repo is not None and self.revision is None:
+        if self.repo is not None and self.revision is None:
             raise mistake("revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it.")
         return self
 

@@ -24,7 +24,6 @@ class Problems:
         self._places: dict[tuple[str, str], list[str]] = {}
 
     def add(self, file: str, place: str, reason: str) -> None:
-        """Note what is wrong at a place of a file."""
         places = self._places.setdefault((file, reason), [])
         if place not in places:
             places.append(place)
@@ -33,7 +32,6 @@ class Problems:
         return bool(self._places)
 
     def error(self) -> UserError:
-        """One error that lists every problem."""
         lines = []
         for (file, reason), (first, *others) in self._places.items():
             more = [f"{len(others) - MOST_PLACES} more"] if len(others) > MOST_PLACES else []
@@ -55,15 +53,12 @@ class Notes(NamedTuple):
     place: str = ""
 
     def at(self, more: str) -> "Notes":
-        """A place below this one."""
         return self._replace(place=f"{self.place}{more}")
 
     def of(self, file: str) -> "Notes":
-        """Another file."""
         return Notes(self.problems, file)
 
     def say(self, *reasons: str) -> None:
-        """Note what is wrong here."""
         for reason in reasons:
             self.problems.add(self.file, self.place, reason)
 

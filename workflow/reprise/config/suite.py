@@ -161,5 +161,4 @@ class Suite(Settings):
     """The benchmarks by name."""
 
     def overview_lines(self) -> list[OverviewLine]:
-        """The lines of the overview, all in full."""
         return [line if isinstance(line, OverviewLine) else OverviewLine(model=line) for line in self.overview]

@@ -23,7 +23,6 @@ RANDOM_FRAME = "random_one"
 
 
 def check_suite(known: Known, notes: Notes) -> None:
-    """Note what is wrong with the names in a suite's file."""
     found, suite = known.found, known.found.suite
     for term in suite.run:
         if isinstance(term, str):

@@ -91,7 +91,6 @@ class Row(RowSettings):
     """Show the ratings of the first of these judges who rated the run, in place of the suite's."""
 
     def in_column(self, column: Column) -> "Row":
-        """The row as one column shows it."""
         named = {"model": column.model, "protocol": column.protocol, "sampling": column.sampling}
         changed = {name: value for name, value in named.items() if value is not None}
         return self.model_copy(update=changed) if changed else self
@@ -110,7 +109,6 @@ class Section(RowSettings):
     """The rows."""
 
     def resolved(self) -> list[Row]:
-        """The rows with their section's settings."""
         shared = {name: getattr(self, name) for name in RowSettings.model_fields}
         return [
             row.model_copy(
@@ -166,7 +164,6 @@ class TableSpec(Settings):
         return content | {"columns": columns}
 
     def rows(self) -> list[Row]:
-        """All rows with their sections' settings."""
         return [row for section in self.sections for row in section.resolved()]
 
     def cells(self) -> list[Row]:
@@ -175,7 +172,6 @@ class TableSpec(Settings):
         return [row.in_column(column) for row in self.rows() for column in (*self.columns, *below)]
 
     def metrics_of(self, column: Column) -> list[str]:
-        """The metrics that a column shows."""
         return (column.metrics or self.metrics) if column.shows == "metrics" else []
 
 

@@ -29,7 +29,6 @@ def with_stand_in(found: Configuration) -> Configuration:
 
 
 def static_filters(found: Configuration) -> dict[str, StaticFilter]:
-    """Benchmark -> its filter of static questions, by what a model answers."""
     made = {name: entry.construction for name, entry in found.suite.benchmarks.items()}
     return {name: how.static for name, how in made.items() if isinstance(how, MmbenchVideoSettings) and how.static}
 

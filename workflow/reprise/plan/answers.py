@@ -14,7 +14,7 @@ from reprise.core.schemas import RESPONSES, read_table
 from reprise.fetch.records import wants_another_try
 from reprise.models.asking.journal import Failures
 from reprise.models.asking.reasons import REASONS
-from reprise.plan.construction import WRITER, writer_run, written
+from reprise.plan.rules.construction import WRITER, writer_run, written
 from reprise.plan.runs import Plan
 
 
@@ -96,9 +96,7 @@ def job_of(plan: Plan, scored: Scored) -> Job:
 
 
 def summary(found: list[FailedAnswers]) -> str:
-    """How many answers failed and what becomes of them, in one line; empty where none did."""
-    if not found:
-        return ""
+    """How many answers failed and what becomes of them, in one line."""
     reasons = sum((one.reasons for one in found), Counter[str]())
     listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
     due = sum(one.due.total() for one in found)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from reprise.core.files import canonical_json, keys_of, text_digest
 from reprise.core.paths import Results
 from reprise.core.plain import plain
+from reprise.core.settings import Settings
 from reprise.core.store import append_line, read_lines
 
 ABSENT = "(none)"
@@ -27,7 +28,6 @@ class Change(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The change on one line."""
         if self.name.rpartition(".")[2] == "code":
             return "the code of this step, or of a module that it uses, changed"
         return f"{self.name}: {self.before} -> {self.after}"
@@ -42,7 +42,6 @@ class KeyChange(NamedTuple):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """A line a change."""
         if "retries" in self.path.parts:
             return ("what failed is tried again",)
         if self.changes is None:
@@ -88,6 +87,12 @@ def _cut(text: str, start: int) -> str:
         return text
     end = start + LONGEST
     return f"{'...' if start else ''}{text[start:end]}{'...' if text[end:] else ''}"
+
+
+def key_texts(keys: Mapping[Path, Settings]) -> dict[Path, str]:
+    """The content that every key file has once it is written."""
+    contents = {path: key.model_dump(mode="json") for path, key in keys.items()}
+    return {path: json.dumps(content, indent=1, sort_keys=True) + "\n" for path, content in contents.items()}
 
 
 # Former contents

@@ -216,13 +216,11 @@ def data_left(plan: Plan, benchmark: str) -> Data | None:
 
 
 def _is_made(plan: Plan, stage: Ledger, benchmark: str) -> pl.Expr:
-    """Whether a clip's shard of a stage is there."""
     shards = range(plan.config.suite.shards)
     return pl.col("shard").is_in([one for one in shards if plan.results.ledger(stage, benchmark, one).is_file()])
 
 
 def _mean_bytes(plan: Plan, stage: Ledger, benchmark: str, schema: pl.Schema) -> float | None:
-    """Of those of the benchmark that are there."""
     paths = [path for name, _, path in plan.results.found_ledgers(stage) if name == benchmark]
     sizes = [read_table(path, schema).filter(pl.col("status") == "ok")["bytes"] for path in paths]
     mean = pl.concat(sizes).mean() if sizes else None

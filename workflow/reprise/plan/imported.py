@@ -14,7 +14,15 @@ from reprise.core.files import fitting_files
 from reprise.core.log import log
 from reprise.core.paths import Results, Run, Scored
 from reprise.core.store import Store
-from reprise.external import FOLDER, AnswerFiles, has_importer, imports_of, load_importer, load_rating_importer
+from reprise.external import (
+    FOLDER,
+    AnswerFiles,
+    RatingImporter,
+    has_importer,
+    imports_of,
+    load_importer,
+    load_rating_importer,
+)
 from reprise.external.answers import fitting, frames_in_name
 from reprise.media.sampling import frames_shown
 from reprise.people.keys import Inputs
@@ -50,7 +58,6 @@ class Group(NamedTuple):
 
 
 def people_file(results: Results, group: Group, name: str) -> Path:
-    """A file that is made of what a group of people is asked or says."""
     return results.folder / "people" / group.benchmark / group.name / name
 
 
@@ -67,7 +74,6 @@ class People:
         """the groups whose answers are a run, by that"""
 
     def group(self, benchmark: str, name: str) -> Group:
-        """A group by its names."""
         return next(one for one in self.groups if (one.benchmark, one.name) == (benchmark, name))
 
     def raters(self, run: Run) -> Group | None:
@@ -118,15 +124,15 @@ class Imports:
         if Scored(run, judge) not in self._found:
             said = self._config.imports(judge).ratings.get(run.name)
             usual = [f"{one}/{run.sampling}/{run.model}" for one in self._protocols(run)]
-            importer = load_rating_importer(run.benchmark) if has_importer(run.benchmark) else None
-            folders = self._folders(judge, run.benchmark, said, usual) if importer else []
+            importer = _rating_importer(run.benchmark)
+            folders = self._folders(judge, run.benchmark, said, usual)
             found = [files for folder in folders if importer and (files := importer.rating_files(folder))]
             self._found[Scored(run, judge)] = found[0] if found else self._ratings_beside(run, judge)
         return self._found[Scored(run, judge)]
 
     def _ratings_beside(self, run: Run, judge: str) -> list[Path]:
         """The ratings that the harness wrote next to a run's imported predictions, under a name of the judge."""
-        importer = load_rating_importer(run.benchmark) if has_importer(run.benchmark) else None
+        importer = _rating_importer(run.benchmark)
         if importer is None or run.model not in self.models:
             return []
         names = (judge, *self._config.imports(judge).names)
@@ -134,7 +140,7 @@ class Imports:
 
     def judges(self, benchmark: str, runs: Sequence[Run]) -> list[str]:
         """The imported models whose ratings of one of these runs lie here, in the order of the configuration."""
-        if not has_importer(benchmark) or load_rating_importer(benchmark) is None:
+        if _rating_importer(benchmark) is None:
             return []
         answered = [run for run in runs if run.model in self.models and self.answer_files(run)]
         return [
@@ -198,11 +204,11 @@ class Imports:
 
     def _check_single_run(self, path: Path, run: Run) -> None:
         """Stop where a file could hold the answers of other runs of the same model too."""
-        folder = imports_of(run.benchmark, run.model)
+        folder, shared = imports_of(run.benchmark, run.model), (self._protocols(run)[-1], run.sampling)
         rivals = [
             other
             for other in self._runs(run.benchmark, run.model)
-            if self._asked(other) != self._asked(run)
+            if (self._protocols(other)[-1], other.sampling) != shared
             and not self.own_files(other)
             and frames_in_name(path) in (None, self._frames(other))
             and any(path in alternatives for alternatives in self._answer_format(other).candidates(folder))
@@ -233,10 +239,6 @@ class Imports:
         other = self._config.benchmarks[run.benchmark].protocols[run.protocol].answers_of
         return [run.protocol, other] if other else [run.protocol]
 
-    def _asked(self, run: Run) -> tuple[str, str]:
-        """What two runs that share their answers have in common."""
-        return self._protocols(run)[-1], run.sampling
-
     def _answer_format(self, run: Run) -> AnswerFiles:
         """How the authors' files hold answers to a run's form of question."""
         form = self._config.benchmarks[run.benchmark].protocols[run.protocol].form
@@ -247,7 +249,6 @@ class Imports:
 
 
 def _short(run: Run) -> str:
-    """A run's name without its model."""
     return f"{run.benchmark}/{run.protocol}/{run.sampling}"
 
 
@@ -259,3 +260,7 @@ def _files(folder: Path) -> list[Path]:
 
 def _names(files: list[Path]) -> str:
     return ", ".join(path.name for path in files)
+
+
+def _rating_importer(benchmark: str) -> RatingImporter | None:
+    return load_rating_importer(benchmark) if has_importer(benchmark) else None

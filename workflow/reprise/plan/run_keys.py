@@ -87,13 +87,10 @@ def server_of(model: Model, identity: dict[str, str], store: Store) -> ModelServ
         scores=model.settings["scores"],
     )
     modules = (PROGRAM_MODULE,) if served.program else ()
-    return ModelServer(serving, hosting_of(served), versions, {"model": _name(model, identity)}, modules)
-
-
-def _name(model: Model, identity: dict[str, str]) -> str:
-    if model.repo is not None:
-        return f"{model.repo}@{model.revision}"
-    return f"{Path(str(model.checkpoint)).name}@{identity['checkpoint'][:DIGITS]}"
+    name = f"{model.repo}@{model.revision}"
+    if model.repo is None:
+        name = f"{Path(str(model.checkpoint)).name}@{identity['checkpoint'][:DIGITS]}"
+    return ModelServer(serving, hosting_of(served), versions, {"model": name}, modules)
 
 
 NO_FRAMES = {"rule": "none"}
@@ -124,7 +121,6 @@ class RunKeys:
 
     @cached_property
     def prompts(self) -> dict[str, dict[str, Prompt]]:
-        """Benchmark -> its prompts by name."""
         return {name: load_prompts(Path(spec.prompts)) for name, spec in self._config.benchmarks.items()}
 
     def coded(self, stage: str, key: K, *modules: str, left_out: Sequence[str] = LEFT_OUT) -> K:
@@ -142,7 +138,6 @@ class RunKeys:
         return {str(to): f"answers carried over from key {str(old)[:12]}: {why}" for _, old, to, why, *_ in notes}
 
     def of(self, run: Run) -> RunKey:
-        """The key of a run, whoever answers."""
         if run not in self._runs:
             self._runs[run] = (
                 self._imported_run(run) if run.model in self._plan.imports.models else self._asked_run(run)
@@ -253,7 +248,6 @@ def parts(benchmark: str, *names: str) -> list[str]:
 
 @cache
 def version_of(distribution: str) -> str:
-    """The version of an installed distribution."""
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:

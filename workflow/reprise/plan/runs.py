@@ -72,7 +72,6 @@ class Plan:
     # Tables
 
     def tables(self) -> Iterator[tuple[str, str, TableSpec]]:
-        """Every (benchmark, table, specification) of the suite."""
         for benchmark, tables in self.config.tables.items():
             for table, spec in tables.tables.items():
                 yield benchmark, table, spec
@@ -100,21 +99,21 @@ class Plan:
         return self._specs[name]
 
     def figures(self) -> Iterator[tuple[str, str, Figure]]:
-        """Every (benchmark, figure, specification) of the suite."""
         for benchmark, figures in self.config.figures.items():
             for figure, spec in figures.figures.items():
                 yield benchmark, figure, spec
 
     def figure(self, benchmark: str, figure: str) -> Figure:
-        """The specification of one figure; a UserError if it does not exist."""
         name, known = f"{benchmark}/{figure}", {f"{one}/{each}": spec for one, each, spec in self.figures()}
         if name not in known:
             raise unknown("figure", name, known, str(FIGURES / name))
         return known[name]
 
-    def figure_parts(self, benchmark: str, figure: str) -> list[tuple[str, TableSpec]]:
-        """The tables that a figure shows parts of, each with the part as a table."""
-        spec = self.figure(benchmark, figure)
+    def parts_of(self, benchmark: str, name: str) -> list[tuple[str, TableSpec]]:
+        """Each table that a figure shows a part of, with the part as a table; a table is its own."""
+        if not re.match(FIGURE, name):
+            return [(name, self.table(benchmark, name))]
+        spec = self.figure(benchmark, name)
         parts = spec.of if isinstance(spec, OfTables) else []
         return [(part.table, part.of(self.table(benchmark, part.table))) for part in parts]
 
@@ -128,14 +127,12 @@ class Plan:
     # Data
 
     def ledgers(self, stage: Ledger, benchmark: str) -> list[Path]:
-        """Every shard of a stage; each job of a run asks for them."""
         if (stage, benchmark) not in self._ledgers:
             shards = range(self.config.suite.shards)
             self._ledgers[stage, benchmark] = [self.results.ledger(stage, benchmark, shard) for shard in shards]
         return self._ledgers[stage, benchmark]
 
     def digests(self, files: Iterable[str | Path]) -> dict[str, str]:
-        """Digests of files that are there."""
         return {str(path): self.store.digest(Path(path)) for path in files}
 
     def digest_of(self, file: str | Path | None) -> str:
@@ -168,7 +165,6 @@ class Plan:
         return self._judges[benchmark]
 
     def judge_of(self, run: Run) -> str:
-        """The judge whose numbers a run has where no other one is asked for."""
         judge = self._rater(run, self.judges_of(run.benchmark))
         if judge is None:
             raise UserError(
@@ -186,7 +182,6 @@ class Plan:
         return {judge for benchmark in self.config.benchmarks for judge in self.judges_of(benchmark)}
 
     def is_judged(self, benchmark: str, protocol: str) -> bool:
-        """Whether the answers of a protocol are put to a judge."""
         return self.config.benchmarks[benchmark].protocols[protocol].judge is not None
 
     # Runs
@@ -209,11 +204,9 @@ class Plan:
         return sorted(run for run in judged if self._rater(run, self.judges_of(benchmark)) is None)
 
     def has_answers(self, run: Run) -> bool:
-        """Whether a run's model can be asked, or its answers exist."""
         return run.model not in self.imports.models or bool(self.imports.answer_files(run))
 
     def has_ratings(self, run: Run, judge: str) -> bool:
-        """Whether a judge can be asked about a run, or its ratings exist."""
         return judge not in self.imports.models or bool(self.imports.rating_files(run, judge))
 
     def is_imported(self, scored: Scored) -> bool:
@@ -238,9 +231,7 @@ class Plan:
     def table_scored(self, benchmark: str, name: str) -> list[Scored]:
         """The numbers of runs that a table, a part of the overview or a figure needs and that this site can make."""
         if (benchmark, name) not in self._scored:
-            is_figure = re.match(FIGURE, name) is not None
-            parts = self.figure_parts(benchmark, name) if is_figure else [(name, self.table(benchmark, name))]
-            cells = [cell for _, spec in parts for cell in spec.cells()]
+            cells = [cell for _, spec in self.parts_of(benchmark, name) for cell in spec.cells()]
             self._scored[benchmark, name] = self.scored_of(benchmark, cells)
         return self._scored[benchmark, name]
 
@@ -249,7 +240,6 @@ class Plan:
         return sorted({found for cell in cells if (found := self.scored(benchmark, cell))})
 
     def overview_scored(self) -> list[Scored]:
-        """The numbers of runs that the overview needs and that this site can make."""
         return [one for benchmark in sorted(self.overview) for one in self.table_scored(benchmark, OVERVIEW)]
 
     @cached_property
@@ -276,7 +266,6 @@ class Plan:
         return self.scored(benchmark, row) or self.why_idle(run)
 
     def time_scored(self, slugs: Iterable[str]) -> list[Scored]:
-        """The numbers of runs that these cards of time need."""
         return sorted({one for slug in slugs for one in self._asked(self.time[slug])})
 
     def _asked(self, views: Mapping[str, Mapping[str, Scored | str]]) -> list[Scored]:
@@ -331,7 +320,6 @@ class Plan:
         )
 
     def why_idle(self, run: Run) -> str:
-        """Why this site does not make a run that is shown."""
         model = self.config.models[run.model]
         where = self.config.file
         if self._is_of_the_whole(run.model):

@@ -13,9 +13,8 @@ from reprise.core.paths import READ_AS, TABLES, Results, Scored, Step
 from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, read_table
 from reprise.core.settings import Settings
 from reprise.plan.answers import FailedAnswers, Job, failed_answers, job_of, writer_jobs
-from reprise.plan.changes import KeyChange, KeyChanges
-from reprise.plan.construction import constructed
-from reprise.plan.keys import key_texts
+from reprise.plan.changes import KeyChange, KeyChanges, key_texts
+from reprise.plan.rules.construction import constructed
 from reprise.plan.runs import Plan
 from reprise.plan.targets import asked_by
 
@@ -34,7 +33,6 @@ class Counts(NamedTuple):
 
 
 def outcome(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
-    """Lines for the end of a run that made these targets, or everything."""
     done = [
         one for one in sorted(asked_by(plan, targets)) if plan.results.verdicts(one.run, one.judge or ROBUST).is_file()
     ]
@@ -99,7 +97,6 @@ class State(NamedTuple):
 
     @property
     def due(self) -> int:
-        """How many failed answers the next run asks again."""
         return self.answers.due.total() if self.answers else 0
 
 
@@ -114,7 +111,6 @@ class States:
         self._known: dict[Path, list[KeyChange]] = {}
 
     def all(self) -> list[State]:
-        """Every run, by every judge whose ratings of it a table shows."""
         return [self.of(one) for one in self._plan.numbers()]
 
     def of(self, one: Scored) -> State:
@@ -178,7 +174,6 @@ class Askings(NamedTuple):
 
 
 def askings(plan: Plan, states: States, numbers: Iterable[Scored]) -> Askings:
-    """The jobs behind these numbers that ask a model, each once."""
     found: dict[Scored, Asking] = {}
     done = counted = 0
     for one in sorted(numbers):

@@ -8,22 +8,76 @@ from typing import Any, NamedTuple
 
 from reprise.config.load import load
 from reprise.core.clones import LOCKS, is_running, register
+from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError, faults_in_words
-from reprise.core.files import canonical_json, is_other, read_json, text_digest, write_if_changed
+from reprise.core.files import canonical_json, is_other, read_json, text_digest, write_if_changed, write_text
 from reprise.core.locks import put_locks
 from reprise.core.log import log
 from reprise.core.names import FIGURE, one_of
 from reprise.core.paths import READ_AS, RESULTS, STAMP, WORKFLOW
+from reprise.core.settings import Settings
+from reprise.core.store import append_line
 from reprise.models.asking.pieces import NAME
+from reprise.models.keys import RunKey
 from reprise.plan.answers import failed_answers, summary, write_answer_retries, write_retries
-from reprise.plan.changes import leaves
-from reprise.plan.keys import Rules, changed_keys, write_keys
+from reprise.plan.changes import key_texts, leaves, remember
 from reprise.plan.rules import note_parameters
+from reprise.plan.rules.annotations import Annotations
+from reprise.plan.rules.construction import Construction
+from reprise.plan.rules.inference import Inference
+from reprise.plan.rules.media import Media
+from reprise.plan.rules.people import People
+from reprise.plan.rules.report import Report
+from reprise.plan.rules.scores import Scores
+from reprise.plan.rules.tables import Figures, Tables
+from reprise.plan.rules.time import Time
+from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.site import Site, check_models, site_of
 from reprise.plan.states import outcome
 from reprise.plan.targets import check_profile, check_targets, targets_of, warn_of_models
 from reprise.plan.upkeep import note_outdated
+
+
+class Rules:
+    """An object for each file of rules: the keys of its stages, and what the rules ask."""
+
+    def __init__(self, plan: Plan, site: Site | None = None) -> None:
+        self.annotations = Annotations(plan)
+        self.media = Media(plan)
+        self.inference = Inference(plan, site)
+        self.construction = Construction(plan)
+        self.people = People(plan)
+        self.scores = Scores(plan)
+        self.tables = Tables(plan)
+        self.figures = Figures(plan)
+        self.time = Time(plan)
+        self.report = Report(plan)
+
+
+def write_keys(plan: Plan) -> None:
+    code = CodeDigests(record=plan.results.folder / "keys" / "code.jsonl")
+    keys = collect_keys(plan, code)
+    changed = {path: text for path, text in key_texts(keys).items() if is_other(path, text)}
+    # What a key stands for, for `adopt` to compare and for people who trace old answers.
+    of_runs = [key for path in changed if isinstance(key := keys[path], RunKey)]
+    if of_runs:
+        known = (canonical_json([key.key, key.answers.model_dump(mode="json")]) for key in of_runs)
+        append_line(plan.store.root / "keys.jsonl", *known)
+    for path, text in changed.items():
+        remember(plan.results, path)
+        write_text(path, text)
+    code.keep()
+
+
+def changed_keys(plan: Plan) -> list[Path]:
+    """The key files that `write_keys` would write."""
+    return [path for path, text in key_texts(collect_keys(plan)).items() if is_other(path, text)]
+
+
+def collect_keys(plan: Plan, code: CodeDigests | None = None) -> dict[Path, Settings]:
+    runs = RunKeys(plan, code or CodeDigests())
+    return {path: key for rules in vars(Rules(plan)).values() for path, key in rules.keys(runs)}
 
 
 def load_suite(
@@ -40,7 +94,14 @@ def load_suite(
         told_by = "--config" if within is None else f"`config:` of module '{within}'"
         plan = Plan(load(Path(), told, told_by))
         if within is not None:
-            _take(within, plan.config.name)
+            taken = [name for name in _MODULES if name != within]
+            if taken:
+                raise UserError(
+                    f"modules '{taken[0]}' and '{within}' are both Reprise, and what people read in {RESULTS}/ belongs "
+                    "to one suite. Keep one of them here; run the other from its own Snakefile in another working "
+                    "directory (snakemake -d)."
+                )
+            _MODULES.append(within)
         if "--target-jobs" in arguments:  # given where Snakemake itself calls, for a job of this workflow
             return Suite(plan)
         check_profile(arguments)
@@ -80,17 +141,6 @@ def _check_places(rules: Path) -> None:
         )
 
 
-def _take(module: str, suite: str) -> None:
-    """Note that a Snakefile has the workflow as a module; it can have one, for suites share what people read."""
-    for name, other in _TAKEN.items():
-        raise UserError(
-            f"modules '{name}' (suite '{other}') and '{module}' (suite '{suite}') are both Reprise, and what people "
-            f"read in {RESULTS}/ belongs to one suite. Keep one of them here; run the other from its own Snakefile "
-            "in another working directory (snakemake -d)."
-        )
-    _TAKEN[module] = suite
-
-
 def _bring_up_to_date(plan: Plan) -> None:
     """Write what jobs are planned by, and show what is out of date."""
     put_locks(plan.store.root, plan.config.main.locks)
@@ -112,8 +162,8 @@ def _stamp(plan: Plan) -> str:
 
 UNSHOWN = ("code", "key")
 LONGEST = 60
-_TAKEN: dict[str, str] = {}
-"""module -> suite, of the Snakefile that this process reads"""
+_MODULES: list[str] = []
+"""this workflow, by its names as a module of the Snakefile that this process reads"""
 
 
 class ForJobs(NamedTuple):
@@ -144,7 +194,6 @@ class Suite(Rules):
         )
 
     def wildcards(self) -> Mapping[str, str]:
-        """The values that each wildcard may have."""
         config = self._plan.config
         return {
             "benchmark": one_of(config.benchmarks),
@@ -178,10 +227,10 @@ class Suite(Rules):
         return said
 
     def say_failures(self) -> None:
-        """Say at the end of a run how many answers failed."""
-        found = summary(failed_answers(self._plan))
-        if found:
-            log.warning(found)
+        """Say at the end of a run how many answers failed, if some did."""
+        failed = failed_answers(self._plan)
+        if failed:
+            log.warning(summary(failed))
 
     def say_outcome(self) -> None:
         """Say how many answers failed, and what was made."""
@@ -193,8 +242,5 @@ class Suite(Rules):
 def _short(value: Any) -> str:
     """A value on one line; of a long one, such as a prompt, its beginning and its digest."""
     text = value if isinstance(value, str) else canonical_json(value)
-    return (
-        " ".join(text.split())
-        if len(text) <= LONGEST
-        else f"{' '.join(text[:LONGEST].split())}... ({text_digest(text)[:12]})"
-    )
+    more = f"... ({text_digest(text)[:12]})" if len(text) > LONGEST else ""
+    return f"{' '.join(text[:LONGEST].split())}{more}"

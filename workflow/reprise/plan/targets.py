@@ -73,7 +73,6 @@ def judge_pairs(plan: Plan) -> list[JudgePair]:
 
 
 def compared(plan: Plan) -> list[Scored]:
-    """The runs, each by each of the judges, whose ratings are compared."""
     return sorted({Scored(run, judge) for pair in judge_pairs(plan) for run in pair.runs for judge in pair.judges})
 
 
@@ -141,7 +140,6 @@ def readable(plan: Plan) -> dict[str, set[Scored]]:
 
 
 def check_targets(plan: Plan, targets: Sequence[str]) -> None:
-    """Stop at targets that no rule makes."""
     known = readable(plan) if targets else {}
     reasons = [f"{target}: {reason}" for target in targets for reason in _problems(plan, target, known)]
     if reasons:
@@ -216,7 +214,6 @@ def _frames_problems(plan: Plan, benchmark: str, sampling: str) -> Iterator[str]
 
 
 def _run_problems(plan: Plan, names: Sequence[str]) -> Iterator[str]:
-    """The parts of a run's path that name nothing."""
     config = plan.config
     benchmark, protocol, sampling, model = [*names, *[""] * 4][:4]
     yield from unknown_name("benchmark", benchmark, config.benchmarks)

@@ -42,7 +42,7 @@ def note_outdated(plan: Plan) -> None:
         if path.is_file() and path.stat().st_mtime > latest:
             os.utime(path)  # what is made from it must be newer
     found: dict[str, list[Path]] = defaultdict(list)
-    for path, reason in (*_outdated_results(plan), *_outdated_ledgers(plan), *_outdated_weights(plan)):
+    for path, reason in (*_outdated_results(plan, latest), *_outdated_ledgers(plan), *_outdated_weights(plan)):
         found[reason].append(path)
         if reason in UNUSABLE:
             path.unlink(missing_ok=True)
@@ -57,17 +57,26 @@ def note_outdated(plan: Plan) -> None:
 # Results by their keys
 
 
-def _outdated_results(plan: Plan) -> Iterator[tuple[Path, str]]:
-    latest = time.time() + CLOCKS_DIFFER_S
-    keys = _Keys()
+def _outdated_results(plan: Plan, latest: float) -> Iterator[tuple[Path, str]]:
+    """Results without a checksum, dated in the future, or made under another content of a key file that is not newer.
+
+    Where a key file is newer Snakemake makes the result again if a target needs it, and `adopt` may carry it over.
+    """
+    known: dict[str, tuple[str, float]] = {}  # key file -> its digest now, and when it was written
     for path in (*_files(plan.results.folder), *_files(TABLES), *_files(FIGURES)):
         modified = path.stat().st_mtime
         made_under = keys_of(path) if path.suffix == ".parquet" else {}
+        for name in (made_under or {}).keys() - known.keys():
+            key = Path(name)
+            known[name] = (file_digest(key), key.stat().st_mtime) if key.is_file() else ("", 0.0)
         if made_under is None:
             yield path, UNCHECKED
         elif modified > latest:
             yield path, "Dated in the future"
-        elif any(keys.differs(name, digest, modified) for name, digest in made_under.items()):
+        elif any(
+            known[name][0] and not known[name][0].startswith(digest) and known[name][1] <= modified
+            for name, digest in made_under.items()
+        ):
             yield path, "Made under another key"
 
 
@@ -75,24 +84,6 @@ def _files(folder: Path) -> Iterator[Path]:
     for where, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name not in NO_RESULTS]
         yield from (path for name in names if (path := Path(where, name)).is_file())  # not an editor's dangling link
-
-
-class _Keys:
-    """The key files as they are now, each read once."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[str, float]] = {}
-
-    def differs(self, name: str, digest: str, modified: float) -> bool:
-        """Whether a result was made under another content of a key file that is not newer than the result.
-
-        Where it is newer Snakemake makes the result again if a target needs it, and `adopt` may carry it over.
-        """
-        if name not in self._known:
-            path = Path(name)
-            self._known[name] = (file_digest(path), path.stat().st_mtime) if path.is_file() else ("", 0.0)
-        now, written = self._known[name]
-        return bool(now) and not now.startswith(digest) and written <= modified
 
 
 # Ledgers by what they name

@@ -14,8 +14,8 @@ from reprise.core.settings import Key
 from reprise.fetch.keys import Extras, ReleaseKey
 from reprise.fetch.plugins import made_by
 from reprise.fetch.settings import ReleaseFolder
-from reprise.plan.construction import constructed
 from reprise.plan.rules import Asked
+from reprise.plan.rules.construction import constructed
 from reprise.plan.run_keys import RunKeys, parts
 from reprise.plan.runs import Plan
 

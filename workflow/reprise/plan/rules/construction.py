@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from reprise.benchmarks.prompts import Prompt, load_prompts
 from reprise.config.variants import static_filters
 from reprise.construction.keys import (
     ConstructionStatisticsKey,
@@ -18,6 +19,7 @@ from reprise.construction.registry import MEASURED, module_name
 from reprise.construction.settings import (
     CheckpointEncoder,
     Constructing,
+    Making,
     MmbenchVideoSettings,
     TemporalBenchSettings,
     VinogroundSettings,
@@ -32,10 +34,47 @@ from reprise.core.settings import Settings
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.plugins import made_by
 from reprise.fetch.settings import ReleaseFolder
-from reprise.plan.construction import WRITER, constructed, writers_here, writing_prompts, written
 from reprise.plan.rules import Asked
 from reprise.plan.run_keys import NO_FRAMES, RunKeys, local_weights
 from reprise.plan.runs import Plan
+
+WRITER = "writer"
+WRITING = "construction"
+"""what stands for the protocol of a round of writing"""
+
+
+def constructed(plan: Plan) -> Mapping[str, ConstructionSettings]:
+    entries = plan.config.suite.benchmarks.items()
+    return {name: entry.construction for name, entry in entries if entry.construction is not None}
+
+
+def written(plan: Plan) -> Mapping[str, Constructing]:
+    """Those of them whose texts a language model writes."""
+    return {name: how for name, how in constructed(plan).items() if isinstance(how, Constructing)}
+
+
+def writer_run(benchmark: str, number: int | str, writer: str) -> Run:
+    """A round of writing, named as runs are."""
+    return Run(benchmark, WRITING, f"round{number}", writer)
+
+
+def writers_here(plan: Plan, benchmark: str, settings: Constructing) -> list[str]:
+    """The models that write a benchmark's texts; they must run here."""
+    writers = writers_of(settings)
+    for writer in writers:
+        if writer not in plan.models:
+            key = "writer" if writer == settings.writer else "other_writers"
+            raise UserError(
+                f"{plan.config.file}: benchmarks.{benchmark}.construction.{key}: '{writer}' does "
+                "not run here. Name it in `run:`; a model behind an API also needs a budget."
+            )
+    return writers
+
+
+def writing_prompts(settings: Making) -> dict[str, Prompt]:
+    """The prompts by which the writer is asked; none where there is no writer."""
+    return load_prompts(Path(settings.prompts)) if isinstance(settings, Constructing) else {}
+
 
 PAGE = "statistics.md"
 UNREAD = "unread"
@@ -54,6 +93,8 @@ class Construction(Asked):
         entries = plan.config.suite.benchmarks.items()
         self._searches = {name: entry.subset_search for name, entry in entries if entry.subset_search is not None}
         self._filtered = static_filters(plan.config)
+        verdicts = {name: how.verdicts for name, how in self._filtered.items()}
+        self._checks = {name: fitting_files(pattern) if pattern else [] for name, pattern in verdicts.items()}
         made = self._made.items()
         self._sets = {
             name: how.other_sets for name, how in made if isinstance(how, MmbenchVideoSettings) and how.other_sets
@@ -112,7 +153,7 @@ class Construction(Asked):
         if isinstance(how, MmbenchVideoSettings):
             steps["guidelines"] = StepKey(settings=how)
         if benchmark in self._filtered:
-            steps["static"] = ReviewKey(settings=how, verdicts=plan.digests(self._checks(benchmark)))
+            steps["static"] = ReviewKey(settings=how, verdicts=plan.digests(self._checks[benchmark]))
         return steps
 
     def facts(self, wildcards: Any) -> list[Path]:
@@ -121,12 +162,10 @@ class Construction(Asked):
         return [self._results.construction(wildcards.benchmark, "facts.parquet")] if is_needed else []
 
     def ledgers(self, wildcards: Any) -> list[Path]:
-        """Every shard of those clips."""
         folder = self._results.construction(wildcards.benchmark, "clips")
         return [folder / f"{shard}.parquet" for shard in range(self._plan.config.suite.shards)]
 
     def pages(self) -> list[Path]:
-        """The page of numbers of each."""
         return [self._results.construction(name, PAGE) for name in sorted(self._made)]
 
     def rounds_before(self, wildcards: Any) -> list[Path]:
@@ -145,11 +184,9 @@ class Construction(Asked):
         return [folder / writer / f"{number}.parquet" for writer in writers for number in range(1, rounds + 1)]
 
     def verdicts(self, wildcards: Any) -> list[Path]:
-        """People's verdicts so far."""
         return fitting_files(self._made[wildcards.benchmark].review.verdicts)
 
     def subset_verdicts(self, wildcards: Any) -> list[Path]:
-        """The verdicts of the run by which a subset is searched for."""
         search = self._searches[wildcards.benchmark]
         run = Run(wildcards.benchmark, search.protocol, search.sampling, wildcards.model)
         if run not in self._plan.runs():
@@ -161,7 +198,6 @@ class Construction(Asked):
         return [self._results.verdicts(run, "robust")]
 
     def tables(self, *names: str) -> Callable[[Any], list[Path]]:
-        """Tables of a construction."""
         return lambda wildcards: [self._results.construction(wildcards.benchmark, f"{name}.parquet") for name in names]
 
     def released(self, wildcards: Any) -> list[Path]:
@@ -170,7 +206,6 @@ class Construction(Asked):
         return self.tables(name)(wildcards)
 
     def counted(self, wildcards: Any) -> list[Path]:
-        """The tables of all steps."""
         names = ["pool", "texts", "candidates", "written", "samples", "reviewed", "votes"]
         return self.tables(*names, *(["static"] if wildcards.benchmark in self._filtered else []))(wildcards)
 
@@ -181,12 +216,7 @@ class Construction(Asked):
         return [self._results.verdicts(run, self._plan.judge_of(run)) for run in runs]
 
     def checks_by_hand(self, wildcards: Any) -> list[Path]:
-        """What people said of static questions so far."""
-        return self._checks(wildcards.benchmark)
-
-    def _checks(self, benchmark: str) -> list[Path]:
-        pattern = self._filtered[benchmark].verdicts
-        return fitting_files(pattern) if pattern else []
+        return self._checks[wildcards.benchmark]
 
     def drawn(self, wildcards: Any) -> list[Path]:
         """What is drawn of each of them, which is released too."""
@@ -196,7 +226,6 @@ class Construction(Asked):
         ]
 
     def set_file(self, wildcards: Any) -> list[str]:
-        """The questions of such a set."""
         return [self._sets[wildcards.benchmark].files()[wildcards.set]]
 
 

@@ -11,8 +11,8 @@ from reprise.core.paths import TIMINGS, Run, Scored
 from reprise.core.settings import Settings
 from reprise.models.asking.pieces import pieces_of
 from reprise.models.remote.serving.environment import pins_file
-from reprise.plan.construction import writer_run
 from reprise.plan.rules import Asked
+from reprise.plan.rules.construction import writer_run
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.site import Site, threads_of
@@ -22,7 +22,6 @@ STAGE_MINUTES = 240
 
 
 def run_of(wildcards: Any) -> Run:
-    """The run that a job is about."""
     return Run(wildcards.benchmark, wildcards.protocol, wildcards.sampling, wildcards.model)
 
 
@@ -42,7 +41,6 @@ class Inference(Asked):
         yield from ((self._results.run_key(run), runs.of(run)) for run in self._plan.runs())
 
     def pins(self, wildcards: Any) -> Path:
-        """The packages of an environment of a server."""
         return pins_file(wildcards.environment)
 
     def model(self, wildcards: Any) -> Model:
@@ -112,12 +110,10 @@ class Inference(Asked):
         return [self._results.responses(first)] if first in self._plan.runs() else []
 
     def pieces(self, wildcards: Any) -> list[Path]:
-        """The answers of a run's pieces."""
         run = run_of(wildcards)
         return [self._results.piece(run, one.name) for one in pieces_of(self._plan.config.models[run.model].pieces)]
 
     def piece_timings(self, wildcards: Any) -> list[Path]:
-        """How long they took."""
         return [path.with_suffix(TIMINGS) for path in self.pieces(wildcards)]
 
     def reader_of_files(self, wildcards: Any) -> str:
@@ -125,5 +121,4 @@ class Inference(Asked):
         return "people_answers" if self._plan.imports.of_people(run_of(wildcards)) else "import_answers"
 
     def answer_files(self, wildcards: Any) -> list[Path]:
-        """The files that hold an imported run's answers."""
         return self._plan.imports.answer_files(run_of(wildcards))

@@ -40,7 +40,6 @@ class Media(Asked):
         yield key("missing"), runs.coded("missing", MissingKey(benchmarks=ledgers))
 
     def clips(self, wildcards: Any) -> list[Path]:
-        """The ledgers of all clips of a benchmark."""
         return self._plan.ledgers("clips", wildcards.benchmark)
 
     def every_ledger(self, wildcards: Any) -> list[Path]:

@@ -62,11 +62,9 @@ class People(Asked):
         return [people_file(self._results, group, PAGE) for group in made]
 
     def files(self, wildcards: Any) -> list[Path]:
-        """The files with a group's answers, and with what decides whose answers count."""
         return self._people.inputs(self._group(wildcards)).paths()
 
     def test(self, wildcards: Any) -> list[Path]:
-        """The file of a group's qualification."""
         return [Path(name) for name in self._people.inputs(self._group(wildcards)).qualification]
 
     def requests(self, wildcards: Any) -> Path:
@@ -77,7 +75,6 @@ class People(Asked):
         return self._results.requests(group.benchmark, group.runs[0].protocol)
 
     def answers(self, wildcards: Any) -> list[Path]:
-        """The answers of the runs that a group rates."""
         group = self._group(wildcards)
         runs = self._rated_here(group)
         if not runs:

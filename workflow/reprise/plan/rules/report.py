@@ -22,7 +22,6 @@ class Report(Asked):
         yield self._results.key("report"), runs.coded("report", self._key(), *modules)
 
     def inputs(self, wildcards: Any) -> list[Path]:
-        """The files that the report is made from."""
         return list(dict.fromkeys(inputs(self._key(), self._results)))
 
     def _key(self) -> ReportKey:

@@ -65,7 +65,6 @@ class Scores(Asked):
                     yield results.judge_key(benchmark, name, judge), runs.of_judge(benchmark, name, judge)
 
     def every(self, wildcards: Any) -> list[Path]:
-        """The metrics of every run of the suite that this site can make."""
         return [self._results.metrics(one) for one in self._plan.numbers() if one.run.model in self._plan.models]
 
     def _ratings_digest(self, benchmark: str, protocol: str) -> str:
@@ -84,7 +83,6 @@ class Scores(Asked):
         return value_digest(said) if said else ""
 
     def _suite_ratings(self, benchmark: str) -> list[Path]:
-        """The file of ratings that the suite names, if it exists."""
         name = self._plan.config.suite.benchmarks[benchmark].ratings
         return [Path(name)] if name and Path(name).is_file() else []
 
@@ -96,7 +94,6 @@ class Scores(Asked):
         return [self._results.facts(wildcards.benchmark)] if is_needed and is_there else []
 
     def rating_files(self, wildcards: Any) -> list[Path]:
-        """The file that holds an imported judge's ratings of a run."""
         return self._plan.imports.rating_files(run_of(wildcards), wildcards.judge)
 
     def ratings(self, wildcards: Any) -> list[Path]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from reprise.config.figures import Distribution, Figure, Scatter
 from reprise.config.tables import TableSpec
 from reprise.core.errors import UserError
 from reprise.core.paths import (
@@ -15,26 +16,23 @@ from reprise.core.paths import (
     Run,
     Scored,
     collected_table_file,
+    figure_file,
     overview_file,
     reproduction_file,
     table_file,
 )
 from reprise.core.settings import Key
+from reprise.figures.keys import FigureKey
 from reprise.media.sampling import frames_shown
 from reprise.models.adapters import ADAPTERS
 from reprise.plan.rules import Asked
-from reprise.plan.run_keys import RunKeys, parts
+from reprise.plan.run_keys import LEFT_OUT, RunKeys, parts
 from reprise.plan.runs import Plan
 from reprise.plan.targets import compared, judge_pairs
 from reprise.tables.keys import AgreementKey, JudgePairKey, OverviewKey, ReproductionKey, TableKey, Title
 from reprise.tables.published import published_file
 
 SIGNS = re.compile(r"[!-/:-@\[-`{-~]")
-
-
-def as_text(words: str) -> str:
-    """Words that reStructuredText, in which `snakemake --report` takes captions, shows as they are."""
-    return SIGNS.sub(lambda sign: f"\\{sign[0]}", " ".join(words.split()))
 
 
 def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: TableSpec) -> TableKey:
@@ -75,15 +73,57 @@ def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: Table
     )
 
 
-def import_problems(plan: Plan, scored: Sequence[Scored]) -> list[Path]:
-    """What is wrong with the imported files behind these numbers."""
-    imported = plan.imports.models
-    answers = [Scored(one.run) for one in scored if one.run.model in imported]
-    ratings = [one for one in scored if one.judge in imported]
-    return [plan.results.import_problems(one) for one in (*answers, *ratings)]
+class Shown(Asked):
+    """What the rules of tables and of figures ask alike, and that of the overview, which has no wildcards."""
+
+    def metrics(self, wildcards: Any) -> list[Path]:
+        return [self._results.metrics(one) for one in self._scored(wildcards)]
+
+    def problems(self, wildcards: Any) -> list[Path]:
+        """What is wrong with the imported files behind the numbers."""
+        scored, imported = self._scored(wildcards), self._plan.imports.models
+        answers = [Scored(one.run) for one in scored if one.run.model in imported]
+        ratings = [one for one in scored if one.judge in imported]
+        return [self._results.import_problems(one) for one in (*answers, *ratings)]
+
+    def published(self, wildcards: Any) -> list[Path]:
+        shown = [wildcards.benchmark] if hasattr(wildcards, "benchmark") else self._plan.overview
+        return [published_file(one) for one in shown] if self._plan.config.suite.show_published else []
+
+    def statistics(self, wildcards: Any) -> list[Path]:
+        """Numbers of the data, or chances that are counted from them, where they are shown and the data are here."""
+        benchmark = wildcards.benchmark
+        parts = self._plan.parts_of(benchmark, self._name(wildcards))
+        is_needed = any(self._plan.shows_data(benchmark, spec) for _, spec in parts)
+        return [self._results.statistics(benchmark)] if is_needed else []
+
+    def category(self, wildcards: Any) -> str:
+        """What `snakemake --report` shows it under."""
+        return self._plan.config.benchmarks[wildcards.benchmark].title
+
+    def caption(self, wildcards: Any) -> str:
+        spec = self._spec(wildcards)
+        return self.caption_of(f"{spec.title}. {spec.caption}")
+
+    def caption_of(self, words: str) -> str:
+        """A caption, behind the suite's notice; reStructuredText, in which Snakemake takes it, shows it as it is."""
+        text = " ".join(f"{self._plan.config.suite.notice} {words}".split())
+        return SIGNS.sub(lambda sign: f"\\{sign[0]}", text)
+
+    def _name(self, wildcards: Any) -> str:
+        return str(getattr(wildcards, "table", "") or getattr(wildcards, "figure", ""))
+
+    def _spec(self, wildcards: Any) -> TableSpec | Figure:
+        name = self._name(wildcards)
+        plan = self._plan
+        return (plan.figure if hasattr(wildcards, "figure") else plan.table)(wildcards.benchmark, name)
+
+    def _scored(self, wildcards: Any) -> Sequence[Scored]:
+        name = self._name(wildcards)
+        return self._plan.table_scored(wildcards.benchmark, name) if name else self._plan.overview_scored()
 
 
-class Tables(Asked):
+class Tables(Shown):
     """What the rules of tables ask."""
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
@@ -168,7 +208,6 @@ class Tables(Asked):
         return [*tables, *overview, *verdicts]
 
     def csvs(self) -> list[Path]:
-        """The numbers of every table of every paper of the suite."""
         return [table_file(benchmark, table, "csv") for benchmark, table, _ in self._plan.tables()]
 
     def fragments(self) -> list[Path]:
@@ -177,7 +216,6 @@ class Tables(Asked):
         return [*tables, *([overview_file("tex")] if self._plan.overview else [])]
 
     def parts(self, wildcards: Any) -> list[Path]:
-        """Table N of every paper that has one."""
         table, kind = wildcards.table, wildcards.kind
         having = self._plan.benchmarks_by_table()
         if table not in having:
@@ -187,61 +225,80 @@ class Tables(Asked):
             )
         return [table_file(benchmark, table, kind) for benchmark in having[table]]
 
-    # One table, or the overview where the rule has no wildcards
-
-    def metrics(self, wildcards: Any) -> list[Path]:
-        """The metrics of the runs behind it that this site can make."""
-        return [self._results.metrics(one) for one in self._scored(wildcards)]
-
-    def problems(self, wildcards: Any) -> list[Path]:
-        """What is wrong with the imported files behind it."""
-        return import_problems(self._plan, self._scored(wildcards))
-
     def timings(self, wildcards: Any) -> list[Path]:
-        """How long the answers behind it took."""
         imported = self._plan.imports.models
         runs = sorted({one.run for one in self._scored(wildcards) if one.run.model not in imported})
         return [self._results.timings(run) for run in runs]
 
-    def published(self, wildcards: Any) -> list[Path]:
-        """The papers' own numbers, where the suite shows them."""
-        shown = [wildcards.benchmark] if hasattr(wildcards, "benchmark") else self._plan.overview
-        return [published_file(one) for one in shown] if self._plan.config.suite.show_published else []
-
-    def statistics(self, wildcards: Any) -> list[Path]:
-        """Numbers of the data, for a table that shows them, or a chance that is counted from them."""
-        benchmark, table = wildcards.benchmark, wildcards.table
-        is_needed = self._plan.shows_data(benchmark, self._plan.table(benchmark, table))
-        return [self._results.statistics(benchmark)] if is_needed else []
-
-    def _scored(self, wildcards: Any) -> Sequence[Scored]:
-        if not hasattr(wildcards, "table"):
-            return self._plan.overview_scored()
-        return self._plan.table_scored(wildcards.benchmark, wildcards.table)
+    def labels(self, wildcards: Any) -> dict[str, str]:
+        return {"what": f"Table {wildcards.table.removeprefix('table')}", "title": self._spec(wildcards).title}
 
     # Judges
 
     def compared_items(self, wildcards: Any) -> list[Path]:
-        """The items behind the answers whose judges are compared."""
         return sorted({self._results.items(one.run.benchmark) for one in compared(self._plan)})
 
     def compared_verdicts(self, wildcards: Any) -> list[Path]:
-        """What each of the judges says that are compared."""
         return [self._results.verdicts(one.run, one.judge) for one in compared(self._plan)]
 
-    # What `snakemake --report` says of them
 
-    def category(self, wildcards: Any) -> str:
-        return self._plan.config.benchmarks[wildcards.benchmark].title
+SHOWN_READER = "robust"
+# A figure takes a table's numbers before they are written in any format.
+FORMATS = tuple(f"reprise.tables.render.{name}" for name in ("latex*", "html", "markdown"))
 
-    def caption(self, wildcards: Any) -> str:
-        spec = self._plan.table(wildcards.benchmark, wildcards.table)
-        return self.caption_of(f"{spec.title}. {spec.caption}")
 
-    def caption_of(self, words: str) -> str:
-        """A caption, behind the suite's notice."""
-        return as_text(f"{self._plan.config.suite.notice} {words}")
+class Figures(Shown):
+    """What the rules of figures ask. Targets have been checked before."""
+
+    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
+        for benchmark, figure, spec in self._plan.figures():
+            config, suite = self._plan.config, self._plan.config.suite
+            shown = self._plan.parts_of(benchmark, figure)
+            key = FigureKey(
+                suite=config.name,
+                notice=suite.notice,
+                benchmark=benchmark,
+                benchmark_title=config.benchmarks[benchmark].title,
+                figure=figure,
+                spec=spec,
+                parts=tuple(table_key(self._plan, runs, benchmark, table, part) for table, part in shown),
+                show_published=suite.show_published,
+                published_sha256=self._plan.digest_of(published_file(benchmark) if suite.show_published else None),
+            )
+            coded = runs.coded("figure", key, *parts(benchmark, "scores"), left_out=(*LEFT_OUT, *FORMATS))
+            yield self._results.key("figures", benchmark, figure), coded
+
+    def every(self, kind: str = "png") -> list[Path]:
+        return [figure_file(benchmark, figure, kind) for benchmark, figure, _ in self._plan.figures()]
+
+    def every_key(self) -> list[Path]:
+        """The keys of these, which hold their captions."""
+        return [self._results.key("figures", benchmark, figure) for benchmark, figure, _ in self._plan.figures()]
+
+    def verdicts(self, wildcards: Any) -> list[Path]:
+        shown = self._scored(wildcards) if isinstance(self._spec(wildcards), Scatter) else []
+        return [self._results.verdicts(one.run, one.judge or SHOWN_READER) for one in shown]
+
+    def items(self, wildcards: Any) -> list[Path]:
+        """The items of such a figure, or of one that counts them, where the data can be had."""
+        spec, benchmark = self._spec(wildcards), wildcards.benchmark
+        is_counted = isinstance(spec, Distribution) and spec.made is None and self._plan.has_data(benchmark)
+        is_shown = isinstance(spec, Scatter) and self._scored(wildcards)
+        return [self._results.items(benchmark)] if is_counted or is_shown else []
+
+    def facts(self, wildcards: Any) -> list[Path]:
+        spec, benchmark = self._spec(wildcards), wildcards.benchmark
+        is_needed = isinstance(spec, Distribution) and spec.fact is not None
+        return [self._results.facts(benchmark)] if is_needed and benchmark in self._plan.data_benchmarks else []
+
+    def made(self, wildcards: Any) -> list[Path]:
+        """What the making of the benchmark counted, for a figure that shows it where the benchmark is made."""
+        spec, benchmark = self._spec(wildcards), wildcards.benchmark
+        is_made = self._plan.config.suite.benchmarks[benchmark].construction is not None
+        counted = self._results.construction(benchmark, "statistics.parquet")
+        return [counted] if isinstance(spec, Distribution) and spec.made is not None and is_made else []
 
     def labels(self, wildcards: Any) -> dict[str, str]:
-        spec = self._plan.table(wildcards.benchmark, wildcards.table)
-        return {"what": f"Table {wildcards.table.removeprefix('table')}", "title": spec.title}
+        number = wildcards.figure.removeprefix("fig")
+        what = f"Figure {number}" if number.isdecimal() else "Our analysis"
+        return {"what": what, "title": self._spec(wildcards).title}

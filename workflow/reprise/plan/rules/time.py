@@ -99,16 +99,13 @@ class Time(Asked):
                     yield {"view": view, "value": found.value, "source": source}
 
     def files(self) -> list[Path]:
-        """Every card that people read, and the one of all models."""
         names = [*self._plan.time, ALL] if self._plan.time else []
         return [time_file(name, kind) for name in names for kind in CARDS]
 
     def of_model(self, wildcards: Any) -> list[Path]:
-        """Every file that a card is made from."""
         benchmarks = [self._benchmark(wildcards.model, name) for name in self._plan.time[wildcards.model]]
         paths = [path for one in benchmarks for path in (*one["views"].values(), one["items"], one["statistics"])]
         return list(dict.fromkeys(path for path in paths if path is not None))
 
     def cards(self, wildcards: Any) -> list[Path]:
-        """The cards as data."""
         return [time_file(slug, "json") for slug in self._plan.time]

@@ -6,15 +6,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from reprise.models.local.torch_setup import prepare
+from reprise.models.local.torch_setup import torch
 
-from bench.synthetic import sentence
-
-prepare()
-
-import torch  # noqa: E402  prepare() must come first
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers  # noqa: E402
-from transformers import (  # noqa: E402
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import (
     AutoModelForImageTextToText,
     LlavaOnevisionConfig,
     LlavaOnevisionImageProcessor,
@@ -28,6 +23,8 @@ from transformers import (  # noqa: E402
     Qwen2VLVideoProcessor,
     SiglipVisionConfig,
 )
+
+from bench.synthetic import sentence
 
 WORDS = 4096
 MARKS = ("<|im_start|>", "<|im_end|>", "<|pad|>", "<image>", "<video>", "<|vision_start|>", "<|vision_end|>",

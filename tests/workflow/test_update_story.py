@@ -77,7 +77,7 @@ def test_adopting_carries_answers_over_a_refactoring_and_over_nothing_else(toy: 
     assert done.returncode == 1 and "differs in model, which can alter answers" in done.stderr
     toy.edit(model, "checkpoints/llava-ov-late", "checkpoints/llava-ov-early")
     softmax = "torch.softmax({}logits.double()"
-    forward = "workflow/reprise/models/local/forward.py"
+    forward = "workflow/reprise/models/local/checkpoints.py"
     toy.edit(forward, softmax.format(""), softmax.format("2 * "))
     done = toy.reprise("reprise", "adopt", RUN, "--why", "hope")
     assert done.returncode == 1 and "The change altered the answers: run snakemake to ask again." in done.stderr

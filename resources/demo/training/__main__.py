@@ -71,9 +71,7 @@ def measure(
 
 
 def _prepare_torch() -> None:
-    from reprise.models.local.torch_setup import prepare
-
-    prepare()
+    import reprise.models.local.torch_setup  # noqa: F401
 
 
 if __name__ == "__main__":

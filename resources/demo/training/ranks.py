@@ -8,9 +8,9 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
+from reprise.models.local.torch_setup import torch
+
 from reprise.core.errors import UserError
-from reprise.models.local.torch_setup import prepare
-from torch import multiprocessing as torch_processes
 
 from training.config import load_config
 from training.exchange import make_exchange
@@ -18,7 +18,6 @@ from training.exchange import make_exchange
 
 def train(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None = None) -> None:
     """Run the training; `resume` goes on where a killed run stopped, `checkpoint` begins with its weights and words."""
-    # Here, since another rank must prepare torch before it imports them.
     from training.loop import STATE, begun, check_words, lead, log
     from training.tokenizer import save_tokenizer
 
@@ -33,7 +32,7 @@ def train(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None
     trainer = begun(config_file, folder, resume, checkpoint)
     followers = []
     if ranks > 1:
-        context = torch_processes.get_context("spawn")
+        context = torch.multiprocessing.get_context("spawn")
         trainer.exchange = make_exchange(ranks, trainer.optimiser.master.numel(), context)
         for rank in range(1, ranks):
             arguments = (config_file, folder, resume, checkpoint, trainer.exchange, rank)
@@ -48,10 +47,9 @@ def train(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None
 
 
 def _enter(*arguments: Any) -> None:
-    """Train as another rank, in its own process, which has nothing prepared yet."""
+    """Train as another rank, in its own process."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    prepare()
-    from training.loop import follow  # needs what has just been prepared
+    from training.loop import follow
 
     follow(*arguments)
 

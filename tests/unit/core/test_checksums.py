@@ -16,7 +16,6 @@ from reprise.core.store import Store, append_line, read_lines
 from reprise.core.tabular import listed_files
 from reprise.models.asking.journal import Journal, entry_id, journal_path
 from reprise.models.base import Answer
-from reprise.models.keys import ModelRunKey
 from reprise.models.local.weights import record_files, snapshot_folder, weights_folder
 
 from tests.unit.core.programs import python, write
@@ -212,16 +211,13 @@ def test_a_file_of_a_release_that_is_another_now_has_the_release_looked_at_again
 def test_weights_that_are_not_what_was_fetched_are_not_loaded(tmp_path: Path) -> None:
     store = Store(tmp_path)
     folder = snapshot_folder("a/b", "0" * 40, store)
-    texts = dict.fromkeys(("dtype", "attention", "form", "ask"), "")
-    answers = {"adapter": "transformers", "model": {"repo": "a/b", "revision": "0" * 40}, "trust_remote_code": False}
-    answers |= texts | {key: {} for key in ("sampling", "settings", "prompt", "versions")} | {"max_tokens": 1}
-    key = ModelRunKey.model_validate({"run": "r", "key": "k", "answers": answers})
+    model = {"repo": "a/b", "revision": "0" * 40}
     for name in ("model.safetensors", "config.json"):
         write(folder / name, name.encode())
-    assert weights_folder(key, store) == folder, "an earlier version recorded nothing"
+    assert weights_folder(None, model, store) == folder, "an earlier version recorded nothing"
     record_files(folder, store)
-    assert weights_folder(key, store) == folder
+    assert weights_folder(None, model, store) == folder
     decay(folder / "config.json")
     with pytest.raises(UserError, match=r"config\.json: gone, or not what was fetched"):
-        weights_folder(key, Store(tmp_path))
+        weights_folder(None, model, Store(tmp_path))
     assert not (folder / "config.json").exists() and (folder / "model.safetensors").exists()

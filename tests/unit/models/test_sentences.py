@@ -1,5 +1,6 @@
 """Sentence embeddings of a checkpoint's folder, against a mean written by hand, and the similarity of captions."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,9 @@ from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.models.local import embeddings
 from reprise.models.local.embeddings import Checkpoint, embed, similarities
+from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel
 
 from tests.unit.models.adapters import tiny
-
-tiny.prepare()
-
-from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel  # noqa: E402  prepare() must come first
 
 WORDS = {**tiny.WORDS, "vocab_size": tiny.MANY_WORDS}
 KINDS: dict[str, Any] = {
@@ -64,22 +62,28 @@ def test_a_text_is_embedded_once_for_each_checkpoint_and_length(
             embed(TEXTS[:1], version, store, other)
 
 
-def test_a_checkpoint_with_too_few_positions_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"it has 24 positions, 384 tokens were asked for. Set `tokens:` .* at most 22"):
-        embed(TEXTS, "digest", Store(tmp_path), checkpoint(tmp_path / "mpnet", tokens=384))
-
-
-def test_weights_that_are_not_there_are_no_random_numbers(tmp_path: Path) -> None:
-    given = checkpoint(tmp_path / "mpnet")
-    tiny.change(given.folder / "config.json", num_hidden_layers=3)
-    with pytest.raises(UserError, match="weights are not in its files, or have another shape, first encoder.layer.2"):
-        embed(TEXTS, "digest", Store(tmp_path), given)
-
-
-def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
-    given = checkpoint(tmp_path / "mpnet")
-    (given.folder / "model.safetensors").write_bytes(b"not weights")
-    with pytest.raises(UserError, match="mpnet: cannot be loaded to compare captions: .* Fetch it again"):
+@pytest.mark.parametrize(
+    ("tokens", "spoil", "message"),
+    [
+        (384, lambda at: None, r"it has 24 positions, 384 tokens were asked for. Set `tokens:` .* at most 22"),
+        (
+            TOKENS,
+            lambda at: tiny.change(at / "config.json", num_hidden_layers=3),
+            "not in its files, .* first encoder.layer.2",
+        ),
+        (
+            TOKENS,
+            lambda at: (at / "model.safetensors").write_bytes(b"no"),
+            "cannot be loaded to compare .* Fetch it again",
+        ),
+    ],
+)
+def test_a_checkpoint_that_embeds_nothing_is_named(
+    tokens: int, spoil: Callable[[Path], object], message: str, tmp_path: Path
+) -> None:
+    given = checkpoint(tmp_path / "mpnet", tokens=tokens)
+    spoil(given.folder)
+    with pytest.raises(UserError, match=message):
         embed(TEXTS, "digest", Store(tmp_path), given)
 
 

@@ -10,17 +10,14 @@ from reprise.models.local import torchvision_operators
 # OpenMP says how it is set when it is loaded; a process of the job's says what it has.
 PROGRAM = """
 import multiprocessing
-from reprise.models.local.torch_setup import prepare
+from reprise.models.local.torch_setup import torch
 
 def waits():
     import os
-    from reprise.models.local.torch_setup import prepare
-    prepare()
+    import reprise.models.local.torch_setup
     print("worker", os.environ["OMP_WAIT_POLICY"], flush=True)
 
 if __name__ == "__main__":
-    prepare()
-    import torch
     worker = multiprocessing.get_context("forkserver").Process(target=waits)
     worker.start()
     worker.join()

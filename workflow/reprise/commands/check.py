@@ -17,7 +17,7 @@ from reprise.core.paths import Run, Scored
 from reprise.core.schemas import REQUESTS, RESPONSES, read_table
 from reprise.core.settings import read_key
 from reprise.core.store import append_line, read_lines
-from reprise.models.adapters import ADAPTERS, SHARE, load_adapter
+from reprise.models.adapters import ADAPTERS, SHARE, loaded
 from reprise.models.asking.journal import Journal, Work, entry_id, journal_path, prompt_digest
 from reprise.models.asking.lazy import lazy_model
 from reprise.models.asking.money.prices import NO_BUDGET, Account
@@ -161,7 +161,7 @@ def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
         if ADAPTERS[model.adapter].is_remote:
             # Of the servers that are checked none is paid for, also where this job gives its own server a key.
             spec = replace(spec, account=Account(plan.store.root, slug, None, NO_BUDGET, is_paid=False))
-        yield load_adapter(model.adapter)(spec)
+        yield loaded(ADAPTERS[model.adapter].target)(spec)
 
 
 def _lines(run: Run, sight: Sight) -> Iterator[str]:

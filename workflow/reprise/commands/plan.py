@@ -13,7 +13,7 @@ from reprise.core.paths import RESULTS, Scored
 from reprise.core.plain import safe
 from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.money.prices import Ledger, Used
-from reprise.models.local.placement import allowance
+from reprise.models.local.devices import allowance
 from reprise.plan.changes import KeyChanges, key_texts
 from reprise.plan.costs import Range, Sure, data_left, weights_of
 from reprise.plan.naming import fitting, listed, nearest

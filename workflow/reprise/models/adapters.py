@@ -6,12 +6,11 @@ from importlib import import_module
 from typing import Any, Literal
 
 from reprise.core.settings import Settings
-from reprise.models.local.quantised import NEEDED
+from reprise.models.local.weights import NEEDED
 from reprise.models.remote.settings import BESIDE_ANSWERS, AnthropicSettings, GeminiSettings
 from reprise.models.settings import (
     ConstantSettings,
     ImportSettings,
-    NoSettings,
     OpenAISettings,
     RandomSettings,
     TemplatesSettings,
@@ -27,8 +26,7 @@ class AdapterInfo:
 
     target: str
     """module:class, imported in the job that needs it; none where answers are read from files"""
-    settings: type[Settings] = NoSettings
-    """what `settings:` of a model's file can say"""
+    settings: type[Settings] = Settings
     needs_weights: bool = False
     is_remote: bool = False
     is_hosted: bool = False
@@ -36,7 +34,6 @@ class AdapterInfo:
     packages: tuple[str, ...] = ()
     """distributions whose versions shape the answers of all models"""
     asks: tuple[str, ...] = ("score", "choose", "write")
-    """what a protocol may ask of it"""
     is_import: bool = False
     """answers are read from files; no model is asked"""
     heads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -134,11 +131,6 @@ ADAPTERS: dict[str, AdapterInfo] = {
     "constant": AdapterInfo("reprise.models.local.stand_ins.baselines:Constant", ConstantSettings, asks=ANYTHING),
     "random": AdapterInfo("reprise.models.local.stand_ins.baselines:Random", RandomSettings, asks=ANYTHING),
 }
-
-
-def load_adapter(name: str) -> Any:
-    """The adapter's class."""
-    return loaded(ADAPTERS[name].target)
 
 
 def loaded(target: str) -> Any:

@@ -38,7 +38,6 @@ class Clip:
 
     @property
     def pictures(self) -> int:
-        """How many pictures the frames are."""
         return min(1, len(self.indices)) if self.grid else len(self.indices)
 
 
@@ -60,7 +59,6 @@ class Answer:
 
     @property
     def used(self) -> Used:
-        """Tokens that it took."""
         return Used(self.tokens_in, self.tokens_out, self.tokens_cached)
 
 
@@ -87,15 +85,14 @@ class ModelSpec:
     """who pays a server; without it, as in a trial, limits of other jobs are not known, and nothing is counted"""
 
 
+@dataclass(eq=False)
 class Ready:
     """A clip that is prepared for its model with the questions about it, and how long each part of that took."""
 
-    def __init__(self, value: Any, requests: Sequence[Request], seconds: dict[str, float]) -> None:
-        self.value = value
-        self.requests = tuple(requests)
-        self.seconds = seconds
-        self.bytes = 0
-        """of the memory that it passed through, where another process prepared it"""
+    value: Any
+    seconds: dict[str, float]
+    bytes: int = 0
+    """of the memory that it passed through, where another process prepared it"""
 
 
 class AnswerError(Exception):
@@ -118,8 +115,6 @@ class ClipFailedError(AnswerError):
 class Preparer(Protocol):
     """Makes of a clip's frames and questions what a model is given; the same in every process, without the model."""
 
-    def __init__(self, spec: ModelSpec) -> None: ...
-
     def read(self, clip: Clip) -> Any:
         """The frames of a clip, decoded."""
 
@@ -132,8 +127,6 @@ class Adapter(Protocol):
 
     An error that it raises fails the question that it was asked last; the others are asked again without it.
     """
-
-    def __init__(self, spec: ModelSpec) -> None: ...
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         """One answer per request, in order, each yielded as soon as it is ready."""

@@ -1,12 +1,13 @@
 """`settings:` of every adapter. Imports neither torch nor an SDK, so that a configuration can."""
 
+from collections.abc import Callable
 from operator import not_
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from reprise.core.settings import Settings, mistake
-from reprise.models.local.quantised import Quantised
+from reprise.models.local.weights import Quantised
 from reprise.models.remote.settings import RemoteSettings
 
 # Fields of a request that other settings, or the question, determine.
@@ -24,8 +25,15 @@ OWN_ARGUMENTS = frozenset({
 HALF = 0.5
 
 
-class NoSettings(Settings):
-    """An adapter without settings."""
+def _without(own: frozenset[str]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Refuses what the workflow says itself."""
+
+    def checked(given: dict[str, Any]) -> dict[str, Any]:
+        if found := sorted(own & given.keys()):
+            raise mistake(f"{', '.join(found)}: not here; the protocol, other settings or the workflow say so.")
+        return given
+
+    return checked
 
 
 class ScoredSettings(Settings):
@@ -40,7 +48,9 @@ class ScoredSettings(Settings):
 class LocalSettings(ScoredSettings):
     """Settings of adapters that load a language model."""
 
-    template_arguments: dict[str, bool | int | str] = Field({}, exclude_if=not_)
+    template_arguments: Annotated[dict[str, bool | int | str], AfterValidator(_without(OWN_ARGUMENTS))] = Field(
+        {}, exclude_if=not_
+    )
     """Arguments of the checkpoint's chat template, such as `{enable_thinking: false}` for a model that thinks."""
     max_tokens: int | None = Field(None, ge=1, exclude_if=not_)
     """Most tokens of an answer in place of the protocol's number: a model that thinks before it answers needs more.
@@ -48,14 +58,6 @@ class LocalSettings(ScoredSettings):
     quantised: Quantised | None = None
     """How the weights are quantised; tables say so. `int8` and `nf4`: on loading, by bitsandbytes. All others: the
     checkpoint is, by the method that its `config.json` names."""
-
-    @field_validator("template_arguments")
-    @classmethod
-    def _of_the_template(cls, arguments: dict[str, Any]) -> dict[str, Any]:
-        own = sorted(OWN_ARGUMENTS & arguments.keys())
-        if own:
-            raise mistake(f"{', '.join(own)}: not here; the workflow says so itself.")
-        return arguments
 
 
 class TransformersSettings(LocalSettings):
@@ -86,16 +88,8 @@ class TransformersSettings(LocalSettings):
 
 
 class TextSettings(LocalSettings):
-    """Settings of the adapter `text`."""
-
     head: Literal["vera"] | None = None
     """`vera`: the encoder has VERA's head and gives plausibilities, for protocols that ask `similarity`."""
-
-    @model_validator(mode="after")
-    def _head_of_plain_weights(self) -> Self:
-        if self.head is not None and self.quantised is not None:
-            raise mistake(f"head: {self.head} is read from plain weights. Remove `quantised`.")
-        return self
 
 
 class OpenAISettings(ScoredSettings, RemoteSettings):
@@ -122,7 +116,7 @@ class OpenAISettings(ScoredSettings, RemoteSettings):
 
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """The field of a request that says how many tokens an answer may have."""
-    body: dict[str, Any] = Field({})
+    body: Annotated[dict[str, Any], AfterValidator(_without(OWN_FIELDS))] = Field({})
     """Other fields of every request, such as `reasoning_effort: low`."""
 
     @model_validator(mode="before")
@@ -132,18 +126,8 @@ class OpenAISettings(ScoredSettings, RemoteSettings):
             return {**content, "server": content["url"]}
         return content
 
-    @field_validator("body")
-    @classmethod
-    def _other_fields(cls, body: dict[str, Any]) -> dict[str, Any]:
-        own = sorted(OWN_FIELDS & body.keys())
-        if own:
-            raise mistake(f"{', '.join(own)}: not here; other settings or the protocol say so.")
-        return body
-
 
 class ConstantSettings(Settings):
-    """Settings of the adapter `constant`."""
-
     option: int = Field(0, ge=0)
     """Which option it takes, counted from 0."""
     text: str = ""
@@ -151,8 +135,6 @@ class ConstantSettings(Settings):
 
 
 class RandomSettings(Settings):
-    """Settings of the adapter `random`."""
-
     seed: int = 0
     """Seed of the draws."""
     texts: list[str] = Field([])
@@ -160,8 +142,6 @@ class RandomSettings(Settings):
 
 
 class WordMatchSettings(Settings):
-    """Settings of the adapter `wordmatch`."""
-
     measure: Literal["f1", "recall"] = "f1"
     """Measure of the words that answer and reference share."""
 

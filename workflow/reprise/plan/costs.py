@@ -17,9 +17,8 @@ from reprise.core.paths import Ledger
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table
 from reprise.core.store import Store
 from reprise.fetch.settings import Remote
-from reprise.models.local.placement import needed
-from reprise.models.local.quantised import ON_LOADING
-from reprise.models.local.weights import WEIGHTS, fetched_files, snapshot_folder
+from reprise.models.local.devices import needed
+from reprise.models.local.weights import ON_LOADING, WEIGHTS, fetched_files, snapshot_folder
 from reprise.plan.runs import Plan
 
 Sure = Literal["itself", "benchmark", "model"]

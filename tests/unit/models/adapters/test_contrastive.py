@@ -10,8 +10,8 @@ from PIL import Image
 from reprise.core.errors import UserError
 from reprise.media.decoder import as_grid, read_frames
 from reprise.models.base import Clip, Request
-from reprise.models.local.contrastive import ContrastiveAdapter, load_encoder
-from reprise.models.local.open_clip import load_open_clip
+from reprise.models.local.contrastive import ContrastiveAdapter, load_encoder, load_open_clip
+from safetensors.torch import load_file, save_file
 from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
 
 from tests.unit.asked import BLIND, request, shown, spec
@@ -86,18 +86,10 @@ def test_xclip_gives_the_logits_of_its_own_forward(video: Path, tmp_path: Path) 
     assert len({round(value, 6) for value in found}) == len(CAPTIONS)
 
 
-def test_xclip_refuses_another_number_of_frames(video: Path, tmp_path: Path) -> None:
-    folder = tiny.xclip(tmp_path / "model", 8)
-    with pytest.raises(UserError, match=r"takes 8 frames and its run's sampling shows 4\. Name a sampling of 8 frames"):
-        given(folder, shown(video, INDICES))
-
-
 def test_a_clip_is_encoded_once_and_no_caption_alters_another(
     video: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tiny.siglip(tmp_path / "model")
-    adapter = ContrastiveAdapter(spec(folder))
-    seen = []
+    adapter, seen = ContrastiveAdapter(spec(tiny.siglip(tmp_path / "model"))), []
     encode = adapter._encoder.clip
     monkeypatch.setattr(adapter._encoder, "clip", lambda frames: seen.append(len(frames)) or encode(frames))
     together = list(adapter.answers(shown(video, INDICES), [compared(text) for text in CAPTIONS]))
@@ -106,24 +98,12 @@ def test_a_clip_is_encoded_once_and_no_caption_alters_another(
     assert together == alone, "a resumed run gives the same bytes"
 
 
-def test_a_long_caption_is_cut_to_what_the_model_reads(video: Path, tmp_path: Path) -> None:
+def test_a_long_caption_is_cut_and_a_clip_without_frames_refused(video: Path, tmp_path: Path) -> None:
     adapter = ContrastiveAdapter(spec(tiny.clip(tmp_path / "model")))
-    long = compared(" ".join(CAPTIONS * 9))
-    answer = next(iter(adapter.answers(shown(video, INDICES), [long])))
+    answer = next(iter(adapter.answers(shown(video, INDICES), [compared(" ".join(CAPTIONS * 9))])))
     assert answer.tokens_in == tiny.LONGEST and len(answer.scores) == 1
-
-
-def test_without_frames_it_cannot_answer(tmp_path: Path) -> None:
-    adapter = ContrastiveAdapter(spec(tiny.clip(tmp_path / "model")))
     with pytest.raises(UserError, match="contrastive needs frames"):
         list(adapter.answers(BLIND, [compared("x")]))
-
-
-def test_another_kind_of_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(
-        UserError, match="knows clip, siglip, xclip and open_clip checkpoints, found model_type 'llama'"
-    ):
-        ContrastiveAdapter(spec(tiny.llama(tmp_path / "model")))
 
 
 # --- open_clip's layout ------------------------------------------------------------------------------------------
@@ -149,8 +129,6 @@ def reference(state: dict[str, torch.Tensor], prefix: str, x: torch.Tensor, caus
 
 
 def test_open_clip_weights_compute_what_their_layout_means(tmp_path: Path) -> None:
-    from safetensors.torch import load_file
-
     folder = tiny.open_clip(tmp_path / "model")
     model, _ = load_open_clip(folder, "cpu")
     state = load_file(folder / "open_clip_model.safetensors")
@@ -180,16 +158,26 @@ def test_an_open_clip_folder_answers(video: Path, tmp_path: Path) -> None:
     assert quick != pytest.approx(found, abs=1e-7)
 
 
-def test_other_towers_and_other_layouts_are_refused(tmp_path: Path) -> None:
-    towers = tiny.open_clip(tmp_path / "towers", vision_cfg={"timm_model_name": "vit_x", "image_size": 32})
-    with pytest.raises(UserError, match=r"only plain CLIP towers are read, found timm_model_name"):
-        load_encoder(spec(towers))
-    from safetensors.torch import load_file, save_file
-
-    other = tiny.open_clip(tmp_path / "other")
-    path = other / "open_clip_model.safetensors"
+def renamed(folder: Path) -> Path:
+    path = tiny.open_clip(folder) / "open_clip_model.safetensors"
     save_file({name.replace("visual.", "image_encoder."): t for name, t in load_file(path).items()}, path)
-    with pytest.raises(
-        UserError, match=r"not open_clip's layout of a CLIP: \d+ weights are missing .* are not known \(image_encoder"
-    ):
-        load_encoder(spec(other))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda folder: tiny.xclip(folder, 8), r"takes 8 frames and its run's sampling shows 4\. Name a sampling of 8"),
+        (tiny.llama, "knows clip, siglip, xclip and open_clip checkpoints, found model_type 'llama'"),
+        (
+            lambda folder: tiny.open_clip(folder, vision_cfg={"timm_model_name": "x"}),
+            r"plain CLIP .*found timm_model_name",
+        ),
+        (renamed, r"not open_clip's layout of a CLIP: \d+ weights are missing .* are not known \(image_encoder"),
+    ],
+)
+def test_what_cannot_be_compared_with_is_named(
+    make: Callable[[Path], Path], message: str, tmp_path: Path, video: Path
+) -> None:
+    with pytest.raises(UserError, match=message):
+        given(make(tmp_path / "model"), shown(video, INDICES))

@@ -12,11 +12,10 @@ import torch
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
 from reprise.models.base import Answer, Clip
-from reprise.models.local.generation import KEPT, Generation
+from reprise.models.local.checkpoints import KEPT, MARKS, generation_settings
 from reprise.models.local.prepared import Tokens
-from reprise.models.local.sharing import Prefix
 from reprise.models.local.text import TextAdapter
-from reprise.models.local.transformers import TransformersAdapter
+from reprise.models.local.transformers import Prefix, TransformersAdapter
 from training.prompts import rendered
 from transformers import (
     AutoModelForCausalLM,
@@ -159,6 +158,6 @@ def test_what_cannot_be_kept_is_refused_by_name(setting: dict[str, Any], llava: 
 
 def test_every_kept_setting_is_one_of_transformers() -> None:
     assert set(vars(GenerationConfig())) >= KEPT >= SHAPING.keys()
-    found = Generation.of(GenerationConfig(**OURS | {"repetition_penalty": 1.0, "eos_token_id": 3}), "m")
-    assert found.kept == {"eos_token_id": 3} and found.told == {}
-    assert found.replaced.keys() == OURS.keys()
+    said = GenerationConfig(**OURS | {"repetition_penalty": 1.0, "eos_token_id": 3})
+    kept, replaced = generation_settings(said, "m")
+    assert kept == {"eos_token_id": 3} and kept.keys() <= MARKS and replaced.keys() == OURS.keys()

@@ -9,13 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from reprise.core.errors import UserError
 from reprise.models.base import ModelSpec
-from reprise.models.local.loading import check_places
-from reprise.models.local.placement import allowance, needed
-from reprise.models.local.sharing import Prefix
+from reprise.models.local.devices import allowance, needed
 from reprise.models.local.text import TextAdapter
-from reprise.models.local.transformers import TransformersAdapter
+from reprise.models.local.transformers import Prefix, TransformersAdapter
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.adapters import tiny
@@ -69,11 +66,3 @@ def test_a_language_model_in_parts_answers_as_a_whole_one(
     whole = spec(make(tmp_path / "m"))
     one, parts = TextAdapter(whole), TextAdapter(spread(whole, share))
     assert list(parts.answers(BLIND, ASKED)) == list(one.answers(BLIND, ASKED))
-
-
-def test_layers_without_room_are_named(tmp_path: Path) -> None:
-    """Where the sizes say that all fits, and layers, which cannot be divided, do not."""
-    whole = spec(tiny.qwen2_vl(tmp_path / "m"))
-    parts = TransformersAdapter(spread(whole, 0.7))
-    with pytest.raises(UserError, match=r"no device has room for .* of Qwen2VLForConditionalGeneration\. Give the"):
-        check_places(parts.model, {"cpu": 1}, whole)

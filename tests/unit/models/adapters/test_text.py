@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -55,20 +56,6 @@ def test_a_decoder_scores_over_its_whole_vocabulary(
     assert (answer.frames_shown, answer.tokens_in) == (0, ids.shape[1])
 
 
-def test_a_decoder_writes_greedily_after_the_prompt(tmp_path: Path) -> None:
-    folder = tiny.llama(tmp_path / "model")
-    model, words = LlamaForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
-    ids = words(QUESTION, return_tensors="pt")["input_ids"]
-    new: list[int] = []
-    with torch.no_grad():
-        while len(new) < 8 and words.eos_token_id not in new:
-            new.append(
-                int(model(input_ids=torch.cat([ids, torch.tensor([new], dtype=torch.long)], 1)).logits[0, -1].argmax())
-            )
-    answer = ask(folder, request(QUESTION, "write"))
-    assert answer.text == words.decode(new, skip_special_tokens=True) and answer.tokens_out == len(new)
-
-
 def test_an_encoder_with_a_decoder_scores_at_its_first_word(tmp_path: Path) -> None:
     folder = tiny.t5(tmp_path / "model")
     model, words = T5ForConditionalGeneration.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
@@ -80,15 +67,20 @@ def test_an_encoder_with_a_decoder_scores_at_its_first_word(tmp_path: Path) -> N
     assert ask(folder, request(QUESTION, "score", OPTIONS)).scores == pytest.approx(expected, rel=1e-5)
 
 
-def test_an_encoder_with_a_decoder_writes_greedily(tmp_path: Path) -> None:
-    folder = tiny.t5(tmp_path / "model")
-    model, words = T5ForConditionalGeneration.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
-    ids, written = words(QUESTION, return_tensors="pt")["input_ids"], [words.pad_token_id]
+@pytest.mark.parametrize(("make", "kind"), [(tiny.llama, LlamaForCausalLM), (tiny.t5, T5ForConditionalGeneration)])
+def test_the_likeliest_words_are_written(make: Callable[[Path], Path], kind: Any, tmp_path: Path) -> None:
+    folder = make(tmp_path / "model")
+    model, words = kind.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    ids, new = words(QUESTION, return_tensors="pt")["input_ids"], list[int]()
     with torch.no_grad():
-        while len(written) < 9 and written[-1] != words.eos_token_id:
-            written.append(int(model(input_ids=ids, decoder_input_ids=torch.tensor([written])).logits[0, -1].argmax()))
-    answer = ask(folder, request(QUESTION, "choose", OPTIONS))
-    assert answer.text == words.decode(written[1:], skip_special_tokens=True) and answer.tokens_out == len(written) - 1
+        while len(new) < 8 and words.eos_token_id not in new:
+            if model.config.is_encoder_decoder:
+                given = {"input_ids": ids, "decoder_input_ids": torch.tensor([[words.pad_token_id, *new]])}
+            else:
+                given = {"input_ids": torch.cat([ids, torch.tensor([new], dtype=torch.long)], 1)}
+            new.append(int(model(**given).logits[0, -1].argmax()))
+    answer = ask(folder, request(QUESTION, "write"))
+    assert answer.text == words.decode(new, skip_special_tokens=True) and answer.tokens_out == len(new)
 
 
 @pytest.mark.parametrize("make", [tiny.llama, tiny.t5])
@@ -96,9 +88,8 @@ def test_an_encoder_with_a_decoder_writes_greedily(tmp_path: Path) -> None:
 def test_numbers_that_are_not_finite_are_no_answer(make: Callable[[Path], Path], ask_for: str, tmp_path: Path) -> None:
     folder = make(tmp_path / "model")
     weights = load_file(folder / "model.safetensors")
-    save_file(
-        {name: value * float("nan") for name, value in weights.items()}, folder / "model.safetensors", {"format": "pt"}
-    )
+    nowhere = {name: value * float("nan") for name, value in weights.items()}
+    save_file(nowhere, folder / "model.safetensors", {"format": "pt"})
     assert ask(folder, request(QUESTION, ask_for, OPTIONS)) == Answer(error="not_finite")
 
 
@@ -106,16 +97,13 @@ def test_vera_reads_its_head_out_of_the_embedding_matrix(tmp_path: Path) -> None
     folder = tiny.vera(tmp_path / "model")
     model, words = T5EncoderModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
     table = model.shared.weight
-    linear = torch.nn.Linear(16, 1)
-    linear.weight = torch.nn.Parameter(table[32099, :].unsqueeze(0))
-    linear.bias = torch.nn.Parameter(table[32098, 0].unsqueeze(0))
-    temperature = table[32097, 0].item()
+    weight, bias, temperature = table[32099], table[32098, 0], table[32097, 0].item()
     assert temperature == pytest.approx(1.7)
     found = []
     for caption in ("The red circle slides left quickly.", "The red circle slides left slowly."):
         with torch.no_grad():
             hidden = model(words(caption, return_tensors="pt")["input_ids"]).last_hidden_state[0, -1, :]
-            expected = float((linear(hidden).squeeze(-1) / temperature).sigmoid())
+            expected = float(((hidden @ weight + bias) / temperature).sigmoid())
         found.append(ask(folder, request(caption, "similarity"), head="vera").scores[0])
         assert found[-1] == pytest.approx(expected, rel=1e-4)
     assert found[0] != found[1]

@@ -210,7 +210,9 @@ def test_a_file_of_an_unknown_form_is_a_message(file: str, content: str, tmp_pat
 
 
 def test_arguments_that_the_workflow_gives_itself_are_refused() -> None:
-    with pytest.raises(ValidationError, match="tokenize: not here; the workflow says so itself"):
+    with pytest.raises(
+        ValidationError, match="tokenize: not here; the protocol, other settings or the workflow say so"
+    ):
         TransformersSettings.model_validate({"template_arguments": {"tokenize": True}})
     assert TransformersSettings().model_dump().keys() == {
         "frames", "min_pixels", "max_pixels", "total_pixels", "engine", "quantised",

@@ -8,17 +8,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from reprise.models.local.torch_setup import prepare
+from reprise.models.local.torch_setup import torch
 
-prepare()
-
-import torch  # noqa: E402  prepare() must come first
-from safetensors.torch import save_file  # noqa: E402
-from tokenizers.processors import TemplateProcessing  # noqa: E402
-from training.config import ModelSize  # noqa: E402
-from training.model import build_model, build_processor  # noqa: E402
-from training.tokenizer import build_tokenizer  # noqa: E402
-from transformers import (  # noqa: E402
+from safetensors.torch import save_file
+from tokenizers.processors import TemplateProcessing
+from training.config import ModelSize
+from training.model import build_model, build_processor
+from training.tokenizer import build_tokenizer
+from transformers import (
     CLIPConfig,
     CLIPImageProcessor,
     CLIPModel,

@@ -1,12 +1,11 @@
 """What the toy world's tests share."""
 
+from reprise.models.local.torch_setup import torch
+
 import pytest
-import torch
-from reprise.models.local.torch_setup import prepare
 from synthetic.toyworld.generate import evaluation_sources
 from synthetic.toyworld.script import Script
 
-prepare()
 # Sums in one order, so that two runs can be compared bit by bit; tiny models gain nothing from a second thread.
 torch.set_num_threads(1)
 

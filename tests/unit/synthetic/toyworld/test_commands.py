@@ -30,7 +30,6 @@ def called(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
     for module, name in ((ranks, "train"), (dual, "train_siglip"), (text_only, "train_text"), (measure, "measure")):
         monkeypatch.setattr(module, name, instead_of(name))
-    monkeypatch.setattr("reprise.models.local.torch_setup.prepare", lambda: None)
     return record
 
 

@@ -13,7 +13,7 @@ from typing import cast
 from reprise.core.errors import MachineError, UserError, stop_on_fault
 from reprise.core.log import log
 from reprise.core.store import Store
-from reprise.models.adapters import ADAPTERS, load_adapter
+from reprise.models.adapters import ADAPTERS, loaded
 from reprise.models.asking.money.prices import NO_BUDGET, Account, Budget
 from reprise.models.asking.outcomes import Model, Outcome, ask, described
 from reprise.models.asking.workers import Ahead, Prepared, Serve, Worker, WorkerDiedError, prepared, ready
@@ -30,8 +30,7 @@ from reprise.models.base import (
     ServedModel,
 )
 from reprise.models.keys import ModelRunKey
-from reprise.models.local.devices import free_memory, take_gpus
-from reprise.models.local.placement import groups_of, needed
+from reprise.models.local.devices import free_memory, groups_of, needed, take_gpus
 from reprise.models.local.weights import weights_folder
 from reprise.models.remote.serving.host import Host
 
@@ -97,7 +96,7 @@ class LazyModel(AbstractContextManager["LazyModel"]):
         name, info = self._key.answers.adapter, ADAPTERS[self._key.answers.adapter]
         if self._weights is None:
             self._locks = take_gpus(self._key.gpus, self._store.root / "locks")
-            self._weights = weights_folder(self._key, self._store)
+            self._weights = weights_folder(self._key.checkpoint, self._key.answers.model, self._store)
         spec = self._spec()
         log.info(f"loading the model of {self._key.run} by adapter {name}")
         if info.preparer and self._workers:  # they begin with the first clips while the model loads
@@ -105,7 +104,7 @@ class LazyModel(AbstractContextManager["LazyModel"]):
             self._prepare = self._ahead.take
             self._ahead.expect(self._upcoming)
         try:
-            adapter: Adapter = load_adapter(name)(spec)
+            adapter: Adapter = loaded(info.target)(spec)
         except (UserError, KeyboardInterrupt):
             raise
         except BaseException as error:
@@ -267,7 +266,11 @@ def model_on(
     A server that the job starts spreads its model itself.
     """
     workers = threads if key.gpus else 0
-    weights = weights_folder(key, store) if is_needed and key.gpus > 1 and key.hosting is None else None
+    weights = (
+        weights_folder(key.checkpoint, key.answers.model, store)
+        if is_needed and key.gpus > 1 and key.hosting is None
+        else None
+    )
     if weights is None:
         with lazy_model(key, store, threads, workers, options, budget, server_log) as model:
             yield model

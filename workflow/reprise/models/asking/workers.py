@@ -172,7 +172,7 @@ def prepared(preparer: Callable[[], Preparer], clip: Clip, requests: Sequence[Re
         frames = by.read(clip)
         decoded = time.monotonic()
         value = by.prepare(clip, frames, requests)
-        return Ready(value, requests, {"decode": decoded - start, "preprocess": time.monotonic() - decoded})
+        return Ready(value, {"decode": decoded - start, "preprocess": time.monotonic() - decoded})
     except (KeyboardInterrupt, UserError):
         raise
     except BaseException as error:  # a library's `sys.exit()`, or its panic, ends neither a worker nor a job

@@ -3,36 +3,31 @@
 Needs the processor and the configuration of a checkpoint, not its weights: it can work ahead, in another process.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from reprise.models.local.torch_setup import torch
+
 import numpy as np
+from PIL import Image
+from transformers import AutoConfig, ProcessorMixin
 
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.media.decoder import Footage
-from reprise.models.base import AnswerError, Request
-from reprise.models.local.forward import check_length, context_of
-from reprise.models.local.pixels import check_limits, pictures_in, size_for, sizes_in
-from reprise.models.local.torch_setup import prepare
+from reprise.models.base import AnswerError, ModelSpec, Request
+from reprise.models.local.checkpoints import check_length, context_of, load_part, load_processor
 from reprise.models.settings import TransformersSettings
 from reprise.models.thoughts import opens_thought
-
-prepare()
-
-import torch  # noqa: E402  prepare() must come first
-from PIL import Image  # noqa: E402
-from transformers import ProcessorMixin  # noqa: E402
 
 VIDEO, IMAGES = "video", "images"
 KINDS = {VIDEO: "video", IMAGES: "image"}
 """A way to show frames -> what a chat template calls each part of it."""
 TYPES = ("mm_token_type_ids", "token_type_ids")
 TEXTUAL = ("input_ids", "attention_mask", *TYPES)
-TRIED = (64, 64)
-"""height and width of frames on which a processor is tried"""
 SYSTEM, USER = "The system text.", "The question."
 PLACEHOLDERS = ("image_token_id", "video_token_id", "image_token_index", "video_token_index")
 
@@ -54,18 +49,6 @@ class ClipInputs:
     footage: Footage | None = None
     """the frames themselves, for a processor that cannot prepare a clip apart from a question"""
 
-    def on(self, device: str, dtype: Any) -> "ClipInputs":
-        """These inputs on a device, their pixels in the model's type."""
-        return replace(self, tensors=placed(self.tensors, device, dtype))
-
-
-def placed(tensors: Mapping[str, Any], device: str, dtype: Any) -> dict[str, Any]:
-    """Tensors on a device; pixels in the model's type, times and positions as they are."""
-    return {
-        name: value.to(device, dtype) if name.startswith("pixel_values") else value.to(device)
-        for name, value in tensors.items()
-    }
-
 
 class Template:
     """A checkpoint's chat template, which renders questions; tells once what it cannot do."""
@@ -82,7 +65,7 @@ class Template:
                 f"tokenizer_config.json) cannot render a question: {type(error).__name__}: {error}. Correct it, or use "
                 "a revision whose template works."
             ) from error
-        count = self._count(SYSTEM, SYSTEM, ())
+        count = self.count(SYSTEM, SYSTEM)
         self._prints_system = count == 1
         if count != 1:
             log.info(f"the chat template prints the system text {count} times: it is put before the question instead")
@@ -96,11 +79,7 @@ class Template:
             system, prompt = "", f"{system}\n\n{prompt}"
         return self._rendered(system, prompt, visuals)
 
-    def places(self, visuals: Sequence[str], token: str | None) -> int:
-        """How many of these videos or images the template has a place for."""
-        return 0 if token is None else self._count(token, "", visuals)
-
-    def _count(self, text: str, system: str, visuals: Sequence[str]) -> int:
+    def count(self, text: str, system: str = "", visuals: Sequence[str] = ()) -> int:
         """How often a text stands in a question; never where the template refuses what it has no place for."""
         try:
             return self._rendered(system, USER, visuals).count(text)
@@ -118,20 +97,18 @@ class Template:
 
 
 class ClipProcessor:
-    """Prepares clips and questions for a model; `prepare` is for a clip, `ask` for each question about it."""
+    """Prepares clips and questions by a checkpoint; `prepare` is for a clip, `ask` for each question about it."""
 
-    def __init__(self, processor: Any, config: Any, settings: TransformersSettings) -> None:
-        self.processor = processor
-        self._settings = settings
-        self._template = Template(processor, settings.template_arguments)
+    def __init__(self, spec: ModelSpec) -> None:
+        self._settings = settings = TransformersSettings.model_validate(spec.settings)
+        self.processor, config = load_processor(spec), load_part(AutoConfig, spec)
+        self._videos: Any = getattr(self.processor, "video_processor", None)
+        self._template = Template(self.processor, settings.template_arguments)
+        self.opens_thought = opens_thought(self._template.render("", ""))
         self._placeholders = [number for name in PLACEHOLDERS if isinstance(number := getattr(config, name, None), int)]
         self.context = context_of(config.get_text_config())
         if settings != TransformersSettings():
             check_limits(settings, self._videos if self.mode == VIDEO else None)
-
-    @property
-    def _videos(self) -> Any:
-        return getattr(self.processor, "video_processor", None)
 
     @cached_property
     def mode(self) -> str:
@@ -141,7 +118,7 @@ class ClipProcessor:
             kind, visuals = KINDS[mode], [KINDS[mode]] * (1 if mode == VIDEO else 2)
             token = getattr(self.processor, f"{kind}_token", None)
             has_processor = getattr(self.processor, f"{kind}_processor", None) is not None
-            if has_processor and self._template.places(visuals, token) == len(visuals):
+            if has_processor and token and self._template.count(token, visuals=visuals) == len(visuals):
                 return mode
         what = f"frames as {wanted}" if wanted else "frames, neither as a video nor as images"
         raise UserError(
@@ -185,16 +162,14 @@ class ClipProcessor:
         with two questions, one longer than the other."""
         black = self._black(1)
         short, long = (self._made(self._text("", prompt, 1), black) for prompt in ("", "A question. " * 8))
-        alike = {
-            name
-            for name, value in short.items()
-            if name in long and torch.equal(torch.as_tensor(value), torch.as_tensor(long[name]))
-        }
+        both = short.keys() & long.keys()
+        alike = {name for name in both if torch.equal(torch.as_tensor(short[name]), torch.as_tensor(long[name]))}
         return frozenset((short.keys() | long.keys()) - alike)
 
     @staticmethod
     def _black(frames: int) -> Footage:
-        return Footage(np.zeros((frames, *TRIED, 3), np.uint8), tuple(range(frames)), 1.0, frames)
+        """What a processor is tried on."""
+        return Footage(np.zeros((frames, 64, 64, 3), np.uint8), tuple(range(frames)), 1.0, frames)
 
     def _made(self, text: str, footage: Footage, **options: Any) -> dict[str, Any]:
         """All that the processor makes of a text and frames."""
@@ -208,11 +183,11 @@ class ClipProcessor:
         A class that looks at several frames together refuses fewer: they are filled with the last frame, as the
         classes themselves fill an odd number.
         """
-        together, frames, places = self._together, footage.frames, list(footage.places)
-        if len(frames) < together:
-            repeated = [*range(len(frames)), *[len(frames) - 1] * (together - len(frames))]
-            frames, places = frames[repeated], [places[at] for at in repeated]
-        return self._given(footage._replace(frames=frames, places=tuple(places)))
+        last = len(footage.frames) - 1
+        if last + 1 < self._together:
+            shown = [min(at, last) for at in range(self._together)]
+            footage = footage._replace(frames=footage.frames[shown], places=tuple(footage.places[at] for at in shown))
+        return self._given(footage)
 
     def _given(self, footage: Footage) -> dict[str, Any]:
         # Where the frames are in their clip: without it processors assume 24 frames a second, and models with temporal
@@ -236,9 +211,9 @@ class ClipProcessor:
 
         A class that names a number may also mean the length of its segments, so it is tried.
         """
-        if self._named_together == 1:
-            return 1
         named = self._named_together
+        if named == 1:
+            return 1
         return named // pictures_in(self._videos(**self._given(self._black(named)), return_tensors="pt"))
 
     def _check_pictures(self, made: Mapping[str, Any], footage: Footage) -> None:
@@ -283,11 +258,6 @@ class ClipProcessor:
         """The most tokens that are written as an answer; none where the first one's probabilities are the answer."""
         return 0 if request.ask == "score" else self._settings.max_tokens or request.max_tokens
 
-    @cached_property
-    def opens_thought(self) -> bool:
-        """Whether the chat template begins the answer with a thought."""
-        return opens_thought(self._text("", "", 0))
-
     def _text(self, system: str, prompt: str, frames: int) -> str:
         if frames == 0:
             return self._template.render(system, prompt)
@@ -312,3 +282,67 @@ class ClipProcessor:
         """A tokenizer adds the token that begins a text, unless the chat template wrote it already."""
         begin = self.processor.tokenizer.bos_token
         return {"add_special_tokens": False} if begin and text.startswith(begin) else {}
+
+
+# --- pixels --------
+
+# What the `size` of a class limits: the pixels of one frame, or those of all frames together.
+OF_A_FRAME, OF_THE_CLIP = "frame", "clip"
+LIMITED = {
+    "Qwen2VLVideoProcessor": (OF_A_FRAME, OF_A_FRAME),
+    "VideoLlama3VideoProcessor": (OF_A_FRAME, OF_THE_CLIP),
+    "Qwen3VLVideoProcessor": (OF_THE_CLIP, OF_THE_CLIP),
+    "Glm4vVideoProcessor": (OF_THE_CLIP, OF_THE_CLIP),
+    "Glm46VVideoProcessor": (OF_THE_CLIP, OF_THE_CLIP),
+}
+"""Class of a video processor -> what its least and its most pixels are of."""
+
+
+def check_limits(settings: TransformersSettings, video_processor: Any) -> None:
+    """Refuse limits that the processor would not keep."""
+    given = [name for name in ("min_pixels", "max_pixels", "total_pixels") if getattr(settings, name) is not None]
+    kind = type(video_processor).__name__
+    if given and kind not in LIMITED:
+        where = f"{kind} has a fixed size" if video_processor is not None else "it is shown images"
+        raise UserError(
+            f"settings.{given[0]}: this model has no limits of pixels: {where}. "
+            f"Remove {', '.join(given)} from its file."
+        )
+
+
+def size_for(settings: TransformersSettings, video_processor: Any, frames: int) -> dict[str, Any]:
+    """The arguments that limit the pixels of a clip with this many frames; none where the settings say nothing."""
+    options: dict[str, Any] = {}
+    if getattr(video_processor, "cap_pixels_per_frame", False) is None:
+        options["cap_pixels_per_frame"] = False  # unset, it is to change with a later version
+    if settings.min_pixels is None and settings.max_pixels is None:
+        return options
+    own, (least_of, most_of) = video_processor.size, LIMITED[type(video_processor).__name__]
+    least = settings.min_pixels and settings.min_pixels * (frames if least_of == OF_THE_CLIP else 1)
+    most = settings.max_pixels
+    if settings.total_pixels is not None and most is not None and settings.min_pixels is not None:
+        most = int(max(min(most, settings.total_pixels / frames * 2), int(settings.min_pixels * 1.05)))
+    most = most and most * (frames if most_of == OF_THE_CLIP else 1)
+    size = {"shortest_edge": least or own["shortest_edge"], "longest_edge": most or own["longest_edge"]}
+    return options | {"size": size}
+
+
+def pictures_in(made: Mapping[str, Any]) -> int:
+    """How many pictures a processor made of frames; zero where it made none, or not as many as it says."""
+    pixels = made.get("pixel_values_videos", made.get("pixel_values"))
+    if pixels is None:
+        return 0
+    grid = made.get("video_grid_thw", made.get("image_grid_thw"))
+    if grid is not None:
+        return int(grid[:, 0].sum()) if len(pixels) == int(grid.prod(-1).sum()) else 0
+    sizes = sizes_in(made)
+    if sizes is not None:  # all pictures side by side
+        return len(sizes) if pixels.shape[-1] == int(sizes.prod(-1).sum()) * pixels.shape[-2] else 0
+    if pixels.ndim == 3:  # pictures, each cut into patches
+        return len(pixels)
+    return math.prod(pixels.shape[:-3])
+
+
+def sizes_in(made: Mapping[str, Any]) -> Any:
+    """The sizes of pictures that a processor put side by side, some of which may be parts of a frame."""
+    return made.get("target_sizes_videos", made.get("target_sizes"))

@@ -5,8 +5,7 @@ mean of the last layer over all of them, scaled to length 1. A text is embedded 
 on its neighbours.
 """
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from importlib.util import find_spec
 from io import BytesIO
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reprise.core.errors import UserError
-from reprise.core.files import text_digest, value_digest, whole_file
+from reprise.core.files import value_digest, whole_file
 from reprise.core.store import Store
 
 MODEL = "all-MiniLM-L6-v2"
@@ -65,17 +64,12 @@ def embed(texts: Iterable[str], version: str, store: Store, checkpoint: Checkpoi
                 )
             checkpoint = Checkpoint(Path(installed.origin).parent / "model", WORD_PIECES)
         model = _Model(checkpoint)
-        # Jobs that start together want the same texts: each takes them in an order of its own, and what came meanwhile
-        # is not made again.
-        for text in sorted(missing, key=lambda text: text_digest(f"{os.getpid()} {text}")):
-            vector = _read(paths[text])
-            if vector is None:
-                vector = model.vector(text)
-                content = BytesIO()
-                np.save(content, vector, allow_pickle=False)
-                with whole_file(paths[text]) as temporary:  # with the digest of the file behind it
-                    temporary.write_bytes(content.getvalue() + sha256(content.getvalue()).digest())
-            known[text] = vector
+        for text in missing:
+            known[text] = model.vector(text)
+            content = BytesIO()
+            np.save(content, known[text], allow_pickle=False)
+            with whole_file(paths[text]) as temporary:  # with the digest of the file behind it
+                temporary.write_bytes(content.getvalue() + sha256(content.getvalue()).digest())
     return known
 
 
@@ -89,13 +83,9 @@ def _read(path: Path) -> Vector | None:
 
 
 class _Model:
-    """A checkpoint, by plain transformers."""
-
     def __init__(self, checkpoint: Checkpoint) -> None:
-        from reprise.models.local.torch_setup import prepare
+        from reprise.models.local.torch_setup import torch
 
-        prepare()
-        import torch
         from safetensors import SafetensorError
         from transformers import AutoModel, AutoTokenizer
 
@@ -110,7 +100,19 @@ class _Model:
         except (OSError, ValueError, ImportError, SafetensorError) as error:
             reason = str(error).partition("\n")[0]
             raise UserError(f"{folder}: cannot be loaded to compare captions: {reason} Fetch it again.") from error
-        _check(folder, self._tokens, model.config, info)
+        changed = (name for name, *_ in info["mismatched_keys"])
+        missing = sorted(name for name in (*info["missing_keys"], *changed) if not name.startswith(UNUSED))
+        if missing:
+            raise UserError(
+                f"{folder}: {len(missing)} weights are not in its files, or have another shape, first {missing[0]}. "
+                "Random numbers would stand in for them. Fetch the checkpoint again, or name one that embeds texts."
+            )
+        room = getattr(model.config, "max_position_embeddings", None)
+        if room is not None and self._tokens > room - SPECIAL_POSITIONS:
+            raise UserError(
+                f"{folder}: it has {room} positions, {self._tokens} tokens were asked for. Set `tokens:` of `encoder:` "
+                f"in the suite to at most {room - SPECIAL_POSITIONS}."
+            )
         self._model: Any = model.eval()
 
     def vector(self, text: str) -> Vector:
@@ -119,20 +121,3 @@ class _Model:
             mean = self._model(**tokens).last_hidden_state[0].mean(dim=0)
             vector: Vector = self._torch.nn.functional.normalize(mean, dim=0).numpy()
         return vector
-
-
-def _check(folder: Path, tokens: int, config: Any, info: Mapping[str, Any]) -> None:
-    """Refuse a checkpoint without some of its weights, and one with less room than the longest text needs."""
-    changed = (name for name, *_ in info["mismatched_keys"])
-    missing = sorted(name for name in (*info["missing_keys"], *changed) if not name.startswith(UNUSED))
-    if missing:
-        raise UserError(
-            f"{folder}: {len(missing)} weights are not in its files, or have another shape, first {missing[0]}. Random "
-            "numbers would stand in for them. Fetch the checkpoint again, or name one that embeds texts."
-        )
-    room = getattr(config, "max_position_embeddings", None)
-    if room is not None and tokens > room - SPECIAL_POSITIONS:
-        raise UserError(
-            f"{folder}: it has {room} positions, {tokens} tokens were asked for. Set `tokens:` of `encoder:` in the "
-            f"suite to at most {room - SPECIAL_POSITIONS}."
-        )

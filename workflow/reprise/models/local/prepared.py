@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from os.path import commonprefix
 from typing import Any, NamedTuple
 
+from reprise.models.local.torch_setup import torch
+
 import numpy as np
 
 from reprise.core.errors import UserError
@@ -12,14 +14,6 @@ from reprise.media.decoder import Footage
 from reprise.models.base import Answer, AnswerError, Clip, ModelSpec, Request
 from reprise.models.local.clip_inputs import TEXTUAL, ClipInputs, ClipProcessor
 from reprise.models.local.frames import footage_of
-from reprise.models.local.loading import load_part, load_processor
-from reprise.models.local.torch_setup import prepare
-from reprise.models.settings import TransformersSettings
-
-prepare()
-
-import torch  # noqa: E402  prepare() must come first
-from transformers import AutoConfig  # noqa: E402
 
 # What may follow the constant start of a prompt: tokens that are the same before all of these are so before any text.
 CONTINUATIONS = ("a", "A", "1", " a", "\n", ".", '"', "(", "é", "中")
@@ -30,6 +24,11 @@ class Tokens(NamedTuple):
 
     tensors: dict[str, Any]
     shared: int
+
+    @property
+    def start(self) -> bytes:
+        """The tokens that it shares with others, as one value."""
+        return bytes(self.tensors["input_ids"][0, : self.shared].tobytes())
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class ClipPreparer:
     """Decodes and preprocesses clips for a checkpoint; loads no weights."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        self.processor = clip_processor(spec)
+        self.processor = ClipProcessor(spec)
         self._start = spec.prompt_start
         self._constant: dict[tuple[str, str], Sequence[int]] = {}
 
@@ -60,10 +59,7 @@ class ClipPreparer:
         tensors = as_arrays(inputs.tensors)
         if inputs.footage is not None:
             # What a processor that cannot prepare a clip apart made of it again for each question: kept once.
-            tensors = {}
-            for tokens in questions.values():
-                if isinstance(tokens, Answer):
-                    continue
+            for tokens in (one for one in questions.values() if isinstance(one, Tokens)):
                 for name in tokens.tensors.keys() - set(TEXTUAL):
                     made = tokens.tensors[name]
                     if np.array_equal(tensors.setdefault(name, made), made):
@@ -102,21 +98,10 @@ def _goes_on(ids: Any, end: int, constant: Sequence[int]) -> bool:
     return bool(ids.shape[1] > end + len(constant) and ids[0, end : end + len(constant)].tolist() == constant)
 
 
-def clip_processor(spec: ModelSpec) -> ClipProcessor:
-    """What prepares the inputs of a checkpoint; loads no weights."""
-    settings = TransformersSettings.model_validate(spec.settings)
-    return ClipProcessor(load_processor(spec), load_part(AutoConfig, spec), settings)
-
-
 def as_arrays(tensors: Mapping[str, Any]) -> dict[str, Any]:
     """Tensors as arrays, which pass from process to process through memory that both see."""
-    found = {name: value for name, value in tensors.items() if not isinstance(value, torch.Tensor)}
-    for name in tensors.keys() - found.keys():
-        value = tensors[name]  # numpy has no bfloat16; the model is given its own type again
-        found[name] = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
+    found = dict(tensors)
+    for name, value in tensors.items():
+        if isinstance(value, torch.Tensor):  # numpy has no bfloat16; the model is given its own type again
+            found[name] = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
     return found
-
-
-def as_tensors(arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Arrays as tensors again, on the same memory."""
-    return {name: torch.as_tensor(value) for name, value in arrays.items()}

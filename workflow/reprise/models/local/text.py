@@ -3,34 +3,27 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from reprise.models.local.torch_setup import torch
+
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, T5EncoderModel
+
 from reprise.core.errors import UserError
 from reprise.models.base import Answer, Clip, ModelSpec, Request
-from reprise.models.local.forward import (
+from reprise.models.local.checkpoints import (
     answered,
     check_length,
-    check_no_thought,
-    check_options,
+    check_scores,
     context_of,
     device_of,
+    load_model,
+    load_part,
     option_probabilities,
     option_tokens,
-    written_greedily,
+    worded,
+    written,
 )
-from reprise.models.local.loading import load_model, load_part
-from reprise.models.local.torch_setup import prepare
 from reprise.models.settings import TextSettings
-from reprise.models.thoughts import CUT, opens_thought, words_behind_thought
-
-prepare()
-
-import torch  # noqa: E402  prepare() must come first
-from transformers import (  # noqa: E402
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoModelForSeq2SeqLM,
-    AutoTokenizer,
-    T5EncoderModel,
-)
+from reprise.models.thoughts import opens_thought
 
 # Where VERA's authors put its head: rows of the embedding matrix that no word uses.
 VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE = 32099, 32098, 32097
@@ -41,11 +34,9 @@ class TextAdapter:
     """A model of text alone: it is never shown a frame."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        if spec.folder is None:
-            raise UserError("the text adapter needs weights: set checkpoint or repo in the model's file.")
         torch.set_num_threads(spec.threads)
-        head = TextSettings.model_validate(spec.settings).head
-        self._model = Vera(spec) if head == "vera" else LanguageModel(spec)
+        settings = TextSettings.model_validate(spec.settings)
+        self._model = LanguageModel(spec, settings) if settings.head is None else Vera(spec)
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
@@ -55,14 +46,12 @@ class TextAdapter:
 class LanguageModel:
     """A decoder, or an encoder with a decoder, as the checkpoint's configuration says."""
 
-    def __init__(self, spec: ModelSpec) -> None:
+    def __init__(self, spec: ModelSpec, settings: TextSettings) -> None:
         self._has_encoder = bool(load_part(AutoConfig, spec).is_encoder_decoder)
         self._tokenizer = load_part(AutoTokenizer, spec)
-        check_options(self._tokenizer, spec.options)
-        settings = TextSettings.model_validate(spec.settings)
         self._limit, self._arguments = settings.max_tokens, settings.template_arguments
         self._opens_thought = opens_thought(self._text("", "The question."))
-        check_no_thought(spec, is_open=self._opens_thought)
+        check_scores(spec, self._tokenizer, opens_thought=self._opens_thought)
         self._model = load_model(AutoModelForSeq2SeqLM if self._has_encoder else AutoModelForCausalLM, spec)
 
     def answer(self, request: Request) -> Answer:
@@ -72,10 +61,9 @@ class LanguageModel:
         device = device_of(self._model)
         inputs = {name: encoded[name].to(device) for name in ("input_ids", "attention_mask")}
         tokens_in = int(inputs["input_ids"].shape[1])
+        limit = 0 if request.ask == "score" else self._limit or request.max_tokens
         # Beside an encoder, what is written is read apart from the prompt.
-        limit = self._limit or request.max_tokens
-        new = 0 if request.ask == "score" or self._has_encoder else limit
-        check_length(tokens_in, new, context_of(self._model.config))
+        check_length(tokens_in, 0 if self._has_encoder else limit, context_of(self._model.config))
         if request.ask == "score":
             options = option_tokens(self._tokenizer, request.options)
             if self._has_encoder:
@@ -84,13 +72,9 @@ class LanguageModel:
             else:
                 found = self._model(**inputs, logits_to_keep=1)
             return Answer(scores=option_probabilities(found.logits[0, -1], options), tokens_in=tokens_in)
-        written = written_greedily(self._model, inputs, limit)
         # A decoder goes on after the prompt; beside an encoder it begins with one token of its own.
-        new = written[1 if self._has_encoder else tokens_in :]
-        words = words_behind_thought(self._tokenizer, new, is_open=self._opens_thought)
-        if words is None:
-            return Answer(error="still_thinking", message=CUT.format(len(new)))
-        return Answer(text=words, tokens_in=tokens_in, tokens_out=len(new))
+        new = written(self._model, inputs, limit)[0][1 if self._has_encoder else tokens_in :]
+        return worded(self._tokenizer, new, is_open=self._opens_thought, tokens_in=tokens_in)
 
     def _text(self, system: str, prompt: str) -> str:
         """The chat template's text where the tokenizer has one, else the plain prompt after its system text."""
@@ -108,20 +92,18 @@ class Vera:
     def __init__(self, spec: ModelSpec) -> None:
         self._tokenizer = load_part(AutoTokenizer, spec)
         self._model = load_model(T5EncoderModel, spec)
-        table = self._model.shared.weight
-        if table.shape[0] <= VERA_WEIGHT:
+        self._table = self._model.shared.weight
+        if self._table.shape[0] <= VERA_WEIGHT:
             raise UserError(
                 f"settings.head: vera needs an embedding matrix of more than {VERA_WEIGHT} rows, which hold its head; "
-                f"{spec.folder} has {table.shape[0]}. Remove `head` if this is a plain language model."
+                f"{spec.folder} has {self._table.shape[0]}. Remove `head` if this is a plain language model."
             )
-        self._weight, self._bias, self._temperature = (
-            table[VERA_WEIGHT], table[VERA_BIAS, 0], table[VERA_TEMPERATURE, 0],
-        )  # fmt: skip
 
     def answer(self, request: Request) -> Answer:
         encoded = self._tokenizer(request.prompt, truncation=True, max_length=VERA_TOKENS, return_tensors="pt")
         ids = encoded["input_ids"].to(device_of(self._model))
         hidden = self._model(input_ids=ids).last_hidden_state[0, -1]
-        logit = (hidden @ self._weight + self._bias).double() / self._temperature.double()
+        weight, bias, temperature = (self._table[row] for row in (VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE))
         # In double precision statements that are next to certain stay apart.
+        logit = (hidden @ weight + bias[0]).double() / temperature[0].double()
         return Answer(scores=(float(torch.sigmoid(logit)),), tokens_in=int(ids.shape[1]))

@@ -1,16 +1,49 @@
-"""Where a model's weights are: a local checkpoint, or a hub snapshot that is fetched once into the store."""
+"""A model's weights: where they are, a local checkpoint or a hub snapshot that is fetched once into the store; what
+they are, names, types and sizes from the headers of their files, and no number; how they are quantised."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import distributions
 from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
 
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest, read_record, value_digest, write_record
 from reprise.core.store import Store
-from reprise.models.keys import ModelRunKey
 
 # What a snapshot holds besides weights; code only for a model that may run it.
 SMALL = ("*.json", "*.model", "*.txt", "*.jinja", "*.tiktoken")
 WEIGHTS, CODE = "*.safetensors", "*.py"
+INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
+# A LoRA and its kin; and endings of files that hold numbers, but for those that a training leaves to go on from.
+ADAPTER = "adapter_config.json"
+NUMBERS = frozenset({".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".msgpack", ".h5", ".onnx", ".npz"})
+OF_TRAINING = ("optimizer", "scheduler", "scaler", "training_args", "rng_state")
+LENGTH_BYTES = 8  # of the number at the start of a file, which says how long its header is
+MOST_HEADER_BYTES = 100_000_000  # what the format allows
+
+OnLoading = Literal["int8", "nf4"]
+InCheckpoint = Literal["awq", "bitsandbytes", "compressed-tensors", "fp8", "gptq", "hqq", "mxfp4", "quanto", "torchao"]
+Quantised = OnLoading | InCheckpoint
+
+ON_LOADING: tuple[str, ...] = get_args(OnLoading)
+IN_CHECKPOINT: tuple[str, ...] = get_args(InCheckpoint)
+# Quantised how -> the distributions that compute with such weights.
+NEEDED: dict[str, tuple[str, ...]] = {
+    "int8": ("bitsandbytes",),
+    "nf4": ("bitsandbytes",),
+    "bitsandbytes": ("bitsandbytes",),
+    "awq": ("gptqmodel",),
+    "gptq": ("optimum", "gptqmodel"),
+    "compressed-tensors": ("compressed-tensors",),
+    "hqq": ("hqq",),
+    "mxfp4": ("kernels",),
+    "quanto": ("optimum-quanto",),
+    "torchao": ("torchao",),
+}
+
+
+# --- where they are -------------------------------------------------------------------------------------------------
 
 
 def patterns_of(trust_remote_code: bool, further: Sequence[str] = ()) -> tuple[str, ...]:
@@ -23,16 +56,15 @@ def snapshot_folder(repo: str, revision: str, store: Store) -> Path:
     return store.root / "weights" / value_digest([repo, revision])[:16]
 
 
-def weights_folder(key: ModelRunKey, store: Store) -> Path | None:
-    """The folder that a run's model loads from; none for a model without weights."""
-    if key.checkpoint is not None:
-        return Path(key.checkpoint)
-    repo = key.answers.model.get("repo")
-    if repo is None:
+def weights_folder(checkpoint: str | None, model: Mapping[str, str], store: Store) -> Path | None:
+    """The folder that a run's model loads from, by its key; none for a model without weights."""
+    if checkpoint is not None:
+        return Path(checkpoint)
+    if "repo" not in model:
         return None
-    folder = snapshot_folder(repo, key.answers.model["revision"], store)
+    folder = snapshot_folder(model["repo"], model["revision"], store)
     if not fetched_files(folder) and not any(folder.glob(WEIGHTS)):
-        raise UserError(f"{repo}: no weights in {folder}. Run snakemake, whose weights rule fetches them.")
+        raise UserError(f"{model['repo']}: no weights in {folder}. Run snakemake, whose weights rule fetches them.")
     for path, digest in fetched_files(folder).items():
         if not path.is_file() or file_digest(path) != digest:  # read: a remembered digest sees no decay of the disk
             path.unlink(missing_ok=True)
@@ -44,15 +76,157 @@ def weights_folder(key: ModelRunKey, store: Store) -> Path | None:
 
 
 def record_files(folder: Path, store: Store, further: Sequence[str] = ()) -> None:
-    """Record what was fetched."""
     files = sorted({path for pattern in patterns_of(True, further) for path in folder.glob(pattern)})
-    write_record(_record_of(folder), {path.name: store.digest(path) for path in files})
+    write_record(folder.with_suffix(".json"), {path.name: store.digest(path) for path in files})
 
 
 def fetched_files(folder: Path) -> dict[Path, str]:
     """The files of a snapshot and their digests; none where an earlier version fetched it."""
-    return {folder / name: digest for name, digest in (read_record(_record_of(folder)) or {}).items()}
+    found = read_record(folder.with_suffix(".json")) or {}
+    return {folder / name: digest for name, digest in found.items()}
 
 
-def _record_of(folder: Path) -> Path:
-    return folder.with_suffix(".json")
+# --- what they are --------------------------------------------------------------------------------------------------
+
+
+class Tensor(NamedTuple):
+    """One array of weights as it is stored; its type by the format's name, such as `BF16`."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    bytes: int
+
+
+def tensors_of(folder: Path) -> dict[str, Tensor]:
+    """All weights of a checkpoint by name; a UserError where a file is missing or cut short."""
+    return {name: tensor for path in weight_files(folder) for name, tensor in _header(path)}
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files that a checkpoint is loaded from: those of its index, else `model.safetensors`, else all there are."""
+    if (folder / INDEX).is_file():
+        weight_map = _json(folder / INDEX).get("weight_map")
+        if not isinstance(weight_map, dict):
+            raise _damaged(folder / INDEX, "it has no weight_map")
+        names = sorted(set(map(str, weight_map.values())))
+        missing = [name for name in names if Path(name).name != name or not (folder / name).is_file()]
+        if missing:
+            raise UserError(
+                f"{folder / INDEX}: {len(missing)} of the {len(names)} files that it names are not there: "
+                f"{', '.join(missing[:3])}. Fetch the checkpoint again."
+            )
+        return [folder / name for name in names]
+    return [folder / SINGLE] if (folder / SINGLE).is_file() else sorted(folder.glob(WEIGHTS))
+
+
+def check_no_adapter(folder: Path) -> None:
+    """A UserError where a checkpoint is a change of another one, or has one beside it."""
+    if (folder / ADAPTER).is_file():
+        raise UserError(
+            f"{folder / ADAPTER}: a LoRA adapter, which is not applied here: the model would answer without it. Merge "
+            "it into its base model (peft: `PeftModel.from_pretrained(base, folder).merge_and_unload()`), save that "
+            "with `save_pretrained` beside the files of its processor, and name that folder."
+        )
+
+
+def unread_files(folder: Path, *, runs_code: bool) -> list[str]:
+    """Files of a checkpoint that could change the model and are not read."""
+    read = set(weight_files(folder))
+    numbers = [
+        path
+        for path in folder.iterdir()
+        if path.suffix in NUMBERS and not path.name.startswith(OF_TRAINING) and path not in read
+    ]
+    has_code = "auto_map" in configuration(folder) and not runs_code
+    return sorted(path.name for path in [*numbers, *(folder.glob("*.py") if has_code else [])])
+
+
+def configuration(folder: Path) -> dict[str, Any]:
+    """A checkpoint's `config.json`; empty where it has none."""
+    path = folder / "config.json"
+    return _json(path) if path.is_file() else {}
+
+
+def text_configuration(folder: Path) -> dict[str, Any]:
+    """Of a checkpoint's `config.json` what is about its language model."""
+    found = configuration(folder)
+    for name in ("text_config", "llm_config", "thinker_config", "text_config"):
+        found = found[name] if isinstance(found.get(name), dict) else found
+    return found
+
+
+def own_dtype(folder: Path) -> str | None:
+    """The type of numbers that a checkpoint's configuration names; None if it names none."""
+    for part in (configuration(folder), text_configuration(folder)):
+        named = part.get("dtype") or part.get("torch_dtype")
+        if named:
+            return str(named).removeprefix("torch.")
+    return None
+
+
+def quantised_by(folder: Path) -> str | None:
+    """The method by which a checkpoint's weights are quantised; None if they are not."""
+    for part in (configuration(folder), text_configuration(folder)):
+        if found := part.get("quantization_config"):
+            return str(found.get("quant_method", "bitsandbytes"))
+    return None
+
+
+def check_named(quantised: str | None, folder: Path) -> None:
+    """A UserError unless a model's file says of its checkpoint's weights what they are."""
+    found = quantised_by(folder)
+    if found is not None and found not in IN_CHECKPOINT:
+        raise UserError(
+            f"{folder}: the weights of this checkpoint are quantised by {found}. Those that can be loaded are "
+            f"quantised by {', '.join(IN_CHECKPOINT)}."
+        )
+    if found is not None and quantised != found:
+        raise UserError(
+            f"{folder}: the weights of this checkpoint are quantised by {found}. Write `quantised: {found}` below "
+            "`settings:` in the model's file: tables then say so of its rows."
+        )
+    if found is None and quantised is not None and quantised not in ON_LOADING:
+        raise UserError(
+            f"{folder}: `settings.quantised: {quantised}` is in the model's file, and the checkpoint's config.json has "
+            f"no quantization_config. Remove it, or quantise on loading: {', '.join(ON_LOADING)}."
+        )
+
+
+def check_installed(quantised: str | None, folder: Path) -> None:
+    """A UserError that names the packages which weights need that are quantised so."""
+    missing = [name for name in NEEDED.get(quantised or "", ()) if not any(distributions(name=name))]
+    if missing:
+        raise UserError(
+            f"{folder}: `settings.quantised: {quantised}` needs {' and '.join(missing)}, not installed here. "
+            f"Run: pip install {' '.join(missing)}"
+        )
+
+
+def _header(path: Path) -> Iterator[tuple[str, Tensor]]:
+    with path.open("rb") as stream:
+        length = int.from_bytes(stream.read(LENGTH_BYTES), "little")
+        text = stream.read(min(length, MOST_HEADER_BYTES))
+    try:
+        header = {name: one for name, one in json.loads(text).items() if name != "__metadata__"}
+        found = [(name, one["dtype"], tuple(one["shape"]), *one["data_offsets"]) for name, one in header.items()]
+        end = LENGTH_BYTES + length + max((last for *_, last in found), default=0)
+    except (ValueError, AttributeError, LookupError, TypeError) as error:
+        raise _damaged(path, "its header is not whole, or damaged") from error
+    if path.stat().st_size != end:
+        raise _damaged(path, f"{path.stat().st_size} bytes, {end} are named in its header")
+    for name, dtype, shape, first, last in found:
+        yield name, Tensor(dtype, shape, last - first)
+
+
+def _damaged(path: Path, what: str) -> UserError:
+    return UserError(f"{path}: damaged or cut short: {what}. Nothing was asked. Fetch the checkpoint again.")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise _damaged(path, f"not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise _damaged(path, "not a group of keys")
+    return found

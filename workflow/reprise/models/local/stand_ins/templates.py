@@ -17,7 +17,6 @@ SENSE = re.compile(r"\((.*)\)")
 FALSE = re.compile(r"Write at most (\d+) false captions .*?Caption: ([^\n]+)", re.DOTALL)
 CHANGED = re.compile(r"True caption: ([^\n]+)\nFalse caption: ([^\n]+)")
 TWO_EVENTS = re.compile(r"First, (.+?)\. Then, (.+)\.")
-OTHER = "Others"
 
 
 class Templates:
@@ -35,8 +34,10 @@ class Templates:
                 yield Answer(text=false)
             elif found:
                 yield self._about(dict(ENTRY.findall(found[-1])), request)
-            else:
-                yield Answer(text=self._listed(request.prompt))
+            else:  # ten pairs of captions that the prompt does not hold yet
+                pairs = [f'"{one}" vs "{other}"' for one, other in self._pairs]
+                new = [pair for pair in pairs if pair not in request.prompt][:10]
+                yield Answer(text="\n".join(f"{place}. {pair}" for place, pair in enumerate(new, 1)))
 
     def _about(self, roles: Mapping[str, str], request: Request) -> Answer:
         """A caption of a dictionary, or one with its verb or its manner replaced, as the prompt wants it."""
@@ -48,22 +49,14 @@ class Templates:
             return Answer(error="failed", message=f"no words for {roles['Verb']} ({manner or 'no manner'})")
         if "verb misalignment" in request.system:
             others = sorted(name for name, words in self._verbs.items() if words != verb)
-            name = others[_number(request.prompt) % len(others)]
+            drawn = int.from_bytes(hashlib.sha256(request.prompt.encode()).digest()[:6])
+            name = others[drawn % len(others)]
             manner = self._verbs[name].manners[verb.manners.index(manner)]
             return _written(agent, self._verbs[name], manner, name)
         if "manner misalignment" in request.system:
             opposite = verb.manners[1 - verb.manners.index(manner)]
             return _written(agent, verb, opposite, opposite)
         return _written(agent, verb, manner)
-
-    def _listed(self, prompt: str) -> str:
-        """Ten pairs of captions of those that it is given and that the prompt does not hold yet."""
-        lines = [f'"{one}" vs "{other}"' for one, other in self._pairs]
-        return "\n".join(f"{place}. {line}" for place, line in enumerate([x for x in lines if x not in prompt][:10], 1))
-
-
-def _number(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])
 
 
 def _written(agent: str, verb: VerbWords, manner: str, target: str = "") -> Answer:
@@ -77,7 +70,7 @@ def replaced(prompt: str, system: str, replacements: Sequence[Replacement]) -> s
     nothing if it is about something else."""
     if asked := CHANGED.search(prompt):
         fitting = [one.category for one in replacements if asked[2] in _other_words(asked[1], [one])]
-        return fitting[0] if fitting else OTHER
+        return fitting[0] if fitting else "Others"
     if asked := FALSE.search(prompt):
         told = TWO_EVENTS.fullmatch(asked[2])
         found = list(_other_words(asked[2], replacements))

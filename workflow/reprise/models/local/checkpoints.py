@@ -1,0 +1,328 @@
+"""Checkpoints of torch models: loaded, or one message that says what is wrong with one, and asked.
+
+A protocol asks for the likeliest text, token by token. How one would search, sample, cache or return it is not the
+checkpoint's to say; `generate` takes its own defaults for all that is not listed here.
+"""
+
+import logging
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from reprise.models.local.torch_setup import torch
+
+import psutil
+from safetensors import SafetensorError
+from transformers import (
+    AutoConfig,
+    AutoProcessor,
+    AutoTokenizer,
+    BitsAndBytesConfig,
+    GenerationConfig,
+    LlavaNextImageProcessor,
+    LlavaNextVideoProcessor,
+    LlavaNextVideoVideoProcessor,
+    LogitsProcessor,
+    LogitsProcessorList,
+)
+
+from reprise.core.errors import UserError
+from reprise.core.log import log
+from reprise.models.base import Answer, AnswerError, ModelSpec
+from reprise.models.local.devices import needed, placed
+from reprise.models.local.weights import ON_LOADING, check_installed, check_named, check_no_adapter, own_dtype
+from reprise.models.thoughts import behind_thought
+
+# How libraries below torch say that the device is full.
+NO_ROOM = ("CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
+
+LISTED = 3
+
+# --- settings of a checkpoint --------------------------------------------------------------------------------------
+
+# The tokens that a text begins and ends with: every checkpoint names them.
+MARKS = frozenset({"eos_token_id", "bos_token_id", "pad_token_id", "decoder_start_token_id"})
+# What looks at a prompt's tokens or counts them: tokens that fill up a batch would be taken for words.
+OF_PROMPT = frozenset({
+    "repetition_penalty", "encoder_repetition_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size",
+    "min_length",
+})  # fmt: skip
+KEPT = MARKS | OF_PROMPT | {
+    "bad_words_ids", "sequence_bias", "suppress_tokens", "begin_suppress_tokens", "forced_bos_token_id",
+    "forced_eos_token_id", "exponential_decay_length_penalty", "min_new_tokens",
+}  # fmt: skip
+# What shapes texts as well, and is not computed here: the model is refused.
+REFUSED = ("stop_strings", "guidance_scale", "watermarking_config", "token_healing")
+# What says nothing: a file's words on itself, and values that change nothing.
+ABOUT = frozenset({"transformers_version", "_from_model_config", "generation_kwargs"})
+NEUTRAL = {
+    "use_cache": True, "do_sample": False, "num_beams": 1, "num_return_sequences": 1, "max_length": 20,
+    "output_attentions": False, "output_hidden_states": False, "output_scores": False, "output_logits": False,
+    "return_dict_in_generate": False, "repetition_penalty": 1.0, "encoder_repetition_penalty": 1.0,
+    "no_repeat_ngram_size": 0, "encoder_no_repeat_ngram_size": 0, "min_length": 0, "min_new_tokens": 0,
+}  # fmt: skip
+
+
+def generation_settings(config: GenerationConfig, where: object) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a checkpoint says of how texts are written: what is kept of it, and in whose place a default stands."""
+    said = {
+        name: value
+        for name, value in config.to_diff_dict().items()
+        if name not in ABOUT and value is not None and (name not in NEUTRAL or NEUTRAL[name] != value)
+    }
+    refused = [name for name in REFUSED if said.get(name)]
+    if refused:
+        raise UserError(
+            f"{where}: `{refused[0]}` in generation_config.json (or config.json) shapes what the model writes, and "
+            "is not supported here. Remove it from a copy of the checkpoint, which then writes other texts, or "
+            "import answers that were made elsewhere."
+        )
+    kept = {name: value for name, value in said.items() if name in KEPT}
+    return kept, {name: value for name, value in said.items() if name not in KEPT}
+
+
+# --- loading ----
+
+
+def load_part(kind: Any, spec: ModelSpec, **options: Any) -> Any:
+    """A model, processor or tokenizer of a checkpoint, by one of transformers' auto classes."""
+    assert spec.folder is not None
+    check_no_adapter(spec.folder)
+    try:
+        return kind.from_pretrained(
+            spec.folder, trust_remote_code=spec.trust_remote_code, local_files_only=True, **options
+        )
+    except MemoryError:
+        raise
+    except Exception as error:  # files of a form that the library does not expect end it with errors of any kind
+        reason = str(error).partition("\n")[0]
+        if not isinstance(error, OSError | ValueError | ImportError | SafetensorError):
+            reason = f"one of its files has an unexpected form ({type(error).__name__}: {reason})."
+        raise UserError(
+            f"{spec.folder}: {kind.__name__} cannot load this checkpoint: {reason} "
+            "Correct the checkpoint, or `adapter`, `attention` or `trust_remote_code` in the model's file."
+        ) from error
+
+
+def dtype_of(spec: ModelSpec) -> Any:
+    """The type of the weights; none where it is the checkpoint's own."""
+    return None if spec.dtype == "checkpoint" else getattr(torch, spec.dtype)
+
+
+def load_model(kind: Any, spec: ModelSpec) -> Any:
+    """A model with the settings of its file on its devices, ready to be asked."""
+    options, quantised = placing(spec), spec.settings.get("quantised")
+    if quantised == "int8":
+        # Which would say of every layer of every question that it computes in half precision.
+        logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
+        options["quantization_config"] = BitsAndBytesConfig(load_in_8bit=True)
+    elif quantised in ON_LOADING:
+        assert spec.folder is not None
+        computed = dtype_of(spec) or getattr(torch, own_dtype(spec.folder) or "float32")
+        options["quantization_config"] = BitsAndBytesConfig(
+            load_in_4bit=True, bnb_4bit_quant_type=quantised, bnb_4bit_compute_dtype=computed
+        )
+    model, found = load_part(
+        kind,
+        spec,
+        dtype=dtype_of(spec) or "auto",
+        attn_implementation=spec.attention,
+        output_loading_info=True,
+        **options,
+    )
+    missing = sorted({*found["missing_keys"], *(name for name, *_ in found["mismatched_keys"])})
+    if missing:
+        listed = ", ".join(missing[:LISTED]) + (f" and {len(missing) - LISTED} more" if len(missing) > LISTED else "")
+        raise UserError(
+            f"{spec.folder}: {len(missing)} weights of {type(model).__name__} are not in its files, or have another "
+            f"shape: {listed}. Random numbers would stand in for them. Fetch the checkpoint again, or correct it."
+        )
+    if model.can_generate():
+        kept, _ = generation_settings(model.generation_config, spec.folder)
+        model.generation_config = GenerationConfig(**kept)
+    return model.eval()
+
+
+def placing(spec: ModelSpec) -> dict[str, Any]:
+    """Where the weights are loaded to, straight from their files; a UserError where there is no room for them."""
+    assert spec.folder is not None
+    quantised = spec.settings.get("quantised")
+    check_named(quantised, spec.folder)
+    check_installed(quantised, spec.folder)
+    free = spec.memory
+    if not free and spec.device == "cpu":
+        free = {"cpu": psutil.virtual_memory().available}
+    elif not free:
+        if not torch.cuda.is_available():
+            raise UserError(
+                f"the model's file asks for a GPU (`gpus`), and torch {torch.__version__} finds none that it can use. "
+                "Install a build of torch for this GPU and its driver, or remove `gpus` to ask the model on the CPU."
+            )
+        free = {number: torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())}
+    found = placed(needed(spec.folder, spec.dtype, quantised), tuple(free.values()), str(spec.folder))
+    if len(found) > 1:
+        log.info(f"the model is spread over {len(found)} of {len(free)} devices")
+        return {"device_map": "balanced", "max_memory": dict(zip(free, found, strict=False))}
+    first = next(iter(free))
+    return {"device_map": {"": first}} if first != "cpu" or quantised else {}
+
+
+def load_processor(spec: ModelSpec) -> Any:
+    """What prepares the inputs of a video-language model; it must have a tokenizer and a chat template."""
+    kind = load_part(AutoConfig, spec).model_type
+    if kind == "mllama":
+        raise UserError(
+            f"{spec.folder}: a model of type {kind} is not asked here: it looks at frames by cross attention, in place "
+            "of tokens, so that nothing shows whether it sees all of them, and it was made for one image. Import "
+            "answers that were made elsewhere (docs/howto/import-answers.md), or ask it at a server."
+        )
+    if kind == "llava_next_video":
+        # From its parts: where the hub has no settings of its video processor but those for images, AutoProcessor looks
+        # for a class of another name without end.
+        kinds = {
+            "video_processor": LlavaNextVideoVideoProcessor,
+            "image_processor": LlavaNextImageProcessor,
+            "tokenizer": AutoTokenizer,
+        }
+        settings, _ = LlavaNextVideoProcessor.get_processor_dict(spec.folder, local_files_only=True)
+        parts = [load_part(kinds[name], spec) for name in LlavaNextVideoProcessor.get_attributes()]
+        processor: Any = LlavaNextVideoProcessor.from_args_and_dict(parts, settings)
+    else:
+        processor = load_part(AutoProcessor, spec)
+    if not hasattr(processor, "tokenizer"):
+        raise UserError(
+            f"{spec.folder}: the transformers adapter needs a processor for text and video, found a "
+            f"{type(processor).__name__}. A language model has `adapter: text`, a dual encoder `adapter: contrastive`."
+        )
+    if not processor.chat_template:
+        raise UserError(
+            f"{spec.folder}: the checkpoint has no chat template. Add the chat_template.jinja of its model family to "
+            "the checkpoint, or use a revision that has one."
+        )
+    return processor
+
+
+# --- a forward -----------------------------------------------------------------------------------------------------
+
+
+class NotFiniteError(Exception):
+    """A model computed NaN, as half precision may; its likeliest token would be token 0."""
+
+
+@contextmanager
+def asking() -> Iterator[None]:
+    """Ask without gradients; a device that is full fails the clip and not the run."""
+    try:
+        with torch.inference_mode():
+            yield
+    except RuntimeError as error:
+        if not isinstance(error, torch.cuda.OutOfMemoryError) and not any(words in str(error) for words in NO_ROOM):
+            raise
+        torch.cuda.empty_cache()
+        raise AnswerError("out_of_memory", str(error)) from error
+
+
+def answered(ask: Callable[[], Answer]) -> Answer:
+    """The answer to one question; numbers that are not finite fail this question and no other."""
+    try:
+        with asking():
+            return checked(ask())
+    except NotFiniteError:
+        return Answer(error="not_finite")
+
+
+def checked(answer: Answer) -> Answer:
+    """An answer whose numbers are finite, or that failure."""
+    return answer if all(map(math.isfinite, answer.scores)) else Answer(error="not_finite")
+
+
+class _RefuseNaN(LogitsProcessor):  # type: ignore[misc]
+    """Stops a text at the first token that was not computed."""
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        if torch.isnan(scores).any():
+            raise NotFiniteError
+        return scores
+
+
+def written(model: Any, inputs: Any, max_tokens: int) -> Any:
+    """The tokens that `generate` returns for each prompt, the likeliest; a shorter text is filled up behind it."""
+    checks = LogitsProcessorList([_RefuseNaN()])
+    return model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False, logits_processor=checks)
+
+
+def worded(tokenizer: Any, new: Any, *, is_open: bool, tokens_in: int, frames: int = 0) -> Answer:
+    """What new tokens say behind a thought, whose marks may be special tokens, or that it did not end."""
+    whole = tokenizer.decode(new)
+    text = behind_thought(whole, is_open=is_open)
+    if text is None:
+        told = f"the thought did not end within {len(new)} tokens. Set settings.max_tokens in the model's file"
+        return Answer(error="still_thinking", message=told)
+    if text is whole:
+        text = str(tokenizer.decode(new, skip_special_tokens=True))
+    else:
+        for mark in tokenizer.all_special_tokens:
+            text = text.replace(mark, "")
+    return Answer(text=text, frames_shown=frames, tokens_in=tokens_in, tokens_out=len(new))
+
+
+def device_of(model: Any) -> Any:
+    """The device that a model is given its inputs on: of several the first."""
+    spread = [place for place in getattr(model, "hf_device_map", {}).values() if place != "disk"]
+    return torch.device(spread[0]) if spread else model.device
+
+
+# --- options -------------------------------------------------------------------------------------------------------
+
+
+def option_probabilities(logits: Any, tokens: Sequence[int]) -> tuple[float, ...]:
+    """Softmax over the whole vocabulary at the first answer position, at each option's token."""
+    probabilities = torch.softmax(logits.double(), dim=-1)
+    return tuple(float(probabilities[token]) for token in tokens)
+
+
+def option_tokens(tokenizer: Any, options: Sequence[str]) -> list[int]:
+    """The token of each option, which must be one."""
+    found = {option: tokenizer(option, add_special_tokens=False)["input_ids"] for option in options}
+    if any(len(tokens) != 1 for tokens in found.values()):
+        said = (f"'{option}' is {tokenizer.convert_ids_to_tokens(tokens)}" for option, tokens in found.items())
+        raise UserError(
+            f"{tokenizer.name_or_path}: {', '.join(said)}; a score needs options that are one token each. "
+            "Ask this model by a protocol with `ask: choose` or `ask: write`."
+        )
+    return [int(found[option][0]) for option in options]
+
+
+def check_scores(spec: ModelSpec, tokenizer: Any, *, opens_thought: bool) -> None:
+    """A UserError where scores are asked of options that are not one token each, or within a thought."""
+    for options in spec.options:
+        option_tokens(tokenizer, options)
+    if opens_thought and spec.options:
+        raise UserError(
+            f"{spec.folder}: the chat template opens a thought (<think>), so that probabilities of an answer's first "
+            "token say nothing of the options. Where the template has an argument for it, write "
+            "`template_arguments: {enable_thinking: false}` below `settings:` in the model's file; else ask this model "
+            "by a protocol with `ask: choose` or `ask: write`, and set `max_tokens` there."
+        )
+
+
+# --- what a model can read -----------------------------------------------------------------------------------------
+
+
+def context_of(config: Any) -> int | None:
+    """How many tokens a language model can read; none where its configuration states no limit.
+
+    Positions that are scaled reach further than the number of them, unless that is stated already.
+    """
+    positions: int | None = getattr(config, "max_position_embeddings", None)
+    scaling = getattr(config, "rope_parameters", None) or {}
+    if positions is None or not isinstance(scaling.get("factor"), int | float):
+        return positions
+    return max(positions, int(scaling["factor"] * scaling.get("original_max_position_embeddings", positions)))
+
+
+def check_length(tokens: int, new: int, context: int | None) -> None:
+    """A prompt and what is to be written must fit in what the model can read."""
+    if context is not None and tokens + new > context:
+        raise AnswerError("beyond_context", f"{tokens} tokens and {new} to write; the model reads {context}")

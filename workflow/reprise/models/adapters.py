@@ -11,6 +11,7 @@ from reprise.models.remote.settings import BESIDE_ANSWERS, AnthropicSettings, Ge
 from reprise.models.settings import (
     ConstantSettings,
     ImportSettings,
+    NoSettings,
     OpenAISettings,
     RandomSettings,
     TemplatesSettings,
@@ -26,7 +27,7 @@ class AdapterInfo:
 
     target: str
     """module:class, imported in the job that needs it; none where answers are read from files"""
-    settings: type[Settings] = Settings
+    settings: type[Settings] = NoSettings
     needs_weights: bool = False
     is_remote: bool = False
     is_hosted: bool = False
@@ -35,7 +36,6 @@ class AdapterInfo:
     """distributions whose versions shape the answers of all models"""
     asks: tuple[str, ...] = ("score", "choose", "write")
     is_import: bool = False
-    """answers are read from files; no model is asked"""
     heads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """what a protocol may ask instead where the setting `chosen_by` of a model has one of these values"""
     chosen_by: str = "head"
@@ -134,6 +134,6 @@ ADAPTERS: dict[str, AdapterInfo] = {
 
 
 def loaded(target: str) -> Any:
-    """What an import string, module:class, names."""
+    """What an import string (module:class) names."""
     module, _, attribute = target.partition(":")
     return getattr(import_module(module), attribute)

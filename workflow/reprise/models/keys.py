@@ -18,7 +18,6 @@ class Answers(Key):
     model_config = ConfigDict(extra="ignore", frozen=True)
     adapter: str
     sampling: dict[str, Any]
-    """the rule that says which frames are shown"""
 
     def digest(self) -> str:
         """The run's key: answers and journals carry it."""
@@ -53,7 +52,6 @@ class ModelAnswers(Answers):
     max_tokens: int
     versions: dict[str, str]
     serving: Serving | None = Field(None, exclude_if=not_)
-    """how the job starts its model's server, where it does"""
 
 
 class ModelRunKey(RunKey):
@@ -62,7 +60,6 @@ class ModelRunKey(RunKey):
     model_config = ConfigDict(extra="forbid", frozen=True)
     answers: ModelAnswers
     checkpoint: str | None = None
-    """folder of the weights, where they are local"""
     gpus: int = 0
     serving: dict[str, Any] = Field({}, exclude_if=not_)
     """settings of the adapter that do not shape answers"""

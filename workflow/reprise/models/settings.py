@@ -1,6 +1,6 @@
 """`settings:` of every adapter. Imports neither torch nor an SDK, so that a configuration can."""
 
-from collections.abc import Callable
+from functools import partial
 from operator import not_
 from typing import Annotated, Any, Literal, Self
 
@@ -25,15 +25,15 @@ OWN_ARGUMENTS = frozenset({
 HALF = 0.5
 
 
-def _without(own: frozenset[str]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def _without(own: frozenset[str], given: dict[str, Any]) -> dict[str, Any]:
     """Refuses what the workflow says itself."""
+    if found := sorted(own & given.keys()):
+        raise mistake(f"{', '.join(found)}: not here; the protocol, other settings or the workflow say so.")
+    return given
 
-    def checked(given: dict[str, Any]) -> dict[str, Any]:
-        if found := sorted(own & given.keys()):
-            raise mistake(f"{', '.join(found)}: not here; the protocol, other settings or the workflow say so.")
-        return given
 
-    return checked
+class NoSettings(Settings):
+    """An adapter without settings."""
 
 
 class ScoredSettings(Settings):
@@ -48,8 +48,8 @@ class ScoredSettings(Settings):
 class LocalSettings(ScoredSettings):
     """Settings of adapters that load a language model."""
 
-    template_arguments: Annotated[dict[str, bool | int | str], AfterValidator(_without(OWN_ARGUMENTS))] = Field(
-        {}, exclude_if=not_
+    template_arguments: Annotated[dict[str, bool | int | str], AfterValidator(partial(_without, OWN_ARGUMENTS))] = (
+        Field({}, exclude_if=not_)
     )
     """Arguments of the checkpoint's chat template, such as `{enable_thinking: false}` for a model that thinks."""
     max_tokens: int | None = Field(None, ge=1, exclude_if=not_)
@@ -88,6 +88,8 @@ class TransformersSettings(LocalSettings):
 
 
 class TextSettings(LocalSettings):
+    """Settings of the adapter `text`."""
+
     head: Literal["vera"] | None = None
     """`vera`: the encoder has VERA's head and gives plausibilities, for protocols that ask `similarity`."""
 
@@ -116,7 +118,7 @@ class OpenAISettings(ScoredSettings, RemoteSettings):
 
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """The field of a request that says how many tokens an answer may have."""
-    body: Annotated[dict[str, Any], AfterValidator(_without(OWN_FIELDS))] = Field({})
+    body: Annotated[dict[str, Any], AfterValidator(partial(_without, OWN_FIELDS))] = Field({})
     """Other fields of every request, such as `reasoning_effort: low`."""
 
     @model_validator(mode="before")
@@ -128,6 +130,8 @@ class OpenAISettings(ScoredSettings, RemoteSettings):
 
 
 class ConstantSettings(Settings):
+    """Settings of the adapter `constant`."""
+
     option: int = Field(0, ge=0)
     """Which option it takes, counted from 0."""
     text: str = ""
@@ -135,6 +139,8 @@ class ConstantSettings(Settings):
 
 
 class RandomSettings(Settings):
+    """Settings of the adapter `random`."""
+
     seed: int = 0
     """Seed of the draws."""
     texts: list[str] = Field([])
@@ -142,6 +148,8 @@ class RandomSettings(Settings):
 
 
 class WordMatchSettings(Settings):
+    """Settings of the adapter `wordmatch`."""
+
     measure: Literal["f1", "recall"] = "f1"
     """Measure of the words that answer and reference share."""
 

@@ -54,7 +54,6 @@ class Template:
     """A checkpoint's chat template, which renders questions; tells once what it cannot do."""
 
     def __init__(self, processor: Any, arguments: Mapping[str, Any]) -> None:
-        """`arguments` are those that the model's file gives the template, such as `enable_thinking`."""
         self._processor, self._arguments = processor, dict(arguments)
         try:
             self._rendered("", USER, ())
@@ -107,8 +106,8 @@ class ClipProcessor:
         self.opens_thought = opens_thought(self._template.render("", ""))
         self._placeholders = [number for name in PLACEHOLDERS if isinstance(number := getattr(config, name, None), int)]
         self.context = context_of(config.get_text_config())
-        if settings != TransformersSettings():
-            check_limits(settings, self._videos if self.mode == VIDEO else None)
+        if any(getattr(settings, name) is not None for name in LIMITS):
+            size_for(settings, self._videos if self.mode == VIDEO else None, 1)
 
     @cached_property
     def mode(self) -> str:
@@ -168,11 +167,9 @@ class ClipProcessor:
 
     @staticmethod
     def _black(frames: int) -> Footage:
-        """What a processor is tried on."""
         return Footage(np.zeros((frames, 64, 64, 3), np.uint8), tuple(range(frames)), 1.0, frames)
 
     def _made(self, text: str, footage: Footage, **options: Any) -> dict[str, Any]:
-        """All that the processor makes of a text and frames."""
         images = {"images": [Image.fromarray(frame) for frame in footage.frames]}
         given = images if self.mode == IMAGES else self._video(footage)
         return dict(self.processor(text=[text], return_tensors="pt", **given, **self._specials(text), **options))
@@ -288,6 +285,7 @@ class ClipProcessor:
 
 # What the `size` of a class limits: the pixels of one frame, or those of all frames together.
 OF_A_FRAME, OF_THE_CLIP = "frame", "clip"
+LIMITS = ("min_pixels", "max_pixels", "total_pixels")
 LIMITED = {
     "Qwen2VLVideoProcessor": (OF_A_FRAME, OF_A_FRAME),
     "VideoLlama3VideoProcessor": (OF_A_FRAME, OF_THE_CLIP),
@@ -298,26 +296,22 @@ LIMITED = {
 """Class of a video processor -> what its least and its most pixels are of."""
 
 
-def check_limits(settings: TransformersSettings, video_processor: Any) -> None:
-    """Refuse limits that the processor would not keep."""
-    given = [name for name in ("min_pixels", "max_pixels", "total_pixels") if getattr(settings, name) is not None]
+def size_for(settings: TransformersSettings, video_processor: Any, frames: int) -> dict[str, Any]:
+    """The arguments that limit the pixels of a clip with this many frames; a UserError where they would not be kept."""
+    options: dict[str, Any] = {}
+    if getattr(video_processor, "cap_pixels_per_frame", False) is None:
+        options["cap_pixels_per_frame"] = False  # unset, it is to change with a later version
+    given = [name for name in LIMITS if getattr(settings, name) is not None]
     kind = type(video_processor).__name__
-    if given and kind not in LIMITED:
+    if not given:
+        return options
+    if kind not in LIMITED:
         where = f"{kind} has a fixed size" if video_processor is not None else "it is shown images"
         raise UserError(
             f"settings.{given[0]}: this model has no limits of pixels: {where}. "
             f"Remove {', '.join(given)} from its file."
         )
-
-
-def size_for(settings: TransformersSettings, video_processor: Any, frames: int) -> dict[str, Any]:
-    """The arguments that limit the pixels of a clip with this many frames; none where the settings say nothing."""
-    options: dict[str, Any] = {}
-    if getattr(video_processor, "cap_pixels_per_frame", False) is None:
-        options["cap_pixels_per_frame"] = False  # unset, it is to change with a later version
-    if settings.min_pixels is None and settings.max_pixels is None:
-        return options
-    own, (least_of, most_of) = video_processor.size, LIMITED[type(video_processor).__name__]
+    own, (least_of, most_of) = video_processor.size, LIMITED[kind]
     least = settings.min_pixels and settings.min_pixels * (frames if least_of == OF_THE_CLIP else 1)
     most = settings.max_pixels
     if settings.total_pixels is not None and most is not None and settings.min_pixels is not None:

@@ -67,7 +67,6 @@ class FrameMean:
         self.model, self._images, self._tokenizer = model, images, tokenizer
 
     def clip(self, frames: "np.ndarray") -> Any:
-        """What the model keeps of a clip."""
         features = [
             self.model.get_image_features(pixel_values=some).pooler_output
             for some in self.pixels(frames).split(FRAMES_AT_ONCE)
@@ -75,13 +74,12 @@ class FrameMean:
         return _unit(torch.cat(features).double().mean(0))
 
     def similarity(self, clip: Any, caption: str) -> tuple[float, int]:
-        """How close a caption is to it, and its tokens."""
+        """How close a caption is, and how many tokens it has."""
         ids = self.ids(caption)
         feature = self.model.get_text_features(input_ids=ids).pooler_output[0]
         return (clip @ _unit(feature.double())).item(), int(ids.shape[1])
 
     def pixels(self, frames: "np.ndarray") -> Any:
-        """Prepared frames (frames, channels, height, width)."""
         pixels = self._images(list(frames), return_tensors="pt")["pixel_values"]
         return pixels.reshape(len(frames), *pixels.shape[-3:]).to(self.model.device, self.model.dtype)
 
@@ -100,7 +98,6 @@ class VideoConditioned(FrameMean):
     """
 
     def clip(self, frames: "np.ndarray") -> Any:
-        """Its feature, and the patches that its captions are read with."""
         model, wanted = self.model, int(self.model.config.vision_config.num_frames)
         if len(frames) != wanted:
             raise UserError(

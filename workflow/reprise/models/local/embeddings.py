@@ -39,7 +39,6 @@ class Checkpoint(NamedTuple):
 
 
 def similarities(left: Sequence[str], right: Sequence[str], version: str, store: Store) -> list[float]:
-    """Cosine of each text of the left with its counterpart on the right."""
     vectors = embed([*left, *right], version, store)
     return [float(vectors[one] @ vectors[other]) for one, other in zip(left, right, strict=True)]
 

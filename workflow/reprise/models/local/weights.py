@@ -52,7 +52,6 @@ def patterns_of(trust_remote_code: bool, further: Sequence[str] = ()) -> tuple[s
 
 
 def snapshot_folder(repo: str, revision: str, store: Store) -> Path:
-    """The store's folder of one repository at one revision."""
     return store.root / "weights" / value_digest([repo, revision])[:16]
 
 

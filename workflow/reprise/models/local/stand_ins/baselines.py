@@ -13,7 +13,6 @@ OUTPUT = "<<<output>>>"
 
 
 def _certain(request: Request, option: str) -> Answer:
-    """The answer of a model that is sure of one option."""
     if request.ask in ("score", "similarity"):
         return Answer(scores=tuple(float(one == option) for one in request.options))
     return Answer(text=option)

@@ -81,7 +81,6 @@ def replaced(prompt: str, system: str, replacements: Sequence[Replacement]) -> s
 
 
 def _other_words(caption: str, replacements: Sequence[Replacement]) -> Iterator[str]:
-    """Each replacement at each place where it fits."""
     for one in replacements:
         for match in re.finditer(rf"\b{re.escape(one.says)}\b", caption):
             yield caption[: match.start()] + one.instead + caption[match.end() :]

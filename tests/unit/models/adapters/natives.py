@@ -127,6 +127,18 @@ def check(native: Native, clip: Clip, *, system: str = "", question: str = QUEST
     return answer
 
 
+def check_words(native: Native, clip: Clip, *, system: str = "", tokens: int = 12) -> None:
+    """The adapter writes what `generate` writes on the call by hand."""
+    asked = request(QUESTION, "write", max_tokens=tokens, system=system)
+    given = native.by_hand(clip, asked)
+    with torch.inference_mode():
+        new = native.model.generate(**given, max_new_tokens=tokens, do_sample=False)[0, given["input_ids"].shape[1] :]
+    text = native.processor.tokenizer.decode(new, skip_special_tokens=True)
+    length = given["input_ids"].shape[1]
+    expected = Answer(text=text, frames_shown=len(clip.indices), tokens_in=length, tokens_out=len(new))
+    assert native.ask(clip, asked)[0] == expected
+
+
 def _pictures(name: str, pixels: torch.Tensor, together: int, grid: torch.Tensor | None) -> npt.NDArray[np.uint8]:
     """The frames (frames, height, width, 3) that a model's pixel tensor holds."""
     if grid is not None:

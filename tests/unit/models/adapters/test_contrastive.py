@@ -109,22 +109,18 @@ def test_a_long_caption_is_cut_and_a_clip_without_frames_refused(video: Path, tm
 # --- open_clip's layout ------------------------------------------------------------------------------------------
 
 
-def reference(state: dict[str, torch.Tensor], prefix: str, x: torch.Tensor, causal: bool) -> torch.Tensor:
-    """OpenAI's residual attention blocks, from its own names: torch's attention module reads them as they are."""
+def reference(state: dict[str, torch.Tensor], prefix: str, x: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+    """OpenAI's residual attention blocks, by torch's own layer."""
+    names = {"attn.": "self_attn.", "ln_": "norm", "mlp.c_fc": "linear1", "mlp.c_proj": "linear2"}
     for number in range(2):
-        own = {
-            name.removeprefix(f"{prefix}.resblocks.{number}."): tensor
-            for name, tensor in state.items()
-            if name.startswith(f"{prefix}.resblocks.{number}.")
-        }
-        attention = torch.nn.MultiheadAttention(16, 2, batch_first=True)
-        attention.load_state_dict({n.removeprefix("attn."): t for n, t in own.items() if n.startswith("attn.")})
-        mask = torch.full((x.shape[1], x.shape[1]), float("-inf")).triu(1) if causal else None
-        y = torch.nn.functional.layer_norm(x, (16,), own["ln_1.weight"], own["ln_1.bias"])
-        x = x + attention(y, y, y, attn_mask=mask, need_weights=False)[0]
-        y = torch.nn.functional.layer_norm(x, (16,), own["ln_2.weight"], own["ln_2.bias"])
-        y = torch.nn.functional.gelu(y @ own["mlp.c_fc.weight"].T + own["mlp.c_fc.bias"])
-        x = x + y @ own["mlp.c_proj.weight"].T + own["mlp.c_proj.bias"]
+        layer = torch.nn.TransformerEncoderLayer(16, 2, 64, 0.0, "gelu", batch_first=True, norm_first=True)
+        own, start = {}, f"{prefix}.resblocks.{number}."
+        for name, tensor in state.items():
+            for theirs, ours in names.items():
+                if name.startswith(start + theirs):
+                    own[ours + name.removeprefix(start + theirs)] = tensor
+        layer.load_state_dict(own)
+        x = layer.train()(x, src_mask=mask)
     return x
 
 
@@ -140,10 +136,10 @@ def test_open_clip_weights_compute_what_their_layout_means(tmp_path: Path) -> No
         first = state["visual.class_embedding"].expand(2, 1, -1)
         x = torch.cat([first, patches], 1) + state["visual.positional_embedding"]
         x = norm(x, (16,), state["visual.ln_pre.weight"], state["visual.ln_pre.bias"])
-        x = reference(state, "visual.transformer", x, causal=False)[:, 0]
+        x = reference(state, "visual.transformer", x, None)[:, 0]
         image = norm(x, (16,), state["visual.ln_post.weight"], state["visual.ln_post.bias"]) @ state["visual.proj"]
         x = state["token_embedding.weight"][ids] + state["positional_embedding"][:4]
-        x = reference(state, "transformer", x, causal=True)
+        x = reference(state, "transformer", x, torch.nn.Transformer.generate_square_subsequent_mask(4))
         x = norm(x, (16,), state["ln_final.weight"], state["ln_final.bias"])[:, -1]
         text = x @ state["text_projection"]
         assert torch.allclose(model.get_image_features(pixel_values=pixels).pooler_output, image, atol=1e-5)

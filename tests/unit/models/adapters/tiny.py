@@ -226,23 +226,15 @@ def open_clip(folder: Path, **changes: Any) -> Path:
     def weight(*shape: int) -> torch.Tensor:
         return torch.randn(shape, generator=generator) * 0.2
 
-    def blocks(prefix: str) -> dict[str, torch.Tensor]:
-        found = {}
-        for number in range(layers):
-            name = f"{prefix}.resblocks.{number}"
-            for norm in ("ln_1", "ln_2"):
-                found |= {f"{name}.{norm}.weight": 1 + weight(width), f"{name}.{norm}.bias": weight(width)}
-            found |= {
-                f"{name}.attn.in_proj_weight": weight(3 * width, width),
-                f"{name}.attn.in_proj_bias": weight(3 * width),
-            }
-            found |= {f"{name}.attn.out_proj.weight": weight(width, width), f"{name}.attn.out_proj.bias": weight(width)}
-            found |= {f"{name}.mlp.c_fc.weight": weight(4 * width, width), f"{name}.mlp.c_fc.bias": weight(4 * width)}
-            found |= {f"{name}.mlp.c_proj.weight": weight(width, 4 * width), f"{name}.mlp.c_proj.bias": weight(width)}
-        return found
-
-    state = blocks("visual.transformer") | blocks("transformer")
-    for norm in ("visual.ln_pre", "visual.ln_post", "ln_final"):
+    state = {}
+    sizes = {"attn.in_proj_": (3, 1), "attn.out_proj.": (1, 1), "mlp.c_fc.": (4, 1), "mlp.c_proj.": (1, 4)}
+    blocks = [f"{tower}.resblocks.{at}." for tower in ("visual.transformer", "transformer") for at in range(layers)]
+    for block in blocks:
+        for name, (rows, columns) in sizes.items():
+            state[f"{block}{name}weight"] = weight(rows * width, columns * width)
+            state[f"{block}{name}bias"] = weight(rows * width)
+    norms = [block + norm for block in blocks for norm in ("ln_1", "ln_2")]
+    for norm in (*norms, "visual.ln_pre", "visual.ln_post", "ln_final"):
         state |= {f"{norm}.weight": 1 + weight(width), f"{norm}.bias": weight(width)}
     state |= {
         "visual.class_embedding": weight(width), "visual.positional_embedding": weight(5, width),
@@ -255,16 +247,12 @@ def open_clip(folder: Path, **changes: Any) -> Path:
             "embed_dim": embed,
             "vision_cfg": {"image_size": SIDE, "layers": layers, "width": width, "patch_size": 16, "head_width": 8},
             "text_cfg": {
-                "context_length": LONGEST,
-                "vocab_size": VOCABULARY,
-                "width": width,
-                "heads": 2,
-                "layers": layers,
+                "context_length": LONGEST, "vocab_size": VOCABULARY, "width": width, "heads": 2, "layers": layers,
             },
             **changes,
         },
         "preprocess_cfg": {"mean": [0.48, 0.45, 0.4], "std": [0.27, 0.26, 0.28]},
-    }
+    }  # fmt: skip
     folder.mkdir()
     save_file(state, folder / "open_clip_model.safetensors")
     (folder / "open_clip_config.json").write_text(json.dumps(config))

@@ -11,43 +11,30 @@ from tests.unit.models.adapters.tiny_video import (
     GRID,
     HEADS_OF_16,
     MROPE,
-    PIXELS,
-    QWEN_MARKS,
-    QWEN_WORDS,
+    OF_THE_CLIP,
     TEXT,
     VISION,
     chat,
     id_of,
-    qwen_ids,
+    qwen,
     words,
 )
 
-OF_THE_CLIP = {"shortest_edge": 32 * 32, "longest_edge": 80 * 64 * 64}
 MOLMO = (
     "<im_patch>", "<im_col>", "<im_start>", "<low_res_im_start>", "<frame_start>", "<im_end>", "<frame_end>", "<im_low>",
 )  # fmt: skip
 
 
 def qwen3_5(folder: Path) -> Path:
-    template = chat(*CHATML, QWEN_MARKS)
-    made = words(QWEN_WORDS, template)
-    config = hf.Qwen3_5Config(
-        text_config={
-            **TEXT, **ids_of(made), **HEADS_OF_16, "num_hidden_layers": 4, "linear_key_head_dim": 8,
-            "linear_value_head_dim": 8, "linear_num_key_heads": 2, "linear_num_value_heads": 2,
-            "rope_parameters": {**MROPE, "mrope_interleaved": True, "partial_rotary_factor": 1.0},
-        },
-        vision_config={
-            "depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "patch_size": PATCH,
-            "out_hidden_size": 32, "num_position_embeddings": 64,
-        },
-        **qwen_ids(made),
-    )  # fmt: skip
-    processor = hf.Qwen3VLProcessor(
-        image_processor=hf.Qwen2VLImageProcessor(**GRID, size=PIXELS), tokenizer=made,
-        video_processor=hf.Qwen3VLVideoProcessor(**GRID, size=OF_THE_CLIP), chat_template=template,
-    )  # fmt: skip
-    return save(folder, lambda: hf.Qwen3_5ForConditionalGeneration(config), processor)
+    linear = {
+        "linear_key_head_dim": 8,
+        "linear_value_head_dim": 8,
+        "linear_num_key_heads": 2,
+        "linear_num_value_heads": 2,
+    }
+    rope = {"rope_parameters": {**MROPE, "mrope_interleaved": True, "partial_rotary_factor": 1.0}}
+    videos = hf.Qwen3VLVideoProcessor(**GRID, size=OF_THE_CLIP)
+    return qwen(folder, "Qwen3_5", {"num_hidden_layers": 4, **linear, **rope}, {"num_position_embeddings": 64}, videos)
 
 
 def molmo2(folder: Path) -> Path:
@@ -121,13 +108,9 @@ def minicpmv4_6(folder: Path) -> Path:
 
 def llama4(folder: Path) -> Path:
     template = chat(*CHATML, {"image": "<|image|>"})
-    marks = (
-        "<|image|>",
-        "<|image_start|>",
-        "<|image_end|>",
-        "<|patch|>",
-        "<|tile_x_separator|>",
-        "<|tile_y_separator|>",
+    marks = tuple(
+        f"<|{name}|>"
+        for name in ("image", "image_start", "image_end", "patch", *(f"tile_{at}_separator" for at in "xy"))
     )
     made = words(marks, template)
     config = hf.Llama4Config(

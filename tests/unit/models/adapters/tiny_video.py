@@ -18,6 +18,10 @@ GRID = {"patch_size": PATCH, "image_mean": HALF, "image_std": HALF}
 PIXELS = {"shortest_edge": 32 * 32, "longest_edge": 96 * 96}
 FIXED = {"size": SQUARE, "crop_size": SQUARE, "image_mean": HALF, "image_std": HALF}
 VISION = {**TOWER, "image_size": 32, "patch_size": PATCH}
+DEEP = {
+    "depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "patch_size": PATCH, "out_hidden_size": 32,
+}  # fmt: skip
+OF_THE_CLIP = {"shortest_edge": 32 * 32, "longest_edge": 80 * 64 * 64}
 
 
 def chat(start: str, end: str, marks: dict[str, str]) -> str:
@@ -74,25 +78,6 @@ def id_of(made: Any, mark: str) -> int:
     return int(made.convert_tokens_to_ids(mark))
 
 
-@once
-def qwen2_5_vl(folder: Path) -> Path:
-    template = chat(*CHATML, QWEN_MARKS)
-    made = words(QWEN_WORDS, template)
-    config = hf.Qwen2_5_VLConfig(
-        text_config={**TEXT, **ids_of(made), **HEADS_OF_16, "rope_parameters": MROPE},
-        vision_config={
-            "depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "patch_size": PATCH,
-            "out_hidden_size": 32, "fullatt_block_indexes": [1], "window_size": 32, "tokens_per_second": 2,
-        },
-        **qwen_ids(made),
-    )  # fmt: skip
-    processor = hf.Qwen2_5_VLProcessor(
-        image_processor=hf.Qwen2VLImageProcessor(**GRID, size=PIXELS), tokenizer=made,
-        video_processor=hf.Qwen2VLVideoProcessor(**GRID, size=PIXELS), chat_template=template,
-    )  # fmt: skip
-    return save(folder, lambda: hf.Qwen2_5_VLForConditionalGeneration(config), processor)
-
-
 def qwen_ids(made: Any) -> dict[str, int]:
     return {
         "vision_start_token_id": id_of(made, "<|vision_start|>"), "vision_end_token_id": id_of(made, "<|vision_end|>"),
@@ -100,24 +85,32 @@ def qwen_ids(made: Any) -> dict[str, int]:
     }  # fmt: skip
 
 
-@once
-def qwen3_vl(folder: Path) -> Path:
+def qwen(folder: Path, kind: str, text: dict[str, Any], vision: dict[str, Any], videos: Any) -> Path:
+    """A class of the family of Qwen-VL with its processor, or that of an earlier one."""
     template = chat(*CHATML, QWEN_MARKS)
     made = words(QWEN_WORDS, template)
-    config = hf.Qwen3VLConfig(
-        text_config={**TEXT, **ids_of(made), **HEADS_OF_16, "rope_parameters": {**MROPE, "mrope_interleaved": True}},
-        vision_config={
-            "depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "patch_size": PATCH,
-            "out_hidden_size": 32, "num_position_embeddings": 64, "deepstack_visual_indexes": [0],
-        },
-        **qwen_ids(made),
+    config = getattr(hf, f"{kind}Config")(
+        text_config={**TEXT, **ids_of(made), **HEADS_OF_16, **text}, vision_config={**DEEP, **vision}, **qwen_ids(made)
+    )
+    processor = getattr(hf, f"{kind.replace('3_5', '3VL')}Processor")(
+        image_processor=hf.Qwen2VLImageProcessor(**GRID, size=PIXELS), tokenizer=made, video_processor=videos,
+        chat_template=template,
     )  # fmt: skip
-    size = {"shortest_edge": 32 * 32, "longest_edge": 80 * 64 * 64}
-    processor = hf.Qwen3VLProcessor(
-        image_processor=hf.Qwen2VLImageProcessor(**GRID, size=PIXELS), tokenizer=made,
-        video_processor=hf.Qwen3VLVideoProcessor(**GRID, size=size), chat_template=template,
-    )  # fmt: skip
-    return save(folder, lambda: hf.Qwen3VLForConditionalGeneration(config), processor)
+    return save(folder, lambda: getattr(hf, f"{kind}ForConditionalGeneration")(config), processor)
+
+
+@once
+def qwen2_5_vl(folder: Path) -> Path:
+    vision = {"fullatt_block_indexes": [1], "window_size": 32, "tokens_per_second": 2}
+    videos = hf.Qwen2VLVideoProcessor(**GRID, size=PIXELS)
+    return qwen(folder, "Qwen2_5_VL", {"rope_parameters": MROPE}, vision, videos)
+
+
+@once
+def qwen3_vl(folder: Path) -> Path:
+    text, vision = {"rope_parameters": {**MROPE, "mrope_interleaved": True}}, {"deepstack_visual_indexes": [0]}
+    videos = hf.Qwen3VLVideoProcessor(**GRID, size=OF_THE_CLIP)
+    return qwen(folder, "Qwen3VL", text, {**vision, "num_position_embeddings": 64}, videos)
 
 
 @once
@@ -183,10 +176,9 @@ def video_llama_3(folder: Path) -> Path:
         text_config={**TEXT, **ids_of(made), "model_type": "qwen2"}, vision_config={**TOWER, "patch_size": PATCH},
         image_token_id=id_of(made, "<|image_pad|>"), video_token_id=id_of(made, "<|video_pad|>"),
     )  # fmt: skip
-    size = {"shortest_edge": 32 * 32, "longest_edge": 80 * 64 * 64}
     processor = hf.VideoLlama3Processor(
         image_processor=hf.VideoLlama3ImageProcessor(**GRID, size=PIXELS), tokenizer=made,
-        video_processor=hf.VideoLlama3VideoProcessor(**GRID, size=size), chat_template=template,
+        video_processor=hf.VideoLlama3VideoProcessor(**GRID, size=OF_THE_CLIP), chat_template=template,
     )  # fmt: skip
     return save(folder, lambda: hf.VideoLlama3ForConditionalGeneration(config), processor)
 
@@ -216,8 +208,6 @@ def smolvlm(folder: Path) -> Path:
 
 
 GLM = ("<|image|>", "<|video|>", "<|begin_of_image|>", "<|end_of_image|>", "<|begin_of_video|>", "<|end_of_video|>")
-
-
 GLM_MARKS = {
     "video": "<|begin_of_video|><|video|><|end_of_video|>",
     "image": "<|begin_of_image|><|image|><|end_of_image|>",
@@ -232,47 +222,29 @@ def glm_ids(made: Any) -> dict[str, int]:
     }  # fmt: skip
 
 
-@once
-def glm4v(folder: Path) -> Path:
+def _glm(folder: Path, kind: str, text: dict[str, str], vision: dict[str, str]) -> Path:
     template = chat("<|{role}|>\n", "", GLM_MARKS)
     made = words(GLM, template)
-    config = hf.Glm4vConfig(
-        text_config={**TEXT, **ids_of(made), "hidden_size": 32, "rope_parameters": {**MROPE, "partial_rotary_factor": 1.0}},
-        vision_config={
-            "depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "patch_size": PATCH, "image_size": 32,
-            "out_hidden_size": 32,
-        },
+    rope = {"hidden_size": 32, "rope_parameters": {**MROPE, "partial_rotary_factor": 1.0}}
+    config = getattr(hf, f"{kind}Config")(
+        text_config={**TEXT, **ids_of(made), **rope, **text}, vision_config={**DEEP, "image_size": 32, **vision},
         **glm_ids(made),
     )  # fmt: skip
-    size = {"shortest_edge": 32 * 32, "longest_edge": 80 * 64 * 64}
-    processor = hf.Glm4vProcessor(
-        image_processor=hf.Glm4vImageProcessor(**GRID, size=PIXELS), tokenizer=made,
-        video_processor=hf.Glm4vVideoProcessor(**GRID, size=size), chat_template=template,
+    processor = getattr(hf, f"{kind}Processor")(
+        image_processor=getattr(hf, f"{kind}ImageProcessor")(**GRID, size=PIXELS), tokenizer=made,
+        video_processor=getattr(hf, f"{kind}VideoProcessor")(**GRID, size=OF_THE_CLIP), chat_template=template,
     )  # fmt: skip
-    return save(folder, lambda: hf.Glm4vForConditionalGeneration(config), processor)
+    return save(folder, lambda: getattr(hf, f"{kind}ForConditionalGeneration")(config), processor)
 
 
-OF_THE_CLIP = {"shortest_edge": 32 * 32, "longest_edge": 80 * 64 * 64}
+@once
+def glm4v(folder: Path) -> Path:
+    return _glm(folder, "Glm4v", {}, {})
 
 
 @once
 def glm46v(folder: Path) -> Path:
-    template = chat("<|{role}|>\n", "", GLM_MARKS)
-    made = words(GLM, template)
-    text = {"model_type": "glm4v_text", "hidden_size": 32, "rope_parameters": {**MROPE, "partial_rotary_factor": 1.0}}
-    config = hf.Glm46VConfig(
-        text_config={**TEXT, **ids_of(made), **text},
-        vision_config={
-            "model_type": "glm4v_vision", "depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2,
-            "patch_size": PATCH, "image_size": 32, "out_hidden_size": 32,
-        },
-        **glm_ids(made),
-    )  # fmt: skip
-    processor = hf.Glm46VProcessor(
-        image_processor=hf.Glm46VImageProcessor(**GRID, size=PIXELS), tokenizer=made,
-        video_processor=hf.Glm46VVideoProcessor(**GRID, size=OF_THE_CLIP), chat_template=template,
-    )  # fmt: skip
-    return save(folder, lambda: hf.Glm46VForConditionalGeneration(config), processor)
+    return _glm(folder, "Glm46V", {"model_type": "glm4v_text"}, {"model_type": "glm4v_vision"})
 
 
 ERNIE = {
@@ -296,10 +268,7 @@ def ernie(folder: Path) -> Path:
             "moe_num_shared_experts": 1, "rope_parameters": {**MROPE, "mrope_section": [3, 3, 2]},
             "mlp_layer_types": ["dense", "sparse"],
         },
-        vision_config={
-            "depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "patch_size": PATCH,
-            "out_hidden_size": 32,
-        },
+        vision_config=DEEP,
         image_token_id=id_of(made, ERNIE["image_token"]), video_token_id=id_of(made, ERNIE["video_token"]),
         image_start_token_id=id_of(made, ERNIE["image_start_token"]),
         image_end_token_id=id_of(made, ERNIE["image_end_token"]),

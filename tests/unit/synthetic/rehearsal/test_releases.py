@@ -10,8 +10,7 @@ from reprise.benchmarks.mmbench_video.taxonomy import OTHER_VIDEO_SETS
 from reprise.benchmarks.rows import flaws_of, is_in
 from reprise.config.load import load
 from reprise.core.errors import UserError
-from synthetic.rehearsal import mmbench_video, temporalbench
-from synthetic.rehearsal.mmbench_extras import ratings
+from synthetic.rehearsal import temporalbench
 from synthetic.rehearsal.plugin import WRITERS, write_release
 
 from tests.unit.benchmarks.whole import Whole
@@ -90,20 +89,6 @@ def test_answers_are_balanced_and_nothing_is_flawed(releases: dict[str, Release]
     for task in ("text", "video"):
         answers = vinoground.filter(pl.col("task") == task)["answer"]
         assert Counter(answers) == {"A": 500, "B": 500}
-
-
-def test_half_of_the_videos_have_subtitles_and_every_ability_a_question(releases: dict[str, Release]) -> None:
-    items = releases["mmbench_video"][1]
-    assert items.filter(is_in("subtitled"))["unit"].n_unique() == 305
-    own = items.filter(is_in("mmbench_video"))["tags"].to_list()
-    leaves = {tag["text"] for tags in own for tag in tags if tag["name"] == "leaf"}
-    assert leaves == set(mmbench_video.ABILITIES) and len(leaves) == 26
-
-
-def test_people_rated_a_hundred_answers_of_two_models() -> None:
-    with (ROOT / "resources/rehearsal/mmbench_video_ratings.csv").open(newline="") as stream:
-        rows = [(row["run"], row["item_id"], int(row["rating"])) for row in csv.DictReader(stream)]
-    assert rows == ratings(mmbench_video.QUESTIONS) and len({(run, item) for run, item, _ in rows}) == 200
 
 
 def test_a_release_is_the_same_every_time(tmp_path: Path) -> None:

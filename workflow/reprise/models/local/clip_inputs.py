@@ -106,7 +106,7 @@ class ClipProcessor:
         self.opens_thought = opens_thought(self._template.render("", ""))
         self._placeholders = [number for name in PLACEHOLDERS if isinstance(number := getattr(config, name, None), int)]
         self.context = context_of(config.get_text_config())
-        if any(getattr(settings, name) is not None for name in LIMITS):
+        if settings != TransformersSettings():  # a UserError now where frames cannot be shown so
             size_for(settings, self._videos if self.mode == VIDEO else None, 1)
 
     @cached_property
@@ -285,7 +285,6 @@ class ClipProcessor:
 
 # What the `size` of a class limits: the pixels of one frame, or those of all frames together.
 OF_A_FRAME, OF_THE_CLIP = "frame", "clip"
-LIMITS = ("min_pixels", "max_pixels", "total_pixels")
 LIMITED = {
     "Qwen2VLVideoProcessor": (OF_A_FRAME, OF_A_FRAME),
     "VideoLlama3VideoProcessor": (OF_A_FRAME, OF_THE_CLIP),
@@ -301,7 +300,7 @@ def size_for(settings: TransformersSettings, video_processor: Any, frames: int) 
     options: dict[str, Any] = {}
     if getattr(video_processor, "cap_pixels_per_frame", False) is None:
         options["cap_pixels_per_frame"] = False  # unset, it is to change with a later version
-    given = [name for name in LIMITS if getattr(settings, name) is not None]
+    given = [name for name in ("min_pixels", "max_pixels", "total_pixels") if getattr(settings, name) is not None]
     kind = type(video_processor).__name__
     if not given:
         return options

@@ -18,19 +18,14 @@ class Behaviour:
 
     content: bytes = b""
     status: int = 200
-    failures_before: int = 0
-    """So many requests fail with `status` before the content comes."""
-    cut_after: int | None = None
-    """The first request's connection breaks after so many bytes."""
-    is_always_cut: bool = False
-    """Every request's does."""
+    failures_before: int = 0  # so many requests fail with `status` before the content comes
+    cut_after: int | None = None  # the first request's connection breaks after so many bytes
+    is_always_cut: bool = False  # every request's does
     kind: str = "video/mp4"
     has_ranges: bool = True
     bytes_per_s: int | None = None
-    is_endless: bool = False
-    """The content again and again, without a stated length."""
-    part: int | None = None
-    """Who asks for the rest gets no more than so many bytes of it."""
+    is_endless: bool = False  # the content again and again, without a stated length
+    part: int | None = None  # who asks for the rest gets no more than so many bytes of it
     headers: dict[str, str] = field(default_factory=dict)
 
 

@@ -4,7 +4,6 @@ import os
 import random
 import re
 import shutil
-import socket
 import struct
 import tarfile
 import zipfile
@@ -94,12 +93,8 @@ def test_a_zip_bomb_is_one_row_and_fills_no_disk(
     video: bytes, tmp_path: Path, store: Store, statuses: Statuses
 ) -> None:
     path = tmp_path / "a.zip"
-    with zipfile.ZipFile(path, "w", DEFLATED) as opened:
-        with opened.open("bad.mp4", "w", force_zip64=True) as member:
-            for _ in range(100):
-                member.write(bytes(2**20))
-        opened.writestr("good.mp4", video)
-    route = archived(path, store, max_mb=10)
+    zipped(path, {"bad.mp4": bytes(10**7), "good.mp4": video})
+    route = archived(path, store, max_mb=1)
     assert statuses(route, "bad", "good") == {"bad": "too_large", "good": "ok"}
     assert route.estimate(["bad", "good"]) == len(video)
     assert sum(path.stat().st_size for path in store.root.rglob("*") if path.is_file()) < 1_000_000
@@ -249,26 +244,15 @@ def of_folder(root: Path, store: Store, pattern: str = "{source_id}.mp4") -> Fet
     return folder(Folder(kind="folder", path=str(root), pattern=pattern), store)
 
 
-def _socket(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(os.path.relpath(path))
-
-
 @pytest.mark.parametrize(
     ("make", "status"),
     [(lambda path: path.symlink_to(path), "missing"), (lambda path: path.symlink_to("/proc/self/mem"), "unsafe_path"),
-     (lambda path: path.symlink_to("/dev/zero"), "unsafe_path"), (os.mkfifo, "missing"), (os.mkdir, "missing"), (_socket, "missing")],
-    ids=["loop", "out of the folder", "device", "pipe", "folder", "socket"],
+     (lambda path: path.symlink_to("/dev/zero"), "unsafe_path"), (os.mkfifo, "missing"), (os.mkdir, "missing")],
+    ids=["loop", "out of the folder", "device", "pipe", "folder"],
 )  # fmt: skip
 def test_what_is_no_file_is_one_row(
-    make: Callable[[Path], None],
-    status: str,
-    root: Path,
-    store: Store,
-    statuses: Statuses,
-    monkeypatch: pytest.MonkeyPatch,
+    make: Callable[[Path], None], status: str, root: Path, store: Store, statuses: Statuses
 ) -> None:
-    monkeypatch.chdir(root)
     make(root / "bad.mp4")
     found = statuses(of_folder(root, store), "bad", "good")
     assert (store.root / fetch_source("good", of_folder(root, store), store).object).with_suffix(".vtt").is_file()

@@ -36,21 +36,25 @@ PLENTY = Budget(100.0, 0)
 def key_of(
     server: ChatServer, adapter: str = "openai", price: dict[str, Any] | None = None, **settings: Any
 ) -> ModelRunKey:
-    """The key of a run, its settings divided as planning does."""
+    """The key of a run at a server that is there."""
     place = {"url": server.url, "server": "toy"} if adapter == "openai" else {"url": server.url.removesuffix("/v1")}
-    own = {**place, "model": MODEL, "retries": 0, "key": None, **settings}
+    return run_key(adapter, {**place, "model": MODEL, "retries": 0, "key": None, **settings}, price=price)
+
+
+def run_key(
+    adapter: str, own: dict[str, Any], answers: dict[str, Any] | None = None, without: Sequence[str] = (), **more: Any
+) -> ModelRunKey:
+    """The key of a run, its settings divided as planning does."""
     whole = ADAPTERS[adapter].settings.model_validate(own).model_dump()
     beside = ADAPTERS[adapter].beside_answers
     return ModelRunKey.model_validate({
-        "run": "b/p/s/m",
-        "key": "k" * 64,
-        "price": price,
-        "serving": {name: value for name, value in whole.items() if name in beside},
+        "run": "b/p/s/m", "key": "k" * 64, **more,
+        "serving": {name: value for name, value in whole.items() if name in beside.difference(without)},
         "answers": {
             "adapter": adapter, "sampling": {"rule": "linspace"}, "model": {}, "dtype": "float32",
             "settings": {name: value for name, value in whole.items() if name not in beside},
             "attention": "sdpa", "trust_remote_code": False, "prompt": {"system": "", "user": "{x}"}, "form": "f",
-            "ask": "write", "max_tokens": 8, "versions": {},
+            "ask": "write", "max_tokens": 8, "versions": {}, **(answers or {}),
         },
     })  # fmt: skip
 

@@ -29,11 +29,7 @@ def failures(folder: Path, *errors: str) -> list[tuple[float, int, int, str]]:
 def test_failures_are_counted_by_reason_with_an_example(tmp_path: Path) -> None:
     found = failures(tmp_path, "", "timeout", "failed", "timeout", "")
     assert found == [(3.0, 5, 2, "2 timeout, 1 failed, such as: message 1")]
-
-
-@pytest.mark.parametrize("error", ["", NO_ANSWER])
-def test_there_is_no_number_where_no_model_failed(error: str, tmp_path: Path) -> None:
-    assert failures(tmp_path, "", error) == []
+    assert failures(tmp_path, "", NO_ANSWER) == [], "no model failed"
 
 
 def metrics(path: Path, run: str, shares: dict[str, float]) -> Path:
@@ -51,6 +47,8 @@ def test_a_row_for_each_number_of_health_of_each_run(tmp_path: Path) -> None:
     one = metrics(tmp_path / "one.parquet", "v/entail/fps1/one", {"leading word": 75.0, "unread": 25.0})
     two = metrics(tmp_path / "two.parquet", "v/entail/fps1/two", {"=stated": 100.0})
     out = tmp_path / "health.csv"
+    health.main(Key(), [], out)
+    assert out.read_text() == "run,judge,metric,group,value,asked,note\n", "a suite without runs has a header"
     health.main(Key(), [one, two], out)
     with out.open() as stream:
         rows = list(csv.DictReader(stream))
@@ -59,11 +57,6 @@ def test_a_row_for_each_number_of_health_of_each_run(tmp_path: Path) -> None:
         ("one", "health_read_by", "answers: unread", "25.0"),
         ("two", "health_read_by", "answers: =stated", "100.0"),
     ]
-
-
-def test_a_suite_without_runs_has_a_header(tmp_path: Path) -> None:
-    health.main(Key(), [], tmp_path / "health.csv")
-    assert (tmp_path / "health.csv").read_text() == "run,judge,metric,group,value,asked,note\n"
 
 
 NASTY = "x\u202e|<script>alert(1)</script>\x00\x1b[2J![i](http://127.0.0.1/)&lt;$\\\n# head"
@@ -96,21 +89,17 @@ def asked(folder: Path, items: pl.DataFrame, **more: Any) -> list[str]:
     return read_table(folder / "r.parquet", REQUESTS)["item_id"].unique(maintain_order=True).to_list()
 
 
-def test_a_caption_of_a_megabyte_is_not_asked_and_the_others_are(
+def test_a_text_that_is_too_long_is_not_asked_and_the_others_are(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rows = [item_row("long", texts=captions("x" * 10**6)), item_row("short", texts=captions("p"))]
+    """The limit is a setting, and counts characters."""
+    rows = [item_row("long", texts=captions("x" * 10**6)), item_row("short", texts=captions("é" * 5))]
+    items = pl.DataFrame(rows, schema=ITEMS)
     caplog.set_level("INFO")
-    assert asked(tmp_path, pl.DataFrame(rows, schema=ITEMS)) == ["short"]
+    assert asked(tmp_path, items) == ["short"]
     assert "1 items not asked: a text of more than 200000 characters" in caplog.text
-
-
-def test_the_limit_is_a_setting_and_counts_characters(tmp_path: Path) -> None:
-    items = pl.DataFrame([item_row("five", texts=captions("é" * 5)), item_row("none")], schema=ITEMS)
-    assert items.filter(are_short(5))["item_id"].to_list() == ["five", "none"]
-    assert items.filter(are_short(4))["item_id"].to_list() == ["none"]
-    assert asked(tmp_path, items.head(1), text_chars_max=5) == ["five"]
-    assert asked(tmp_path, items.head(1), text_chars_max=4) == []
+    assert asked(tmp_path, items, text_chars_max=5) == ["short"] and asked(tmp_path, items, text_chars_max=4) == []
+    assert pl.DataFrame([item_row("none")], schema=ITEMS).filter(are_short(4)).height == 1
 
 
 def test_the_reason_is_one_of_the_items_flaws() -> None:

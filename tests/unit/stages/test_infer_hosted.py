@@ -3,42 +3,24 @@
 import signal
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from reprise.core.store import Store
-from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.journal import Failures, failures_path
 from reprise.models.keys import ModelRunKey
-from reprise.models.remote.serving.settings import Hosting, Serving
-from reprise.models.settings import OpenAISettings
 
 from tests.unit.models.serving.engines import are_gone, processes, served_by, stand_in_environment
-from tests.unit.stages.served_job import CLIPS, QUESTIONS, Job
-
-NAME = "toy@1"
+from tests.unit.stages.served_job import CLIPS, QUESTIONS, Job, run_key
 
 
 def hosted_key(job: Job, how: str = "") -> ModelRunKey:
     """The key of a run whose job starts its server."""
-    return key_of_server(job, *served_by(job.folder / "pids", how))
-
-
-def key_of_server(job: Job, serving: Serving, hosting: Hosting, **settings: Any) -> ModelRunKey:
-    own = {"url": "http://127.0.0.1/v1", "model": NAME, "concurrency": 3, "retries": 0}
-    whole = OpenAISettings.model_validate(own | settings).model_dump()
-    beside = ADAPTERS["openai"].beside_answers
+    serving, hosting = served_by(job.folder / "pids", how)
     (job.folder / "weights").mkdir(exist_ok=True)
-    return ModelRunKey.model_validate({
-        "run": "b/p/s/m", "key": "k" * 64, "checkpoint": str(job.folder / "weights"), "hosting": hosting,
-        "serving": {name: value for name, value in whole.items() if name in beside - {"url", "key"}},
-        "answers": {
-            "adapter": "openai", "sampling": {"rule": "linspace"}, "model": {"checkpoint": "1"}, "dtype": "float32",
-            "settings": {name: value for name, value in whole.items() if name not in beside}, "serving": serving,
-            "attention": "sdpa", "trust_remote_code": False, "prompt": {"system": "", "user": "{x}"}, "form": "f",
-            "ask": "write", "max_tokens": 8, "versions": {},
-        },
-    })  # fmt: skip
+    own = {"url": "http://127.0.0.1/v1", "model": "toy@1", "concurrency": 3, "retries": 0}
+    answers = {"model": {"checkpoint": "1"}, "serving": serving}
+    given = {"checkpoint": str(job.folder / "weights"), "hosting": hosting}
+    return run_key("openai", own, answers, without=("url", "key"), **given)
 
 
 @pytest.fixture

@@ -170,9 +170,7 @@ DAMAGES = [lambda content: content[:100], lambda content: flipped(content, 800),
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_an_object_that_is_not_what_its_ledger_names_stops_the_job_and_is_removed(
-    tmp_path: Path, damage: Callable[[bytes], bytes]
-) -> None:
+def test_an_object_unlike_its_ledger_stops_the_job_and_goes(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     store = Store(tmp_path)
     path = write(store.path("clips", "ab" * 32, ".mp4"), b"frames" * 100)
     kept, name = store.remember(path), str(path.relative_to(tmp_path))

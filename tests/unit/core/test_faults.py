@@ -105,9 +105,7 @@ def test_a_record_of_another_source_does_not_count(store: Store, barcode: Path) 
         ("loop", lambda path: path.read_text(), "loop: a link to loop, which is not there. Nothing was recorded: mount"),
     ],
 )  # fmt: skip
-def test_what_lies_in_a_files_place_is_said(
-    place: str, act: Callable[[Path], object], said: str, tmp_path: Path
-) -> None:
+def test_what_is_in_a_files_place_is_said(place: str, act: Callable[[Path], object], said: str, tmp_path: Path) -> None:
     for name, target in {"results": tmp_path / "gone", "a.csv": tmp_path / "gone", "loop": "loop"}.items():
         (tmp_path / name).symlink_to(target)
     write(tmp_path / "file")

@@ -91,9 +91,7 @@ def test_a_file_system_without_locks_is_named(without: str, tmp_path: Path, monk
         register(Store(tmp_path / "store"), tmp_path / "clone")
 
 
-def test_locks_elsewhere_serve_a_store_whose_file_system_has_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_locks_elsewhere_serve_a_store_that_can_have_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "store")
     no_locks_in(store.root, monkeypatch)
     put_locks(store.root, str(tmp_path / "elsewhere"))

@@ -118,9 +118,7 @@ def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return found
 
 
-def test_a_server_that_recovers_is_asked_again_after_the_wait_that_it_asks_for(
-    video: bytes, store: Store, sleeps: list[float]
-) -> None:
+def test_a_server_that_recovers_is_asked_again_after_its_wait(video: bytes, store: Store, sleeps: list[float]) -> None:
     busy = Behaviour(video, status=429, failures_before=1, headers={"Retry-After": "17"})
     with serving({"/a.mp4": busy}) as (url, log):
         assert asked(url, store).status == "ok"
@@ -145,9 +143,7 @@ def test_the_rate_limit_holds(video: bytes, store: Store, sleeps: list[float]) -
     assert sum(sleeps) > 0.8
 
 
-def test_transient_failures_are_tried_in_later_runs_a_bounded_number_of_times(
-    video: bytes, tmp_path: Path, store: Store
-) -> None:
+def test_transient_failures_are_tried_in_later_runs_but_not_forever(video: bytes, tmp_path: Path, store: Store) -> None:
     ledger = tmp_path / "0.parquet"
     wanted = [Wanted(name, name) for name in ("busy", "good", "gone")]
     behaviours = {"/good.mp4": Behaviour(video), "/busy.mp4": Behaviour(status=503)}

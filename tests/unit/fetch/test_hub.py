@@ -59,9 +59,7 @@ def listed(contents: dict[str, bytes]) -> dict[str, Behaviour]:
 
 
 @pytest.mark.parametrize("pieces", [1, 2])
-def test_members_of_a_repositorys_archive(
-    pieces: int, video: bytes, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_members_of_a_hub_archive(pieces: int, video: bytes, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("videos/a.mp4", video)
@@ -126,9 +124,7 @@ def test_an_unpinned_set_is_not_fetched(store: Store) -> None:
         huggingface(settings, store)
 
 
-def test_a_download_ends_where_more_comes_than_was_announced(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_download_ends_at_the_announced_size(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a loose file, and of a file of a snapshot."""
     endless = repository_file(b"x" * 100_000)
     endless.is_endless, endless.headers = True, endless.headers | {"X-Linked-Size": "250000"}
@@ -158,9 +154,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_snapshot_that_cannot_be_had_is_one_message(
-    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_snapshot_that_cannot_come_is_one_message(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)
     behaviour, message = REFUSED[case]
     paths = [f"/api/datasets/some/set/{what}/{REVISION}" for what in ("revision", "tree")]

@@ -89,9 +89,7 @@ def test_a_member_that_cannot_be_unpacked_is_one_row(
     assert statuses(archived(tmp_path / "a.zip", store), "bad", "good") == {"bad": "damaged", "good": "ok"}
 
 
-def test_a_zip_bomb_is_one_row_and_fills_no_disk(
-    video: bytes, tmp_path: Path, store: Store, statuses: Statuses
-) -> None:
+def test_a_zip_bomb_is_a_row_and_fills_no_disk(video: bytes, tmp_path: Path, store: Store, statuses: Statuses) -> None:
     path = tmp_path / "a.zip"
     zipped(path, {"bad.mp4": bytes(10**7), "good.mp4": video})
     route = archived(path, store, max_mb=1)
@@ -167,9 +165,7 @@ def test_pieces_of_a_zip(tmp_path: Path, naming: str) -> None:
         assert read_all(cut(whole, size, tmp_path, naming)[::-1]) == contents_of(), "in whatever order they are found"
 
 
-def test_videos_from_whole_zips_and_pieces_of_another(
-    video: bytes, tmp_path: Path, store: Store, statuses: Statuses
-) -> None:
+def test_videos_from_whole_zips_and_from_pieces(video: bytes, tmp_path: Path, store: Store, statuses: Statuses) -> None:
     """TemporalBench's release: one zip of short videos, the long ones' in pieces; no joined copy is written."""
     zipped(tmp_path / "short_video.zip", {"short_video/a.mp4": video})
 
@@ -279,9 +275,7 @@ def test_a_name_that_no_file_can_have_is_one_row(root: Path, store: Store, statu
         (["cat.json", "cats.mp4"], "no video 'cat.*' in the folder"),
     ],
 )
-def test_a_pattern_for_every_format_takes_the_one_video(
-    root: Path, store: Store, tmp_path: Path, files: list[str], found: str
-) -> None:
+def test_a_pattern_takes_every_format(root: Path, store: Store, tmp_path: Path, files: list[str], found: str) -> None:
     for name in files:
         shutil.copy(root / "good.mp4", root / name)
     route = of_folder(root, store, "{source_id}.*")

@@ -117,7 +117,7 @@ def test_what_solves_youtubes_javascript_is_installed() -> None:
     assert lacking_parts.__wrapped__() == ""
 
 
-def test_a_missing_runtime_is_named_before_anything_is_asked(
+def test_a_missing_runtime_is_named_first(
     refusal: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """yt-dlp itself would only warn, and later find no format."""

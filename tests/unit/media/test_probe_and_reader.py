@@ -32,9 +32,7 @@ SHOWN_BY_EVERY_THIRD = [n for n in range(48) if n % 3 == 0 or n < 9]
         pytest.param("full.mp4", X264, "yuv444p", id="4:4:4"),
     ],
 )
-def test_every_codec_and_container_gives_its_frames(
-    tmp_path: Path, name: str, options: tuple[str, ...], pixels: str
-) -> None:
+def test_every_kind_of_file_gives_its_frames(tmp_path: Path, name: str, options: tuple[str, ...], pixels: str) -> None:
     path = barcode_video(tmp_path / name, 48, options, pixels=pixels)
     index = packet_index(path)
     assert index.frames == 48

@@ -274,9 +274,7 @@ def flip(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [flip, Path.unlink])
 @pytest.mark.parametrize("stage", ["frames", "facts", "preview"])
-def test_a_clip_that_was_spoilt_later_is_never_looked_at(
-    stage: str, damage: Callable[[Path], object], copy: Path
-) -> None:
+def test_a_clip_that_is_spoilt_later_is_not_shown(stage: str, damage: Callable[[Path], object], copy: Path) -> None:
     shutil.rmtree(copy / "store/facts")
     path = copy / "store" / table(copy, "c", CLIP_LEDGER)["pair.first"]["object"]
     damage(path)

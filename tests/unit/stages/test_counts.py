@@ -89,9 +89,7 @@ def asked(folder: Path, items: pl.DataFrame, **more: Any) -> list[str]:
     return read_table(folder / "r.parquet", REQUESTS)["item_id"].unique(maintain_order=True).to_list()
 
 
-def test_a_text_that_is_too_long_is_not_asked_and_the_others_are(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_text_that_is_too_long_is_not_asked_the_others_are(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The limit is a setting, and counts characters."""
     rows = [item_row("long", texts=captions("x" * 10**6)), item_row("short", texts=captions("é" * 5))]
     items = pl.DataFrame(rows, schema=ITEMS)

@@ -11,7 +11,6 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, write_table
 from reprise.core.store import Store
-from reprise.models.asking.job import FIRST_QUESTIONS
 from reprise.models.asking.journal import Failures, Journal, Work, asking_alone
 from reprise.models.asking.pieces import MOST_PIECES, PLACES, Piece, pieces_of
 from reprise.models.base import Answer, Clip, Request
@@ -123,17 +122,6 @@ def test_a_piece_whose_first_questions_all_fail_stops_unless_others_are_answered
 
     rows = ask(AnsweredElsewhere(), first, tmp_path, 40)
     assert rows and {row["error"] for row in rows} == {"out_of_memory"}
-
-
-def test_a_piece_of_few_questions_that_all_fail_does_not_stop_the_run(tmp_path: Path) -> None:
-    """A run whose other clips are answered would not have stopped at these, whichever piece is asked first."""
-    pieces = pieces_of(9)
-    shares = {piece: sum(piece.has(work.recipe) for work in works(20)) for piece in pieces}
-    few = next(piece for piece, count in shares.items() if 0 < 2 * count < FIRST_QUESTIONS)
-    rows = ask(Failing(), few, tmp_path, 20)
-    assert rows and {row["error"] for row in rows} == {"out_of_memory"}
-    others = [row for piece in pieces if piece != few for row in ask(Counting(), piece, tmp_path, 20)]
-    assert {row["error"] for row in others} == {""} and Failures(tmp_path / "f", 3).due().total() == len(rows)
 
 
 # Joining

@@ -57,9 +57,7 @@ def test_what_is_damaged_in_the_store_is_not_judged(picture: Path, tmp_path: Pat
     assert fetch_source("a", route(picture, store), store, HIGH).status == "ok"
 
 
-def test_a_file_that_changes_before_it_is_copied_is_not_kept_under_its_old_digest(
-    picture: Path, tmp_path: Path
-) -> None:
+def test_a_file_that_changes_before_it_is_copied_is_not_kept_by_its_old_digest(picture: Path, tmp_path: Path) -> None:
     store, red = Store(tmp_path / "store"), picture.read_bytes()
     fetcher = route(picture, store)
 

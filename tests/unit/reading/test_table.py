@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import ValidationError
+from reprise.config.benchmark import Protocol
 from reprise.reading import table
 from reprise.reading.readers import SCALES, read_rating
 from reprise.reading.robust import HEAD, TAIL, clean, read_robust
@@ -81,3 +83,20 @@ def test_of_a_long_answer_the_beginning_and_the_end_are_read() -> None:
     assert len(clean(long)) <= HEAD + TAIL + 1
     assert read_robust(f"B. {long}", ("A", "B")).value == "B"
     assert read_robust(f"{long}Final answer: A", ("A", "B")).value == "A"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("([", "is no regular expression: unterminated character set at position 1"),
+        ("the answer (A|B)", "has no group for the option. Write it as `(?P<option>[AB])`"),
+        ("(?P<option>[AB])?", "fits every text"),
+    ],
+)
+def test_a_pattern_that_does_not_work_is_refused_where_it_stands(pattern: str, words: str) -> None:
+    protocol = {"form": "mc", "prompt": "mc", "ask": "choose", "patterns": [{"name": "mine", "pattern": pattern}]}
+    with pytest.raises(ValidationError) as error:
+        Protocol.model_validate(protocol)
+    (mistake,) = error.value.errors()
+    assert mistake["loc"] == ("patterns", 0, "pattern")
+    assert words in mistake["msg"]

@@ -79,10 +79,3 @@ def test_where_nothing_counts_there_is_no_value_and_no_interval(height: int) -> 
     frame = rows(1).head(height)
     found = measure("ba", "overall", frame, [(frame["right"], 0 * ones(frame))], LEVEL)
     assert (found.value, found.low, found.high, found.asked) == (None, None, None, height)
-
-
-def test_one_video_says_nothing_of_the_spread_between_videos() -> None:
-    found = share(rows(1, videos=1))
-    assert found.value is not None
-    assert (found.low, found.high) == (None, None)
-    assert found.p_above(0.5) is None

@@ -85,9 +85,12 @@ def _tables(form: str, folder: Path, *, rated: bool) -> list[Path]:
 
     The harness's `..._rating.json` holds means, `..._result` predictions that it rewrote.
     """
-    tables = [path for path in sorted(folder.iterdir()) if path.suffix in TYPES and path.stem != "status"]
-    tables = [path for path in tables if not path.stem.endswith(("_rating", "_result"))]
-    tables = [path for path in tables if path.stem.endswith("_score") == rated]
+    tables = [
+        path
+        for path in sorted(folder.iterdir())
+        if path.suffix in TYPES and not path.stem.endswith(("_rating", "_result")) and path.stem != "status"
+        if path.stem.endswith("_score") == rated
+    ]
     named = [path for path in tables if DATA_SETS[form].search(path.stem)]
     return named or [path for path in tables if not any(one.search(path.stem) for one in DATA_SETS.values())]
 

@@ -69,10 +69,6 @@ class Counted(NamedTuple):
     gram: Integers
     times: Integers
 
-    def per_text(self, values: Floats | Integers, texts: int) -> Floats:
-        """The values of its rows, added up within each text."""
-        return np.bincount(self.text, weights=values, minlength=texts).astype(np.float64)
-
 
 class Order(NamedTuple):
     """The n-grams of one order: of the captions, of their references, and the rows of both that go together."""
@@ -82,10 +78,14 @@ class Order(NamedTuple):
     in_candidate: Integers
     in_reference: Integers
 
-    def per_pair(self, values: Floats | Integers, pairs: int) -> Floats:
+    def shared(self, values: Floats | Integers, pairs: int) -> Floats:
         """Values of the n-grams that a caption shares with its reference, added up within each pair."""
-        text = self.candidate.text[self.in_candidate]
-        return np.bincount(text, weights=values, minlength=pairs).astype(np.float64)
+        return added_up(self.candidate.text[self.in_candidate], values, pairs)
+
+
+def added_up(text: Integers, values: Floats | Integers, texts: int) -> Floats:
+    """Values of n-grams, added up within each text."""
+    return np.bincount(text, weights=values, minlength=texts).astype(np.float64)
 
 
 @lru_cache(maxsize=1)
@@ -131,16 +131,18 @@ def cider(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
     """
     pairs, total = len(references), np.zeros(len(references))
     orders = ngram_orders(tuple(candidates), tuple(references))
-    lengths = [side.per_text(side.times, pairs) for side in (orders[1].candidate, orders[1].reference)]
+    lengths = [added_up(side.text, side.times, pairs) for side in (orders[1].candidate, orders[1].reference)]
     penalty = np.exp(-((lengths[0] - lengths[1]) ** 2) / (2 * CIDER_SIGMA**2))
     for order in orders:
         grams = 1 + max(int(side.gram.max(initial=0)) for side in (order.candidate, order.reference))
         seen_in = np.maximum(1, np.bincount(order.reference.gram, minlength=grams))
         rarity = np.log(max(1, pairs)) - np.log(seen_in)
         found, wanted = (side.times * rarity[side.gram] for side in (order.candidate, order.reference))
-        norms = np.sqrt(order.candidate.per_text(found**2, pairs) * order.reference.per_text(wanted**2, pairs))
+        norms = np.sqrt(
+            added_up(order.candidate.text, found**2, pairs) * added_up(order.reference.text, wanted**2, pairs)
+        )
         there = wanted[order.in_reference]
-        product = order.per_pair(np.minimum(found[order.in_candidate], there) * there, pairs)
+        product = order.shared(np.minimum(found[order.in_candidate], there) * there, pairs)
         total += np.divide(product, norms, out=np.zeros(pairs), where=norms > 0) * penalty
     scores: list[float] = (10.0 * total / len(ORDERS)).tolist()
     return scores
@@ -156,7 +158,7 @@ def bleu_columns(candidates: Sequence[str], references: Sequence[str]) -> list[t
     for order in ngram_orders(tuple(candidates), tuple(references)):
         times = order.candidate.times[order.in_candidate], order.reference.times[order.in_reference]
         columns.append(
-            (order.per_pair(np.minimum(*times), pairs), order.candidate.per_text(order.candidate.times, pairs))
+            (order.shared(np.minimum(*times), pairs), added_up(order.candidate.text, order.candidate.times, pairs))
         )
     sides = [np.array([float(len(tokenize(text))) for text in texts]) for texts in (candidates, references)]
     columns.append((sides[0], sides[1]))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from reprise.benchmarks.asking import EachClip, EachItem, Question
 from reprise.benchmarks.mmbench_video.taxonomy import SET_OPTIONS, is_complete, option_texts
@@ -35,29 +36,22 @@ def choice_of_set(item: Item) -> Iterator[Question]:
     yield Question("choice", values, list(options), list(options.values()), item.answer)
 
 
-def every_rotation(item: Item) -> Iterator[Question]:
-    """A question about an image for every option, with that option first."""
-    return (_rotation(item, turn) for turn in range(len(option_texts(item))))
+def rotations(item: Item, are_all: bool) -> Iterator[Question]:
+    """A question about an image, once for every option with that option first, or once as it is released.
 
-
-def as_released(item: Item) -> Iterator[Question]:
-    """A question about an image, once."""
-    yield _rotation(item, 0)
-
-
-def _rotation(item: Item, turn: int) -> Question:
-    """Moves the option at place i + turn to place i; the letters stay."""
-    options = option_texts(item)
+    The option at place i + turn moves to place i; the letters stay.
+    """
+    options, hint = option_texts(item), item.texts["hint"]
     letters, texts = list(options), list(options.values())
-    moved = texts[turn:] + texts[:turn]
-    hint = item.texts["hint"]
-    values = {
-        "question": item.texts["question"],
-        "hint": f"Hint: {hint}\n" if hint else "",
-        "options": _lines(dict(zip(letters, moved, strict=True))),
-    }
-    expected = letters[(letters.index(item.answer) - turn) % len(letters)] if item.answer else ""
-    return Question(f"rotation{turn}", values, letters, moved, expected)
+    for turn in range(len(letters) if are_all else 1):
+        moved = texts[turn:] + texts[:turn]
+        values = {
+            "question": item.texts["question"],
+            "hint": f"Hint: {hint}\n" if hint else "",
+            "options": _lines(dict(zip(letters, moved, strict=True))),
+        }
+        expected = letters[(letters.index(item.answer) - turn) % len(letters)] if item.answer else ""
+        yield Question(f"rotation{turn}", values, letters, moved, expected)
 
 
 def _lines(options: dict[str, str]) -> str:
@@ -68,6 +62,6 @@ FORMS = {
     "unpacked": EachItem(unpacked, is_complete),
     "packed": EachClip(packed, is_complete),
     "set_choice": EachItem(choice_of_set),
-    "circular": EachItem(every_rotation),
-    "choice": EachItem(as_released),
+    "circular": EachItem(partial(rotations, are_all=True)),
+    "choice": EachItem(partial(rotations, are_all=False)),
 }

@@ -126,5 +126,13 @@ SCORES = {
         )
     },
     "caption": Scores(frozenset(CAPTION_METRICS), _captions),
-    **{form: Scores(frozenset({"share"}), partial(_shares, form), _share_outcomes, "share") for form in OPTION_SETS},
+    **{
+        form: Scores(
+            frozenset({"share"}),
+            partial(_shares, form),
+            _share_outcomes,
+            "share",
+        )
+        for form in OPTION_SETS
+    },
 }

@@ -295,8 +295,8 @@ def test_what_is_above_chance_is_counted_over_pairs(tmp_path: Path) -> None:
 
 def test_random_answers_reach_their_chance(tmp_path: Path) -> None:
     """By answers 25, 25 and 6.25; by similarities 25, 25 and 16.67, which the paper prints."""
-    items, dice = items_of(tmp_path, 400), random.Random(3)
-    texts = {f"{index}_{role}": dice.choice("AB") for index, role in product(range(400), ROLES)}
+    items, dice = items_of(tmp_path, 200), random.Random(3)
+    texts = {f"{index}_{role}": dice.choice("AB") for index, role in product(range(200), ROLES)}
     assert values(items, texts) == pytest.approx([25, 25, 6.25], abs=5)
     assert {"text": 25.0, "video": 25.0, "group": pytest.approx(100 / 6)} == CHANCE
     assert by_similarity(items, Random(spec(seed=0))) == pytest.approx([25, 25, 100 / 6], abs=5)

@@ -17,7 +17,7 @@ SHEET = (
     '<?xml version="1.0"?><worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
     "{rows}</sheetData></worksheet>"
 )
-FAR, FIRST = '<row r="300000"><c r="XFD300000"><v>1</v></c></row>', '<row r="1"><c r="XFD1"><v>1</v></c></row>'
+FAR, FIRST = '<row r="60000"><c r="XFD60000"><v>1</v></c></row>', '<row r="1"><c r="XFD1"><v>1</v></c></row>'
 MANY = "".join(f'<row r="{n}"><c r="A{n}"><v>1</v></c></row>' for n in range(2, 2000))
 ENTITIES = b"".join(b'<!ENTITY a%d "%s">' % (n, b"&a%d;" % (n - 1) * 10 if n else b"&a;" * 10) for n in range(12))
 SHEETS: dict[str, tuple[bytes, str]] = {

@@ -4,23 +4,16 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from openpyxl import Workbook
 from reprise.core.errors import UserError
 from reprise.external import load_importer
 from reprise.external.answers import ImportedAnswers
 from reprise.external.mmbench_video import rating_files
 
 from tests.unit.benchmarks.test_authors_scorers import free_questions, requests_of
+from tests.unit.external.test_imports import problems, write_table_of
 
 NAME = "m_MMBench_Video_8frame_nopack.xlsx"
 COLUMNS = ("index", "video", "question", "prediction")
-
-
-def write(path: Path, *rows: tuple[object, ...], columns: tuple[str, ...] = COLUMNS) -> None:
-    book = Workbook()
-    for row in (columns, *rows):
-        book.active.append(row)
-    book.save(path)
 
 
 @pytest.fixture
@@ -34,10 +27,6 @@ def folder(tmp_path: Path) -> Path:
 def items(tmp_path: Path) -> pl.DataFrame:
     """Four questions `Q0?`, ... of the videos v0, v0, v1, v1."""
     return free_questions(tmp_path, 4)[0]
-
-
-def problems(imported: ImportedAnswers) -> list[tuple[int | None, str, str]]:
-    return [(line, idx, problem) for _, line, idx, problem in imported.problems]
 
 
 # --- which file ----------------------------------------------------------------------------------------------------
@@ -78,12 +67,6 @@ def test_a_whole_result_folder_holds_the_file_of_each_run(
     assert [path.name for path in files.find(folder, frames)] == [chosen]
     assert folder / chosen in files.candidates(folder)[0]
     assert [path.name for path in rating_files(folder)] == ["m_MMBench_Video_8frame_nopack_gpt-4-turbo_score.xlsx"]
-
-
-def test_a_file_of_other_frames_is_refused(folder: Path) -> None:
-    (folder / NAME).touch()
-    with pytest.raises(UserError, match=f"found {NAME}; which holds the answers of a run that shows 64 frames"):
-        load_importer("mmbench_video").FORMS["unpacked"].find(folder, 64)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +110,9 @@ def texts(imported: ImportedAnswers) -> list[str]:
 
 
 def test_rows_are_checked_by_what_they_ask(folder: Path, items: pl.DataFrame) -> None:
-    write(
+    write_table_of(
         folder / NAME,
+        COLUMNS,
         (0, "v0", ' "q0" ', "right"),  # the harness's reader of tables kept other quotes
         (3, "v1", "Who?", "of no question"),
         (8, "v0", "Q3?", "of another video"),
@@ -139,19 +123,11 @@ def test_rows_are_checked_by_what_they_ask(folder: Path, items: pl.DataFrame) ->
 
 
 def test_a_table_of_another_benchmark_is_refused(folder: Path, items: pl.DataFrame) -> None:
-    write(folder / "m_Video-MME_8frame.xlsx", *((n, "fFjv93ACGo8", f"Which {n}?", "A") for n in range(4)))
+    write_table_of(
+        folder / "m_Video-MME_8frame.xlsx", COLUMNS, *((n, "fFjv93ACGo8", f"Which {n}?", "A") for n in range(4))
+    )
     with pytest.raises(UserError) as error:
         read(folder, items)
     assert "none of its 4 rows is about a question of MMBench-Video in this suite. The first: line 2, id '0'" in str(
         error.value
     )
-
-
-def test_large_cells_and_failures_are_answers_and_named_failures(folder: Path, items: pl.DataFrame) -> None:
-    write(
-        folder / NAME,
-        (0, "v0", "Q0?", "x" * 32_000),
-        (1, "v0", "Q1?", "Failed to obtain answer via API.: timeout"),
-        (2, "v1", "Q2?", float("nan")),
-    )
-    assert texts(read(folder, items)) == ["x" * 32_000, "failed_elsewhere", "no_answer", "no_answer"]

@@ -18,22 +18,13 @@ from reprise.core.paths import table_file
 from reprise.report.keys import ReportedTable
 
 from tests.report.viewer import Viewer
+from tests.unit.report.test_bad_input import table_of
 from tests.unit.report.world import OTHER, RUN, World, answers, clip, pair, read
 from tests.unit.rows import item_row, response_row, verdict_row
 
 HOSTILE = '<img src=x onerror="window.ran=1"><script>window.ran=1</script> \u202eevil\u202c \x00 שלום & \\textbf{x}'
 LONG = "word " * 200_000
 IMPORTED = "velociti/entail/fps1/theirs"
-TABLE = {
-    "suite": "small", "suite_title": "Small", "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "velociti",
-    "table": "table2", "show_published": False, "forms": {"entail": "entail"}, "runs": [RUN],
-    "missing_share_max": 1, "failed_share_max": 1,
-    "spec": {
-        "title": "Scores", "caption": "By strict entailment.", "metrics": ["strict"],
-        "columns": [{"title": "AgBind", "group": "agent_bind"}],
-        "sections": [{"protocol": "entail", "sampling": "fps1", "rows": [{"label": "One", "model": "one"}]}],
-    },
-}  # fmt: skip
 SENTENCE = "Does the video fit the caption?"
 
 
@@ -69,16 +60,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = [{"name": "positive", "text": HOSTILE}, {"name": "negative", "text": f"{HOSTILE} again {LONG}"}]
     world.items.append(item_row("<b>d</b>", clip_id="c3", unit="u3", task="coref", texts=texts))
     world.requests += pair("<b>d</b>", "c3")
-    mine = [
-        *answers("a", 0.9, 0.4),
-        response_row("<b>d</b>#pos", HOSTILE),
-        response_row("<b>d</b>#neg", error="Timeout"),
-    ]
-    verdicts = [
-        *read("a", 0.9, 0.4),
-        verdict_row("<b>d</b>#pos", unparsed=True),
-        verdict_row("<b>d</b>#neg", failed=True),
-    ]
+    failed = response_row("<b>d</b>#neg", error="Timeout")
+    mine = [*answers("a", 0.9, 0.4), response_row("<b>d</b>#pos", HOSTILE), failed]
+    bad = [verdict_row("<b>d</b>#pos", unparsed=True), verdict_row("<b>d</b>#neg", failed=True)]
+    verdicts = [*read("a", 0.9, 0.4), *bad]
     theirs = [*verdicts[:2], verdict_row("<b>d</b>#pos", "Yes", right=True), verdicts[3]]
     world.runs[RUN] = (mine, verdicts, theirs)
     other = [*read("a", 0.2, 0.4), *read("<b>d</b>", 0.7, 0.1)]
@@ -86,7 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     counts = dict.fromkeys(("asked", "scored", "failed", "unparsed", "missing"), 1)
     named = {"metric": "strict", "group": "agent_bind", "value": 100.0, "convention": "fixed", "reader": "robust"}
     world.metrics = [{"run": RUN, **named, **counts}]
-    write_text(world.results.key("tables", "velociti", "table2"), json.dumps(TABLE))
+    write_text(world.results.key("tables", "velociti", "table2"), json.dumps(table_of()))
     world.tables = (ReportedTable(name="table2"),)
     with chdir(folder):  # where the tables of a suite lie
         write_text(table_file("velociti", "table2", "csv"), "row,value\nOne,100.0\n")

@@ -91,14 +91,8 @@ def test_what_nobody_knows_of_answers_made_elsewhere_is_said_to_be_unknown(viewe
     assert "theirs was run elsewhere: its frames are not known here." in viewer.text("#item")
 
 
-PAGES = [
-    "index.html",
-    "tables/velociti.html",
-    "figures/velociti.html",
-    "models/one.html",
-    "runs/velociti.entail.fps1.one.html",
-    "missing.html",
-]
+RUN_PAGE = "runs/velociti.entail.fps1.one.html"
+PAGES = ["index.html", "tables/velociti.html", "figures/velociti.html", "models/one.html", RUN_PAGE, "missing.html"]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -110,23 +104,10 @@ def test_no_page_is_wider_than_the_window(any_viewer: Viewer, page: str) -> None
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_overview_fits_a_desktop_and_is_scrolled_in_its_own_box_on_a_phone(browser: Browser, width: int) -> None:
     number = Cell((Number(99.94, 1, interval=(88.88, 99.99)),))
-    titles = (
-        "VELOCITI Strict",
-        "text",
-        "video",
-        "group",
-        "TemporalBench MBA",
-        "MMBench-Video Mean",
-        "seconds a question",
-    )
-    table = Table(
-        title="Overview",
-        caption="The main numbers.",
-        label="tab:overview",
-        stub="Model",
-        groups=(ColumnGroup(tuple(map(Column, (*titles, "GPU hours", "US dollars")))),),
-        sections=(Section((TableRow("LLaVA-OneVision-Qwen2-72B (quantised)", (number,) * 9),)),),
-    )
+    titles = ("VELOCITI Strict", "text", "video", "group", "TemporalBench MBA", "MMBench-Video Mean")
+    columns = tuple(map(Column, (*titles, "seconds a question", "GPU hours", "US dollars")))
+    rows = (TableRow("LLaVA-OneVision-Qwen2-72B (quantised)", (number,) * 9),)
+    table = Table("Overview", "The main numbers.", "tab:overview", "Model", (ColumnGroup(columns),), (Section(rows),))
     window = browser.new_page(viewport={"width": width, "height": 800})
     window.set_content(render(table, "html"))
     page, box = (
@@ -136,29 +117,15 @@ def test_the_overview_fits_a_desktop_and_is_scrolled_in_its_own_box_on_a_phone(b
     assert (page <= 0, box <= 0) == (True, width > 1000)
 
 
-@pytest.mark.parametrize(
-    ("sums", "p"),
-    [
-        ([], 1),
-        ([0, 0], 1),
-        ([1], 1),
-        ([1, 1, 1], 2 / 8),
-        ([2, 1], 2 / 4),
-        ([2, -1], 1),
-        ([2, 1, 0, 1], 2 / 8),
-        ([1, 1, 1, -1], 10 / 16),
-    ],
-)
-def test_the_report_tests_differences_as_the_command_does(viewer: Viewer, sums: list[int], p: float) -> None:
+def test_the_report_tests_differences_as_the_command_does_and_shows_no_p_value_as_nothing(viewer: Viewer) -> None:
     """By hand: of all patterns of signs, how many are as far from 0."""
     viewer.open()
-    assert viewer.value(f"reprise.paired.p({sums})") == pytest.approx(p)
-    if sums:
-        assert sign_flip_p(sums, range(len(sums))) == pytest.approx(p)
-
-
-def test_no_p_value_is_shown_as_nothing(viewer: Viewer) -> None:
-    viewer.open()
+    for sums, p in (
+        ([], 1), ([0, 0], 1), ([1], 1), ([1, 1, 1], 2 / 8), ([2, 1], 2 / 4), ([2, -1], 1), ([2, 1, 0, 1], 2 / 8),
+        ([1, 1, 1, -1], 10 / 16),
+    ):  # fmt: skip
+        assert viewer.value(f"reprise.paired.p({sums})") == pytest.approx(p)
+        assert not sums or sign_flip_p(sums, range(len(sums))) == pytest.approx(p)
     shown = [viewer.value(f"reprise.paired.inWords({p})") for p in (1, 0.03, 0.0001, 0.00009, 0)]
     assert shown == ["1.0000", "0.0300", "0.0001", "<0.0001", "<0.0001"]
 
@@ -179,7 +146,7 @@ def test_words_are_searched(viewer: Viewer) -> None:
     viewer.found("4 of 4 items")
 
 
-@pytest.mark.parametrize("page", ["tables/velociti.html", "runs/velociti.entail.fps1.one.html"])
+@pytest.mark.parametrize("page", ["tables/velociti.html", RUN_PAGE])
 def test_a_number_of_a_page_leads_to_the_items_behind_it(viewer: Viewer, page: str) -> None:
     viewer.open(page)
     viewer.page.locator("a[href*='metric=strict']").first.click()
@@ -264,10 +231,8 @@ def test_hostile_texts_are_shown_and_run_nothing(viewer: Viewer) -> None:
     assert HOSTILE[:20] in viewer.text("details.run >> nth=0")
     assert "Failed: Timeout." in viewer.text("details.run >> nth=0")
     assert viewer.value("window.ran") is None
-    assert (
-        viewer.value("document.querySelectorAll('#item b:not(.strip b), #item img, #item script, #grid img').length")
-        == 0
-    )
+    added = "#item b:not(.strip b), #item img, #item script, #grid img"
+    assert viewer.value(f"document.querySelectorAll('{added}').length") == 0
     assert "characters)" in viewer.text(".texts dd >> nth=1")
 
 
@@ -278,9 +243,8 @@ def test_a_clip_that_is_missing_or_no_video_says_so(phone: Viewer) -> None:
     phone.open(BAD_ITEM)
     phone.heading("<b>d</b>")
     expect(phone.page.locator(".absent")).to_contain_text("The clip cannot be played.")
-    expect(phone.page.locator(".frames [role=note]")).to_have_text(
-        "The clip cannot be played: of the frames only the times are known."
-    )
+    words = "The clip cannot be played: of the frames only the times are known."
+    expect(phone.page.locator(".frames [role=note]")).to_have_text(words)
     expect(phone.page.locator(".pictures canvas")).to_have_count(0)
     expect(phone.page.get_by_role("button", name="Frame 1 of 2, 0.00 s")).to_be_disabled()
     assert phone.value("document.documentElement.scrollWidth <= innerWidth")

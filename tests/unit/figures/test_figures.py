@@ -27,10 +27,11 @@ from reprise.figures.grids import draw_radars
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import Sheet, save, sheet, use_style
 from reprise.tables.build import Builder
-from reprise.tables.published import COLUMNS, Published
+from reprise.tables.published import Published
 from reprise.tables.render.table import Number
 
 from tests.unit.rows import item_row, verdict_row
+from tests.unit.tables.world import metric_row, published, table_key
 
 RUN = "velociti/entail/fps1/ov"
 HOSTILE = "$x_{1}$ \\frac{a <b> & \u202e\x00 \u0645\u0631\u062d\u0628\u0627"
@@ -48,12 +49,9 @@ COLUMNS_OF = [{"title": name, "group": group} for name, group in (("A", "control
 def figure_key(spec: Mapping[str, Any], columns: Sequence[Any] = COLUMNS_OF, **changes: Any) -> FigureKey:
     """A figure of a table of two rows; `changes` are those of the table."""
     section = {"protocol": "entail", "sampling": "fps1", "rows": ROWS}
-    known = {"title": "T", "caption": "C", "metrics": ["strict"], "best": False, "intervals": True}
-    table = {
-        "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "P", "table": "table2", "suite": "s",
-        "suite_title": "S", "missing_share_max": 1.0, "failed_share_max": 1.0, "show_published": True, "runs": [RUN],
-        "spec": known | {"columns": columns, "sections": [section]} | changes.pop("of_spec", {}), "forms": {},
-    }  # fmt: skip
+    known = {"metrics": ["strict"], "best": False, "intervals": True, "columns": columns, "sections": [section]}
+    shares = {"missing_share_max": 1.0, "failed_share_max": 1.0, "runs": [RUN]}
+    table = table_key(known | changes.pop("of_spec", {}), **shares)
     of = {} if spec["kind"] == "distribution" else {"of": [{"table": "table2"}]}
     return FigureKey.model_validate(
         {
@@ -65,16 +63,7 @@ def figure_key(spec: Mapping[str, Any], columns: Sequence[Any] = COLUMNS_OF, **c
 
 
 def measured(group: str, value: float | None) -> dict[str, Any]:
-    return {
-        "run": RUN, "metric": "strict", "group": group, "value": value, "low": value, "high": value, "asked": 4,
-        "scored": 4, "failed": 0, "unparsed": 0, "missing": 0, "convention": "fixed", "reader": "robust", "key": "k",
-    }  # fmt: skip
-
-
-def published(folder: Path, *lines: str) -> Published:
-    path = folder / "velociti.csv"
-    path.write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
-    return Published(path, "table2")
+    return metric_row(RUN, "strict", group, value, asked=4, scored=4, key="k")
 
 
 ITEMS_OF = pl.DataFrame([item_row(name, task="control") for name in "abcde"], schema=ITEMS)

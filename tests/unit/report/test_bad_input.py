@@ -25,6 +25,7 @@ from reprise.tables.reproduction import Reproduction
 
 from tests.unit.report.world import RUN, World, answers, pair, read
 from tests.unit.rows import item_row, response_row, verdict_row
+from tests.unit.tables.world import metric_row, table_key
 
 COUNTS = {"asked": 40, "scored": 40, "failed": 0, "unparsed": 0, "missing": 0}
 NOTHING = {"value": None, "low": None, "high": None, "asked": 0, "scored": 0}
@@ -52,27 +53,18 @@ TEXTS = {
 
 
 def numbers(case: str) -> dict[str, Any]:
-    named = {"run": RUN, "judge": None, "metric": "strict", "group": "agent_bind", "p_chance": None, "key": "f" * 64}
-    return {**named, **COUNTS, "convention": "fixed", "reader": "robust", **NUMBERS[case]}
+    return metric_row(RUN, "strict", "agent_bind", None, p_chance=None) | COUNTS | NUMBERS[case]
 
 
-def table_key(label: str = "One", caption: str = "Scores.") -> dict[str, Any]:
-    row = {"label": label, "model": "one"}
-    return {
-        "suite": "small", "suite_title": "Small", "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "velociti",
-        "table": "table2", "show_published": False, "forms": {"entail": "entail"}, "runs": [RUN],
-        "missing_share_max": 1, "failed_share_max": 1,
-        "spec": {
-            "title": caption, "caption": caption, "metrics": ["strict"], "intervals": True, "best": True,
-            "columns": [{"title": "AgBind", "group": "agent_bind"}],
-            "sections": [{"protocol": "entail", "sampling": "fps1", "rows": [row, {"label": "Two", "model": "two"}]}],
-        },
+def table_of(label: str = "One", caption: str = "Scores.") -> dict[str, Any]:
+    rows = [{"label": label, "model": "one"}, {"label": "Two", "model": "two"}]
+    spec = {
+        "title": caption, "caption": caption, "metrics": ["strict"], "intervals": True, "best": True,
+        "columns": [{"title": "AgBind", "group": "agent_bind"}],
+        "sections": [{"protocol": "entail", "sampling": "fps1", "rows": rows}],
     }  # fmt: skip
-
-
-def builder(case: str, key: dict[str, Any] | None = None) -> Builder:
-    frame = pl.DataFrame([numbers(case)], schema=METRICS)
-    return Builder(TableKey.model_validate(key or table_key()), frame, Published(None, "table2"))
+    forms = {"entail": "entail"}
+    return table_key(spec, runs=[RUN], forms=forms, show_published=False, missing_share_max=1, failed_share_max=1)
 
 
 @pytest.mark.parametrize("case", NUMBERS)
@@ -80,7 +72,8 @@ def test_any_number_is_told(case: str, tmp_path: Path) -> None:
     """By a table in every format, its csv, a verdict, `reprise trace` and the report."""
     value = NUMBERS[case]["value"]
     is_number = value is not None and math.isfinite(value)
-    made = builder(case)
+    frame = pl.DataFrame([numbers(case)], schema=METRICS)
+    made = Builder(TableKey.model_validate(table_of()), frame, Published(None, "table2"))
     for form in FORMATS:
         page = render(made.table(), form)
         assert not re.search(r"\b(nan|inf)\b", page.replace("NaN or infinite", ""), re.IGNORECASE)
@@ -144,7 +137,7 @@ def test_any_text_is_shown_in_the_report_and_runs_nothing(
     world.runs[RUN] = (said, verdicts, verdicts)
     world.changes = {"suite_title": text[:300], "notice": text[:300]}
     world.metrics = [numbers("all right") | {"note": text[:300]}]
-    key = table_key(label=text[:300], caption=text[:300])
+    key = table_of(label=text[:300], caption=text[:300])
     write_text(world.results.key("tables", "velociti", "table2"), json.dumps(key))
     world.tables = (ReportedTable(name="table2"),)
     monkeypatch.chdir(tmp_path)
@@ -167,21 +160,14 @@ def test_any_text_is_shown_in_the_report_and_runs_nothing(
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_any_text_stays_a_text_in_tables_and_terminals(name: str) -> None:
-    """As a label and a caption, the name of an item and of a test."""
-    text = TEXTS[name][:5000]
-    table = builder("all right", table_key(label=text, caption=text)).table()
-    for form in FORMATS:
-        page = render(table, form)
-        assert not re.search("[\x00\u202e\x1b\ud800]", page)
-        source = "\n".join(line for line in page.splitlines() if not line.startswith("%"))
-        if form == "tex":
-            assert page.isascii() and not re.search(r"\\(input|write18|end\{document)", source)
-        else:
-            assert "<img" not in page and "<script" not in page
+def test_any_text_stays_a_text_in_terminals(name: str) -> None:
+    """As the name of an item and of a test; tables with hostile texts are among those of every format."""
+    text = TEXTS[name][:5000].replace("\ud800", "")
     assert not re.search("[\x00\u202e\x1b\x7f\ud800]", safe(TEXTS[name]))
-    one = {"item_id": ["i", text.replace("\ud800", "")], "unit": ["u", "v"], "task": [text.replace("\ud800", "")] * 2}
-    frames = [pl.DataFrame({**one, "right": [right, right]}) for right in (1.0, 0.0)]
+    frames = [
+        pl.DataFrame({"item_id": ["i", text], "unit": ["u", "v"], "task": [text] * 2, "right": [right, right]})
+        for right in (1.0, 0.0)
+    ]
     (better, _) = items_between("strict", ("x", frames[0]), ("y", frames[1]))
     for line in (better, *table_lines(list(parts("strict", *frames, 0.95)), [0.5])):
         assert not re.search("[\x00\n\r\u2028\u202e\x1b\x7f]", line) and len(line) < 2200

@@ -9,7 +9,6 @@ from reprise.core.files import text_digest, write_text
 from reprise.core.paths import Origin, Results, Run, Scored
 from reprise.core.schemas import CLIP_LEDGER, REQUESTS, write_table
 from reprise.report.chain import LONGEST_LIST, MOST_FILES, Chains, Fact
-from reprise.report.run_page import cells_of
 
 from tests.unit.report.world import RUN, World, clip
 
@@ -76,16 +75,6 @@ def test_a_damaged_ledger_is_named_and_does_not_stop_the_report(results: Results
     path.write_bytes(b"no table")
     (made,) = (one for one in Chains(results).of(behind(results)) if one.name == "clips")
     assert made.facts == [Fact("status", "1 not readable")] and made.gone == 1
-
-
-def test_a_table_s_cells_are_told_by_run_and_judge() -> None:
-    row = {"table": "velociti/table2", "row": "One", "column": "Avg", "metric": "strict", "group": "average"}
-    tidy = [
-        {**row, "run": RUN, "judge": "", "published": 50.5},
-        {**row, "run": RUN, "judge": "gpt", "published": float("nan")},
-        {**row, "source": "chance"},
-    ]
-    assert list(cells_of(tidy)) == [(RUN, row | {"published": 50.5}), (f"{RUN}/gpt", row)]
 
 
 def test_the_report_shows_the_chain_on_the_run_s_page_and_beside_its_items(tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ import pytest
 from reprise.core.schemas import METRICS, TIMINGS
 from reprise.tables.keys import OverviewKey
 from reprise.tables.overview import OverviewBuilder
-from reprise.tables.published import COLUMNS, Published
+from reprise.tables.published import Published
 from reprise.tables.render import render
+
+from tests.unit.tables.world import metric_row, published, table_key
 
 OURS, OTHER = "velociti/entail/fps1/ours", "vinoground/paper/fps1/ours"
 
@@ -18,11 +20,8 @@ OURS, OTHER = "velociti/entail/fps1/ours", "vinoground/paper/fps1/ours"
 def part(benchmark: str, title: str, metric: str, rows: list[dict[str, Any]], runs: list[str]) -> dict[str, Any]:
     column = {"title": f"{title} {metric}", "metrics": [metric], "group": "all"}
     spec = {"title": "", "caption": "", "columns": [column], "sections": [{"rows": rows}], "intervals": True}
-    return {
-        "suite": "s", "suite_title": "S", "notice": "Toy.", "benchmark": benchmark, "benchmark_title": title,
-        "paper": f"{title} (A. et al.)", "table": "overview", "show_published": True, "spec": spec | {"best": False},
-        "forms": {}, "runs": runs, "missing_share_max": 0.1, "failed_share_max": 0.1,
-    }  # fmt: skip
+    named = {"benchmark": benchmark, "benchmark_title": title, "paper": f"{title} (A. et al.)", "table": "overview"}
+    return table_key(spec | {"best": False}, **named, notice="Toy.", runs=runs)
 
 
 def key(gpus: int) -> OverviewKey:
@@ -50,11 +49,7 @@ def key(gpus: int) -> OverviewKey:
 
 
 def metric(run: str, name: str, value: float) -> dict[str, Any]:
-    return {
-        "run": run, "judge": None, "metric": name, "group": "all", "value": value, "low": value - 4, "high": value + 5,
-        "p_chance": 0.5, "asked": 10, "scored": 10, "failed": 1, "unparsed": 0, "missing": 0, "convention": "fixed",
-        "reader": "robust", "key": "f" * 64,
-    }  # fmt: skip
+    return metric_row(run, name, "all", value, low=value - 4, high=value + 5, failed=1)
 
 
 def timings(*clips: tuple[int, float | None, float | None]) -> pl.DataFrame:
@@ -66,13 +61,11 @@ def timings(*clips: tuple[int, float | None, float | None]) -> pl.DataFrame:
 
 
 def built(folder: Path, gpus: int = 0, **times: pl.DataFrame) -> OverviewBuilder:
-    file = folder / "velociti.csv"
-    file.write_text("\n".join([",".join(COLUMNS), "velociti,table2,T,,all,strict,61.6"]) + "\n")
     found = {OURS: timings((6, 2.0, 1.0)), OTHER: timings((4, 5.0, None))} | times
     metrics = [metric(OURS, "strict", 33.04), metric(OTHER, "group", 21.0)]
-    published = {"velociti": Published(file, "table2"), "vinoground": Published(None, "table2")}
+    printed = {"velociti": published(folder, "velociti,table2,T,,all,strict,61.6"), "vinoground": Published(None, "")}
     problems = {OURS: Counter({"empty": 2})}
-    return OverviewBuilder(key(gpus), pl.DataFrame(metrics, schema=METRICS), published, problems, found)
+    return OverviewBuilder(key(gpus), pl.DataFrame(metrics, schema=METRICS), printed, problems, found)
 
 
 def cells(text: str) -> dict[str, list[str]]:

@@ -11,9 +11,11 @@ from reprise.core.errors import UserError
 from reprise.core.schemas import FAILED_ANSWERS, METRICS, READERS_DIFFER
 from reprise.tables.build import Builder
 from reprise.tables.keys import TableKey
-from reprise.tables.published import COLUMNS, Published
+from reprise.tables.published import Published
 from reprise.tables.render import FORMATS, render
 from reprise.tables.render.table import numbers_of
+
+from tests.unit.tables.world import metric_row, published, table_key
 
 RUN, OTHER = "velociti/entail/fps1/ov", "velociti/entail/fps1/qvl"
 ROWS = [
@@ -37,33 +39,18 @@ PRINTED = (
 Build = Callable[..., Builder]
 
 
-def published(folder: Path, *lines: str, table: str = "table2") -> Published:
-    path = folder / "velociti.csv"
-    path.write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
-    return Published(path, table)
-
-
 @pytest.fixture
 def build(tmp_path: Path) -> Build:
     def builder(*rows: dict[str, Any], printed: tuple[str, ...] = PRINTED, **changes: Any) -> Builder:
-        key = {
-            "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "P", "table": "table2", "suite": "s",
-            "suite_title": "S", "missing_share_max": 0.1, "failed_share_max": 0.1, "show_published": True,
-            "runs": [RUN], "spec": SPEC, "forms": {},
-        } | changes  # fmt: skip
+        key = table_key(SPEC) | {"runs": [RUN]} | changes
         values = published(tmp_path, *printed, table=str(key["table"]))
         return Builder(TableKey.model_validate(key), pl.DataFrame(rows, schema=METRICS), values)
 
     return builder
 
 
-def metric(group: str, value: float | None, **changes: Any) -> dict[str, Any]:
-    row = {
-        "run": RUN, "judge": None, "metric": "strict", "group": group, "value": value, "low": 1.0, "high": 99.0,
-        "p_chance": 0.5, "asked": 10, "scored": 10, "failed": 0, "unparsed": 0, "missing": 0, "convention": "fixed",
-        "reader": "robust", "key": "f" * 64,
-    }  # fmt: skip
-    return row | changes
+def metric(group: str, value: float | None, metric: str = "strict", run: str = RUN, **changes: Any) -> dict[str, Any]:
+    return metric_row(run, metric, group, value, **{"low": 1.0, "high": 99.0} | changes)
 
 
 CTRL = metric("control", 80.0)
@@ -357,7 +344,7 @@ def test_a_section_can_mark_no_best_number(build: Build) -> None:
         "columns": [{"title": "Text", "metrics": ["text"]}],
         "sections": [{"rows": rows}, {"rows": rows, "best": False}],
     }
-    found = [metric("all", 60.0, metric="text"), metric("object", 50.0, metric="text")]
+    found = [metric("all", 60.0, "text"), metric("object", 50.0, "text")]
     best = [numbers_of(row)[0].best for row in vinoground(build, spec, *found).table().rows()]
     assert best == [True, False, False, False]
 

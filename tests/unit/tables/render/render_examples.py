@@ -72,56 +72,26 @@ def other_table() -> Table:
     columns = (Column("s_t"), Column("BLEU_1"), Column("MBA of the four sets", "left"))
     meanings = {"MBA": "all right", "BA": "no", "OV": "OneVision", "V": "no", "f": "frames", "fps": "a second"}
     other = TableRow("M^3", (cell(1), cell(16.6667), Text("")))
-    return replace(
-        small_table(row, other, columns=columns),
-        origin="VELOCITI, Table 2",
-        bold="significant",
-        significance="above chance",
-        comparison=True,
-        abbreviations=meanings,
-    )
+    table = replace(small_table(row, other, columns=columns), origin="VELOCITI, Table 2", comparison=True)
+    return replace(table, bold="significant", significance="above chance", abbreviations=meanings)
 
 
 def hostile_table() -> Table:
     """Hostile texts wherever a text can stand."""
     row = TableRow(HOSTILE, (cell(1), Text(HOSTILE)), notes=(HOSTILE,))
     rows = (row, TableRow("[1ex]", (cell(2), Text("*"))), TableRow("*", (cell(3), Text("- 1."))))
-    return replace(
-        small_table(*rows, columns=(Column(HOSTILE), Column("B"))),
-        sections=(Section(rows, HOSTILE),),
-        title=HOSTILE,
-        caption=HOSTILE,
-        stub=HOSTILE,
-        notes=(HOSTILE, "1. no list"),
-        warnings=(HOSTILE,),
-        provenance=(HOSTILE,),
-        notice=HOSTILE,
-    )
+    one = {name: HOSTILE for name in ("title", "caption", "stub", "notice")}
+    several = {"notes": (HOSTILE, "1. no list"), "warnings": (HOSTILE,), "provenance": (HOSTILE,)}
+    table = small_table(*rows, columns=(Column(HOSTILE), Column("B")))
+    return replace(table, sections=(Section(rows, HOSTILE),), **one, **several)  # type: ignore[arg-type]
 
 
 TEXTS = (
-    *("100%_&#{}$", "~^\\", r"\input{x}", "<b>|", "[1ex] *x*", "a--b---c", "2–4 — –-", "`a' ''b\"", "A ∧ B ± 1 → △"),
-    *(
-        "Gödel, naïve, Šå, ç",
-        "e\N{COMBINING ACUTE ACCENT}",
-        "Straße, Łódź",
-        "中🙂ế",
-        "a\n\n b\tc\x07",
-        "a\N{NO-BREAK SPACE}b",
-    ),
-    *(
-        "a|b *a* _b_ `c` ~d~",
-        "<script>&amp;",
-        "[a](b) $x$ \\",
-        "a\n# b",
-        "# a",
-        "- a",
-        "1. a",
-        "2) a",
-        "===",
-        "QVL-7B + 1.5",
-    ),
-)
+    "100%_&#{}$", "~^\\", r"\input{x}", "<b>|", "[1ex] *x*", "a--b---c", "2–4 — –-", "`a' ''b\"", "A ∧ B ± 1 → △",
+    "Gödel, naïve, Šå, ç", "e\N{COMBINING ACUTE ACCENT}", "Straße, Łódź", "中🙂ế", "a\n\n b\tc\x07",
+    "a\N{NO-BREAK SPACE}b", "a|b *a* _b_ `c` ~d~", "<script>&amp;", "[a](b) $x$ \\", "a\n# b", "# a", "- a", "1. a",
+    "2) a", "===", "QVL-7B + 1.5",
+)  # fmt: skip
 
 
 def signs_table() -> Table:

@@ -10,17 +10,11 @@ from reprise.tables.render import FORMATS, collect, render, terminal
 from reprise.tables.render.latex import KNOWN, comment, escape
 from reprise.tables.render.table import TableRow
 
-from tests.unit.tables.render.render_examples import (
-    cell,
-    full_table,
-    hostile_table,
-    other_table,
-    signs_table,
-    small_table,
-)
+from tests.unit.tables.render import render_examples as examples
+from tests.unit.tables.render.render_examples import cell, full_table, hostile_table, other_table, small_table
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
-EXAMPLES = {"full": full_table, "other": other_table, "hostile": hostile_table, "signs": signs_table}
+EXAMPLES = {"full": full_table, "other": other_table, "hostile": hostile_table, "signs": examples.signs_table}
 
 
 def rendered(name: str, form: str) -> str:
@@ -48,7 +42,9 @@ def test_hostile_texts_stay_texts() -> None:
         *("<details>", "</details>", "<summary>", "</summary>", "<sup>", "</sup>")
     }
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in text.splitlines() if line.startswith("| ")} == {4}
-    assert not re.search("[\x00-\x09\x0b-\x1f\x7f]", rendered("hostile", "txt"))
+    for look in (terminal.Print(), terminal.Print(styled=True)):
+        shown = re.sub(r"\x1b\[[0-9;]*m", "", terminal.render(hostile_table(), 100, look))
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", shown)
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text
+from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, Table, TableRow
 from reprise.tables.render.terminal import Print, render
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -59,11 +59,3 @@ def test_a_long_label_is_broken_and_its_numbers_are_in_its_last_line() -> None:
     shown = render(table(8, label=long), 60, Print()).splitlines()
     assert max(map(len, shown)) <= 60
     assert any(line.startswith("A model with") and "10.2" not in line for line in shown)
-
-
-def test_text_of_others_does_nothing_to_a_terminal() -> None:
-    row = TableRow("na\x07me", (Text("8f\x1b[31m\n\u202e"),))
-    made = Table("T", "C\x1b]0;x\x07", "tab:x", "S", (ColumnGroup((Column("H\r"),)),), (Section((row,)),))
-    shown = render(made, 80, STYLED)
-    assert set(re.findall(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", ESCAPE.sub("", shown))) == set()
-    assert "[31m" in shown and "na[U+0007]me" not in shown

@@ -1,0 +1,31 @@
+"""Numbers, specifications and published values that tests build tables from."""
+
+from pathlib import Path
+from typing import Any
+
+from reprise.tables.published import COLUMNS, Published
+
+
+def metric_row(run: str, name: str, group: str, value: float | None, **changes: Any) -> dict[str, Any]:
+    """A measured number."""
+    row = {
+        "run": run, "judge": None, "metric": name, "group": group, "value": value, "low": value, "high": value,
+        "p_chance": 0.5, "asked": 10, "scored": 10, "failed": 0, "unparsed": 0, "missing": 0, "convention": "fixed",
+        "reader": "robust", "key": "f" * 64,
+    }  # fmt: skip
+    return row | changes
+
+
+def table_key(spec: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """The key of a table of VELOCITI."""
+    return {
+        "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "P", "table": "table2", "suite": "s",
+        "suite_title": "S", "missing_share_max": 0.1, "failed_share_max": 0.1, "show_published": True,
+        "spec": {"title": "T", "caption": "C."} | spec, "forms": {}, "runs": [],
+    } | changes  # fmt: skip
+
+
+def published(folder: Path, *lines: str, table: str = "table2") -> Published:
+    path = folder / "velociti.csv"
+    path.write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
+    return Published(path, table)

@@ -29,7 +29,6 @@ from reprise.fetch.outcome import FetchError
 
 PIECE = re.compile(r"(?P<name>.+(?:\.zip\.|[._-]part[._-]?))(?P<number>[0-9]+|[a-z]{2})")
 SPANNED = re.compile(r".+\.z[0-9]{2,}")
-LETTERS = string.ascii_lowercase
 # What the standard library raises at a zip that is damaged, packed in another way than it knows, or locked.
 DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
@@ -87,7 +86,7 @@ def _in_order(name: Path, found: dict[str, Path]) -> tuple[Path, ...]:
         first = 0 if int(numbers[0]) == 0 else 1
         wanted = [f"{number:0{width}}" for number in range(first, max(map(int, numbers)) + 1)]
     else:
-        every = ("".join(letters) for letters in product(LETTERS, repeat=width))
+        every = ("".join(letters) for letters in product(string.ascii_lowercase, repeat=width))
         wanted = [number for number in every if number <= numbers[-1]]
     missing = [f"{name.name}{number}" for number in wanted if number not in found]
     if missing:

@@ -45,7 +45,10 @@ def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str, judge:
 
 
 def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str, judge: str) -> dict[str, Any]:
-    has_answer = _has_answer(answer["error"], reader, has_reply=reply is not None)
+    error, is_authors = answer["error"], reader == "authors"
+    # To the reference harness a failure that was rated is an answer like any other, and a blank one misses its rating.
+    is_rated_alone = reply is not None and (is_authors or error == RATED_ONLY)
+    has_answer = not error or is_rated_alone or (is_authors and error == NO_ANSWER)
     read = Reading(answer["value"], answer["read_by"])
     if not read.value and reply is not None and has_answer and not reply["error"]:
         read = read_reply(reply["text"], answer["replies"], reader)
@@ -64,16 +67,6 @@ def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str, 
         "failed": not has_answer,
         "key": answer["key"],
     }
-
-
-def _has_answer(error: str, reader: str, *, has_reply: bool) -> bool:
-    """Whether there is an answer to rate: also one whose rating alone was imported.
-
-    To the reference harness a failure that was rated is an answer like any other, and a blank one misses its rating.
-    """
-    if reader == "authors":
-        return not error or has_reply or error == NO_ANSWER
-    return not error or (has_reply and error == RATED_ONLY)
 
 
 def is_rated(replies: Sequence[str]) -> bool:

@@ -49,9 +49,7 @@ def contact_sheet(path: Path, plan: dict[str, Any], title: str) -> Image:
 
 
 def write_sheet(sheet: Image, target: Path) -> None:
-    is_written, content = cv2.imencode(".png", cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))
-    if not is_written:
-        raise RuntimeError("OpenCV could not encode the picture")
+    _, content = cv2.imencode(".png", cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))
     with whole_file(target) as temporary:
         temporary.write_bytes(content.tobytes())
 

@@ -132,9 +132,8 @@ def counted(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
     for one in verdicts:
         task, problem = known.get(one.task_id), ("", "")
         if task is None:
-            problem = (
-                "foreign_task", f"no task '{one.task_id}' here: an export of another project, or of older candidates",
-            )  # fmt: skip
+            why = f"no task '{one.task_id}' here: an export of another project, or of older candidates"
+            problem = ("foreign_task", why)
         elif one.digest != task.digest:
             problem = ("other_text", f"{one.task_id} was shown with another text")
         elif not one.reviewer:

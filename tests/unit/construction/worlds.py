@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 from pydantic import TypeAdapter
 from reprise.benchmarks.prompts import Prompt, load_prompts
-from reprise.construction.filters import kept
+from reprise.construction.filters import filter_counts, kept
 from reprise.construction.registry import load_step
 from reprise.construction.review import COLUMNS, Reviewed, as_csv
 from reprise.construction.settings import Construction
-from reprise.construction.tables import SCHEMAS
+from reprise.construction.tables import FILTERS, SCHEMAS
 from reprise.core.schemas import FACTS, RESPONSES, table_of
 from reprise.core.yaml_files import load_yaml
 from reprise.models.base import Clip, Request
@@ -151,6 +151,9 @@ def released(here: Tables, how: Any, folder: Path) -> list[Path]:
 
 
 def numbers(here: Tables, how: Any) -> dict[tuple[str, str], tuple[float | None, float | None]]:
-    """What, of what -> the paper's number and ours."""
+    """What, of what -> the paper's number and ours; what enters a filter is dropped or left, to the last."""
+    counts = filter_counts(here, FILTERS[how.kind])
+    assert all(row["entered"] - row["dropped"] == row["left"] for row in counts)
+    assert counts[-1]["left"] == kept(here.get("static", here["reviewed"])).height
     rows = load_step(how.kind, "statistics")(here, how)
     return {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in rows}

@@ -182,45 +182,34 @@ def bad_of(bad: str, agent: str, verb: str, system: str = "", *, learns: bool = 
     return reply
 
 
-BAD = {
-    "prose": ("She dances, and she wears red.", "no_caption"),
-    "no agent": ("Fluent Caption: Somebody is dancing.", "no_agent"),
-    "a name that the video lacks": ("Fluent Caption: The woman in red is dancing with Peter.", "foreign_name"),
-    "an agent of another video": ("Fluent Caption: The woman in red and the old chef are dancing.", "foreign_name"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("reply", "problem"), BAD.values(), ids=BAD)
-def test_a_bad_reply_is_named_asked_again_and_never_silently_a_sample(found: Tables, reply: str, problem: str) -> None:
-    names = {row["text_id"]: row["values"][0]["text"] for row in found["texts"].to_dicts() if row["kind"] == "caption"}
-    [name] = [one for one, text in names.items() if "'woman in red'" in text and "'dance (" in text]
-    again = written(found, bad_of(reply, "woman in red", "dance", learns=True), HOW)["written"]
-    row = again.filter(text_id=name).row(0, named=True)
-    assert (row["rounds"], row["text"], row["filter"]) == (2, "The woman in red is danceing.", "")
-    assert [one.partition(":")[0] for one in row["problems"]] == [problem] and row["replies"][0] == reply
-    stays = written(found, bad_of(reply, "woman in red", "dance"), HOW)
-    row = stays["written"].filter(text_id=name).row(0, named=True)
-    assert (row["rounds"], row["text"], row["filter"]) == (2, "", problem)
-    lost = stays["samples"].filter(filter="not_written").to_dicts()
-    assert lost and all(one["why"].startswith(f"{problem}: ") and not one["positive"] for one in lost)
-    captions = [one["positive"] + one["negative"] for one in left(stays["samples"])]
-    assert captions and not any("woman in red is danc" in one for one in captions)
-
-
 ADV, MANNER = "verb misalignment", "manner misalignment"
-TARGETS = {
-    "target_in_video": ("Target: singing\n\nFluent Caption: The man in a suit is singing slowly.", ADV, "'singing' is 'sing', which happens in the video"),
-    "unchanged": ("Target: strolling\n\nFluent Caption: The man in a suit is walking slowly.", ADV, "'The man in a suit is walking slowly.' is the true caption"),
-    "target_unchanged": ("Target: Slowly\nFluent Caption: The man in a suit walks slowly.", MANNER, "'Slowly' is the manner that it should replace"),
-}  # fmt: skip
+RED, SLOW = "The woman in red", "The man in a suit"
+# Agent, verb and prompt of a text, a reply about it, and why it is refused.
+REFUSED: list[tuple[str, str, str, str, str]] = [
+    ("woman in red", "dance", "", "She dances, and she wears red.", "no_caption: "),
+    ("woman in red", "dance", "", "Fluent Caption: Somebody is dancing.", "no_agent: "),
+    ("woman in red", "dance", "", f"Fluent Caption: {RED} is dancing with Peter.", "foreign_name: 'Peter' is not"),
+    ("woman in red", "dance", "", f"Fluent Caption: {RED} and the old chef are dancing.", "foreign_name: 'old chef' is"),
+    (MAN, "walk", ADV, f"Target: singing\n\nFluent Caption: {SLOW} is singing slowly.", "target_in_video: 'singing' is 'sing', which happens"),
+    (MAN, "walk", ADV, f"Target: strolling\n\nFluent Caption: {SLOW} is walking slowly.", f"unchanged: '{SLOW} is walking slowly.' is the true"),
+    (MAN, "walk", MANNER, f"Target: Slowly\nFluent Caption: {SLOW} walks slowly.", "target_unchanged: 'Slowly' is the manner that it"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("problem", "case"), TARGETS.items(), ids=TARGETS)
-def test_a_false_caption_that_may_be_true_is_refused(found: Tables, problem: str, case: tuple[str, str, str]) -> None:
-    reply, system, why = case
-    made = written(found, bad_of(reply, MAN, "walk", system), HOW)
-    [row] = made["written"].filter(filter=problem).to_dicts()
-    assert row["kind"] in ("action_adv", "action_manner") and why in row["why"]
+@pytest.mark.parametrize(("agent", "verb", "system", "reply", "why"), REFUSED)
+def test_a_bad_reply_is_named_asked_again_and_never_silently_a_sample(
+    found: Tables, agent: str, verb: str, system: str, reply: str, why: str
+) -> None:
+    stays = written(found, bad_of(reply, agent, verb, system), HOW)
+    [row] = [
+        row for row in stays["written"].to_dicts() if reply in row["replies"] and (system or row["kind"] == "caption")
+    ]
+    assert (row["rounds"], row["text"]) == (2, "") and f"{row['filter']}: {row['why']}".startswith(why)
+    lost = [one for one in stays["samples"].to_dicts() if one["why"].startswith(why)]
+    assert {one["filter"] for one in lost} == {"not_written"} and not any(one["positive"] for one in lost)
+    again = written(found, bad_of(reply, agent, verb, system, learns=True), HOW)["written"]
+    [told] = [row for row in again.to_dicts() if reply in row["replies"] and (system or row["kind"] == "caption")]
+    assert (told["rounds"], told["filter"]) == (2, "") and told["problems"][0].startswith(why)
 
 
 def test_captions_that_do_not_serve_a_test_are_dropped(found: Tables) -> None:

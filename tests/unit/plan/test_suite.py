@@ -56,15 +56,12 @@ def test_a_run_that_is_shown_but_not_made_says_why(name: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("run", "before"),
     [
-        (
-            "vinoground/cot.judged/fps1/toy-llava-ov",
-            ["results/demo/responses/vinoground/cot/fps1/toy-llava-ov.parquet"],
-        ),
+        ("vinoground/cot.judged/fps1/toy-llava-ov", ["results/demo/responses/vinoground/cot/fps1/toy-llava-ov.parquet"]),
         ("vinoground/cot/fps1/toy-llava-ov", []),
         ("vinoground/cot.judged/black8/toy-llava-ov", []),  # the suite does not ask the other one so
         ("velociti/entail.subset/fps1/toy-llava-ov", []),  # the other one asks more
     ],
-)
+)  # fmt: skip
 def test_a_run_waits_for_one_that_asks_the_same(suite: Suite, run: str, before: list[str]) -> None:
     names = ("benchmark", "protocol", "sampling", "model")
     wildcards = SimpleNamespace(**dict(zip(names, run.split("/"), strict=True)))
@@ -72,23 +69,19 @@ def test_a_run_waits_for_one_that_asks_the_same(suite: Suite, run: str, before: 
 
 
 BIG, SMALL = SimpleNamespace(model="qwen2-vl-72b"), SimpleNamespace(model="llava-onevision-7b")
-CPU = PartitionLimits(max_runtime=300)
-NODES = Site(partitions={"cpu": CPU, "gpu": PartitionLimits(max_runtime=2000, max_mem_mb=400_000, max_gpu=8)})
+CPU, GPU = PartitionLimits(max_runtime=300), PartitionLimits(max_runtime=2000, max_mem_mb=400_000, max_gpu=8)
 
 
-def test_what_a_job_asks_for_stands_in_its_models_file(suite: Suite) -> None:
-    """A larger model asks for more; each attempt for more than the one before."""
-    asked = [
-        (suite.inference.gpus(one), suite.inference.memory_mb(one, 1), suite.inference.minutes(one, 1))
-        for one in (BIG, SMALL)
-    ]
+def test_a_job_asks_for_what_its_models_file_says_more_at_each_attempt_and_no_more_than_the_site_has(
+    plan: Plan,
+) -> None:
+    here, there = (Suite(plan, site=site).inference for site in (None, Site(partitions={"cpu": CPU, "gpu": GPU})))
+    asked = [(here.gpus(one), here.memory_mb(one, 1), here.minutes(one, 1)) for one in (BIG, SMALL)]
     assert asked == [(4, 160_000, 24 * 60), (1, 24_000, 8 * 60)]
-    assert suite.inference.memory_mb(SMALL, 3) == 72_000 and suite.inference.minutes(SMALL, 3) == 24 * 60
-    assert [suite.inference.stage_minutes(SMALL, attempt) for attempt in (1, 2)] == [240, 480]
-
-
-def test_a_job_asks_for_no_more_than_the_site_has(plan: Plan) -> None:
-    suite = Suite(plan, site=NODES)
-    assert [suite.inference.memory_mb(BIG, attempt) for attempt in (1, 2, 3)] == [160_000, 320_000, 400_000]
-    assert [suite.inference.minutes(BIG, attempt) for attempt in (1, 2)] == [1440, 2000]
-    assert [suite.inference.stage_minutes(SMALL, attempt) for attempt in (1, 2)] == [240, 300]
+    assert here.memory_mb(SMALL, 3) == 72_000 and here.minutes(SMALL, 3) == 24 * 60
+    assert [there.memory_mb(BIG, attempt) for attempt in (1, 2, 3)] == [160_000, 320_000, 400_000]
+    assert [there.minutes(BIG, attempt) for attempt in (1, 2)] == [1440, 2000]
+    assert [[one.stage_minutes(SMALL, attempt) for attempt in (1, 2)] for one in (here, there)] == [
+        [240, 480],
+        [240, 300],
+    ]

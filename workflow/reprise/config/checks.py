@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.registry import benchmark_names, load_answers, load_questions, load_scores
-from reprise.config.benchmark import Protocol
 from reprise.config.configuration import import_folder
 from reprise.config.figures import Distribution, Figures, Part
 from reprise.config.known import Known, form_problems
@@ -60,8 +59,10 @@ def _check_overview(known: Known, part: Overview, benchmark: str, notes: Notes, 
 
 
 def _check_rows(known: Known, spec: TableSpec, benchmark: str, notes: Notes) -> None:
+    # Columns that ask the same have the same mistakes.
+    asking = {(c.model, c.protocol, c.sampling, c.ratio and c.ratio.over): c for c in spec.columns}.values()
     for row in spec.rows():
-        for column in spec.columns:
+        for column in asking:
             notes.at(f": row '{row.label}'").say(*_cell_problems(known, row, column, benchmark))
 
 
@@ -104,8 +105,14 @@ def _check_benchmark(known: Known, name: str, notes: Notes) -> None:
             here.at(".judge").say(*unknown_name("prompt", protocol.judge, prompts))
         for metric in protocol.frames_min if protocol.form in forms else ():
             here.at(".frames_min").say(*unknown_name("metric", metric, forms[protocol.form].metrics))
-        if protocol.judge_reads == "unread":
-            here.at(".judge_reads").say(*_reading_problems(protocol))
+        if protocol.judge_reads == "unread":  # what a model reads must be words that choose an option
+            if protocol.judge is None:
+                here.at(".judge_reads").say(
+                    "no prompt by which a model reads what is left unread. Name one in `judge:`."
+                )
+            if protocol.ask not in ("choose", "write") or protocol.reading == "text":
+                chooses = f"answers of `ask: {protocol.ask}`, `reading: {protocol.reading}` choose no option in words."
+                here.at(".judge_reads").say(f"{chooses} Write `judge_reads: all`.")
         elif protocol.judge is not None and protocol.form in forms and protocol.form not in judged:
             listed = ", ".join(judged) or "none"
             unjudged = f"answers to form '{protocol.form}' cannot be judged."
@@ -119,15 +126,6 @@ def _check_benchmark(known: Known, name: str, notes: Notes) -> None:
             ]:
                 asks = f"'{protocol.answers_of}' asks another question"
                 here.at(".answers_of").say(f"{asks}: {', '.join(differing)} differ.")
-
-
-def _reading_problems(protocol: Protocol) -> Iterator[str]:
-    """What a model reads must be words that choose an option."""
-    if protocol.judge is None:
-        yield "no prompt by which a model reads what is left unread. Name one in `judge:`."
-    if protocol.ask not in ("choose", "write") or protocol.reading == "text":
-        chooses = f"answers of `ask: {protocol.ask}`, `reading: {protocol.reading}` choose no option in words."
-        yield f"{chooses} Write `judge_reads: all`."
 
 
 # Figures

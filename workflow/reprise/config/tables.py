@@ -167,9 +167,10 @@ class TableSpec(Settings):
         return [row for section in self.sections for row in section.resolved()]
 
     def cells(self) -> list[Row]:
-        """The row of every cell, as its column shows it; a ratio has one more, the run in the denominator."""
+        """Each row as its columns show it, once for those that ask the same; a ratio asks its denominator's run too."""
         below = [c.model_copy(update={"sampling": c.ratio.over}) for c in self.columns if c.ratio]
-        return [row.in_column(column) for row in self.rows() for column in (*self.columns, *below)]
+        asking = {(c.model, c.protocol, c.sampling): c for c in (*self.columns, *below)}.values()
+        return [row.in_column(column) for row in self.rows() for column in asking]
 
     def metrics_of(self, column: Column) -> list[str]:
         return (column.metrics or self.metrics) if column.shows == "metrics" else []

@@ -34,6 +34,7 @@ CASES = {
     "chat_univi": Case("authors-4.31", is_shrunk=True),
     "imagebind": Case("authors-4.31", "similarity", EIGHT, is_shrunk=True),
     "languagebind": Case("authors-4.31", "similarity", EIGHT),
+    "llama_vid": Case("authors-4.31", is_shrunk=True, is_seeing=True),
     "llava_video": Case("authors-4.40", is_shrunk=True),
     "ma_lmm": Case("authors-4.31", None, is_shrunk=True, is_seeing=True),
     "mplug_owl2": Case("authors-4.31"),

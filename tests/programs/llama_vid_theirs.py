@@ -1,0 +1,104 @@
+"""LLaMA-VID by its authors' code: the loop of eval/model_msvd_qa.py by the likeliest tokens, with frames from a file in place of decord.
+
+`tokenizer_image_token`, which they import from LLaVA, is written out.
+"""
+
+import json
+import os
+from functools import partial
+from pathlib import Path
+
+import torch
+from llamavid.constants import DEFAULT_IMAGE_TOKEN, IMAGE_TOKEN_INDEX
+from llamavid.conversation import conv_templates
+from llamavid.model.builder import load_pretrained_model
+from llamavid.model.language_model.llava_llama_vid import LlavaConfig, LlavaLlamaAttForCausalLM
+from llamavid.model.multimodal_encoder import eva_vit
+from theirs import greedy, main, sentencepiece, spread
+from transformers import (
+    BertConfig,
+    BertLMHeadModel,
+    BertTokenizer,
+    CLIPImageProcessor,
+    CLIPVisionConfig,
+    LlamaTokenizer,
+)
+
+TOWER, PROCESSOR, BERT = "model_zoo/LAVIS/eva_vit_g.pth", "llamavid/processor/clip-patch14-224", "bert-base-uncased"
+WIDTH, SIDE = 88, 56
+
+
+def shrink():
+    """The authors' tower has its size in its code: a small one in its place."""
+    made = eva_vit.VisionTransformer
+    eva_vit.VisionTransformer = lambda **how: made(**how | {"depth": 2, "embed_dim": WIDTH, "num_heads": 1})
+    begun = eva_vit.EVAVisionTowerLavis.load_model
+
+    def load_model(self):
+        self.out_channel = WIDTH
+        begun(self)
+
+    eva_vit.EVAVisionTowerLavis.load_model = load_model
+
+
+def make(folder):
+    os.chdir(folder)
+    for path in ("model_zoo/LAVIS", PROCESSOR, BERT, "llama-vid"):
+        Path(path).mkdir(parents=True)
+    sizes = {"size": {"shortest_edge": SIDE}, "crop_size": {"height": SIDE, "width": SIDE}}
+    CLIPImageProcessor(**sizes).save_pretrained(PROCESSOR)
+    CLIPVisionConfig(hidden_size=32, intermediate_size=64, num_hidden_layers=1, num_attention_heads=2).save_pretrained(
+        PROCESSOR
+    )
+    sized = {"img_size": SIDE, "patch_size": 14, "use_mean_pooling": False, "mlp_ratio": 4.3637, "qkv_bias": True}
+    tower = eva_vit.VisionTransformer(**sized, norm_layer=partial(torch.nn.LayerNorm, eps=1e-6))
+    torch.save(spread(tower, 0.2).state_dict(), TOWER)
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz.?", "circle"]
+    Path(BERT, "vocab.txt").write_text("\n".join(words))
+    BertTokenizer(f"{BERT}/vocab.txt").save_pretrained(BERT)
+    small = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    bert = BertConfig(vocab_size=34, **small)
+    BertLMHeadModel(bert).save_pretrained(BERT)
+    tokenizer = LlamaTokenizer(str(sentencepiece(folder / "llama-vid")), pad_token="<unk>")
+    tokenizer.save_pretrained("llama-vid")
+    config = LlavaConfig(
+        **small, vocab_size=len(tokenizer), max_position_embeddings=4096, mm_vision_tower=TOWER, mm_hidden_size=WIDTH,
+        image_processor=PROCESSOR, mm_projector_type="mlp2x_gelu", mm_vision_select_feature="patch",
+        bert_type="qformer_pretrain", num_query=4, compress_type="mean", mm_use_im_start_end=False,
+        mm_use_im_patch_token=False, pad_token_id=0,
+    )  # fmt: skip
+    model = LlavaLlamaAttForCausalLM(config)
+    inner = model.get_model()
+    inner.config.bert_type, inner.config.num_query = config.bert_type, config.num_query
+    # As their training makes it: the modules that are read from the checkpoint when it is opened.
+    inner.vlm_att_tokenlizer, inner.vlm_att_encoder, inner.vlm_att_query = inner.init_bert(1408)
+    sizes = {"projector": (32, WIDTH), "key_projector": (WIDTH, WIDTH), "val_projector": (WIDTH, 32)}
+    for name, size in sizes.items():
+        setattr(inner, f"vlm_att_{name}", torch.nn.Linear(*size))
+    inner.vlm_att_bert_proj, inner.vlm_att_ln = torch.nn.Linear(WIDTH, 1408), torch.nn.LayerNorm(1408)
+    spread(model, 0.3).half().save_pretrained("llama-vid", safe_serialization=False)
+    weights = torch.load("llama-vid/pytorch_model.bin")
+    index = {"metadata": {}, "weight_map": dict.fromkeys(weights, "pytorch_model.bin")}
+    Path("llama-vid/pytorch_model.bin.index.json").write_text(json.dumps(index))
+
+
+def ask(folder, frames, asked):
+    os.chdir(folder)
+    how = {"device_map": {"": "cpu"}, "device": "cpu"}
+    tokenizer, model, image_processor, _ = load_pretrained_model("llama-vid", None, "llama-vid", **how)
+    video = [image_processor.preprocess(frames, return_tensors="pt")["pixel_values"].half()]
+    found = []
+    for question in asked["questions"]:
+        conv = conv_templates["vicuna_v1"].copy()
+        conv.append_message(conv.roles[0], DEFAULT_IMAGE_TOKEN + "\n" + question)
+        conv.append_message(conv.roles[1], None)
+        chunks = [tokenizer(chunk).input_ids for chunk in conv.get_prompt().split("<image>")]
+        tokens = torch.tensor([[*chunks[0], IMAGE_TOKEN_INDEX, *chunks[1][1:]]])
+        model.update_prompt([[question]])
+        found.append(greedy(model, tokenizer, tokens, images=video, use_cache=True))
+    return found
+
+
+shrink()
+if __name__ == "__main__":
+    main(make, ask)

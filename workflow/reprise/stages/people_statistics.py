@@ -19,8 +19,6 @@ from reprise.people.statistics import (
 )
 from reprise.stages.command import In, Out
 
-DIGITS = 4
-
 
 def main(key: In[PeopleStatisticsKey], requests: In[Path], csv: Out[Path], md: Out[Path], workers: Out[Path]) -> None:
     asked = read_table(requests, REQUESTS)
@@ -46,4 +44,4 @@ def main(key: In[PeopleStatisticsKey], requests: In[Path], csv: Out[Path], md: O
 
 
 def _cell(value: float | None) -> str:
-    return "-" if value is None else f"{round(value, DIGITS):g}"
+    return "-" if value is None else f"{round(value, 4):g}"

@@ -25,8 +25,6 @@ from reprise.people.surveys import (
 )
 from reprise.stages.command import In, Out, Site
 
-TEXTS = ("question",)
-ANSWER = "Watch the video, then answer."
 # The words of the paper's judge prompt (MMBench-Video, appendix D), and ours for six grades, which our judge has too.
 RATE = (
     "Your assessment should range from 0 to {highest}, based solely on the semantic similarity between the groundtruth "
@@ -69,7 +67,7 @@ def main(
     tasks = question_tasks(key.scope, asked)
     rows = survey_rows(tasks, tested, key.design, videos)
     write_sealed(csv, as_sheet(rows, COLUMNS))
-    write_text(form, template(_instructions(key, asked), TEXTS))
+    write_text(form, template(_instructions(key, asked), ("question",)))
     number, there = len({row["survey"] for row in rows} - {QUALIFICATION}), len(rows) - len(tested.tasks)
     silent = sum(row["sound"] == "no" for row in rows)
     log.info(
@@ -81,7 +79,7 @@ def main(
 def _instructions(key: SurveysKey, requests: pl.DataFrame) -> str:
     """What people are told to do; the answers that a group rates are all on one scale."""
     if not isinstance(key.design, RatingDesign):
-        return ANSWER
+        return "Watch the video, then answer."
     scales = sorted(requests["options"].list.last().unique()) or ["3"]
     if len(scales) > 1:
         raise UserError(

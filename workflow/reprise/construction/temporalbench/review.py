@@ -32,7 +32,6 @@ from reprise.core.names import seconds
 FITS, DOES_NOT, UNKNOWN = "fits", "does not fit", "cannot be told"
 OF_OPTIONS = (FITS, DOES_NOT, UNKNOWN)  # people read them in one order, which does not tell the options apart
 CAPTION_TASK = "caption/"  # what the names of tasks begin with that ask people to describe a clip
-DESCRIBED = ("described",)
 OTHERS = 2  # negatives of the caption beside N1(C), and negatives of N1(C)
 # The last line is the authors'; what stands before the captions is ours.
 QUESTION = (
@@ -77,7 +76,7 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
     # Clips that still need a caption, or one in the place of several: it goes into a file of the annotations.
     undescribed = tables["pool"].filter(pl.col("filter").is_in(["no_caption", "two_captions"]))
     wanted = [
-        Task(f"{CAPTION_TASK}{clip}", DESCRIBED, {"video": clip, "option": shown})
+        Task(f"{CAPTION_TASK}{clip}", ("described",), {"video": clip, "option": shown})
         for clip, shown in undescribed.select("clip", "caption").iter_rows()
     ]
     left = task_rows([*tasks, *wanted], votes, settings.review.votes)

@@ -253,7 +253,6 @@ BY_TEST: Mapping[str, Callable[[Sequence[Event], World, int], Iterator[Draft]]] 
 
 
 FLUENT, TARGET = "Fluent Caption", "Target"
-ENDINGS = ("ing", "ed", "es", "s", "d")
 CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 
 
@@ -307,7 +306,7 @@ def stems(text: str) -> set[str]:
     """What the words of a verb have in common with its other forms: `sliding`, `slides` and `slide` share one."""
     found = set()
     for word in re.findall(r"[a-z]+", text.lower()):
-        bare = {word, *(word.removesuffix(ending) for ending in ENDINGS)}
+        bare = {word, *(word.removesuffix(ending) for ending in ("ing", "ed", "es", "s", "d"))}
         found |= {stem.removesuffix("e") for stem in bare if len(stem) > 2}
         found |= {stem[:-1] for stem in bare if len(stem) > 3 and stem[-1] == stem[-2]}  # spinning
     return found

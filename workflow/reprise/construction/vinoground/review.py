@@ -27,7 +27,6 @@ from reprise.core.names import seconds
 OF_VIDEOS = ("shows it", "does not show it", "is ambiguous")
 _MINORS = list(chain.from_iterable(combinations(MINOR, count) for count in range(len(MINOR) + 1)))
 CATEGORIES = tuple(";".join((major, *minors)) for major in MAJOR for minors in _MINORS)
-SEARCHED = ("searched",)
 SHOWN = ("text", "video", "caption")
 NOT_SHOWN = ("refused", "same_video", "shows_both")
 COLUMNS = ("index", "major", "minor", *(f"{half}_{name}" for half in HALVES for name in ("vid", "start", "end", "cap")))
@@ -59,7 +58,7 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: V
     waiting = {_search(row["pair"], row["half"]) for row in reviewed if row["filter"] not in NOT_SHOWN}
     texts = {_search(row["pair"], row["half"]): row["text"] for row in reviewed}
     searches = [
-        Task(name, SEARCHED, {"text": text, "video": "", "caption": ""})
+        Task(name, ("searched",), {"text": text, "video": "", "caption": ""})
         for name, text in texts.items()
         if name not in waiting
     ]

@@ -93,9 +93,7 @@ def test_failed_answers_and_failed_judgements_are_counted_apart() -> None:
         reply("1#robust", "", "rate_limited"), reply("2#robust", "who knows"), reply("3#robust", "Score: 2"),
         reply("1#authors", "", "rate_limited"), reply("2#authors", "who knows"), reply("3#authors", "Score: 2"),
     ]  # fmt: skip
-    assert requests["item_id"].unique(maintain_order=True).to_list() == ["1", "2", "3", "4"], (
-        "what failed is not judged"
-    )
+    assert sorted(set(requests["item_id"])) == ["1", "2", "3", "4"], "what failed is not judged"
     frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "robust", "j")
     assert frame["failed"].to_list() == [True, False, False, False, False]
     assert frame["unparsed"].to_list() == [False, True, True, False, True]

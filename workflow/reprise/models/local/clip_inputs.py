@@ -283,16 +283,14 @@ class ClipProcessor:
 
 # --- pixels --------
 
-# What the `size` of a class limits: the pixels of one frame, or those of all frames together.
-OF_A_FRAME, OF_THE_CLIP = "frame", "clip"
+# Class of a video processor -> whether its least and its most pixels are those of all frames together, or of one.
 LIMITED = {
-    "Qwen2VLVideoProcessor": (OF_A_FRAME, OF_A_FRAME),
-    "VideoLlama3VideoProcessor": (OF_A_FRAME, OF_THE_CLIP),
-    "Qwen3VLVideoProcessor": (OF_THE_CLIP, OF_THE_CLIP),
-    "Glm4vVideoProcessor": (OF_THE_CLIP, OF_THE_CLIP),
-    "Glm46VVideoProcessor": (OF_THE_CLIP, OF_THE_CLIP),
+    "Qwen2VLVideoProcessor": (False, False),
+    "VideoLlama3VideoProcessor": (False, True),
+    "Qwen3VLVideoProcessor": (True, True),
+    "Glm4vVideoProcessor": (True, True),
+    "Glm46VVideoProcessor": (True, True),
 }
-"""Class of a video processor -> what its least and its most pixels are of."""
 
 
 def size_for(settings: TransformersSettings, video_processor: Any, frames: int) -> dict[str, Any]:
@@ -310,12 +308,12 @@ def size_for(settings: TransformersSettings, video_processor: Any, frames: int) 
             f"settings.{given[0]}: this model has no limits of pixels: {where}. "
             f"Remove {', '.join(given)} from its file."
         )
-    own, (least_of, most_of) = video_processor.size, LIMITED[kind]
-    least = settings.min_pixels and settings.min_pixels * (frames if least_of == OF_THE_CLIP else 1)
+    own, (least_of_all, most_of_all) = video_processor.size, LIMITED[kind]
+    least = settings.min_pixels and settings.min_pixels * (frames if least_of_all else 1)
     most = settings.max_pixels
     if settings.total_pixels is not None and most is not None and settings.min_pixels is not None:
         most = int(max(min(most, settings.total_pixels / frames * 2), int(settings.min_pixels * 1.05)))
-    most = most and most * (frames if most_of == OF_THE_CLIP else 1)
+    most = most and most * (frames if most_of_all else 1)
     size = {"shortest_edge": least or own["shortest_edge"], "longest_edge": most or own["longest_edge"]}
     return options | {"size": size}
 

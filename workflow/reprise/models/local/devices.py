@@ -22,7 +22,6 @@ from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.models.local.weights import ON_LOADING, Tensor, own_dtype, tensors_of, text_configuration
 
-POLL_SECONDS = 2.0
 MIB, GB = 2**20, 10**9
 # What a device holds besides weights: what is kept of a clip's tokens, once for the clip and once for a question (more
 # copies are made where there is room), what layers compute of them, and what torch and the driver take: by the shape of
@@ -99,7 +98,7 @@ def take_gpus(count: int, folder: Path) -> list[BaseFileLock]:
         for lock in taken.values():
             lock.release()
         log.info(f"waiting for {count} free GPUs of {len(names)}")
-        time.sleep(POLL_SECONDS)
+        time.sleep(2)
 
 
 # --- on how many ---------------------------------------------------------------------------------------------------

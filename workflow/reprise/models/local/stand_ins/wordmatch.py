@@ -13,7 +13,6 @@ from reprise.models.base import Answer, Clip, ModelSpec, Request
 from reprise.models.settings import WordMatchSettings
 
 WORD = re.compile(r"[a-z0-9]+")
-HIGHEST = 3
 STOP = frozenset({"a", "an", "the"})
 TEXTS = re.compile(
     r"Groundtruth answer:(?P<reference>.*?)\nCandidate answer:(?P<candidate>.*)\nYour response:", re.DOTALL
@@ -35,7 +34,7 @@ class WordMatch:
                     "of a judge's prompt and finds none. Use it as a judge, with a prompt that has them."
                 )
             shared = overlap(texts["reference"], texts["candidate"], self._measure)
-            highest = int(request.options[-1]) if request.options else HIGHEST
+            highest = int(request.options[-1]) if request.options else 3
             yield Answer(text=str(int(highest * shared + 0.5)))
 
 

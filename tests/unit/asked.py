@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise.models.base import Clip, ModelSpec, Request
+from reprise.models.keys import ModelRunKey
 
 from tests.unit.videos import RATE
 
@@ -12,6 +13,16 @@ BLIND = Clip("clip", None, (), ())
 
 def spec(folder: Path | None = None, *, dtype: str = "float32", attention: str = "sdpa", **settings: Any) -> ModelSpec:
     return ModelSpec(folder, "cpu", 1, dtype, attention, False, settings)
+
+
+def run_key(adapter: str, settings: dict[str, Any] | None = None, serving: Any = None, **more: Any) -> ModelRunKey:
+    """The key of a run of a model with these settings; `serving` is of its server's answers."""
+    answers = {
+        "adapter": adapter, "sampling": {"rule": "uniform"}, "model": {}, "settings": settings or {}, "dtype": "float32",
+        "attention": "sdpa", "trust_remote_code": False, "prompt": {}, "form": "f", "ask": "score", "max_tokens": 1,
+        "versions": {}, "serving": serving,
+    }  # fmt: skip
+    return ModelRunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": answers, **more})
 
 
 def request(

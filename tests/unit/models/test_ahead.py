@@ -13,18 +13,13 @@ from reprise.models.asking.journal import Failures, Journal, Work
 from reprise.models.asking.lazy import LazyModel
 from reprise.models.asking.workers import AHEAD, Ahead
 from reprise.models.base import Clip, Due, Ready, Request
-from reprise.models.keys import ModelRunKey
 from reprise.stages.infer import ask_all
 
-from tests.unit.asked import request, spec
+from tests.unit.asked import request, run_key, spec
 from tests.unit.models import preparers
 
 HERE = "tests.unit.models.preparers"
 ADAPTERS_OF_TESTS = {"summing": AdapterInfo(f"{HERE}:Summing", preparer=f"{HERE}:Preparer")}
-ANSWERS = {
-    "adapter": "summing", "sampling": {"rule": "none"}, "model": {}, "settings": {}, "dtype": "x", "attention": "x",
-    "trust_remote_code": False, "prompt": {"user": "prompt {n}"}, "form": "x", "ask": "x", "max_tokens": 1, "versions": {},
-}  # fmt: skip
 
 
 def clip(name: str) -> Clip:
@@ -45,7 +40,7 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[s
     monkeypatch.setitem(ADAPTERS, "summing", ADAPTERS_OF_TESTS["summing"])
 
     def run(workers: int, asked: list[Work], folder: str = "", **settings: str) -> dict[str, dict[str, Any]]:
-        key = ModelRunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": ANSWERS | {"settings": settings}})
+        key = run_key("summing", settings)
         place = tmp_path / (folder or f"{workers}")
         with LazyModel(key, Store(tmp_path), threads=1, workers=workers) as model:
             rows, timings = ask_all(asked, model, Journal(place / "j.jsonl"), Failures(place / "f.jsonl", 3), key)

@@ -15,10 +15,10 @@ from reprise.models.asking.job import FIRST_QUESTIONS
 from reprise.models.asking.journal import Failures, Journal, Work
 from reprise.models.asking.lazy import LazyModel
 from reprise.models.base import Adapter, Answer, AnswerError, Clip, ModelSpec, Request
-from reprise.models.keys import ModelRunKey, RunKey
+from reprise.models.keys import RunKey
 from reprise.stages.infer import ask_all
 
-from tests.unit.asked import request, spec
+from tests.unit.asked import request, run_key, spec
 
 KEY = RunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": {"adapter": "a", "sampling": {"rule": "none"}}})
 POISON = "b"
@@ -51,39 +51,18 @@ class Eager(Faulty):
         return iter([self.answer(one) for one in requests])
 
 
-class Skips(Faulty):
-    """Gives no answer to one question, so that the next one's comes in its place."""
+class Miscounts(Faulty):
+    """Answers one question so many times, and may fail at a later one before anyone has counted."""
 
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
-        return (Answer(text=one.prompt) for one in requests if one.request_id != POISON)
-
-
-class SkipsAndFails(Faulty):
-    """Passes over one question, and fails at a later one before anyone has counted."""
-
-    error: Exception = RuntimeError("boom")
+    def __init__(self, times: int, fails_at: str = "") -> None:
+        self.times, self.fails_at = times, fails_at
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for one in requests:
-            if one.request_id == "c":
-                raise self.error
-            if one.request_id != POISON:
-                yield Answer(text=one.prompt)
-
-
-class Doubles(Faulty):
-    """Answers one question twice."""
-
-    times = 2
-
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
-        for one in requests:
+            if one.request_id == self.fails_at:
+                raise RuntimeError("boom")
             for _ in range(self.times if one.request_id == POISON else 1):
                 yield Answer(text=one.prompt)
-
-
-class NeverEnds(Doubles):
-    times = 10**12
 
 
 class OutOfMemoryError(RuntimeError):
@@ -173,19 +152,17 @@ def test_a_fault_fails_its_question_alone_and_has_a_name(fault: str, adapter: ty
     assert run(again, tmp_path)["a"]["text"] == "prompt a" and set(again.asked) <= {POISON}, "nothing is stuck"
 
 
-@pytest.mark.parametrize(("adapter", "error"), [(Skips, "too_few"), (Doubles, "too_many"), (NeverEnds, "too_many")])
-def test_answers_that_cannot_be_told_apart_are_asked_one_by_one(
-    adapter: type[Faulty], error: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("times", "error"), [(0, "too_few"), (2, "too_many"), (10**12, "too_many")])
+def test_answers_that_cannot_be_told_apart_are_asked_one_by_one(times: int, error: str, tmp_path: Path) -> None:
     """An answer too few or too many shifts those behind it: none of the clip is kept as it came."""
-    rows = run(adapter(spec()), tmp_path, works("bac", "def"))
+    rows = run(Miscounts(times), tmp_path, works("bac", "def"))
     assert {name: row["error"] for name, row in rows.items()} == dict.fromkeys("acdef", "") | {POISON: error}
     assert {name: row["text"] for name, row in rows.items() if name != POISON} == {n: f"prompt {n}" for n in "acdef"}
     assert len(Journal(tmp_path / "j.jsonl")) == 5, "what was withdrawn is no answer to a later job either"
 
 
 def test_an_answer_of_a_later_question_is_not_kept_when_another_fails(tmp_path: Path) -> None:
-    rows = run(SkipsAndFails(spec()), tmp_path, works("bac", "def"))
+    rows = run(Miscounts(0, fails_at="c"), tmp_path, works("bac", "def"))
     assert {name: row["error"] for name, row in rows.items() if row["error"]} == {POISON: "too_few", "c": "failed"}
     assert all(row["error"] or row["text"] == f"prompt {name}" for name, row in rows.items())
 
@@ -244,23 +221,27 @@ class Broken(Faulty):
         raise self.error
 
 
-def test_a_run_whose_first_questions_fail_alike_stops_with_the_reason(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (ValueError("no such processor"), "Correct the model's file or its adapter"),
+        (ConnectionRefusedError("port 1"), "Run the same command again when the cause has passed"),
+        (MemoryError(), "Use a larger device"),
+    ],
+)
+def test_a_run_whose_first_questions_fail_alike_stops_with_the_reason(
+    error: Exception, advice: str, tmp_path: Path
+) -> None:
     model, asked = Broken(spec()), works(*([f"{clip}.{number}" for number in range(5)] for clip in range(50)))
-    with pytest.raises(UserError) as stopped:
-        run(model, tmp_path, asked)
-    assert "b/p/s/m: the first 10 questions all failed: failed" in str(stopped.value)
-    assert "ValueError: no such processor. Nothing was recorded. Correct the model's file" in str(stopped.value)
-    assert FIRST_QUESTIONS <= len(model.asked) <= 20, "of the first two clips, each question again alone"
-    assert not list(tmp_path.iterdir()), "a corrected adapter finds nothing against any question"
-
-
-def test_a_server_that_is_down_costs_no_attempt(tmp_path: Path) -> None:
-    model, asked = Broken(spec()), works(*([f"{clip}.{number}" for number in range(5)] for clip in range(50)))
-    model.error = ConnectionRefusedError("port 1")
+    model.error = error
     for _ in range(5):
-        with pytest.raises(UserError, match="Run the same command again when the cause has passed"):
+        message = (
+            rf"b/p/s/m: the first 10 questions all failed: .*{type(error).__name__}.* Nothing was recorded\. {advice}"
+        )
+        with pytest.raises(UserError, match=message):
             run(model, tmp_path, asked)
-    assert {row["error"] for row in run(Faulty(spec()), tmp_path, asked).values()} == {""}
+    assert FIRST_QUESTIONS <= len(model.asked) / 5 <= 20, "of the first two clips, each question again alone"
+    assert not list(tmp_path.iterdir()), "a corrected adapter finds nothing against any question"
 
 
 def test_one_bad_clip_is_not_a_broken_model(tmp_path: Path) -> None:
@@ -284,10 +265,7 @@ def test_a_model_that_has_answered_before_is_not_given_up(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (
-            ValueError("no config.json\nmore"),
-            r"adapter broken cannot load its model: ValueError: no config.json\. Correct",
-        ),
+        (ValueError("no config.json\nmore"), r"adapter broken cannot load its model: ValueError: no config.json\. Cor"),
         (MemoryError(), "Cannot allocate memory"),
         (PanicException("bad header"), r"adapter broken cannot load its model: .*PanicException: bad header\. Correct"),
         (UserError("set checkpoint"), "set checkpoint"),
@@ -298,13 +276,8 @@ def test_a_model_that_does_not_load_is_one_message(
 ) -> None:
     monkeypatch.setattr(NotLoaded, "error", error)
     monkeypatch.setitem(ADAPTERS, "broken", AdapterInfo(f"{__name__}:NotLoaded"))
-    answers = dict.fromkeys(("dtype", "attention", "form", "ask"), "x") | {
-        "adapter": "broken", "sampling": {"rule": "none"}, "model": {}, "settings": {}, "trust_remote_code": False,
-        "prompt": {}, "max_tokens": 1, "versions": {},
-    }  # fmt: skip
-    key = ModelRunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": answers})
     with pytest.raises(UserError, match=message):
-        run(LazyModel(key, Store(tmp_path), 1), tmp_path)
+        run(LazyModel(run_key("broken"), Store(tmp_path), 1), tmp_path)
     assert not (tmp_path / "f.jsonl").exists()
 
 

@@ -20,10 +20,10 @@ from reprise.models.asking.job import shares_of
 from reprise.models.asking.journal import Failures, Journal, Work
 from reprise.models.asking.lazy import LazyModel, copy_of, model_on
 from reprise.models.base import Clip
-from reprise.models.keys import ModelRunKey, RunKey
+from reprise.models.keys import RunKey
 from reprise.stages.infer import ask_all
 
-from tests.unit.asked import request, shown
+from tests.unit.asked import request, run_key, shown
 from tests.unit.models.adapters import tiny
 from tests.unit.models.echo import Echo
 from tests.unit.videos import barcode_video
@@ -35,14 +35,8 @@ NAMES = [f"c{number}" for number in range(9)]
 
 
 def works(*names: str) -> list[Work]:
-    return [
-        Work(
-            Clip(name, None, (), ()),
-            f"recipe {name}",
-            tuple(request(f"{name} {place}", "write", request_id=f"{name}{place}") for place in range(3)),
-        )
-        for name in names
-    ]
+    asked = {name: [request(f"{name} {at}", "write", request_id=f"{name}{at}") for at in range(3)] for name in names}
+    return [Work(Clip(name, None, (), ()), f"recipe {name}", tuple(requests)) for name, requests in asked.items()]
 
 
 def rows_of(model: Any, asked: Sequence[Work], folder: Path) -> list[dict[str, Any]]:
@@ -67,13 +61,7 @@ def written(rows: list[dict[str, Any]], folder: Path) -> bytes:
 
 def test_a_checkpoint_in_two_copies_answers_as_one(tmp_path: Path) -> None:
     """With prepared clips, from the same folder: the table of the answers is the same, byte for byte."""
-    answers = {
-        "adapter": "transformers", "sampling": {"rule": "uniform"}, "model": {}, "settings": {}, "dtype": "float32",
-        "attention": "sdpa", "trust_remote_code": False, "prompt": {}, "form": "entail", "ask": "score",
-        "max_tokens": 1, "versions": {},
-    }  # fmt: skip
-    folder = tiny.llava(tmp_path / "llava")
-    key = ModelRunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": answers, "checkpoint": str(folder)})
+    key = run_key("transformers", checkpoint=str(tiny.llava(tmp_path / "llava")))
     videos = [barcode_video(tmp_path / f"{name}.mp4", 48, width=96, height=64) for name in "abcde"]
     asked = [Work(shown(video, (place, 30)), f"recipe {place}", tuple(QUESTIONS)) for place, video in enumerate(videos)]
     make = partial(LazyModel, key, Store(tmp_path), 1)
@@ -136,14 +124,7 @@ def test_a_job_with_several_gpus_starts_a_copy_on_each(tmp_path: Path, monkeypat
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
-    answers = {
-        "adapter": "text", "sampling": {"rule": "none"}, "model": {}, "settings": {}, "dtype": "float32",
-        "attention": "sdpa", "trust_remote_code": False, "prompt": {}, "form": "entail", "ask": "score",
-        "max_tokens": 1, "versions": {},
-    }  # fmt: skip
-    folder = tiny.llama(tmp_path / "llama")
-    found = {"run": "b/p/s/m", "key": "k", "answers": answers, "checkpoint": str(folder), "gpus": 2}
-    key = ModelRunKey.model_validate(found)
+    key = run_key("text", checkpoint=str(tiny.llama(tmp_path / "llama")), gpus=2)
     with model_on(key, Store(tmp_path), 2, is_needed=True) as model:
         assert isinstance(model, list) and len(model) == 2
         with pytest.raises(UserError, match="asks for a GPU .* finds none that it can use"):

@@ -57,13 +57,7 @@ def holding(folder: Path, piece: str, seconds: float = 60) -> subprocess.Popen[s
     return job
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "waits"),
-    [
-        ("1of2", "2of2", False),
-        ("1of2", "1of3", True),
-    ],
-)
+@pytest.mark.parametrize(("one", "other", "waits"), [("1of2", "2of2", False), ("1of2", "1of3", True)])
 def test_pieces_wait_where_they_share_clips(
     tmp_path: Path, one: str, other: str, waits: bool, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -60,10 +61,11 @@ def by_second(video: Path) -> Clip:
 
 def test_frames_are_those_of_the_plan_and_lossless(video: Path) -> None:
     with ChatServer(gemini_well) as server:
-        (found,) = adapter(server, temperature=0.5, resolution="low", thinking=0).answers(
-            shown(video, (3, 40)), [WRITE]
-        )
-        (asked,) = server.asked
+        own = {"temperature": 0.5, "resolution": "low", "thinking": 0}
+        (found,) = adapter(server, **own).answers(shown(video, (3, 40)), [WRITE])
+        list(adapter(server, thinking="low", temperature=None, max_tokens=99).answers(BLIND, [WRITE]))
+        asked, other = server.asked
+    assert other.body["generationConfig"] == {"maxOutputTokens": 99, "thinkingConfig": {"thinking_level": "LOW"}}
     sent = [np.asarray(Picture.open(BytesIO(image))) for image in images_of(asked)]
     assert np.array_equal(np.stack(sent), read_frames(video, (3, 40)))
     assert asked.path == f"/v1beta/models/{MODEL}:generateContent" and prompt_of(asked) == "say this"
@@ -73,13 +75,6 @@ def test_frames_are_those_of_the_plan_and_lossless(video: Path) -> None:
         "thinkingConfig": {"thinking_budget": 0},
     }  # fmt: skip
     assert (found.text, found.frames_shown, found.served, found.tokens_in) == ("this", 2, MODEL, TEXT_TOKENS + 20)
-
-
-def test_a_level_of_thoughts_and_no_temperature_are_sent_as_they_are_set() -> None:
-    with ChatServer(gemini_well) as server:
-        list(adapter(server, thinking="low", temperature=None, max_tokens=99).answers(BLIND, [WRITE]))
-        (asked,) = server.asked
-    assert asked.body["generationConfig"] == {"maxOutputTokens": 99, "thinkingConfig": {"thinking_level": "LOW"}}
 
 
 def test_thoughts_are_no_answer_but_are_paid_for() -> None:
@@ -94,12 +89,6 @@ def test_a_blocked_prompt_is_filtered() -> None:
     blocked = {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "modelVersion": MODEL}
     found = answer(lambda _: Says(blocked))
     assert found.error == "content_filter" and "PROHIBITED_CONTENT" in found.message
-
-
-def test_the_server_says_how_long_to_wait() -> None:
-    delays = iter([gemini_error(429, details=[{"retryDelay": "0.1s"}]), None])
-    found = answer(lambda asked: next(delays) or gemini_well(asked), retries=1)
-    assert found.text == "this"
 
 
 # --- uploads ---------------------------------------------------------------------------------------------------------
@@ -154,17 +143,10 @@ def test_an_uploaded_video_is_deleted_after_every_failure(
     server: ChatServer, video: Path, tmp_path: Path, fault: str
 ) -> None:
     files, expected = files_of(server), {"unreadable": "bad_request", "slow": "timeout", "question": "server_error"}
-    if fault == "key":
-        files.then = lambda _: gemini_error(401)
-    elif fault == "question":
-        files.then = lambda _: gemini_error(500)
-    else:
-        files.state = "FAILED" if fault == "unreadable" else "PROCESSING"
+    files.state = {"unreadable": "FAILED", "slow": "PROCESSING"}.get(fault, "ACTIVE")
+    files.then = {"key": lambda _: gemini_error(401), "question": lambda _: gemini_error(500)}.get(fault, gemini_well)
     own = adapter(server, tmp_path, frames="video", upload_s=0.3)
-    if fault == "key":
-        with pytest.raises(UserError, match="refuses the key"):
-            list(own.answers(by_second(video), [WRITE]))
-    else:
+    with pytest.raises(UserError, match="refuses the key") if fault == "key" else nullcontext():
         (found,) = own.answers(by_second(video), [WRITE])
         assert found.error == expected[fault]
     assert files.there == {} and len(files.deleted) == 1

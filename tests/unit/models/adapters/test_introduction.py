@@ -28,24 +28,19 @@ def adapter(server: ChatServer, **settings: Any) -> OpenAIAdapter:
     return OpenAIAdapter(spec(**{"url": server.url, "model": MODEL, "retries": 0, **settings}))
 
 
-def test_a_server_of_another_model_is_refused_before_it_is_asked() -> None:
-    with (
-        ChatServer() as server,
-        pytest.raises(
-            UserError,
-            match=rf"/v1: the server serves {MODEL}, not 'toy-2'\. Start it with that model \(vLLM: --served-model-name\)",
-        ),
-    ):
-        list(adapter(server, model="toy-2").answers(BLIND, [WRITE]))
-    assert server.asked == []
-
-
-def test_a_server_of_another_version_is_refused_before_it_is_asked() -> None:
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"model": "toy-2"}, rf"serves {MODEL}, not 'toy-2'\. Start it with that model \(vLLM: --served-model-name\)"),
+        ({"version": "0.32.0"}, rf"says version '{VERSION}', not '0\.32\.0'\. Start that version"),
+    ],
+)
+def test_a_server_of_another_model_or_version_is_refused_before_it_is_asked(
+    wrong: dict[str, str], message: str
+) -> None:
     with ChatServer() as server:
-        with pytest.raises(
-            UserError, match=rf"the server says version '{VERSION}', not '0\.32\.0'\. Start that version"
-        ):
-            list(adapter(server, version="0.32.0").answers(BLIND, [WRITE]))
+        with pytest.raises(UserError, match=message):
+            list(adapter(server, **wrong).answers(BLIND, [WRITE]))
         assert server.asked == []
         (found,) = adapter(server, version=VERSION).answers(BLIND, [WRITE])
         assert found.text == "this"
@@ -80,24 +75,21 @@ OPENS = Says({"count": 3, "tokens": [1, 2, 3], "token_strs": ["assistant", "\u01
 
 
 def test_a_thought_that_the_servers_template_opens_is_no_answer() -> None:
-    with ChatServer(
-        lambda asked: Says(completion(asked, CUT, finish_reason="length", logprobs=scores(asked)))
-    ) as server:
+    def says(asked: Asked) -> Says:
+        logprobs = scored(asked) if "logprob_token_ids" in asked.body else None
+        return Says(completion(asked, CUT, finish_reason="length", logprobs=logprobs))
+
+    with ChatServer(says) as server:
         (found,) = adapter(server).answers(BLIND, [WRITE])
         assert found.text == CUT, "of a server that does not say so"
         server.introduces = lambda asked: OPENS if asked.path == "/tokenize" else introduced(asked)
-        asked = adapter(
-            server, scores="logprob_token_ids", option_tokens=TOKENS, body={"chat_template_kwargs": {"a": 1}}
-        )
+        own = {"option_tokens": TOKENS, "body": {"chat_template_kwargs": {"a": 1}}}
+        asked = adapter(server, scores="logprob_token_ids", **own)
         (found,) = asked.answers(BLIND, [WRITE])
         assert (found.error, found.text) == ("still_thinking", "") and "settings.max_tokens" in found.message
         (found,) = asked.answers(BLIND, [request("so?", "score", ("Yes", "No"))])
         assert (found.error, found.scores) == ("no_scores", ())
     assert server.looked_at[-1].body["chat_template_kwargs"] == {"a": 1}
-
-
-def scores(asked: Asked) -> Any:
-    return scored(asked) if "logprob_token_ids" in asked.body else None
 
 
 def test_what_a_reply_shows_of_thoughts_holds_for_the_next() -> None:

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.core.store import Store, read_lines
 from reprise.models.asking.money.prices import Budget, Entry, Ledger, Price, Spent, Used
@@ -23,12 +22,6 @@ def test_a_price_is_for_a_million_tokens_and_what_was_cached_costs_its_own() -> 
     assert PRICE.usd(Used(1_000_000, 100_000)) == pytest.approx(3.0)
     assert PRICE.usd(Used(1_000_000, 0, cached=400_000)) == pytest.approx(0.6 * 2 + 0.4 * 0.5)
     assert PRICE.model_copy(update={"cached": None}).usd(Used(1_000_000, 0, 400_000)) == 2.0
-
-
-@pytest.mark.parametrize("wrong", [{"per": "1K tokens"}, {"input": -1}, {"date": "soon"}, {"source": ""}])
-def test_a_price_without_a_day_a_page_or_a_meaning_is_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ValidationError):
-        Price.model_validate({**PRICE.model_dump(), **wrong})
 
 
 def test_what_is_on_its_way_counts_until_it_is_settled(tmp_path: Path) -> None:

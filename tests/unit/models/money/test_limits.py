@@ -2,6 +2,7 @@
 
 import multiprocessing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pydantic import ValidationError
@@ -14,24 +15,15 @@ from reprise.models.asking.money.prices import Used
 from tests.unit.asked import request
 
 
-class Clock:
-    """A time that passes when the test says so."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def time(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    found = Clock()
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A time that passes when the test says so."""
+    found = SimpleNamespace(now=1000.0, time=lambda: found.now)
     monkeypatch.setattr(module, "time", found)
     return found
 
 
-def sent_in(clock: Clock, gates: list[Gate], tokens: int, seconds: float) -> int:
+def sent_in(clock: SimpleNamespace, gates: list[Gate], tokens: int, seconds: float) -> int:
     """How many requests pass in so many seconds, of jobs that send whenever they may."""
     end, sent = clock.now + seconds, 0
     while clock.now < end:
@@ -53,7 +45,7 @@ def sent_in(clock: Clock, gates: list[Gate], tokens: int, seconds: float) -> int
     ],
 )
 def test_jobs_keep_a_limit_together(
-    tmp_path: Path, clock: Clock, limits: ProviderLimits, tokens: int, most: int
+    tmp_path: Path, clock: SimpleNamespace, limits: ProviderLimits, tokens: int, most: int
 ) -> None:
     gates = [Gate(tmp_path, limits, "host:80") for _ in range(2)]
     first = sent_in(clock, gates, tokens, 60)
@@ -61,14 +53,14 @@ def test_jobs_keep_a_limit_together(
     assert 0.9 * most - 1 <= sent_in(clock, gates, tokens, 60) <= most + 1
 
 
-def test_tokens_that_were_not_taken_are_given_back(tmp_path: Path, clock: Clock) -> None:
+def test_tokens_that_were_not_taken_are_given_back(tmp_path: Path, clock: SimpleNamespace) -> None:
     gate = Gate(tmp_path, ProviderLimits(tokens_per_minute=1200), "host")
     assert gate.wait_for(1300) == 0 and gate.wait_for(1) > 0
     gate.correct(1290)
     assert gate.wait_for(1) == 0
 
 
-def test_who_is_asked_to_wait_holds_all_of_its_group(tmp_path: Path, clock: Clock) -> None:
+def test_who_is_asked_to_wait_holds_all_of_its_group(tmp_path: Path, clock: SimpleNamespace) -> None:
     limits = ProviderLimits(requests_per_minute=6000, shared="us")
     one, other = Gate(tmp_path, limits, "a"), Gate(tmp_path, limits, "b")
     elsewhere = Gate(tmp_path, limits.model_copy(update={"shared": None}), "b")
@@ -78,7 +70,7 @@ def test_who_is_asked_to_wait_holds_all_of_its_group(tmp_path: Path, clock: Cloc
     assert other.wait_for(1) == 0
 
 
-def test_a_state_that_a_kill_cut_short_starts_anew(tmp_path: Path, clock: Clock) -> None:
+def test_a_state_that_a_kill_cut_short_starts_anew(tmp_path: Path, clock: SimpleNamespace) -> None:
     gate = Gate(tmp_path, ProviderLimits(requests_per_minute=1), "host")
     assert gate.wait_for(1) == 0 < gate.wait_for(1)
     (tmp_path / "host" / "state.json").write_text('{"requests": -')

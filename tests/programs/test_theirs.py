@@ -44,6 +44,7 @@ CASES = {
     "video_chatgpt": Case("authors-4.31", None, is_shrunk=True, is_seeing=True),
     "videollama2": Case("authors-4.40", is_shrunk=True),
     "videoclip": Case("authors-4.31", "similarity", tuple(range(30)), side=224),
+    "vtimellm": Case("authors-4.31"),
 }
 
 

@@ -23,7 +23,11 @@ def paper(here: Project) -> Project:
     """The paper suite with imported models alone, two of which it could ask itself."""
     for slug, label in {"ma-lmm": "MA-LMM", "owl-con": "Owl-Con"}.items():
         (here.root / f"config/models/{slug}.yaml").unlink()
-        here.edit("config/external.yaml", "llama-vid: LLaMA-VID\n", f"llama-vid: LLaMA-VID\n{slug}: {label}\n")
+        here.edit(
+            "config/external.yaml",
+            "minigpt4-video: MiniGPT4-Video\n",
+            f"minigpt4-video: MiniGPT4-Video\n{slug}: {label}\n",
+        )
     here.edit("config/suites/paper.yaml", "run: [none]", "run: [local]\njudges: [gpt-4-turbo-1106]")
     return here
 
@@ -62,15 +66,15 @@ def test_where_files_lie_says_which_run_they_are_of(
 def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog: pytest.LogCaptureFixture) -> None:
     lay(paper, APOLLO, *NAMED_7)
     lay(paper, "vinoground/gemini-2.5-pro", *NAMED)  # its run shows a number of frames that depends on the clip
-    rated, unrated = (f"LLaMA-VID_{judge}_score.xlsx" for judge in ("gpt-4-turbo", "gemini"))
-    lay(paper, "mmbench_video/llama-vid", "LLaMA-VID.xlsx", rated, unrated)
+    rated, unrated = (f"MiniGPT4-Video_{judge}_score.xlsx" for judge in ("gpt-4-turbo", "gemini"))
+    lay(paper, "mmbench_video/minigpt4-video", "MiniGPT4-Video.xlsx", rated, unrated)
     with caplog.at_level(logging.WARNING):
         plan = Plan(load(Path(), {"suite": "paper"}))
         plan.imports.warn_of_unused(plan.models)
     assert [run for run in runs() if run.startswith("vinoground")] == []
     said = {one.message.partition(": ")[0].removeprefix(f"{IMPORTS}/"): one.message for one in caplog.records}
     assert f"{', '.join(NAMED_7)}: not used: their names fit no run" in said[APOLLO]
-    assert unrated in said["mmbench_video/llama-vid"] and rated not in said["mmbench_video/llama-vid"]
+    assert unrated in said["mmbench_video/minigpt4-video"] and rated not in said["mmbench_video/minigpt4-video"]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +85,7 @@ def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog
         ("temporalbench/ma-lmm", ("ma-lmm.jsonl",), ["temporalbench/caption/linspace4, temporalbench/long/linspace4, temporalbench/short/linspace4."]),
         ("velociti/gemini-1.5-flash", ("control.csv",), ["velociti/entail.gemini.subset/fps1, velociti/mc.subset/fps1."]),
         ("mmbench_video/gpt-4o", ("gpt4o.xlsx",), ["mmbench_video/packed.subtitled/interior16, ", ", ... (18 in all)"]),
-        ("mmbench_video/llama-vid", ("a.xlsx", "b.tsv"), [f"{IMPORTS}/mmbench_video/llama-vid: found a.xlsx, b.tsv; one file of answers is expected. Keep one of them there."]),
+        ("mmbench_video/minigpt4-video", ("a.xlsx", "b.tsv"), [f"{IMPORTS}/mmbench_video/minigpt4-video: found a.xlsx, b.tsv; one file of answers is expected. Keep one of them there."]),
         ("vinoground/o3/paper/black32", ("text.jsonl",), [f"{IMPORTS}/vinoground/o3/paper/black32: found text.jsonl, which are no answers to vinoground/paper by their names. {IMPORTS}/README.md lists the names."]),
         ("vinoground/o3/paper/black32", NAMED, ["which holds the answers of a run that shows 32 frames is not clear"]),
     ],
@@ -144,10 +148,10 @@ def judges() -> list[str]:
 def test_ratings_that_lie_there_count_for_every_run_whoever_judged(paper: Project) -> None:
     """No `judges:` names this one; of several the suite's own comes first, then the order of the configuration."""
     paper.edit("config/suites/paper.yaml", "judges: [gpt-4-turbo-1106]", "judges: []")
-    for model, protocol in (("llama-vid", "unpacked/fps1_floor"), ("gpt-4v", "packed/interior8")):
+    for model, protocol in (("minigpt4-video", "unpacked/interior90"), ("gpt-4v", "packed/interior8")):
         lay(paper, f"mmbench_video/{model}/{protocol}", "answers.xlsx")
         lay(paper, f"mmbench_video/gpt-3.5-turbo-0613/{protocol}/{model}", "ratings.tsv")
-    rated = ["packed/interior8/gpt-4v", "unpacked/fps1_floor/llama-vid"]
+    rated = ["packed/interior8/gpt-4v", "unpacked/interior90/minigpt4-video"]
     assert judges() == [f"{run}/gpt-3.5-turbo-0613" for run in rated]
     lay(paper, "mmbench_video/gpt-4-turbo-1106/packed/interior8/gpt-4v", "ratings.tsv")
     assert judges() == [f"{rated[0]}/gpt-4-turbo-1106", f"{rated[1]}/gpt-3.5-turbo-0613"]
@@ -158,13 +162,18 @@ def test_ratings_that_lie_there_count_for_every_run_whoever_judged(paper: Projec
 @pytest.mark.parametrize("name", ["gpt-4-turbo", "gpt-4-1106-preview", "gpt-4-turbo-1106"])
 def test_the_harness_ratings_beside_the_predictions_count(paper: Project, name: str) -> None:
     paper.edit("config/suites/paper.yaml", "judges: [gpt-4-turbo-1106]", "judges: []")
-    lay(paper, "mmbench_video/llama-vid", "LLaMA-VID_MMBench-Video.xlsx", f"LLaMA-VID_MMBench-Video_{name}_score.xlsx")
-    assert judges() == ["unpacked/fps1_floor/llama-vid/gpt-4-turbo-1106"]
+    lay(
+        paper,
+        "mmbench_video/minigpt4-video",
+        "MiniGPT4-Video_MMBench-Video.xlsx",
+        f"MiniGPT4-Video_MMBench-Video_{name}_score.xlsx",
+    )
+    assert judges() == ["unpacked/interior90/minigpt4-video/gpt-4-turbo-1106"]
     plan = Plan(load(Path(), {"suite": "paper"}))
-    run = Run.parse("mmbench_video/unpacked/fps1_floor/llama-vid")
-    assert [one.name for one in plan.imports.answer_files(run)] == ["LLaMA-VID_MMBench-Video.xlsx"]
+    run = Run.parse("mmbench_video/unpacked/interior90/minigpt4-video")
+    assert [one.name for one in plan.imports.answer_files(run)] == ["MiniGPT4-Video_MMBench-Video.xlsx"]
     files = plan.imports.rating_files(run, "gpt-4-turbo-1106")
-    assert [one.name for one in files] == [f"LLaMA-VID_MMBench-Video_{name}_score.xlsx"]
+    assert [one.name for one in files] == [f"MiniGPT4-Video_MMBench-Video_{name}_score.xlsx"]
 
 
 def test_an_open_judge_rates_where_ratings_of_it_do_not_lie(paper: Project) -> None:

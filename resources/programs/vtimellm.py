@@ -1,0 +1,66 @@
+"""VTimeLLM of Vicuna as inference.py of its authors asks it, by the likeliest tokens in place of drawn ones.
+
+The folder holds `vicuna-7b-v1.5/`, and of the authors' weights `clip/ViT-L-14.pt`, `vtimellm-vicuna-v1-5-7b-stage1/`,
+`-stage2/` and `-stage3/`. The pickles are read with torch's `weights_only`, torch's own choice; CLIP's file is a
+program of torch's own kind, of which the weights alone are taken.
+"""
+
+from argparse import Namespace
+from pathlib import Path
+
+import clip
+import torch
+from torchvision.transforms import CenterCrop, Compose, InterpolationMode, Normalize, Resize
+from vtimellm.constants import IMAGE_TOKEN_INDEX
+from vtimellm.conversation import conv_templates
+from vtimellm.mm_utils import tokenizer_image_token
+from vtimellm.model.builder import load_pretrained_model
+
+OWN = "vtimellm-vicuna-v1-5-7b-stage"
+
+
+def load(folder, device):
+    global tokenizer, model, tower, process
+    weights = Path(folder)
+    parts = Namespace(
+        model_base=str(weights / "vicuna-7b-v1.5"),
+        pretrain_mm_mlp_adapter=str(weights / f"{OWN}1" / "mm_projector.bin"),
+    )
+    tokenizer, model, _ = load_pretrained_model(parts, str(weights / f"{OWN}2"), str(weights / f"{OWN}3"))
+    model.to(device, torch.float16).eval()
+    tower, _ = clip.load(str(weights / "clip" / "ViT-L-14.pt"), device)
+    side = tower.visual.input_resolution
+    mean, spread = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
+    process = Compose(
+        [Resize(side, interpolation=InterpolationMode.BICUBIC), CenterCrop(side), Normalize(mean, spread)]
+    )
+
+
+def asked(frames, prompt):
+    """The tokens of a question, and the frames as the model takes them."""
+    conversation = conv_templates["v1"].copy()
+    conversation.append_message(conversation.roles[0], f"<video>\n {prompt}" if len(frames) else prompt)
+    conversation.append_message(conversation.roles[1], None)
+    tokens = tokenizer_image_token(conversation.get_prompt(), tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")
+    images = None
+    if len(frames):
+        pixels = process(torch.from_numpy(frames.transpose(0, 3, 1, 2)) / 255).to(model.device, tower.dtype)
+        images = tower.encode_image(pixels)[None].half()
+    return tokens[None].to(model.device), images
+
+
+@torch.inference_mode()
+def answer(frames, times, prompt, max_tokens):
+    tokens, images = asked(frames, prompt)
+    found = model.generate(tokens, images=images, do_sample=False, max_new_tokens=max_tokens, use_cache=True)
+    return tokenizer.decode(found[0, tokens.shape[1] :], skip_special_tokens=True).strip()
+
+
+@torch.inference_mode()
+def scores(frames, times, prompt, options):
+    tokens, images = asked(frames, prompt)
+    chances = model(tokens, images=images).logits[0, -1].float().softmax(-1)
+    ids = [tokenizer(option, add_special_tokens=False).input_ids for option in options]
+    if any(len(one) != 1 for one in ids):
+        raise ValueError(f"{options} are not one token each")
+    return [chances[one[0]].item() for one in ids]

@@ -1,0 +1,74 @@
+"""VTimeLLM by its authors' code: inference.py by the likeliest tokens, with frames from a file in place of decord."""
+
+from argparse import Namespace
+from pathlib import Path
+
+import clip
+import torch
+from clip.model import CLIP
+from peft import LoraConfig, get_peft_model
+from theirs import greedy, main, sentencepiece, spread
+from torchvision.transforms import CenterCrop, Compose, InterpolationMode, Normalize, Resize
+from transformers import LlamaTokenizer
+from vtimellm.constants import IMAGE_TOKEN_INDEX
+from vtimellm.conversation import conv_templates
+from vtimellm.mm_utils import tokenizer_image_token
+from vtimellm.model.builder import load_pretrained_model
+from vtimellm.model.vtimellm_llama import VTimeLLMConfig, VTimeLLMLlamaForCausalLM
+
+OWN = "vtimellm-vicuna-v1-5-7b-stage"
+
+
+def make(folder):
+    base = folder / "vicuna-7b-v1.5"
+    for path in (base, folder / "clip", folder / f"{OWN}1"):
+        path.mkdir()
+    tokenizer = LlamaTokenizer(str(sentencepiece(base)), pad_token="<unk>")
+    tokenizer.save_pretrained(base)
+    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    config = VTimeLLMConfig(**size, vocab_size=len(tokenizer), max_position_embeddings=4096, pad_token_id=0)
+    model = spread(VTimeLLMLlamaForCausalLM(config), 0.4).half()
+    model.save_pretrained(base)
+    projector = {
+        f"model.mm_projector.{name}": torch.randn(size) for name, size in (("weight", (32, 768)), ("bias", 32))
+    }
+    torch.save(projector, folder / f"{OWN}1" / "mm_projector.bin")
+    for stage in "23":
+        lora = LoraConfig(task_type="CAUSAL_LM", target_modules=["q_proj", "v_proj"], r=4, lora_alpha=8)
+        tuned = get_peft_model(VTimeLLMLlamaForCausalLM(config), lora)
+        spread(tuned, 0.2).save_pretrained(folder / f"{OWN}{stage}", safe_serialization=False)
+    tower = spread(CLIP(768, 224, 1, 64, 32, 77, 100, 64, 1, 1), 0.2).eval()
+    traced = torch.jit.trace(tower, (torch.zeros(1, 3, 224, 224), torch.ones(1, 77, dtype=torch.long)))
+    traced.save(str(folder / "clip" / "ViT-L-14.pt"))
+
+
+def ask(folder, frames, asked):
+    folder = Path(folder)
+    args = Namespace(
+        model_base=str(folder / "vicuna-7b-v1.5"), pretrain_mm_mlp_adapter=str(folder / f"{OWN}1" / "mm_projector.bin")
+    )
+    tokenizer, model, _ = load_pretrained_model(args, str(folder / f"{OWN}2"), str(folder / f"{OWN}3"))
+    model.to(torch.float16)
+    clip_model, _ = clip.load(str(folder / "clip" / "ViT-L-14.pt"))
+    clip_model.eval()
+    images = torch.from_numpy(frames.transpose((0, 3, 1, 2)))
+    transform = Compose([
+        Resize(224, interpolation=InterpolationMode.BICUBIC),
+        CenterCrop(224),
+        Normalize((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)),
+    ])  # fmt: skip
+    images = transform(images / 255.0)
+    with torch.no_grad():
+        features = clip_model.encode_image(images).half()
+    found = []
+    for question in asked["questions"]:
+        conv = conv_templates["v1"].copy()
+        conv.append_message(conv.roles[0], "<video>\n " + question)
+        conv.append_message(conv.roles[1], None)
+        tokens = tokenizer_image_token(conv.get_prompt(), tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")
+        found.append(greedy(model, tokenizer, tokens.unsqueeze(0), images=features[None], use_cache=True))
+    return found
+
+
+if __name__ == "__main__":
+    main(make, ask)

@@ -41,7 +41,7 @@ def rotations(item: Item, are_all: bool) -> Iterator[Question]:
 
     The option at place i + turn moves to place i; the letters stay.
     """
-    options, hint = option_texts(item), item.texts["hint"]
+    options, hint = option_texts(item), item.texts.get("hint")
     letters, texts = list(options), list(options.values())
     for turn in range(len(letters) if are_all else 1):
         moved = texts[turn:] + texts[:turn]

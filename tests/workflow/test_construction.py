@@ -84,6 +84,7 @@ def test_lost_replies_come_from_the_journal_and_no_verdict_releases_nothing(proj
     before = read_table(replies, RESPONSES)
     for path in (replies, *(project.root / VERDICTS).iterdir()):
         path.unlink()
+    assert project.made(f"{FOLDER}/replies/toy-writer/1.parquet") == ["construction_write"]
     done = project.snakemake(RELEASE)
     assert done.returncode == 1 and "nothing is left to release" in done.stderr and "review/tasks.csv" in done.stderr
     assert read_table(replies, RESPONSES).equals(before)

@@ -147,11 +147,21 @@ def test_a_release_may_call_its_columns_otherwise(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "link", ["https://youtu.be/aaaaaaaaaaa?t=3", "https://www.youtube.com/watch?v=aaaaaaaaaaa&x=1"]
+)
+def test_videos_may_be_links_and_spans_times(tmp_path: Path, link: str) -> None:
+    files = release(tmp_path, [row(0, pos_vid=link, pos_start="1:02", pos_end="1:00:02.5")])
+    clips, _ = vinoground.annotations(files, "ids", {})
+    assert clips.select("source_id", "start_s", "end_s").row(0) == ("aaaaaaaaaaa", 62, 3602.5)
+
+
+@pytest.mark.parametrize(
     ("rows", "text", "options", "message"),
     [
         ([row(0), row(0)], None, {}, "row 2: index '0' is that of row 1 already"),
         ([[" ", *row(0)[1:]]], None, {}, "row 1: 'index' is empty"),
         ([row(0, pos_vid="short")], None, {}, "expected a YouTube id of 11 characters"),
+        ([row(0, neg_end="1:x")], None, {}, "video 'bbbbbbbbbbb': '1:x' is not a time; expected seconds or [h:]m:s."),
         ([row(0, pos_start="11")], None, {}, "its start 11 s is not before its end 10 s"),
         ([row(0)], [entry("9_pos", "A")], {}, "entry 1: idx '9_pos' is not <index>_pos or <index>_neg of the table's pairs"),
         ([row(0)], [entry("0_pos", "A"), entry("0_pos", "B")], {}, "entry 2: idx '0_pos' is that of entry 1 already"),

@@ -1,31 +1,25 @@
 """What this machine could not do ends the job and leaves no result; what is wrong with a file is a row."""
 
 import errno
-import json
 import os
-import resource
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from av.error import FFmpegError
 from av.error import OSError as AvOSError
 from reprise.core.errors import REMEDIES, MachineError, fault_of, faults_in_words, named, stop_on_fault_of_ffmpeg
-from reprise.core.files import file_digest, value_digest, write_record
-from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, table_of, write_table
+from reprise.core.files import value_digest, write_record
 from reprise.core.store import Store
-from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing
+from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.fetch.records import read_record, record_path
 from reprise.media.errors import MediaError
 from reprise.stages.sources import Wanted, fetch_shard, fetch_source
 
 from tests.unit.core.programs import python, write
-from tests.unit.videos import barcode_video
 
 MACHINE = sorted(set(REMEDIES) - {errno.EACCES, errno.EPERM})
 
@@ -36,12 +30,7 @@ def failing(error: BaseException) -> Fetcher:
     def fetch(source_id: str, folder: Path) -> Fetched:
         raise error
 
-    return Fetcher(lambda source_id: ["test", source_id], fetch, nothing)
-
-
-def giving(video: Path) -> Fetcher:
-    """A route that has this video."""
-    return Fetcher(lambda _: ["file", file_digest(video)], lambda *_: Fetched(video, is_borrowed=True), nothing)
+    return Fetcher(lambda source_id: ["test", source_id], fetch)
 
 
 def caused(error: Exception, cause: BaseException) -> Exception:
@@ -60,14 +49,9 @@ def test_the_machines_failures_are_no_records(number: int, store: Store) -> None
     for error in (plain, caused(MediaError("unreadable", "x"), plain), caused(FetchError("network", "x"), plain)):
         with pytest.raises(MachineError, match=f"/some/file: {os.strerror(number)}. Nothing was recorded"):
             fetch_source("a", failing(error), store)
-    assert not list(store.root.rglob("*.json"))
-
-
-def test_a_source_comes_when_there_is_room_again(store: Store, barcode: Path) -> None:
     with pytest.raises(MachineError, match="make room"):
         fetch_source("a", failing(FetchError("disk_full", "no space left on device")), store)
-    record = fetch_source("a", giving(barcode), store)
-    assert (record.status, record.attempts) == ("ok", 1)
+    assert not list(store.root.rglob("*.json"))
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM])
@@ -85,8 +69,8 @@ def test_whose_file_is_refused_decides(number: int, tmp_path: Path, store: Store
     assert fetch_source("a", replace(failing(theirs), identity=identity), store).status == "unreadable"
 
 
-def test_a_record_of_another_source_does_not_count(store: Store, barcode: Path) -> None:
-    other = fetch_source("b", giving(barcode), store)
+def test_a_record_of_another_source_does_not_count(store: Store) -> None:
+    other = fetch_source("b", failing(FetchError("removed", "x")), store)
     mine = record_path(store, value_digest(["test", "a"]))
     for value in (other.model_dump(mode="json"), {"width": 4}, [], None):
         write_record(mine, value)
@@ -135,39 +119,6 @@ def test_memory_and_room_are_the_machines() -> None:
     with pytest.raises(OSError) as caught, named(Path("/dev/full")):
         Path("/dev/full").write_text("x")
     assert "/dev/full: No space left on device. Nothing was recorded: make room" in (fault_of(caught.value) or "")
-
-
-# --- the stages themselves ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def barcode(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return barcode_video(tmp_path_factory.mktemp("barcode") / "good.mp4")
-
-
-@pytest.fixture
-def bench(tmp_path: Path, barcode: Path) -> Path:
-    """One clip to be cut from one source that is there."""
-    write(tmp_path / "store/sources/good.mp4", barcode.read_bytes())
-    clip = {"clip_id": "u.a", "unit": "u", "kind": "trim", "source_id": "s", "start_s": 0.0, "end_s": 1.0, "parts": []}
-    source = {"source_id": "s", "unit": "u", "status": "ok", "transient": False, "attempts": 1, "message": "",
-              "object": "sources/good.mp4", "sha256": file_digest(barcode), "bytes": barcode.stat().st_size}  # fmt: skip
-    write_table(table_of([clip], CLIPS), tmp_path / "clips.parquet", CLIPS)
-    write_table(pl.DataFrame([source], schema=SOURCES), tmp_path / "sources.parquet", SOURCES)
-    (tmp_path / "clips.json").write_text(json.dumps({"shards": 1, "encode": {"preset": "ultrafast", "crf": 0}}))
-    return tmp_path
-
-
-def test_clips_that_could_not_be_written_are_made_later(bench: Path) -> None:
-    inputs = "--key clips.json --clips clips.parquet --sources sources.parquet --shard 0 --store store --out clips.out"
-    command = [sys.executable, "-m", "reprise.stages", "clips", *inputs.split()]
-    little = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))  # noqa: E731
-    done = subprocess.run(command, cwd=bench, capture_output=True, text=True, preexec_fn=little)
-    (line,) = done.stderr.strip().splitlines()
-    assert done.returncode == 1 and line.startswith("Error: ") and "Nothing was recorded" in line
-    assert not (bench / "clips.out").exists() and not list((bench / "store").rglob("clips/*/*"))
-    assert subprocess.run(command, cwd=bench).returncode == 0
-    assert read_table(bench / "clips.out", CLIP_LEDGER)["status"].to_list() == ["ok"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.fetch.outcome import PERMANENT, TRANSIENT, FetchError
 from reprise.fetch.settings import Youtube
-from reprise.fetch.youtube import PATTERNS, download, lacking_parts, reason_of, youtube
+from reprise.fetch.youtube import PATTERNS, download, reason_of, solves_javascript, youtube
 from reprise.media.decoder import count_decodable
 from reprise.stages.sources import fetch_source
 from yt_dlp.extractor.youtube import YoutubeIE
@@ -113,21 +113,18 @@ def test_what_is_no_id_is_not_asked_for(tmp_path: Path) -> None:
         assert fetch_source(name, youtube(QUICK, Store(tmp_path)), Store(tmp_path)).status == "bad_id"
 
 
-def test_what_solves_youtubes_javascript_is_installed() -> None:
-    assert lacking_parts.__wrapped__() == ""
-
-
 def test_a_missing_runtime_is_named_first(
     refusal: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """yt-dlp itself would only warn, and later find no format."""
+    assert solves_javascript.__wrapped__()
     monkeypatch.setattr("yt_dlp.utils._jsruntime._find_exe", lambda name: str(tmp_path / name))
-    lacking_parts.cache_clear()
+    solves_javascript.cache_clear()
     try:
         with pytest.raises(UserError, match=r"the JavaScript runtime deno .*envs/base\.txt"):
             fetch_source(VIDEO_ID, youtube(QUICK, Store(tmp_path)), Store(tmp_path))
     finally:
-        lacking_parts.cache_clear()
+        solves_javascript.cache_clear()
     assert not list((tmp_path / "sources").rglob("*.json"))
 
 

@@ -25,7 +25,7 @@ from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.plain import as_cell, of_cell, visible
 from reprise.core.settings import dotted
-from reprise.core.tabular import csv_cells
+from reprise.core.tabular import csv_lines
 
 COLUMNS = ("task_id", "digest", "reviewer", "verdict")  # of a file of verdicts; other columns are not read
 MOST_LISTED, NAMED = 16, 5
@@ -104,7 +104,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return exported_rows(path)
     if path.suffix.lower() != ".csv":
         raise UserError(f"{path}: file type '{path.suffix}' is not known. Allowed: .csv, .json.")
-    header, *cells = [*csv_cells(path)] or [[]]
+    header, *cells = [cells for _, cells in csv_lines(path)] or [[]]
     names = [name.strip() for name in header]
     if missing := [name for name in COLUMNS if name not in names]:
         raise UserError(

@@ -9,7 +9,7 @@ from unicodedata import category
 
 from reprise.core.errors import UserError, suggestion
 from reprise.core.plain import visible
-from reprise.core.tabular import csv_cells
+from reprise.core.tabular import csv_lines
 
 VIDEO = re.compile(r"\w[\w.-]{0,119}")
 NAME = re.compile(r"[\w-][\w.-]{0,119}")  # of a source video: an id of YouTube may begin with '-'
@@ -78,7 +78,7 @@ def renamed_columns(found: Sequence[str], needed: Sequence[str], path: Path) -> 
 
 def read_sheet(path: Path, needed: Sequence[str], optional: Sequence[str]) -> Iterator[Row]:
     """The rows of a csv file with these columns and no others; a row without any text is none."""
-    rows = csv_cells(path)
+    rows = (cells for _, cells in csv_lines(path))
     header = [name.strip() for name in next(rows, [])]
     allowed = (*needed, *optional)
     listed = f"Needed: {', '.join(needed)}. Allowed besides: {', '.join(optional) or 'nothing'}."

@@ -56,7 +56,6 @@ class CodeDigests:
         return self._closures[asked]
 
     def keep(self) -> None:
-        """Record what was found, for the next time."""
         if self._record is not None and self._contents != self._recorded:
             write_record(self._record, {"reader": self._reader, "contents": self._contents})
             self._recorded = dict(self._contents)

@@ -88,7 +88,6 @@ def choices(found: str, allowed: Iterable[str]) -> str:
 
 
 def unknown(what: str, found: str, allowed: Iterable[str], where: str) -> UserError:
-    """The error for a name that is not on a list of allowed ones."""
     return UserError(f"{where}: unknown {what} '{found}'.{choices(found, allowed)}")
 
 

@@ -79,7 +79,6 @@ def write_if_changed(path: Path, text: str) -> bool:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a key file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -18,7 +18,6 @@ class _Safe(logging.Formatter):
 
 
 def log_to_stderr() -> None:
-    """Show the library's messages as they are, a line each."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Safe("%(message)s"))
     log.handlers = [handler]
@@ -29,8 +28,6 @@ TAIL_BYTES = 8192
 
 
 class Progress(NamedTuple):
-    """How far a job is that asks a model."""
-
     done: int
     total: int
     rate: float

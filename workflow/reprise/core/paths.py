@@ -15,6 +15,7 @@ RESULTS = Path("results")
 STAMP = RESULTS / "suite.json"
 TABLES = RESULTS / "tables"
 FIGURES = RESULTS / "figures"
+PDFS = TABLES / "tables.pdf", RESULTS / "suite.pdf"
 RUN_NAME = "<benchmark>/<protocol>/<sampling>/<model>"
 PROBLEMS = ".problems.csv"
 TIMINGS = ".timings.parquet"
@@ -54,7 +55,6 @@ class Run:
 
     @classmethod
     def parse(cls, name: str) -> "Run":
-        """The run of a name, or the error that says how runs are named."""
         parts = name.split("/")
         if len(parts) != 4 or not all(parts):
             raise UserError(f"'{name}' does not name a run. A run is named {RUN_NAME}.")
@@ -88,7 +88,6 @@ def figure_file(benchmark: str, figure: str, kind: str) -> Path:
 
 
 def report_files() -> tuple[Path, Path]:
-    """The first page of the report, and the list of all its files."""
     return REPORT / "index.html", REPORT / "manifest.json"
 
 
@@ -97,7 +96,6 @@ def reproduction_file(kind: str) -> Path:
 
 
 def collected_table_file(table: str, kind: str) -> Path:
-    """Table N of every paper that has one."""
     return TABLES / f"{table}.{kind}"
 
 
@@ -114,18 +112,8 @@ def time_file(model: str, kind: str) -> Path:
     return TIME / f"{model}.{kind}"
 
 
-def tables_pdf_file() -> Path:
-    return TABLES / "tables.pdf"
-
-
-def suite_pdf_file() -> Path:
-    return RESULTS / "suite.pdf"
-
-
 @dataclass(frozen=True)
 class Results:
-    """The working files of one suite."""
-
     suite: str
     root: Path = RESULTS
 
@@ -142,7 +130,6 @@ class Results:
     # Keys
 
     def key(self, *names: str) -> Path:
-        """A key file, by its stage and its subject."""
         return self.folder.joinpath("keys", *names[:-1], f"{names[-1]}.json")
 
     def run_key(self, run: Run) -> Path:
@@ -160,7 +147,6 @@ class Results:
         return self.key("retries", *scored.name.split("/"))
 
     def log(self, *names: str) -> Path:
-        """The log of a job, by its rule and its subject."""
         return self.folder.joinpath("logs", *names[:-1], f"{names[-1]}.log")
 
     # Data

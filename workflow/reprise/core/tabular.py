@@ -70,7 +70,7 @@ def read_rows(path: Path) -> pl.DataFrame:
 def read_own_rows(path: Path) -> pl.DataFrame:
     """Rows of a table that people write by hand: what is wrong in a csv file is named by its row."""
     if path.suffix.lower() in SEPARATORS:
-        for _ in csv_cells(path):
+        for _ in csv_lines(path):
             pass
     return read_rows(path)
 
@@ -110,19 +110,17 @@ def text_of(value: object, where: str) -> str:
 
 
 def csv_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    names, *rows = [*csv_cells(path)] or [[]]
+    names, *rows = [cells for _, cells in csv_lines(path)] or [[]]
     if names != list(columns):
         raise UserError(f"{path}: found columns {names}, expected {', '.join(columns)}.")
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def csv_cells(path: Path) -> Iterator[list[str]]:
-    """The columns of a csv file and then its rows, blank ones left out; what is wrong is named by its row."""
-    return (cells for _, cells in csv_lines(path))
-
-
 def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The columns of a csv file and then its rows, each with the line of the file that it begins in."""
+    """The columns of a csv file and then its rows, blank ones left out, each with the line that it begins in.
+
+    What is wrong is named by its row.
+    """
     separator = SEPARATORS.get(path.suffix.lower(), ",")
     number, columns = 0, []
     try:
@@ -163,7 +161,6 @@ def _refuse_columns(path: Path, columns: Sequence[str]) -> None:
 
 
 def write_csv(frame: pl.DataFrame, path: Path) -> None:
-    """A csv file that spreadsheets may open and other jobs read."""
     with whole_file(path) as temporary:
         frame.with_columns(pl.col(pl.String).map_elements(as_cell, return_dtype=pl.String)).write_csv(temporary)
     seal_text(path)

@@ -23,8 +23,6 @@ LENGTH = re.compile(r"[0-9]{1,18}")
 
 
 def http(settings: Http) -> Fetcher:
-    """Files behind a link made of a pattern and the id."""
-
     def link(source_id: str) -> str:
         return settings.url.replace("{source_id}", quote(source_id, safe=""))
 

@@ -11,7 +11,7 @@ from reprise.core.errors import UserError
 from reprise.core.files import value_digest
 from reprise.core.store import Store
 from reprise.fetch.archives import DAMAGED, ArchiveFile, gather, opened_zip, read_videos
-from reprise.fetch.outcome import Fetched, Fetcher, FetchError, located, nothing, safe_name
+from reprise.fetch.outcome import Fetched, Fetcher, FetchError, located, safe_name
 from reprise.fetch.retry import too_large
 from reprise.fetch.settings import Archive, Folder
 
@@ -48,7 +48,7 @@ def folder(settings: Folder, store: Store) -> Fetcher:
         subtitles = path.with_suffix(SUBTITLES)
         return Fetched(path, is_borrowed=True, subtitles=subtitles if subtitles.is_file() else None)
 
-    return Fetcher(lambda source_id: ["file", store.digest(locate(source_id))], fetch, nothing)
+    return Fetcher(lambda source_id: ["file", store.digest(locate(source_id))], fetch)
 
 
 def archive(settings: Archive, store: Store) -> Fetcher:

@@ -56,8 +56,6 @@ class FetchError(Exception):
     """A source that could not be fetched, with its status for the ledger."""
 
     def __init__(self, status: str, message: str, wait_s: float = 0.0) -> None:
-        if status not in TRANSIENT and status not in PERMANENT:
-            raise ValueError(f"no such status: {status}")
         self.status = status
         self.message = plain(message)
         self.wait_s = wait_s  # how long the server asks us to wait
@@ -79,7 +77,7 @@ class Fetcher:
     identity: Callable[[str], Any]
     """The identity of a source: an object fetched under one identity is never fetched again."""
     fetch: Callable[[str, Path], Fetched]  # fetch one source, into this empty folder if it has to be written
-    estimate: Callable[[Sequence[str]], int]  # bytes that these sources will take, before any is asked for
+    estimate: Callable[[Sequence[str]], int] = lambda _: 0  # bytes that these sources will take
     attempts: int = 1  # runs of the workflow that may try a transient failure
     is_remote: bool = False
 
@@ -101,8 +99,3 @@ def located(folder: Path, name: str, where: str) -> Path:
     if not found.is_file():
         raise FetchError("missing", f"no file '{name}' in {where}")
     return found
-
-
-def nothing(source_ids: Sequence[str]) -> int:
-    """The estimate of a route that takes next to no disk."""
-    return 0

@@ -14,11 +14,9 @@ PLUGINS = {
 
 
 class World(Protocol):
-    def write_release(self, benchmark: str, folder: Path) -> None:
-        """Write a benchmark's release in its authors' layout."""
+    def write_release(self, benchmark: str, folder: Path) -> None: ...
 
-    def fetcher(self, settings: Any) -> Fetcher:
-        """The route to the videos that its releases name."""
+    def fetcher(self, settings: Any) -> Fetcher: ...
 
 
 def made_by(kind: str) -> list[str]:

@@ -12,7 +12,6 @@ from reprise.core.files import value_digest
 from reprise.core.files import write_record as write_checked
 from reprise.core.schemas import SOURCES, read_table
 from reprise.core.store import Store
-from reprise.fetch.outcome import TRANSIENT
 from reprise.media.settings import Limits
 
 
@@ -78,9 +77,3 @@ def forget_failures(store: Store, statuses: Iterable[str] = ()) -> int:
             path.unlink()
             count += 1
     return count
-
-
-def is_transient(status: str, is_remote: bool) -> bool:
-    """Whether another try may help: a damaged download may be whole next time, a damaged local file stays damaged."""
-    damaged = {"truncated", "corrupt", "empty", "not_media", "no_frames"}
-    return status in TRANSIENT or (is_remote and status in damaged)

@@ -46,7 +46,6 @@ class ReleaseFiles:
 
     @classmethod
     def listed_in(cls, listing: Path, store: Store) -> "ReleaseFiles":
-        """The files that the stage `release` found."""
         entries = read_json(sealed_text(listing))
         folders = {entry["name"]: Path(entry[VIDEOS]) for entry in entries if VIDEOS in entry}
         return cls(listed_files(listing), store, folders)

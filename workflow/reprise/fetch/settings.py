@@ -80,7 +80,6 @@ class Remote(Bounded):
     """MB per video, for the estimate of the disk space where nobody states it."""
 
     def estimate(self, source_ids: Sequence[str]) -> int:
-        """Bytes that these sources will take."""
         return int(len(source_ids) * self.mb_per_source * 1e6)
 
 

@@ -85,10 +85,11 @@ def youtube(settings: Youtube, store: Store) -> Fetcher:
         if earlier and -CLOCKS_APART_S <= time.time() - stop.stat().st_mtime <= settings.cooldown_s:
             when = f"less than {settings.cooldown_s:g} s ago"
             raise FetchError("stopped", f"{earlier['status']} {when}: {earlier['message']}")
-        if lacking := lacking_parts():
+        if not solves_javascript():
             raise UserError(
-                f"route: YouTube's formats need {lacking}, which yt-dlp does not find. Nothing was asked. "
-                "Install what envs/base.txt lists: pip install -r envs/base.txt"
+                f"route: YouTube's formats need the JavaScript runtime {RUNTIME} and the package {SCRIPTS}; yt-dlp "
+                "does not find both, or finds an old one. Nothing was asked. Install what envs/base.txt lists: "
+                "pip install -r envs/base.txt"
             )
         url = f"https://www.youtube.com/watch?v={source_id}"
         try:
@@ -134,14 +135,10 @@ def download(url: str, folder: Path, settings: Youtube) -> Fetched:
 
 
 @cache
-def lacking_parts() -> str:
-    """What is missing of that with which yt-dlp solves YouTube's JavaScript; without it formats go missing."""
+def solves_javascript() -> bool:
+    """Whether yt-dlp finds what it solves YouTube's JavaScript with; without it formats go missing."""
     runtime = supported_js_runtimes.value[RUNTIME]().info
-    if runtime is None:
-        return f"the JavaScript runtime {RUNTIME} (package {RUNTIME})"
-    if not runtime.supported:
-        return f"a newer JavaScript runtime than {RUNTIME} {runtime.version} (package {RUNTIME})"
-    return "" if find_spec(SCRIPTS.replace("-", "_")) else f"its JavaScript parts (package {SCRIPTS})"
+    return runtime is not None and runtime.supported and find_spec(SCRIPTS.replace("-", "_")) is not None
 
 
 def _options(folder: Path, settings: Youtube) -> dict[str, Any]:

@@ -182,8 +182,6 @@ def _check_time(path: Path, index: PacketIndex, number: int, frame: VideoFrame) 
 
 
 class _Shape(NamedTuple):
-    """Size and format of every picture of one pass."""
-
     reformatter: VideoReformatter
     size: Size
     pixels: str

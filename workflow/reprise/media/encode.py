@@ -65,7 +65,6 @@ def frames_in_span(index: PacketIndex, start_s: float, end_s: float, overhang_s:
 
 
 def _cut(stream: Any, index: PacketIndex, span: range) -> Any:
-    """These frames of a stream, with times from 0."""
     if not index.is_timed:
         chosen = stream.filter("select", f"between(n,{span.start},{span.stop - 1})")
         return chosen.filter("setpts", f"N/({index.rate}*TB)")

@@ -138,7 +138,6 @@ def drawn_input(description: str) -> Any:
 
 
 def check_is_picture(path: Path) -> None:
-    """Refuse anything but a still picture of a listed format."""
     if demuxer_of(path) not in PICTURES:
         raise MediaError("not_media", f"{path.name}: no PNG, JPEG, WebP or BMP picture")
 

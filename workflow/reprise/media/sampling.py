@@ -28,8 +28,6 @@ class Plan(NamedTuple):
 
 
 class Clip(NamedTuple):
-    """The properties of a clip that a rule may use."""
-
     frames: int
     fps: float
     clip_id: str = ""
@@ -176,7 +174,7 @@ def black_aware(clip: Clip, frames: int) -> Chosen:
     start, end = clip.black
     each = (frames - 1) // 2
     parts = [(0, start, each), (start, end, frames - 2 * each), (end, clip.frames, each)]
-    return Chosen([index for first, last, count in parts for index in _midpoints(first, last, count)])
+    return Chosen([first + int((i + 0.5) * (last - first) / n) for first, last, n in parts for i in range(n)])
 
 
 def every(clip: Clip) -> list[int]:
@@ -226,7 +224,6 @@ RULES = {name: frozenset(signature(function).parameters) - {"clip"} for name, fu
 
 
 def description(rule: str) -> str:
-    """What a rule chooses, in one sentence."""
     return str(_FUNCTIONS[rule].__doc__).partition("\n")[0]
 
 
@@ -306,7 +303,6 @@ def cells_of(rule: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def check(rule: dict[str, Any]) -> None:
-    """Refuse a rule with an unknown name or parameter, or with a value that makes no sense."""
     name = str(rule.get("rule"))
     if name not in RULES:
         raise unknown("sampling rule", name, RULES, "rule")
@@ -342,10 +338,6 @@ def _pictured(clip_id: str, chosen: Chosen, grid: tuple[int, int] | None) -> str
             "sampling whose rule never shows more frames than it names."
         )
     return f"all in one picture, {rows} x {columns}"
-
-
-def _midpoints(first: int, last: int, count: int) -> list[int]:
-    return [first + int((i + 0.5) * (last - first) / count) for i in range(count)]
 
 
 def _whole_rate(clip: Clip) -> int:

@@ -21,6 +21,7 @@ from reprise.core.paths import (
     FIGURES,
     JUDGES,
     OVERVIEW,
+    PDFS,
     PROFILE,
     PROFILES,
     READ_AS,
@@ -39,9 +40,7 @@ from reprise.core.paths import (
     overview_file,
     report_files,
     reproduction_file,
-    suite_pdf_file,
     table_file,
-    tables_pdf_file,
     time_file,
 )
 from reprise.fetch.settings import Huggingface
@@ -135,7 +134,7 @@ def readable(plan: Plan) -> dict[str, set[Scored]]:
     if judge_pairs(plan):
         note(map(agreement_file, FORMATS), compared(plan))
     verdicts = [reproduction_file(kind) for kind in ("csv", "html", "md") if plan.config.suite.show_published]
-    note([tables_pdf_file(), suite_pdf_file(), *report_files(), *verdicts], plan.numbers())
+    note([*PDFS, *report_files(), *verdicts], plan.numbers())
     return {str(path): numbers for path, numbers in found.items()}
 
 
@@ -150,7 +149,7 @@ def _problems(plan: Plan, target: str, known: Collection[str]) -> Iterator[str]:
     suite = plan.config.name
     match target.split("/"):
         case _ if target in known:
-            if Path(target) in (tables_pdf_file(), suite_pdf_file()) and not has_latex():
+            if Path(target) in PDFS and not has_latex():
                 yield MISSING
         case ["results", TABLES.name | FIGURES.name | REPORT.name, *_]:
             yield f"suite '{suite}' makes no such file. {_why_none(plan, Path(target), known)}"

@@ -40,8 +40,6 @@ class ClipMaker:
             clip = self.clips[clip_id]
             try:
                 known = {"status": "ok", **_KINDS[clip["kind"]](self, clip)}
-            except Unavailable as error:
-                known = dict(zip(("status", "message"), error.args, strict=True))
             except MediaError as error:
                 stop_on_fault(error, self.store.root)
                 known = {"status": error.status, "message": error.message}
@@ -55,9 +53,9 @@ class ClipMaker:
     def source(self, source_id: str) -> ClipRow:
         row = self.sources.get(source_id)
         if row is None:
-            raise Unavailable("missing", f"source {source_id} is not in the ledger of this shard")
+            raise MediaError("missing", f"source {source_id} is not in the ledger of this shard")
         if row["status"] != "ok":
-            raise Unavailable(row["status"], f"source {source_id}: {row['message']}")
+            raise MediaError(row["status"], f"source {source_id}: {row['message']}")
         return row
 
     def part(self, clip_id: str, whole: ClipRow) -> ClipRow:
@@ -67,7 +65,7 @@ class ClipMaker:
             )
         row = self.make(clip_id)
         if row["status"] != "ok":
-            raise Unavailable(row["status"], f"part {clip_id}: {row['message']}")
+            raise MediaError(row["status"], f"part {clip_id}: {row['message']}")
         return row
 
     def file(self, row: ClipRow) -> Path:
@@ -80,12 +78,7 @@ class ClipMaker:
         return {"object": str(path.relative_to(self.store.root)), "recipe": path.stem, **kept._asdict()}
 
     def recipe(self, kind: str, **ingredients: Any) -> ClipRow:
-        """All that shapes an encoded clip's bytes."""
         return {"kind": kind, "encode": self.key.encode.model_dump(), "ffmpeg": ffmpeg_version(), **ingredients}
-
-
-class Unavailable(Exception):
-    """A clip whose source or part is missing, with that one's status and a message."""
 
 
 def _trimmed(maker: ClipMaker, clip: ClipRow) -> ClipRow:
@@ -128,7 +121,6 @@ def _joined(maker: ClipMaker, clip: ClipRow) -> ClipRow:
 
 
 def _stills(maker: ClipMaker, clip: ClipRow) -> ClipRow:
-    """A pseudo-clip of still images, without loss."""
     if not clip["parts"]:
         raise UserError(f"clips.parquet: clip {clip['clip_id']}: a pseudo-clip needs at least one image in `parts`.")
     images = [maker.source(name) for name in clip["parts"]]
@@ -141,7 +133,6 @@ def _stills(maker: ClipMaker, clip: ClipRow) -> ClipRow:
 
 
 def _released(maker: ClipMaker, clip: ClipRow, kind: str = "whole") -> ClipRow:
-    """A released file as it is."""
     source = maker.source(clip["source_id"])
     maker.file(source)
     recipe = value_digest({"kind": kind, "source": source["sha256"]})

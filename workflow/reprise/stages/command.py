@@ -104,7 +104,6 @@ def run(words: Sequence[str]) -> None:
 
 
 def _kinds(main: Any) -> dict[str, Any]:
-    """Option -> the type of its value."""
     parameters = inspect.signature(main).parameters.items()
     return {name: get_args(one.annotation)[0] for name, one in parameters if name != FILLED_IN}
 

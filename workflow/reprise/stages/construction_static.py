@@ -25,8 +25,7 @@ def main(
     made_under: MadeUnder,
 ) -> None:
     settings = key.settings
-    if not isinstance(settings, MmbenchVideoSettings) or settings.static is None:
-        raise ValueError(f"{key}: no filter of static questions")
+    assert isinstance(settings, MmbenchVideoSettings) and settings.static is not None  # no other has this filter
     questions = read_tables(settings.kind, [reviewed])["reviewed"]
     rated = [read_table(path, VERDICTS) for path in ratings]
     found = static(questions, rated, list(map(Path, key.verdicts)), settings)

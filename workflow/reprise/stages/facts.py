@@ -26,7 +26,6 @@ FactsRow = dict[str, Any]
 
 
 def measure(path: Path, key: FactsKey) -> FactsRow:
-    """Everything about a clip but its name and digest."""
     index = packet_index(path)
     shots, motion, black = ShotCounter(key.shots, index.fps), MotionMeter(key.motion), 0
     scale = min(1.0, WIDTH / index.width)

@@ -18,7 +18,6 @@ from reprise.stages.command import In, MadeUnder, Out, Site
 
 
 def plan_clips(clips: pl.DataFrame, frames: dict[str, int], store: Store, rule: dict[str, Any]) -> pl.DataFrame:
-    """One plan per clip, in the order of their ids."""
     check(rule)
     rows = []
     for clip in clips.iter_rows(named=True):

@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 
 from reprise.core.files import write_text
-from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.fetch.keys import BenchmarkLedgers, MissingKey
@@ -21,7 +20,6 @@ MARKUP = re.compile(r"[\\|<>`*_~$&\[\]]")
 
 
 def section(entry: BenchmarkLedgers) -> str:
-    """A benchmark's missing sources and clips as Markdown."""
     lines, listings = [f"## {entry.title}", ""], []
     of_both = (("Source", entry.sources, SOURCES, "source_id"), ("Clip", entry.clips, CLIP_LEDGER, "clip_id"))
     for what, paths, schema, name in of_both:
@@ -61,4 +59,3 @@ def _cell(text: str) -> str:
 
 def main(key: In[MissingKey], out: Out[Path]) -> None:
     write_text(out, "# Missing videos\n\n" + "\n".join(map(section, key.benchmarks.values())))
-    log.info(f"{len(key.benchmarks)} benchmarks")

@@ -4,12 +4,9 @@ from pathlib import Path
 
 from reprise.construction.review import as_json
 from reprise.core.files import write_text
-from reprise.core.log import log
 from reprise.people.surveys import label_studio_tasks
 from reprise.stages.command import In, Json, Out, Wildcard
 
 
 def main(key: In[Json], surveys: In[Path], survey: Wildcard[str], out: Out[Path]) -> None:
-    tasks = label_studio_tasks(surveys, survey)
-    write_text(out, as_json(tasks))
-    log.info(f"{len(tasks)} tasks")
+    write_text(out, as_json(label_studio_tasks(surveys, survey)))

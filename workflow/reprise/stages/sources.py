@@ -17,8 +17,8 @@ from reprise.core.schemas import CLIPS, SOURCES, read_table, write_table
 from reprise.core.store import Store, store_on_node
 from reprise.fetch.keys import SourcesKey
 from reprise.fetch.local import copy_file
-from reprise.fetch.outcome import Fetched, Fetcher, FetchError
-from reprise.fetch.records import Record, is_transient, read_record, write_record
+from reprise.fetch.outcome import TRANSIENT, Fetched, Fetcher, FetchError
+from reprise.fetch.records import Record, read_record, write_record
 from reprise.fetch.release_files import ReleaseFiles, with_release_files
 from reprise.fetch.routes import fetcher_for
 from reprise.media.decoder import count_decodable
@@ -31,6 +31,8 @@ from reprise.stages.command import In, MadeUnder, Out, Site, Wildcard
 LIMITED = {"too_large", "too_many_pixels", "too_long"}
 # They say nothing of the source: no attempt is spent.
 UNCOUNTED = {"stopped", "changed"}
+# A damaged download may be whole next time, a damaged local file stays damaged.
+DAMAGED = {"truncated", "corrupt", "empty", "not_media", "no_frames"}
 IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp"}
 
 
@@ -178,7 +180,7 @@ def _failure(asked_as: Any, status: str, message: str, attempts: int, is_remote:
         status=status,
         attempts=attempts,
         message=plain(message),
-        is_transient=is_transient(status, is_remote),
+        is_transient=status in TRANSIENT or (is_remote and status in DAMAGED),
     )
 
 

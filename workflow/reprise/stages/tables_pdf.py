@@ -29,7 +29,6 @@ def main(parts: In[list[Path]], figures: In[list[Path]], figure_keys: In[list[Pa
 
 
 def name_of(path: Path) -> str:
-    """Benchmark and table, or benchmark and figure."""
     return f"{path.parent.name}/{path.stem}"
 
 

@@ -73,8 +73,6 @@ def _model_key(words: list[str], folder: Path = Path()) -> Any:
 
 
 class Fork(NamedTuple):
-    """A job in its own process."""
-
     link: socket.socket
     words: list[str]
 
@@ -93,7 +91,6 @@ class Fork(NamedTuple):
         code = 0
 
     def _end_with_command(self) -> None:
-        """A job whose command is killed ends too."""
         import signal
 
         with suppress(OSError):
@@ -116,7 +113,8 @@ def wait_for_jobs(address: str, listening: socket.socket) -> Fork | None:
         link, _ = listening.accept()
         try:
             length, streams, _, _ = socket.recv_fds(link, LENGTH_BYTES, len(STREAMS))
-            words, folder, environment = json.loads(_read(link, int.from_bytes(length)))
+            with link.makefile("rb") as asked:
+                words, folder, environment = json.loads(asked.read(int.from_bytes(length)))
         except (OSError, ValueError):  # of a command that has ended meanwhile
             link.close()
             continue
@@ -139,11 +137,6 @@ def wait_for_jobs(address: str, listening: socket.socket) -> Fork | None:
 
     rmtree(Path(address).parent)
     return None
-
-
-def _read(link: socket.socket, length: int) -> bytes:
-    with link.makefile("rb") as stream:
-        return stream.read(length)
 
 
 def _import_for(words: list[str], folder: Path) -> None:

@@ -18,7 +18,6 @@ from reprise.models.base import Clip, Request
 
 
 def scored_options(requests: pl.DataFrame) -> Options:
-    """The options of all questions that ask for a score."""
     return tuple(sorted(set(map(tuple, requests.filter(pl.col("ask") == "score")["options"].unique()))))
 
 
@@ -52,7 +51,6 @@ def gather_work(
 
 
 def about(rows: pl.DataFrame, ledger: pl.DataFrame) -> pl.DataFrame:
-    """The rows about clips of the ledger that exist."""
     return rows.filter(pl.col("clip_id").is_in(ledger.filter(pl.col("status") == "ok")["clip_id"].implode()))
 
 

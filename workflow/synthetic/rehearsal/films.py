@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from reprise.core.errors import stop_on_fault_of_ffmpeg
-from reprise.fetch.outcome import Fetched, Fetcher, nothing
+from reprise.fetch.outcome import Fetched, Fetcher
 from reprise.fetch.settings import Rehearsal
 from reprise.media.encode import concatenate
 from reprise.media.ffmpeg import BIT_EXACT, QUIET, ffmpeg_executable
@@ -35,7 +35,7 @@ def fetcher(settings: Rehearsal) -> Fetcher:
         concatenate(first, second, folder / "joined.mp4", ENCODE, Concat())
         return Fetched(folder / "joined.mp4")
 
-    return Fetcher(identity, fetch, nothing)
+    return Fetcher(identity, fetch)
 
 
 def film_number(source_id: str) -> int:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from reprise.core.errors import unknown
 from reprise.core.files import file_digest, value_digest
-from reprise.fetch.outcome import Fetched, Fetcher, nothing, safe_name
+from reprise.fetch.outcome import Fetched, Fetcher, safe_name
 from reprise.fetch.settings import Toyworld
 
 from synthetic.toyworld import annotated_clips, mmbench_video, temporalbench, velociti, vinoground
@@ -36,4 +36,4 @@ def fetcher(settings: Toyworld) -> Fetcher:
         render_source(source_id, target)
         return Fetched(target)
 
-    return Fetcher(lambda source_id: ["toyworld", code, source_id], fetch, nothing)
+    return Fetcher(lambda source_id: ["toyworld", code, source_id], fetch)

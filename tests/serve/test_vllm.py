@@ -21,7 +21,7 @@ from reprise.models.remote.serving.settings import Hosting, Serving
 from tests.serve.conftest import CHECKPOINT, NAME
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.stages.served_job import CLIPS, QUESTIONS, Job
-from tests.unit.stages.test_infer_hosted import hosted_key
+from tests.unit.stages.test_infer_servers import hosted_key
 from tests.unit.videos import barcode_video
 
 FRAMES = (0, 5, 11, 17, 23, 29, 35, 41)

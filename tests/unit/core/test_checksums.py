@@ -42,31 +42,20 @@ def decay(path: Path) -> None:
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    path = tmp_path / "plan.parquet"
-    write_table(pl.DataFrame(ROWS, schema=FRAME_PLAN), path, FRAME_PLAN, KEYS)
-    return path
-
-
-def test_every_flipped_bit_of_a_table_is_noticed(table: Path) -> None:
+def test_every_flipped_bit_of_a_table_is_noticed(tmp_path: Path) -> None:
+    table = tmp_path / "plan.parquet"
+    write_table(pl.DataFrame(ROWS, schema=FRAME_PLAN), table, FRAME_PLAN, KEYS)
     assert pl.read_parquet(table).to_dicts() == ROWS and keys_of(table) == KEYS, "a plain parquet file"
     content, draw = table.read_bytes(), random.Random(0)
     for place in draw.sample(range(len(content) * 8), 60):
         table.write_bytes(flipped(content, place))
         with pytest.raises(UserError, match=r"plan\.parquet: damaged.* Delete it and run snakemake again"):
             read_table(table, FRAME_PLAN)
-
-
-@pytest.mark.parametrize("content", [b"", b"PAR1", b"reprise sha256=", None])
-def test_what_is_no_table_of_ours_is_refused(table: Path, content: bytes | None) -> None:
-    if content is None:
-        pl.read_parquet(table).write_parquet(table)
-    else:
-        table.write_bytes(content)
-    with pytest.raises(UserError, match="damaged"):
-        read_table(table, FRAME_PLAN)
-    assert keys_of(table) is None
+    for other in (b"", b"PAR1", b"reprise sha256="):
+        table.write_bytes(other)
+        with pytest.raises(UserError, match="damaged"):
+            read_table(table, FRAME_PLAN)
+        assert keys_of(table) is None
 
 
 def log_of(path: Path, *values: object) -> Path:
@@ -135,7 +124,7 @@ def test_repair_revives_no_withdrawn_answer(tmp_path: Path) -> None:
         journal.add(entry, Answer(text="x"))
     before = path.stat().st_size
     journal.withdraw(entries[1])
-    content, end = path.read_bytes(), path.stat().st_size
+    end = path.stat().st_size
     journal.add(entries[0], Answer(text="asked again"))
     whole = path.read_bytes()
     for place in range(before * 8, end * 8, 11):
@@ -143,8 +132,6 @@ def test_repair_revives_no_withdrawn_answer(tmp_path: Path) -> None:
         list(store.repair())
         repaired = Journal(path)
         assert repaired.get(entries[1]) is None and repaired.get(entries[2]) == Answer(text="x")
-    path.write_bytes(flipped(content, before * 8))
-    assert list(store.repair()) == [f"{path}: dropped line 2, 4 of 4"]
 
 
 def test_a_damaged_record_counts_as_none(tmp_path: Path) -> None:
@@ -180,8 +167,6 @@ def test_an_object_unlike_its_ledger_stops_the_job_and_goes(tmp_path: Path, dama
     with pytest.raises(UserError, match=r"the file of clip u\.a (was damaged|is gone).* run the same command again"):
         Store(tmp_path).checked(name, kept.sha256, "clip u.a")
     assert not path.exists()
-    with pytest.raises(UserError, match="is gone"):
-        Store(tmp_path).checked(name, kept.sha256, "clip u.a")
 
 
 def test_a_text_that_another_job_reads_is_compared_with_its_checksum(tmp_path: Path) -> None:

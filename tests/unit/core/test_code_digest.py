@@ -68,14 +68,3 @@ def test_what_is_recorded_is_of_the_content(folder: Path, monkeypatch: pytest.Mo
     assert found() == before
     monkeypatch.setattr("sys.version", "another Python")
     assert CodeDigests(folder, record)._recorded == {}, "another Python reads code otherwise"
-
-
-def test_a_module_that_appears_is_found_although_nothing_else_changed(folder: Path) -> None:
-    """What an import names may have been no module when the record was written."""
-    record = folder / "keys/code.jsonl"
-    (folder / "reprise/lazy.py").rename(folder / "gone.py")
-    code = CodeDigests(folder, record)
-    before = code.closure(["reprise.a"])
-    code.keep()
-    (folder / "gone.py").rename(folder / "reprise/lazy.py")
-    assert CodeDigests(folder, record).closure(["reprise.a"]) == CodeDigests(folder).closure(["reprise.a"]) != before

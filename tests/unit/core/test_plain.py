@@ -1,11 +1,11 @@
 """Text of others is shown and never obeyed: by a terminal, a spreadsheet, or the order of a line."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
-import polars as pl
 import pytest
-from reprise.core.plain import LONGEST, as_cell, first_of, of_cell, plain, safe, visible
+from reprise.core.plain import LONGEST, as_cell, of_cell, plain, safe, visible
 from reprise.fetch.outcome import FetchError
 from reprise.media.errors import MediaError
 from reprise.tables.render import html, latex, markdown
@@ -43,9 +43,9 @@ def test_secrets_are_in_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
         "Bearer abcdefghijkl, https://me:secret@example.org/a?X-Amz-Signature=abc123&id=7&token=xyz"
     )
     for found in (plain(said), str(FetchError("failed", said)), MediaError("corrupt", said).message):
-        for secret in ("hf_0", "sk-a", "dXNl", "abcdefghijkl", "me:secret", "abc123", "xyz"):
-            assert secret not in found
-        assert "the server said" in found and "id=7" in found
+        assert not re.search("hf_0|sk-a|dXNl|abcdefghijkl|me:secret|abc123|xyz", found)
+        assert "the server said" in found and "id=7" in found and "\n" not in found
+    assert len(plain("x" * 10**6)) <= LONGEST + 3
     for token in ("hf_", "sk-", "sk-proj-", "ghp_", "github_pat_"):
         said = plain(f"401 for {token}{'0aZ' * 6} and for key={token}{'0aZ' * 6}.")
         assert "0aZ" not in said and said.startswith("401 for ***")
@@ -67,16 +67,6 @@ def test_the_token_of_who_is_signed_in_is_in_no_message(
     assert plain("refused: signed-in-as-me") == "refused: ***"
 
 
-def test_a_message_is_one_line_of_bounded_length() -> None:
-    assert plain("a\r\n  b\t\u2028c") == "a b [U+2028]c"
-    assert len(plain("x" * 10**6)) <= LONGEST + 3
-
-
-def test_of_a_long_list_the_first_are_named() -> None:
-    assert first_of("abc", 2) == ["a", "b", "and 1 more"] and first_of("abc", 2, "{}+")[-1] == "1+"
-    assert first_of("abc", 3) == first_of("abc", None) == ["a", "b", "c"]
-
-
 def test_log_and_errors_show_text_as_text() -> None:
     program = (
         "from reprise.core.errors import UserError, run_command\n"
@@ -92,12 +82,9 @@ def test_log_and_errors_show_text_as_text() -> None:
     assert done.stderr == "name: x[U+202E]y[U+0000] ***\nError: file z[U+202E] ***\n"
 
 
-def test_a_cell_that_a_spreadsheet_would_run_begins_with_a_quote(tmp_path: Path) -> None:
+def test_a_cell_that_a_spreadsheet_would_run_begins_with_a_quote() -> None:
     for text in ("=1+1", "=cmd|' /C calc'!A0", "+1+1", "-1+1", "-x", "@SUM(A1)", "\t=1", "=", "-", "'=1", "''=1"):
         assert as_cell(text).startswith("'") and of_cell(as_cell(text)) == text
     assert as_cell("\r=1") == "[U+000D]=1" and as_cell("\0=1") == "[U+0000]=1"
     for text in ("", "-1", "+3.5", "12", "a=b", "a-b", "'quoted'", "it's", " =1", "Qwen2-VL (7B)"):
         assert as_cell(text) == of_cell(text) == text, "numbers and other texts stay"
-    frame = pl.DataFrame({"row": ["=1+1", "-7.5"], "value": [-7.5, 2.0]})
-    frame.with_columns(pl.col(pl.String).map_elements(as_cell, return_dtype=pl.String)).write_csv(tmp_path / "t.csv")
-    assert (tmp_path / "t.csv").read_text() == "row,value\n'=1+1,-7.5\n-7.5,2.0\n"

@@ -5,10 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reprise.core.errors import UserError, choices
-from reprise.core.files import file_digest
 from reprise.core.log import TAIL_BYTES, Progress, last_progress, last_words
 from reprise.core.schemas import REQUESTS, read_table, table_of, write_table
-from reprise.core.settings import refuse_edited
 
 
 @pytest.mark.parametrize(
@@ -46,19 +44,6 @@ def test_what_a_job_says_of_its_progress_is_read_again(tmp_path: Path) -> None:
     log.write_text(f"{Progress(10, 40, 2.0, 15.0)}\nLoading.\n{Progress(20, 40, 2.5, 8.0)}\nanother line\n")
     assert last_progress(log) == Progress(20, 40, 2.5, 8.0)
     assert last_progress(tmp_path / "none.log") is None
-
-
-def test_a_file_that_was_edited_or_taken_away_since_planning_ends_the_job(tmp_path: Path) -> None:
-    path = tmp_path / "answers.csv"
-    path.write_text("index,prediction\n1,A\n")
-    planned = {str(path): file_digest(path)}
-    refuse_edited(planned)
-    path.write_text("index,prediction\n1,B\n")
-    with pytest.raises(UserError, match=r"answers\.csv: edited since this run was planned\. Nothing was recorded: run"):
-        refuse_edited(planned)
-    path.unlink()
-    with pytest.raises(UserError, match=r"answers\.csv: edited since"):
-        refuse_edited(planned)
 
 
 def test_columns_that_nobody_needs_stay_unread_but_their_types_are_checked(tmp_path: Path) -> None:

@@ -1,29 +1,25 @@
-"""The store and the journal: objects by digest, torn lines, answers that survive a kill; files that are whole or none."""
+"""The store: several writers with its own locks and with locks elsewhere, what two users share, work in progress, files that are whole or none."""
 
+import errno
+import fcntl
 import os
 import socket
+import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
-from reprise.core.files import file_digest, inside, whole_file, write_if_changed
-from reprise.core.store import Store
+from reprise.core.clones import register
+from reprise.core.errors import UserError
+from reprise.core.files import file_digest, inside
+from reprise.core.locks import HOLDING, put_locks
+from reprise.core.store import Store, append_line, read_lines, store_on_node
+from reprise.models.asking.journal import Journal, journal_path
 
 from tests.unit.core.programs import python, write
-
-
-def test_a_failed_writer_leaves_no_file(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError), whole_file(tmp_path / "out.txt") as temporary:
-        temporary.write_text("half")
-        raise RuntimeError("disk full")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_unchanged_file_keeps_its_time(tmp_path: Path) -> None:
-    target = tmp_path / "key.json"
-    assert write_if_changed(target, "one")
-    before = target.stat().st_mtime_ns
-    assert not write_if_changed(target, "one") and target.stat().st_mtime_ns == before
-    assert write_if_changed(target, "two")
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/passwd", "a/../../x", ".", "", "link/x"])
@@ -59,16 +55,6 @@ def test_a_file_is_hashed_once_until_it_changes(tmp_path: Path) -> None:
     assert Store(root).digest(weights) == file_digest(weights) and log.read_text() != once
 
 
-def test_a_folder_digest_sees_names_and_bytes_but_not_times(tmp_path: Path) -> None:
-    folder, store = tmp_path / "checkpoint", Store(tmp_path / "store")
-    write(folder / "a", b"1")
-    before = store.folder_digest(folder)
-    (folder / "a").touch()
-    assert store.folder_digest(folder) == before
-    (folder / "a").rename(folder / "b")
-    assert store.folder_digest(folder) != before
-
-
 def test_prune_keeps_what_a_ledger_names_every_answer_and_live_work(tmp_path: Path) -> None:
     store = Store(tmp_path)
     for kind, name in (("clips", "aa1"), ("clips", "bb2"), ("sources", "cc3"), ("journal", "dd4")):
@@ -79,3 +65,183 @@ def test_prune_keeps_what_a_ledger_names_every_answer_and_live_work(tmp_path: Pa
     assert store.prune(["clips/aa/aa1.x", ""]) == 10, "the row of a failure names no object"
     assert sorted(path.name for path in tmp_path.rglob("*.*") if path != mine) == ["aa1.x", "cc3.json", "dd4.x"]
     assert mine.exists()
+
+
+WRITERS, LINES, OBJECTS = 3, 60, 12
+WRITE = """\
+import os, sys, time
+from pathlib import Path
+from reprise.core.store import Store, append_line
+from reprise.models.base import Answer
+from reprise.models.asking.journal import Journal, asking_alone, journal_path
+from reprise.models.asking.pieces import Piece
+store, who, count, lines, objects = Store(Path(sys.argv[1])), int(sys.argv[2]), *map(int, sys.argv[3:6])
+while not (store.root / "go").exists():
+    time.sleep(0.005)
+for number in range(objects):
+    digest = f"{number % 4:02x}" * 32
+    with store.alone(digest):
+        if store.remembered(store.path("clips", digest, ".mp4")) is None:
+            scratch = store.scratch(f"{digest}.mp4")
+            scratch.write_bytes(digest.encode() * 5000)
+            store.remember(store.keep_file(scratch, "clips", digest, ".mp4"))
+            append_line(store.root / "made.jsonl", f'["{digest}",{who}]', to_disk=False)
+with asking_alone(store, "cd" * 32, Piece(who + 1, count)):
+    journal = Journal(journal_path(store, "cd" * 32))
+    for number in range(lines):
+        journal.add(f"{who}-{number}", Answer(text=f"{who} {number} " + "x" * (number * 37 % 3000)), 0.5)
+    journal.sync()
+"""
+
+
+@pytest.mark.parametrize("locks", ["own", "elsewhere"])
+def test_several_writers_lose_and_tear_nothing(tmp_path: Path, locks: str) -> None:
+    store = Store(tmp_path / "store")
+    if locks == "elsewhere":
+        put_locks(store.root, str(tmp_path / "elsewhere"))
+    arguments = [str(WRITERS), str(LINES), str(OBJECTS)]
+    jobs = [
+        subprocess.Popen([sys.executable, "-c", WRITE, str(store.root), str(who), *arguments]) for who in range(WRITERS)
+    ]
+    store.root.mkdir(exist_ok=True)
+    (store.root / "go").touch()
+    assert [job.wait(timeout=300) for job in jobs] == [0] * WRITERS
+    journal = Journal(journal_path(store, "cd" * 32))
+    for who in range(WRITERS):
+        for number in range(LINES):
+            answer = journal.get(f"{who}-{number}")
+            assert answer is not None and answer.text == f"{who} {number} " + "x" * (number * 37 % 3000)
+    made = Counter(str(row[0]) for row in read_lines(store.root / "made.jsonl"))
+    assert len(made) == 4 and set(made.values()) == {1}, "each object is made once"
+    assert not list((store.root / "tmp").iterdir())
+    assert list(store.repair()) == []
+
+
+def no_locks_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system without locks, as the operating system says it."""
+    flock = fcntl.flock
+
+    def refused(file: Any, operation: int) -> None:
+        number = file if isinstance(file, int) else file.fileno()
+        if Path(f"/proc/self/fd/{number}").readlink().is_relative_to(folder):
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+        flock(file, operation)
+
+    monkeypatch.setattr("fcntl.flock", refused)
+
+
+@pytest.mark.parametrize("without", ["store", "clone"])
+def test_a_file_system_without_locks_is_named(without: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_locks_in(tmp_path / without, monkeypatch)
+    with pytest.raises(
+        UserError, match=rf"/{without}/\S+: the file system has no locks .* `locks:` there may name a folder"
+    ):
+        register(Store(tmp_path / "store"), tmp_path / "clone")
+
+
+def test_locks_elsewhere_serve_a_store_that_can_have_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path / "store")
+    no_locks_in(store.root, monkeypatch)
+    put_locks(store.root, str(tmp_path / "elsewhere"))
+    register(store, tmp_path / "clone")
+    append_line(store.root / "digests.jsonl", "[1]")
+    append_line(store.path("journal", "ab" * 32, ".jsonl"), "[2]")
+    with store.alone("ab" * 32):
+        assert list(read_lines(store.root / "digests.jsonl")) == [[1]]
+
+
+def test_all_that_use_a_store_must_agree_on_its_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = tmp_path / "store"
+    monkeypatch.setenv("PLACE", str(tmp_path / "elsewhere"))
+    put_locks(store, "$PLACE")
+    put_locks(store, str(tmp_path / "elsewhere"))
+    put_locks(store, None)
+    assert all((store / name).resolve() == tmp_path / "elsewhere" / name for name in HOLDING)
+    with pytest.raises(UserError, match=r"locks lie in .*elsewhere, not in .*other .* all that use a store must agree"):
+        put_locks(store, str(tmp_path / "other"))
+
+
+def test_locks_in_use_are_not_moved(tmp_path: Path) -> None:
+    with (
+        Store(tmp_path).alone("ab" * 32),
+        pytest.raises(UserError, match="End all that use the store, delete the folder"),
+    ):
+        put_locks(tmp_path, str(tmp_path / "elsewhere"))
+
+
+# Work in progress
+
+
+def test_work_in_progress_lies_where_the_node_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JOBS_OWN", str(tmp_path / "node"))
+    store = tmp_path / "store"
+    folder = store_on_node(store, ["$JOBS_OWN/${JOBS_OWN}"]).scratch("x").parent
+    assert folder.is_relative_to(tmp_path / "node") and folder.name == f"reprise-{os.getuid()}"
+    assert store_on_node(store, [""]).scratch("x").parent == store / "tmp"
+    monkeypatch.delenv("JOBS_OWN")
+    with pytest.raises(UserError, match=r"scratch: \$JOBS_OWN .*: a variable in it is not set on "):
+        store_on_node(store, ["$JOBS_OWN"])
+
+
+def test_a_file_from_another_disk_is_kept_whole(tmp_path: Path) -> None:
+    """The store's own file system sees it by a rename alone."""
+    with TemporaryDirectory(dir="/dev/shm") as other:
+        assert Path(other).stat().st_dev != tmp_path.stat().st_dev, "a second file system"
+        store = Store(tmp_path, Path(other))
+        scratch = store.scratch("x.mp4")
+        scratch.write_bytes(b"frames" * 1000)
+        kept = store.keep_file(scratch, "clips", "ab" * 32, ".mp4")
+        assert kept.read_bytes() == b"frames" * 1000 and not list((tmp_path / "tmp").iterdir())
+        (Path(other) / f"{os.uname().nodename}.999999999.left").touch()
+        store.sweep()
+        assert not list(Path(other).iterdir()), "what a killed job left there is removed"
+
+
+FIRST, SECOND, GROUP = 20001, 20002, 20003
+USE = """\
+import os, psutil, sys
+from pathlib import Path
+from reprise.core.clones import register
+from reprise.core.store import Store
+from reprise.models.base import Answer
+from reprise.models.asking.journal import Journal, asking_alone, journal_path
+store, who = Store(Path(sys.argv[1])), sys.argv[2]
+os.umask(0o002)
+if os.geteuid() == 0:  # after the imports: the interpreter may lie where only root reads
+    os.setgroups([])
+    os.setgid(int(sys.argv[3]))
+    os.setuid(int(who))
+clone = store.root / f"clone-of-{who}"
+clone.mkdir(exist_ok=True)
+register(store, clone)
+with store.alone("ab" * 32):
+    scratch = store.scratch("x.mp4")
+    scratch.write_text(who)
+    kept = store.remember(store.keep_file(scratch, "clips", "ab" * 32, ".mp4"))
+with asking_alone(store, "cd" * 32):
+    journal = Journal(journal_path(store, "cd" * 32))
+    journal.add(who, Answer(text="A"))
+    journal.sync()
+store.sweep()
+print(len(journal))
+"""
+
+
+def test_the_second_user_of_a_shared_store_can_do_what_the_first_can(tmp_path: Path) -> None:
+    """Only root can act as two users; for others the modes must tell."""
+    store = tmp_path / "store"
+    store.mkdir()
+    store.chmod(0o2775)
+    if os.geteuid() == 0:
+        os.chown(store, FIRST, GROUP)
+        for folder in (tmp_path, *tmp_path.parents):  # pytest's own, also one a worker, are for their owner alone
+            if any(part.startswith("pytest-of-") for part in folder.parts):
+                folder.chmod(0o755)
+    for number, user in enumerate((FIRST, SECOND, FIRST), start=1):
+        command = [sys.executable, "-c", USE, str(store), str(user), str(GROUP)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert int(done.stdout) == min(number, 2), "each sees the answers of the other"
+    paths = list(store.rglob("*"))
+    assert {path.stat().st_gid for path in paths} == {store.stat().st_gid}
+    assert all(path.stat().st_mode & 0o060 == 0o060 for path in paths), "the group reads and writes everything"

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 from reprise.core.errors import UserError
-from reprise.core.schemas import SOURCES, write_table
 from reprise.core.store import Store
 from reprise.fetch.direct import http
 from reprise.fetch.outcome import Fetcher, FetchError
-from reprise.fetch.records import Record, forget_failures, wants_another_try
+from reprise.fetch.records import Record
 from reprise.fetch.retry import wait_asked, within
 from reprise.fetch.settings import Http
 from reprise.stages.sources import Wanted, fetch_shard, fetch_source
@@ -135,29 +134,6 @@ def test_a_server_that_asks_for_too_long_a_wait_is_left_to_the_next_run(store: S
     assert wait_asked(formatdate(time() + 100, usegmt=True)) == pytest.approx(100, abs=2)
     for written in ("", "-5", "soon", "Sat, 99 Foo 2040 00:00:00 GMT", formatdate(time() - 100)):
         assert wait_asked(written) == 0
-
-
-def test_the_rate_limit_holds(video: bytes, store: Store, sleeps: list[float]) -> None:
-    with serving({"/a.mp4": Behaviour(video)}) as (url, _):
-        asked(url, store, rate_limit_mb_s=len(video) / 1e6)
-    assert sum(sleeps) > 0.8
-
-
-def test_transient_failures_are_tried_in_later_runs_but_not_forever(video: bytes, tmp_path: Path, store: Store) -> None:
-    ledger = tmp_path / "0.parquet"
-    wanted = [Wanted(name, name) for name in ("busy", "good", "gone")]
-    behaviours = {"/good.mp4": Behaviour(video), "/busy.mp4": Behaviour(status=503)}
-    with serving(behaviours) as (url, log):
-        for attempt in (1, 2, 3, 3, 3):
-            rows = fetch_shard(wanted, route(url), store)
-            write_table(rows, ledger, SOURCES)
-            assert rows["status"].to_list() == ["server_error", "ok", "not_found"]
-            assert rows["attempts"].to_list() == [attempt, 1, 1]
-            assert wants_another_try([ledger], 3) == ([ledger] if attempt < 3 else [])
-        assert [log.asked[f"/{name}.mp4"] for name in ("busy", "good", "gone")] == [9, 1, 1]
-        behaviours["/gone.mp4"] = Behaviour(video)
-        assert forget_failures(store, ["not_found"]) == 1
-        assert fetch_shard(wanted, route(url), store)["status"].to_list() == ["server_error", "ok", "ok"]
 
 
 def test_the_disk_is_estimated_before_anything_is_asked_for(store: Store) -> None:

@@ -118,12 +118,6 @@ def test_an_archive_that_cannot_be_had_is_asked_for_once(
     assert (log.heads + log.asked).total() <= 2
 
 
-def test_an_unpinned_set_is_not_fetched(store: Store) -> None:
-    settings = Huggingface(kind="huggingface", repo="some/set", revision="unpinned")
-    with pytest.raises(UserError, match="reprise pin"):
-        huggingface(settings, store)
-
-
 def test_a_download_ends_at_the_announced_size(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a loose file, and of a file of a snapshot."""
     endless = repository_file(b"x" * 100_000)

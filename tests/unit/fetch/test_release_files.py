@@ -12,7 +12,7 @@ from reprise.core.files import file_digest
 from reprise.core.store import Store
 from reprise.fetch.local import folder
 from reprise.fetch.outcome import Fetcher
-from reprise.fetch.release_files import ReleaseFiles, owner_of, release_source, with_release_files
+from reprise.fetch.release_files import ReleaseFiles, release_source, with_release_files
 from reprise.fetch.settings import Folder
 from reprise.stages.sources import fetch_source
 
@@ -85,8 +85,3 @@ def test_all_else_comes_by_the_route(route: Fetcher, store: Store) -> None:
     gone = fetch_source(release_source("MMBench.tsv", "1"), route, store)
     assert (gone.status, gone.message) == ("missing", "the release has no file 'MMBench.tsv'")
     assert route.estimate(["main", release_source("MMStar.tsv", "1")]) == 0
-
-
-def test_a_short_cell_names_the_row_that_holds_the_image() -> None:
-    assert owner_of("5", "3") == "3"
-    assert owner_of("5", "x" * 65) == "5"

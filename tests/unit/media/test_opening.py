@@ -1,24 +1,23 @@
-"""Only listed formats are opened, whatever a file is called, and no file leads to another one."""
+"""Only listed formats are opened, whatever a file is called; what is too large or odd is refused by name where it comes in."""
 
 import os
-import re
 import shutil
-import struct
 from pathlib import Path
 
-import av
+import numpy as np
 import pytest
 from reprise.media.decoder import count_decodable
 from reprise.media.encode import still_clip, trim
 from reprise.media.errors import MediaError
+from reprise.media.keys import FactsKey
 from reprise.media.opening import check_picture
 from reprise.media.probe import packet_index
-from reprise.media.settings import Encode, Images
+from reprise.media.settings import Encode, Images, Limits
+from reprise.stages.facts import measure
 from reprise.stages.sources import check_decodes
 
-from tests.unit.videos import barcode_video, run_ffmpeg
+from tests.unit.videos import X264, barcode_video, run_ffmpeg
 
-LIBRARY = Path(__file__).parents[3] / "workflow/reprise"
 FAST = Encode(preset="ultrafast")
 PLAYLISTS = {
     "ffconcat": "ffconcat version 1.0\nfile secret.mp4\n",
@@ -31,13 +30,6 @@ PLAYLISTS = {
 }
 
 
-def refused(path: Path) -> str:
-    """The status under which the whole way of a source refuses a file."""
-    with pytest.raises(MediaError) as caught:
-        check_decodes(path)
-    return caught.value.status
-
-
 @pytest.mark.parametrize("kind", PLAYLISTS)
 def test_no_text_is_media_whatever_its_name(tmp_path: Path, barcode: Path, kind: str) -> None:
     shutil.copy(barcode, tmp_path / "secret.mp4")
@@ -45,7 +37,7 @@ def test_no_text_is_media_whatever_its_name(tmp_path: Path, barcode: Path, kind:
     for suffix in ("mp4", "m3u8", "png", "ts"):
         path = tmp_path / f"video.{suffix}"
         path.write_text(PLAYLISTS[kind])
-        assert refused(path) == "not_media"
+        assert refused(path, Limits())[0] == "not_media"
         for use in (
             packet_index,
             lambda path: trim(path, 0, 1, out, FAST),
@@ -86,57 +78,76 @@ def test_ordinary_videos_are_opened_under_any_name(tmp_path: Path, suffix: str) 
     assert count_decodable(strange) == 25
 
 
-def test_samples_in_another_file_are_not_read(tmp_path: Path) -> None:
-    """A mov whose data reference names another file, with nothing else wrong with it."""
-    secret = barcode_video(tmp_path / "secret.mov", options=("-c:v", "libx264", "-g", "24"))
-    content = secret.read_bytes()
-    path = tmp_path / "outer.mov"
-    path.write_bytes(_with_alias(content, b"secret.mov"))
-    assert refused(path) == "truncated"
-    with av.open(str(path), options={"enable_drefs": "1"}) as container:  # the reference is a true one
-        assert sum(1 for _ in container.decode(video=0)) == 48
-
-
-def _with_alias(content: bytes, name: bytes) -> bytes:
-    """The data reference of the first track as an alias record that names a file of the same folder."""
-    place = content.index(b"dref") - 4
-    record = bytearray(150)
-    record[10:15] = b"\x04disk"
-    record[50] = len(name)
-    record[51 : 51 + len(name)] = name
-    struct.pack_into(">hh", record, 130, 1, 1)
-    place_named = b"disk:" + name
-    padding = b"\0" * (len(place_named) % 2)
-    tail = struct.pack(">hh", 2, len(place_named)) + place_named + padding + struct.pack(">hh", -1, 0)
-    alias = bytes(4) + bytes(record) + tail
-    entry = struct.pack(">I4s", 8 + len(alias), b"alis") + alias
-    dref = struct.pack(">I4sII", 16 + len(entry), b"dref", 0, 1) + entry
-    old = struct.unpack(">I", content[place : place + 4])[0]
-    changed = bytearray(content[:place] + dref + content[place + old :])
-    for box in (b"dinf", b"minf", b"mdia", b"trak", b"moov"):
-        at = changed.rindex(box, 0, place + 4) - 4
-        size = struct.unpack_from(">I", changed, at)[0]
-        struct.pack_into(">I", changed, at, size + len(dref) - old)
-    return bytes(changed)
-
-
 def test_a_pipe_is_no_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "video.mp4")
     os.mkfifo(tmp_path / "picture.png")
-    assert refused(tmp_path / "video.mp4") == refused(tmp_path / "picture.png") == "not_media"
+    assert refused(tmp_path / "video.mp4", Limits())[0] == refused(tmp_path / "picture.png", Limits())[0] == "not_media"
 
 
-def test_nobody_else_opens_media() -> None:
-    """One module opens files; the toy world, the rehearsal and slides write files of pictures of their own."""
-    opens = re.compile(
-        r"av\.open\(|ffmpeg\.input\(|VideoCapture|imread|imdecode|Image\.open|decord|torchcodec|torchvision\.io|imageio\.|"
-        r"(?:from|import) scenedetect.*\b(?:open_video|detect)\b|read_video\(|\"-i\"|ffprobe|ffmpeg\.probe"
-    )
-    writes = {"toyworld/render.py": {'"-i"'}, "rehearsal/films.py": {'"-i"'}, "media/slides.py": {"av.open("}}
-    # In an environment of its own, without this library: it reads pictures that this library has written.
-    writes["models/remote/serving/program_server.py"] = {"Image.open"}
-    for path in sorted(LIBRARY.rglob("*.py")):
-        name = path.relative_to(LIBRARY).as_posix()
-        found = set(opens.findall(path.read_text(encoding="utf-8")))
-        allowed = writes.get(name, set())
-        assert name == "media/opening.py" or found <= allowed, (name, found)
+def drawn(path: Path, source: str, *options: str) -> Path:
+    run_ffmpeg("-f", "lavfi", "-i", source, *options, path)
+    return path
+
+
+def refused(path: Path, limits: Limits) -> tuple[str, str]:
+    with pytest.raises(MediaError) as caught:
+        check_decodes(path, limits)
+    return caught.value.status, caught.value.message
+
+
+def test_each_limit_names_itself(tmp_path: Path) -> None:
+    video = barcode_video(tmp_path / "video.mp4", 48)
+    check_decodes(video, Limits(pixels=128 * 128, frames=48, duration_s=2, fps=24))
+    for limits, status in (
+        (Limits(pixels=128 * 128 - 1), "too_many_pixels"),
+        (Limits(frames=47), "too_long"),
+        (Limits(duration_s=1.9), "too_long"),
+        (Limits(fps=23.9), "too_long"),
+    ):
+        found, message = refused(video, limits)
+        assert found == status
+        assert "limits." in message
+
+
+@pytest.mark.parametrize("suffix", ["png", "jpg", "webp", "bmp"])
+def test_pictures_have_the_same_limit(suffix: str, tmp_path: Path) -> None:
+    picture = drawn(tmp_path / f"x.{suffix}", "testsrc=s=64x48", "-frames:v", "1", "-update", "1")
+    check_decodes(picture, Limits(pixels=64 * 48))
+    status, message = refused(picture, Limits(pixels=64 * 48 - 1))
+    assert (status, "64x48" in message) == ("too_many_pixels", True)
+    under_a_videos_name = picture.rename(tmp_path / "x.mp4")
+    assert refused(under_a_videos_name, Limits(pixels=64 * 48 - 1))[0] == "too_many_pixels"
+
+
+def test_a_stretched_picture_counts_as_what_it_is_shown_as(tmp_path: Path) -> None:
+    path = drawn(tmp_path / "video.mp4", "testsrc=s=64x48:d=1", "-vf", "setsar=20", *X264)
+    status, message = refused(path, Limits(pixels=10_000))
+    assert (status, "x48" in message) == ("too_many_pixels", True)
+
+
+KINDS = [
+    *((f"s={size}:r=10", (*X264, "-pix_fmt", "yuv420p"), 10) for size in ("2x2", "16x4096", "4096x16")),
+    *(("s=64x48:r=5", ("-pix_fmt", pixels, "-c:v", "ffv1"), 5) for pixels in ("gray10le", "yuva444p16le", "gbrp")),
+    *(("s=64x48:r=5", ("-pix_fmt", pixels, "-c:v", "png"), 5) for pixels in ("rgb48le", "pal8")),
+    *(("s=64x48:r=1/10000", ("-frames:v", str(frames), "-c:v", "ffv1"), frames) for frames in (1, 2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "options", "frames"), KINDS)
+def test_what_is_accepted_is_measured(source: str, options: tuple[str, ...], frames: int, tmp_path: Path) -> None:
+    """Sizes, kinds of pixels, and a rate of nearly nothing."""
+    length = () if "-frames:v" in options else ("-t", "1")
+    path = drawn(tmp_path / "video.mkv", f"testsrc={source}", *length, *options)
+    check_decodes(path)
+    assert measure(path, FactsKey())["frames"] == frames
+
+
+def test_half_a_picture_is_refused_where_it_comes_in(tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (200, 200, 3), np.uint8)
+    raw = tmp_path / "noise.rgb"
+    raw.write_bytes(noise.tobytes())
+    for suffix in ("png", "jpg", "webp", "bmp"):
+        path = tmp_path / f"x.{suffix}"
+        run_ffmpeg("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", "200x200", "-i", raw, "-update", "1", path)
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        assert refused(path, Limits())[0] in ("corrupt", "truncated", "not_media", "no_frames"), suffix

@@ -80,14 +80,6 @@ def test_rotation_is_undone(barcode: Path, tmp_path: Path) -> None:
     assert read_frames(turned, [0], size=(32, 64)).shape == (1, 64, 32, 3)
 
 
-def test_one_frame(tmp_path: Path) -> None:
-    path = barcode_video(tmp_path / "one.mp4", 1)
-    index = packet_index(path)
-    assert (index.frames, index.fps, index.variable_rate) == (1, 24.0, False)
-    assert index.duration_s == pytest.approx(1 / 24)
-    assert numbers(read_frames(path, [0, 0])) == [0, 0]
-
-
 def test_indices_may_repeat_and_come_in_any_order(barcode: Path) -> None:
     assert numbers(read_frames(barcode, [40, 3, 3, 17])) == [40, 3, 3, 17]
     with pytest.raises(MediaError, match="frame 48 of 48"):

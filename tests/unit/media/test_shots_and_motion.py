@@ -60,12 +60,6 @@ def test_known_cuts_are_found(forty_cuts: tuple[Path, list[int]], settings: Shot
     assert found - right <= 1
 
 
-def test_how_many_of_the_cuts_the_default_finds(forty_cuts: tuple[Path, list[int]]) -> None:
-    """What the page of MMBench-Video says of the shortest shot: of 40 cuts of a film of 12 to 30 frames a shot, 33."""
-    path, cuts = forty_cuts
-    assert len(cuts) == 40 and measure(path, FactsKey())["shots"] == 34
-
-
 def test_cuts_closer_than_the_shortest_shot_count_once(tmp_path: Path) -> None:
     frames = np.concatenate([scene(0, 24), scene(1, 4), scene(2, 24)])
     path = write_video(tmp_path / "short.mp4", frames)

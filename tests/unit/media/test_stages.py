@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pytest
-from reprise.core.errors import UserError
 from reprise.core.files import file_digest
 from reprise.core.names import shard_of
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, FACTS, FRAME_PLAN, SOURCES, read_table, write_table
@@ -129,12 +127,6 @@ def made(videos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def copy(made: Path, tmp_path: Path) -> Path:
-    """The same, to be spoilt."""
-    return Path(shutil.copytree(made, tmp_path / "copy"))
-
-
 def test_every_clip_is_there_or_has_a_reason(made: Path, videos: Path) -> None:
     ledger = table(made, "c", CLIP_LEDGER)
     assert {clip_id: row["status"] for clip_id, row in ledger.items()} == EXPECTED
@@ -203,13 +195,6 @@ def sheet_of(made: Path, out: Path, **options: Any) -> npt.NDArray[np.uint8]:
     return picture.astype(np.uint8)
 
 
-def test_contact_sheet(made: Path, tmp_path: Path) -> None:
-    picture = sheet_of(made, tmp_path / "sheet.png", clip="pair.joined")
-    assert picture.shape[1] > 3 * 240 and np.ptp(picture) > 200
-    with pytest.raises(UserError, match="Did you mean 'pair.joined'"):
-        run_stage("preview", made, tmp_path / "sheet.png", clip="pair.joind")
-
-
 def test_a_grid_is_planned_and_previewed_as_the_one_picture_that_a_model_sees(made: Path, tmp_path: Path) -> None:
     key, table = tmp_path / "grid.json", tmp_path / "grid.parquet"
     view = {"show": "grid", "rows": 2, "columns": 3}
@@ -263,62 +248,3 @@ def test_list_of_what_is_missing(made: Path) -> None:
     text = (made / "missing.md").read_text()
     for words in ("Affected: table3, table4.", "| nothing.mp4 | missing |", "cut&#95;off"):
         assert words in text
-
-
-def flip(path: Path) -> None:
-    """One bit in the middle of a file."""
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-
-
-@pytest.mark.parametrize("damage", [flip, Path.unlink])
-@pytest.mark.parametrize("stage", ["frames", "facts", "preview"])
-def test_a_clip_that_is_spoilt_later_is_not_shown(stage: str, damage: Callable[[Path], object], copy: Path) -> None:
-    shutil.rmtree(copy / "store/facts")
-    path = copy / "store" / table(copy, "c", CLIP_LEDGER)["pair.first"]["object"]
-    damage(path)
-    with pytest.raises(UserError, match="the file of clip pair.first.*run the same command again"):
-        run_stage(stage, copy, "again.parquet")
-    assert not path.exists() and not (copy / "again.parquet").exists()
-
-
-@pytest.mark.parametrize("unit", ["pair", "whole"])
-def test_a_source_that_was_spoilt_is_cut_by_nobody(unit: str, copy: Path) -> None:
-    shutil.rmtree(copy / "store/clips")
-    source = copy / "store" / table(copy, "s", SOURCES)["good.mp4"]["object"]
-    flip(source)
-    rows = [row for row, _ in CASES if row["unit"] == unit]
-    write_table(pl.DataFrame(rows, schema=CLIPS), copy / "clips.parquet", CLIPS)
-    with pytest.raises(UserError, match="the file of source good.mp4 was damaged"):
-        shard = shard_of(unit, SHARDS)
-        run_stage("clips", copy, "again.parquet", shard=shard, sources=f"s{shard}.parquet")
-    assert not source.exists() and not (copy / "again.parquet").exists()
-
-
-def test_a_spoilt_clip_in_the_store_is_encoded_again_with_the_same_bytes(copy: Path) -> None:
-    before = table(copy, "c", CLIP_LEDGER)
-    flip(copy / "store" / before["pair.first"]["object"])
-    (copy / "store" / before["pair.joined"]["object"]).with_suffix(".json").write_text("damaged")
-    shard = shard_of("pair", SHARDS)
-    run_stage("clips", copy, f"c{shard}.parquet", shard=shard, sources=f"s{shard}.parquet")
-    assert table(copy, "c", CLIP_LEDGER) == before
-    for name in ("pair.first", "pair.joined"):
-        assert file_digest(copy / "store" / before[name]["object"]) == before[name]["sha256"]
-
-
-@pytest.mark.parametrize(
-    ("key", "message"),
-    [
-        ({"shards": 2, "route": {"kind": "folder", "pth": "x"}}, "route.pth"),
-        ({"shards": 2, "route": {"kind": "ftp"}}, "ftp"),
-        ({"shards": 2, "route": {"kind": "folder", "path": "nowhere"}}, "no folder 'nowhere'"),
-        ({"shards": 2, "route": {"kind": "archive", "path": "no.zip"}}, "no file fits"),
-    ],
-)
-def test_mistakes_in_a_key(key: dict[str, Any], message: str, made: Path, tmp_path: Path) -> None:
-    (tmp_path / "key.json").write_text(json.dumps(key))
-    shard = shard_of("pair", 2)
-    options = {"key": tmp_path / "key.json", "shard": shard, "store": tmp_path / "store"}
-    with pytest.raises(UserError, match=message):
-        run_stage("sources", made, tmp_path / "out.parquet", **options)

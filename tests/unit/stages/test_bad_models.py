@@ -159,17 +159,3 @@ def test_a_gpu_that_is_not_there_is_one_message(
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     with pytest.raises(UserError, match=message):
         asked(run_key(sound["transformers"], gpus=2), clips, tmp_path)
-
-
-def test_what_was_answered_stays_and_is_asked_once(clips: list[Clip], sound: dict[str, Path], tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    shutil.copytree(sound["transformers"], folder)
-    key = run_key(folder)
-    first, _ = asked(key, clips[:1], tmp_path)
-    before = (tmp_path / "j").read_bytes()
-    cut_by(1)(folder)
-    with pytest.raises(UserError, match=CUT):
-        asked(key, clips, tmp_path)
-    assert (tmp_path / "j").read_bytes() == before
-    again, _ = asked(key, clips[:1], tmp_path)
-    assert again == first and all(row["error"] == "" for row in again)

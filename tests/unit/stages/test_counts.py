@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 from reprise.benchmarks.keys import RequestsKey
-from reprise.benchmarks.rows import Item, are_short, flaw_numbers, with_long_texts_flawed
+from reprise.benchmarks.rows import are_short
 from reprise.core.schemas import CLIP_LEDGER, ITEMS, METRICS, REQUESTS, RESPONSES, SOURCES, read_table, write_table
 from reprise.core.settings import Key
 from reprise.external.answers import NO_ANSWER
@@ -98,14 +98,3 @@ def test_a_text_that_is_too_long_is_not_asked_the_others_are(tmp_path: Path, cap
     assert "1 items not asked: a text of more than 200000 characters" in caplog.text
     assert asked(tmp_path, items, text_chars_max=5) == ["short"] and asked(tmp_path, items, text_chars_max=4) == []
     assert pl.DataFrame([item_row("none")], schema=ITEMS).filter(are_short(4)).height == 1
-
-
-def test_the_reason_is_one_of_the_items_flaws() -> None:
-    items = [Item("a", "c", "u", "t", {"caption": "x" * 9, "other": "y"}), Item("b", "c", "u", "t", {"caption": "x"})]
-    long, short = with_long_texts_flawed(items, 8)
-    assert list(long.flaws) == [
-        "a: 'caption' has 9 characters, more than text_chars_max (8), so it is not asked and counts as missing"
-    ]
-    assert short == items[1]
-    frame = pl.DataFrame([item_row("a", flaws=list(long.flaws))], schema=ITEMS)
-    assert flaw_numbers(frame)[0]["value"] == 1

@@ -12,15 +12,14 @@ from typing import Any
 import polars as pl
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.files import canonical_json
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS
-from reprise.core.store import Store, append_line, read_lines
+from reprise.core.store import Store
 from reprise.fetch.keys import ReleaseKey
 from reprise.models.asking.journal import Failures, Journal, Work
 from reprise.models.asking.pieces import pieces_of
 from reprise.models.base import Answer, AnswerError, Clip, Request
 from reprise.models.keys import RunKey
-from reprise.models.local.stand_ins.baselines import Constant, Oracle, Random
+from reprise.models.local.stand_ins.baselines import Constant, Oracle
 from reprise.stages.infer import ask_all
 from reprise.stages.release import main
 from reprise.stages.works import gather_work
@@ -79,26 +78,6 @@ def test_a_failure_is_counted_and_asked_again(tmp_path: Path) -> None:
     rows, _ = asked_by(second, asked, tmp_path)
     assert second.asked == ["b"], "a failure is no answer, and an answer is no failure"
     assert [row["error"] for row in rows] == [""] * 4
-
-
-def test_a_journal_without_times_is_read_and_its_times_are_not_known(tmp_path: Path) -> None:
-    asked = works(("c1", [yes_or_no("a"), yes_or_no("b")]))
-    asked_by(Counting(), asked, tmp_path)
-    rows = list(read_lines(tmp_path / "j"))
-    (tmp_path / "j").unlink()
-    append_line(tmp_path / "j", canonical_json(rows[0][:-1]))
-    append_line(tmp_path / "j", canonical_json(rows[1]))
-    model = Counting()
-    answers, timings = asked_by(model, asked, tmp_path)
-    assert model.asked == [] and [row["text"] for row in answers] == ["prompt a", "prompt b"]
-    assert [row["seconds"] for row in timings] == [None]
-
-
-def test_what_is_not_finite_is_never_journaled(tmp_path: Path) -> None:
-    for score in (float("nan"), float("inf"), float("-inf")):
-        with pytest.raises(ValueError, match="no answer to keep"):
-            Journal(tmp_path / "j").add("x", Answer(scores=(0.5, score)))
-    assert not (tmp_path / "j").exists()
 
 
 def test_the_same_question_about_a_clip_is_asked_once(tmp_path: Path) -> None:
@@ -220,35 +199,6 @@ def test_the_oracle_knows_and_the_constant_does_not_care() -> None:
         assert found == [((1.0, 0.0), ""), (second, ""), ((), chosen)]
     with pytest.raises(UserError, match=r"told to take option 2 of \['Yes', 'No'\]"):
         list(Constant(spec(option=2)).answers(CLIP, [yes_or_no("a")]))
-
-
-@pytest.mark.parametrize(
-    ("texts", "options", "expected", "system", "text"),
-    [
-        ([], (), "a cat", "", ""),
-        (["so"], (), "a cat", "", "so"),
-        (["so"], (), '{"7": "a", "8": "b"}', "", '{"7": "so", "8": "so"}'),  # a packed question, key by key
-        (["so"], (), "{}", "", "{}"),
-        (["so"], (), "{not json", "", "so"),
-        (["so"], (), '["7"]', "", "so"),
-        ([], ("3",), "", "", "3"),
-        ([], ("3",), "", "Answer within '<<<output>>>' tags.", "<<<output>>>3<<</output>>>"),
-    ],
-)
-def test_random_answers_in_the_form_that_is_asked_for(
-    texts: list[str], options: tuple[str, ...], expected: str, system: str, text: str
-) -> None:
-    asked = request("prompt", "write", options, system=system, max_tokens=64, expected=expected)
-    assert [answer.text for answer in Random(spec(texts=texts)).answers(CLIP, [asked])] == [text]
-
-
-def test_random_depends_on_seed_clip_and_prompt_alone() -> None:
-    asked = [yes_or_no(str(number)) for number in range(400)]
-    first = [answer.scores for answer in Random(SPEC).answers(CLIP, asked)]
-    assert first == [answer.scores for answer in Random(SPEC).answers(CLIP, asked)]
-    assert first != [answer.scores for answer in Random(spec(seed=1)).answers(CLIP, asked)]
-    assert 0.4 < sum(yes > no for yes, no in first) / len(first) < 0.6
-    assert all(yes + no == pytest.approx(1) for yes, no in first)
 
 
 def listed(folder: Path, release: dict[str, str], **more: Any) -> dict[str, str]:

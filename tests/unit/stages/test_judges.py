@@ -11,18 +11,12 @@ from reprise.benchmarks.human_ratings import agreement, read_ratings
 from reprise.benchmarks.prompts import Prompt, load_prompts
 from reprise.construction.mmbench_video.review import mean_ratings
 from reprise.core.errors import UserError
-from reprise.core.files import seal_text
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
-from reprise.models.asking.journal import Failures, Journal
-from reprise.models.asking.lazy import LazyModel
 from reprise.models.base import Clip
-from reprise.models.keys import RunKey
-from reprise.models.local.stand_ins.wordmatch import WordMatch, overlap
+from reprise.models.local.stand_ins.wordmatch import WordMatch
 from reprise.reading.readers import read_rating_authors
-from reprise.stages.infer import ask_all
 from reprise.stages.judge_requests import given_answers, judge_requests, read_answers, requests_about_unread
 from reprise.stages.judgements import judgements
-from reprise.stages.works import gather_text_work
 
 from tests.unit.asked import request, spec
 from tests.unit.benchmarks.whole import Whole
@@ -146,22 +140,6 @@ def test_a_model_reads_only_what_the_table_leaves_unread() -> None:
 # --- the local judge ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("reference", "candidate", "f1", "recall"),
-    [
-        ("The red circle.", "the RED circle", 1.0, 1.0),
-        ("The red circle.", "A red circle that spins", 2 / 3, 1.0),
-        ("red circle", "blue star", 0.0, 0.0),
-        ("red red circle", "red", 0.5, 1 / 3),
-        ("red", "", 0.0, 0.0),
-        ("", "", 1.0, 1.0),
-    ],
-)
-def test_overlap_of_words(reference: str, candidate: str, f1: float, recall: float) -> None:
-    assert overlap(reference, candidate, "f1") == pytest.approx(f1)
-    assert overlap(reference, candidate, "recall") == pytest.approx(recall)
-
-
 def rate(text: str, **settings: Any) -> str:
     prompt = f"Question: Q\nGroundtruth answer: the red circle\nCandidate answer: {text}\nYour response:"
     asked = request(prompt, "write", max_tokens=64)
@@ -175,36 +153,6 @@ def test_the_local_judge_rates_what_the_prompt_shows() -> None:
         next(iter(WordMatch(spec()).answers(Clip("v", None, (), ()), [request("Does it fit?", "write")])))
     with pytest.raises(ValidationError, match="should be 'f1' or 'recall', found 'bleu'"):
         WordMatch(spec(measure="bleu"))
-
-
-class Fails:
-    """A judge whose first call fails."""
-
-    calls = 0
-
-    def answers(self, clip: Clip, requests: Any) -> Any:
-        from reprise.models.base import Answer
-
-        for _ in requests:
-            Fails.calls += 1
-            yield Answer(error="rate_limited") if Fails.calls == 1 else Answer(text="2")
-
-
-def test_failed_judgements_are_asked_again_and_others_never(tmp_path: Path) -> None:
-    _, requests = asked(items_of(3), [response(i, "x") for i in range(3)])
-    works = gather_text_work(requests)
-    model = LazyModel({}, None, 1)  # type: ignore[arg-type]
-    model._adapter = Fails()  # type: ignore[assignment]
-    key = RunKey.model_validate({"run": "r", "key": "judge", "answers": {"adapter": "a", "sampling": {}}})
-
-    def job() -> list[dict[str, Any]]:
-        return ask_all(works, model, Journal(tmp_path / "j.jsonl"), Failures(tmp_path / "f.jsonl", 3), key)[0]
-
-    first = job()
-    assert [row["error"] for row in first if row["request_id"].startswith("0")] == ["rate_limited"] * 2
-    assert Fails.calls == 3, "both readers took the same answers, so each is judged once"
-    again = job()
-    assert Fails.calls == 4 and {row["text"] for row in again} == {"2"}
 
 
 # --- people's ratings --------------------------------------------------------------------------------------------
@@ -226,33 +174,24 @@ def test_mean_absolute_error_against_people(tmp_path: Path) -> None:
         agreement(verdicts, items_of(2), read_ratings(path), "r", LEVEL, "fixed")
 
 
-def rating_file(folder: Path, *rows: str, head: str = "run,item_id,rating") -> Path:
-    path = folder / "ratings.csv"
-    path.write_text("\n".join([head, *rows]) + "\n")
-    return path
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("run,item_id,rating\nr,0,good\n", "line 2: rating 'good'"),
+        ("run,item_id,rating\nr,0,2\nr,1,4\n", "line 3: rating '4' is not a num"),
+        ("run,item,rating\nr,0,2\n", r"found columns \['run', 'item', 'rating'\], expected run, item_id"),
+    ],
+)
+def test_broken_ratings_are_refused(rows: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "ratings.csv").write_text(rows)
+    with pytest.raises(UserError, match=message):
+        read_ratings(tmp_path / "ratings.csv")
 
 
 def test_ratings_of_another_scale_are_those_of_its_runs_alone(tmp_path: Path) -> None:
-    path = rating_file(tmp_path, "five,0,5", "three,0,3")
+    path = tmp_path / "ratings.csv"
+    path.write_text("run,item_id,rating\nfive,0,5\nthree,0,3\n")
     assert read_ratings(path, "five", 5)["rating"].to_list() == [5, 3] and read_ratings(path, "three", 3).height == 2
-    verdicts = pl.DataFrame([verdict_row("", item_id="0", score=1)], schema=VERDICTS)
-    (found,) = agreement(verdicts, items_of(1), read_ratings(path, "five", 5), "five", LEVEL, "fixed", 5)
-    assert found.value == 4
-
-
-def test_broken_ratings_are_refused(tmp_path: Path) -> None:
-    seal_text(rating_file(tmp_path, "r,0,2"))
-    with pytest.raises(UserError, match=r"ratings.csv: damaged, or edited: .* delete it and run snakemake again"):
-        read_ratings(rating_file(tmp_path, "r,0,3"))
-    (tmp_path / ".ratings.csv.sum").unlink()
-    for rows, message in (
-        (["r,0,good"], "line 2: rating 'good'"),
-        (["r,0,2", "r,1,4"], "line 3: rating '4' is not a num"),
-    ):
-        with pytest.raises(UserError, match=message):
-            read_ratings(rating_file(tmp_path, *rows))
-    with pytest.raises(UserError, match=r"found columns \['run', 'item', 'rating'\], expected run, item_id"):
-        read_ratings(rating_file(tmp_path, "r,0,2", head="run,item,rating"))
 
 
 # --- the filter of static questions ------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -11,14 +11,12 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, write_table
 from reprise.core.store import Store
-from reprise.models.asking.journal import Failures, Journal, Work, asking_alone
+from reprise.models.asking.journal import asking_alone
 from reprise.models.asking.pieces import MOST_PIECES, PLACES, Piece, pieces_of
-from reprise.models.base import Answer, Clip, Request
 from reprise.stages import join_pieces
-from reprise.stages.infer import ask_all
 from reprise.stages.join_pieces import joined
 
-from tests.unit.stages.test_infer import KEY, Counting, yes_or_no
+from tests.unit.rows import Row, response_row
 
 RECIPES = [f"recipe {number}" for number in range(300)]
 HOLD = """\
@@ -73,60 +71,7 @@ def test_pieces_wait_where_they_share_clips(
     assert ("waiting for" in caplog.text) == waits
 
 
-def works(count: int) -> list[Work]:
-    return [Work(Clip(f"c{n}", None, (), ()), f"recipe {n}", (yes_or_no(f"r{n}"),)) for n in range(count)]
-
-
-def ask(model: Counting, piece: Piece, folder: Path, count: int = 20) -> list[dict[str, object]]:
-    """The rows of a job that asks one piece."""
-    share = [work for work in works(count) if piece.has(work.recipe)]
-    return ask_all(share, model, Journal(folder / "j"), Failures(folder / "f", 3), KEY, piece)[0]
-
-
-def test_another_number_of_pieces_asks_nothing_again(tmp_path: Path) -> None:
-    model = Counting()
-    rows = [row for piece in pieces_of(3) for row in ask(model, piece, tmp_path)]
-    assert len(model.asked) == len(set(model.asked)) == 20
-    for count in (1, 2, 5):
-        again = [row for piece in pieces_of(count) for row in ask(model, piece, tmp_path)]
-        assert sorted(again, key=str) == sorted(rows, key=str)
-    assert len(model.asked) == 20
-
-
-class Failing(Counting):
-    """Fails at every question."""
-
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
-        self.fail_at = requests[0].request_id
-        yield from super().answers(clip, requests)
-
-
-def test_a_piece_whose_first_questions_all_fail_stops_unless_others_are_answered(tmp_path: Path) -> None:
-    """What another piece got an answer for is not a broken model, also where this job began before that answer."""
-    first, second = pieces_of(2)
-    with pytest.raises(UserError, match="questions all failed: out_of_memory"):
-        ask(Failing(), first, tmp_path, 40)
-    assert not (tmp_path / "f").exists(), "nothing is recorded"
-
-    class AnsweredElsewhere(Failing):
-        def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
-            if not self.asked:
-                ask(Counting(), second, tmp_path, 40)
-            yield from super().answers(clip, requests)
-
-    rows = ask(AnsweredElsewhere(), first, tmp_path, 40)
-    assert rows and {row["error"] for row in rows} == {"out_of_memory"}
-
-
-# Joining
-
-
-def row(name: str, key: str = "k") -> dict[str, object]:
-    texts = {"request_id": name, "item_id": name, "role": "", "text": "Yes", "prompt_sha256": "", "error": ""}
-    return texts | {"scores": [], "frames_shown": 0, "tokens_in": 0, "tokens_out": 0, "message": "", "key": key}
-
-
-def pieces(folder: Path, *shares: Sequence[dict[str, object]]) -> list[Path]:
+def pieces(folder: Path, *shares: Sequence[Row]) -> list[Path]:
     paths = [folder / f"{piece.name}.parquet" for piece in pieces_of(len(shares))]
     for path, share in zip(paths, shares, strict=True):
         write_table(pl.DataFrame(share, schema=RESPONSES), path, RESPONSES)
@@ -135,16 +80,13 @@ def pieces(folder: Path, *shares: Sequence[dict[str, object]]) -> list[Path]:
 
 def test_pieces_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     requests = pl.DataFrame({"request_id": ["a", "b"]})
-    assert joined(pieces(tmp_path, [row("b")], [], [row("a")]), "k", requests).height == 2
+    assert joined(pieces(tmp_path, [response_row("b")], [], [response_row("a")]), "k", requests).height == 2
     with pytest.raises(UserError, match="1 rows carry key other"):
-        joined(pieces(tmp_path, [row("a")], [row("b", "other")]), "k", requests)
+        joined(pieces(tmp_path, [response_row("a")], [response_row("b", key="other")]), "k", requests)
     with pytest.raises(UserError, match="a was answered by two of them. Delete the folder and run snakemake again"):
-        joined(pieces(tmp_path, [row("a")], [row("a")]), "k", requests)
+        joined(pieces(tmp_path, [response_row("a")], [response_row("a")]), "k", requests)
     with pytest.raises(UserError, match="c is none of the run's"):
-        joined(pieces(tmp_path, [row("a")], [row("c")]), "k", requests)
-
-
-def test_all_pieces_are_needed(tmp_path: Path) -> None:
+        joined(pieces(tmp_path, [response_row("a")], [response_row("c")]), "k", requests)
     out = tmp_path / "out.parquet"
     for names in (["1of2"], ["1of2", "2of3"], ["1of2", "1of2"]):
         with pytest.raises(UserError, match="not the pieces of one run"):

@@ -1,10 +1,12 @@
-"""Released tables that are damaged, deep, of another encoding or cut off: one message with the file."""
+"""Tables and YAML files that are damaged, deep, bombs or of another encoding: one message with the file and, where there is one, the line."""
 
+import os
 from pathlib import Path
 
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.tabular import csv_rows, only_table, read_own_rows, read_rows, require_columns
+from reprise.core.yaml_files import load_yaml
 
 from tests.unit.core.programs import write
 
@@ -35,6 +37,8 @@ def test_a_table_that_people_write_is_checked_row_by_row(tmp_path: Path) -> None
 
 
 def test_a_table_of_a_release_is_known_by_its_columns(tmp_path: Path) -> None:
+    brackets = b'[{"a": "' + b"[" * 500 + b'\\"' + b"{" * 500 + b'"}]'
+    assert read_rows(write(tmp_path / "x.json", brackets)).height == 1, "brackets in texts are no nesting"
     table, other = write(tmp_path / "a.csv", b"a,b\n1,2\n"), write(tmp_path / "b.csv", b"c\n1\n")
     broken, text = write(tmp_path / "c.json", b"["), write(tmp_path / "readme.txt", b"a,b")
     assert only_table([other, broken, text, table], ("a",)) == table and only_table([table, text], ("c",)) == table
@@ -42,11 +46,6 @@ def test_a_table_of_a_release_is_known_by_its_columns(tmp_path: Path) -> None:
         only_table([table, other], ("d",))
     with pytest.raises(UserError, match=r"column 'c' is missing\. Found: a, b\. Needed: a, c"):
         require_columns(read_rows(table), ("a", "c"), table)
-
-
-def test_brackets_in_texts_are_no_nesting(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text('[{"a": "' + "[" * 500 + '\\"' + "{" * 500 + '"}]')
-    assert read_rows(tmp_path / "a.json").height == 1
 
 
 @pytest.mark.parametrize(
@@ -80,6 +79,50 @@ def test_csv_rows_have_all_their_cells(tmp_path: Path, text: str, found: list[tu
     assert str(caught.value).startswith(f"{path}: {found}")
 
 
-def test_rows_in_another_encoding_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="line 2: not UTF-8"):
-        csv_rows(write(tmp_path / "b.csv", b"a,b\n1,caf\xe9\n"), ("a", "b"))
+LEVELS = "\n".join(
+    [f"a0: &a0 [{', '.join(['x'] * 9)}]"] + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
+)
+MERGES = "\n".join(
+    ["a0: &a0 {k: 1}"] + [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 30)]
+)
+BAD_YAML = {
+    "aliases": (LEVELS, "line 6: not valid YAML: aliases"),
+    "merges": (MERGES, "not valid YAML: aliases"),
+    "itself": ("a: &a [1, *a]", "line 1: not valid YAML: an alias that contains itself"),
+    "itself-merged": ("a: &a {<<: *a}", "not valid YAML"),
+    "deep": ("[" * 5000, "not valid YAML"),
+    "deep-blocks": ("\n".join(" " * n + "a:" for n in range(3000)), "nested too deeply"),
+    "date": ("a: 2001-99-99", "not valid YAML"),
+    "object": ("a: !!python/object/apply:os.system ['true']", "line 1: not valid YAML"),
+    "control": ("a: b\0c", "not valid YAML"),
+    "large": ("a: " + "x" * 8_000_001, "a YAML file may have"),
+    "twice": ("a: 1\nb: 2\na: 3\n", "line 3: not valid YAML: duplicate key 'a'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_YAML)
+def test_a_bad_file_is_one_message(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    content, words = BAD_YAML[name]
+    path.write_text(content)
+    with pytest.raises(UserError, match=words) as caught:
+        load_yaml(path)
+    assert str(path) in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+def test_what_is_no_file_or_no_utf8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_bytes(b"a: 1\nb: caf\xe9\n")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "folder.yaml").mkdir()
+    (tmp_path / "loop.yaml").symlink_to(tmp_path / "loop.yaml")
+    for name in ("bad", "pipe", "folder", "loop", "none"):
+        with pytest.raises(UserError, match="line 2: not UTF-8|no file|no such file|cannot be read"):
+            load_yaml(tmp_path / f"{name}.yaml")
+
+
+def test_ordinary_aliases_and_merges_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("a: &a {x: 1}\nb: {<<: *a, y: 2}\nc: [*a, *a]\n")
+    assert load_yaml(tmp_path / "a.yaml") == {"a": {"x": 1}, "b": {"x": 1, "y": 2}, "c": [{"x": 1}, {"x": 1}]}
+    (tmp_path / "a.yaml").write_text("# nothing\n")
+    assert load_yaml(tmp_path / "a.yaml") is None

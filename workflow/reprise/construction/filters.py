@@ -26,7 +26,6 @@ def sifted(rows: Iterable[Row], filters: Mapping[str, Found]) -> list[Row]:
 
 
 def repeated(name: Callable[[Mapping[str, Any]], Hashable], why: str) -> Found:
-    """Finds rows of the same name as a row before."""
     seen: set[Hashable] = set()
 
     def found(row: Mapping[str, Any]) -> str:

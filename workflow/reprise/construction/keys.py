@@ -8,8 +8,6 @@ from reprise.core.settings import Key
 
 
 class StepKey(Key):
-    """Key of a step that asks for no more than the settings."""
-
     settings: Construction
 
 
@@ -23,8 +21,7 @@ class SamplesKey(WritingKey):
 
 
 class ReviewKey(StepKey):
-    verdicts: dict[str, str] = Field({})
-    """file of people's verdicts -> sha256"""
+    verdicts: dict[str, str] = Field({})  # file of people's verdicts -> sha256
 
 
 class ConstructionStatisticsKey(StepKey):
@@ -36,8 +33,7 @@ class DrawKey(Key):
     scoring: dict[str, str]
     count: int
     seed: int
-    files: dict[str, str]
-    """file of questions -> sha256"""
+    files: dict[str, str]  # file of questions -> sha256
 
 
 class SubsetKey(Key):

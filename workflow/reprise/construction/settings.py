@@ -217,10 +217,9 @@ class TemporalBenchSettings(Constructing):
     @field_validator("other_writers")
     @classmethod
     def _are_others(cls, others: list[str], info: ValidationInfo) -> list[str]:
-        named = [info.data.get("writer"), *others]
-        repeated = [one for one in others if named.count(one) > 1]
-        if repeated:
-            raise mistake(f"'{repeated[0]}' writes already. Name each writer once.")
+        for place, one in enumerate(others):
+            if one in (info.data.get("writer"), *others[:place]):
+                raise mistake(f"'{one}' writes already. Name each writer once.")
         return others
 
     files: list[str] = Field(["*annotations*.json", "*annotations*.jsonl", "*annotations*.csv"])
@@ -275,7 +274,6 @@ class StaticFilter(Settings):
     """Glob pattern of the files in which people check by hand; what most of them say counts, not the rating."""
 
     def runs(self) -> list[str]:
-        """The runs whose answers are rated."""
         return [f"{self.protocol}/{sampling}/{self.model}" for sampling in self.samplings]
 
 
@@ -323,5 +321,4 @@ Construction = Annotated[
 
 
 def writers_of(how: Constructing) -> list[str]:
-    """The models that write the texts of a construction."""
     return [how.writer, *(how.other_writers if isinstance(how, TemporalBenchSettings) else [])]

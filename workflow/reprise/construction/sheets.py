@@ -28,7 +28,6 @@ def shown(text: str) -> str:
 
 
 def number(text: str | None) -> float | None:
-    """A number that is finite; none where the text is no such number."""
     try:
         value = float(text or "")
     except ValueError:

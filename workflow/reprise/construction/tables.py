@@ -112,8 +112,7 @@ FOUND: Columns = {
     **SPAN,
     "caption": pl.String,  # the similar caption
 }
-CATEGORY: Columns = {"category": pl.String}
-"""of a pair, as people said: `action;spatial`; empty where they have not"""
+CATEGORY: Columns = {"category": pl.String}  # of a pair, as people said: `action;spatial`; empty where they have not
 
 # --- TemporalBench
 

@@ -140,7 +140,6 @@ def read_parts(reply: str, labels: Sequence[str], prompt: str) -> dict[str, str]
 
 
 def read_list(reply: str, prompt: str) -> list[str]:
-    """The lines of a numbered list, or the texts of a JSON list."""
     text = opened(reply, prompt)
     is_json = text.startswith("[")
     listed = _json(text) if is_json else LINE.findall(text)

@@ -17,11 +17,7 @@ class Panel:
     series: dict[str, dict[str, Number]]
 
     def known_ticks(self) -> list[str]:
-        """Those at which any number stands."""
         return [tick for tick in self.ticks if any(tick in numbers for numbers in self.series.values())]
-
-    def has_gaps(self) -> bool:
-        return any(tick not in numbers for tick in self.ticks for numbers in self.series.values())
 
 
 @dataclass(frozen=True)
@@ -34,7 +30,6 @@ class Line:
     is_chance: bool = False
 
     def known(self) -> list[Number]:
-        """All its numbers that have a value."""
         numbers = [*self.numbers.values(), *([self.level] if self.level else [])]
         return [number for number in numbers if number.value is not None]
 
@@ -162,6 +157,5 @@ def by_frames(entries: Sequence[Entry], frames: dict[str, int]) -> Iterator[tupl
 
 
 def lines_without_numbers(entries: Sequence[Entry]) -> list[str]:
-    """The lines over numbers of frames that have no number."""
     known = {entry.line for entry in entries if entry.is_known}
     return [name for name in dict.fromkeys(entry.line for entry in entries) if name not in known]

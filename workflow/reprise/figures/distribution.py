@@ -68,7 +68,6 @@ def in_words(counts: Sequence[Count], unit: str, axis: str) -> str:
 
 
 def height(counts: Sequence[Count]) -> float:
-    """How high it wants to be."""
     if in_words(counts, "", ""):
         return 0.5
     return 2.2 if not counts or ends_of(counts[0].name) else max(1.4, 0.5 + 0.2 * len(counts))

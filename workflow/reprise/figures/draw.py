@@ -27,8 +27,7 @@ MOST_NOTES = 8  # of rows
 class Sources(NamedTuple):
     """What a figure is read off, beside its parts of tables."""
 
-    items: pl.DataFrame
-    """in the groups of the analyses too"""
+    items: pl.DataFrame  # in the groups of the analyses too
     facts: pl.DataFrame
     verdicts: Mapping[str, pl.DataFrame]
     marks: Published
@@ -36,7 +35,6 @@ class Sources(NamedTuple):
 
 
 def draw(key: FigureKey, builders: Sequence[Builder], sources: Sources) -> tuple[Figure, pl.DataFrame]:
-    """The figure of a key, and the numbers in it."""
     use_style()
     spec = key.spec
     if isinstance(spec, Distribution) and spec.made is not None:
@@ -145,7 +143,7 @@ def _of_numbers(
 
 def _gap_notes(panel: chart.Panel, entries: Sequence[Entry]) -> Iterator[str]:
     """What a dash stands for, and which columns are left out."""
-    if panel.has_gaps():
+    if any(tick not in numbers for tick in panel.ticks for numbers in panel.series.values()):
         is_lost = any(number.state == "lost" for entry in entries for _, number in entry.cells)
         lost = ", or lost in the paper's text" if is_lost else ""
         yield f"–: not run here, and not published{lost}."

@@ -12,8 +12,7 @@ class FigureKey(Key):
     benchmark_title: str
     figure: str
     spec: Figure
-    parts: tuple[TableKey, ...] = ()
-    """the parts of tables that it shows, each as a table of its own"""
+    parts: tuple[TableKey, ...] = ()  # the parts of tables that it shows, each as a table of its own
     show_published: bool
     published_sha256: str = ""
 
@@ -24,6 +23,5 @@ class FigureKey(Key):
 
     @property
     def origin(self) -> str:
-        """Where the figure is printed."""
         number = self.figure.removeprefix("fig")
         return f"{self.benchmark_title}, " + (f"Figure {number}" if number.isdecimal() else "an analysis of our own")

@@ -40,10 +40,8 @@ class Cloud:
     group: str
     title: str
     run: str
-    points: pl.DataFrame
-    """item_id, across, up, region"""
-    state: str = ""
-    """why there is no point"""
+    points: pl.DataFrame  # item_id, across, up, region
+    state: str = ""  # why there is no point
 
 
 def clouds(

@@ -111,12 +111,10 @@ def sheet(
 
 
 def wrapped(text: str, width: float, size: float) -> list[str]:
-    """The lines of a text of this size on this many inches."""
     return wrap(visible(text), max(12, int(width / (size * CHARACTER))))
 
 
 def label_lines(text: str, characters: int) -> str:
-    """A label on several short lines."""
     return "\n".join(wrap(visible(text), characters, break_long_words=False)) or " "
 
 

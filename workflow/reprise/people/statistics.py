@@ -127,7 +127,6 @@ def rater_rows(counted: Counted) -> list[dict[str, Any]]:
 
 
 def _people_and_answers(counted: Counted) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
-    """The people by their numbers, and which of their answers count, by task."""
     for number, right, refused, given in sorted(counted.workers):
         said = {task: votes[str(number)] for task, votes in counted.votes.by_task.items() if str(number) in votes}
         yield {"worker": number, "counts": refused or "yes", "qualification_right": right, "answers": given}, said

@@ -37,17 +37,13 @@ NOTICE = re.compile(r'<p class="notice">.*?</p>\n')  # the page has it once
 
 
 class Pages:
-    """Writes the pages of a report."""
-
     def __init__(self, key: ReportKey, results: Results, folder: Folder, written: Written) -> None:
         self._key, self._results, self._folder, self._written = key, results, folder, written
         self._links = Links(written.summaries)
         self._tables = LinkedTables(key, results, self._links)
         self._chains = Chains(results)
-        self._cells: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        """run -> the numbers that tables show of it"""
-        self._broken: dict[str, list[str]] = {}
-        """run -> why it looks broken, empty where it does not"""
+        self._cells: dict[str, list[dict[str, Any]]] = defaultdict(list)  # run -> the numbers that tables show of it
+        self._broken: dict[str, list[str]] = {}  # run -> why it looks broken, empty where it does not
         self._built: dict[str, dict[str, Built]] = {}
         self._figures: dict[str, dict[str, FigureKey]] = {}
         self._templates = Environment(

@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reprise.core.errors import UserError
 from reprise.core.files import file_digest, keys_of, read_json, sealed_text
 from reprise.core.paths import STAGES, Origin, Results, Step
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
@@ -26,10 +25,8 @@ class Used(NamedTuple):
     """A key file that files were made under, and what it says."""
 
     path: str
-    settings: list[Fact]
-    """texts, such as prompts, are whole"""
-    changed: bool
-    """whether it says something else by now"""
+    settings: list[Fact]  # texts, such as prompts, are whole
+    changed: bool  # whether it says something else by now
 
 
 class Made(NamedTuple):
@@ -37,8 +34,7 @@ class Made(NamedTuple):
 
     name: str
     files: list[str]
-    gone: int
-    """how many of the files are not there"""
+    gone: int  # how many of the files are not there
     facts: list[Fact]
     keys: list[Used]
 
@@ -109,10 +105,7 @@ def _facts(name: str, files: Sequence[Path]) -> list[Fact]:
         schema = CLIP_LEDGER if name == "clips" else SOURCES
         statuses: Counter[str] = Counter()
         for path in files:
-            try:
-                statuses.update(read_table(path, schema, set(schema) - {"status"})["status"])
-            except UserError:  # a damaged table: its own job says so
-                statuses["not readable"] += 1
+            statuses.update(read_table(path, schema, set(schema) - {"status"})["status"])
         return [Fact("status", ", ".join(f"{count} {status}" for status, count in statuses.most_common()))]
     found: list[Fact] = []
     for path in files if name in ("weights", "environment") else ():

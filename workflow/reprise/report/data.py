@@ -38,10 +38,8 @@ IDLE_COLUMNS = ("prompt_sha256", "key")
 
 
 class Written(NamedTuple):
-    summaries: dict[str, Summary]
-    """run -> what became of it"""
-    telling: dict[str, list[Telling]]
-    """benchmark -> its items that tell most"""
+    summaries: dict[str, Summary]  # run -> what became of it
+    telling: dict[str, list[Telling]]  # benchmark -> its items that tell most
     leads: dict[str, Lead]
 
 

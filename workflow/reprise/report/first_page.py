@@ -22,8 +22,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 MOST = 6  # models that a picture shows; the table of all models has the others
 BESIDE = (SHUFFLED, REVERSED, FIRST)  # what a run is held against, the first of these that it was shown
 Columns = Mapping[str, Any]
-State = dict[str, str]
-"""What the address of the item browser says."""
+State = dict[str, str]  # What the address of the item browser says
 
 
 class Lead(NamedTuple):
@@ -31,20 +30,16 @@ class Lead(NamedTuple):
 
     first: str
     second: str
-    found: PairedComparison
-    """on a scale from 0 to 1"""
+    found: PairedComparison  # on a scale from 0 to 1
 
 
 class Place(NamedTuple):
     """A model's number in the picture of a benchmark."""
 
-    run: str
-    """and its judge; none where the number is the paper's"""
+    run: str  # and its judge; none where the number is the paper's
     label: str
-    page: str
-    """of the model; none where the number is the paper's"""
-    link: str
-    """to the items behind the number"""
+    page: str  # of the model; none where the number is the paper's
+    link: str  # to the items behind the number
     value: float
     low: float | None
     high: float | None
@@ -61,8 +56,7 @@ class Ranking(NamedTuple):
     places: list[Place]
     others: int
     chance: float | None
-    words: str
-    """who leads, and by how much"""
+    words: str  # who leads, and by how much
 
     def across(self, value: float) -> float:
         """Where a value stands, in percent of the picture's width."""
@@ -75,8 +69,7 @@ class Compared(NamedTuple):
     title: str
     points: list[tuple[float, float, str]]
     """the paper's and ours, each in percent of the picture, and the verdict as a class of style"""
-    counts: dict[str, int]
-    """verdict -> how many numbers"""
+    counts: dict[str, int]  # verdict -> how many numbers
 
 
 def ranking(
@@ -122,7 +115,6 @@ def ranking(
 
 
 def _words(places: Sequence[Place], benchmark: ReportedBenchmark, lead: Lead | None) -> str:
-    """Who leads, by how much, and how sure that is."""
     ours = [one for one in places if one.run and not one.is_reference]
     if not ours:
         return "No model of this suite was asked here; the numbers are the paper's or a baseline's."

@@ -52,7 +52,6 @@ def readers_of(run: ReportedRun) -> tuple[str, str]:
 
 
 def problem_files(run: ReportedRun, results: Results) -> list[Path]:
-    """What is wrong with its imported files."""
     of_answers = [results.import_problems(Scored(run.scored.run))] if run.imported else []
     return of_answers + ([results.import_problems(run.scored)] if run.imported_ratings else [])
 
@@ -68,5 +67,4 @@ def site_files() -> dict[str, Path]:
 
 
 def own_files() -> dict[str, Path]:
-    """The fixed files, and the templates of pages."""
     return site_files() | {f"templates/{path.name}": path for path in sorted(TEMPLATES.glob("*.html"))}

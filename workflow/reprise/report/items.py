@@ -20,10 +20,8 @@ ANSWER = ("role", "text", "scores", "error", "message", "frames_shown", "tokens_
 READ_BY = pl.col("read_by").replace(["score", "authors"], "").alias("by")
 VERDICT = ("value", "score", "right", "unparsed", "failed", "by", "reply")
 
-Requests = Mapping[str, Mapping[str, list[dict[str, Any]]]]
-"""protocol -> item -> its questions"""
-Media = Callable[[Mapping[str, Any]], str]
-"""A clip's row of the ledger -> the address that plays it."""
+Requests = Mapping[str, Mapping[str, list[dict[str, Any]]]]  # protocol -> item -> its questions
+Media = Callable[[Mapping[str, Any]], str]  # A clip's row of the ledger -> the address that plays it
 
 
 class Items:
@@ -37,15 +35,13 @@ class Items:
         # Those that items name, and those that numbers are computed for.
         named = self.grouped["groups"].explode().drop_nulls().unique(maintain_order=True).to_list()
         members = {name: pl.col("groups").list.contains(name) for name in named} | dict(load_scores(benchmark).GROUPS)
-        self.groups: dict[str, pl.Series] = {}
-        """group -> which items are in it"""
+        self.groups: dict[str, pl.Series] = {}  # group -> which items are in it
         for name in [name for name in members if name not in self.tasks]:
             is_member = self.grouped.select("item_id", one=members[name])["one"].fill_null(False)
             if is_member.any():
                 self.groups[name] = is_member
 
     def index(self, clips: Mapping[str, int]) -> dict[str, Any]:
-        """What is known of all items at once."""
         places = {task: place for place, task in enumerate(self.tasks)}
         units = {unit: place for place, unit in enumerate(self._table["unit"].unique(maintain_order=True))}
         groups: list[list[int]] = [[] for _ in self.ids]
@@ -114,7 +110,6 @@ class Clips:
         self._facts = {row["clip_id"]: row for row in facts.iter_rows(named=True)}
 
     def objects(self, media: Media) -> list[dict[str, Any]]:
-        """What is known of each."""
         found = []
         for name in self._ids:
             row, facts = self._ledger.get(name, {"status": "not fetched", "message": ""}), self._facts.get(name, {})

@@ -19,24 +19,18 @@ class ReportedRun(Settings):
     run: str
     judge: str = ""
     label: str
-    reference: bool = False
-    """whether its model is a baseline, which looks as it does on purpose"""
+    reference: bool = False  # whether its model is a baseline, which looks as it does on purpose
     imported: bool = False
-    imported_ratings: bool = False
-    """whether its judge's ratings were"""
-    weights: bool = False
-    """whether its model's weights are fetched"""
-    environment: str = ""
-    """of the server that its model runs at"""
-    views: dict[str, str] = Field({})
-    """view of time -> the run that is shown its frames so, whose numbers are here too"""
+    imported_ratings: bool = False  # whether its judge's ratings were
+    weights: bool = False  # whether its model's weights are fetched
+    environment: str = ""  # of the server that its model runs at
+    views: dict[str, str] = Field({})  # view of time -> the run that is shown its frames so, whose numbers are here too
 
     @property
     def scored(self) -> Scored:
         return Scored(Run.parse(self.run), self.judge)
 
     def origin(self, results: Results, shards: int) -> Origin:
-        """The files behind its numbers."""
         return Origin(
             results, self.scored, shards, self.imported, self.imported_ratings, self.weights, self.environment
         )
@@ -57,8 +51,7 @@ class ReportedRun(Settings):
 
 class ReportedTable(Settings):
     name: str
-    statistics: bool = False
-    """whether it shows numbers of the data"""
+    statistics: bool = False  # whether it shows numbers of the data
 
 
 class Headline(Settings):
@@ -68,8 +61,7 @@ class Headline(Settings):
     group: str
     title: str
     decimals: int
-    table: str | None
-    """where the benchmark's chance stands"""
+    table: str | None  # where the benchmark's chance stands
     protocol: str
     sampling: str
 
@@ -77,14 +69,10 @@ class Headline(Settings):
 class ReportedBenchmark(Settings):
     name: str
     title: str
-    passing_on: str = ""
-    """what the licence of its videos says about passing clips on"""
-    has_clips: bool
-    """whether this site works on its videos"""
-    forms: dict[str, str] = Field({})
-    """protocol -> form of question"""
-    rated_to: dict[str, int] = Field({})
-    """protocol whose answers a judge rates -> the best rating"""
+    passing_on: str = ""  # what the licence of its videos says about passing clips on
+    has_clips: bool  # whether this site works on its videos
+    forms: dict[str, str] = Field({})  # protocol -> form of question
+    rated_to: dict[str, int] = Field({})  # protocol whose answers a judge rates -> the best rating
     headline: Headline | None = None
     runs: tuple[ReportedRun, ...] = ()
     tables: tuple[ReportedTable, ...] = ()
@@ -98,14 +86,12 @@ class ReportedBenchmark(Settings):
 
 class ReportKey(SuiteKey):
     clips: Literal["link", "copy"]
-    level: float = 0.95
-    """of intervals"""
+    level: float = 0.95  # of intervals
     shards: int = Field(ge=1)
     show_published: bool
     overview: bool
     time: tuple[str, ...] = ()
-    site: dict[str, str] = Field({})
-    """digests of the fixed files and of the templates of pages, which are no code"""
+    site: dict[str, str] = Field({})  # digests of the fixed files and of the templates of pages, which are no code
     benchmarks: tuple[ReportedBenchmark, ...] = ()
 
     def browsed(self) -> list[ReportedBenchmark]:

@@ -36,15 +36,12 @@ class Summary(NamedTuple):
     failed: int
     unread: int
     missing: int
-    differ: int
-    """items with an answer that the two readers read differently"""
+    differ: int  # items with an answer that the two readers read differently
     answers: int
     failures: list[dict[str, Any]]
     """how many answers failed for which reason, and the first message; the most frequent reason first"""
-    metrics: frozenset[str]
-    """those that tell single items apart"""
-    groups: frozenset[str]
-    """tests and groups of items of its benchmark"""
+    metrics: frozenset[str]  # those that tell single items apart
+    groups: frozenset[str]  # tests and groups of items of its benchmark
 
 
 def columns(

@@ -121,6 +121,5 @@ class LinkedTables:
 
     @cached_property
     def _problems(self) -> dict[str, Counter[str]]:
-        """What is wrong with imported files."""
         paths = {path for run in self.key.runs() for path in problem_files(run, self.results)}
         return read_problems(sorted(paths), self.results)

@@ -20,7 +20,6 @@ MOST_BROKEN = 8  # runs that are named as broken
 
 
 def judges_of(metrics: pl.DataFrame) -> list[str]:
-    """The judges behind the numbers of ours."""
     return metrics["judge"].drop_nulls().unique().sort().to_list()
 
 

@@ -54,12 +54,7 @@ TIDY = pl.Schema(
     }
 )
 
-Link: TypeAlias = Callable[[str, str, str], str]
-"""Whose number, metric and group -> the address of what is behind it."""
-
-
-Found: TypeAlias = Mapping[str, Any]
-"""A row of the measured numbers."""
+Link: TypeAlias = Callable[[str, str, str], str]  # Whose number, metric and group -> the address of what is behind it
 
 
 def column_name(column: Column) -> str:
@@ -69,15 +64,12 @@ def column_name(column: Column) -> str:
 
 @dataclass
 class Builder:
-    """Builds a table, and collects its tidy rows."""
-
     key: TableKey
     metrics: pl.DataFrame
     published: Published
     problems: Mapping[str, Counter[str]] = field(default_factory=dict)
     """imported run or ratings -> what is wrong with how many of its answers"""
-    link: Link | None = None
-    """none where tables are not beside the items"""
+    link: Link | None = None  # none where tables are not beside the items
     tidy: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -85,7 +77,7 @@ class Builder:
         self.benchmark = load_scores(self.key.benchmark)
         # What was computed and is no number is none, and says so.
         no_number = {"value": None, "low": None, "high": None, "p_chance": None, "note": NO_NUMBER}
-        self.numbers: dict[tuple[str, ...], Found] = {
+        self.numbers: dict[tuple[str, ...], Mapping[str, Any]] = {
             (subject(row), row["metric"], row["group"], row["convention"], row["reader"]): row
             if row["value"] is None or math.isfinite(row["value"])
             else row | no_number
@@ -156,7 +148,7 @@ class Builder:
         rated = (Scored(run, judge) for judge in row.judges or self.key.judge_order)
         return next((one for one in rated if one.name in self.key.runs), None)
 
-    def found(self, row: Row, column: Column, metric: str, reading: tuple[str, str]) -> Found | None:
+    def found(self, row: Row, column: Column, metric: str, reading: tuple[str, str]) -> Mapping[str, Any] | None:
         """The number of a cell by one convention and reader; a ratio is made here, of two runs' numbers."""
         group = row.group or column.group or ""
         if column.ratio is None:
@@ -235,17 +227,16 @@ class Builder:
             return Printed.of(str(named.stated[label]))
         return self.published.get(label, frames, named.group or row.group or column.group or "", metric)
 
-    def _compared_with_group(self, found: Found) -> str:
+    def _compared_with_group(self, found: Mapping[str, Any]) -> str:
         """Whether a group's share is significantly above or below the same run's share of another group."""
         whole = self.numbers.get((subject(found), found["metric"], self.spec.compared_with or "", *SHOWN))
         if whole is None or whole["value"] is None or not 0 < whole["value"] < 100 or not found["asked"]:
             return ""
         right, share = round(found["value"] * found["asked"] / 100), whole["value"] / 100
-        ps = {
-            "above": binomial_p(right, found["asked"], share),
-            "below": binomial_p(right, found["asked"], share, "less"),
-        }
-        for word, p in ps.items():
+        for word, p in (
+            ("above", binomial_p(right, found["asked"], share)),
+            ("below", binomial_p(right, found["asked"], share, "less")),
+        ):
             if p is not None and p < ALPHA:
                 return (
                     f"Significantly {word} the same model's score over group '{self.spec.compared_with}' "
@@ -294,7 +285,7 @@ class Builder:
             else:
                 yield f"By the authors' convention and reader: {', '.join(differing)}."
 
-    def _shown(self, row: Row) -> list[Found]:
+    def _shown(self, row: Row) -> list[Mapping[str, Any]]:
         cells = [(column, metric) for column in self.spec.columns for metric in self.spec.metrics_of(column)]
         return [found for cell in cells if (found := self.found(row, *cell, SHOWN)) is not None]
 

@@ -32,8 +32,6 @@ Judgement = Mapping[tuple[str, str], pl.DataFrame]
 
 
 class Compared(NamedTuple):
-    """What one pair comes to."""
-
     pair: JudgePairKey
     counts: tuple[int, ...]
     """answers that both judges' replies could be read for, only the first's, only the second's, neither"""
@@ -42,7 +40,6 @@ class Compared(NamedTuple):
 
 
 def compare(pair: JudgePairKey, verdicts: Judgement, level: float) -> Compared:
-    """Compare two judges on the runs of a pair."""
     columns = ["request_id", "unit", "value", "score", "right", "failed"]
     parts = []
     for run in pair.runs:
@@ -112,7 +109,6 @@ def _row(key: AgreementKey, one: Compared) -> TableRow:
 
 
 def tidy_rows(key: AgreementKey, found: Sequence[Compared]) -> Iterator[dict[str, Any]]:
-    """The rows of the csv: one for each number of each pair."""
     for one in found:
         both, *others = one.counts
         shared = {

@@ -20,30 +20,20 @@ class TableKey(SuiteKey):
     show_published: bool
     published_sha256: str = ""
     spec: TableSpec
-    forms: dict[str, str]
-    """protocol -> form of question"""
+    forms: dict[str, str]  # protocol -> form of question
     frames_min: dict[str, dict[str, int]] = Field({})
     """protocol -> metric -> the fewest frames that can show what it asks about"""
-    frames: dict[str, int] = Field({})
-    """sampling -> its number of frames, where that is the same for every clip"""
-    runs: tuple[str, ...]
-    """runs, by whose judge where answers are judged, whose numbers are made here"""
-    imported: tuple[str, ...] = ()
-    """those whose answers or ratings were made elsewhere"""
-    judge_order: tuple[str, ...] = ()
-    """the judges, the one that a cell shows first if it rated the cell's run first"""
+    frames: dict[str, int] = Field({})  # sampling -> its number of frames, where that is the same for every clip
+    runs: tuple[str, ...]  # runs, by whose judge where answers are judged, whose numbers are made here
+    imported: tuple[str, ...] = ()  # those whose answers or ratings were made elsewhere
+    judge_order: tuple[str, ...] = ()  # the judges, the one that a cell shows first if it rated the cell's run first
     unjudged: tuple[str, ...] = ()
-    judged: tuple[str, ...] = ()
-    """protocols whose answers are judged"""
-    judges: dict[str, str] = Field({})
-    """judge -> label"""
+    judged: tuple[str, ...] = ()  # protocols whose answers are judged
+    judges: dict[str, str] = Field({})  # judge -> label
     abbreviations: dict[str, str] = Field({})
-    references: tuple[str, ...] = ()
-    """models that no table marks as best"""
-    quantised: dict[str, str] = Field({})
-    """model with quantised weights -> by what method"""
-    adopted: dict[str, str] = Field({})
-    """key of a run -> why its answers were carried over from another key"""
+    references: tuple[str, ...] = ()  # models that no table marks as best
+    quantised: dict[str, str] = Field({})  # model with quantised weights -> by what method
+    adopted: dict[str, str] = Field({})  # key of a run -> why its answers were carried over from another key
     missing_share_max: float
     failed_share_max: float
 
@@ -51,10 +41,8 @@ class TableKey(SuiteKey):
 class OverviewKey(Key):
     suite: str
     confidence: float
-    parts: tuple[TableKey, ...]
-    """a table for each benchmark, with the same rows"""
-    of_all: dict[str, Overview]
-    """benchmark -> what all models are asked whose row says nothing else"""
+    parts: tuple[TableKey, ...]  # a table for each benchmark, with the same rows
+    of_all: dict[str, Overview]  # benchmark -> what all models are asked whose row says nothing else
     gpus: dict[str, int]
 
 
@@ -70,19 +58,14 @@ class Title(Settings):
 class ReproductionKey(SuiteKey):
     confidence: float
     titles: tuple[Title, ...]
-    judges_of_paper: dict[str, str] = Field({})
-    """table -> the judge of the paper's numbers"""
+    judges_of_paper: dict[str, str] = Field({})  # table -> the judge of the paper's numbers
     judges: dict[str, str] = Field({})
-    conditions: dict[str, tuple[str, ...]] = Field({})
-    """run -> what it was made with"""
+    conditions: dict[str, tuple[str, ...]] = Field({})  # run -> what it was made with
 
 
 class JudgePairKey(Settings):
-    """Two judges of the answers to one protocol."""
-
     benchmark: str
-    title: str
-    """of the benchmark, and the protocol"""
+    title: str  # of the benchmark, and the protocol
     judges: tuple[str, str]
     runs: tuple[str, ...]
 

@@ -37,7 +37,6 @@ def subject(row: Mapping[str, Any]) -> str:
 
 
 def check_missing(key: TableKey, metrics: pl.DataFrame) -> None:
-    """Stop the table when too many of a run's items have no clip."""
     analyses = load_analyses(key.benchmark)
     # What has no clip has no facts either, and is in no group that is made by them.
     analysed = list(analyses.groups) if analyses else []
@@ -54,7 +53,6 @@ def check_missing(key: TableKey, metrics: pl.DataFrame) -> None:
 
 
 def check_failed(key: TableKey, metrics: pl.DataFrame) -> None:
-    """Stop the table when too many of a run's answers, or of its judge's replies, failed."""
     too_many = pl.col("failed") > key.failed_share_max * pl.col("asked")
     failed = dict.fromkeys(
         f"{subject(row)}: {row['failed']} of {row['asked']} {row['group']} ({row['note']})"

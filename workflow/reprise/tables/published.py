@@ -57,5 +57,4 @@ class Published:
         return found[0] if len(found) == 1 else None
 
     def of_metric(self, metric: str) -> list[tuple[str, float]]:
-        """Row and value of each number of a metric."""
         return [(place[0], printed.value) for place, printed in self._values.items() if place[3] == metric]

@@ -41,13 +41,10 @@ HOW = (
 
 
 class Verdict(NamedTuple):
-    """How a number of ours stands to the paper's."""
-
     name: Name
     why: str = ""
     difference: float | None = None
-    tolerance: float | None = None
-    """the largest difference that still agrees"""
+    tolerance: float | None = None  # the largest difference that still agrees
 
 
 def verdict(
@@ -82,8 +79,7 @@ def verdict(
 class Compared(NamedTuple):
     """A cell with a number of ours and the paper's."""
 
-    found: Mapping[str, Any]
-    """its row of the table's csv"""
+    found: Mapping[str, Any]  # its row of the table's csv
     verdict: Verdict
     conditions: tuple[str, ...]
 
@@ -125,7 +121,6 @@ class Reproduction:
         yield from self._key.conditions.get(row["run"] or "", ())
 
     def rows(self) -> pl.DataFrame:
-        """All cells, for the csv."""
         rows = []
         for found, made, conditions in self.cells:
             own = {"ours": found["value"], "verdict": made.name, "why": made.why, "conditions": "; ".join(conditions)}
@@ -134,7 +129,6 @@ class Reproduction:
         return pl.DataFrame(rows, schema=SCHEMA)
 
     def tables(self) -> list[rendered.Table]:
-        """The summary, and the cells of each table."""
         by_table: dict[str, list[Compared]] = {title.table: [] for title in self._key.titles}
         for cell in self.cells:
             by_table[cell.found["table"]].append(cell)

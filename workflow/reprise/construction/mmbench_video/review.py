@@ -144,7 +144,6 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSetting
 
 
 def _spread(what: str, mean: float, deviation: float, values: Sequence[float]) -> list[Row]:
-    """Mean and standard deviation of all values, as Table 1 counts them."""
     centre = sum(values) / len(values) if values else None
     ours = None if centre is None else (sum((value - centre) ** 2 for value in values) / len(values)) ** 0.5
     return [beside(what, "mean", mean, centre), beside(what, "standard deviation", deviation, ours)]

@@ -180,8 +180,7 @@ def examples(prompts: Mapping[str, Prompt]) -> frozenset[str]:
     )
 
 
-Listed = tuple[str, str, int, list[str]]
-"""level, writer, how many it was asked for, and its lines"""
+Listed = tuple[str, str, int, list[str]]  # level, writer, how many it was asked for, and its lines
 
 
 def as_negatives(clip: str, caption: str, lists: Sequence[Listed], known: Collection[str] = ()) -> list[Row]:

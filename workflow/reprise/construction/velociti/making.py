@@ -315,7 +315,6 @@ def stems(text: str) -> set[str]:
 def samples(
     tables: Tables, given: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: VelocitiSettings
 ) -> Rows:
-    """Both captions of each candidate whose texts are written; each dropped one with its reason."""
     rounds = rounds_of(tables, given, prompts)
     written = rounds.table()
     why = {row["text_id"]: f"{row['filter']}: {row['why']}" for row in written if row["filter"]}

@@ -24,7 +24,6 @@ LONGEST_CAPTION = 1000  # characters
 
 
 def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Rows:
-    """Every caption of every video, each dropped one with its reason."""
     rows = [row for path in files.values() for row in _captions(path, settings)]
     if not rows:
         raise UserError(f"annotations of VATEX: no captions in {', '.join(sorted(files))}. Correct `columns:`.")

@@ -120,16 +120,14 @@ def questions(pairs: Mapping[str, Mapping[str, Row]], seed: int) -> tuple[Sequen
         index, captions = int(name, 16), [pair[half]["text"].removesuffix(".") for half in HALVES]
         a, b = captions if name in caption_first else captions[::-1]
         for half, caption in zip(HALVES, captions, strict=True):
-            is_a = {
-                kind: (half == "pos") == (name in first) for kind, first in ((0, caption_first), (1, segment_first))
-            }
+            is_first = half == "pos"
             texts.append({
                 "idx": f"{index}_{half}", "video_name": f"vinoground_videos/{index}_{half}.mp4",
-                "question": TEXT_QUESTION.format(a=a, b=b), "GT": "BA"[is_a[0]],
+                "question": TEXT_QUESTION.format(a=a, b=b), "GT": "BA"[is_first == (name in caption_first)],
             })  # fmt: skip
             videos.append({
                 "idx": f"{index}_{half}", "video_name": f"vinoground_videos_concated/{index}.mp4",
-                "question": VIDEO_QUESTION.format(caption=caption), "GT": "BA"[is_a[1]],
+                "question": VIDEO_QUESTION.format(caption=caption), "GT": "BA"[is_first == (name in segment_first)],
             })  # fmt: skip
     return texts, videos
 

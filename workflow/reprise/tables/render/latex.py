@@ -33,8 +33,7 @@ INDENT = r"\hspace{6pt}"  # of the labels below a row
 # A box that is wider than the line is scaled down to it; with its remarks it takes four fifths of a page at most.
 WIDE = r"\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\usebox0}\else\usebox0\fi"
 TALL = r"\ifdim\dimexpr\ht1+\dp1>.8%s\resizebox*{!}{.8%s}{\usebox1}\else\usebox1\fi"
-Part = list[tuple[LaidSection, LaidRow]]
-"""Rows on one page with their sections."""
+Part = list[tuple[LaidSection, LaidRow]]  # Rows on one page with their sections
 
 # Brackets and stars would be read as options of a preceding `\\`; quotes and hyphens would form ligatures.
 SIGNS = {

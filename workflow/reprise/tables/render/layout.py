@@ -39,16 +39,13 @@ MARKS: dict[State, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of plain text in one print."""
-
     text: str
     bold: bool = False
     underlined: bool = False
     italic: bool = False
     small: bool = False
     grey: bool = False
-    link: str = ""
-    """The address that HTML leads to."""
+    link: str = ""  # The address that HTML leads to
 
 
 @dataclass(frozen=True)

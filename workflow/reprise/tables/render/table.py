@@ -18,24 +18,18 @@ MINUS = "\N{MINUS SIGN}"
 class Number:
     """One number of a cell, unrounded, with all that is printed with it."""
 
-    value: float | None
-    """None prints an en dash."""
+    value: float | None  # None prints an en dash
     decimals: int = 1
     signed: bool = False
-    state: State = "reproduced"
-    """Where it comes from; for `published` the value itself is the paper's."""
+    state: State = "reproduced"  # Where it comes from; for `published` the value itself is the paper's
     best: bool = False
     second: bool = False
     significant: bool = False
-    greyed: bool = False
-    """Printed in grey: of too few frames to mean what it is called."""
-    published: float | None = None
-    """The paper's value, shown next to the value in a table of comparison."""
-    notes: tuple[str, ...] = ()
-    """Texts of its footnotes; equal texts share one letter."""
+    greyed: bool = False  # Printed in grey: of too few frames to mean what it is called
+    published: float | None = None  # The paper's value, shown next to the value in a table of comparison
+    notes: tuple[str, ...] = ()  # Texts of its footnotes; equal texts share one letter
     interval: tuple[float, float] | None = None
-    link: str = ""
-    """The address of what is behind it, which HTML leads to."""
+    link: str = ""  # The address of what is behind it, which HTML leads to
 
 
 @dataclass(frozen=True)
@@ -71,8 +65,7 @@ class TableRow:
     label: str
     cells: tuple[Cell | Text, ...]
     notes: tuple[str, ...] = ()
-    reference: bool = False
-    """Chance, people, a baseline: never the best of its section."""
+    reference: bool = False  # Chance, people, a baseline: never the best of its section
 
 
 @dataclass(frozen=True)
@@ -81,36 +74,25 @@ class Section:
 
     rows: tuple[TableRow, ...]
     title: str = ""
-    is_marked: bool = True
-    """Whether its best number is marked, in a table that marks any."""
+    is_marked: bool = True  # Whether its best number is marked, in a table that marks any
 
 
 @dataclass(frozen=True)
 class Table:
-    """A whole table; its methods and helpers return changed copies."""
-
     title: str
     caption: str
-    label: str
-    """Name for references, such as `tab:velociti-table3`."""
+    label: str  # Name for references, such as `tab:velociti-table3`
     stub: str
     groups: tuple[ColumnGroup, ...]
     sections: tuple[Section, ...]
-    notes: tuple[str, ...] = ()
-    """Remarks under the table that belong to no single cell."""
-    warnings: tuple[str, ...] = ()
-    """Why numbers of the table should not be trusted, before all other remarks."""
+    notes: tuple[str, ...] = ()  # Remarks under the table that belong to no single cell
+    warnings: tuple[str, ...] = ()  # Why numbers of the table should not be trusted, before all other remarks
     provenance: tuple[str, ...] = ()
-    notice: str = ""
-    """A warning that must be seen, before the caption: toy numbers, a synthetic release."""
-    comparison: bool = False
-    """Show `reproduced (published, difference)` where the published value is known."""
-    bold: Bold = "best"
-    """What bold print means; if it means `significant`, the best is underlined instead."""
-    significance: str = "significant"
-    """What a significant number is, for the legend."""
-    origin: str = ""
-    """Where it is printed, such as `VELOCITI, Table 3`."""
+    notice: str = ""  # A warning that must be seen, before the caption: toy numbers, a synthetic release
+    comparison: bool = False  # Show `reproduced (published, difference)` where the published value is known
+    bold: Bold = "best"  # What bold print means; if it means `significant`, the best is underlined instead
+    significance: str = "significant"  # What a significant number is, for the legend
+    origin: str = ""  # Where it is printed, such as `VELOCITI, Table 3`
     abbreviations: Mapping[str, str] = field(default_factory=dict)
     """What abbreviations mean; the legend explains those in headers and labels."""
 

@@ -85,13 +85,10 @@ def render(table: Table, width: int, look: Print) -> str:
 
 
 def _rows(section: LaidSection) -> list[LaidRow]:
-    """Each row, and what stands below it."""
     return [row for first in section.rows for row in (first, *first.below)]
 
 
 class _Columns:
-    """The columns of a table, and how wide they are."""
-
     def __init__(self, table: Table, layout: Layout, look: Print) -> None:
         self._table, self._sections, self._look = table, layout.sections, look
         self._headers = [look.text((header,)) for header in layout.headers]

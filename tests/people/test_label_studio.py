@@ -15,13 +15,10 @@ from reprise.construction.review import (
     LOCAL_FILES,
     Task,
     as_sheet,
-    as_task,
     counted,
     read_verdicts,
-    task_rows,
     template,
 )
-from reprise.construction.velociti.review import OF_CAPTIONS, OF_SAMPLES
 from reprise.media.probe import open_video
 from reprise.people.settings import AnswerDesign
 from reprise.people.surveys import COLUMNS, NOT_TESTED, Shown, label_studio_tasks, survey_rows, task_id
@@ -170,22 +167,3 @@ def test_the_recorded_export_has_this_shape(exports: tuple[Path, ...]) -> None:
     recorded = Path(__file__).parents[1] / "data/people/label-studio-whole.json"
     now, before = (json.loads(path.read_text())[0] for path in (exports[1], recorded))
     assert before.keys() <= now.keys() and before["annotations"][0].keys() <= now["annotations"][0].keys()
-
-
-def test_a_review_goes_the_same_way(label_studio: LabelStudio, video: Path, tmp_path: Path) -> None:
-    """The tasks of VELOCITI's review: a pair, of which people see both captions, and a single caption."""
-    tasks = [
-        Task("sample/1", OF_SAMPLES, {"video": "toy", "positive": "A toy runs.", "negative": "A toy sits."}),
-        Task("caption/1", OF_CAPTIONS, {"video": "toy", "positive": "A toy runs.", "negative": ""}),
-    ]
-    shown = [as_task(row, f"clips/{NAME}", row["options"]) for row in task_rows(tasks, counted(tasks, []), 1)]
-    project = make_project(label_studio, template("Choose.", ("positive", "negative")), video, shown)
-    numbers = tasks_of(label_studio, project)
-    with page_of(label_studio, project, numbers["sample/1"]) as page:
-        seen = page.inner_text("body")
-    assert "A toy runs." in seen and "A toy sits." in seen and "negative is wrong" in seen
-    for task, number in numbers.items():
-        annotate(label_studio, number, "both fit" if task == "sample/1" else "neutral", "positive")
-    votes = counted(tasks, read_verdicts([export(label_studio, project, tmp_path / "review.json")]))
-    assert votes.problems == []
-    assert [list(votes.by_task[task.task_id].values()) for task in tasks] == [["both fit"], ["neutral"]]

@@ -24,25 +24,6 @@ from tests.unit.rows import item_row, response_row, verdict_row
 
 HOSTILE = '<img src=x onerror="window.ran=1"><script>window.ran=1</script> \u202eevil\u202c \x00 שלום & \\textbf{x}'
 LONG = "word " * 200_000
-IMPORTED = "velociti/entail/fps1/theirs"
-SENTENCE = "Does the video fit the caption?"
-
-
-@pytest.fixture(scope="session")
-def imported(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of a report of two runs, one of which was made elsewhere."""
-    folder = tmp_path_factory.mktemp("imported")
-    world = World(folder)
-    _video(folder / "store/clips/aa/aa.mp4")
-    mine = [*read("a", 0.9, 0.4)]
-    world.runs = {run: (answers("a", 0.9, 0.4), mine, mine) for run in (RUN, IMPORTED)}
-    world.imported = {IMPORTED}
-    asked = {"adapter": "transformers", "sampling": {"rule": "fps"}, "prompt": {"user": SENTENCE}, "dtype": "float32"}
-    files = {"adapter": "import", "sampling": {"rule": "linspace"}, "benchmark": "velociti", "files": {"a.csv": "ab"}}
-    world.answers = {RUN: asked, IMPORTED: files}
-    with chdir(folder):
-        world.build()
-    return f"{folder.as_uri()}/"
 
 
 @pytest.fixture(scope="session")
@@ -133,11 +114,6 @@ def viewer(browser: Browser, folder: Path) -> Iterator[Viewer]:
 def any_viewer(browser: Browser, base: str, wide: int) -> Iterator[Viewer]:
     """Windows of both widths, at files and at a server."""
     yield from _viewer(browser, base, wide)
-
-
-@pytest.fixture
-def viewer_of_imported(browser: Browser, imported: str) -> Iterator[Viewer]:
-    yield from _viewer(browser, imported, 1280)
 
 
 @pytest.fixture

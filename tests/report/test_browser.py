@@ -1,21 +1,16 @@
 """The item browser, in a browser."""
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 from reprise.stats.paired import sign_flip_p
-from reprise.tables.render import render
-from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, Table, TableRow
 
-from tests.report.conftest import HOSTILE, IMPORTED, SENTENCE
+from tests.report.conftest import HOSTILE
 from tests.report.viewer import Viewer
 from tests.unit.report.world import OTHER, RUN
 
 DISAGREE = f"items.html#b=velociti&run={RUN}&other={OTHER}&show=disagree"
 ITEM = f"items.html#b=velociti&run={RUN}&item=a"
 BAD_ITEM = f"items.html#b=velociti&run={RUN}&item=%3Cb%3Ed%3C/b%3E"
-
-WIDER = "{0}.scrollWidth - {0}.clientWidth"
-NAME = "document.activeElement.name || document.activeElement.id || document.activeElement.tagName"
 
 
 def test_items_are_filtered_and_opened_and_their_clips_play(any_viewer: Viewer) -> None:
@@ -72,25 +67,6 @@ def test_two_models_are_compared_where_they_differ(viewer: Viewer) -> None:
     viewer.found("2 of 4 items")
 
 
-def test_what_nobody_knows_of_answers_made_elsewhere_is_said_to_be_unknown(viewer_of_imported: Viewer) -> None:
-    viewer = viewer_of_imported
-    viewer.open(f"items.html#b=velociti&run={RUN}&other={IMPORTED}")
-    viewer.page.locator(".conditions summary").click()
-    expect(viewer.page.locator(".conditions tbody tr")).to_have_count(6)
-    lines = viewer.page.locator(".conditions tbody tr").all_inner_texts()
-    rows = {name: (ours, theirs) for name, ours, theirs in (line.split("\t") for line in lines)}
-    assert rows == {
-        "sampling.rule": ("fps", "linspace"), "frames": ("known", "not known"), "prompt.user": (SENTENCE, "not known"),
-        "dtype": ("float32", "not known"), "adapter": ("transformers", "import"), "files.a.csv": ("(none)", "ab"),
-    }  # fmt: skip
-    marked = viewer.page.locator(".conditions mark").all_inner_texts()
-    assert "Does" not in " ".join(marked), "a prompt of one side alone is no change"
-    viewer.open(f"items.html#b=velociti&run={RUN}&other={IMPORTED}&item=a")
-    viewer.heading("a")
-    assert "one saw 2 frames (fps1)" in viewer.text("#item")
-    assert "theirs was run elsewhere: its frames are not known here." in viewer.text("#item")
-
-
 RUN_PAGE = "runs/velociti.entail.fps1.one.html"
 PAGES = ["index.html", "tables/velociti.html", "figures/velociti.html", "models/one.html", RUN_PAGE, "missing.html"]
 
@@ -99,22 +75,6 @@ PAGES = ["index.html", "tables/velociti.html", "figures/velociti.html", "models/
 def test_no_page_is_wider_than_the_window(any_viewer: Viewer, page: str) -> None:
     any_viewer.open(page)
     assert any_viewer.value("document.documentElement.scrollWidth <= innerWidth")
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_overview_fits_a_desktop_and_is_scrolled_in_its_own_box_on_a_phone(browser: Browser, width: int) -> None:
-    number = Cell((Number(99.94, 1, interval=(88.88, 99.99)),))
-    titles = ("VELOCITI Strict", "text", "video", "group", "TemporalBench MBA", "MMBench-Video Mean")
-    columns = tuple(map(Column, (*titles, "seconds a question", "GPU hours", "US dollars")))
-    rows = (TableRow("LLaVA-OneVision-Qwen2-72B (quantised)", (number,) * 9),)
-    table = Table("Overview", "The main numbers.", "tab:overview", "Model", (ColumnGroup(columns),), (Section(rows),))
-    window = browser.new_page(viewport={"width": width, "height": 800})
-    window.set_content(render(table, "html"))
-    page, box = (
-        window.evaluate(WIDER.format(one)) for one in ("document.documentElement", "document.querySelector('.scroll')")
-    )
-    window.close()
-    assert (page <= 0, box <= 0) == (True, width > 1000)
 
 
 def test_the_report_tests_differences_as_the_command_does_and_shows_no_p_value_as_nothing(viewer: Viewer) -> None:
@@ -209,19 +169,6 @@ def test_the_keyboard_is_enough(viewer: Viewer) -> None:
     press("/")
     viewer.page.keyboard.type("sleeps")
     viewer.found("1 of 4 items")
-
-
-def test_every_control_is_reached_by_the_tab_key_and_shows_that_it_is(viewer: Viewer) -> None:
-    viewer.open(ITEM)
-    viewer.heading("a")
-    reached = []
-    for _ in range(30):
-        viewer.page.keyboard.press("Tab")
-        reached.append(viewer.value(NAME))
-        has_outline = viewer.value("getComputedStyle(document.activeElement).outlineStyle") != "none"
-        assert has_outline or reached[-1] in ("VIDEO", "BODY"), "a video marks its own controls; the end of the page"
-    in_order = ["b", "task", "group", "run", "other", "metric", "show", "q", "copy-link", "show-keys", "grid", "VIDEO"]
-    assert [name for name in dict.fromkeys(reached) if name in in_order] == in_order
 
 
 def test_hostile_texts_are_shown_and_run_nothing(viewer: Viewer) -> None:

@@ -29,7 +29,6 @@ from reprise.core.schemas import VERDICTS
 from reprise.core.tabular import read_rows
 from reprise.stages.construction_draw import drawn
 from synthetic import annotators
-from synthetic.other_sets import manifest
 
 from tests.unit.construction.worlds import (
     ROOT,
@@ -128,14 +127,6 @@ def test_a_row_that_cannot_be_used_is_named_and_no_sample(tmp_path: Path) -> Non
         assert here["samples"].height == (not dropped_by)
     rows = [QUESTION | {"dimensions": ""}, QUESTION, QUESTION | {"question": "WHO runs first?", "annotator": "bob"}]
     assert names_of(of_rows(tmp_path, *rows)["candidates"]) == ["no_leaf", "", "duplicate"]
-
-
-def test_ids_stay_when_annotations_are_added(tmp_path: Path) -> None:
-    before = of_rows(tmp_path, QUESTION)["samples"]
-    sheet(tmp_path / "questions/0.csv", [QUESTION | {"question": "Where are they running?"}])
-    after = made(tmp_path)["samples"]
-    assert after.height == 2 and set(before["sample_id"]) < set(after["sample_id"])
-    assert all(index.isdigit() for index in after["index"]) and after["index"].n_unique() == 2
 
 
 NAMED = (
@@ -283,11 +274,6 @@ def test_a_draw_hangs_on_the_questions_and_not_on_their_order(tmp_path: Path) ->
     taken = sheet(path, [{"video": "1", "question": "Who?", "answer": "a", "scoring": "b"}])
     with pytest.raises(UserError, match=r"msvd.csv: column 'scoring' is taken: how a set is scored stands in the"):
         drawn(taken, 10, "accuracy", 0)
-
-
-def test_the_toy_world_s_sets_are_what_the_module_writes() -> None:
-    sets = SUITE["mmbench_video"]["other_sets"]["scoring"]
-    assert all((ROOT / "resources/demo/sets" / f"{name}.csv").read_text() == manifest(name) for name in sets)
 
 
 # --- the toy world -----------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from reprise.benchmarks.vinoground.release import read_release
 from reprise.core.errors import UserError
 
 from tests.unit.construction.worlds import Tables, names_of, pool_of, saved, settings
@@ -79,16 +78,3 @@ def test_captions_are_of_whole_files_or_of_spans(tmp_path: Path) -> None:
     files = saved(tmp_path / "a.json", '[{"video": "a", "caption": "he eats", "start": 0, "end": 4}]')
     (row,) = pool_of(files, VINOGROUND)["pool"].to_dicts()
     assert (row["video"], row["start_s"], row["end_s"]) == ("a_0_4", 0, 4)
-
-
-def test_a_release_of_files_cuts_what_has_a_span(tmp_path: Path) -> None:
-    header = "index,major,minor,pos_vid,pos_start,pos_end,pos_cap,neg_vid,neg_start,neg_end,neg_cap"
-    rows = ("0,action,,a,,,he eats,b,1,2.5,eats he", "1,action,,a,1,,x y,b,,,y x")
-    read = read_release(list(saved(tmp_path / "a.csv", "\n".join([header, *rows])).values()), "files", {})
-    clips = {clip.clip_id: (clip.kind, clip.source_id, clip.start_s, clip.end_s) for clip in read.clips}
-    assert clips["0.pos"] == ("whole", "a", None, None) and clips["0.neg"] == ("trim", "b", 1, 2.5)
-    assert "1.pos" not in clips and clips["1.neg"] == ("whole", "b", None, None)
-    assert sum(kind == "concat" for kind, *_ in clips.values()) == 1
-    assert [item.flaws for item in read.items if item.item_id == "1_pos/text"] == [
-        ["pair 1: 'pos_end' is empty: half of the pair is missing, and what needs it is not asked"]
-    ]

@@ -102,16 +102,6 @@ def test_a_clip_is_dropped_by_the_first_filter_that_finds_something(tmp_path: Pa
         assert clips(bad, HOW) == [] and names_of(pool_of(bad, HOW, MEASURED)["pool"]) == ["bad_name"]
 
 
-def test_draws_of_each_data_set_are_before_and_after_measuring(tmp_path: Path) -> None:
-    rows = [clip_row(f"v{number}", dataset=name) for name in ("COIN", "Oops") for number in range(6)]
-    files, drawing = annotated(tmp_path, *rows), how(measured=4, per_dataset=2)
-    wanted = clips(files, drawing)
-    assert Counter(one.unit.split("/")[0] for one in wanted) == {"COIN": 4, "Oops": 4}
-    found = pool_of(files, drawing, facts(*((one.clip_id, 1, False) for one in wanted)))["pool"]
-    expected = {(name, what): 2 for name in ("COIN", "Oops") for what in ("not_measured", "not_drawn", "")}
-    assert Counter(found.select("dataset", "filter").rows()) == expected
-
-
 def test_captions_come_in_files_of_their_own_refined_ones_and_descriptions_count(tmp_path: Path) -> None:
     files = annotated(tmp_path, clip_row("v", caption=""), clip_row("w", caption=""), clip_row("u", split=""))
     files |= annotated(tmp_path, clip_row("v", refined="Refined."), clip_row("w", caption="One."), name="b.json")
@@ -383,28 +373,6 @@ def test_a_long_video_worked_out_by_hand() -> None:
     assert (one.start_s, one.end_s, one.clips, one.caption) == (5, 40, ("a", "b"), "C5. C30.")
     assert set(one.negatives) == {"N5. C30.", "C5. N30."}
     assert len(long_videos(here, how(long_negatives=1))[0].negatives) == 1
-
-
-def test_clips_of_ones_own_are_released_with_all_digits_of_their_times(tmp_path: Path) -> None:
-    own = how(datasets=["own"], long_datasets=["own"])
-    spans = {"one": [(0.0000001, 4.5), (12340.5, 12345.671)], "two": [(1, 3)]}
-    rows = [clip_row(f"{name}.mp4", dataset="own", start=a, end=b) for name, some in spans.items() for a, b in some]
-    found = clips(annotated(tmp_path, *rows), own)
-    names = ("own/one.short-0.0000001-4.5", "own/one.short-12340.5-12345.671", "own/two.short-1-3")
-    assert tuple(one.clip_id for one in found) == names
-    kept_rows = [
-        kept_row(one.clip_id, one.start_s or 0, "It falls.", "own", video=one.source_id, end_s=one.end_s)
-        for one in found
-    ]
-    (tmp_path / "release").mkdir()
-    paths = released(tables("temporalbench", {"reviewed": kept_rows}), own, tmp_path / "release")
-    read = read_release(paths, "files", {})
-    assert {(one.clip_id, one.kind, one.source_id, one.start_s, one.end_s) for one in read.clips} == {
-        *((one.clip_id, "trim", one.source_id, one.start_s, one.end_s) for one in found),
-        ("own/one.long-0.0000001-12345.671", "segment", "one", 0.0000001, 12345.671),
-    }
-    assert len(read.items) == 5 and not any(item.flaws for item in read.items)
-    assert all(item.flaws for item in read_release(paths, "ids", {}).items)
 
 
 # --- the toy world -----------------------------------------------------------------------------------------------------

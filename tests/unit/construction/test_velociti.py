@@ -6,13 +6,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.rows import Item
 from reprise.benchmarks.velociti.release import read_release
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.construction.settings import SubsetSearch
-from reprise.construction.velociti.subset import samples_of, scores, search
+from reprise.construction.velociti.subset import scores, search
 from reprise.core.errors import UserError
-from reprise.core.schemas import ITEMS, VERDICTS
 from reprise.stages.construction_samples import refuse_nothing
 from synthetic.reviewer import is_true, scripts
 from synthetic.toyworld.velociti import write_release
@@ -281,18 +279,3 @@ def test_a_subset_is_as_hard_as_the_whole() -> None:
     with pytest.raises(UserError, match=r"none of 30 tries is within 5 points of 33.33.*nearest has 50.00.*tolerance:"):
         search("chrono", three, SubsetSearch(per_test=2, tolerance=5, tries=30))
     assert search("chrono", three, SubsetSearch(per_test=2, tolerance=17, tries=30)).subset_strict == 50
-
-
-def test_samples_asked_about_one_caption_only_are_left_out() -> None:
-    """The list itself is read by the suite's subset in tests/workflow."""
-    rows = [
-        Item(f"{test}/v{n}/Ev1/1", f"v{n}.whole", f"v{n}", test, {}) for test in ("chrono", CONTROL) for n in range(6)
-    ]
-    items = pl.DataFrame([one._asdict() | {"texts": [], "tags": []} for one in rows], schema=ITEMS)
-    answers = [
-        {name: None for name in VERDICTS} | {"item_id": one.item_id, "role": role, "right": role == "pos" or n % 2 == 0}
-        for n, one in enumerate(rows)
-        for role in (("pos", "neg") if n else ("pos",))
-    ]
-    samples = samples_of(items, pl.DataFrame(answers, schema=VERDICTS))
-    assert [(test, len(one), sum(one.values())) for test, one in samples.items()] == [(CONTROL, 6, 3), ("chrono", 5, 2)]

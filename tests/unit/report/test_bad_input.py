@@ -3,20 +3,15 @@
 import json
 import math
 import re
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.comparing import parts
-from reprise.commands.compare import items_between, table_lines
 from reprise.commands.show import with_interval
 from reprise.core.files import write_text
 from reprise.core.paths import table_file
-from reprise.core.plain import safe
 from reprise.core.schemas import METRICS
 from reprise.report.keys import ReportedTable
-from reprise.stats.paired import compare_paired
 from reprise.tables.build import NO_NUMBER, TIDY, Builder
 from reprise.tables.keys import ReproductionKey, TableKey, Title
 from reprise.tables.published import Published
@@ -68,7 +63,7 @@ def table_of(label: str = "One", caption: str = "Scores.") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", NUMBERS)
-def test_any_number_is_told(case: str, tmp_path: Path) -> None:
+def test_any_number_is_told(case: str, world: World) -> None:
     """By a table in every format, its csv, a verdict, `reprise trace` and the report."""
     value = NUMBERS[case]["value"]
     is_number = value is not None and math.isfinite(value)
@@ -89,7 +84,6 @@ def test_any_number_is_told(case: str, tmp_path: Path) -> None:
     words = with_interval(numbers(case))
     assert words.startswith(("none; ", "0.0000", "100.0000", "55.0000", "nan", "inf"))
     assert f"{numbers(case)['asked']} asked" in words
-    world = World(tmp_path)
     world.metrics = [numbers(case)]
     world.build()
     (number,) = world.data("velociti/made/velociti.entail.fps1.one")["numbers"]
@@ -98,19 +92,7 @@ def test_any_number_is_told(case: str, tmp_path: Path) -> None:
     assert (f"{value:.2f}" if is_number else ">NaN<" if value else ">–<") in page
 
 
-@pytest.mark.parametrize("right", [0.0, 1.0])
-def test_two_runs_that_are_all_right_or_all_wrong_are_compared(right: float) -> None:
-    """One item a video, and all items of one video."""
-    same = {"a": right, "b": right}
-    for units in ({"a": "u", "b": "v"}, {"a": "u", "b": "u"}):
-        found = compare_paired(same, same, units, level=0.95)
-        assert found is None or found.difference == 0
-    frame = pl.DataFrame({"item_id": ["a", "b"], "right": [right, right]})
-    assert list(items_between("strict", ("x", frame), ("y", frame)))[-1] == "strict: better by y: 0 of 2"
-
-
-def test_what_was_not_scored_or_is_no_number_is_told(tmp_path: Path) -> None:
-    world = World(tmp_path)
+def test_what_was_not_scored_or_is_no_number_is_told(world: World) -> None:
     world.runs = {RUN: ([], [], [])}
     world.build()
     assert "Nothing was scored." in (world.root / "runs/velociti.entail.fps1.one.html").read_text()
@@ -123,12 +105,9 @@ def test_what_was_not_scored_or_is_no_number_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_any_text_is_shown_in_the_report_and_runs_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_any_text_is_shown_in_the_report_and_runs_nothing(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> None:  # fmt: skip
     """As caption, answer, message of a failure, id of an item, label and title: in pages and in data."""
     text = TEXTS[name].replace("\ud800", "")  # no table can hold half a sign
-    world = World(tmp_path)
     texts = [{"name": "positive", "text": text}]
     world.items = [*world.items, item_row("d", clip_id="c1", unit="u3", task="coref", texts=texts)]
     world.requests += pair("d", "c1")
@@ -140,7 +119,7 @@ def test_any_text_is_shown_in_the_report_and_runs_nothing(
     key = table_of(label=text[:300], caption=text[:300])
     write_text(world.results.key("tables", "velociti", "table2"), json.dumps(key))
     world.tables = (ReportedTable(name="table2"),)
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(world.root.parent)
     write_text(table_file("velociti", "table2", "csv"), "row,value\n")
     world.build()
     # No element of a text, no end of a script, no sign that hides or reorders others.
@@ -157,17 +136,3 @@ def test_any_text_is_shown_in_the_report_and_runs_nothing(
     assert ("(1048580 characters)" in shown) == (name == "long")
     assert len(world.data("velociti/texts")["text"][3]) <= 4000
     assert len(world.data("velociti/index")["short"][3]) <= 120
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_any_text_stays_a_text_in_terminals(name: str) -> None:
-    """As the name of an item and of a test; tables with hostile texts are among those of every format."""
-    text = TEXTS[name][:5000].replace("\ud800", "")
-    assert not re.search("[\x00\u202e\x1b\x7f\ud800]", safe(TEXTS[name]))
-    frames = [
-        pl.DataFrame({"item_id": ["i", text], "unit": ["u", "v"], "task": [text] * 2, "right": [right, right]})
-        for right in (1.0, 0.0)
-    ]
-    (better, _) = items_between("strict", ("x", frames[0]), ("y", frames[1]))
-    for line in (better, *table_lines(list(parts("strict", *frames, 0.95)), [0.5])):
-        assert not re.search("[\x00\n\r\u2028\u202e\x1b\x7f]", line) and len(line) < 2200

@@ -10,7 +10,7 @@ from reprise.core.paths import Origin, Results, Run, Scored
 from reprise.core.schemas import CLIP_LEDGER, REQUESTS, write_table
 from reprise.report.chain import LONGEST_LIST, MOST_FILES, Chains, Fact
 
-from tests.unit.report.world import RUN, World, clip
+from tests.unit.report.world import RUN, clip
 
 PROMPT = "Watch the video.\n" + "Does it fit {caption}? " * 60
 
@@ -67,27 +67,3 @@ def test_what_was_released_and_what_became_of_clips(results: Results) -> None:
     write_text(results.release("velociti"), json.dumps(many))
     release, *_ = Chains(results).of(behind(results))
     assert len(release.facts) == MOST_FILES + 1 and release.facts[-1] == Fact("and", "3 more files")
-
-
-def test_a_damaged_ledger_is_named_and_does_not_stop_the_report(results: Results) -> None:
-    path = results.ledger("clips", "velociti", 0)
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"no table")
-    (made,) = (one for one in Chains(results).of(behind(results)) if one.name == "clips")
-    assert made.facts == [Fact("status", "1 not readable")] and made.gone == 1
-
-
-def test_the_report_shows_the_chain_on_the_run_s_page_and_beside_its_items(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    counts = dict.fromkeys(("asked", "scored", "failed", "unparsed", "missing"), 1)
-    named = {"run": RUN, "metric": "strict", "group": "average", "convention": "fixed", "reader": "robust"}
-    world.metrics = [{**named, **counts, "value": 50.0, "low": 40.0, "high": 60.0}]
-    world.build()
-    made = world.data("velociti/made/velociti.entail.fps1.one")
-    (number,) = made["numbers"]
-    assert number == {"metric": "strict", "group": "average", "value": 50.0, "low": 40.0, "high": 60.0, **counts}
-    steps = {step["name"]: step for step in made["chain"]}
-    assert steps["clips"]["facts"] == [["status", "1 ok, 1 gone"]]
-    page = (world.root / "runs/velociti.entail.fps1.one.html").read_text()
-    assert "<strong>clips</strong>: <code>results/small/clips/velociti/0.parquet</code>" in page
-    assert "(1 not there)" in page, "the release is not"

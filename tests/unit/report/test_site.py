@@ -11,15 +11,10 @@ from reprise.report.runs import Summary
 from reprise.report.tables import Links
 from reprise.stages.missing import _listing
 
-from tests.unit.report.world import OTHER, RUN, World
+from tests.unit.report.world import OTHER, RUN, World, metric
 from tests.unit.rows import response_row, verdict_row
 
 OF_RUN = "items.html#b=velociti&run=velociti%2Fentail%2Ffps1%2Fone"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
 
 
 def test_two_builds_are_identical_and_nothing_old_is_left(world: World, tmp_path: Path) -> None:
@@ -106,12 +101,6 @@ def test_what_is_missing_is_read_back_as_it_was_written() -> None:
     assert head == ["Clip", "Reason", "What it means", "Message"]
     assert [row[0], row[3]] == ["c|1", "<script>alert(1)</script> | a\\b `c`"]
     assert read_missing("# Missing videos\n") == []
-
-
-def metric(name: str, group: str, value: float | None) -> dict[str, object]:
-    counts = dict.fromkeys(("asked", "scored", "failed", "unparsed", "missing"), 1)
-    named = {"run": RUN, "metric": name, "group": group, "value": value, "convention": "fixed", "reader": "robust"}
-    return named | counts
 
 
 @pytest.mark.parametrize("is_baseline", [False, True])

@@ -7,9 +7,9 @@ from reprise.core.files import seal_text, write_text
 from reprise.report.inputs import ALL_MODELS, CARD_KINDS, TIME
 from reprise.timecard.card import NONE, PLANNED, SHUFFLED, Card, CardBenchmark, Change, Number, View, write_card
 
-from tests.unit.report.test_data import BLIND, RIGHT, WRONG, all_scored
+from tests.unit.report.test_data import BLIND, RIGHT, WRONG
 from tests.unit.report.test_data import SHUFFLED as RUN_SHUFFLED
-from tests.unit.report.world import RUN, World
+from tests.unit.report.world import RUN, World, all_scored
 
 LESS = Change(value=-50.0, low=-90.0, high=-10.0, p=0.03, lost=1, gained=0)
 VIEWS = (
@@ -24,11 +24,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """A report of a model that has a card."""
     monkeypatch.chdir(tmp_path)
     found = World(tmp_path)
-    found.runs = {
-        RUN: all_scored(RIGHT, RIGHT, WRONG),
-        RUN_SHUFFLED: all_scored(WRONG, RIGHT, WRONG),
-        BLIND: all_scored(WRONG, WRONG, WRONG),
-    }
+    found.runs = {RUN: all_scored(RIGHT, RIGHT, WRONG), RUN_SHUFFLED: all_scored(WRONG, RIGHT, WRONG)}
+    found.runs[BLIND] = all_scored(WRONG, WRONG, WRONG)
     found.views = {RUN: {"shuffled": RUN_SHUFFLED, "none": BLIND}}
     found.changes = {"time": ["one"], "notice": "Toy <numbers>."}
     benchmark = CardBenchmark(
@@ -44,9 +41,10 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return found
 
 
-def test_every_number_of_a_card_leads_to_its_items(world: World) -> None:
+def test_every_number_of_a_card_leads_to_its_items_and_the_first_page_has_the_picture(world: World) -> None:
     world.build()
-    page = world.files()["models/one.html"].decode()
+    files = world.files()
+    page = files["models/one.html"].decode()
     run, shuffled = (name.replace("/", "%2F") for name in (RUN, RUN_SHUFFLED))
     beside = f"../items.html#b=velociti&run={run}&metric=strict&other={shuffled}&show=".replace("&", "&amp;")
     assert f'<a href="../items.html#b=velociti&amp;run={run}&amp;metric=strict">66.7</a>' in page
@@ -54,11 +52,6 @@ def test_every_number_of_a_card_leads_to_its_items(world: World) -> None:
     assert f'<a href="{beside}time">1 of 3 right only with time</a>' in page
     assert page.count("Toy &lt;numbers&gt;.") == 1, "the page has the notice once"
     assert 'href="../assets/time.css"' in page
-
-
-def test_the_first_page_has_the_picture_of_all_models(world: World) -> None:
-    world.build()
-    files = world.files()
     assert '<img src="time/all.svg"' in files["index.html"].decode()
     assert files["time/all.svg"] == b"all, svg" and files["time/one.items.csv"] == b"one, items.csv"
     world.changes = {}

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from reprise.core.files import seal_text, write_text
-from reprise.core.paths import Results, Scored
+from reprise.core.files import write_text
+from reprise.core.paths import Results
 from reprise.core.schemas import (
     CLIP_LEDGER,
     FACTS,
@@ -23,7 +23,7 @@ from reprise.core.schemas import (
 )
 from reprise.core.store import Store
 from reprise.report.build import build
-from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportedTable, ReportKey
+from reprise.report.keys import ReportedRun, ReportedTable, ReportKey
 
 from tests.unit.rows import Row, item_row, request_row, response_row, verdict_row
 
@@ -59,16 +59,28 @@ def read(item: str, *scores: float, **known: Any) -> list[Row]:
     return rows
 
 
+def all_scored(*scores: tuple[float, float]) -> tuple[list[Row], list[Row], list[Row]]:
+    """A run's tables by the scores of both captions of a, b and c."""
+    rows = [row for item, one in zip("abc", scores, strict=True) for row in answers(item, *one)]
+    verdicts = [row for item, one in zip("abc", scores, strict=True) for row in read(item, *one)]
+    return rows, verdicts, verdicts
+
+
+COUNTS = dict.fromkeys(("asked", "scored", "failed", "unparsed", "missing"), 1)
+
+
+def metric(name: str, group: str, value: float | None) -> Row:
+    named = {"run": RUN, "metric": name, "group": group, "value": value, "convention": "fixed", "reader": "robust"}
+    return named | COUNTS
+
+
 class World:
     """The files of a suite, and its report."""
 
     def __init__(self, folder: Path) -> None:
         self.root, self.results, self.store = folder / "report", Results("small", folder / "results"), folder / "store"
         self.items, self.requests = deepcopy(ITEMS_OF), [*pair("a", "c1"), *pair("b", "c2"), *pair("c", "c2")]
-        self.clips: list[Row] = [
-            clip("c1", "ok", "clips/aa/aa.mp4"),
-            clip("c2", "gone", message="<b>No such video</b>"),
-        ]
+        self.clips = [clip("c1", "ok", "clips/aa/aa.mp4"), clip("c2", "gone", message="<b>No such video</b>")]
         self.runs: dict[str, tuple[Sequence[Row], Sequence[Row], Sequence[Row]]] = {
             RUN: (answers("a", 0.9, 0.4), read("a", 0.9, 0.4), read("a", 0.9, 0.4))
         }
@@ -77,9 +89,6 @@ class World:
         self.metrics: list[Mapping[str, Any]] = []
         self.tables: tuple[ReportedTable, ...] = ()
         self.is_baseline = False
-        self.answers: dict[str, dict[str, Any]] = {}
-        """run -> what its key says of its answers"""
-        self.imported: set[str] = set()
         self.views: dict[str, dict[str, str]] = {}
         """run -> view of time -> the run that is shown so"""
 
@@ -104,36 +113,24 @@ class World:
 
     @property
     def key(self) -> ReportKey:
-        runs = tuple(
-            ReportedRun(
-                run=name,
-                label=name.rpartition("/")[2],
-                reference=self.is_baseline,
-                imported=name in self.imported,
-                views=self.views.get(name, {}),
-            )
+        runs = [
+            {"run": name, "label": name.rpartition("/")[2], "reference": self.is_baseline, "views": self.views.get(name, {})}
             for name in self.runs
-        )
+        ]  # fmt: skip
+        entry = {"name": "velociti", "title": "VELOCITI", "has_clips": True, "runs": runs, "tables": self.tables}
         suite = {"suite": "small", "suite_title": "Small", "clips": "link", "shards": 1}
-        entry = ReportedBenchmark(
-            name="velociti", title="VELOCITI", has_clips=True, forms={"entail": "entail"}, runs=runs, tables=self.tables
-        )
-        shown = {"show_published": False, "overview": False, "benchmarks": [entry]}
+        shown = {"show_published": False, "overview": False, "benchmarks": [entry | {"forms": {"entail": "entail"}}]}
         return ReportKey.model_validate(suite | shown | self.changes)
 
     def _write_run(self, name: str) -> None:
-        one, made = ReportedRun(run=name, label="").scored, self.answers.get(name, {"adapter": "random"})
+        one = ReportedRun(run=name, label="").scored
         responses, robust, authors = self.runs[name]
         self._write(responses, self.results.responses(one.run), RESPONSES)
         self._write(robust, self.results.verdicts(one.run, "robust"), VERDICTS)
         self._write(authors, self.results.verdicts(one.run, "authors"), VERDICTS)
         self._write(self.metrics, self.results.metrics(one), METRICS)
         self._write([], self.results.timings(one.run), TIMINGS)
-        write_text(self.results.run_key(one.run), json.dumps({"run": name, "answers": made}))
-        if name in self.imported:
-            problems = self.results.import_problems(Scored(one.run))
-            write_text(problems, "file,problem\n")
-            seal_text(problems)
+        write_text(self.results.run_key(one.run), json.dumps({"run": name, "answers": {"adapter": "random"}}))
 
     def data(self, name: str) -> Any:
         """What a data file gives."""

@@ -6,9 +6,9 @@ from reprise.tables.render import render
 
 from tests.unit.tables.full_tables import full_tables
 
-OF_DATA = {
-    *("velociti/table11", "vinoground/table2", "temporalbench/table1", "temporalbench/table5", "mmbench_video/table1")
-}
+OF_DATA = set(
+    ["velociti/table11", "vinoground/table2", "temporalbench/table1", "temporalbench/table5", "mmbench_video/table1"]
+)
 
 
 def test_what_tables_of_models_and_of_data_show() -> None:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from reprise.core.schemas import VERDICTS
 from reprise.tables.build import TIDY
-from reprise.tables.judges import Compared, agreement_table, compare, tidy_rows
+from reprise.tables.judges import agreement_table, compare, tidy_rows
 from reprise.tables.keys import AgreementKey, JudgePairKey
 from reprise.tables.render import FORMATS, render
 
@@ -17,35 +17,25 @@ FAILED = None
 RUNS = ("b/p/s/m0", "b/p/s/m1", "b/p/s/m2")
 
 
-def pair(*runs: str) -> JudgePairKey:
-    return JudgePairKey(benchmark="b", title="Bench, p", judges=("first", "second"), runs=runs)
-
-
 def judged(replies: Ratings, *, videos: int = 2) -> pl.DataFrame:
     """A judge's verdicts on as many answers: a rating, an option, nothing that could be read, or a failed answer."""
-    rows: list[dict[str, Any]] = []
+    rows = []
     for number, reply in enumerate(replies):
-        known: dict[str, Any] = {"item_id": str(number), "failed": reply is FAILED, "unparsed": reply == ""}
-        if isinstance(reply, int):
-            known |= {"score": float(reply), "right": reply == 3}
-        rows.append(
-            verdict_row(f"{number}#robust", str("" if reply is None else reply), **known | {"right": reply in (3, "A")})
-        )
+        score = float(reply) if isinstance(reply, int) else None
+        known = {"item_id": str(number), "failed": reply is FAILED, "unparsed": reply == "", "right": reply in (3, "A")}
+        rows.append(verdict_row(f"{number}#robust", str("" if reply is None else reply), score=score, **known))
     units = [f"v{number % videos}" for number in range(len(rows))]
     return pl.DataFrame(rows, schema=VERDICTS).with_columns(unit=pl.Series(units, dtype=pl.String))
 
 
-def of(first: list[Ratings], second: list[Ratings]) -> Compared:
+def of(first: list[Ratings], second: list[Ratings]) -> Any:
     verdicts = {
         (run, judge): judged(replies)
         for judge, given in (("first", first), ("second", second))
         for run, replies in zip(RUNS, given, strict=False)
     }
-    return compare(pair(*RUNS[: len(first)]), verdicts, 0.95)
-
-
-def values(found: Compared) -> dict[str, float | None]:
-    return {name: number.value for name, number in found.numbers.items()}
+    pair = JudgePairKey(benchmark="b", title="Bench, p", judges=("first", "second"), runs=RUNS[: len(first)])
+    return compare(pair, verdicts, 0.95)
 
 
 def test_ratings_and_options_by_hand() -> None:
@@ -55,14 +45,14 @@ def test_ratings_and_options_by_hand() -> None:
     """
     found = of([[0, 1, 2, 3, 3, "", 2, "", FAILED]], [[0, 2, 2, 3, 1, 1, "", "", FAILED]])
     assert found.counts == (5, 1, 1, 1) and found.failed == 1
-    assert values(found) == {
+    assert {name: number.value for name, number in found.numbers.items()} == {
         "agreement": pytest.approx(60), "kappa": pytest.approx(1 - 25 / 61), "difference": pytest.approx(0.2),
         "rank_correlation": None,
     }  # fmt: skip
     low, high = found.numbers["difference"].interval or (0, 0)
     assert -3 <= low < 0.2 < high <= 3
     found = of([["A", "A", "B", "B"]], [["A", "B", "B", "B"]])
-    assert values(found) == {
+    assert {name: number.value for name, number in found.numbers.items()} == {
         "agreement": pytest.approx(75), "kappa": pytest.approx(0.5), "difference": pytest.approx(25),
         "rank_correlation": None,
     }  # fmt: skip
@@ -70,13 +60,13 @@ def test_ratings_and_options_by_hand() -> None:
 
 def test_what_counts_and_what_is_undefined() -> None:
     means: list[Ratings] = [[0, 1], [1, 2], [3, 3]]
-    assert values(of(means, [[1, 1], [0, 0], [3, 2]]))["rank_correlation"] == pytest.approx(0.5)
-    assert values(of(means[:2], [[1, 1], [0, 0]]))["rank_correlation"] is None, "an order needs three"
+    assert of(means, [[1, 1], [0, 0], [3, 2]]).numbers["rank_correlation"].value == pytest.approx(0.5)
+    assert of(means[:2], [[1, 1], [0, 0]]).numbers["rank_correlation"].value is None, "an order needs three"
     whole, less = of([[0, 1, 3]], [[0, 2, 3]]), of([[0, 1, 3, 3]], [[0, 2, 3, ""]])
     assert whole.numbers == less.numbers, "a reply that only one could be read of changes counts alone"
     assert (whole.counts, less.counts) == ((3, 0, 0, 0), (3, 1, 0, 0))
     nothing = of([[0, ""]], [["", 1]])
-    assert nothing.counts == (0, 1, 1, 0) and set(values(nothing).values()) == {None}
+    assert nothing.counts == (0, 1, 1, 0) and {number.value for number in nothing.numbers.values()} == {None}
 
 
 def test_every_format_has_the_table() -> None:

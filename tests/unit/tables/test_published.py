@@ -109,52 +109,6 @@ def test_velociti_averages_are_means_of_the_seven_tests() -> None:
     assert off == exceptions("velociti averages")
 
 
-def test_velociti_strict_is_positive_times_negative() -> None:
-    table2, table7 = rows_of("velociti", "table2"), rows_of("velociti", "table7")
-    off = set()
-    for (row, _, metric), positive in table7.items():
-        if metric != "positive":
-            continue
-        for group in ("control", *TESTS):
-            conditional, strict = table7[row, "", "negative"][group], table2[row, "", "strict"][group]
-            low = (positive[group] - 0.05) * (conditional - 0.05) / 100 - 0.05
-            high = (positive[group] + 0.05) * (conditional + 0.05) / 100 + 0.05
-            if not low - 1e-9 <= strict <= high + 1e-9:
-                off.add((row, group))
-    assert off == {("Gem-1.5P [subset]", "action_bind")}
-
-
-def test_vinoground_categories_are_whole_pairs_and_add_up() -> None:
-    pairs = {"all": 500} | {
-        group: int(value)
-        for row in rows_of("vinoground", "table2").values()
-        for group, value in row.items()
-        if group != "total"
-    }
-    assert pairs["object"] + pairs["action"] + pairs["viewpoint"] == 500
-    columns: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
-    for table in ("table5", "table6"):
-        for (category, _, metric), values in rows_of("vinoground", table).items():
-            for model, value in values.items():
-                assert round(100 * correct(value, pairs[category]) / pairs[category], 2) == pytest.approx(
-                    value, abs=0.0051
-                )
-                columns[table, model, metric][category] = value
-    complete = [values for values in columns.values() if {"all", "object", "action", "viewpoint"} <= values.keys()]
-    assert len(complete) == 16
-    for values in complete:
-        total = sum(correct(values[category], pairs[category]) for category in ("object", "action", "viewpoint"))
-        assert total == correct(values["all"], 500)
-
-
-def test_vinoground_group_score_is_never_above_the_others() -> None:
-    for table in ("table3", "table7", "table8"):
-        rows = rows_of("vinoground", table)
-        for row, frames, _ in rows:
-            group = rows[row, frames, "group"]["all"]
-            assert group <= min(rows[row, frames, "text"]["all"], rows[row, frames, "video"]["all"]), (row, frames)
-
-
 @pytest.mark.parametrize(
     ("table", "metric", "counted", "counts", "total"),
     [("table2", "mba", "table1", "samples", 2179), ("table8", "ba", "table5", "questions", 9918)],
@@ -174,15 +128,6 @@ def test_temporalbench_overall_is_over_all(table: str, metric: str, counted: str
     assert off == exceptions(f"temporalbench {table}")
 
 
-def test_temporalbench_table7_overall_outside_its_own_data_sets() -> None:
-    outside = set()
-    for (row, _, _), values in rows_of("temporalbench", "table7").items():
-        parts = [value for group, value in values.items() if group != "overall"]
-        if not min(parts) <= values["overall"] <= max(parts):
-            outside.add(row)
-    assert outside == exceptions("temporalbench table7")
-
-
 def test_mmbench_video_table4_averages() -> None:
     questions = {"fp_s": 289, "fp_c": 179, "cp": 362, "lr": 124, "ar": 164, "rr": 174}
     off = set()
@@ -193,35 +138,3 @@ def test_mmbench_video_table4_averages() -> None:
         if abs(100 * right / sum(questions.values()) - values["mmbench_overall"]) > 0.00501:
             off.add(row)
     assert off == {"Video-ChatGPT", "Chat-UniVi"}
-
-
-def test_mmbench_video_means_lie_between_their_parts() -> None:
-    above = set()
-    for table in ("table3", "table5", "table8"):
-        for (row, _, _), values in rows_of("mmbench_video", table).items():
-            for half, parts in (("perception", "cp fp_s fp_c hl"), ("reasoning", "lr ar rr csr tr")):
-                numbers = [values[part] for part in parts.split()]
-                assert min(numbers) <= values[half] <= max(numbers), (table, row, half)
-            halves = sorted((values["perception"], values["reasoning"]))
-            assert values["overall"] >= halves[0], (table, row)
-            if values["overall"] > halves[1]:
-                above.add(row)
-    assert above == exceptions("mmbench_video means")
-
-
-def test_mmbench_video_table2_scores_and_ratios() -> None:
-    table2 = rows_of("mmbench_video", "table2")
-    grades = {"egoschema": 1, "video_mme": 1, "next_gqa": 1, "mmbench_video": 3}
-    for frames in ("1", "8"):
-        for group, score in table2["Original Score", frames, "original_score"].items():
-            normalized = table2["Normalized Score", frames, "normalized_score"][group]
-            assert 100 * score / grades.get(group, 5) == pytest.approx(normalized, abs=0.0501), group
-    off = set()
-    for group, ratio in table2["Score-[1f] / Score-[8f]", "", "ratio"].items():
-        one, eight = (table2["Original Score", frames, "original_score"][group] for frames in ("1", "8"))
-        if abs(100 * one / eight - ratio) > 0.0501:
-            off.add(group)
-    assert off == {"tgif", "egoschema", "activitynet", "mmbench_video"}
-    table3, table8 = rows_of("mmbench_video", "table3"), rows_of("mmbench_video", "table8")
-    for row, frames in (("GPT-4o", ""), ("GPT-4o-[8f]", "8"), ("GPT-4o-[16f]", "16")):
-        assert table8[f"{row} [no subtitles]", frames, "mean"] == table3[row, frames, "mean"]

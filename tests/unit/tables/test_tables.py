@@ -118,15 +118,10 @@ def test_a_reference_is_what_its_models_file_calls_one(build: Build) -> None:
         assert best in markdown(build(*rows, runs=runs, references=references)), references
 
 
-def test_counts_of_the_data_stand_beside_the_papers_and_the_stub_says_what_rows_are(build: Build) -> None:
-    """Without any run, too."""
+def test_counts_of_the_data_stand_beside_the_papers_without_any_run(build: Build) -> None:
     counted = [{"rows": [{"label": "OV-7B", "group": "control", "dataset": True}]}]
     spec = SPEC | {"best": False, "columns": [{"title": "N"}], "sections": counted}
     assert "80.0 (81.6, −1.6)" in markdown(build(CTRL | {"run": "velociti/data"}, runs=[], spec=spec))
-    data, judge, model = {"dataset": True}, {"judges": ["b"]}, {"model": "b"}
-    for rows, stub in (([data], "Data set"), ([judge], "Judge"), ([model, data], "Model")):
-        labelled = [{"label": str(at), **row} for at, row in enumerate(rows)]
-        assert build(spec=SPEC | {"sections": [{"rows": labelled}]}).table().stub == stub
 
 
 # --- what stands below ----------------------------------------------------------------------------------------------
@@ -338,17 +333,6 @@ def test_scores_of_too_few_frames_are_grey_and_compete_with_none(
     assert ("\\textcolor[gray]" in render(table, "tex"), "°" in render(table, "md")) == (greyed, greyed)
 
 
-def test_a_section_can_mark_no_best_number(build: Build) -> None:
-    rows = [OV | {"label": label, "group": label} for label in ("all", "object")]
-    spec = {
-        "columns": [{"title": "Text", "metrics": ["text"]}],
-        "sections": [{"rows": rows}, {"rows": rows, "best": False}],
-    }
-    found = [metric("all", 60.0, "text"), metric("object", 50.0, "text")]
-    best = [numbers_of(row)[0].best for row in vinoground(build, spec, *found).table().rows()]
-    assert best == [True, False, False, False]
-
-
 def test_a_column_can_be_a_run_and_its_groups_are_held_against_the_whole(build: Build) -> None:
     columns = [
         {"title": "text", "span": "OV", "metrics": ["text"], "published": {"group": "ov"}},
@@ -367,21 +351,3 @@ def test_a_column_can_be_a_run_and_its_groups_are_held_against_the_whole(build: 
     assert cells["action"][0] == "40.0<sup>b</sup>" and cells["spatial"][0] == "45.0"
     text = markdown(made)
     assert "Significantly above the same model's score over group 'all'" in text and "Significantly below" in text
-
-
-def test_chance_of_a_column_that_names_its_protocol(build: Build) -> None:
-    """One row of chance over two benchmarks of images, whose guessers reach different shares."""
-    shares = {"mmbench": ("circular", 10.9), "mmstar": ("choice", 25.0)}
-    columns = [{"title": name, "group": f"{name}_overall", "protocol": name} for name in shares]
-    spec = {
-        "title": "T", "caption": "C", "metrics": ["accuracy"], "columns": columns, "sections": [{"rows": ROWS[:1]}]
-    }  # fmt: skip
-    counted = [
-        metric(f"{name}_overall", value, metric=f"chance.{form}.accuracy", run="mmbench_video/data")
-        for name, (form, value) in shares.items()
-    ]
-    forms = {name: form for name, (form, _) in shares.items()}
-    made = build(*counted, benchmark="mmbench_video", forms=forms, spec=spec)
-    assert {column: found for (_, column), found in sources(made).items()} == {
-        name: ("chance", value) for name, (_, value) in shares.items()
-    }

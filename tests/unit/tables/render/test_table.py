@@ -2,44 +2,22 @@
 
 from dataclasses import replace
 
-import pytest
 from reprise.tables.render.layout import Marks, _letter, lay_out
 from reprise.tables.render.table import Better, Number, Section, TableRow, Text, compared, format_value, mark_best
 
 from tests.unit.tables.render.render_examples import cell, small_table
 
 
-@pytest.mark.parametrize(
-    ("value", "decimals", "signed", "printed"),
-    [
-        (43.16, 1, False, "43.2"),
-        (16.6667, 2, False, "16.67"),
-        (1.55, 0, False, "2"),
-        (None, 1, True, "–"),
-        (float("nan"), 1, False, "NaN"),
-        (-10.3, 1, False, "−10.3"),
-        (-0.04, 1, False, "0.0"),
-        (3.6, 1, True, "+3.6"),
-        (-0.04, 1, True, "+0.0"),
-    ],
-)
-def test_print(value: float | None, decimals: int, signed: bool, printed: str) -> None:
-    assert format_value(value, decimals, signed=signed) == printed
-
-
-@pytest.mark.parametrize(
-    ("number", "printed"),
-    [
-        (Number(78.04, published=78.4), ("78.4", "−0.4")),
-        (Number(1.04, published=0.96), ("1.0", "+0.0")),  # as the printed values differ
-        (Number(-3.6, signed=True, published=2.0), ("+2.0", "−5.6")),
-        (Number(78.0), None),
-        (Number(None, published=78.0), None),
-        (Number(78.0, published=78.0, state="published"), None),
-    ],
-)
-def test_comparison(number: Number, printed: tuple[str, str] | None) -> None:
-    assert compared(number) == printed
+def test_how_values_and_comparisons_print() -> None:
+    plain = {(43.16, 1): "43.2", (16.6667, 2): "16.67", (1.55, 0): "2", (-10.3, 1): "−10.3", (-0.04, 1): "0.0"}
+    assert {key: format_value(*key) for key in plain} == plain and format_value(float("nan"), 1) == "NaN"
+    signed = {3.6: "+3.6", -0.04: "+0.0", None: "–"}
+    assert {value: format_value(value, 1, signed=True) for value in signed} == signed
+    assert compared(Number(78.04, published=78.4)) == ("78.4", "−0.4")
+    assert compared(Number(1.04, published=0.96)) == ("1.0", "+0.0"), "as the printed values differ"
+    assert compared(Number(-3.6, signed=True, published=2.0)) == ("+2.0", "−5.6")
+    nothing = (Number(78.0), Number(None, published=78.0), Number(78.0, published=78.0, state="published"))
+    assert list(map(compared, nothing)) == [None] * 3
 
 
 def marks_of(*values: float | None, better: Better = "highest", **rows: TableRow) -> list[str]:
@@ -52,23 +30,15 @@ def marks_of(*values: float | None, better: Better = "highest", **rows: TableRow
     return ["1" if number.best else "2" if number.second else "" for number in numbers]
 
 
-@pytest.mark.parametrize(
-    ("values", "better", "marks"),
-    [
-        ([1, 3, 2], "highest", ["", "1", "2"]),
-        ([1, 3, 2], "lowest", ["1", "", "2"]),
-        ([67.8, -9.1, 10.7, 0], "nearest_zero", ["", "2", "", "1"]),
-        ([50.01, 49.99, 49.9, 49.92, 10], "highest", ["1", "1", "2", "2", ""]),  # as printed
-        ([60, 50, None], "highest", ["1", "", ""]),  # the worst is neither best nor second best
-        ([50, 50], "highest", ["", ""]),
-        ([60, 50, 50], "highest", ["1", "", ""]),
-        ([0, 0, 0], "highest", ["", "", ""]),  # a score of zero is no achievement
-        ([0.04, -1], "highest", ["", ""]),
-        ([3, 0, -2], "highest", ["1", "", ""]),
-    ],
-)
-def test_best_and_second_best(values: list[float | None], better: Better, marks: list[str]) -> None:
-    assert marks_of(*values, better=better) == marks
+def test_best_and_second_best() -> None:
+    assert marks_of(1, 3, 2, better="lowest") == ["1", "", "2"]
+    assert marks_of(67.8, -9.1, 10.7, 0, better="nearest_zero") == ["", "2", "", "1"]
+    highest = {
+        (1, 3, 2): ["", "1", "2"], (60, 50, None): ["1", "", ""], (50, 50): ["", ""], (60, 50, 50): ["1", "", ""],
+        (0, 0, 0): ["", "", ""], (0.04, -1): ["", ""], (3, 0, -2): ["1", "", ""],
+        (50.01, 49.99, 49.9, 49.92, 10): ["1", "1", "2", "2", ""],
+    }  # fmt: skip
+    assert {values: marks_of(*values) for values in highest} == highest, "the worst is no second, zero no achievement"
 
 
 def test_who_competes() -> None:
@@ -81,10 +51,8 @@ def test_who_competes() -> None:
     words = TableRow("words", (Text("-"),))
     both = [TableRow("a", (cell(50, 9),)), TableRow("b", (cell(60, 1),)), words]
     first, second, _ = mark_best(small_table(*both), 0).rows()
-    assert [[number.best for number in row.cells[0].numbers] for row in (first, second)] == [  # type: ignore[union-attr]
-        [False, False],
-        [True, False],
-    ], "of several numbers in a cell the first"
+    best = [[number.best for number in row.cells[0].numbers] for row in (first, second)]  # type: ignore[union-attr]
+    assert best == [[False, False], [True, False]], "of several numbers in a cell the first"
 
 
 def test_footnotes_have_letters_in_reading_order() -> None:

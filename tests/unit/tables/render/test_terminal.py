@@ -52,10 +52,3 @@ def test_print_is_the_terminals_own_or_a_sign_that_the_legend_explains() -> None
     assert "\x1b[1m91.0\x1b[0mᵃ" in styled and "\x1b[1;36mOpen models\x1b[0m" in styled
     assert "\x1b[1;31mA run looks broken.\x1b[0m" in styled
     assert "\x1b[1mOpen models" in render(warned, 80, Print(styled=True)), "no colour where none is wanted"
-
-
-def test_a_long_label_is_broken_and_its_numbers_are_in_its_last_line() -> None:
-    long = "A model with a name of very many words that no narrow screen can hold in one line beside its numbers"
-    shown = render(table(8, label=long), 60, Print()).splitlines()
-    assert max(map(len, shown)) <= 60
-    assert any(line.startswith("A model with") and "10.2" not in line for line in shown)

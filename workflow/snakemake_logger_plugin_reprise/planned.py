@@ -44,8 +44,6 @@ class PlannedJob(NamedTuple):
 
 
 class Planned:
-    """The jobs of a dry run."""
-
     def __init__(self) -> None:
         self._counts: Mapping[str, int] = {}
         self._jobs: list[PlannedJob] = []
@@ -91,7 +89,6 @@ class Planned:
             yield f"{count:>6}  {rule:<{longest}}  {'; '.join(filter(None, parts))}".rstrip()
 
     def _models(self) -> Iterator[str]:
-        """Who would be asked, and about what."""
         asked: dict[str, Counter[str]] = defaultdict(Counter)
         for job in self._jobs:
             if job.rule in ("infer", "infer_piece", "judge"):

@@ -151,7 +151,6 @@ class Terminal:
             self._say(text, {"WARNING": "yellow", "ERROR": "red"}.get(getLevelName(record.levelno), ""))
 
     def end(self) -> None:
-        """Say once how the run ended."""
         with self._lock:
             if self._over.is_set():
                 return
@@ -190,7 +189,6 @@ class Terminal:
             self.show_status()
 
     def show_status(self) -> None:
-        """Show what is done now and how far it is."""
         with self._lock:
             if self._over.is_set():
                 return

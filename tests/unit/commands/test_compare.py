@@ -75,10 +75,10 @@ def test_what_nobody_knows_of_imported_answers_is_not_known_rather_than_none() -
     imported |= {"adapter": "import", "form": "entail", "files": {"a.csv": "x"}}
     other = BASE._replace(settings=imported, prompts={}).made_elsewhere()
     assert list(differences(NAMES, BASE, other)) == [
-        "- settings.max_pixels: 100 | not known", "- frames: known | not known", "- prompt: known | not known",
-        "- form: (none) | entail", "- dtype: float32 | not known", "- model.repo: a/b | not known",
-        "- model.revision: r1 | not known", "- versions.torch: 2.13 | not known",
-        "- adapter: transformers | import", "- files.a.csv: (none) | x", "- clips: known | not known",
+        "- frames: known | not known", "- prompt: known | not known", "- clips: known | not known",
+        "- adapter: transformers | import", "- dtype: float32 | not known", "- files.a.csv: (none) | x", "- form: (none) | entail",
+        "- model.repo: a/b | not known", "- model.revision: r1 | not known", "- settings.max_pixels: 100 | not known",
+        "- versions.torch: 2.13 | not known",
     ]  # fmt: skip
     assert "- dtype: not known | float32" in list(differences(NAMES, other, BASE))
 

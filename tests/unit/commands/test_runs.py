@@ -60,7 +60,7 @@ def test_each_row_wants_a_number_of_its_own(plan: Plan, tmp_path: Path) -> None:
     [
         ("vinoground/table44", "rehearsal", "unknown table 'vinoground/table44'. Did you mean 'vinoground/table4'"),
         (TABLE, "demo", "table4.csv: of suite 'demo', not of 'rehearsal'. Run snakemake with `--config suite=reh"),
-        ("vinoground/table3", "rehearsal", "table3.csv: no such table yet. Run snakemake with `--config suite=reh"),
+        ("vinoground/table3", "rehearsal", "table3.csv not found. Make it first: snakemake "),
     ],
 )
 def test_what_cannot_be_looked_at_is_named(plan: Plan, tmp_path: Path, name: str, suite: str, message: str) -> None:

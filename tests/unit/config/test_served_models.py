@@ -124,11 +124,11 @@ def test_a_model_that_its_vendor_has_ended_is_named(
 @pytest.mark.parametrize(
     ("more", "questions", "tokens", "said"),
     [
-        (PRICE, 100, 50_000, "Money: $0.30 of `budget_usd` 5 are spent; to ask costs at most about $0.10 (prices of served "
+        (PRICE, 100, 50_000, "Money: $0.30 of `budget_usd` 5 are spent; left to ask, with answers as long as they may be: $0.10 (prices of served "
                              "2026-11-22, https://vendor.example/prices)."),
-        (PRICE, 100, None, "to ask costs at most about what nobody knows yet: nothing like it was asked here (prices"),
-        ("", 100, 50_000, "Price unknown: served. 7 of `budget_tokens` 9 are used; to ask takes at most about 50,100 tokens."),
-        (f"{PRICE}#", None, 5, "at most about what nobody knows yet"),
+        (PRICE, 100, None, "as long as they may be: ? (prices"),
+        ("", 100, 50_000, "Price unknown: served. 7 of `budget_tokens` 9 are used; left to ask, with answers as long as they may be: 50,100 tokens."),
+        (f"{PRICE}#", None, 5, "as long as they may be: ?"),
     ],
 )  # fmt: skip
 def test_a_plan_says_what_was_spent_and_what_asking_costs_at_most(

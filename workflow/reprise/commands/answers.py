@@ -22,8 +22,7 @@ from reprise.tables.build import TIDY
 def results(table: str, folder: str | Path = ".") -> pl.DataFrame:
     """The numbers of a table as its csv has them; columns that this one lacks are null."""
     with chdir(folder):
-        path = there(TABLES / f"{table}.csv", "results")
-        return pl.read_csv(path, schema_overrides=TIDY)
+        return pl.read_csv(there(TABLES / f"{table}.csv", "results"), schema_overrides=TIDY)
 
 
 def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> pl.DataFrame:
@@ -83,22 +82,25 @@ def export_run(name: str, folder: Path, suite: str | None = None) -> None:
     run = plan.find_run(name)
     protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]
     formats = load_importer(run.benchmark).FORMS if has_importer(run.benchmark) else {}
-    write = formats[protocol.form].write if protocol.form in formats else None
-    if write is None:
-        known = [form for form, files in formats.items() if files.write is not None]
+    known = {form: files.write for form, files in formats.items() if files.write is not None}
+    if protocol.form not in known:
         raise UserError(
             f"export: the authors of {run.benchmark} have no file format of answers to form '{protocol.form}'."
             + (f" Forms that have one: {', '.join(known)}." if known else "")
         )
-    responses = there(plan.results.responses(run), "export")
-    items = read_table(plan.results.items(run.benchmark), ITEMS)
-    requests = read_table(plan.results.requests(run.benchmark, run.protocol), REQUESTS)
-    answers = read_table(responses, RESPONSES).select("request_id", "text", "scores", "error")
-    answered = requests.join(answers, on="request_id", how="left", maintain_order="left")
-    answered = answered.with_columns(answered["error"].fill_null("missing"))
+    answers = read_table(there(plan.results.responses(run), "export"), RESPONSES)
+    items = chosen_items(read_table(plan.results.items(run.benchmark), ITEMS), protocol.items)
+    answered = (
+        read_table(plan.results.requests(run.benchmark, run.protocol), REQUESTS)
+        .join(
+            answers.select("request_id", "text", "scores", "error"), on="request_id", how="left", maintain_order="left"
+        )
+        .with_columns(pl.col("error").fill_null("missing"))
+    )
     frames = frames_shown(plan.config.main.samplings[run.sampling])
-    label = run.model if frames is None else f"{run.model}-frame{frames}"
-    for path in write(folder, label, chosen_items(items, protocol.items), answered):
+    for path in known[protocol.form](
+        folder, run.model if frames is None else f"{run.model}-frame{frames}", items, answered
+    ):
         print(path)
 
 
@@ -108,8 +110,9 @@ def list_static(runs: Sequence[str], judge: str | None, least: float, suite: str
     Its appendix C.1 drops the questions that a single random frame answers.
     """
     plan = plan_of(suite)
-    named = [plan.find_run(name) for name in runs]
-    paths = [there(plan.results.verdicts(run, judge or plan.judge_of(run)), "static") for run in named]
+    paths = [
+        there(plan.results.verdicts(run, judge or plan.judge_of(run)), "static") for run in map(plan.find_run, runs)
+    ]
     means = mean_ratings([read_table(path, VERDICTS) for path in paths])
     found = means.filter(pl.col("rating") >= least)
     csv.writer(sys.stdout, lineterminator="\n").writerows([("item_id", "rating"), *found.rows()])

@@ -18,7 +18,7 @@ from reprise.core.schemas import REQUESTS, RESPONSES, read_table
 from reprise.core.settings import read_key
 from reprise.core.store import append_line, read_lines
 from reprise.models.adapters import ADAPTERS, SHARE, loaded
-from reprise.models.asking.journal import Journal, Work, entry_id, journal_path, prompt_digest
+from reprise.models.asking.journal import Journal, Work, journal_path
 from reprise.models.asking.lazy import lazy_model
 from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.asking.outcomes import ask
@@ -36,7 +36,6 @@ from reprise.plan.runs import Plan
 from reprise.plan.suite import write_keys
 from reprise.stages.works import gather_text_work
 
-CLIPS = 12
 ASKED = ("score", "choose")
 MB = 10**6
 
@@ -113,9 +112,8 @@ def _runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
     """For each way of asking a run whose questions and frames are there, the model's own ones first."""
     asks = ADAPTERS[model.adapter].asked(model.settings)
     able = [run for run in plan.runs() if _ask(plan, run) in asks and is_checked(plan, run)]
-    able.sort(key=lambda run: (run.model != slug, run))
     found: dict[str, Run] = {}
-    for run in able:
+    for run in sorted(able, key=lambda run: (run.model != slug, run)):
         if all(map(Path.is_file, data_of(plan, run))):
             found.setdefault(_ask(plan, run), Run(run.benchmark, run.protocol, run.sampling, slug))
     if not found:
@@ -130,7 +128,7 @@ def _sample(plan: Plan, run: Run, questions: int) -> list[Due]:
     if len(shown) < 2:
         frames = plan.results.frames(run.benchmark, run.sampling)
         raise UserError(f"check: {frames} shows {len(shown)} clips; two are needed, to show one instead of the other.")
-    chosen = random.Random(0).sample(shown, min(CLIPS, len(shown)))
+    chosen = random.Random(0).sample(shown, min(12, len(shown)))
     for work in chosen:
         work.check()
     return [Due(work.clip, work.requests[: max(1, questions // len(chosen))]) for work in chosen]
@@ -152,12 +150,12 @@ def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
     serving, hosting, _, own, _ = server_of(model, weights_identity(slug, model, plan.store), plan.store)
     with ExitStack() as ends:
         if serving is not None and hosting is not None and folder is not None:
-            log_file = plan.results.log("check", slug).with_suffix(".server.log")
-            host = Host(serving, hosting, weights=folder, name=own["model"], store=plan.store, log_file=log_file)
+            log = plan.results.log("check", slug).with_suffix(".server.log")
+            host = Host(serving, hosting, weights=folder, name=own["model"], store=plan.store, log_file=log)
             ends.callback(host.close)
             settings = settings | own | host.start()
-        device = "cuda" if model.gpus else "cpu"
-        spec = ModelSpec(folder, device, model.threads, model.dtype, model.attention, model.trust_remote_code, settings)
+        device, code = "cuda" if model.gpus else "cpu", model.trust_remote_code
+        spec = ModelSpec(folder, device, model.threads, model.dtype, model.attention, code, settings)
         if ADAPTERS[model.adapter].is_remote:
             # Of the servers that are checked none is paid for, also where this job gives its own server a key.
             spec = replace(spec, account=Account(plan.store.root, slug, None, NO_BUDGET, is_paid=False))
@@ -184,16 +182,12 @@ def _memory(model: Model) -> Iterator[str]:
         for number in range(torch.cuda.device_count()):
             most, there = torch.cuda.max_memory_allocated(number), torch.cuda.get_device_properties(number).total_memory
             yield f"memory of GPU {number}: {most / MB:.0f} MB at most, of {there / MB:.0f} MB"
-    unit = 1 if sys.platform == "darwin" else 1024
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MB
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / MB
     is_enough = "enough" if used <= model.memory_mb else "too little: set it to more"
     yield f"main memory: {used:.0f} MB at most; `memory_mb: {model.memory_mb}` is {is_enough}"
 
 
 # --- adopt -----------------------------------------------------------------------------------------------------------
-
-# A change of any other part of a key can alter answers, so they are never carried over.
-CHANGEABLE_PARTS = ("code", "versions")
 
 
 def adopt_run(words: str, why: str, sample: int, judge: str | None = None, suite: str | None = None) -> None:
@@ -220,38 +214,30 @@ def adopt_run(words: str, why: str, sample: int, judge: str | None = None, suite
     if new.key == old_key:
         print(f"{name}: the key has not changed; there is nothing to adopt.")
         return
-    _refuse_other_changes(plan, old_key, new, name)
-    requests = plan.results.judge_requests(run)
-    works = gather_text_work(read_table(requests, REQUESTS)) if judge else works_of(plan, run)
-    _check_sample(plan, works, old, new, judge or run.model, sample, name)
-    source, target = (Journal(journal_path(plan.store, key)) for key in (old_key, new.key))
-    carried = 0
-    for work in works:
-        for entry in (entry_id(work.recipe, prompt_digest(request)) for request in work.requests):
-            known = source.known(entry)
-            if known is not None and target.get(entry) is None:
-                target.add(entry, *known)
-                carried += 1
-    target.sync()
-    append_line(plan.store.root / "adopted.jsonl", canonical_json([name, old_key, new.key, why, sample, carried]))
-    write_keys(plan)
-    print(f"{name}: {carried} answers carried over after {sample} of them came out the same. Run snakemake now.")
-
-
-def _refuse_other_changes(plan: Plan, old_key: str, new: ModelRunKey, name: str) -> None:
-    """Only code and library versions may differ; a change of model, prompt or settings is another run."""
-    path = plan.store.root / "keys.jsonl"
-    known = {str(key): cast(dict[str, Any], answers) for key, answers in read_lines(path)}
+    keys = plan.store.root / "keys.jsonl"
+    known = {str(key): cast(dict[str, Any], said) for key, said in read_lines(keys)}
     if old_key not in known:
-        raise UserError(f"adopt: {path} does not know key {old_key[:12]} of '{name}'; its answers must be asked again.")
-    old_answers, answers = known[old_key], new.answers.model_dump(mode="json")
-    fixed = answers.keys() - set(CHANGEABLE_PARTS)
-    changed = sorted(part for part in fixed if old_answers.get(part) != answers[part])
+        raise UserError(f"adopt: {keys} does not know key {old_key[:12]} of '{name}'; its answers must be asked again.")
+    answers = new.answers.model_dump(mode="json")
+    parts = sorted(answers.keys() - {"code", "versions"})  # any other part can alter answers
+    changed = [part for part in parts if known[old_key].get(part) != answers[part]]
     if changed:
         raise UserError(
             f"adopt: '{name}' differs in {', '.join(changed)}, which can alter answers. "
             "Only a change of code or of library versions can be adopted; run snakemake to ask again."
         )
+    requests = plan.results.judge_requests(run)
+    works = gather_text_work(read_table(requests, REQUESTS)) if judge else works_of(plan, run)
+    _check_sample(plan, works, old, new, judge or run.model, sample, name)
+    source, target = (Journal(journal_path(plan.store, key)) for key in (old_key, new.key))
+    entries = [entry for work in works for entry in work.entries if target.get(entry) is None]
+    carried = {entry: answer for entry in entries if (answer := source.known(entry)) is not None}
+    for entry, answer in carried.items():
+        target.add(entry, *answer)
+    target.sync()
+    append_line(plan.store.root / "adopted.jsonl", canonical_json([name, old_key, new.key, why, sample, len(carried)]))
+    write_keys(plan)
+    print(f"{name}: {len(carried)} answers carried over after {sample} of them came out the same. Run snakemake now.")
 
 
 def _check_sample(
@@ -265,8 +251,8 @@ def _check_sample(
             *_, (_, answer, _) = ask(model, work.clip, [request])
             before = old[request.request_id]
             if answer.error or (answer.text, list(answer.scores)) != (before["text"], before["scores"]):
-                said = answer.message or answer.text or answer.scores
                 raise UserError(
-                    f"adopt: '{name}' answers {request.request_id} with {said}, before with "
+                    f"adopt: '{name}' answers {request.request_id} with "
+                    f"{answer.message or answer.text or answer.scores}, before with "
                     f"{before['text'] or before['scores']}. The change altered the answers: run snakemake to ask again."
                 )

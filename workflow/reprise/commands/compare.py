@@ -1,7 +1,7 @@
 """`compare`: what two runs were made with, how they did on the samples that both were asked, and where they differ."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -11,7 +11,7 @@ import polars as pl
 
 from reprise.benchmarks.comparing import Part, headline, parts
 from reprise.benchmarks.registry import load_scores
-from reprise.commands.shared import ledger_of, outcomes_of, plan_of, reader_of
+from reprise.commands.shared import copy_one, ledger_of, outcomes_of, plan_of, reader_of
 from reprise.core.errors import UserError
 from reprise.core.files import keys_of, read_json, sealed_text
 from reprise.core.paths import STAMP, Run
@@ -23,16 +23,13 @@ from reprise.plan.naming import fitting
 from reprise.plan.runs import Plan
 from reprise.stats.paired import holm
 
-MOST_LISTED, MOST_INDICES, MOST_PAIRS = 8, 16, 12
+MOST_LISTED, MOST_INDICES = 8, 16
 LEAST_P = 0.0001
 Named = tuple[str, pl.DataFrame]
 HEADER = (
     "| metric | test | samples | videos | difference | {percent:g} % interval | {p} |\n"
     "| :-- | :-- | --: | --: | --: | --: | --: |"
 )
-SHOWN = ("sampling", "settings")
-MADE = ("form", "ask", "max_tokens", "dtype", "attention", "reader", "model", "versions")
-"""the settings that are told before and after the prompt, in this order; what is none of them comes last"""
 NOT_KNOWN = "not known"
 WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
@@ -49,17 +46,16 @@ class Conditions(NamedTuple):
 
     @classmethod
     def of(cls, plan: Plan, run: Run) -> "Conditions":
-        """The conditions of a run whose answers are there."""
         results, reader = plan.results, reader_of(plan, run)
         key = read_json(results.run_key(run))["answers"]
         answers = read_table(results.responses(run), RESPONSES)
         clip_of = dict(read_table(results.items(run.benchmark), ITEMS).select("item_id", "clip_id").iter_rows())
-        keys = [Path(name) for name in keys_of(results.verdicts(run, reader)) or {}]
+        keys = map(Path, keys_of(results.verdicts(run, reader)) or {})
         read_with = [read_json(path) for path in keys if "verdicts" in path.parts and path.is_file()]
         release, frames = results.release(run.benchmark), results.frames(run.benchmark, run.sampling)
         files = read_json(sealed_text(release)) if release.is_file() else []
         plans = read_table(frames, FRAME_PLAN) if frames.is_file() else pl.DataFrame(schema=FRAME_PLAN)
-        clips = ledger_of(plan, "clips", run.benchmark).filter(status="ok")
+        made = ledger_of(plan, "clips", run.benchmark).filter(status="ok")
         found = cls(
             settings={
                 **{name: value for name, value in key.items() if name != "benchmark"},
@@ -67,7 +63,7 @@ class Conditions(NamedTuple):
                 "released": {one["name"]: one["sha256"] for one in files},
             },
             frames={clip: tuple(shown) for clip, shown in plans.select("clip_id", "indices").iter_rows()},
-            clips=dict(clips.select("clip_id", "sha256").iter_rows()),
+            clips=dict(made.select("clip_id", "sha256").iter_rows()),
             prompts={name: sent for name, sent in answers.select("request_id", "prompt_sha256").iter_rows() if sent},
             answered=frozenset(clip_of[item] for item in answers["item_id"].unique() if item in clip_of),
         )
@@ -114,22 +110,17 @@ class Compared(NamedTuple):
             raise UserError(f"in {folder}: {error}") from None
 
 
-def pair_of(first: str, second: str, names: Iterable[str]) -> tuple[str, str]:
+def pair_of(first: str, second: str, names: Sequence[str]) -> tuple[str, str]:
     """The two runs that are meant: words that fit several runs mean the one that is asked as the other run is."""
-    known = list(names)
-    ours, theirs = (fitting(words, known) for words in (first, second))
+    ours, theirs = (fitting(words, names) for words in (first, second))
     if not ours or not theirs:
         return first, second
-    if len(ours) == len(theirs) == 1:
-        return ours[0], theirs[0]
-    pairs = [(one, other) for one in ours for other in theirs if one != other]
-    alike = [(one, other) for one, other in pairs if Path(one).parent == Path(other).parent]
-    if len(alike) == 1:
-        return alike[0]
-    several = alike or pairs
-    calls = "".join(f"\n  reprise compare {one} {other}" for one, other in several[:MOST_PAIRS])
-    more = f"\n  ... ({len(several)} in all)" if several[MOST_PAIRS:] else ""
-    raise UserError(f"compare: '{first}' and '{second}' fit several pairs of runs. Copy one:{calls}{more}")
+    pairs = [(one, other) for one in ours for other in theirs if one != other or len(ours) == len(theirs) == 1]
+    several = [(one, other) for one, other in pairs if Path(one).parent == Path(other).parent] or pairs
+    if len(several) == 1:
+        return several[0]
+    calls = [f"reprise compare {one} {other}" for one, other in several]
+    raise UserError(f"compare: '{first}' and '{second}' fit several pairs of runs. {copy_one(calls)}")
 
 
 def compare_runs(first: str, second: str, suite: str | None = None) -> None:
@@ -142,14 +133,10 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
             f"compare: '{one.name}' asks {one.benchmark} {one.form}, '{other.name}' {other.benchmark} {other.form}."
         )
     differing = list(differences((one.name, other.name), one.conditions, other.conditions))
-    if differing:
-        print("\n".join([f"What differs in the conditions: {one.name} | {other.name}", *differing]))
-    else:
-        print("The answers of both were made with the same settings: prompt, frames, weights, reader, versions, clips.")
+    print("\n".join([f"What differs in the conditions: {one.name} | {other.name}", *(differing or ["- nothing"])]))
     print(f"\n{one.name} minus {other.name}, percentage points, on the samples both were asked\n")
     metrics = sorted(one.outcomes.keys() & other.outcomes.keys())
-    scores = load_scores(one.benchmark).SCORES[one.form]
-    leading = headline(scores, one.outcomes, other.outcomes, one.level)
+    leading = headline(load_scores(one.benchmark).SCORES[one.form], one.outcomes, other.outcomes, one.level)
     if leading is not None:
         print(HEADER.format(percent=100 * one.level, p="p (sign flips over videos)"))
         print("\n".join(table_lines([leading], [leading.found.p])))
@@ -160,8 +147,9 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
         print(HEADER.format(percent=100 * one.level, p="p (sign flips over videos, Holm)"))
         print("\n".join(table_lines(found, holm([part.found.p for part in found]))))
     for metric in metrics:
-        named = ((run.name, run.outcomes[metric]) for run in (one, other))
-        print("\n" + "\n".join(items_between(metric, *named)))
+        print()
+        for line in items_between(metric, (one.name, one.outcomes[metric]), (other.name, other.outcomes[metric])):
+            print(line)
     print("\nWhat a model saw and said: python -m reprise item <run> <sample>, in the clone of the run")
 
 
@@ -193,20 +181,24 @@ def items_between(metric: str, one: Named, other: Named) -> Iterator[str]:
 
 
 def differences(names: tuple[str, str], one: Conditions, other: Conditions) -> Iterator[str]:
-    """A line or more for each condition that differs, in the order in which people ask."""
-    yield from _settings(one, other, SHOWN)
-    yield from _known_of_one(one, other, "frames")
+    """A line or more for each condition that differs: frames and prompt, other settings, clips."""
+    for name in ("frames", "prompt", "clips"):  # which have no short value
+        ours, theirs = (NOT_KNOWN if name in found.unknown else "known" for found in (one, other))
+        if ours != theirs:
+            yield f"- {name}: {ours} | {theirs}"
     both = [clip for clip in one.frames if clip in other.frames]
     differing = [clip for clip in both if one.frames[clip] != other.frames[clip]]
     if differing:
         shown = [[str(index) for index in found.frames[differing[0]]] for found in (one, other)]
         listed = " | ".join(f"{', '.join(first_of(n, MOST_INDICES)) or 'none'} ({len(n)})" for n in shown)
         yield f"- frames: others on {len(differing)} of {len(both)} clips; of {plain(differing[0])}: {listed}"
-    yield from _known_of_one(one, other, "prompt")
     if "prompt" not in one.unknown | other.unknown:
         yield from _prompts(one, other)
-    yield from _settings(one, other, MADE)
-    yield from _settings(one, other, sorted((one.settings.keys() | other.settings.keys()) - {*SHOWN, *MADE, "prompt"}))
+    without = [{kind: found.settings[kind] for kind in found.settings if kind != "prompt"} for found in (one, other)]
+    for change in changes_between(*without):
+        kind = change.name.partition(".")[0]
+        ours = NOT_KNOWN if kind in one.unknown else change.before
+        yield f"- {change.name}: {ours} | {NOT_KNOWN if kind in other.unknown else change.after}"
     for name, clips in ((names[1], one.answered - other.answered), (names[0], other.answered - one.answered)):
         if clips:
             listed = ", ".join(first_of([plain(clip) for clip in sorted(clips)], MOST_LISTED))
@@ -215,22 +207,6 @@ def differences(names: tuple[str, str], one: Conditions, other: Conditions) -> I
     differing = [clip for clip in both if one.clips[clip] != other.clips[clip]]
     if differing:
         yield f"- clips: other bytes in {len(differing)} of {len(both)}, the first is {plain(differing[0])}"
-    yield from _known_of_one(one, other, "clips")
-
-
-def _settings(one: Conditions, other: Conditions, kinds: Iterable[str]) -> Iterator[str]:
-    for kind in kinds:
-        before, after = ({kind: found.settings[kind]} if kind in found.settings else {} for found in (one, other))
-        for change in changes_between(before, after):
-            ours = NOT_KNOWN if kind in one.unknown else change.before
-            yield f"- {change.name}: {ours} | {NOT_KNOWN if kind in other.unknown else change.after}"
-
-
-def _known_of_one(one: Conditions, other: Conditions, name: str) -> Iterator[str]:
-    """That something without a short value is not known of one of them."""
-    ours, theirs = (NOT_KNOWN if name in found.unknown else "known" for found in (one, other))
-    if ours != theirs:
-        yield f"- {name}: {ours} | {theirs}"
 
 
 def _prompts(one: Conditions, other: Conditions) -> Iterator[str]:

@@ -97,8 +97,8 @@ def evaluate_model(order: Order) -> None:
             plan = plan_of(suite)
         runs = _runs(plan, slug, asked, command)
         of_card = [one.run for one in plan.time_scored([slug])] if command == "time" else []
-        named = f", and its line of `overview:`{' and of `time:`' * bool(of_card)} in {files[1]}; runs:"
-        print("\n".join([f"{files[0]}{named}", *(f"  {run.name}" for run in dict.fromkeys([*runs, *of_card]))]))
+        head = f"{files[0]}, and what names it in {files[1]}; runs:"
+        print("\n".join([head, *(f"  {run.name}" for run in dict.fromkeys([*runs, *of_card]))]))
         snakemake("--dry-run", order.target(slug))
         if order.dry_run:
             print("The files of the configuration are as before (--dry-run).")
@@ -108,18 +108,13 @@ def evaluate_model(order: Order) -> None:
         is_wanted = order.yes or typer.confirm("Run this?")
     finally:
         if not is_wanted:
-            _put_back(before)
+            for file, text in before.items():
+                if text is None:
+                    file.unlink(missing_ok=True)
+                elif file.read_text(encoding="utf-8") != text:
+                    write_text(file, text)
     if is_wanted:
         _make(order, plan, slug, runs, suite, snakemake)
-
-
-def _put_back(before: Mapping[Path, str | None]) -> None:
-    """Leave files as they were; None was not there."""
-    for file, text in before.items():
-        if text is None:
-            file.unlink(missing_ok=True)
-        elif file.read_text(encoding="utf-8") != text:
-            write_text(file, text)
 
 
 def _run_module(command: str, name: str, *arguments: str) -> None:
@@ -143,8 +138,6 @@ def _make(
         needed += [plan.results.weights(slug)] if model.repo else []
         snakemake(*(str(path) for path in dict.fromkeys(needed)))
         _run_module(order.command, "reprise", "check", slug, *(["--suite", suite] if suite else []))
-    elif due:
-        print(f"{slug} is not checked before: none of its runs shows frames and asks for an option.")
     snakemake(order.target(slug))
     if order.command == "time":
         print(Path(order.target(slug)).read_text(encoding="utf-8"))
@@ -158,10 +151,10 @@ def _make(
         builder.table()
         found = {"reprise": VERSION, "numbers": [row for row in builder.tidy if row.get("run") in names]}
         write_text(order.numbers, json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-    named = f" --suite {suite}" if suite else ""
     for run in runs:
         main = plan.config.tables[run.benchmark].overview
         if main is not None and main.table is not None:
+            named = f" --suite {suite}" if suite else ""
             print(f"Beside all rows of the paper: reprise show {run.benchmark}/{main.table}{named}")
 
 
@@ -191,9 +184,8 @@ def _sampling(plan: Plan, benchmark: str, frames: str) -> str:
     assert main is not None
     usual = samplings[main.sampling]
     rule: dict[str, Any] = (usual if "frames" in usual else {"rule": "linspace"}) | {"frames": int(frames)}
-    wanted = rule if int(frames) else {"rule": "none"}
     for name, one in samplings.items():
-        if one == wanted:
+        if one == (rule if int(frames) else {"rule": "none"}):
             return name
     raise UserError(
         f"--frames: no sampling shows {frames} frames by rule {rule['rule']}, which {benchmark} has. Add one to "
@@ -265,10 +257,11 @@ def prepare_model(order: Order, slug: str, models: Mapping[str, Model]) -> None:
     content, sizes = _described(order, file)
     write_text(file, HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6))
     model = Model.model_validate(content)
-    if model.repo is None:
-        found = folder_differences(model, Path(source))
-    else:
-        found = list(model_differences(file, model, str(model.revision), sizes))
+    found = list(
+        model_differences(file, model, str(model.revision), sizes)
+        if model.repo
+        else folder_differences(model, Path(source))
+    )
     if found:
         raise UserError(
             f"{order.command}: {source} cannot be asked by the adapter transformers:\n  "

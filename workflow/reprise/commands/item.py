@@ -30,8 +30,6 @@ def show_item(words: str, item: str | None, suite: str | None) -> None:
 
 
 class Look:
-    """A run's tables, read once."""
-
     def __init__(self, plan: Plan, run: Run) -> None:
         self._plan, self._run, self._results = plan, run, plan.results
         self._judges = plan.judges_of(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else []
@@ -51,16 +49,15 @@ class Look:
         if self._judges:
             others.sort(key=lambda row: row["score"] or 0.0)
         for row in others[:SHOWN]:
-            kind, name, value = self._kind(row), row["request_id"], plain(row["value"])
-            read = f"read {value!r}" if value and kind != "rated" else value
+            name, value = row["request_id"], plain(row["value"])
+            read = f"read {value!r}" if value else ""
             wanted = f"expected {plain(expected[name])!r}" if expected.get(name) else ""
-            yield f"  {kind:<7} {plain(name)}  {', '.join(filter(None, [read, wanted]))}".rstrip()
+            yield f"  {self._kind(row):<7} {plain(name)}  {', '.join(filter(None, [read, wanted]))}".rstrip()
         if others[SHOWN:]:
             yield f"  and {len(others) - SHOWN} more, in {self._results.verdicts(self._run, reader)}"
         yield f"One of them: python -m reprise item {self._run.name} <item>"
 
     def at(self, name: str) -> Iterator[str]:
-        """Item, clip, frames, questions with their answers, and what counts."""
         run, known = self._run, self._requests["item_id"]
         wanted = name if name in known else name.rpartition("#")[0] or name
         asked = self._requests.filter(item_id=wanted)
@@ -69,7 +66,7 @@ class Look:
                 f"{run.name}: no item '{wanted}'.{choices(wanted, known)} "
                 f"`python -m reprise item {run.name}` lists those that were answered wrong."
             )
-        items = read_table(there(self._results.items(run.benchmark), "item"), ITEMS)
+        items = read_table(self._results.items(run.benchmark), ITEMS)
         item = items.filter(item_id=wanted).row(0, named=True)
         yield f"Item {plain(wanted)} of {run.name}"
         yield f"  task: {plain(item['task'])}; groups: {plain(', '.join(item['groups'])) or 'none'}"
@@ -96,13 +93,11 @@ class Look:
         clip = _first(clips.filter(clip_id=clip_id))
         if clip is None or clip["status"] != "ok":
             status, message = (clip["status"], plain(clip["message"])) if clip else ("not looked for yet", "")
-            meaning = f" ({MEANINGS[status]})" if status in MEANINGS else ""
-            yield f"  missing: {status}{meaning}: {message}".rstrip(": ")
+            yield f"  missing: {status} ({MEANINGS.get(status, status)}): {message}".rstrip(": ")
             return
         path = self._plan.store.root / clip["object"]
         yield f"  file: {path}{'' if path.is_file() else ' (it is gone; the next run makes it again)'}"
-        known = _row_of(self._results.facts(self._run.benchmark), FACTS, clip_id=clip_id)
-        if known:
+        if known := _row_of(self._results.facts(self._run.benchmark), FACTS, clip_id=clip_id):
             size = f"{known['width']}x{known['height']}"
             yield f"  {known['duration_s']:.2f} s, {known['frames']} frames, {known['fps']:.2f} a second, {size}"
         if frames is None:
@@ -160,13 +155,10 @@ class Look:
         return "right" if verdict["right"] else "wrong"
 
     def _in_words(self, verdict: Row) -> str:
-        kind = self._kind(verdict)
-        if kind == "rated":
-            return f"rated {verdict['value']}"
         value = f"{plain(verdict['value'])!r}: " if verdict["value"] else ""
         by = f", read by: {verdict['read_by']}" if verdict["read_by"] not in ("", "score", "authors") else ""
         score = "" if verdict["score"] is None else f", score {verdict['score']:.4f}"
-        return f"{value}{kind}{score}{by}"
+        return f"{value}{self._kind(verdict)}{score}{by}"
 
 
 def _answer(response: Row, options: Sequence[str], name: str = "answer") -> list[tuple[str, str]]:

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import polars as pl
 
+from reprise.commands.shared import works_of
 from reprise.core.errors import UserError
 from reprise.core.paths import Scored
-from reprise.core.schemas import CLIP_LEDGER, CLIPS, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
+from reprise.core.schemas import CLIPS, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.settings import Settings
 from reprise.media.sampling import pictures_shown
 from reprise.models.asking.journal import Failures, Journal, Work, failures_path, journal_path
@@ -20,14 +21,12 @@ from reprise.plan.rules.construction import WRITING
 from reprise.plan.runs import Plan
 from reprise.plan.states import Asking
 from reprise.stages.infer import timing
-from reprise.stages.works import gather_text_work, gather_work
+from reprise.stages.works import gather_text_work
 
 SHORT = 32  # tokens of an answer that names an option
 
 
 class Planned(NamedTuple):
-    """A job that asks, and what it takes."""
-
     asking: Asking
     load: Load | None  # the questions to ask; None where nobody knows yet how many
     answered: int = 0
@@ -60,7 +59,6 @@ class Questions:
         self._took = {job.scored: took for job in self._jobs if (took := self._by_table(job)) is not None}
 
     def planned(self, asking: Asking) -> Planned:
-        """What a job has to ask if it is made now, and what that takes."""
         left = self._left(asking)
         if left.load is None:
             return left
@@ -82,14 +80,14 @@ class Questions:
             load = Load(max(0, requests.height - len(journal)), len(clips), by_rule)
             return Planned(asking, load, len(journal), is_most=True)
         failures = Failures(failures_path(self._plan.store, self._key(job)), self._plan.config.suite.answer_attempts)
-        answered, asked = 0, []  # how many of its questions a clip is asked, and the pictures that it shows
+        answered, asked = 0, Load(0, 0, 0.0)
         for work in works:
             unanswered = [entry for entry in work.entries if journal.get(entry) is None]
             answered += len(work.entries) - len(unanswered)
             if due := sum(map(failures.is_due, unanswered)):
-                asked.append((due, work.clip.pictures if self._is_shown(job) else 0))
-        load = Load(sum(due for due, _ in asked), len(asked), float(sum(pictures for _, pictures in asked)))
-        return Planned(asking, load, answered)
+                pictures = work.clip.pictures if self._is_shown(job) else 0
+                asked = Load(asked.questions + due, asked.clips + 1, (asked.frames or 0.0) + pictures)
+        return Planned(asking, asked, answered)
 
     def _frames_by_rule(self, job: Job, clips: pl.Series) -> float | None:
         """What a sampling says without looking at the clips; by frames a second, of clips whose length is released."""
@@ -138,7 +136,7 @@ class Questions:
         answers = _table(job.responses, RESPONSES)
         if timings is None or answers is None:
             return None
-        return self._measured(job, timings, answers.filter(pl.col("error") == "")["tokens_in"].to_list())
+        return self._measured(job, timings, answers.filter(error="")["tokens_in"].to_list())
 
     def _by_journal(self, job: Job) -> Measured | None:
         """What the first questions took of a run that was cut short."""
@@ -154,8 +152,7 @@ class Questions:
 
     def _measured(self, job: Job, timings: pl.DataFrame, tokens: list[int]) -> Measured | None:
         """By times of clips and by tokens of prompts; an adapter that loads weights and counts none says nothing."""
-        model, works = self._plan.config.models[_slug(job)], self._works_of(job)
-        counted = [count for count in tokens if count]
+        model, works, counted = self._plan.config.models[_slug(job)], self._works_of(job), list(filter(None, tokens))
         mean = fmean(counted) if counted else None
         frames = dict.fromkeys(timings["clip_id"], 0)
         if self._is_shown(job) and works is not None:
@@ -196,19 +193,12 @@ class Questions:
         return self._works[known]
 
     def _gathered(self, job: Job) -> list[Work] | None:
-        plan, run = self._plan, job.scored.run
-        requests = _table(self._requests(job), REQUESTS)
-        if requests is None or _is_of_text(job):
+        if _is_of_text(job):
+            requests = _table(self._requests(job), REQUESTS)
             return None if requests is None else gather_text_work(requests)
-        frames = _table(plan.results.frames(run.benchmark, run.sampling), FRAME_PLAN)
-        shards = range(plan.config.suite.shards)
-        ledgers = [_table(plan.results.ledger("clips", run.benchmark, shard), CLIP_LEDGER) for shard in shards]
-        there = [one for one in ledgers if one is not None]
-        if frames is None or len(there) < len(ledgers):
-            return None
         try:
-            return gather_work(requests, frames, pl.concat(there), plan.store)
-        except UserError:  # the plan of frames is older than the clips
+            return works_of(self._plan, job.scored.run)
+        except UserError:  # questions, frames or clips are not there yet, or the frames are older than the clips
             return None
 
 

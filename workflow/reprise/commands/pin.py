@@ -47,9 +47,7 @@ def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> N
     for name in names:
         if name not in files:
             raise unknown("model or suite", name, files, "pin")
-    differing: list[str] = []
-    for name in names or sorted(files):
-        differing += _pin_file(files[name], root, unchecked)
+    differing = [one for name in names or sorted(files) for one in _pin_file(files[name], root, unchecked)]
     if differing:
         raise UserError(
             "These repositories are not what their readers expect, and stay unpinned:\n  "
@@ -69,8 +67,7 @@ def _pin_file(file: Path, root: Path, unchecked: bool) -> list[str]:
         model = read(Model, path)
         assert model.repo is not None
         revision = resolve_commit(model.repo, "model", path)
-        pinned = REVISION_LINE.sub(rf"\g<1>{revision}", text)
-        differing = []
+        pinned, differing = REVISION_LINE.sub(rf"\g<1>{revision}", text), []
         if not unchecked:
             sizes = sizes_of("model", model.repo, revision)
             differing = list(model_differences(path, model, revision, sizes))
@@ -95,8 +92,7 @@ def _suite_differences(path: Path, root: Path, revisions: Mapping[str, str]) -> 
             found = release_differences(path, name, entry, benchmark, release, revisions[release.repo])
             yield from (f"benchmarks.{name}.release: {one}" for one in found)
         if isinstance(route, Huggingface) and route.repo in revisions:
-            found = route_differences(route, revisions[route.repo])
-            yield from (f"benchmarks.{name}.{one}" for one in found)
+            yield from (f"benchmarks.{name}.{one}" for one in route_differences(route, revisions[route.repo]))
 
 
 @cache
@@ -106,16 +102,12 @@ def resolve_commit(repo: str, kind: Literal["model", "dataset"], path: Path) -> 
     from huggingface_hub.errors import HfHubHTTPError
 
     try:
-        revision: str | None = HfApi().repo_info(repo, repo_type=kind).sha
+        revision = str(HfApi().repo_info(repo, repo_type=kind).sha)
     except (HfHubHTTPError, httpx2.HTTPError, OSError) as error:
         raise UserError(
             f"{path}: the hub did not resolve {kind} '{repo}' ({error}). It stays unpinned. "
             "Check the name and the network; a gated repository needs HF_TOKEN."
         ) from error
-    if not revision or not re.fullmatch(r"[0-9a-f]{40}", revision):
-        raise UserError(
-            f"{path}: the hub answered '{revision}' for '{repo}', which is not a commit. It stays unpinned."
-        )
     print(f"{path}: {repo} is {revision}")
     return revision
 
@@ -128,19 +120,17 @@ def write_site(profile: Path) -> None:
     found = partitions()
     if not found:
         raise UserError("site: sinfo lists no partition that is up. Ask those who run Slurm.")
-    lines, said = [], []
-    for name, minutes, node in ((one.name, one.minutes, one.node) for one in found):
-        limits = [f"max_mem_mb: {node.memory_mb}", f"max_threads: {node.threads}"]
-        limits = ([] if minutes is None else [f"max_runtime: {minutes}"]) + limits
-        limits += [f"max_gpu: {node.gpus}"] if node.gpus else []
-        lines.append(f"  {name!r}: {{{', '.join(limits)}}}\n")
-        time = "any time" if minutes is None else f"{minutes} min"
-        said.append(f"{name} ({node.gpus} GPUs, {node.threads} CPUs, {node.memory_mb} MB, {time})")
+    lines = []
+    for one in found:
+        limits = [] if one.minutes is None else [f"max_runtime: {one.minutes}"]
+        limits += [f"max_mem_mb: {one.node.memory_mb}", f"max_threads: {one.node.threads}"]
+        limits += [f"max_gpu: {one.node.gpus}"] if one.node.gpus else []
+        lines.append(f"  {one.name!r}: {{{', '.join(limits)}}}\n")
     target = profile / "partitions.yaml"
     write_text(target, HEAD + "".join(lines))
     command = f"slurm-status-command: {'sacct' if has_accounting() else 'squeue'}"
     status = r"^slurm-status-command:[ ]*\w+"
     changed, count = re.subn(status, command, config.read_text(encoding="utf-8"), flags=re.MULTILINE)
     write_text(config, changed)
-    print(f"wrote {target}: {', '.join(said)}")
+    print(f"wrote {target}:\n{''.join(lines)}", end="")
     print(f"{config}: {command}" if count else f"add to {config}: {command}")

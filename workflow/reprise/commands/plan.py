@@ -113,17 +113,15 @@ def _runs(plan: Plan, planned: Sequence[Planned], width: int, *, every: bool) ->
     A model and the reason why it is asked stand above the first run that shares them.
     """
     groups: dict[tuple[str, tuple[str, ...]], list[Planned]] = defaultdict(list)
-    for one in planned:
+    for one in sorted(planned, key=lambda one: (-(one.questions or 0), one.scored)):
         groups[one.asking.slug, one.asking.why].append(one)
     needed = {slug: _needed(plan, slug) for slug, _ in groups}
-
     asked = {group: sum(one.questions or 0 for one in members) for group, members in groups.items()}
     entries = []
     for slug, why in sorted(groups, key=lambda group: (needed[group[0]] is None, -asked[group], group)):
         above = wrapped(f"{slug}: {'; '.join(why)}. {needed[slug] or 'It has no weights.'}", width)
-        for one in sorted(groups[slug, why], key=lambda one: (-(one.questions or 0), one.scored)):
-            entries.append([*above, *_run(one, width)])
-            above = []
+        first, *others = (_run(one, width) for one in groups[slug, why])
+        entries += [[*above, *first], *others]
     printed = 0
     for number, entry in enumerate(entries):
         printed += len(entry)
@@ -142,9 +140,8 @@ def _needed(plan: Plan, slug: str) -> str | None:
     size = "unknown" if weights.loaded is None else _bytes(weights.loaded)
     if not model.gpus:
         return f"No GPU; weights: {size}."
-    device = "1 GPU" if model.gpus == 1 else f"{model.gpus} GPUs"
     room = f", and room for clips, by rule of thumb {_bytes(allowance(weights.loaded))}" if weights.loaded else ""
-    return f"{device}; memory: weights {size}{room}."
+    return f"{model.gpus} GPU{'s' * (model.gpus > 1)}; memory: weights {size}{room}."
 
 
 def _run(one: Planned, width: int) -> list[str]:
@@ -165,7 +162,6 @@ def _run(one: Planned, width: int) -> list[str]:
 
 
 def _sums(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
-    """What all of it takes, and of how many runs that is not known."""
     gpus = [plan.config.models[one.asking.slug].gpus for one in planned]
     parts = []
     for what, counts in (
@@ -182,14 +178,10 @@ def _sums(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
             (one.time, max(1, count)) for one, count in zip(planned, gpus, strict=True) if bool(count) == is_on_gpus
         ]
         timed = [(time.seconds, count) for time, count in some if time]
+        # Of a model that names several GPUs a copy may take one of them, or all.
         total = Range(sum(time.low for time, _ in timed), sum(time.high * count for time, count in timed))
         if some:
             yield f"{title}: {of_known(in_words(total), len(timed), len(some))}."
-    if max(gpus) > 1:
-        yield (
-            "Of a model that names several GPUs the time is of one copy, which copies side by side divide; its GPU "
-            "time is from one device a copy to all devices."
-        )
     if any(one.time is None for one in planned):
         yield (
             "Nothing like the runs of unknown time was timed here. Let one begin, stop it with Ctrl-C, and plan again: "
@@ -206,33 +198,27 @@ def of_known(text: str, known: int, among: int) -> str:
 
 def money(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
     """What was spent, and what the questions to vendors may cost: models whose price is known, and the others."""
-    models = plan.config.models
-    paid = [
-        one for one in planned if ADAPTERS[models[one.asking.slug].adapter].is_paid(models[one.asking.slug].settings)
-    ]
+    models = [(one, plan.config.models[one.asking.slug]) for one in planned]
+    paid = [(one, model) for one, model in models if ADAPTERS[model.adapter].is_paid(model.settings)]
     spent = Ledger(plan.store.root).spent()
     for is_priced in (True, False):
-        some = [
-            (one, models[one.asking.slug]) for one in paid if (models[one.asking.slug].price is not None) == is_priced
-        ]
+        some = [(one, model) for one, model in paid if (model.price is not None) == is_priced]
         used = [(model.price, _used(plan, one)) for one, model in some]
         costs = [price.usd(most) if price else float(most.total) for price, most in used if most is not None]
-        text = ("${:.2f}" if is_priced else "{:,.0f} tokens").format(sum(costs))
-        if len(costs) < len(some):
-            text += f", not counting {len(some) - len(costs)} of {len(some)} runs of which nothing is known"
-        text = text if costs else "what nobody knows yet: nothing like it was asked here"
+        text = of_known(("${:.2f}" if is_priced else "{:,.0f} tokens").format(sum(costs)), len(costs), len(some))
         if some and is_priced:
             dates = {
                 f"{one.asking.slug} {model.price.date}, {model.price.source}" for one, model in some if model.price
             }
             yield (
-                f"Money: ${spent.usd:.2f} of `budget_usd` {plan.budget.usd:g} are spent; to ask costs at most about "
-                f"{text} (prices of {', '.join(sorted(dates))})."
+                f"Money: ${spent.usd:.2f} of `budget_usd` {plan.budget.usd:g} are spent; left to ask, with answers as "
+                f"long as they may be: {text} (prices of {', '.join(sorted(dates))})."
             )
         elif some:
             yield (
                 f"Price unknown: {', '.join(sorted({one.asking.slug for one, _ in some}))}. {spent.tokens:,} of "
-                f"`budget_tokens` {plan.budget.tokens:,} are used; to ask takes at most about {text}."
+                f"`budget_tokens` {plan.budget.tokens:,} are used; left to ask, with answers as long as they may be: "
+                f"{text}."
             )
 
 
@@ -250,7 +236,6 @@ def _used(plan: Plan, one: Planned) -> Used | None:
 
 
 def _disk(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
-    """What is fetched and made before anybody is asked."""
     parts: list[str] = []
     for slug in sorted({one.asking.slug for one in planned}):
         weights = weights_of(plan.config.models[slug], plan.store)
@@ -261,10 +246,8 @@ def _disk(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
         if data is None:
             parts.append(f"videos of {benchmark} {UNKNOWN}")
             continue
-        for what, count, size in (
-            ("videos", data.sources, data.sources_bytes),
-            ("clips", data.clips, data.clips_bytes),
-        ):
+        sizes = (("videos", data.sources, data.sources_bytes), ("clips", data.clips, data.clips_bytes))
+        for what, count, size in sizes:
             if count:
                 about = UNKNOWN if size is None else f"about {_bytes(size)}"
                 parts.append(f"{count:,} {what} of {benchmark} {about}")
@@ -286,8 +269,7 @@ def _legend(plan: Plan, planned: Sequence[Planned], suite: str | None) -> Iterat
         asked = plan.results.requests(run.benchmark, run.protocol)
         files.add(written_to / f"{run.sampling.removeprefix('round')}.parquet" if run.protocol == WRITING else asked)
     if files:
-        more = f" (and {len(files) - 1} more such files)" if len(files) > 1 else ""
-        yield f"{UNKNOWN} to ask: `{call_for(min(files), suite)}`{more} reads the release and counts the questions."
+        yield f"{UNKNOWN} to ask: `{call_for(min(files), suite)}` reads the release and counts the questions."
     if any(one.judge for one in unread):
         yield f"{UNKNOWN} to ask a judge: known when there are answers to judge."
 

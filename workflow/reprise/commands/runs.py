@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from reprise.commands.shared import MEANINGS, RETRY, SHOWN, call_for, failure_lines, ledger_of, plan_of
+from reprise.commands.shared import MEANINGS, RETRY, SHOWN, call_for, failure_lines, ledger_of, plan_of, there
 from reprise.core.clones import is_running
 from reprise.core.errors import UserError, unknown
 from reprise.core.files import canonical_json, file_digest, read_json, sealed_text, write_text
@@ -50,16 +50,16 @@ def list_runs(suite: str | None) -> None:
         print("Its `run:` selects no model of its tables, so that they show published values only.")
     for state in sorted(states, key=lambda one: (order.index(one.name), one.scored)):
         numbers = state.counts if state.counts.asked else ("-",) * 4
-        failed = state.answers.reasons.most_common() if state.answers else []
-        reasons = f"  ({', '.join(f'{number} {reason}' for reason, number in failed)})" if failed else ""
-        print(ROW.format(state.name, *numbers, state.scored.name) + reasons)
+        reasons = state.answers.reasons.most_common() if state.answers else []
+        named = ", ".join(f"{number} {reason}" for reason, number in reasons)
+        print(ROW.format(state.name, *numbers, state.scored.name) + (f"  ({named})" if named else ""))
     if counts["done"] < len(states):
         print("\nWhy a run is not done: python -m reprise why <run>")
     for one in failed_answers(plan):
-        run = one.job.scored.run
+        run, failed = one.job.scored.run, f"{one.failed.height} of {one.asked} failed"
         if run.protocol == WRITING:
-            written = f"{run.sampling} of writing {run.benchmark} by {run.model}"
-            print("\n" + "\n".join([f"{written}: {one.failed.height} of {one.asked} failed", *_failed(one)]))
+            head = f"\n{run.sampling} of writing {run.benchmark} by {run.model}: {failed}"
+            print("\n".join([head, *_failed(one)]))
 
 
 def explain_run(words: str, suite: str | None) -> None:
@@ -84,8 +84,8 @@ def _lines(plan: Plan, state: State, suite: str | None) -> Iterator[str]:
     if state.missing and state.name != "done":
         yield f"Not there: {_named(state.missing)}."
         key = plan.results.run_key(state.scored.run)
-        answered = len(Journal(journal_path(plan.store, read_json(key)["key"]))) if key.is_file() else 0
-        if answered:
+        if key.is_file():
+            answered = len(Journal(journal_path(plan.store, read_json(key)["key"])))
             yield f"The journal of its key holds {answered} answers, which are not asked again."
         if is_running(Path()):
             yield "snakemake works in this folder now, or was killed here."
@@ -191,10 +191,8 @@ def list_incomplete(names: Collection[str], suite: str | None) -> None:
     gaps = incomplete_cells(plan_of(suite), TABLES, names)
     rows: dict[str, list[str]] = defaultdict(list)
     for gap in gaps:
-        row = ": ".join(filter(None, (gap.table, gap.section, gap.row)))
-        rows[row].append(f"{gap.column} ({gap.metric})")
-    for row, cells in rows.items():
-        print(f"{row}: {', '.join(cells)}")
+        rows[": ".join(filter(None, (gap.table, gap.section, gap.row)))].append(f"{gap.column} ({gap.metric})")
+    print("\n".join(f"{row}: {', '.join(cells)}" for row, cells in rows.items()))
     print(f"{len(gaps)} numbers are missing in {len({gap.table for gap in gaps})} tables")
 
 
@@ -222,15 +220,12 @@ def incomplete_cells(plan: Plan, folder: Path, names: Collection[str] = ()) -> l
 
 def _shown(path: Path, suite: str) -> Counter[Gap]:
     """The numbers that a table shows, one a cell; a comparison with a published number is no cell."""
-    try:
-        with sealed_text(path).open(encoding="utf-8", newline="") as stream:
-            rows = list(csv.DictReader(stream))
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: no such table yet. Run snakemake with `--config suite={suite}` first.") from error
-    other = next((row["suite"] for row in rows if row["suite"] != suite), suite)
-    if other != suite:
+    with sealed_text(there(path, "incomplete")).open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    others = {row["suite"] for row in rows} - {suite}
+    if others:
         raise UserError(
-            f"{path}: of suite '{other}', not of '{suite}'. Run snakemake with `--config suite={suite}` first."
+            f"{path}: of suite '{others.pop()}', not of '{suite}'. Run snakemake with `--config suite={suite}` first."
         )
     counted = [row for row in rows if row["value"] and row["convention"] in ("", COUNTED[0])]
     return Counter(Gap(*(of_cell(row[name] or "") for name in Gap._fields)) for row in counted)
@@ -252,11 +247,10 @@ def retry_failures(words: Sequence[str], suite: str | None = None) -> None:
         meant = {name for word in runs for name in _meant(plan, word, names)}
         found = [one for one in found if one.job.scored.name in meant]
     answers = sum(one.retry(reasons) for one in {id(one.failures): one.failures for one in found}.values())
-    parts = [f"{answers} answers"]
+    sources, clips = 0, 0
     if not runs:
-        clips = _retry_shards(plan, list(reasons or MEANINGS))
-        parts = [f"{forget_failures(plan.store, reasons)} sources", f"{clips} clips", *parts]
-    print(f"Failures to try again: {', '.join(parts)}. Run snakemake now: it tries these again, and only these.")
+        sources, clips = forget_failures(plan.store, reasons), _retry_shards(plan, list(reasons or MEANINGS))
+    print(f"Failures to try again: {sources} sources, {clips} clips, {answers} answers. Run snakemake now.")
 
 
 def _meant(plan: Plan, word: str, names: Sequence[str]) -> list[str]:
@@ -266,10 +260,8 @@ def _meant(plan: Plan, word: str, names: Sequence[str]) -> list[str]:
         raise UserError(
             f"retry: no run of suite '{plan.config.name}' fits '{word}'; * stands for anything in {RUN_NAME}."
         )
-    if not fits:
-        run = plan.find_run(word).name
-        fits = [name for name in names if name == run or name.startswith(f"{run}/")]
-    return fits
+    run = word if fits else plan.find_run(word).name
+    return fits or [name for name in names if name == run or name.startswith(f"{run}/")]
 
 
 def _retry_shards(plan: Plan, reasons: list[str]) -> int:

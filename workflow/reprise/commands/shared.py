@@ -1,7 +1,7 @@
 """What several commands need: the plan of a suite, its clips, the questions of a run, failures in words."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -43,9 +43,9 @@ def there(path: Path, command: str) -> Path:
 
 
 def ledger_of(plan: Plan, stage: Ledger, benchmark: str) -> pl.DataFrame:
-    schema = LEDGERS[stage]
-    paths = [path for name, _, path in plan.results.found_ledgers(stage) if name == benchmark]
-    return pl.concat([pl.DataFrame(schema=schema), *(read_table(path, schema) for path in paths)])
+    found, schema = plan.results.found_ledgers(stage), LEDGERS[stage]
+    tables = [read_table(path, schema) for name, _, path in found if name == benchmark]
+    return pl.concat([pl.DataFrame(schema=schema), *tables])
 
 
 def data_of(plan: Plan, run: Run) -> list[Path]:
@@ -72,6 +72,11 @@ def outcomes_of(plan: Plan, run: Run, command: str) -> dict[str, pl.DataFrame]:
     form = plan.config.benchmarks[run.benchmark].protocols[run.protocol].form
     items = read_table(plan.results.items(run.benchmark), ITEMS)
     return load_scores(run.benchmark).SCORES[form].outcomes(Answered(items, read_table(path, VERDICTS)))
+
+
+def copy_one(calls: Sequence[str]) -> str:
+    """The end of a message about words that fit several things."""
+    return "\n  ".join(["Copy one:", *first_of(calls, 12)])
 
 
 def named_text(name: str, text: str, indent: str) -> Iterator[str]:

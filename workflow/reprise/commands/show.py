@@ -5,16 +5,15 @@ import shlex
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from reprise.commands.shared import call_for, named_text, plan_of
+from reprise.commands.shared import call_for, copy_one, named_text, plan_of
 from reprise.config.tables import Column, Row
 from reprise.core.errors import UserError, suggestion
 from reprise.core.paths import OVERVIEW, Scored, overview_file, table_file
-from reprise.core.plain import safe
+from reprise.core.plain import first_of, safe
 from reprise.core.schemas import TIMINGS, read_table
 from reprise.core.version import VERSION
 from reprise.plan.naming import fitting, listed, nearest
@@ -29,7 +28,6 @@ from reprise.tables.overview import OverviewBuilder
 from reprise.tables.published import Published, published_file
 from reprise.tables.render.terminal import Print, render, wrapped
 
-MOST_OFFERED = 12
 T = TypeVar("T")
 
 
@@ -73,8 +71,7 @@ def chosen_tables(plan: Plan, words: str) -> list[tuple[str, str]]:
 
 def tables_named(plan: Plan, words: str) -> list[tuple[str, str]]:
     names = {f"{benchmark}/{table}": (benchmark, table) for benchmark, table, _ in plan.tables()}
-    found = fitting(table_name(words), names)
-    return [known for name, known in names.items() if name in found]
+    return [names[name] for name in fitting(table_name(words), names)]
 
 
 def builder_of(plan: Plan, key: TableKey) -> Builder:
@@ -91,9 +88,8 @@ def builder_of(plan: Plan, key: TableKey) -> Builder:
 
 def overview_of(plan: Plan, key: OverviewKey) -> OverviewBuilder:
     """What builds the overview as the workflow would write it, of those of its numbers that are there."""
-    scored, results = plan.overview_scored(), plan.results
+    scored, results, shows_papers = plan.overview_scored(), plan.results, plan.config.suite.show_published
     timings = {one.run.name: results.timings(one.run) for one in scored if one.run.model not in plan.imports.models}
-    shows_papers = plan.config.suite.show_published
     return OverviewBuilder(
         key,
         read_metrics(filter(Path.is_file, map(results.metrics, scored))),
@@ -110,14 +106,13 @@ def _problems(plan: Plan, scored: Sequence[Scored]) -> dict[str, Counter[str]]:
 
 def _notes(scored: Sequence[Scored], target: Path, states: States, suite: str | None) -> Iterator[str]:
     """The runs; which of them are not what another run would make them, and how to make them."""
-    found = [states.of(one) for one in scored]
-    if found:
-        yield f"Runs (`reprise item <run>` lists wrong answers): {listed([state.scored.name for state in found])}."
-    others = [state for state in found if state.name != "done"]
+    if scored:
+        yield f"Runs (`reprise item <run>` lists wrong answers): {listed([one.name for one in scored])}."
+    others = [state for state in map(states.of, scored) if state.name != "done"]
     if others:
         counts = ", ".join(f"{n} {name}" for name, n in sorted(Counter(state.name for state in others).items()))
         yield (
-            f"Of its {len(found)} runs: {counts}, such as {others[0].scored.name}. `python -m reprise why <run>` says "
+            f"Of its {len(scored)} runs: {counts}, such as {others[0].scored.name}. `python -m reprise why <run>` says "
             f"why; `{call_for(target, suite)}` makes them."
         )
 
@@ -128,13 +123,12 @@ def _notes(scored: Sequence[Scored], target: Path, states: States, suite: str | 
 def trace_cell(words: str, row: str, column: str, suite: str | None) -> None:
     """Print the numbers of a cell, and what they were made from, back to the sources."""
     plan = plan_of(suite)
-    keys = collect_keys(plan)
     names = chosen_tables(plan, words)
     if len(names) > 1:
         said = f"--row {shlex.quote(row)} --column {shlex.quote(column)}"
-        calls = "".join(f"\n  reprise trace {'/'.join(one)} {said}" for one in names)
-        raise UserError(f"trace: '{words}' fits {len(names)} tables. Copy one:{calls}")
-    key = keys[plan.results.key("tables", *names[0])]
+        calls = [f"reprise trace {'/'.join(one)} {said}" for one in names]
+        raise UserError(f"trace: '{words}' fits {len(names)} tables. {copy_one(calls)}")
+    key = collect_keys(plan)[plan.results.key("tables", *names[0])]
     assert isinstance(key, TableKey)
     builder, rows = builder_of(plan, key), {}
     for one in key.spec.rows():
@@ -154,20 +148,12 @@ def chosen(kind: str, words: str, named: Mapping[str, T]) -> T:
         lambda name: name.startswith((f"{folded} (", f"{folded}, ")),
         lambda name: all(word in name for word in folded.split()),
     )
-    for way in ways:
-        found = [name for name in named if way(name.casefold())]
-        if len(found) == 1:
-            return named[found[0]]
-        if found:
-            raise UserError(f"trace: {kind} '{words}' fits {len(found)}. Copy one:{_options(kind, found)}")
-    labels = [name.rpartition(" (")[0] for name in named] if kind == "row" else list(named)  # a row's run comes last
-    near = get_close_matches(words, labels, n=MOST_OFFERED, cutoff=0)
-    more = f"\n  ... ({len(labels)} in all)" if len(labels) > len(near) else ""
-    raise UserError(f"trace: no {kind} '{words}'.{suggestion(words, labels)} Copy one:{_options(kind, near)}{more}")
-
-
-def _options(kind: str, names: Iterable[str]) -> str:
-    return "".join(f"\n  --{kind} {shlex.quote(name)}" for name in names)
+    found = next(filter(None, ([name for name in named if way(name.casefold())] for way in ways)), [])
+    if len(found) == 1:
+        return named[found[0]]
+    labels = found or [name.rpartition(" (")[0] if kind == "row" else name for name in named]  # a row's run comes last
+    wrong = f"{kind} '{words}' fits {len(found)}." if found else f"no {kind} '{words}'.{suggestion(words, labels)}"
+    raise UserError(f"trace: {wrong} {copy_one([f'--{kind} {shlex.quote(label)}' for label in labels])}")
 
 
 def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[str]:
@@ -193,8 +179,8 @@ def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[s
         yield f"  by Reprise {VERSION}, suite {plan.config.name}"
         # The last step first; a key file stands with the first step that was made under it.
         for made in reversed(Chains(plan.results).of(plan.origin(scored))):
-            more = f" and {len(made.files) - 1} more" if made.files[1:] else ""
-            yield f"{made.name}: {made.files[0]}{more}{f' ({made.gone} not there)' if made.gone else ''}"
+            gone = f" ({made.gone} not there)" if made.gone else ""
+            yield f"{made.name}: {', '.join(first_of(made.files, 1))}{gone}"
             yield from (f"  {fact.name} {fact.text}" for fact in made.facts)
             for used in made.keys:
                 changed = " (it says something else by now than when this was made)" if used.changed else ""
@@ -203,10 +189,8 @@ def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[s
 
 
 def with_interval(found: Mapping[str, Any]) -> str:
-    """A number, its interval, and what it was counted from."""
     names = ("asked", "scored", "failed", "unparsed", "missing")
     counts = ", ".join(f"{found[name]} {name}" for name in names if found.get(name) is not None)
-    if found["value"] is None:
-        return f"none; {counts}"
+    value = "none" if found["value"] is None else f"{found['value']:.4f}"
     ends = "" if found["low"] is None else f", interval {found['low']:.4f} to {found['high']:.4f}"
-    return f"{found['value']:.4f}{ends}; {counts}"
+    return f"{value}{ends}; {counts}"

@@ -1,6 +1,6 @@
 """`store` and `subtitles`: what videos, clips and answers take, what no clone uses, and subtitles for a release."""
 
-from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from reprise.commands.shared import ledger_of, plan_of
@@ -26,19 +26,16 @@ def look_at_store(*, prune: bool, repair: bool, forgotten: Path | None) -> None:
         idle_clones(store)
         print("\n".join(store.repair()) or "no damaged line")
     if prune:
-        print(f"{store.prune(_named_objects(store)) / 1e6:.1f} MB freed")
+        results = [found for clone in readable_clones(store) for found in Results.of_all_suites(clone / RESULTS)]
+        ledgers = [
+            (path, LEDGERS[stage]) for of in results for stage in LEDGERS for *_, path in of.found_ledgers(stage)
+        ]
+        named = (read_table(path, schema)["object"].to_list() for path, schema in ledgers)
+        print(f"{store.prune(chain.from_iterable(named)) / 1e6:.1f} MB freed")
     if not (forgotten or repair or prune):
         print(store.root)
         for kind, (files, size) in store.sizes().items():
             print(f"  {kind:<10} {files:>8} files {size / 1e6:>12.1f} MB")
-
-
-def _named_objects(store: Store) -> Iterator[str]:
-    for clone in readable_clones(store):
-        for results in Results.of_all_suites(clone / RESULTS):
-            for stage, schema in LEDGERS.items():
-                for _, _, path in results.found_ledgers(stage):
-                    yield from read_table(path, schema)["object"].to_list()
 
 
 def copy_subtitles(benchmark: str, suite: str | None = None) -> None:

@@ -120,11 +120,9 @@ class CardBenchmark(CardScore):
     sentence: str = ""
 
     def view(self, name: str) -> View | None:
-        """A view, if it was asked."""
         return next((one for one in self.views if one.view == name), None)
 
     def part(self, name: str) -> CardPart | None:
-        """The part of exactly this name."""
         return next((one for one in self.parts if one.name == name), None)
 
     @property

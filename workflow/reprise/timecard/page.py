@@ -20,7 +20,6 @@ CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
 
 def write_pages(title: str, sentences: Sequence[str], tables: Sequence[Table], page: str, path: Path) -> None:
-    """The page, and the sentences with the tables as Markdown and LaTeX."""
     lines = "\n".join(f"- {markdown.escape(line)}" for line in sentences if line)
     shown = "\n".join([f"## {markdown.escape(title)}\n", f"{lines}\n", *map(markdown.render, tables)])
     source = "\n".join([*(latex.comment(line) for line in sentences if line), *map(latex.render, tables)])
@@ -71,7 +70,6 @@ def _legend(card: Card) -> str:
 
 
 def _block(one: CardBenchmark, sentences: bool) -> str:
-    """One benchmark: its score, its staircase, its sentence, and what is missing."""
     planned = one.view(PLANNED)
     score = format_value(planned.score.value, one.decimals) if planned else ""
     lines = "".join(_lines(one))

@@ -109,7 +109,6 @@ def _note(one: CardBenchmark) -> str:
 
 
 def views_table(card: Card) -> Table:
-    """The score under each view, and what the view changes."""
     has_published = any(one.published for one in card.benchmarks)
     headers = ("Score", "Change", "p", "Lost", "Gained", *(["Published"] if has_published else []))
     return Table(
@@ -159,7 +158,6 @@ def all_table(cards: Sequence[Card]) -> Table:
 
 
 def order_words(card: Card) -> str:
-    """What a model is sorted by, in words."""
     if card.order is None:
         return f"what is due to {PART_TITLES[ORDER]} is not known"
     return f"{format_value(card.order, 1)} % of the best score is due to {PART_TITLES[ORDER]}"

@@ -61,7 +61,6 @@ def verdict_of(found: CardBenchmark, level: float) -> Verdict:
 
 
 def sentence_of(found: CardBenchmark, level: float) -> str:
-    """One sentence: what is shown, and the differences that show it."""
     title = found.title
     if not found.samples:
         return f"Nothing is known on {title}: it was not asked."

@@ -7,12 +7,13 @@ from typing import Any
 import polars as pl
 import pytest
 from reprise.benchmarks.mmbench_video.analyses import LEAF_GROUPS, question_type
-from reprise.benchmarks.registry import benchmark_names, load_analyses, load_scores
+from reprise.benchmarks.registry import load_analyses
 from reprise.benchmarks.rows import Annotations, Item, Tag
 from reprise.benchmarks.scoring import with_analysed_groups
-from reprise.core.schemas import FACTS, ITEMS, VERDICTS, write_table
-from reprise.stages.metrics import analysed_items, measured
+from reprise.core.schemas import FACTS, ITEMS, write_table
+from reprise.stages.metrics import analysed_items
 
+from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import verdict_row
 
 
@@ -23,26 +24,16 @@ def analysed(benchmark: str, items: Sequence[Item], facts: Mapping[str, Mapping[
     return with_analysed_groups(Annotations([], items).tables()[1], table, analyses)
 
 
-def values(
-    benchmark: str, form: str, items: pl.DataFrame, verdicts: Sequence[Mapping[str, Any]]
-) -> dict[tuple[str, str], tuple[float | None, int]]:
-    found = measured(load_scores(benchmark), form, items, pl.DataFrame(verdicts, schema=VERDICTS), 0.95, "fixed")
-    return {(one.metric, one.group): (one.value, one.asked) for one in found}
-
-
-@pytest.mark.parametrize("benchmark", benchmark_names())
-def test_every_group_of_an_analysis_is_one_that_a_table_may_show(benchmark: str) -> None:
-    analyses = load_analyses(benchmark)
-    assert analyses is not None and analyses.groups <= set(load_scores(benchmark).GROUPS)
+def values(benchmark: str, form: str, items: pl.DataFrame, verdicts: Any) -> dict[tuple[str, str], tuple[Any, int]]:
+    found = Whole(benchmark).numbers(form, items, verdicts)
+    return {place: (one.value, one.asked) for place, one in found.items()}
 
 
 def test_a_facet_is_the_plain_mean_of_its_tests() -> None:
     """One of two, none of one, and one of one right: the mean of 50, 0 and 100, whatever the sizes."""
     right = [("agent_random", 1), ("agent_random", 0), ("agent_bind", 0), ("coref", 1), ("action_adv", 1)]
-    items = [
-        Item(f"{at}", f"{at}.0-10", f"{at}", test, {"positive": "p", "negative": "n"})
-        for at, (test, _) in enumerate(right)
-    ]
+    texts = {"positive": "p", "negative": "n"}
+    items = [Item(f"{at}", f"{at}.0-10", f"{at}", test, texts) for at, (test, _) in enumerate(right)]
     verdicts = [
         verdict_row(f"{at}#{role}", right=bool(one)) for at, (_, one) in enumerate(right) for role in ("pos", "neg")
     ]
@@ -53,12 +44,8 @@ def test_a_facet_is_the_plain_mean_of_its_tests() -> None:
 
 def test_questions_of_temporalbench_count_by_the_words_of_their_right_caption() -> None:
     lengths = {"a": 20, "b": 21, "c": 30}
-    items = [
-        Item(
-            name, f"{name}.short", name, "short", {"question": "?", "A": "word " * words, "B": "other"}, "A", ["short"]
-        )
-        for name, words in lengths.items()
-    ]
+    texts = {name: {"question": "?", "A": "word " * words, "B": "other"} for name, words in lengths.items()}
+    items = [Item(name, f"{name}.short", name, "short", said, "A", ["short"]) for name, said in texts.items()]
     table = analysed("temporalbench", items, {})
     assert [groups[1:] for groups in table["groups"].to_list()] == [["words_to_20"], ["words_to_40"], ["words_to_40"]]
     found = values("temporalbench", "short", table, [verdict_row(f"{name}#", right=name != "b") for name in lengths])
@@ -87,13 +74,10 @@ def test_pairs_of_vinoground_count_by_their_longer_video_and_their_black() -> No
     assert scores["group", "all"] == (pytest.approx(100 / 3), 3)
 
 
-@pytest.mark.parametrize(
-    ("question", "kind"),
-    [
-        ("What is he doing?", "what"), ("In the video, how many cars pass?", "how"), ("Were there dogs?", "is_are"),
-        ("Did they win?", "does_do"), ("At WHAT time?", "what"), ("Tell me the score.", "other_type"), ("", "other_type"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("question", "kind"), [
+    ("What is he doing?", "what"), ("In the video, how many cars pass?", "how"), ("Were there dogs?", "is_are"),
+    ("Did they win?", "does_do"), ("At WHAT time?", "what"), ("Tell me the score.", "other_type"), ("", "other_type"),
+])  # fmt: skip
 def test_the_first_word_that_asks_is_the_type_of_a_question(question: str, kind: str) -> None:
     assert question_type(question) == kind
 
@@ -107,7 +91,7 @@ def test_ratings_by_leaf_duration_shots_and_type() -> None:
     items = [asked("a", "What?", "OCR", "Counting"), asked("b", "Who?", "OCR"), asked("c", "What then?", "Counting")]
     facts = {"a.whole": {"duration_s": 60.0, "shots": 51}, "b.whole": {"duration_s": 61.0, "shots": 1}}
     verdicts = [
-        verdict_row(f"{name}#", right=True, score=score) for name, score in zip("abc", (3.0, 1.0, 0.0), strict=True)
+        verdict_row(f"{name}#", right=True, score=score) for name, score in (("a", 3.0), ("b", 1.0), ("c", 0.0))
     ]
     found = values("mmbench_video", "unpacked", analysed("mmbench_video", items, facts), verdicts)
     expected = {

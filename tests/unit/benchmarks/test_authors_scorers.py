@@ -14,7 +14,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import chosen_items
 from reprise.external import load_importer, load_rating_importer
@@ -24,10 +23,9 @@ from reprise.stages.judge_requests import given_answers
 from reprise.stages.judgements import judgements
 from reprise.stages.verdicts import verdicts
 
-from tests.unit.benchmarks.whole import Whole
-from tests.unit.rows import request_table
+from tests.unit.benchmarks.whole import Whole, write_rows
+from tests.unit.rows import QUESTION_COLUMNS, request_table
 
-LEVEL = 0.95
 READING = {"vinoground": "first_character", "temporalbench": "first_character", "velociti": "plain"}
 PROMPT = {"vinoground": "paper", "temporalbench": "released", "velociti": "entail", "mmbench_video": "unpacked"}
 Scores = dict[tuple[str, str], float | None]
@@ -36,9 +34,7 @@ ABSENT = object()
 
 
 def requests_of(benchmark: str, form: str, items: pl.DataFrame, prompt: str = "") -> pl.DataFrame:
-    prompts = load_prompts(Path(f"resources/prompts/{benchmark}.yaml"))
-    rows = Whole(benchmark).requests(items, form, prompts[prompt or PROMPT[benchmark]])
-    return request_table(rows, "choose")
+    return request_table(Whole(benchmark).requests(items, form, prompt or PROMPT[benchmark]), "choose")
 
 
 def ours(benchmark: str, form: str, items: pl.DataFrame, folder: Path, prompt: str = "") -> Scores:
@@ -46,14 +42,13 @@ def ours(benchmark: str, form: str, items: pl.DataFrame, folder: Path, prompt: s
     requests = requests_of(benchmark, form, items, prompt)
     files = load_importer(benchmark).FORMS[form]
     imported = files.read(files.find(folder, None), items, requests)
-    said = responses(requests, imported, 0, "key")
-    read = verdicts(requests, said, "authors", READING[benchmark])
+    read = verdicts(requests, responses(requests, imported, 0, "key"), "authors", READING[benchmark])
     return scores(benchmark, form, items, read)
 
 
 def scores(benchmark: str, form: str, items: pl.DataFrame, read: pl.DataFrame) -> Scores:
-    found = Whole(benchmark).measured(form, items, read, LEVEL, "authors")
-    return {(one.metric, one.group): one.value for one in found}
+    found = Whole(benchmark).numbers(form, items, read, "authors")
+    return {place: one.value for place, one in found.items()}
 
 
 def assert_equal(found: Scores, expected: Mapping[tuple[str, str], float | None]) -> None:
@@ -72,27 +67,31 @@ def write_jsonl(path: Path, answers: Sequence[tuple[str, object]]) -> None:
 MINORS = ("", "interaction", "cyclical;spatial;", "contextual")
 
 
+HALVES = ("pos", "neg")
+
+
+def write_json(path: Path, content: object) -> Path:
+    path.write_text(json.dumps(content))
+    return path
+
+
 class Pairs:
     """A release of so many pairs; answers A and B are equally frequent."""
 
     def __init__(self, folder: Path, count: int) -> None:
         self.rows = [(str(i), ("object", "action", "viewpoint")[i % 3], MINORS[i % 4]) for i in range(count)]
-        self.text = [self._entry(i, half, "AB"[(i + n) % 2]) for i in range(count) for n, half in enumerate(HALVES)]
-        self.video = [self._entry(i, half, "BA"[(i + n) % 2]) for i in range(count) for n, half in enumerate(HALVES)]
-        files = [folder / f"vinoground{name}" for name in (".csv", "_textscore.json", "_videoscore.json")]
-        with files[0].open("w", newline="") as stream:
-            header = ("index", "major", "minor", "pos_cap", "neg_cap")
-            csv.writer(stream).writerows([header, *((*row, f"{row[0]} rises", f"{row[0]} falls") for row in self.rows)])
-        files[1].write_text(json.dumps(self.text))
-        files[2].write_text(json.dumps(self.video))
-        self.items = Whole("vinoground").annotations(files, "release", {})[1]
+        self.text, self.video = (self._entries(count, letters) for letters in ("AB", "BA"))
+        rows = [(*row, f"{row[0]} rises", f"{row[0]} falls") for row in self.rows]
+        files = [write_rows(folder / "vinoground.csv", ("index", "major", "minor", "pos_cap", "neg_cap"), *rows)]
+        files += [
+            write_json(folder / f"vinoground_{kind}score.json", getattr(self, kind)) for kind in ("text", "video")
+        ]
+        self.items = Whole("vinoground").annotations(files)[1]
 
     @staticmethod
-    def _entry(index: int, half: str, truth: str) -> dict[str, str]:
-        return {"idx": f"{index}_{half}", "video_name": f"{index}_{half}.mp4", "question": "Which?", "GT": truth}
-
-
-HALVES = ("pos", "neg")
+    def _entries(count: int, letters: str) -> list[dict[str, str]]:
+        places = [(f"{i}_{half}", letters[(i + n) % 2]) for i in range(count) for n, half in enumerate(HALVES)]
+        return [{"idx": idx, "video_name": f"{idx}.mp4", "question": "Which?", "GT": truth} for idx, truth in places]
 
 
 def vinoground_scorer(pairs: Pairs, folder: Path) -> Scores:
@@ -140,28 +139,22 @@ def vinoground_both(folder: Path, text: Sequence[object], video: Sequence[object
     return ours("vinoground", "questions", pairs.items, folder), vinoground_scorer(pairs, folder)
 
 
-RIGHT_TEXT, RIGHT_VIDEO = ("A", "B"), ("B", "A")
-
-
-@pytest.mark.parametrize(
-    ("text", "video", "expected"),
-    [
-        (("A", "B"), ("B", "A"), (100, 100, 100)),
-        (("Answer: B", "B"), ("B", "A"), (100, 100, 100)),  # starts with A
-        (("(A)", "B"), ("B", "A"), (0, 100, 0)),
-        ((["A"], ["B"]), (["B and more"], "A"), (100, 100, 100)),
-        (("A", ABSENT), ("B", "A"), (0, 0, 0)),  # a lacking text answer takes the video score with it
-        (("B", ABSENT), ("B", "A"), (0, 100, 0)),  # the second is not looked up after a wrong first one
-        (("A", "B"), ("B", ABSENT), (100, 0, 0)),  # but not the other way round
-        (("", "B"), ("B", "A"), (0, 0, 0)),  # empty is lacking
-        (([""], "B"), ("B", "A"), (0, 100, 0)),  # a list with an empty text is wrong
-        ((None, "B"), ("B", "A"), (0, 0, 0)),
-        (({"A": 1}, "B"), ("B", "A"), (0, 0, 0)),
-        ((("B", "A"), "B"), ("B", "A"), (100, 100, 100)),  # two lines for one question: the last one counts
-        ((("A", "B"), "B"), ("B", "A"), (0, 100, 0)),
-        (((None, "A"), "B"), ("B", "A"), (100, 100, 100)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "video", "expected"), [
+    (("A", "B"), ("B", "A"), (100, 100, 100)),
+    (("Answer: B", "B"), ("B", "A"), (100, 100, 100)),  # starts with A
+    (("(A)", "B"), ("B", "A"), (0, 100, 0)),
+    ((["A"], ["B"]), (["B and more"], "A"), (100, 100, 100)),
+    (("A", ABSENT), ("B", "A"), (0, 0, 0)),  # a lacking text answer takes the video score with it
+    (("B", ABSENT), ("B", "A"), (0, 100, 0)),  # the second is not looked up after a wrong first one
+    (("A", "B"), ("B", ABSENT), (100, 0, 0)),  # but not the other way round
+    (("", "B"), ("B", "A"), (0, 0, 0)),  # empty is lacking
+    (([""], "B"), ("B", "A"), (0, 100, 0)),  # a list with an empty text is wrong
+    ((None, "B"), ("B", "A"), (0, 0, 0)),
+    (({"A": 1}, "B"), ("B", "A"), (0, 0, 0)),
+    ((("B", "A"), "B"), ("B", "A"), (100, 100, 100)),  # two lines for one question: the last one counts
+    ((("A", "B"), "B"), ("B", "A"), (0, 100, 0)),
+    (((None, "A"), "B"), ("B", "A"), (100, 100, 100)),
+])  # fmt: skip
 def test_vinoground_by_hand(
     tmp_path: Path, text: tuple[object, ...], video: tuple[object, ...], expected: tuple[float, float, float]
 ) -> None:
@@ -208,24 +201,16 @@ class Questions:
         }
         caption = [{"idx": "c", "video_name": "short_video/COIN/v0.mp4", "question": "Describe.", "GT": "A man sits."}]
         contents = {"short_qa": self.entries["short"], "long_qa": self.entries["long"], "short_caption": caption}
-        files = [folder / f"temporalbench_{mark}.json" for mark in contents]
-        for path, content in zip(files, contents.values(), strict=True):
-            path.write_text(json.dumps(content))
-        self.items = Whole("temporalbench").annotations(files, "release", {})[1]
+        files = [write_json(folder / f"temporalbench_{mark}.json", content) for mark, content in contents.items()]
+        self.items = Whole("temporalbench").annotations(files)[1]
 
     @staticmethod
     def _entry(length: str, video: int, number: int) -> dict[str, str]:
         dataset = DATASETS[video % 3]
         name = f"{length}_video/{dataset}/v{video}.mp4"
+        known = {"idx": f"{name}_{number}", "video_name": name, "dataset": dataset, "question": "?"}
         category = {"category": CATEGORIES[number % 3]} if length == "short" else {}
-        truth = "AB"[(video + number) % 2]
-        return {
-            "idx": f"{name}_{number}",
-            "video_name": name,
-            "dataset": dataset,
-            "question": "?",
-            "GT": truth,
-        } | category
+        return known | category | {"GT": "AB"[(video + number) % 2]}
 
 
 def temporalbench_scorer(entries: Sequence[Mapping[str, str]], path: Path) -> Scores:
@@ -257,17 +242,14 @@ def temporalbench_both(folder: Path, form: str, said: Sequence[object], videos: 
     return ours("temporalbench", form, items, folder), temporalbench_scorer(entries, path)
 
 
-@pytest.mark.parametrize(
-    ("said", "ba", "mba"),
-    [
-        (["a", "b.", "A person", "B", "Answer: B"], 100, 100),
-        (["(A)", "B", "A", "B", "A"], 80, 0),
-        ([["A person"], "B", "A", "B", "A"], 80, 0),  # the whole element is compared
-        ([[""], "B", "A", "B", "A"], 80, 0),
-        ([ABSENT, "B", "A", "B", "A"], 100, 100),  # four of five answered: four are enough
-        ([ABSENT, "A", "A", "B", "A"], 75, 0),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("said", "ba", "mba"), [
+    (["a", "b.", "A person", "B", "Answer: B"], 100, 100),
+    (["(A)", "B", "A", "B", "A"], 80, 0),
+    ([["A person"], "B", "A", "B", "A"], 80, 0),  # the whole element is compared
+    ([[""], "B", "A", "B", "A"], 80, 0),
+    ([ABSENT, "B", "A", "B", "A"], 100, 100),  # four of five answered: four are enough
+    ([ABSENT, "A", "A", "B", "A"], 75, 0),
+])  # fmt: skip
 def test_temporalbench_by_hand(tmp_path: Path, said: list[object], ba: float, mba: float) -> None:
     found, scorer = temporalbench_both(tmp_path, "short", said, 1)
     assert_equal(found, scorer)
@@ -282,7 +264,7 @@ def test_temporalbench_where_the_authors_script_ends_with_an_error(
     answers = [said, "B", "A", "B", "A"]
     with pytest.raises(error):
         temporalbench_both(tmp_path, "short", answers, 1)
-    questions = Whole("temporalbench").annotations(sorted(tmp_path.glob("*.json")), "release", {})[1]
+    questions = Whole("temporalbench").annotations(sorted(tmp_path.glob("*.json")))[1]
     found = ours("temporalbench", "short", chosen_items(questions, "short"), tmp_path)
     assert found["ba", "overall"] == ba
 
@@ -305,22 +287,17 @@ def samples(folder: Path, count: int) -> tuple[pl.DataFrame, list[tuple[str, str
     """A release with so many samples a test, two of each event; and test, video, event of each."""
     rows = [(test, f"v{n // 4}", '["Ev1", "Ev3"]' if test == "chrono" else f"Ev{n // 2 % 2 + 1}")
             for test in TESTS for n in range(count)]  # fmt: skip
-    path = folder / "release.csv"
-    with path.open("w", newline="") as stream:
-        lines = [(*row, f"{n} rises", f"{n} falls") for n, row in enumerate(rows)]
-        csv.writer(stream).writerows([("test_name", "video_id", "event", "pos", "neg"), *lines])
-    return Whole("velociti").annotations([path], "release", {})[1], rows
+    lines = [(*row, f"{n} rises", f"{n} falls") for n, row in enumerate(rows)]
+    path = write_rows(folder / "release.csv", ("test_name", "video_id", "event", "pos", "neg"), *lines)
+    return Whole("velociti").annotations([path])[1], rows
 
 
-def write_csvs(
-    folder: Path, rows: Sequence[tuple[str, str, str]], columns: tuple[str, str], said: Sequence[Any]
-) -> Path:
+def write_csvs(folder: Path, rows: Sequence[tuple[str, ...]], columns: tuple[str, str], said: Sequence[Any]) -> Path:
     made = folder / "model"
     made.mkdir()
     for test in TESTS:
-        with (made / f"{test}.csv").open("w", newline="") as stream:
-            lines = [(*row, *pair) for row, pair in zip(rows, said, strict=True) if row[0] == test]
-            csv.writer(stream).writerows([("test_name", "video_id", "event", *columns), *lines])
+        lines = [(*row, *pair) for row, pair in zip(rows, said, strict=True) if row[0] == test]
+        write_rows(made / f"{test}.csv", ("test_name", "video_id", "event", *columns), *lines)
     return made
 
 
@@ -337,9 +314,8 @@ def scores_scorer(folder: Path) -> Scores:
     """Every row counts; a blank is not a number, which is neither above nor below anything."""
     found: Scores = {}
     for test in TESTS:
-        pairs = [
-            [float(x or "nan") for x in pair] for pair in read_csv(folder / f"{test}.csv", ("pos_score", "neg_score"))
-        ]
+        said = read_csv(folder / f"{test}.csv", ("pos_score", "neg_score"))
+        pairs = [[float(score or "nan") for score in pair] for pair in said]
         strict = sum(pos > 0.5 and neg < 0.5 for pos, neg in pairs)
         yes = sum(pos > 0.5 for pos, _ in pairs)
         found["strict", test] = percent(strict, len(pairs))
@@ -393,19 +369,14 @@ def test_velociti_on_random_mixtures(tmp_path: Path, kind: str, seed: int) -> No
     assert_equal(ours("velociti", form, items, made, "mc" if form == "mc" else ""), scorer(made))
 
 
-@pytest.mark.parametrize(
-    ("kind", "said", "expected"),
-    [
-        # right, a tie, a blank, wrong: the tie and the blank are wrong and count
-        ("scores", [("0.9", "0.1"), ("0.5", "0.1"), ("", "0.1"), ("0.1", "0.2")],
-         {"strict": 25, "classic": 50, "positive": 25, "negative": 100}),
-        # refusals leave the denominator
-        ("predictions", [("Yes", "No"), ("error", "No"), ("Yes", "blocked"), ("No", "No")],
-         {"strict": 50, "positive": 50, "negative": 100}),
-        # "A)" leaves it, "A person" stays
-        ("choices", [("A person eats", "B"), ("A)", "B"), ("B", "B"), ("A", "(B)")], {"mc_a": 50, "mc_b": 100, "mc_both": 50}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("kind", "said", "expected"), [
+    # right, a tie, a blank, wrong: the tie and the blank are wrong and count
+    ("scores", [("0.9", "0.1"), ("0.5", "0.1"), ("", "0.1"), ("0.1", "0.2")], {"strict": 25, "classic": 50, "positive": 25, "negative": 100}),
+    # refusals leave the denominator
+    ("predictions", [("Yes", "No"), ("error", "No"), ("Yes", "blocked"), ("No", "No")], {"strict": 50, "positive": 50, "negative": 100}),
+    # "A)" leaves it, "A person" stays
+    ("choices", [("A person eats", "B"), ("A)", "B"), ("B", "B"), ("A", "(B)")], {"mc_a": 50, "mc_b": 100, "mc_both": 50}),
+])  # fmt: skip
 def test_velociti_by_hand(tmp_path: Path, kind: str, said: list[tuple[str, str]], expected: dict[str, float]) -> None:
     form, columns, scorer, _, _ = KINDS[kind]
     items, rows = samples(tmp_path, 4)
@@ -437,11 +408,8 @@ def free_questions(folder: Path, count: int) -> tuple[pl.DataFrame, list[list[st
     rows = [
         (i, f"v{i // 2}", "News", f"Q{i}?", f"truth {i}", repr(leaves[i]), f"./v{i // 2}.mp4") for i in range(count)
     ]
-    path = folder / "MMBench-Video.tsv"
-    with path.open("w", newline="") as stream:
-        header = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
-        csv.writer(stream, delimiter="\t").writerows([header, *rows])
-    return Whole("mmbench_video").annotations([path], "release", {})[1], leaves
+    path = write_rows(folder / "MMBench-Video.tsv", QUESTION_COLUMNS, *rows)
+    return Whole("mmbench_video").annotations([path])[1], leaves
 
 
 def mmbench_scorer(leaves: Sequence[Sequence[str]], replies: Sequence[str]) -> Scores:
@@ -472,20 +440,14 @@ def test_mmbench_video_on_random_mixtures(tmp_path: Path, form: str, seed: int) 
     rated = [reply if text else "-1" for reply, text in zip(rated, said, strict=True)]
     folder = tmp_path / "model"
     folder.mkdir()
-    for name, column, cells in (("model", "prediction", said), ("model_judge_score", "score", rated)):
-        with (folder / f"{name}.tsv").open("w", newline="") as stream:
-            csv.writer(stream, delimiter="\t").writerows([("index", column), *enumerate(cells)])
-    found = mmbench_ours(form, items, folder)
-    assert_equal(found, mmbench_scorer(leaves, rated))
-
-
-def mmbench_ours(form: str, items: pl.DataFrame, folder: Path) -> Scores:
-    """Answers and ratings of a folder, as the stages pass them on, by the authors' convention."""
+    write_rows(folder / "model.tsv", ("index", "prediction"), *enumerate(said))
+    write_rows(folder / "model_judge_score.tsv", ("index", "score"), *enumerate(rated))
     requests = requests_of("mmbench_video", form, items, form)
     files, ratings = load_importer("mmbench_video").FORMS[form], load_rating_importer("mmbench_video")
     assert ratings is not None
     imported = files.read(files.find(folder, None), items, requests)
-    said = responses(requests, imported, 0, "key")
-    answers = given_answers(load_answers("mmbench_video")[form], items, requests, said, "key")
-    rated = replies(answers, ratings.read_ratings(ratings.rating_files(folder), items), "judge")
-    return scores("mmbench_video", form, items, judgements(answers, rated, "authors", "judge"))
+    table = responses(requests, imported, 0, "key")
+    answers = given_answers(load_answers("mmbench_video")[form], items, requests, table, "key")
+    judged = replies(answers, ratings.read_ratings(ratings.rating_files(folder), items), "judge")
+    found = scores("mmbench_video", form, items, judgements(answers, judged, "authors", "judge"))
+    assert_equal(found, mmbench_scorer(leaves, rated))

@@ -10,7 +10,7 @@ import pytest
 from reprise.benchmarks import registry
 from reprise.benchmarks.asking import EachClip, EachItem, Question, request_table
 from reprise.benchmarks.prompts import Prompt
-from reprise.benchmarks.rows import (
+from reprise.benchmarks.rows import (  # fmt: skip
     ALL_ITEMS,
     Annotations,
     Clip,
@@ -29,9 +29,8 @@ from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS as ITEM_SCHEMA
 from reprise.core.schemas import VERDICTS
 
-from tests.unit.rows import item_row, verdict_row
+from tests.unit.rows import item_row, request_row, verdict_row
 
-LEVEL = 0.95
 ITEMS = [
     Item("1", "a.whole", "a", "t", {"caption": "One."}, "Yes", ["true"], [Tag("half", "pos"), Tag("half", "neg")]),
     Item("2", "a.whole", "a", "t", {"caption": "Two."}, "No", ["false"], flaws=["entry 2: bad"]),
@@ -48,9 +47,9 @@ def test_every_form_is_asked_and_scored_and_only_those_are_judged(benchmark: str
     forms = set(registry.load_questions(benchmark).FORMS)
     assert forms == set(registry.load_scores(benchmark).SCORES)
     assert set(registry.load_answers(benchmark)) <= forms
-    scores = registry.load_scores(benchmark)
-    metrics = {metric for one in scores.SCORES.values() for metric in one.metrics}
-    assert set(scores.CHANCE) <= metrics and scores.GROUPS
+    scores, analyses = registry.load_scores(benchmark), registry.load_analyses(benchmark)
+    assert set(scores.CHANCE) <= {metric for one in scores.SCORES.values() for metric in one.metrics}
+    assert analyses is not None and analyses.groups <= set(scores.GROUPS), "a table may show each"
 
 
 @pytest.mark.parametrize("benchmark", registry.benchmark_names())
@@ -80,21 +79,18 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[name]
 
 
-def test_a_folder_with_the_three_modules_is_a_benchmark(broken: Path) -> None:
+def test_a_folder_with_the_three_modules_is_a_benchmark_and_the_others_may_be_absent(broken: Path) -> None:
     assert registry.benchmark_names() == ("example",)
     with pytest.raises(UserError, match="unknown benchmark 'exampel'. Did you mean 'example'"):
         registry.load_scores("exampel")
-    (broken / "scores.py").unlink()
-    registry.benchmark_names.cache_clear()
-    assert registry.benchmark_names() == ()
-
-
-def test_a_benchmark_without_optional_modules_has_nothing_to_judge_or_to_count(broken: Path) -> None:
     for name in ("answers", "data_statistics"):
         (broken / f"{name}.py").unlink()
     assert registry.load_answers("example") == {}
     counted = registry.load_statistics("example")
     assert (counted.metrics, counted.of_data(TABLE, TABLE), counted.of_videos) == (frozenset(), [], None)
+    (broken / "scores.py").unlink()
+    registry.benchmark_names.cache_clear()
+    assert registry.benchmark_names() == ()
 
 
 @pytest.mark.parametrize("part", ["answers", "analyses", "data_statistics"])
@@ -150,10 +146,8 @@ def test_each_item_or_each_clip_is_asked_about() -> None:
 
     each = request_table(EachItem(one), TABLE, prompt, "choose", 5)
     assert each["request_id"].to_list() == ["1#event", "2#event", "3#event"]
-    assert each.row(1, named=True) == {
-        "request_id": "2#event", "item_id": "2", "clip_id": "a.whole", "role": "event", "ask": "choose", "system": "",
-        "prompt": "Two.", "options": ["Yes", "No"], "option_texts": [], "expected": "No", "max_tokens": 5,
-    }  # fmt: skip
+    expected = request_row("2#event", clip_id="a.whole", prompt="Two.", expected="No", max_tokens=5)
+    assert each.row(1, named=True) == expected
     whole = request_table(EachClip(together, has_caption), TABLE, prompt, "write", 5)
     assert whole.select("request_id", "item_id", "prompt").rows() == [("a.whole#clip", "1", "One. Two.")]
     assert request_table(EachItem(one, has_caption), TABLE, prompt, "choose", 5).height == 2
@@ -164,7 +158,7 @@ def test_the_share_of_items_answered_right() -> None:
     rows = [verdict_row(f"{item}#event", "Yes", right=item == "1", unparsed=item == "2") for item in ("1", "2", "3")]
     verdicts = pl.DataFrame(rows, schema=VERDICTS)
     for convention in ("fixed", "authors"):
-        found = {one.group: one for one in scores.measure(Answered(TABLE, verdicts, convention), LEVEL)}
+        found = {one.group: one for one in scores.measure(Answered(TABLE, verdicts, convention), 0.95)}
         assert found["all"].value == pytest.approx(100 / 3) and found["true"].value == 50
         assert (found["all"].asked, found["all"].scored, found["all"].unparsed) == (3, 2, 1)
     assert scores.metrics == {"accuracy"}

@@ -1,38 +1,25 @@
 """MMBench and MMStar: layouts, rotations, CircularEval worked out by hand, and chance."""
 
-import csv
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks.counting import Number
 from reprise.benchmarks.mmbench_video.release import COLUMNS, read_images
-from reprise.benchmarks.prompts import load_prompts
-from reprise.benchmarks.rows import Clip, flaws_of
+from reprise.benchmarks.rows import flaws_of
+from reprise.benchmarks.scoring import Convention
 from reprise.core.errors import UserError
-from reprise.core.schemas import VERDICTS
 from reprise.stats.measures import Measure
-from synthetic.toyworld import image_choice as toy
 
-from tests.unit.benchmarks.whole import Whole
+from tests.unit.benchmarks.whole import Whole, write_rows
 from tests.unit.rows import verdict_row
 
 mmbench_video = Whole("mmbench_video")
 
-LEVEL = 0.95
-PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
 PICTURE = "x" * 100
 HEADER = ("index", "question", "hint", "A", "B", "C", "D", "answer", "category", "image", "l2-category", "split")
-PICTURES = toy.stills()
 LR, RR, CP = "logic_reasoning", "relation_reasoning", "coarse_perception"
-
-
-def table(path: Path, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Path:
-    with path.open("w", newline="") as stream:
-        csv.writer(stream, delimiter="\t").writerows([columns, *rows])
-    return path
 
 
 def row(
@@ -42,11 +29,8 @@ def row(
     return [index, f"Question {index}?", hint, *cells, answer, "a leaf", image, l2, "dev"]
 
 
-def read(
-    folder: Path, rows: Sequence[Sequence[str]], columns: Sequence[str] = HEADER
-) -> tuple[Sequence[Clip], pl.DataFrame]:
-    found = read_images(table(folder / "MMBench_DEV_EN.tsv", columns, rows), "mmbench")
-    return found.clips, found.tables()[1]
+def read(folder: Path, rows: Sequence[Sequence[str]], columns: Sequence[str] = HEADER) -> pl.DataFrame:
+    return read_images(write_rows(folder / "MMBench_DEV_EN.tsv", columns, *rows), "mmbench").tables()[1]
 
 
 FIVE = (
@@ -62,37 +46,34 @@ FIVE = (
 
 def test_rows_that_share_an_image_share_its_clip_and_rotations_are_made_here(tmp_path: Path) -> None:
     rows = [*FIVE, row("6", ["p", "q"], "A", image="4"), row("1000006", ["q", "p"], "B", image="4")]
-    clips, items = read(tmp_path, rows)
-    assert items["item_id"].to_list() == [f"mmbench/{n}" for n in range(1, 7)]
-    assert dict(items.select("item_id", "clip_id").rows())["mmbench/6"] == "mmbench-4.still"
-    assert [clip.parts for clip in clips] == [[f"release:MMBench_DEV_EN.tsv#{n}"] for n in range(1, 6)]
-    assert {clip.kind for clip in clips} == {"images"}
+    found = read_images(write_rows(tmp_path / "MMBench_DEV_EN.tsv", HEADER, *rows), "mmbench")
+    assert [one.item_id for one in found.items] == [f"mmbench/{n}" for n in range(1, 7)]
+    assert found.items[-1].clip_id == "mmbench-4.still"
+    parts = [(clip.kind, clip.parts) for clip in found.clips]
+    assert parts == [("images", [f"release:MMBench_DEV_EN.tsv#{n}"]) for n in range(1, 6)]
 
 
 def test_the_coarse_category_has_been_spelt_in_several_ways(tmp_path: Path) -> None:
     for spelt in ("l2-category", "l2_category", "L2-category"):
-        _, items = read(tmp_path, FIVE, [*HEADER[:10], spelt, "split"])
+        items = read(tmp_path, FIVE, [*HEADER[:10], spelt, "split"])
         assert mmbench_video.in_group(items, "mmbench_rr").height == 2
     with pytest.raises(UserError, match="column 'l2-category' is missing. Found: index"):
         read(tmp_path, FIVE, [*HEADER[:10], "coarse", "split"])
 
 
-@pytest.mark.parametrize(
-    ("text", "cells", "options"),
-    [
-        ("Why?\nOptions: A: one, B: two, C: three, D: four", "", ["one", "two", "three", "four"]),
-        ("Why?\nOptions:\nA: 1, 2 and 3\nB: 4, 5\nC: 6", "", ["1, 2 and 3", "4, 5", "6"]),
-        ("Why? Options: A. one, B. two", "", ["one", "two"]),
-        ("Why?", "pqrs", [*"pqrs"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "cells", "options"), [
+    ("Why?\nOptions: A: one, B: two, C: three, D: four", "", ["one", "two", "three", "four"]),
+    ("Why?\nOptions:\nA: 1, 2 and 3\nB: 4, 5\nC: 6", "", ["1, 2 and 3", "4, 5", "6"]),
+    ("Why? Options: A. one, B. two", "", ["one", "two"]),
+    ("Why?", "pqrs", [*"pqrs"]),
+])  # fmt: skip
 def test_mmstar_says_its_options_in_the_question_or_in_columns(
     tmp_path: Path, text: str, cells: str, options: list[str]
 ) -> None:
     columns = ("index", "question", "image", "answer", "category", *"ABCD")
-    path = table(tmp_path / "MMStar.tsv", columns, [["7", text, PICTURE, "B", "math", *(cells or [""] * 4)]])
+    path = write_rows(tmp_path / "MMStar.tsv", columns, ["7", text, PICTURE, "B", "math", *(cells or [""] * 4)])
     frame = read_images(path, "mmstar").tables()[1]
-    (asked,) = mmbench_video.requests(frame, "choice", PROMPTS["image"])
+    (asked,) = mmbench_video.requests(frame, "choice", "image")
     assert (asked["option_texts"], asked["expected"]) == (options, "B")
     assert asked["prompt"].startswith(f"Question: Why?\nOptions:\nA. {options[0]}\n")
     assert mmbench_video.in_group(frame, "mmstar_math").height == 1
@@ -100,11 +81,11 @@ def test_mmstar_says_its_options_in_the_question_or_in_columns(
 
 def test_what_is_wrong_with_a_question_is_named_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """An unknown category and an answer outside the options: both stay, and no answer to the second is right."""
-    _, items = read(tmp_path, [*FIVE, row("6", ["p", "q"], "A", "Logic"), row("7", ["p", "q"], "C")])
+    items = read(tmp_path, [*FIVE, row("6", ["p", "q"], "A", "Logic"), row("7", ["p", "q"], "C")])
     assert "row 6 (6): category 'Logic' is not one of" in caplog.text
     assert "row 7 (7): answer 'C' is none of its options A, B" in caplog.text
     assert [flaw.split(":")[0] for flaw in flaws_of(items)] == ["mmbench/6", "mmbench/7"]
-    numbers = {(metric, group): value for metric, group, value in mmbench_video.statistics(items, pl.DataFrame())}
+    numbers = mmbench_video.statistics(items, pl.DataFrame())
     groups = ("mmbench_overall", "mmbench_lr", "mmbench_rr", "mmbench_cp")
     assert [numbers["questions", group] for group in groups] == [7, 2, 2, 2]
     found = numbered(items, {"7": "AA"})["mmbench_overall"]
@@ -116,11 +97,11 @@ def test_what_is_wrong_with_a_question_is_named_and_counted(tmp_path: Path, capl
 
 def test_two_tables_of_one_benchmark_are_refused(tmp_path: Path) -> None:
     own = ["0", "v", "News", "What?", "That.", "['OCR']", "v.mp4"]
-    files = [table(tmp_path / "MMBench-Video.tsv", COLUMNS, [own])]
-    files += [table(tmp_path / f"MMBench_{name}.tsv", HEADER, FIVE) for name in ("DEV_EN", "DEV_CN")]
+    files = [write_rows(tmp_path / "MMBench-Video.tsv", COLUMNS, own)]
+    files += [write_rows(tmp_path / f"MMBench_{name}.tsv", HEADER, *FIVE) for name in ("DEV_EN", "DEV_CN")]
     with pytest.raises(UserError, match="expected one table MMBench_\\*.tsv, found MMBench_DEV_EN.tsv, MMBench_DEV_CN"):
-        mmbench_video.annotations(files, "release", {})
-    _, items = mmbench_video.annotations(files[:2], "release", {})
+        mmbench_video.annotations(files)
+    _, items = mmbench_video.annotations(files[:2])
     assert mmbench_video.in_group(items, "mmbench_video").height == 1 and items.height == 6
 
 
@@ -128,8 +109,8 @@ def test_two_tables_of_one_benchmark_are_refused(tmp_path: Path) -> None:
 
 
 def test_every_rotation_shows_the_right_option_under_its_own_letter(tmp_path: Path) -> None:
-    _, items = read(tmp_path, FIVE)
-    asked = mmbench_video.requests(items, "circular", PROMPTS["image"])
+    items = read(tmp_path, FIVE)
+    asked = mmbench_video.requests(items, "circular", "image")
     assert len(asked) == 4 + 3 + 2 + 4 + 2
     first = [one for one in asked if one["item_id"] == "mmbench/1"]
     assert [one["option_texts"] for one in first] == [[*"pqrs"], [*"qrsp"], [*"rspq"], [*"spqr"]]
@@ -142,48 +123,36 @@ def test_every_rotation_shows_the_right_option_under_its_own_letter(tmp_path: Pa
 
 
 def test_prompts_are_the_harness_words(tmp_path: Path) -> None:
-    _, items = read(tmp_path, [row("1", ["p", "q"], "A", hint="Look.")])
-    asked = mmbench_video.requests(items, "choice", PROMPTS["image"])[0]["prompt"]
+    items = read(tmp_path, [row("1", ["p", "q"], "A", hint="Look.")])
+    asked = mmbench_video.requests(items, "choice", "image")[0]["prompt"]
     assert asked == (
         "Hint: Look.\nQuestion: Question 1?\nOptions:\nA. p\nB. q\nPlease select the correct answer from the options above. \n"
     )
-    letter = mmbench_video.requests(items, "choice", PROMPTS["image.letter"])[0]["prompt"]
+    letter = mmbench_video.requests(items, "choice", "image.letter")[0]["prompt"]
     assert str(letter).endswith("B. q\nAnswer with the option's letter from the given choices directly.")
 
 
 # --- measuring -------------------------------------------------------------------------------------------------------
 
 
-def verdicts(items: pl.DataFrame, said: Mapping[str, str], form: str = "circular") -> pl.DataFrame:
+def numbered(items: pl.DataFrame, said: Mapping[str, str], convention: Convention = "fixed") -> dict[str, Measure]:
     """One letter a rotation; `!` is a failed answer, `?` an unread one, a blank one that is not there."""
     rows = []
-    for asked in mmbench_video.requests(items, form, PROMPTS["image"]):
-        index, turn = str(asked["item_id"]).split("/")[1], int(str(asked["role"]).removeprefix("rotation"))
+    for asked in mmbench_video.requests(items, "circular", "image"):
+        index, turn = asked["item_id"].split("/")[1], int(asked["role"].removeprefix("rotation"))
         letter = said.get(index, "").ljust(4)[turn]
         if letter != " ":
-            value = "" if letter in "!?" else letter
-            right = value == asked["expected"] != ""
-            rows.append(
-                verdict_row(str(asked["request_id"]), value, right=right, unparsed=letter == "?", failed=letter == "!")
-            )
-    return pl.DataFrame(rows, schema=VERDICTS)
-
-
-def numbered(
-    items: pl.DataFrame, said: Mapping[str, str], form: str = "circular", authors: bool = False
-) -> dict[str, Measure]:
-    read_ = verdicts(items, said, form)
-    return {
-        one.group: one
-        for one in mmbench_video.measures(form, items, read_, LEVEL, convention="authors" if authors else "fixed")
-    }
+            known = {"right": letter == asked["expected"], "unparsed": letter == "?", "failed": letter == "!"}
+            rows.append(verdict_row(asked["request_id"], letter.strip("!?"), **known))
+    found = mmbench_video.numbers("circular", items, rows, convention)
+    return {group: one for (_, group), one in found.items()}
 
 
 def test_circular_evaluation_by_hand(tmp_path: Path) -> None:
     """1 right in all four orders; 2 wrong in one of three; 3 right in both; 4 failed once; of 5 one order is missing."""
-    _, items = read(tmp_path, FIVE)
+    items = read(tmp_path, FIVE)
     said = {"1": "BADC", "2": "ACC", "3": "BA", "4": "DC!A", "5": "A"}
-    fixed, authors = numbered(items, said), numbered(items, said, authors=True)
+    fixed, authors = numbered(items, said), numbered(items, said, "authors")
     assert [fixed[group].value for group in ("mmbench_lr", "mmbench_rr", "mmbench_cp")] == [100, 50, 0]
     whole = fixed["mmbench_overall"]
     assert (whole.value, whole.asked, whole.scored, whole.failed) == (pytest.approx(40), 5, 3, 2)
@@ -193,29 +162,23 @@ def test_circular_evaluation_by_hand(tmp_path: Path) -> None:
     nobody = numbered(items, {})["mmbench_lr"]
     assert (nobody.value, nobody.asked) == (None, 0)
     # Of these the harness knows only those whose first order is there.
-    authors = numbered(items, {"1": "BADC", "3": " A"}, authors=True)
+    authors = numbered(items, {"1": "BADC", "3": " A"}, "authors")
     assert (authors["mmbench_overall"].value, authors["mmbench_overall"].asked) == (100, 1)
     assert numbered(items, dict.fromkeys("12345", "AAAA"))["mmbench_overall"].value == 0
-
-
-def counted(items: pl.DataFrame) -> list[Number]:
-    return mmbench_video.statistics(items, pl.DataFrame())
 
 
 def test_chance_is_what_all_guesses_reach(tmp_path: Path) -> None:
     """Every way to guess all rotations of a question, once each: (1/k)^k of them are right; of several the mean."""
     for count in (2, 3):
         letters = "ABCD"[:count]
-        _, items = read(tmp_path, [row("1", letters, "B")])
+        items = read(tmp_path, [row("1", letters, "B")])
         guesses = product(letters, repeat=count)
         right = [numbered(items, {"1": "".join(guess)})["mmbench_overall"].value == 100 for guess in guesses]
-        expected = {group: value for metric, group, value in counted(items) if metric.startswith("chance")}
+        found = mmbench_video.statistics(items, pl.DataFrame())
         assert sum(right) / len(right) == pytest.approx((1 / count) ** count)
-        assert expected["mmbench_overall"] == expected["mmbench_lr"] == pytest.approx(100 * (1 / count) ** count)
-    found = {(metric, group): value for metric, group, value in counted(read(tmp_path, FIVE)[1])}
+        for group in ("mmbench_overall", "mmbench_lr"):
+            assert found["chance.circular.accuracy", group] == pytest.approx(100 * (1 / count) ** count)
+    found = mmbench_video.statistics(read(tmp_path, FIVE), pl.DataFrame())
     mean = (2 / 256 + 1 / 27 + 2 / 4) / 5
     assert found["chance.circular.accuracy", "mmbench_overall"] == pytest.approx(100 * mean)
     assert found["questions", "mmbench_overall"] == 5
-
-
-# --- the toy release -------------------------------------------------------------------------------------------------

@@ -1,36 +1,27 @@
 """MMBench-Video: its reader, prompts, packed answers and means, against numbers worked out by hand and closed forms."""
 
-import csv
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 from reprise.benchmarks.mmbench_video.answers import split_as_authors, split_robustly
 from reprise.benchmarks.mmbench_video.release import COLUMNS
-from reprise.benchmarks.prompts import FRAME_COUNT, load_prompts
+from reprise.benchmarks.prompts import FRAME_COUNT
+from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import flaws_of
 from reprise.core.errors import UserError
-from reprise.core.schemas import FACTS, VERDICTS
+from reprise.core.schemas import VERDICTS
 from reprise.media.subtitles import as_prompt, read_vtt
-from reprise.stats.measures import Measure
 
-from tests.unit.benchmarks.whole import Whole
+from tests.unit.benchmarks.whole import Whole, write_rows
 from tests.unit.rows import verdict_row
 
 mmbench_video = Whole("mmbench_video")
 
-LEVEL = 0.95
-PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
-
 
 def release(folder: Path, rows: Sequence[Sequence[str]], columns: Sequence[str] = COLUMNS) -> list[Path]:
-    path = folder / "MMBench-Video.tsv"
-    with path.open("w", newline="") as stream:
-        csv.writer(stream, delimiter="\t").writerows([columns, *rows])
-    return [path]
+    return [write_rows(folder / "MMBench-Video.tsv", columns, *rows)]
 
 
 def row(index: str, video: str, dimensions: str, question: str = "What?", answer: str = "That.") -> list[str]:
@@ -38,7 +29,7 @@ def row(index: str, video: str, dimensions: str, question: str = "What?", answer
 
 
 def read(folder: Path, *rows: Sequence[str]) -> pl.DataFrame:
-    return mmbench_video.annotations(release(folder, rows), "release", {})[1]
+    return mmbench_video.annotations(release(folder, rows))[1]
 
 
 FIVE = (
@@ -53,22 +44,19 @@ FIVE = (
 
 
 def test_a_question_belongs_to_each_of_its_abilities_once_and_videos_are_the_released_files(tmp_path: Path) -> None:
-    clips, items = mmbench_video.annotations(release(tmp_path, FIVE), "release", {})
+    clips, items = mmbench_video.annotations(release(tmp_path, FIVE))
     groups = ("fp_s", "tr", "hl", "lr", "cp", "perception", "reasoning", "overall")
     sizes = [mmbench_video.in_group(items, group).height for group in groups]
     assert sizes == [3, 1, 1, 1, 0, 4, 2, 5], "question 2 is in both halves and once in the whole"
     assert clips.select("clip_id", "kind", "source_id").rows() == [("a.whole", "whole", "a"), ("b.whole", "whole", "b")]
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns", "clips", "message"),
-    [
-        ([row("0", "a", "['OCR']"), row("0", "b", "['OCR']")], COLUMNS, "release", "row 2: index '0' is that of row 1 already"),
-        ([row("0", " ", "['OCR']")], COLUMNS, "release", "MMBench-Video.tsv: row 1: 'video' is empty"),
-        (FIVE, [*COLUMNS[:5], "dims", "video_path"], "release", "column 'dimensions' is missing. Found: index"),
-        (FIVE, COLUMNS, "ids", "Use `clips: release`"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("rows", "columns", "clips", "message"), [
+    ([row("0", "a", "['OCR']"), row("0", "b", "['OCR']")], COLUMNS, "release", "row 2: index '0' is that of row 1 already"),
+    ([row("0", " ", "['OCR']")], COLUMNS, "release", "MMBench-Video.tsv: row 1: 'video' is empty"),
+    (FIVE, [*COLUMNS[:5], "dims", "video_path"], "release", "column 'dimensions' is missing. Found: index"),
+    (FIVE, COLUMNS, "ids", "Use `clips: release`"),
+])  # fmt: skip
 def test_a_broken_release_is_refused_by_file_and_row(
     tmp_path: Path, rows: Sequence[Sequence[str]], columns: Sequence[str], clips: str, message: str
 ) -> None:
@@ -77,23 +65,20 @@ def test_a_broken_release_is_refused_by_file_and_row(
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("dimensions", "flaw", "in_group"),
-    [
-        ("['OCRR']", "dimension 'OCRR' is unknown and counts nowhere. Did you mean 'OCR'?", False),
-        ("['OCR', 'Telepathy']", "dimension 'Telepathy' is unknown and counts nowhere.", True),
-        ("OCR", "dimensions: found 'OCR', expected a list such as ['OCR']; it counts in no group", False),
-        ("[]", "dimensions: found '[]', expected a list", False),
-        ("__import__('os').getcwd()", "dimensions: found \"__import__('os').getcwd()\", expected a list", False),
-    ],
-)
+@pytest.mark.parametrize(("dimensions", "flaw", "in_group"), [
+    ("['OCRR']", "dimension 'OCRR' is unknown and counts nowhere. Did you mean 'OCR'?", False),
+    ("['OCR', 'Telepathy']", "dimension 'Telepathy' is unknown and counts nowhere.", True),
+    ("OCR", "dimensions: found 'OCR', expected a list such as ['OCR']; it counts in no group", False),
+    ("[]", "dimensions: found '[]', expected a list", False),
+    ("__import__('os').getcwd()", "dimensions: found \"__import__('os').getcwd()\", expected a list", False),
+])  # fmt: skip
 def test_a_question_of_no_known_ability_counts_in_the_whole_alone(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, dimensions: str, flaw: str, in_group: bool
 ) -> None:
     items = read(tmp_path, row("0", "a", dimensions), row("1", "a", "['OCR']"))
     assert f"MMBench-Video.tsv: row 1: {flaw}" in caplog.text
     assert [said.startswith("question 0: ") and flaw in said for said in flaws_of(items)] == [True]
-    found = numbers(items, verdicts([0, 3]))
+    found = mmbench_video.numbers("unpacked", items, verdicts([0, 3]))
     assert (found["mean", "overall"].value, found["mean", "fp_s"].value) == (1.5, 1.5 if in_group else 3)
     assert found["mean", "perception"].asked == (2 if in_group else 1)
 
@@ -104,12 +89,12 @@ def test_a_question_without_its_other_half_is_not_asked_and_is_missing(
 ) -> None:
     items = read(tmp_path, row("0", "a", "['OCR']", **change), row("1", "a", "['OCR']"))
     assert flaws_of(items) == [f"question 0: '{column}' is empty, so it is not asked and counts as missing"]
-    (packed,) = mmbench_video.requests(items, "packed", PROMPTS["packed"])
-    assert json.loads(packed["prompt"].removeprefix("Question Set: ")) == {"1": "What?"}
-    assert [one["item_id"] for one in mmbench_video.requests(items, "unpacked", PROMPTS["unpacked"])] == ["1"]
+    assert [one["prompt"] for one in mmbench_video.requests(items, "packed", "packed")] == [
+        'Question Set: {"1": "What?"}'
+    ]
+    assert [one["item_id"] for one in mmbench_video.requests(items, "unpacked", "unpacked")] == ["1"]
     rated = verdicts([3]).with_columns(item_id=pl.lit("1"))
-    measures = mmbench_video.measured("packed", items, rated, LEVEL, "fixed")
-    (whole,) = [one for one in measures if (one.metric, one.group) == ("mean", "overall")]
+    whole = mmbench_video.numbers("packed", items, rated)["mean", "overall"]
     assert (whole.asked, whole.missing, whole.value) == (1, 1, 3)
 
 
@@ -143,9 +128,9 @@ def test_rolling_subtitles_say_every_line_once(tmp_path: Path) -> None:
 
 def test_subtitles_reach_the_prompt_where_a_video_has_them(tmp_path: Path) -> None:
     (tmp_path / "a.vtt").write_text(VTT)
-    _, items = mmbench_video.annotations([*release(tmp_path, FIVE), tmp_path / "a.vtt"], "release", {})
+    _, items = mmbench_video.annotations([*release(tmp_path, FIVE), tmp_path / "a.vtt"])
     with_them, without = (
-        [one["system"] for one in mmbench_video.requests(items, "packed", PROMPTS[name])]
+        [one["system"] for one in mmbench_video.requests(items, "packed", name)]
         for name in ("packed.subtitles", "packed")
     )
     assert "Subtitle: {\n    '1.0' - '2.5': hello there" in with_them[0]
@@ -156,21 +141,15 @@ def test_subtitles_reach_the_prompt_where_a_video_has_them(tmp_path: Path) -> No
 # --- prompts and packed answers ----------------------------------------------------------------------------------
 
 
-def test_the_harness_escapes_what_is_beyond_ascii_and_the_paper_does_not(tmp_path: Path) -> None:
-    items = read(tmp_path, row("7", "a", "['OCR']", "Où est l’horloge?"))
-    (paper,) = mmbench_video.requests(items, "packed", PROMPTS["packed"])
-    assert paper["prompt"] == 'Question Set: {"7": "Où est l’horloge?"}'
-    (authors,) = mmbench_video.requests(items, "packed", PROMPTS["packed.authors"])
-    assert authors["prompt"] == 'Questions: \n{"7": "O\\u00f9 est l\\u2019horloge?"}\nAnswers: \n'
-
-
 def test_packed_asks_once_a_video_and_unpacked_once_a_question(tmp_path: Path) -> None:
-    items = read(tmp_path, *FIVE)
-    packed = mmbench_video.requests(items, "packed", PROMPTS["packed"])
+    """The harness escapes what is beyond ASCII, and the paper does not."""
+    items = read(tmp_path, *FIVE[:4], row("7", "b", "['OCR']", "Où est l’horloge?"))
+    packed, authors = (mmbench_video.requests(items, "packed", prompt) for prompt in ("packed", "packed.authors"))
     assert [request["clip_id"] for request in packed] == ["a.whole", "b.whole"]
-    assert json.loads(packed[1]["prompt"].removeprefix("Question Set: ")) == dict.fromkeys("234", "What?")
+    assert packed[1]["prompt"] == 'Question Set: {"2": "What?", "3": "What?", "7": "Où est l’horloge?"}'
+    assert authors[1]["prompt"].endswith('"7": "O\\u00f9 est l\\u2019horloge?"}\nAnswers: \n')
     assert f"provided with {FRAME_COUNT} separate frames" in packed[0]["system"]
-    unpacked = mmbench_video.requests(items, "unpacked", PROMPTS["unpacked.authors"])
+    unpacked = mmbench_video.requests(items, "unpacked", "unpacked.authors")
     assert len(unpacked) == 5
     assert (unpacked[0]["prompt"], unpacked[0]["expected"]) == ("Question: What?\nAnswer: ", "That.")
 
@@ -178,23 +157,20 @@ def test_packed_asks_once_a_video_and_unpacked_once_a_question(tmp_path: Path) -
 BOTH = {"7": "red", "8": "two"}
 
 
-@pytest.mark.parametrize(
-    ("text", "authors", "robust"),
-    [
-        ('{"7": "red", "8": "two"}', BOTH, BOTH),
-        ('```json\n{"7": "red", "8": "two"}\n```', BOTH, BOTH),
-        ('{"7": "red"}', {"7": "red"}, {"7": "red"}),
-        ('{"7": null, "8": "two"}', {"8": "two"}, {"8": "two"}),
-        ('{"7": 3, "8": ["a", "b"]}', {"7": "3", "8": '["a", "b"]'}, {"7": "3", "8": '["a", "b"]'}),
-        ("{'7': 'red', '8': 'it: two'}", {"7": "red', '8"}, {"7": "red", "8": "it: two"}),  # the harness reads by lines
-        ("{\n'7': 'red',\n'8': 'it: two',\n}", {"7": "red", "8": "it"}, {"7": "red", "8": "it: two"}),
-        ('{"I1": "red", "I2": "two"}', {}, BOTH),
-        ('{"7": "red"} and {"8": "two"}', {}, BOTH),
-        ("red and two", {}, {}),
-        ("", {}, {}),
-        ('{"7": "red", "8": "tw', {"7": 'red", "8'}, {"7": "red"}),
-    ],
-)
+@pytest.mark.parametrize(("text", "authors", "robust"), [
+    ('{"7": "red", "8": "two"}', BOTH, BOTH),
+    ('```json\n{"7": "red", "8": "two"}\n```', BOTH, BOTH),
+    ('{"7": "red"}', {"7": "red"}, {"7": "red"}),
+    ('{"7": null, "8": "two"}', {"8": "two"}, {"8": "two"}),
+    ('{"7": 3, "8": ["a", "b"]}', {"7": "3", "8": '["a", "b"]'}, {"7": "3", "8": '["a", "b"]'}),
+    ("{'7': 'red', '8': 'it: two'}", {"7": "red', '8"}, {"7": "red", "8": "it: two"}),  # the harness reads by lines
+    ("{\n'7': 'red',\n'8': 'it: two',\n}", {"7": "red", "8": "it"}, {"7": "red", "8": "it: two"}),
+    ('{"I1": "red", "I2": "two"}', {}, BOTH),
+    ('{"7": "red"} and {"8": "two"}', {}, BOTH),
+    ("red and two", {}, {}),
+    ("", {}, {}),
+    ('{"7": "red", "8": "tw', {"7": 'red", "8'}, {"7": "red"}),
+])  # fmt: skip
 def test_packed_answers_by_both_readers(text: str, authors: dict[str, str], robust: dict[str, str]) -> None:
     assert split_as_authors(text, ["7", "8"]) == authors
     assert split_robustly(text, ["7", "8"]) == robust
@@ -207,7 +183,7 @@ def test_a_packed_answer_is_that_of_its_questions_and_an_unreadable_one_fails_th
     image = items.head(1).with_columns(item_id=pl.lit("mmbench/1"), clip_id=pl.lit("mmbench-1.still"), texts=texts)
     said = {"a.whole": ("no json", ""), "b.whole": ("", "timeout"), "c.whole": ('{"5": "So."}', "")}
     responses = pl.DataFrame([{"clip_id": clip, "text": text, "error": error} for clip, (text, error) in said.items()])
-    answers = mmbench_video.answers("packed", pl.concat([items, image]), responses, "robust")
+    answers = load_answers("mmbench_video")["packed"](pl.concat([items, image]), responses, "robust")
     assert [answer.error for answer in answers] == ["unreadable"] * 2 + ["timeout"] * 3 + [""]
     assert (answers[-1].item_id, answers[-1].text) == ("5", "So.")
 
@@ -216,24 +192,18 @@ def test_a_packed_answer_is_that_of_its_questions_and_an_unreadable_one_fails_th
 
 
 def verdicts(scores: Sequence[float | None], failed: Sequence[int] = ()) -> pl.DataFrame:
-    rows = [
-        verdict_row("", item_id=str(i), score=score, unparsed=score is None and i not in failed, failed=i in failed)
-        for i, score in enumerate(scores)
-    ]
+    rows = []
+    for i, score in enumerate(scores):
+        rows.append(
+            verdict_row("", item_id=str(i), score=score, unparsed=score is None and i not in failed, failed=i in failed)
+        )
     return pl.DataFrame(rows, schema=VERDICTS)
-
-
-def numbers(
-    items: pl.DataFrame, read: pl.DataFrame, form: str = "unpacked", authors: bool = False
-) -> dict[Any, Measure]:
-    found = mmbench_video.measures(form, items, read, LEVEL, convention="authors" if authors else "fixed")
-    return {(one.metric, one.group): one for one in found}
 
 
 def test_means_by_hand(tmp_path: Path) -> None:
     """Ratings 3, 1, 2, no judgement, 0: question 2 is in FP-S and TR, in both halves, and once in the whole."""
     items = read(tmp_path, *FIVE)
-    found = numbers(items, verdicts([3, 1, 2, None, 0]))
+    found = mmbench_video.numbers("unpacked", items, verdicts([3, 1, 2, None, 0]))
     expected = {
         ("mean", "fp_s"): 2.0, ("mean", "tr"): 2.0, ("mean", "hl"): 0.0, ("mean", "lr"): 0.0, ("mean", "cp"): None,
         ("mean", "perception"): 6 / 4, ("mean", "reasoning"): 1.0, ("mean", "overall"): 6 / 5,
@@ -244,30 +214,28 @@ def test_means_by_hand(tmp_path: Path) -> None:
     whole = found["mean", "overall"]
     assert (whole.asked, whole.scored, whole.failed, whole.unparsed) == (5, 4, 0, 1)
     for rating in (3, 0, 2):
-        found = numbers(items, verdicts([rating] * 5))
+        found = mmbench_video.numbers("unpacked", items, verdicts([rating] * 5))
         assert {one.value for place, one in found.items() if place[0] == "mean" and one.asked} == {float(rating)}
 
 
-@pytest.mark.parametrize(
-    ("form", "authors", "valid"),
-    [("unpacked", False, 2.0), ("unpacked", True, 6 / 4), ("packed", False, 2.0), ("packed", True, 2.0)],
-)
-def test_a_failed_answer_in_valid(tmp_path: Path, form: str, authors: bool, valid: float) -> None:
+@pytest.mark.parametrize(("form", "fixed", "authors"), [("unpacked", 2.0, 6 / 4), ("packed", 2.0, 2.0)])
+def test_a_failed_answer_in_valid(tmp_path: Path, form: str, fixed: float, authors: float) -> None:
     """The harness judges the failure message of an unpacked answer, so that it stays in VALID; a packed one leaves."""
-    found = numbers(read(tmp_path, *FIVE), verdicts([3, 1, 2, None, None], failed=[3]), form, authors)
-    assert found["valid", "overall"].value == pytest.approx(valid, abs=1e-9)
-    whole = found["mean", "overall"]
+    items, rated = read(tmp_path, *FIVE), verdicts([3, 1, 2, None, None], failed=[3])
+    ours, theirs = (mmbench_video.numbers(form, items, rated, convention) for convention in ("fixed", "authors"))
+    assert (ours["valid", "overall"].value, theirs["valid", "overall"].value) == pytest.approx(
+        (fixed, authors), abs=1e-9
+    )
+    whole = ours["mean", "overall"]
     assert (whole.value, whole.failed, whole.unparsed) == (pytest.approx(6 / 5, abs=1e-9), 1, 1)
 
 
-# --- the data, and the toy release -------------------------------------------------------------------------------
-
-
 def test_statistics(tmp_path: Path) -> None:
-    clips, items = mmbench_video.annotations(release(tmp_path, FIVE), "release", {})
-    found = {metric: value for metric, group, value in mmbench_video.statistics(items, clips) if group == "all"}
-    assert (found["videos"], found["questions"], found["capabilities"], found["answer_words_mean"]) == (2, 5, 7, 1)
-    measured = {"a.whole": (10.0, 1), "b.whole": (14.0, 4), "other": (99.0, 9)}
-    rows = [{"clip_id": clip, "duration_s": seconds, "shots": shots} for clip, (seconds, shots) in measured.items()]
-    of_videos = {m: v for m, _, v in mmbench_video.video_statistics(items, pl.DataFrame(rows, schema=FACTS))}
+    clips, items = mmbench_video.annotations(release(tmp_path, FIVE))
+    found = mmbench_video.statistics(items, clips)
+    names = ("videos", "questions", "capabilities", "answer_words_mean")
+    assert [found[name, "all"] for name in names] == [2, 5, 7, 1]
+    measured = (("a.whole", 10.0, 1), ("b.whole", 14.0, 4), ("other", 99.0, 9))
+    facts = [{"clip_id": clip, "duration_s": seconds, "shots": shots} for clip, seconds, shots in measured]
+    of_videos = {metric: value for (metric, _), value in mmbench_video.video_statistics(items, facts).items()}
     assert of_videos == {"duration_s_mean": 12, "duration_s_std": 2, "shots_mean": 2.5, "shots_std": 1.5}

@@ -7,33 +7,23 @@ import polars as pl
 from reprise.benchmarks.part import units_of_part
 
 KINDS = {"action": 60, "object": 30, "viewpoint": 10}
-# A unit has one clip and two items, of a task each; what its kind is, all its items say.
-ITEMS = pl.DataFrame(
-    [
-        {"clip_id": f"{kind}{number}.all", "task": f"task{part}", "groups": [kind, *(["odd"] if part else [])]}
-        for kind, count in KINDS.items()
-        for number in range(count)
-        for part in (0, 1)
-    ]
-)
-
-
-def part(items: pl.DataFrame, count: int) -> list[str]:
-    clips = items.select("clip_id", unit=pl.col("clip_id").str.strip_suffix(".all")).unique()
-    return units_of_part(items, clips, count)
 
 
 def test_every_kind_has_its_share_and_a_larger_part_holds_a_smaller_one() -> None:
-    parts = [part(ITEMS, count) for count in range(1, 101)]
-    assert [len(units) for units in parts] == list(range(1, 101))
+    """A unit has one clip and two items, of a task each; what its kind is, all its items say."""
+    units = [(f"{kind}{number}", kind) for kind, count in KINDS.items() for number in range(count)]
+    clips = pl.DataFrame([{"clip_id": f"{unit}.all", "unit": unit} for unit, _ in units])
+    groups = {"task0": (), "task1": ("odd",)}
+    rows = [(f"{unit}.all", task, [kind, *more]) for unit, kind in units for task, more in groups.items()]
+    items = pl.DataFrame(rows, schema=["clip_id", "task", "groups"], orient="row")
+    parts = [units_of_part(items, clips, count) for count in range(1, 101)]
+    assert [len(part) for part in parts] == list(range(1, 101))
     for count in (10, 20, 50, 100):
         found = Counter(unit.rstrip("0123456789") for unit in parts[count - 1])
         assert all(abs(found[kind] - share * count / 100) <= 1 for kind, share in KINDS.items())
     assert all(set(small) < set(large) for small, large in pairwise(parts))
-    assert part(ITEMS, 1000) == parts[99]
-    assert part(ITEMS.reverse(), 10) == parts[9] != sorted(parts[99])[:10], "it is drawn, the same everywhere"
-
-
-def test_units_without_a_kind_in_common_are_drawn_all_the_same() -> None:
-    each = pl.DataFrame({"clip_id": ["a.all", "b.all", "c.all"], "task": ["x", "y", "z"], "groups": [[], ["g"], []]})
-    assert len(part(each, 2)) == 2
+    assert units_of_part(items, clips, 1000) == parts[99]
+    drawn = units_of_part(items.reverse(), clips.reverse(), 10)
+    assert drawn == parts[9] != sorted(parts[99])[:10], "it is drawn, the same everywhere"
+    apart = items.head(3).with_columns(groups=pl.Series([[], ["g"], []]), task=pl.Series(["x", "y", "z"]))
+    assert len(units_of_part(apart, clips, 2)) == 2, "units without a kind in common are drawn all the same"

@@ -8,17 +8,15 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.rows import flaws_of
 from reprise.benchmarks.temporalbench import option_sets
 from reprise.benchmarks.temporalbench.scores import CAPTION_METRICS
 from reprise.config.load import load
 from reprise.core.errors import UserError
-from reprise.core.schemas import RESPONSES, VERDICTS
+from reprise.core.schemas import RESPONSES
 from reprise.core.store import Store
 from reprise.plan.runs import Plan
 from reprise.stages.verdicts import verdicts, with_similarity
-from reprise.stats.measures import Measure
 from synthetic.toyworld import temporalbench as toy
 
 from tests.unit.benchmarks.whole import Whole
@@ -26,8 +24,6 @@ from tests.unit.rows import request_table, response_row, verdict_row
 
 tb = Whole("temporalbench")
 
-LEVEL = 0.95
-PROMPTS = load_prompts(Path("resources/prompts/temporalbench.yaml"))
 # As the authors' README shows it, but for the captions.
 QUESTION = (
     "Which caption best describes this video?\nA. {} \nB. {}\n"
@@ -41,34 +37,32 @@ def video(number: int, dataset: str = "Charades", length: str = "short") -> str:
     return f"{length}_video/{dataset}/EEVD{number // 3}_start_{number}.4_end_{number + 9}.0.mp4"
 
 
-def question(name: str, place: int, answer: str = "A", category: str = "Action Type", **more: str) -> Entry:
-    texts = (f"It does {place}.", f"It does not {place}.")
-    return {
-        "idx": f"{name}_{place}", "video_name": name, "question": QUESTION.format(*texts), "GT": answer,
-        "dataset": name.split("/")[1], "category": category, **more,
-    }  # fmt: skip
+def entry(name: str, asked: str, answer: str) -> Entry:
+    return {"idx": name, "video_name": name, "question": asked, "GT": answer, "dataset": name.split("/")[1]}
+
+
+def question(name: str, place: int, answer: str = "A", category: str = "Action Type") -> Entry:
+    asked = QUESTION.format(f"It does {place}.", f"It does not {place}.")
+    return entry(name, asked, answer) | {"idx": f"{name}_{place}", "category": category}
 
 
 def caption(name: str, text: str = "A person walks.") -> Entry:
-    return {"idx": name, "video_name": name, "question": "Describe.", "GT": text, "dataset": name.split("/")[1]}
+    return entry(name, "Describe.", text)
 
 
 def release(
     folder: Path, short: Sequence[Entry] = (), long: Sequence[Entry] = (), captions: Sequence[Entry] = ()
 ) -> list[Path]:
     """The three files; one default entry where a test gives none."""
-    content = {
-        "temporalbench_short_qa.json": short or [question(video(0), 0)],
-        "temporalbench_long_qa.json": long or [question(video(0, "COIN", "long"), 0)],
-        "temporalbench_short_caption.json": captions or [caption(video(0))],
-    }
-    for name, entries in content.items():
-        (folder / name).write_text(json.dumps(entries))
-    return [folder / name for name in content]
+    files = [folder / f"temporalbench_{mark}.json" for mark in ("short_qa", "long_qa", "short_caption")]
+    defaults = question(video(0), 0), question(video(0, "COIN", "long"), 0), caption(video(0))
+    for path, entries, default in zip(files, (short, long, captions), defaults, strict=True):
+        path.write_text(json.dumps(entries or [default]))
+    return files
 
 
 def items_of(folder: Path, task: str, **entries: Sequence[Entry]) -> pl.DataFrame:
-    items = tb.annotations(release(folder, **entries), "release", {})[1]
+    items = tb.annotations(release(folder, **entries))[1]
     return items.filter(pl.col("task") == task)
 
 
@@ -77,31 +71,23 @@ def items_of(folder: Path, task: str, **entries: Sequence[Entry]) -> pl.DataFram
 
 def test_released_files_are_taken_whole_and_share_a_unit_by_source(tmp_path: Path) -> None:
     short = [question(video(number), 0) for number in (0, 1, 3)]
-    clips, items = tb.annotations(release(tmp_path, short), "release", {})
-    assert clips.row(1, named=True) == {
-        "clip_id": "Charades/EEVD0.short-1.4-10.0", "unit": "Charades/EEVD0", "kind": "whole",
-        "source_id": "short_video/Charades/EEVD0_start_1.4_end_10.0.mp4", "start_s": None, "end_s": None, "parts": [],
-    }  # fmt: skip
+    clips, items = tb.annotations(release(tmp_path, short))
+    file = "short_video/Charades/EEVD0_start_1.4_end_10.0.mp4"
+    assert clips.row(1) == ("Charades/EEVD0.short-1.4-10.0", "Charades/EEVD0", "whole", file, None, None, [])
     assert clips["unit"].to_list() == ["Charades/EEVD0", "Charades/EEVD0", "Charades/EEVD1", "COIN/EEVD0"]
     assert items.filter(task="caption")["clip_id"][0] == clips["clip_id"][0], "one video, one clip"
-
-
-def test_ids_become_spans_of_their_source_video(tmp_path: Path) -> None:
-    clips, _ = tb.annotations(release(tmp_path), "ids", {})
-    assert clips.select("kind", "source_id", "start_s", "end_s").rows() == [
-        ("trim", "EEVD0", 0.4, 9.0),
-        ("segment", "EEVD0", 0.4, 9.0),
-    ]
+    clips, _ = tb.annotations(release(tmp_path), "ids")
+    spans = clips.select("kind", "source_id", "start_s", "end_s").rows()
+    assert spans == [("trim", "EEVD0", 0.4, 9.0), ("segment", "EEVD0", 0.4, 9.0)], "or cut from their source videos"
 
 
 def test_a_question_gives_its_captions_answer_and_groups(tmp_path: Path) -> None:
     """The README of the release calls the data set `source_dataset`."""
-    entry = question(video(0), 0, "b", "Motion Direction/Orientation")
-    entry["source_dataset"] = entry.pop("dataset")
-    item = items_of(tmp_path, "short", short=[entry]).row(0, named=True)
-    assert {text["name"]: text["text"] for text in item["texts"]} == {
-        "question": entry["question"], "A": "It does 0.", "B": "It does not 0.",
-    }  # fmt: skip
+    said = question(video(0), 0, "b", "Motion Direction/Orientation")
+    said["source_dataset"] = said.pop("dataset")
+    item = items_of(tmp_path, "short", short=[said]).row(0, named=True)
+    texts = {text["name"]: text["text"] for text in item["texts"]}
+    assert texts == {"question": said["question"], "A": "It does 0.", "B": "It does not 0."}
     assert (item["answer"], item["groups"]) == ("B", ["short", "charades", "motion_direction"])
 
 
@@ -109,16 +95,13 @@ OF_NO_SET = {"idx": "1", "video_name": "v.mp4", "question": "q", "GT": "A"}
 TWICE = [question(video(0), 0), question(video(0), 0) | {"GT": "B"}]
 
 
-@pytest.mark.parametrize(
-    ("short", "clips", "message"),
-    [
-        ([OF_NO_SET | {"category": "Others"}], "release", "short_qa.json: column 'dataset' is missing"),
-        ([OF_NO_SET | {"dataset": "Oops"}], "release", "short_qa.json: column 'category' is missing"),
-        (TWICE, "release", "short_qa.json: entry 2: idx 'short_video/Charades/EEVD0_start_0.4_end_9.0.mp4_0' is that of entry 1"),
-        ([question("short_video/Oops/", 1)], "release", "entry 1: video_name 'short_video/Oops/' names no video"),
-        ([question("short_video/Oops/fall.mp4", 0)], "ids", "does not end in _start_<s>_end_<s>"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("short", "clips", "message"), [
+    ([OF_NO_SET | {"category": "Others"}], "release", "short_qa.json: column 'dataset' is missing"),
+    ([OF_NO_SET | {"dataset": "Oops"}], "release", "short_qa.json: column 'category' is missing"),
+    (TWICE, "release", "short_qa.json: entry 2: idx 'short_video/Charades/EEVD0_start_0.4_end_9.0.mp4_0' is that of entry 1"),
+    ([question("short_video/Oops/", 1)], "release", "entry 1: video_name 'short_video/Oops/' names no video"),
+    ([question("short_video/Oops/fall.mp4", 0)], "ids", "does not end in _start_<s>_end_<s>"),
+])  # fmt: skip
 def test_a_broken_release_is_refused_by_file_and_entry(
     tmp_path: Path, short: list[Entry], clips: str, message: str
 ) -> None:
@@ -130,32 +113,29 @@ def test_a_broken_release_is_refused_by_file_and_entry(
         tb.annotations(files[:2], clips, {})
 
 
-@pytest.mark.parametrize(
-    ("change", "message", "group"),
-    [
-        ({"GT": "C"}, "ground truth 'C' is neither A nor B", "charades"),
-        ({"GT": ""}, "ground truth '' is neither A nor B", "charades"),
-        ({"category": "Telepathy"}, "category 'Telepathy' is not one of Action Order", "charades"),
-        ({"dataset": "Vimeo"}, "data set 'Vimeo' is not one of activitynet", "action_type"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message", "group"), [
+    ({"GT": "C"}, "ground truth 'C' is neither A nor B", "charades"),
+    ({"GT": ""}, "ground truth '' is neither A nor B", "charades"),
+    ({"category": "Telepathy"}, "category 'Telepathy' is not one of Action Order", "charades"),
+    ({"dataset": "Vimeo"}, "data set 'Vimeo' is not one of activitynet", "action_type"),
+])  # fmt: skip
 def test_a_flawed_entry_stays_is_named_and_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, change: Entry, message: str, group: str
 ) -> None:
     entries = [question(video(0), 0), question(video(0), 1) | change]
-    clips, items = tb.annotations(release(tmp_path, entries), "release", {})
+    clips, items = tb.annotations(release(tmp_path, entries))
     assert f"entry 2 ({video(0)}_1): {message}" in caplog.text
     assert [flaw.startswith(f"{video(0)}_1: {message}") for flaw in flaws_of(items)] == [True]
-    numbers = {(metric, name): value for metric, name, value in tb.statistics(items, clips)}
+    numbers = tb.statistics(items, clips)
     assert (numbers["flawed", "overall"], numbers["questions", "overall"], numbers["questions", group]) == (1, 2, 2)
-    asked = tb.requests(items.filter(task="short"), "short", PROMPTS["released"])
+    asked = tb.requests(items.filter(task="short"), "short", "released")
     assert asked[1]["expected"] == ("" if "GT" in change else "A")
 
 
 def test_statistics_of_the_data(tmp_path: Path) -> None:
     short = [question(video(0), 0), question(video(0), 1), question(video(1), 0), question(video(0, "COIN"), 0, "B")]
-    clips, items = tb.annotations(release(tmp_path, short), "release", {})
-    numbers = {(metric, group): value for metric, group, value in tb.statistics(items, clips)}
+    clips, items = tb.annotations(release(tmp_path, short))
+    numbers = tb.statistics(items, clips)
     assert [numbers["samples", group] for group in ("charades", "coin", "overall")] == [2, 1, 3]
     assert [numbers["words", group] for group in ("charades", "coin", "overall")] == [3, 4, 3.5]
     assert numbers["chance.short.mba", "charades"] == 100 * (1 / 4 + 1 / 2) / 2
@@ -167,23 +147,23 @@ def test_statistics_of_the_data(tmp_path: Path) -> None:
 
 def test_the_released_question_is_sent_as_it_is_and_a_caption_has_no_options(tmp_path: Path) -> None:
     said = "{caption}\nA. x {frame_count}\nB. y\nAnswer with the option's letter."
-    _, items = tb.annotations(release(tmp_path, [question(video(0), 0) | {"question": said}]), "release", {})
-    (asked,) = tb.requests(items.filter(task="short"), "short", PROMPTS["released"])
+    _, items = tb.annotations(release(tmp_path, [question(video(0), 0) | {"question": said}]))
+    (asked,) = tb.requests(items.filter(task="short"), "short", "released")
     assert asked["prompt"] == said
     assert (asked["options"], asked["option_texts"], asked["expected"]) == (["A", "B"], ["x {frame_count}", "y"], "A")
-    (asked,) = tb.requests(items.filter(task="caption"), "caption", PROMPTS["released"])
+    (asked,) = tb.requests(items.filter(task="caption"), "caption", "released")
     assert (asked["options"], asked["expected"]) == ([], "A person walks.")
 
 
 def test_similarity_asks_for_each_caption_of_a_question(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """One whose text shows no captions is not asked, and missing."""
     items = items_of(tmp_path, "short", short=[question(V0, 0, "B"), question(V1, 1) | {"question": "Which one?"}])
-    asked = tb.requests(items, "short_similarity", PROMPTS["caption"])
+    asked = tb.requests(items, "short_similarity", "caption")
     found = [(row["request_id"], row["prompt"], row["expected"]) for row in asked]
     assert found == [(f"short/{V0}_0#A", "It does 0.", ""), (f"short/{V0}_0#B", "It does not 0.", "match")]
     assert f"short/{V1}_1: its text shows no captions A and B" in caplog.text
-    rows = tb.measured("short_similarity", items, by_similarity(items, {f"{V0}_0": (0.0, 1.0)}), LEVEL, "fixed")
-    assert {one.metric: one.missing for one in rows if one.group == "overall"} == {"ba": 1, "mba": 1}
+    found_of = tb.numbers("short_similarity", items, by_similarity(items, {f"{V0}_0": (0.0, 1.0)}))
+    assert (found_of["ba", "overall"].missing, found_of["mba", "overall"].missing) == (1, 1)
 
 
 # --- centralized options -----------------------------------------------------------------------------------------
@@ -200,14 +180,11 @@ def test_negatives_of_a_negative_carry_both_edits() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("negatives", "first"),
-    [
-        ([N1, N2], None),  # two are too few
-        ([N1, C.replace("three", "four"), N2], N2),  # two alter the same word, so only the last has two partners
-        ([N1, C.replace("three times", "once"), C.replace("three", "no")], None),
-    ],
-)
+@pytest.mark.parametrize(("negatives", "first"), [
+    ([N1, N2], None),  # two are too few
+    ([N1, C.replace("three", "four"), N2], N2),  # two alter the same word, so only the last has two partners
+    ([N1, C.replace("three times", "once"), C.replace("three", "no")], None),
+])  # fmt: skip
 def test_negatives_that_touch_are_not_joined(negatives: list[str], first: str | None) -> None:
     assert (option_sets.captions_of(C, negatives) or {}).get("n1_c") == first
 
@@ -219,14 +196,13 @@ def test_centralized_requests_and_shares(tmp_path: Path, form: str, others: set[
     texts = [QUESTION.format(C, negative) for negative in (N1, N2, N3)]
     short = [question(video(0), place) | {"question": text} for place, text in enumerate(texts)]
     items = items_of(tmp_path, "central", short=short)
-    (asked,) = tb.requests(items, form, PROMPTS["four"])
+    (asked,) = tb.requests(items, form, "four")
     letters = dict(zip(asked["option_texts"], asked["options"], strict=True))
     assert asked["expected"] == letters[C] and {C, N1} | others <= set(letters)
     assert all(f"\n{letter}. {text}\n" in asked["prompt"] for text, letter in letters.items())
     for chosen, expected in ((C, (100, 0)), (N1, (0, 100)), ("", (0, 0))):
         answer = verdict(items["item_id"][0], letters.get(chosen, ""), asked["expected"])
-        found = tb.measures(form, items, pl.DataFrame([answer], schema=VERDICTS), LEVEL)
-        assert tuple(one.value for one in found) == expected
+        assert tuple(one.value for one in tb.numbers(form, items, [answer]).values()) == expected
 
 
 # --- metrics -----------------------------------------------------------------------------------------------------
@@ -238,31 +214,25 @@ def verdict(item: str, value: str, expected: str) -> dict[str, object]:
 
 def read(items: pl.DataFrame, form: str, answers: dict[str, str | None]) -> pl.DataFrame:
     """What `robust` makes of raw answers by idx; None is a failed one, and one that is not there was never asked."""
-    asked = tb.requests(items, form, PROMPTS["released"])
-    responses = [
-        response_row(row["request_id"], text or "", error="" if text is not None else "out_of_memory")
-        for row in asked
-        if (idx := row["item_id"].partition("/")[2]) in answers
-        for text in [answers[idx]]
-    ]
+    asked, responses = tb.requests(items, form, "released"), []
+    for row in asked:
+        idx = row["item_id"].partition("/")[2]
+        if idx in answers:
+            text = answers[idx]
+            responses.append(response_row(row["request_id"], text or "", error="out_of_memory" if text is None else ""))
     reading = "text" if form == "caption" else "first_character"
     return verdicts(request_table(asked, "choose"), pl.DataFrame(responses, schema=RESPONSES), "robust", reading)
 
 
 def by_similarity(items: pl.DataFrame, scores: dict[str, tuple[float, float] | None]) -> pl.DataFrame:
     """Similarities of captions A and B by idx, through the readers; None is a failed clip."""
-    asked = tb.requests(items, "short_similarity", PROMPTS["caption"])
-    responses = []
+    asked, responses = tb.requests(items, "short_similarity", "caption"), []
     for row in asked:
         pair = scores[row["item_id"].partition("/")[2]]
         known = {"scores": [pair["AB".index(row["role"])]]} if pair else {"error": "not_finite"}
         responses.append(response_row(row["request_id"], **known))
-    tables = request_table(asked, "similarity"), pl.DataFrame(responses, schema=RESPONSES)
-    return verdicts(*tables, "robust", "plain")
-
-
-def number(found: Sequence[Measure], metric: str, group: str = "overall") -> Measure:
-    return next(one for one in found if (one.metric, one.group) == (metric, group))
+    table = pl.DataFrame(responses, schema=RESPONSES)
+    return verdicts(request_table(asked, "similarity"), table, "robust", "plain")
 
 
 V0, V1, V2 = video(0), video(1), video(0, "COIN")
@@ -279,19 +249,19 @@ def test_accuracies_by_hand(tmp_path: Path) -> None:
     }  # fmt: skip
     items = items_of(tmp_path, "short", short=[question(*place) for place in said])
     answers = read(items, "short", {f"{name}_{at}": text for (name, at, _), text in said.items() if text != "absent"})
-    found = tb.measured("short", items, answers, LEVEL, "fixed")
-    ba, mba = number(found, "ba"), number(found, "mba")
+    found = tb.numbers("short", items, answers)
+    ba, mba = found["ba", "overall"], found["mba", "overall"]
     assert (ba.value, ba.asked, ba.failed, ba.unparsed, ba.missing) == (pytest.approx(400 / 7), 7, 1, 2, 1)
     assert (mba.value, mba.asked, mba.missing) == (0, 3, 1)
-    assert [number(found, "ba", group).value for group in ("charades", "coin", "oops")] == [pytest.approx(60), 50, None]
+    assert [found["ba", group].value for group in ("charades", "coin", "oops")] == [pytest.approx(60), 50, None]
 
 
 def test_long_videos_are_also_given_for_the_four_sets_of_the_paper(tmp_path: Path) -> None:
     names = [video(0, "COIN", "long"), video(0, "EgoExo4D", "long")]
     items = items_of(tmp_path, "long", long=[question(name, 0) for name in names])
     answers = read(items, "long", {f"{names[0]}_0": "A", f"{names[1]}_0": "B"})
-    found = tb.measures("long", items, answers, LEVEL)
-    assert (number(found, "mba").value, number(found, "mba", "long_four").value) == (50, 100)
+    found = tb.numbers("long", items, answers)
+    assert (found["mba", "overall"].value, found["mba", "long_four"].value) == (50, 100)
 
 
 def test_captions_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,17 +274,15 @@ def test_captions_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     texts = ["A person opens the door slowly.", "A dog jumps over it twice.", "The cup falls down."]
     items = items_of(tmp_path, "caption", captions=[caption(video(i), text) for i, text in enumerate(texts)])
     answers = {video(0): texts[0], video(1): "", video(2): None}
-    table = request_table(tb.requests(items, "caption", PROMPTS["released"]), "write")
+    table = request_table(tb.requests(items, "caption", "released"), "write")
     read_rows = with_similarity(read(items, "caption", answers), table, "0.1.0", Store(tmp_path))
     assert read_rows["score"].to_list() == [1.0, 0.5, None]
-    fixed = tb.measures("caption", items, read_rows, LEVEL)
-    authors = tb.measures("caption", items, read_rows, LEVEL, convention="authors")
-    assert {one.metric for one in fixed} == set(CAPTION_METRICS)
-    assert [number(fixed, name).value for name in ("similarity", "rouge")] == pytest.approx([100 / 3, 100 / 3])
-    assert [number(authors, name).value for name in ("similarity", "rouge")] == pytest.approx([75, 50]), (
-        "an empty answer is compared too"
-    )
-    counts = number(fixed, "similarity")
+    fixed, authors = (tb.numbers("caption", items, read_rows, convention) for convention in ("fixed", "authors"))
+    assert {metric for metric, _ in fixed} == set(CAPTION_METRICS)
+    assert [fixed[name, "overall"].value for name in ("similarity", "rouge")] == pytest.approx([100 / 3, 100 / 3])
+    theirs = [authors[name, "overall"].value for name in ("similarity", "rouge")]
+    assert theirs == pytest.approx([75, 50]), "an empty answer is compared too"
+    counts = fixed["similarity", "overall"]
     assert (counts.asked, counts.failed, counts.unparsed) == (3, 1, 1)
 
 
@@ -324,12 +292,11 @@ def test_similarity_by_hand(tmp_path: Path) -> None:
     items = items_of(tmp_path, "short", short=short)
     pairs = ((0.3, 0.1), (-0.1, -0.2), (0.2, 0.4), (0.2, 0.2), None)
     read_rows = by_similarity(items, {entry["idx"]: pair for entry, pair in zip(short, pairs, strict=True)})
-    found = tb.measures("short_similarity", items, read_rows, LEVEL)
-    ba, mba = number(found, "ba"), number(found, "mba")
+    found = tb.numbers("short_similarity", items, read_rows)
+    ba, mba = found["ba", "overall"], found["mba", "overall"]
     assert (ba.value, ba.asked, ba.failed, ba.unparsed) == (60, 5, 1, 0)
     assert (mba.value, mba.asked, mba.failed) == (50, 2, 1)
-    authors = tb.measures("short_similarity", items, read_rows, LEVEL, convention="authors")
-    assert number(authors, "ba").value == 75
+    assert tb.numbers("short_similarity", items, read_rows, "authors")["ba", "overall"].value == 75
     outcomes = tb.outcomes("short_similarity", items, read_rows)
     assert outcomes["ba"]["right"].to_list() == [True, True, True, False, False]
     assert outcomes["mba"]["right"].to_list() == [True, False]
@@ -338,29 +305,23 @@ def test_similarity_by_hand(tmp_path: Path) -> None:
 SURE = {"A": (1.0, 0.0), "B": (0.0, 1.0)}
 
 
-@pytest.mark.parametrize(
-    ("form", "answer", "ba", "mba"),
-    [
-        ("short", {"A": "A", "B": "B"}, 100, 100),
-        ("short", {"A": "A", "B": "A"}, 50, 0),
-        ("short_similarity", SURE, 100, 100),
-        ("short_similarity", dict.fromkeys("AB", (1.0, 1.0)), 0, 0),
-    ],
-)
+@pytest.mark.parametrize(("form", "answer", "ba", "mba"), [
+    ("short", {"A": "A", "B": "B"}, 100, 100),
+    ("short", {"A": "A", "B": "A"}, 50, 0),
+    ("short_similarity", SURE, 100, 100),
+    ("short_similarity", dict.fromkeys("AB", (1.0, 1.0)), 0, 0),
+])  # fmt: skip
 def test_closed_forms_of_sure_answers(tmp_path: Path, form: str, answer: dict[str, Any], ba: float, mba: float) -> None:
     entries = [question(video(i), place, "AB"[place]) for i in range(20) for place in range(2)]
     items, said = items_of(tmp_path, "short", short=entries), {entry["idx"]: answer[entry["GT"]] for entry in entries}
-    found = tb.measures(form, items, read(items, form, said) if form == "short" else by_similarity(items, said), LEVEL)
-    assert (number(found, "ba").value, number(found, "mba").value) == (ba, mba)
+    found = tb.numbers(form, items, read(items, form, said) if form == "short" else by_similarity(items, said))
+    assert (found["ba", "overall"].value, found["mba", "overall"].value) == (ba, mba)
 
 
-@pytest.mark.parametrize(
-    ("form", "mba"),
-    [
-        ("short", 100 * (1 / 2 + 1 / 4 + 1 / 8 + 1 / 16) / 4),
-        ("short_similarity", 100 * (1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 4),
-    ],
-)
+@pytest.mark.parametrize(("form", "mba"), [
+    ("short", 100 * (1 / 2 + 1 / 4 + 1 / 8 + 1 / 16) / 4),
+    ("short_similarity", 100 * (1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 4),
+])  # fmt: skip
 def test_random_answers_reach_the_counted_chance_within_their_interval(tmp_path: Path, form: str, mba: float) -> None:
     """The right caption of a video has one similarity, so a video with m questions is all right with 1 / (m + 1)."""
     text = QUESTION.format("It does.", "It does not {}.")
@@ -369,20 +330,19 @@ def test_random_answers_reach_the_counted_chance_within_their_interval(tmp_path:
         for i in range(200)
         for place in range(1 + i % 4)
     ]
-    clips, items = tb.annotations(release(tmp_path, entries), "release", {})
+    clips, items = tb.annotations(release(tmp_path, entries))
     short, draw = items.filter(task="short"), random.Random(5)
     if form == "short":
         rows = [verdict(row["item_id"], draw.choice("AB"), row["answer"]) for row in short.iter_rows(named=True)]
-        read_rows = pl.DataFrame(rows, schema=VERDICTS)
+        found = tb.numbers(form, short, rows, level=0.99)
     else:
         positive = {name: draw.random() for name in short["clip_id"].unique(maintain_order=True)}
         names = zip(short["item_id"].str.strip_prefix("short/"), short["clip_id"], strict=True)
         read_rows = by_similarity(short, {idx: (positive[clip], draw.random()) for idx, clip in names})
-    chance = {metric: value for metric, group, value in tb.statistics(items, clips) if group == "overall"}
-    assert chance[f"chance.{form}.mba"] == pytest.approx(mba)
-    found = tb.measures(form, short, read_rows, 0.99)
+        found = tb.numbers(form, short, read_rows, level=0.99)
+    assert tb.statistics(items, clips)[f"chance.{form}.mba", "overall"] == pytest.approx(mba)
     for metric, expected in (("ba", 50), ("mba", mba)):
-        one = number(found, metric)
+        one = found[metric, "overall"]
         assert one.low is not None and one.high is not None and one.low < expected < one.high
 
 

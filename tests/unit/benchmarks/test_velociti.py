@@ -7,33 +7,26 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.registry import load_analyses
 from reprise.benchmarks.rows import flaws_of
 from reprise.benchmarks.scoring import with_analysed_groups
 from reprise.benchmarks.velociti.analyses import verb_groups
-from reprise.benchmarks.velociti.scores import CHANCE, SCORES
+from reprise.benchmarks.velociti.scores import CHANCE
 from reprise.benchmarks.velociti.subsets import LIST_COLUMNS, captions_digest
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.core.errors import UserError
 from reprise.core.schemas import VERDICTS
-from reprise.stats.measures import Measure
 
-from tests.unit.benchmarks.whole import Whole
+from tests.unit.benchmarks.whole import Whole, write_rows
 from tests.unit.rows import verdict_row
 
 velociti = Whole("velociti")
 
 COLUMNS = ["test_name", "video_id", "event", "pos", "neg"]
-LEVEL = 0.95
-PROMPTS = load_prompts(Path("resources/prompts/velociti.yaml"))
 
 
 def release(folder: Path, rows: Sequence[Sequence[str]], columns: Sequence[str] = COLUMNS) -> list[Path]:
-    path = folder / "rows.csv"
-    with path.open("w", newline="") as stream:
-        csv.writer(stream).writerows([columns, *rows])
-    return [path]
+    return [write_rows(folder / "rows.csv", columns, *rows)]
 
 
 def video(number: int) -> str:
@@ -46,7 +39,7 @@ def rows_of(test: str, count: int) -> list[list[str]]:
 
 def items_of(folder: Path, counts: dict[str, int]) -> pl.DataFrame:
     rows = [row for test, count in counts.items() for row in rows_of(test, count)]
-    return velociti.annotations(release(folder, rows), "ids", {})[1]
+    return velociti.annotations(release(folder, rows), "ids")[1]
 
 
 # --- reading a release ---------------------------------------------------------------------------------------------
@@ -54,91 +47,70 @@ def items_of(folder: Path, counts: dict[str, int]) -> pl.DataFrame:
 
 def test_ids_become_trims_of_their_source_video_and_released_files_are_taken_whole(tmp_path: Path) -> None:
     files = release(tmp_path, [["coref", "v_bt6-F11LZsQ_seg_25_35.mp4", '["Ev1","Ev3"]', "p", "n"]])
-    clips, items = velociti.annotations(files, "ids", {})
-    assert clips.row(0, named=True) == {
-        "clip_id": "bt6-F11LZsQ.25-35", "unit": "bt6-F11LZsQ", "kind": "trim", "source_id": "bt6-F11LZsQ",
-        "start_s": 25.0, "end_s": 35.0, "parts": [],
-    }  # fmt: skip
+    clips, items = velociti.annotations(files, "ids")
+    assert clips.row(0) == ("bt6-F11LZsQ.25-35", "bt6-F11LZsQ", "trim", "bt6-F11LZsQ", 25.0, 35.0, [])
     assert items["item_id"].to_list() == ["coref/v_bt6-F11LZsQ_seg_25_35/Ev1-Ev3/1"]
-    clips, _ = velociti.annotations(files, "release", {})
+    clips, _ = velociti.annotations(files, "release")
     assert clips.select("kind", "source_id", "start_s").row(0) == ("whole", "v_bt6-F11LZsQ_seg_25_35", None)
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns", "message"),
-    [
-        ([["control", " ", "Ev1", "p", "n"]], COLUMNS, "row 1: 'video_id' is empty"),
-        ([["control", video(1), "Ev1", "p", "n"]] * 2, COLUMNS, "row 2: the same as row 1"),
-        ([["control", video(1), "Ev1", "p"]], COLUMNS[:-1], "column 'neg' is missing. Found: test_name"),
-        ([["control", "tt0111161", "Ev1", "p", "n"]], COLUMNS, "is not a VidSitu id"),
-    ],
-)  # fmt: skip
-def test_a_broken_release_is_refused_by_file_and_row(
-    tmp_path: Path, rows: list[list[str]], columns: list[str], message: str
-) -> None:
+@pytest.mark.parametrize(("rows", "columns", "message"), [
+    ([["control", " ", "Ev1", "p", "n"]], COLUMNS, "row 1: 'video_id' is empty"),
+    ([["control", video(1), "Ev1", "p", "n"]] * 2, COLUMNS, "row 2: the same as row 1"),
+    ([["control", video(1), "Ev1", "p"]], COLUMNS[:-1], "column 'neg' is missing. Found: test_name"),
+    ([["control", "tt0111161", "Ev1", "p", "n"]], COLUMNS, "is not a VidSitu id"),
+])  # fmt: skip
+def test_a_broken_release_is_refused(tmp_path: Path, rows: list[list[str]], columns: list[str], message: str) -> None:
     with pytest.raises(UserError, match=r"rows\.csv|VELOCITI release") as error:
-        velociti.annotations(release(tmp_path, rows, columns), "ids", {})
+        velociti.annotations(release(tmp_path, rows, columns), "ids")
     assert message in str(error.value)
+    if "the same" in message:
+        _, items = velociti.annotations(release(tmp_path, rows), "ids", {"duplicate_rows": "keep"})
+        assert items["item_id"].to_list() == [f"control/{video(1)}/Ev1/1", f"control/{video(1)}/Ev1/2"]
 
 
-@pytest.mark.parametrize(
-    ("place", "text", "flaw", "asked", "missing"),
-    [
-        (0, "agent_randm", "unknown test 'agent_randm'; it counts in no test. Did you mean 'agent_random'?", 2, 0),
-        (4, " ", "'neg' is empty, so it is not asked and counts as missing", 2, 1),
-        (3, "", "'pos' is empty, so it is not asked and counts as missing", 2, 1),
-        (2, '["Ev1",', None, 3, 0),
-        (2, "[1]", None, 3, 0),
-    ],
-)
+@pytest.mark.parametrize(("place", "text", "flaw", "asked", "missing"), [
+    (0, "agent_randm", "unknown test 'agent_randm'; it counts in no test. Did you mean 'agent_random'?", 2, 0),
+    (4, " ", "'neg' is empty, so it is not asked and counts as missing", 2, 1),
+    (3, "", "'pos' is empty, so it is not asked and counts as missing", 2, 1),
+    (2, '["Ev1",', None, 3, 0),
+    (2, "[1]", None, 3, 0),
+])  # fmt: skip
 def test_a_flawed_row_stays_is_named_and_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, place: int, text: str, flaw: str | None, asked: int, missing: int
 ) -> None:
     rows = rows_of("agent_random", 3)
     rows[1][place] = text
-    _, items = velociti.annotations(release(tmp_path, rows), "ids", {})
+    _, items = velociti.annotations(release(tmp_path, rows), "ids")
     assert items.height == 3 and flaws_of(items) == ([f"row 2: {flaw}"] if flaw else [])
     assert (f"rows.csv: row 2: {flaw}" in caplog.text) == (flaw is not None)
-    requests = velociti.requests(items, "entail", PROMPTS["entail"])
+    requests = velociti.requests(items, "entail", "entail")
     read = [verdict_row(one["request_id"], "Yes", right=one["expected"] == "Yes") for one in requests]
-    measures = velociti.measured("entail", items, pl.DataFrame(read, schema=VERDICTS), LEVEL, "fixed")
-    found = number(measures, "strict", "agent_random")
+    found = velociti.numbers("entail", items, read)["strict", "agent_random"]
     assert (found.asked, found.missing, found.value) == (asked, missing, 0)
-
-
-def test_a_row_that_is_there_twice_can_be_kept(tmp_path: Path) -> None:
-    files = release(tmp_path, [["control", video(1), "Ev1", "p", "n"]] * 2)
-    _, items = velociti.annotations(files, "ids", {"duplicate_rows": "keep"})
-    assert items["item_id"].to_list() == [f"control/{video(1)}/Ev1/1", f"control/{video(1)}/Ev1/2"]
 
 
 # --- subsets -------------------------------------------------------------------------------------------------------
 
 
-def in_subset(items: pl.DataFrame) -> list[str]:
+def in_subset(files: list[Path], **subset: object) -> list[str]:
     """The right captions of a subset."""
+    _, items = velociti.annotations(files, "ids", {"subset": subset})
     return [texts[0]["text"] for texts, groups in items.select("texts", "groups").iter_rows() if "subset" in groups]
 
 
-@pytest.mark.parametrize(
-    ("number", "digest"), [(2, captions_digest("control false 2", "control  true 2")), (3, "0" * 16)]
-)
-def test_listed_rows_are_found_by_captions_in_either_order_or_by_a_unique_event(
-    tmp_path: Path, number: int, digest: str
-) -> None:
-    (tmp_path / "list.csv").write_text(f"{','.join(LIST_COLUMNS)}\ncontrol,{video(number)},Ev1,{digest}\n")
-    files, subset = release(tmp_path, rows_of("control", 5)), {"file": str(tmp_path / "list.csv")}
-    assert in_subset(velociti.annotations(files, "ids", {"subset": subset})[1]) == [f"control true {number}"]
+@pytest.mark.parametrize(("number", "digest"), [(2, captions_digest("control false 2", "control  true 2")), (3, "0" * 16)])  # fmt: skip
+def test_listed_rows_are_found_by_captions_or_by_a_unique_event(tmp_path: Path, number: int, digest: str) -> None:
+    path = write_rows(tmp_path / "list.csv", LIST_COLUMNS, ["control", video(number), "Ev1", digest])
+    files = release(tmp_path, rows_of("control", 5))
+    assert in_subset(files, file=str(path)) == [f"control true {number}"]
     with pytest.raises(UserError, match=r"gone\.csv: no such file; the suite names it"):
-        velociti.annotations(files, "ids", {"subset": {"file": "gone.csv"}})
+        in_subset(files, file="gone.csv")
 
 
 def test_a_draw_does_not_depend_on_the_order_of_the_rows(tmp_path: Path) -> None:
-    rows, draw = rows_of("control", 30), {"subset": {"per_test": 10, "seed": 3}}
-    one, other = (
-        sorted(in_subset(velociti.annotations(release(tmp_path, order), "ids", draw)[1]))
-        for order in (rows, rows[::-1])
-    )
+    rows = rows_of("control", 30)
+    one, other = (sorted(in_subset(release(tmp_path, order), per_test=10, seed=3)) for order in (rows, rows[::-1]))
     assert one == other and len(one) == 10
 
 
@@ -151,8 +123,9 @@ def test_the_published_subset_has_the_counts_of_its_source() -> None:
 # --- requests ------------------------------------------------------------------------------------------------------
 
 
-def test_entailment_asks_about_each_caption_alone(tmp_path: Path) -> None:
-    positive, negative = velociti.requests(items_of(tmp_path, {"control": 1}), "entail", PROMPTS["entail.authors"])
+def test_what_is_asked_of_a_sample_in_each_form(tmp_path: Path) -> None:
+    items = items_of(tmp_path, {"control": 1})
+    positive, negative = velociti.requests(items, "entail", "entail.authors")
     assert positive["prompt"] == (
         "Carefully watch the video and pay attention to the sequence of events, the details and actions of persons.\n"
         "Here is a caption that describes the video: control true 0\n"
@@ -160,14 +133,10 @@ def test_entailment_asks_about_each_caption_alone(tmp_path: Path) -> None:
     )
     assert "control false 0" in negative["prompt"] and "control true 0" not in negative["prompt"]
     assert (positive["expected"], negative["expected"]) == ("Yes", "No")
-
-
-def test_multiple_choice_asks_in_both_orders_and_similarity_for_each_caption(tmp_path: Path) -> None:
-    items = items_of(tmp_path, {"control": 1})
-    first, second = velociti.requests(items, "mc", PROMPTS["mc"])
+    first, second = velociti.requests(items, "mc", "mc")
     assert "A) control true 0\nB) control false 0" in first["prompt"] and first["expected"] == "A"
     assert "A) control false 0\nB) control true 0" in second["prompt"] and second["expected"] == "B"
-    asked = velociti.requests(items, "similarity", PROMPTS["caption"])
+    asked = velociti.requests(items, "similarity", "caption")
     found = [(row["role"], row["prompt"], row["options"], row["expected"]) for row in asked]
     assert found == [("pos", "control true 0", ["match"], "match"), ("neg", "control false 0", ["match"], "")]
 
@@ -189,61 +158,48 @@ def read(items: pl.DataFrame, scores: Pairs, form: str = "entail") -> pl.DataFra
     return pl.DataFrame(rows, schema=VERDICTS)
 
 
-def number(found: Sequence[Measure], metric: str, group: str) -> Measure:
-    return next(one for one in found if (one.metric, one.group) == (metric, group))
-
-
 def test_entailment_by_hand(tmp_path: Path) -> None:
     """Five samples: right; Yes to both; No to both but ordered; a tie at one half; a failed negative."""
     items = items_of(tmp_path, {"control": 5})
     verdicts = read(items, [(0.9, 0.1), (0.8, 0.7), (0.4, 0.2), (0.5, 0.1), (0.6, None)])
-    found = velociti.measures("entail", items, verdicts, LEVEL)
-    values = [number(found, metric, "control").value for metric in ("strict", "classic", "positive", "negative")]
+    found = velociti.numbers("entail", items, verdicts)
+    values = [found[metric, "control"].value for metric in ("strict", "classic", "positive", "negative")]
     assert values == pytest.approx([100 / 5, 100 * 4 / 5, 100 * 3 / 5, 100 / 3])
-    counts = number(found, "strict", "control")
+    counts = found["strict", "control"]
     assert (counts.asked, counts.scored, counts.failed, counts.unparsed) == (5, 3, 1, 1)
-    assert number(found, "strict", "average").value is None, "no sample of the seven tests is no average, never 0"
-    words = velociti.measures("entail", items, verdicts.with_columns(score=pl.lit(None, pl.Float64)), LEVEL)
-    assert {one.metric for one in words} == {"strict", "positive", "negative"}, "words have no order"
+    assert found["strict", "average"].value is None, "no sample of the seven tests is no average, never 0"
+    words = velociti.numbers("entail", items, verdicts.with_columns(score=pl.lit(None, pl.Float64)))
+    assert {metric for metric, _ in words} == {"strict", "positive", "negative"}, "words have no order"
 
 
 def test_the_average_counts_each_test_once_and_control_never(tmp_path: Path) -> None:
     items = items_of(tmp_path, {"control": 10} | {test: 10 * (place + 1) for place, test in enumerate(TESTS)})
     scores = [(0.9, 0.1) if item.split("/")[0] == "coref" else (0.9, 0.9) for item in items["item_id"]]
-    found = velociti.measures("entail", items, read(items, scores), LEVEL)
-    assert number(found, "strict", "coref").value == 100
-    assert number(found, "strict", "average").value == pytest.approx(100 / 7)
+    found = velociti.numbers("entail", items, read(items, scores))
+    assert (found["strict", "coref"].value, found["strict", "average"].value) == (100, pytest.approx(100 / 7))
 
 
-@pytest.mark.parametrize(
-    ("caption", "groups"),
-    [
-        ("In a warehouse, a man in a suit is walking slowly into the room.", ["verbs_movement"]),
-        ("First, a woman lies down. Then, she is crying.", ["verbs_physiological", "verbs_states"]),
-        ("The red star stops; a boy carries a box.", ["verbs_manipulation", "verbs_states"]),
-        ("A man in a walk-in closet.", []),
-        ("", []),
-    ],
-)
+@pytest.mark.parametrize(("caption", "groups"), [
+    ("In a warehouse, a man in a suit is walking slowly into the room.", ["verbs_movement"]),
+    ("First, a woman lies down. Then, she is crying.", ["verbs_physiological", "verbs_states"]),
+    ("The red star stops; a boy carries a box.", ["verbs_manipulation", "verbs_states"]),
+    ("A man in a walk-in closet.", []),
+    ("", []),
+])  # fmt: skip
 def test_a_caption_is_in_the_groups_of_its_verbs(caption: str, groups: list[str]) -> None:
     assert verb_groups(caption) == groups
 
 
 def test_kinds_of_action_are_measured_over_the_samples_of_the_seven_tests(tmp_path: Path) -> None:
-    right = [
-        ("chrono", "He runs.", 1.0),
-        ("coref", "He runs.", 0.0),
-        ("coref", "It glows.", 0.0),
-        (CONTROL, "He runs.", 1.0),
-    ]
+    right = [("chrono", "He runs.", 1.0), ("coref", "He runs.", 0.0), ("coref", "It glows.", 0.0), (CONTROL, "He runs.", 1.0)]  # fmt: skip
     rows = [[test, video(i), "Ev1", caption, "x"] for i, (test, caption, _) in enumerate(right)]
-    _, items = velociti.annotations(release(tmp_path, rows), "ids", {})
+    _, items = velociti.annotations(release(tmp_path, rows), "ids")
     verdicts, analyses = read(items, [(score, 1 - score) for _, _, score in right]), load_analyses("velociti")
     assert analyses is not None
-    found = velociti.measures("entail", with_analysed_groups(items, None, analyses), verdicts, LEVEL, "fixed")
-    moves = number(found, "strict", "verbs_movement")
-    assert (moves.value, moves.asked, number(found, "strict", "verbs_states").value) == (50, 2, 0)
-    assert not [one for one in found if one.group == "verbs_perception"], "no sample tells of it"
+    found = velociti.numbers("entail", with_analysed_groups(items, None, analyses), verdicts)
+    moves = found["strict", "verbs_movement"]
+    assert (moves.value, moves.asked, found["strict", "verbs_states"].value) == (50, 2, 0)
+    assert ("strict", "verbs_perception") not in found, "no sample tells of it"
 
 
 def test_multiple_choice_by_hand(tmp_path: Path) -> None:
@@ -254,8 +210,8 @@ def test_multiple_choice_by_hand(tmp_path: Path) -> None:
         for item, pair in zip(items["item_id"], ("AB", "AA", "BB", "BA"), strict=True)
         for role, expected, value in zip("ab", "AB", pair, strict=True)
     ]
-    found = velociti.measures("mc", items, pl.DataFrame(rows, schema=VERDICTS), LEVEL)
-    values = {one.metric: one.value for one in found if one.group == "chrono"}
+    found = velociti.numbers("mc", items, rows)
+    values = {metric: one.value for (metric, group), one in found.items() if group == "chrono"}
     assert values == {"mc_a": 50, "mc_b": 50, "mc_bias": 0, "mc_both": 25}
 
 
@@ -263,37 +219,31 @@ def test_similarity_by_hand(tmp_path: Path) -> None:
     """Four samples: closer, further, as close, failed. Only the first is right; cosines may be negative."""
     items = items_of(tmp_path, {"chrono": 4})
     verdicts = read(items, [(-0.1, -0.3), (0.2, 0.4), (0.5, 0.5), (0.9, None)], "similarity")
-    found = velociti.measures("similarity", items, verdicts, LEVEL)
-    one = number(found, "classic", "chrono")
+    found = velociti.numbers("similarity", items, verdicts)
+    one = found["classic", "chrono"]
     assert (one.value, one.asked, one.scored, one.failed, one.unparsed) == (25, 4, 3, 1, 0)
-    assert {measured.metric for measured in found} == SCORES["similarity"].metrics == {"classic"}
-    authors = velociti.measures("similarity", items, verdicts, LEVEL, convention="authors")
-    assert number(authors, "classic", "chrono").value == pytest.approx(100 / 3)
+    assert {metric for metric, _ in found} == {"classic"}
+    authors = velociti.numbers("similarity", items, verdicts, "authors")
+    assert authors["classic", "chrono"].value == pytest.approx(100 / 3)
     outcomes = velociti.outcomes("similarity", items, verdicts)
     assert outcomes["classic"]["right"].to_list() == [True, False, False, False]
 
 
 @pytest.mark.parametrize("form", ["entail", "similarity"])
-@pytest.mark.parametrize(("pair", "expected"), [((1.0, 0.0), 100), ((1.0, 1.0), 0)])
-def test_closed_forms_of_sure_answers(tmp_path: Path, form: str, pair: tuple[float, float], expected: float) -> None:
-    """The oracle, and a model that always says Yes or the same."""
-    items = items_of(tmp_path, dict.fromkeys((CONTROL, *TESTS), 20))
-    found = velociti.measures(form, items, read(items, [pair] * items.height, form), LEVEL)
-    assert {one.value for one in found if one.metric in ("strict", "classic")} == {expected}
-
-
-@pytest.mark.parametrize(("form", "metrics"), [("entail", ("strict", "classic")), ("similarity", ("classic",))])
-def test_random_scores_reach_chance_within_their_interval(tmp_path: Path, form: str, metrics: tuple[str, ...]) -> None:
-    items, draw = items_of(tmp_path, dict.fromkeys(TESTS, 100)), random.Random(1)
+def test_closed_forms(tmp_path: Path, form: str) -> None:
+    """The oracle, a model that always says Yes or the same, and random scores, whose interval holds chance."""
+    items, draw = items_of(tmp_path, dict.fromkeys((CONTROL, *TESTS), 100)), random.Random(1)
+    for pair, expected in (((1.0, 0.0), 100), ((1.0, 1.0), 0)):
+        found = velociti.numbers(form, items, read(items, [pair] * items.height, form))
+        assert {one.value for (metric, _), one in found.items() if metric in ("strict", "classic")} == {expected}
     verdicts = read(items, [(draw.random(), draw.random()) for _ in range(items.height)], form)
-    found = velociti.measures(form, items, verdicts, 0.99)
-    for metric in metrics:
-        one, chance = number(found, metric, "average"), CHANCE[metric]
+    found = velociti.numbers(form, items, verdicts, level=0.99)
+    for metric in ("strict", "classic") if form == "entail" else ("classic",):
+        one, chance = found[metric, "average"], CHANCE[metric]
         assert None not in (one.low, one.high, chance) and one.low < chance < one.high  # type: ignore[operator]
 
 
 def test_statistics_count_videos_samples_and_subset(tmp_path: Path) -> None:
     files = release(tmp_path, rows_of("coref", 10))
-    clips, items = velociti.annotations(files, "ids", {"subset": {"per_test": 4, "seed": 0}})
-    found = {(metric, group): value for metric, group, value in velociti.statistics(items, clips)}
+    found = velociti.statistics(*velociti.annotations(files, "ids", {"subset": {"per_test": 4, "seed": 0}})[::-1])
     assert (found["videos", "coref"], found["samples", "coref"], found["subset", "coref"]) == (7, 10, 4)

@@ -8,10 +8,9 @@ import pytest
 from reprise.benchmarks.asking import answers_as_given
 from reprise.benchmarks.mmbench_video.release import COLUMNS
 from reprise.benchmarks.mmbench_video.taxonomy import OTHER_VIDEO_SETS, SCORINGS
-from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.rows import chosen_items
 from reprise.core.errors import UserError
-from reprise.core.schemas import FACTS, RESPONSES, VERDICTS
+from reprise.core.schemas import RESPONSES
 from reprise.core.yaml_files import load_yaml
 from reprise.reading.readers import SCALES
 from reprise.stages.construction_draw import drawn
@@ -19,14 +18,12 @@ from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements
 from reprise.stages.verdicts import verdicts
 
-from tests.unit.benchmarks.whole import Whole
+from tests.unit.benchmarks.whole import Whole, write_rows
 from tests.unit.rows import request_table, response_row, verdict_row
 
 mmbench_video = Whole("mmbench_video")
 
-PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
 PROTOCOLS = load_yaml(Path("config/benchmarks/mmbench_video.yaml"))["protocols"]
-LEVEL = 0.95
 MANIFEST = """video,question,answer,capability,scoring
 one.avi,Who acts?,a man,Who,0 to 3
 one.avi,What does he do?,he runs away,What,0 to 3
@@ -39,10 +36,10 @@ LETTERS = "video,question,answer,A,B,C\n1.mp4,Who runs?,b,a dog,a cat,a bird\n2.
 def release(folder: Path, manifest: str, name: str = "some") -> tuple[pl.DataFrame, pl.DataFrame]:
     """Clips and items of a release with one question of its own, and a set beside it."""
     row = ["0", "v", "News", "What is it?", "It is that.", "['OCR']", "v.mp4"]
-    (folder / "MMBench-Video.tsv").write_text("\n".join("\t".join(cells) for cells in (COLUMNS, row)) + "\n")
-    (folder / "sets").mkdir()
-    (folder / "sets" / f"{name}.csv").write_text(manifest)
-    return mmbench_video.annotations([folder / "MMBench-Video.tsv", folder / "sets" / f"{name}.csv"])
+    path = folder / "sets" / f"{name}.csv"
+    path.parent.mkdir()
+    path.write_text(manifest)
+    return mmbench_video.annotations([write_rows(folder / "MMBench-Video.tsv", COLUMNS, row), path])
 
 
 def items_of(folder: Path, scoring: str, text: str) -> pl.DataFrame:
@@ -64,9 +61,7 @@ def test_a_manifest_gives_clips_and_questions_and_numbers_apart(tmp_path: Path) 
     assert chosen_items(items, "mmbench_video")["item_id"].to_list() == ["0"]
     facts = [("v.whole", 60.0, 9), ("msvd-one.avi.whole", 4.0, 1), ("msvd-two.avi.whole", 8.0, 2)]
     rows = [{"clip_id": clip, "duration_s": seconds, "shots": shots} for clip, seconds, shots in facts]
-    numbers = mmbench_video.statistics(items, clips)
-    numbers += mmbench_video.video_statistics(items, pl.DataFrame(rows, schema=FACTS))
-    found = {(metric, group): value for metric, group, value in numbers}
+    found = mmbench_video.statistics(items, clips) | mmbench_video.video_statistics(items, rows)
     words = [found[f"question_words_{part}", "msvd"] for part in ("mean", "std")]
     assert words == pytest.approx([8 / 3, (24 / 3 - (8 / 3) ** 2) ** 0.5])
     assert [found[metric, "msvd"] for metric in ("videos", "questions", "capabilities")] == [2, 3, 2]
@@ -78,32 +73,28 @@ def test_ratings_by_set(tmp_path: Path) -> None:
     """Ratings 3, 0 and 1 are 4/3 of 3, or 44.4 of 100; no ability's mean is given."""
     items = chosen_items(release(tmp_path, MANIFEST, "msvd")[1], "sets")
     rows = [verdict_row(f"msvd/{i}#unpacked", score=score) for i, score in enumerate((3.0, 0.0, 1.0), start=1)]
-    found = mmbench_video.measures("unpacked", items, pl.DataFrame(rows, schema=VERDICTS), LEVEL)
-    assert [(one.metric, one.group, one.value) for one in found] == [
-        ("original_score", "msvd", pytest.approx(4 / 3)),
-        ("normalized_score", "msvd", pytest.approx(400 / 9)),
-    ]
+    found = mmbench_video.numbers("unpacked", items, rows)
+    expected = {("original_score", "msvd"): 4 / 3, ("normalized_score", "msvd"): 400 / 9}
+    assert {place: one.value for place, one in found.items()} == pytest.approx(expected)
 
 
 def judged(
     items: pl.DataFrame, said: Sequence[str], replies: dict[str, str], errors: Sequence[str] = ("", "", "")
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """What a judge is asked from 0 to 5 about the answer to each question, and what its replies come to."""
-    asked = request_table(mmbench_video.requests(items, "unpacked", PROMPTS["unpacked"]), "write", 9)
-    rows = [
-        response_row(name, text, error=error, key="run")
-        for name, text, error in zip(asked["request_id"], said, errors, strict=True)
-    ]
+    asked = request_table(mmbench_video.requests(items, "unpacked", "unpacked"), "write", 9)
+    given = zip(asked["request_id"], said, errors, strict=True)
+    rows = [response_row(name, text, error=error, key="run") for name, text, error in given]
     answers = given_answers(answers_as_given, items, asked, pl.DataFrame(rows, schema=RESPONSES), "run", SCALES[5])
     rows = [response_row(f"some/{item}#robust", text, key="judge") for item, text in replies.items()]
     read = judgements(answers, pl.DataFrame(rows, schema=RESPONSES), "robust", "judge")
-    return judge_requests(answers, items, PROMPTS[PROTOCOLS["sets.five"]["judge"]], 64), read
+    return judge_requests(answers, items, mmbench_video.prompts[PROTOCOLS["sets.five"]["judge"]], 64), read
 
 
 def numbers(form: str, items: pl.DataFrame, read: pl.DataFrame) -> dict[str, tuple[float | None, int, int, int]]:
-    found = mmbench_video.measures(form, items, read, LEVEL)
-    assert {one.group for one in found} == {"some"}
-    return {one.metric: (one.value, one.asked, one.failed, one.unparsed) for one in found}
+    found = mmbench_video.numbers(form, items, read)
+    assert {group for _, group in found} == {"some"}
+    return {metric: (one.value, one.asked, one.failed, one.unparsed) for (metric, _), one in found.items()}
 
 
 def test_ratings_from_0_to_5_by_hand(tmp_path: Path) -> None:
@@ -126,7 +117,7 @@ def test_ratings_from_0_to_5_by_hand(tmp_path: Path) -> None:
 def test_an_accuracy_by_hand(tmp_path: Path) -> None:
     """One of two letters is right: 0.5 as it is, 50 of 100; prose that names none is unread and wrong."""
     items = items_of(tmp_path, "accuracy", LETTERS)
-    rows = mmbench_video.requests(items, "set_choice", PROMPTS["set.choice"])
+    rows = mmbench_video.requests(items, "set_choice", "set.choice")
     assert [(row["options"], row["expected"]) for row in rows] == [(["A", "B", "C"], "B"), (["A", "B", "C"], "C")]
     assert rows[0]["prompt"] == (
         "Question: Who runs?\nOptions:\nA. a dog\nB. a cat\nC. a bird\n"
@@ -142,15 +133,12 @@ def test_an_accuracy_by_hand(tmp_path: Path) -> None:
         }
 
 
-@pytest.mark.parametrize(
-    ("scoring", "text", "message"),
-    [
-        ("accuracy", OPEN, "row 1: found options nowhere; a set that is scored by accuracy has two or more"),
-        ("accuracy", LETTERS.replace("a dog,a cat", "a dog,", 1), "row 1: found options A, C"),
-        ("accuracy", LETTERS.replace(",b,", ",a cat,"), "row 1: answer 'a cat' is none of A, B, C"),
-        ("0 to 5", OPEN.replace("a cat", " "), "row 2: 'answer' is empty"),
-    ],
-)
+@pytest.mark.parametrize(("scoring", "text", "message"), [
+    ("accuracy", OPEN, "row 1: found options nowhere; a set that is scored by accuracy has two or more"),
+    ("accuracy", LETTERS.replace("a dog,a cat", "a dog,", 1), "row 1: found options A, C"),
+    ("accuracy", LETTERS.replace(",b,", ",a cat,"), "row 1: answer 'a cat' is none of A, B, C"),
+    ("0 to 5", OPEN.replace("a cat", " "), "row 2: 'answer' is empty"),
+])  # fmt: skip
 def test_what_a_scoring_cannot_use_is_refused_in_the_user_s_file(
     tmp_path: Path, scoring: str, text: str, message: str
 ) -> None:
@@ -162,16 +150,13 @@ def test_what_a_scoring_cannot_use_is_refused_in_the_user_s_file(
 SCORED = MANIFEST.replace("0 to 3", "0 to 5", 1)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("overall", MANIFEST, "'overall' cannot be the name of a set of videos"),
-        ("My Set", MANIFEST, "'My Set' cannot be the name of a set of videos"),
-        ("ok", "video,question\na.mp4,Who?\n", "ok.csv: column 'answer' is missing. Found: video, question"),
-        ("ok", SCORED, "column 'scoring' has '0 to 5', '0 to 3', expected one of 0 to 3, 0 to 5, accuracy in all"),
-        ("ok", MANIFEST.replace("0 to 3", "0 to 9"), "column 'scoring' has '0 to 9', expected one of"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "message"), [
+    ("overall", MANIFEST, "'overall' cannot be the name of a set of videos"),
+    ("My Set", MANIFEST, "'My Set' cannot be the name of a set of videos"),
+    ("ok", "video,question\na.mp4,Who?\n", "ok.csv: column 'answer' is missing. Found: video, question"),
+    ("ok", SCORED, "column 'scoring' has '0 to 5', '0 to 3', expected one of 0 to 3, 0 to 5, accuracy in all"),
+    ("ok", MANIFEST.replace("0 to 3", "0 to 9"), "column 'scoring' has '0 to 9', expected one of"),
+])  # fmt: skip
 def test_a_broken_manifest_is_refused(tmp_path: Path, name: str, text: str, message: str) -> None:
     with pytest.raises(UserError, match="sets") as error:
         release(tmp_path, text, name)

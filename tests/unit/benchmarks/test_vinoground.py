@@ -1,34 +1,32 @@
 """Vinoground: its reader, questions and scores, against pairs worked out by hand and closed forms."""
 
-import csv
 import json
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.rows import flaws_of
+from reprise.benchmarks.scoring import Convention
 from reprise.benchmarks.vinoground.scores import CHANCE, METRICS
 from reprise.benchmarks.vinoground.taxonomy import MAJOR, MINOR
 from reprise.core.errors import UserError
-from reprise.core.schemas import RESPONSES, VERDICTS
+from reprise.core.schemas import RESPONSES
 from reprise.models.base import Clip
 from reprise.models.local.stand_ins.baselines import Constant, Oracle, Random
 from reprise.stages.metrics import row_of
 from reprise.stages.verdicts import verdicts
 
 from tests.unit.asked import request, spec
-from tests.unit.benchmarks.whole import Whole
+from tests.unit.benchmarks.whole import Whole, write_rows
 from tests.unit.rows import PAIR_COLUMNS, request_table, response_row, verdict_row
 
 vinoground = Whole("vinoground")
 
-LEVEL = 0.95
-PROMPTS = load_prompts(Path("resources/prompts/vinoground.yaml"))
 ROLES = ("text_pos", "text_neg", "video_pos", "video_neg")
 
 
@@ -44,33 +42,23 @@ def rows_of(count: int) -> list[list[str]]:
 
 
 def entry(idx: str, answer: str, video: str = "", **changes: str) -> dict[str, str]:
-    return {
-        "idx": idx,
-        "video_name": video or f"vinoground_videos/{idx}.mp4",
-        "question": f"Which? {idx}",
-        "GT": answer,
-    } | changes
+    video = video or f"vinoground_videos/{idx}.mp4"
+    return {"idx": idx, "video_name": video, "question": f"Which? {idx}", "GT": answer} | changes
 
 
 def release(
-    folder: Path,
-    rows: Sequence[Sequence[str]],
-    text: Sequence[Mapping[str, str]] | None = None,
-    video: Sequence[Mapping[str, str]] | None = None,
-    columns: Sequence[str] = PAIR_COLUMNS,
-) -> list[Path]:
-    files = [folder / "vinoground.csv"]
-    with files[0].open("w", newline="") as stream:
-        csv.writer(stream).writerows([columns, *rows])
-    for kind, entries in (("textscore", text), ("videoscore", video)):
-        if entries is not None:
-            files.append(folder / f"vinoground_{kind}.json")
-            files[-1].write_text(json.dumps(entries))
+    folder: Path, rows: Sequence[Sequence[str]], columns: Sequence[str] = PAIR_COLUMNS, **questions: Sequence[Mapping[str, str]]
+) -> list[Path]:  # fmt: skip
+    """The table, and the released questions `text` and `video`."""
+    files = [write_rows(folder / "vinoground.csv", columns, *rows)]
+    for kind, entries in questions.items():
+        files.append(folder / f"vinoground_{kind}score.json")
+        files[-1].write_text(json.dumps(entries))
     return files
 
 
 def items_of(folder: Path, count: int) -> pl.DataFrame:
-    return vinoground.annotations(release(folder, rows_of(count)), "ids", {})[1]
+    return vinoground.annotations(release(folder, rows_of(count)), "ids")[1]
 
 
 # --- reading a release ---------------------------------------------------------------------------------------------
@@ -78,7 +66,7 @@ def items_of(folder: Path, count: int) -> pl.DataFrame:
 
 def test_a_pair_is_two_trims_and_their_concatenation(tmp_path: Path) -> None:
     files = release(tmp_path, [row(7)], video=[entry("7_pos", "B"), entry("7_neg", "A")])
-    clips, items = vinoground.annotations(files, "ids", {})
+    clips, items = vinoground.annotations(files, "ids")
     assert clips.drop("unit").rows() == [
         ("7.pos", "trim", "aaaaaaaaaaa", 0.0, 10.0, []),
         ("7.neg", "trim", "bbbbbbbbbbb", 5.0, 12.5, []),
@@ -94,7 +82,7 @@ def test_a_pair_is_two_trims_and_their_concatenation(tmp_path: Path) -> None:
 def test_released_files_are_taken_whole_and_ready_concatenations_too(tmp_path: Path) -> None:
     ready = "vinoground_videos_concated/0.mp4"
     video = [entry("0_pos", "A", ready), entry("0_neg", "B", ready)]
-    clips, _ = vinoground.annotations(release(tmp_path, [row(0)], video=video), "release", {})
+    clips, _ = vinoground.annotations(release(tmp_path, [row(0)], video=video), "release")
     assert clips.select("clip_id", "kind", "source_id").rows() == [
         ("0.pos", "whole", "vinoground_videos/0_pos"),
         ("0.neg", "whole", "vinoground_videos/0_neg"),
@@ -105,8 +93,8 @@ def test_released_files_are_taken_whole_and_ready_concatenations_too(tmp_path: P
 def test_released_questions_are_used_as_they_are(tmp_path: Path) -> None:
     said = "Which {caption}?\nA. 0 sleeps then eats\nB. 0 eats then sleeps"
     text = [entry("0_pos", "B", question=said), entry("0_neg", "A")]
-    _, items = vinoground.annotations(release(tmp_path, [row(0)], text=text), "ids", {})
-    asked = vinoground.requests(items, "questions", PROMPTS["authors"])[0]
+    _, items = vinoground.annotations(release(tmp_path, [row(0)], text=text), "ids")
+    asked = vinoground.requests(items, "questions", "authors")[0]
     assert asked["prompt"] == f"{said}\nPlease only output one English character."
     assert (asked["expected"], asked["option_texts"]) == ("B", ["0 sleeps then eats", "0 eats then sleeps"])
 
@@ -118,13 +106,13 @@ def test_written_questions_have_both_answers_equally_often_and_the_same_ones_aga
         assert Counter(by_item[f"{index}_pos/{task}"] for index in range(40)) == {"A": 20, "B": 20}
         assert all(by_item[f"{index}_pos/{task}"] != by_item[f"{index}_neg/{task}"] for index in range(40))
     files = release(tmp_path, rows_of(40)[::-1])
-    mirrored = vinoground.annotations(files, "ids", {})[1]
+    mirrored = vinoground.annotations(files, "ids")[1]
     assert dict(mirrored.select("item_id", "answer").iter_rows()) == by_item, "whatever the order of the rows"
     assert not mirrored.equals(vinoground.annotations(files, "ids", {"seed": "1"})[1])
 
 
 def test_the_papers_wording_and_what_the_letters_stand_for(tmp_path: Path) -> None:
-    for row in vinoground.requests(items_of(tmp_path, 6), "questions", PROMPTS["paper"]):
+    for row in vinoground.requests(items_of(tmp_path, 6), "questions", "paper"):
         a, b = row["option_texts"]
         index, half = row["item_id"].split("/")[0].split("_")
         own = f"{index} eats then sleeps" if half == "pos" else f"{index} sleeps then eats"
@@ -140,10 +128,10 @@ def test_a_release_may_call_its_columns_otherwise(tmp_path: Path) -> None:
     columns = ["video_1" if name == "pos_vid" else name for name in PAIR_COLUMNS]
     files = release(tmp_path, [row(0)], columns=columns)
     with pytest.raises(UserError, match=r"column 'pos_vid' is missing. Found: index, major, minor, video_1"):
-        vinoground.annotations(files, "ids", {})
+        vinoground.annotations(files, "ids")
     clips, _ = vinoground.annotations(files, "ids", {"pos_vid": "video_1"})
     assert clips["source_id"][0] == "aaaaaaaaaaa"
-    assert vinoground.annotations(files, "release", {})[0].height == 3, "released files need no ids"
+    assert vinoground.annotations(files, "release")[0].height == 3, "released files need no ids"
 
 
 @pytest.mark.parametrize(
@@ -151,29 +139,26 @@ def test_a_release_may_call_its_columns_otherwise(tmp_path: Path) -> None:
 )
 def test_videos_may_be_links_and_spans_times(tmp_path: Path, link: str) -> None:
     files = release(tmp_path, [row(0, pos_vid=link, pos_start="1:02", pos_end="1:00:02.5")])
-    clips, _ = vinoground.annotations(files, "ids", {})
+    clips, _ = vinoground.annotations(files, "ids")
     assert clips.select("source_id", "start_s", "end_s").row(0) == ("aaaaaaaaaaa", 62, 3602.5)
 
 
-@pytest.mark.parametrize(
-    ("rows", "text", "options", "message"),
-    [
-        ([row(0), row(0)], None, {}, "row 2: index '0' is that of row 1 already"),
-        ([[" ", *row(0)[1:]]], None, {}, "row 1: 'index' is empty"),
-        ([row(0, pos_vid="short")], None, {}, "expected a YouTube id of 11 characters"),
-        ([row(0, neg_end="1:x")], None, {}, "video 'bbbbbbbbbbb': '1:x' is not a time; expected seconds or [h:]m:s."),
-        ([row(0, pos_start="11")], None, {}, "its start 11 s is not before its end 10 s"),
-        ([row(0)], [entry("9_pos", "A")], {}, "entry 1: idx '9_pos' is not <index>_pos or <index>_neg of the table's pairs"),
-        ([row(0)], [entry("0_pos", "A"), entry("0_pos", "B")], {}, "entry 2: idx '0_pos' is that of entry 1 already"),
-        ([row(0)], [{"idx": "0_pos", "GT": "A"}], {}, "column 'video_name' is missing. Found: idx, GT."),
-        ([row(0)], None, {"subset": {"file": "x.csv"}}, "Vinoground has no subset"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("rows", "text", "options", "message"), [
+    ([row(0), row(0)], [], {}, "row 2: index '0' is that of row 1 already"),
+    ([[" ", *row(0)[1:]]], [], {}, "row 1: 'index' is empty"),
+    ([row(0, pos_vid="short")], [], {}, "expected a YouTube id of 11 characters"),
+    ([row(0, neg_end="1:x")], [], {}, "video 'bbbbbbbbbbb': '1:x' is not a time; expected seconds or [h:]m:s."),
+    ([row(0, pos_start="11")], [], {}, "its start 11 s is not before its end 10 s"),
+    ([row(0)], [entry("9_pos", "A")], {}, "entry 1: idx '9_pos' is not <index>_pos or <index>_neg of the table's pairs"),
+    ([row(0)], [entry("0_pos", "A"), entry("0_pos", "B")], {}, "entry 2: idx '0_pos' is that of entry 1 already"),
+    ([row(0)], [{"idx": "0_pos", "GT": "A"}], {}, "column 'video_name' is missing. Found: idx, GT."),
+    ([row(0)], [], {"subset": {"file": "x.csv"}}, "Vinoground has no subset"),
+])  # fmt: skip
 def test_a_broken_release_is_refused_by_file_and_row(
-    tmp_path: Path, rows: list[list[str]], text: list[dict[str, str]] | None, options: dict[str, object], message: str
+    tmp_path: Path, rows: list[list[str]], text: list[dict[str, str]], options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(UserError) as error:
-        vinoground.annotations(release(tmp_path, rows, text), "ids", options)
+        vinoground.annotations(release(tmp_path, rows, **({"text": text} if text else {})), "ids", options)
     assert message in str(error.value)
 
 
@@ -187,51 +172,48 @@ HALF_MISSING = dict.fromkeys(METRICS, (1, 1, 100))
 WHOLE = dict.fromkeys(METRICS, (2, 0, 100))
 
 
-@pytest.mark.parametrize(
-    ("bad", "flaw", "expected", "clips", "similarities"),
-    [
-        (row(0, "acton"), "major category 'acton' is not one of object, action, viewpoint; the pair counts in none", WHOLE, 3, 8),
-        (row(0, minor="cyclic;"), "minor category 'cyclic' is not one of interaction", WHOLE, 3, 8),
-        (row(0, neg_cap=" "), "'neg_cap' is empty: half of the pair is missing", HALF_MISSING, 3, 6),
-        (row(0, neg_vid=""), "'neg_vid' is empty: half of the pair is missing", WHOLE, 1, 8),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("bad", "flaw", "expected", "clips", "similarities"), [
+    (row(0, "acton"), "major category 'acton' is not one of object, action, viewpoint; the pair counts in none", WHOLE, 3, 8),
+    (row(0, minor="cyclic;"), "minor category 'cyclic' is not one of interaction", WHOLE, 3, 8),
+    (row(0, neg_cap=" "), "'neg_cap' is empty: half of the pair is missing", HALF_MISSING, 3, 6),
+    (row(0, neg_vid=""), "'neg_vid' is empty: half of the pair is missing", WHOLE, 1, 8),
+])  # fmt: skip
 def test_a_flawed_pair_stays_is_named_and_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, bad: list[str], flaw: str, expected: object, clips: int,
     similarities: int,
 ) -> None:  # fmt: skip
-    table, items = vinoground.annotations(release(tmp_path, [bad, row(1)]), "ids", {})
+    table, items = vinoground.annotations(release(tmp_path, [bad, row(1)]), "ids")
     assert f"vinoground.csv: row 1: {flaw}" in caplog.text
     assert [said.startswith(f"pair 0: {flaw}") for said in flaws_of(items)] == [True]
     assert items["unit"].unique().sort().to_list() == ["0", "1"]
     assert counted(items) == expected
-    numbers = {group: value for _, group, value in vinoground.statistics(items, table)}
-    assert (numbers["all"], numbers["action"]) == (2, 1 if bad[1] == "acton" else 2)
+    numbers = vinoground.statistics(items, table)
+    assert (numbers["pairs", "all"], numbers["pairs", "action"]) == (2, 1 if bad[1] == "acton" else 2)
     assert table.filter(unit="0").height == clips, "no concatenation of one video"
-    assert len(vinoground.requests(items, "similarity", PROMPTS["caption"])) == similarities
+    assert len(vinoground.requests(items, "similarity", "caption")) == similarities
 
 
 def test_a_question_that_the_release_lacks_is_named_and_its_pair_is_missing(tmp_path: Path) -> None:
     text = [entry("0_pos", "A"), entry("0_neg", "B"), entry("1_pos", "A")]
-    _, items = vinoground.annotations(release(tmp_path, rows_of(2), text=text), "ids", {})
+    _, items = vinoground.annotations(release(tmp_path, rows_of(2), text=text), "ids")
     assert flaws_of(items) == ["pair 1: textscore: no question '1_neg'; its pair counts as missing"]
     assert counted(items) == {"text": (1, 1, 100), "video": (2, 0, 100), "group": (1, 1, 100)}
 
 
 def test_a_ground_truth_that_is_no_option_is_never_right(tmp_path: Path) -> None:
     text = [entry("0_pos", "C"), entry("0_neg", "B"), entry("1_pos", "A"), entry("1_neg", "B")]
-    _, items = vinoground.annotations(release(tmp_path, rows_of(2), text=text), "ids", {})
+    _, items = vinoground.annotations(release(tmp_path, rows_of(2), text=text), "ids")
     assert flaws_of(items) == ["pair 0: textscore: ground truth 'C' is neither A nor B, so no answer to it is right"]
     assert counted(items) == {"text": (2, 0, 50), "video": (2, 0, 100), "group": (2, 0, 50)}
-    row = vinoground.requests(items, "questions", PROMPTS["paper"])[0]
+    row = vinoground.requests(items, "questions", "paper")[0]
     assert (row["options"], row["option_texts"], row["expected"]) == (["A", "B"], [], "")
-    for convention in ("fixed", "authors"):
-        assert values(items, {"0_text_pos": "C"}, convention)[0] == 50
+    texts = {"0_text_pos": "C"}
+    assert values(items, texts)[0] == values(items, texts, "authors")[0] == 50
 
 
 def test_segments_with_one_ground_truth_for_both_captions_stay(tmp_path: Path) -> None:
     video = [entry("0_pos", "A"), entry("0_neg", "A"), entry("1_pos", "B"), entry("1_neg", "A")]
-    clips, items = vinoground.annotations(release(tmp_path, rows_of(2), video=video), "ids", {})
+    clips, items = vinoground.annotations(release(tmp_path, rows_of(2), video=video), "ids")
     assert "videoscore: both captions have the ground truth 'A', but only one of them fits" in flaws_of(items)[0]
     assert items.filter(task="video")["answer"].to_list() == ["A", "A", "B", "A"]
     assert "0.pos-neg" in clips["clip_id"].to_list()
@@ -243,7 +225,7 @@ def test_segments_with_one_ground_truth_for_both_captions_stay(tmp_path: Path) -
 def read(items: pl.DataFrame, texts: Mapping[str, str], reader: str = "robust") -> pl.DataFrame:
     """Verdicts on all pairs: by `<index>_<role>` or `<role>` the answer `right`, `wrong`, a text, `failed` or `absent`
     (never asked)."""
-    requests = request_table(vinoground.requests(items, "questions", PROMPTS["paper"]), "choose")
+    requests = request_table(vinoground.requests(items, "questions", "paper"), "choose")
     responses = []
     for row in requests.iter_rows(named=True):
         index = row["item_id"].split("_")[0]
@@ -256,16 +238,16 @@ def read(items: pl.DataFrame, texts: Mapping[str, str], reader: str = "robust") 
 
 
 def scored(
-    items: pl.DataFrame, texts: Mapping[str, str], convention: str = "fixed", group: str = "all"
-) -> dict[str, dict[str, object]]:
-    reader = {"fixed": "robust", "authors": "authors"}[convention]
-    found = vinoground.measured("questions", items, read(items, texts, reader), LEVEL, convention)  # type: ignore[arg-type]
-    return {one.metric: row_of(one, CHANCE.get(one.metric)) for one in found if one.group == group}
+    items: pl.DataFrame, texts: Mapping[str, str], convention: Convention = "fixed", group: str = "all"
+) -> dict[str, dict[str, Any]]:
+    answers = read(items, texts, "robust" if convention == "fixed" else "authors")
+    found = vinoground.numbers("questions", items, answers, convention)
+    return {metric: row_of(one, CHANCE.get(metric)) for (metric, of), one in found.items() if of == group}
 
 
 def values(
-    items: pl.DataFrame, texts: Mapping[str, str], convention: str = "fixed", group: str = "all"
-) -> list[object]:
+    items: pl.DataFrame, texts: Mapping[str, str], convention: Convention = "fixed", group: str = "all"
+) -> list[float | None]:
     return [scored(items, texts, convention, group)[score]["value"] for score in METRICS]
 
 
@@ -292,9 +274,8 @@ def test_failed_unread_and_missing_are_three_things(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("option", "expected"), [("right", [100, 100, 100]), ("A", [0, 0, 0]), ("wrong", [0, 0, 0])])
 def test_closed_forms_of_sure_answers(tmp_path: Path, option: str, expected: list[int]) -> None:
-    items = items_of(tmp_path, 12)
-    for convention in ("fixed", "authors"):
-        assert values(items, dict.fromkeys(ROLES, option), convention) == expected
+    items, texts = items_of(tmp_path, 12), dict.fromkeys(ROLES, option)
+    assert values(items, texts) == values(items, texts, "authors") == expected
 
 
 def test_what_is_above_chance_is_counted_over_pairs(tmp_path: Path) -> None:
@@ -317,7 +298,7 @@ def test_random_answers_reach_their_chance(tmp_path: Path) -> None:
 
 def by_similarity(items: pl.DataFrame, adapter: Oracle | Constant | Random) -> list[float | None]:
     rows = []
-    frame = request_table(vinoground.requests(items, "similarity", PROMPTS["caption"]), "similarity")
+    frame = request_table(vinoground.requests(items, "similarity", "caption"), "similarity")
     for row in frame.iter_rows(named=True):
         known = {name: row[name] for name in ("request_id", "item_id", "role", "system", "expected", "max_tokens")}
         question = request(row["prompt"], "similarity", tuple(row["options"]), **known)
@@ -326,39 +307,35 @@ def by_similarity(items: pl.DataFrame, adapter: Oracle | Constant | Random) -> l
     return overall(items, verdicts(frame, pl.DataFrame(rows, schema=RESPONSES), "robust", "plain"))
 
 
-def overall(items: pl.DataFrame, read: pl.DataFrame) -> list[float | None]:
-    return [one.value for one in vinoground.measures("similarity", items, read, LEVEL) if one.group == "all"]
+def overall(items: pl.DataFrame, read: Any) -> list[float | None]:
+    found = vinoground.numbers("similarity", items, read)
+    return [found[score, "all"].value for score in METRICS]
 
 
 def test_four_similarities_are_asked_of_two_clips_and_no_concatenation(tmp_path: Path) -> None:
-    asked = vinoground.requests(items_of(tmp_path, 1), "similarity", PROMPTS["caption"])
+    asked = vinoground.requests(items_of(tmp_path, 1), "similarity", "caption")
     assert [(one["role"], one["clip_id"], one["prompt"]) for one in asked] == [
         ("pos_pos", "0.pos", "0 eats then sleeps"), ("pos_neg", "0.pos", "0 sleeps then eats"),
         ("neg_pos", "0.neg", "0 eats then sleeps"), ("neg_neg", "0.neg", "0 sleeps then eats"),
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("scores", "expected"),
-    [
-        ((0.9, 0.1, 0.2, 0.8), (100, 100, 100)),
-        ((0.9, 0.1, 0.95, 0.97), (100, 0, 0)),  # the first caption fits the second video better
-        ((0.9, 0.95, 0.1, 0.97), (0, 100, 0)),  # the first video fits the second caption better
-        ((0.5, 0.5, 0.1, 0.9), (0, 100, 0)),  # a tie is not larger
-        ((0.1, 0.9, 0.9, 0.1), (0, 0, 0)),
-        ((0.9, 0.1, 0.2, None), (0, 0, 0)),  # a failed answer
-    ],
-)
+@pytest.mark.parametrize(("scores", "expected"), [
+    ((0.9, 0.1, 0.2, 0.8), (100, 100, 100)),
+    ((0.9, 0.1, 0.95, 0.97), (100, 0, 0)),  # the first caption fits the second video better
+    ((0.9, 0.95, 0.1, 0.97), (0, 100, 0)),  # the first video fits the second caption better
+    ((0.5, 0.5, 0.1, 0.9), (0, 100, 0)),  # a tie is not larger
+    ((0.1, 0.9, 0.9, 0.1), (0, 0, 0)),
+    ((0.9, 0.1, 0.2, None), (0, 0, 0)),  # a failed answer
+])  # fmt: skip
 def test_scores_of_similarities_by_hand(
     tmp_path: Path, scores: tuple[float | None, ...], expected: tuple[float, ...]
 ) -> None:
     """In the order: first video with both captions, second video with both captions."""
     items = items_of(tmp_path, 1)
-    asked = [str(one["request_id"]) for one in vinoground.requests(items, "similarity", PROMPTS["caption"])]
-    rows = [
-        verdict_row(one, "match", score=score, failed=score is None) for one, score in zip(asked, scores, strict=True)
-    ]
-    assert overall(items, pl.DataFrame(rows, schema=VERDICTS)) == list(expected)
+    asked = [one["request_id"] for one in vinoground.requests(items, "similarity", "caption")]
+    rows = [verdict_row(one, "match", score=score, failed=score is None) for one, score in zip(asked, scores, strict=True)]  # fmt: skip
+    assert overall(items, rows) == list(expected)
 
 
 def test_closed_forms_of_similarities(tmp_path: Path) -> None:
@@ -368,7 +345,6 @@ def test_closed_forms_of_similarities(tmp_path: Path) -> None:
 
 
 def test_pairs_are_counted_by_category(tmp_path: Path) -> None:
-    clips, items = vinoground.annotations(release(tmp_path, rows_of(12)), "ids", {})
-    assert {group: value for _, group, value in vinoground.statistics(items, clips)} == (
-        {"all": 12} | dict.fromkeys(MAJOR, 4) | dict.fromkeys(MINOR, 3)
-    )
+    clips, items = vinoground.annotations(release(tmp_path, rows_of(12)), "ids")
+    expected = {"all": 12} | dict.fromkeys(MAJOR, 4) | dict.fromkeys(MINOR, 3)
+    assert vinoground.statistics(items, clips) == {("pairs", group): value for group, value in expected.items()}

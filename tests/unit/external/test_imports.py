@@ -12,7 +12,6 @@ import pytest
 from openpyxl import Workbook
 from openpyxl.worksheet.formula import ArrayFormula
 from reprise.benchmarks.mmbench_video.release import read_images
-from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import chosen_items
 from reprise.core.errors import UserError
@@ -40,7 +39,6 @@ from tests.unit.benchmarks.test_authors_scorers import (
 from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import request_table
 
-ROOT = Path(__file__).parents[3]
 Found = tuple[ImportedAnswers, pl.DataFrame]
 
 
@@ -410,8 +408,7 @@ def images(folder: Path) -> pl.DataFrame:
     rows = "7\tWhy?\t{0}\tp\tq\tr\tB\tlogic_reasoning\n8\tWhy?\t{0}\tp\tq\t\tA\tlogic_reasoning\n".format("x" * 99)
     (folder / "MMBench_DEV_EN.tsv").write_text(header + rows)
     _, items = read_images(folder / "MMBench_DEV_EN.tsv", "mmbench").tables()
-    prompt = load_prompts(ROOT / "resources/prompts/mmbench_video.yaml")["image"]
-    return request_table(Whole("mmbench_video").requests(items, "circular", prompt), "choose", 9)
+    return request_table(Whole("mmbench_video").requests(items, "circular", "image"), "choose", 9)
 
 
 def test_a_rotation_is_known_by_its_right_letter_and_comes_back(tmp_path: Path) -> None:

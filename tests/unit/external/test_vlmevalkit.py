@@ -47,17 +47,14 @@ RESULTS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("form", "frames", "chosen"),
-    [
-        ("unpacked", 8, NAME),
-        ("packed", 8, "m_MMBench_Video_8frame_pack.xlsx"),
-        ("packed", 64, "m_MMBench_Video_64frame_pack.xlsx"),
-        ("unpacked", None, "m_MMBench_Video_1fps_nopack.xlsx"),
-        ("circular", 1, "m_MMBench_DEV_EN.xlsx"),
-        ("choice", 1, "m_MMStar.xlsx"),
-    ],
-)
+@pytest.mark.parametrize(("form", "frames", "chosen"), [
+    ("unpacked", 8, NAME),
+    ("packed", 8, "m_MMBench_Video_8frame_pack.xlsx"),
+    ("packed", 64, "m_MMBench_Video_64frame_pack.xlsx"),
+    ("unpacked", None, "m_MMBench_Video_1fps_nopack.xlsx"),
+    ("circular", 1, "m_MMBench_DEV_EN.xlsx"),
+    ("choice", 1, "m_MMStar.xlsx"),
+])  # fmt: skip
 def test_a_whole_result_folder_holds_the_file_of_each_run(
     folder: Path, form: str, frames: int | None, chosen: str
 ) -> None:
@@ -69,17 +66,14 @@ def test_a_whole_result_folder_holds_the_file_of_each_run(
     assert [path.name for path in rating_files(folder)] == ["m_MMBench_Video_8frame_nopack_gpt-4-turbo_score.xlsx"]
 
 
-@pytest.mark.parametrize(
-    ("name", "form", "prompt", "frames", "expected"),
-    [
-        (NAME, "unpacked", "unpacked", 8, []),
-        (NAME, "unpacked", "unpacked", None, [("8 frames", "another number of frames than the sampling's")]),
-        ("m_MMBench_Video_1fps_nopack.xlsx", "unpacked", "unpacked", 8, [("1fps", "another number of frames than the sampling's")]),
-        ("m_MMBench_Video_8frame_pack.xlsx", "packed", "packed", 8, [("pack", "asked with another prompt")]),
-        ("m_MMBench_Video_8frame_pack.xlsx", "packed", "packed.authors", 8, []),
-        ("m.xlsx", "packed", "packed", 8, []),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "form", "prompt", "frames", "expected"), [
+    (NAME, "unpacked", "unpacked", 8, []),
+    (NAME, "unpacked", "unpacked", None, [("8 frames", "another number of frames than the sampling's")]),
+    ("m_MMBench_Video_1fps_nopack.xlsx", "unpacked", "unpacked", 8, [("1fps", "another number of frames than the sampling's")]),
+    ("m_MMBench_Video_8frame_pack.xlsx", "packed", "packed", 8, [("pack", "asked with another prompt")]),
+    ("m_MMBench_Video_8frame_pack.xlsx", "packed", "packed.authors", 8, []),
+    ("m.xlsx", "packed", "packed", 8, []),
+])  # fmt: skip
 def test_what_the_names_say_otherwise_is_named(
     folder: Path,
     items: pl.DataFrame,

@@ -85,14 +85,11 @@ def test_of_a_long_answer_the_beginning_and_the_end_are_read() -> None:
     assert read_robust(f"{long}Final answer: A", ("A", "B")).value == "A"
 
 
-@pytest.mark.parametrize(
-    ("pattern", "words"),
-    [
-        ("([", "is no regular expression: unterminated character set at position 1"),
-        ("the answer (A|B)", "has no group for the option. Write it as `(?P<option>[AB])`"),
-        ("(?P<option>[AB])?", "fits every text"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "words"), [
+    ("([", "is no regular expression: unterminated character set at position 1"),
+    ("the answer (A|B)", "has no group for the option. Write it as `(?P<option>[AB])`"),
+    ("(?P<option>[AB])?", "fits every text"),
+])  # fmt: skip
 def test_a_pattern_that_does_not_work_is_refused_where_it_stands(pattern: str, words: str) -> None:
     protocol = {"form": "mc", "prompt": "mc", "ask": "choose", "patterns": [{"name": "mine", "pattern": pattern}]}
     with pytest.raises(ValidationError) as error:

@@ -8,7 +8,8 @@ import pytest
 from pydantic import ValidationError
 from reprise.benchmarks.asking import answers_as_given
 from reprise.benchmarks.human_ratings import agreement, read_ratings
-from reprise.benchmarks.prompts import Prompt, load_prompts
+from reprise.benchmarks.prompts import Prompt
+from reprise.benchmarks.scoring import Convention
 from reprise.construction.mmbench_video.review import mean_ratings
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
@@ -24,8 +25,7 @@ from tests.unit.rows import item_row, request_row, request_table, response_row, 
 
 mmbench_video = Whole("mmbench_video")
 
-PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
-JUDGE = PROMPTS["judge"]
+JUDGE = mmbench_video.prompts["judge"]
 LEVEL = 0.95
 
 
@@ -61,7 +61,7 @@ def response(item: int, text: str, error: str = "") -> dict[str, Any]:
 
 def asked(items: pl.DataFrame, responses: list[dict[str, Any]]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Answers and judge's requests of an unpacked run."""
-    rows = mmbench_video.requests(items, "unpacked", PROMPTS["unpacked"])
+    rows = mmbench_video.requests(items, "unpacked", "unpacked")
     requests, said = request_table(rows, "write", 9), pl.DataFrame(responses, schema=RESPONSES)
     answers = given_answers(answers_as_given, items, requests, said, "run")
     return answers, judge_requests(answers, items, JUDGE, 64)
@@ -103,10 +103,8 @@ def test_judges_that_reply_otherwise_are_counted_and_never_dropped() -> None:
         replies = [reply(f"{i}#{reader}", text) for i, text in enumerate(said)]
         frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), reader, "j")
         assert frame["score"].to_list() == ratings
-        found = mmbench_video.measures(
-            "unpacked", items_of(4), frame, LEVEL, convention="authors" if reader == "authors" else "fixed"
-        )
-        (whole,) = [one for one in found if (one.metric, one.group) == ("mean", "overall")]
+        convention: Convention = "authors" if reader == "authors" else "fixed"
+        whole = mmbench_video.numbers("unpacked", items_of(4), frame, convention)["mean", "overall"]
         unread = ratings.count(None)
         assert (whole.asked, whole.scored, whole.failed, whole.unparsed) == (4, 4 - unread, 0, unread)
         assert whole.value == sum(rating or 0 for rating in ratings) / 4

@@ -18,16 +18,13 @@ from reprise.stats.caption_scores import (
 CAT, MAT = "The cat sat on the mat.", "the cat is on the mat"
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
-        ("The cat sat, on the mat!", "the cat sat on the mat"),
-        ("a left-handed person's cup", "a left-handed person 's cup"),
-        ("It’s 3.5 seconds; don't stop.Then", "it 's 3.5 seconds do n't stop then"),
-        ("“Push” (or pull)...", "push or pull"),
-        (" \n", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "tokens"), [
+    ("The cat sat, on the mat!", "the cat sat on the mat"),
+    ("a left-handed person's cup", "a left-handed person 's cup"),
+    ("It’s 3.5 seconds; don't stop.Then", "it 's 3.5 seconds do n't stop then"),
+    ("“Push” (or pull)...", "push or pull"),
+    (" \n", ""),
+])  # fmt: skip
 def test_the_tokenizer(text: str, tokens: str) -> None:
     assert " ".join(tokenize(text)) == tokens
 

@@ -120,28 +120,22 @@ def test_the_order_of_the_rows_does_not_change_one_bit() -> None:
     assert intervals(np.random.default_rng(1).permutation(3000)) == intervals(np.arange(3000))
 
 
-@pytest.mark.parametrize(
-    ("values", "counts", "clusters"),
-    [
-        ([], [], []),
-        ([1, 0, 1], [1, 1, 1], ["only", "only", "only"]),
-        ([1, 0, 0], [1, 1, 0], ["a", "a", "b"]),  # one cluster that counts
-        ([0, 0, 0], [0, 0, 0], [1, 2, 3]),
-        ([1.0, 3.0], [1, 1], [1, 2]),  # a mean beyond its limits
-    ],
-)
+@pytest.mark.parametrize(("values", "counts", "clusters"), [
+    ([], [], []),
+    ([1, 0, 1], [1, 1, 1], ["only", "only", "only"]),
+    ([1, 0, 0], [1, 1, 0], ["a", "a", "b"]),  # one cluster that counts
+    ([0, 0, 0], [0, 0, 0], [1, 2, 3]),
+    ([1.0, 3.0], [1, 1], [1, 2]),  # a mean beyond its limits
+])  # fmt: skip
 def test_what_has_no_interval(values: list[float], counts: list[float], clusters: list[object]) -> None:
     assert clustered_estimate([(values, counts)], clusters, first) is None
 
 
-@pytest.mark.parametrize(
-    ("values", "clusters", "message"),
-    [
-        ([1.0, float("nan"), 0.0], [1, 2, 3], "row 1"),
-        ([1.0, float("inf"), 0.0], [1, 2, 3], "row 1"),
-        ([None, 1.0], [1, 2], "row 0"),
-    ],
-)
+@pytest.mark.parametrize(("values", "clusters", "message"), [
+    ([1.0, float("nan"), 0.0], [1, 2, 3], "row 1"),
+    ([1.0, float("inf"), 0.0], [1, 2, 3], "row 1"),
+    ([None, 1.0], [1, 2], "row 0"),
+])  # fmt: skip
 def test_what_is_refused(values: list[float], clusters: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         of_mean(values, clusters)

@@ -11,16 +11,13 @@ SAMPLES = 400
 LEAST, MOST = 95 - 3.3, 5 + 3.3
 
 
-@pytest.mark.parametrize(
-    "world",
-    [
-        World(60, "1", 0.97, 0),
-        World(20, "10", 0.9, 0.3),
-        World(3, "3", 0.8, 0.5),
-        World(50, "uneven", 0.97, 0.3),
-        World(20, "half", 0.9, 1),
-    ],
-)
+@pytest.mark.parametrize("world", [
+    World(60, "1", 0.97, 0),
+    World(20, "10", 0.9, 0.3),
+    World(3, "3", 0.8, 0.5),
+    World(50, "uneven", 0.97, 0.3),
+    World(20, "half", 0.9, 1),
+])  # fmt: skip
 @pytest.mark.parametrize("draw", [worlds.share, worlds.all_or_nothing])
 def test_intervals_of_shares_cover_and_stars_are_seldom_false(world: World, draw: worlds.Draw) -> None:
     found = shares_in(world, draw, SAMPLES)

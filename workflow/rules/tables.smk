@@ -73,7 +73,7 @@ rule reproduction:
     input:
         stamp="results/suite.json",
         key="<suite>/keys/reproduction.json",
-        tables=SUITE.tables.csvs(),
+        tables=SUITE.tables.each(),
     output:
         md="results/reproduction.md",
         csv="results/reproduction.csv",

@@ -65,7 +65,7 @@ def test_a_dry_run_needs_no_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
     ("text", "words"),
     [
         ("partitions:\n  gpu: {max_gpus: 4}\n", "line 2: partitions.gpu.max_gpus: .*Did you mean 'max_gpu'"),
-        ("partitions: {}\n", "none is named"),
+        ("partitions: {}\n", "partitions: .* at least 1 item"),
         ("", "should be a group of keys"),
     ],
 )

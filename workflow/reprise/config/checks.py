@@ -14,8 +14,6 @@ from reprise.core.errors import UserError
 from reprise.core.paths import RUN_NAME, located
 from reprise.external import has_importer, load_rating_importer
 
-NO_TITLE = '""'
-
 
 def check(known: Known, suite: Notes) -> None:
     found = known.found
@@ -45,17 +43,15 @@ def check(known: Known, suite: Notes) -> None:
 
 def _check_overview(known: Known, part: Overview, benchmark: str, notes: Notes, suite: Notes) -> None:
     """What a benchmark shows in the overview, and whether the models of the suite can be asked that."""
-    row = Row(label="-", protocol=part.protocol, sampling=part.sampling)
-    spec = TableSpec(title="", caption="", columns=part.columns, sections=[Section(rows=[row])])
+    spec = TableSpec(title="", caption="", columns=part.columns, sections=[Section(rows=[Row(label="-")])])
     _check_columns(known, spec, benchmark, notes.at("overview"))
     protocols = known.found.benchmarks[benchmark].protocols
     notes.at("overview.protocol").say(*unknown_name("protocol", part.protocol, protocols))
     notes.at("overview.sampling").say(*known.sampling(part.sampling))
-    shown = known.found.overview_of(benchmark)
+    shown = known.found.overview_of(benchmark) if part.protocol in protocols else None
     for row in shown.rows() if shown else ():
-        if row.model in known.found.models and part.protocol in protocols:
-            reasons = _cell_problems(known, row, part.columns[0], benchmark)
-            suite.at(f"overview: '{row.model}'").say(*(f"{benchmark}: {one}" for one in reasons))
+        reasons = _cell_problems(known, row, part.columns[0], benchmark) if row.model in known.found.models else []
+        suite.at(f"overview: '{row.model}'").say(*(f"{benchmark}: {one}" for one in reasons))
 
 
 def _check_rows(known: Known, spec: TableSpec, benchmark: str, notes: Notes) -> None:
@@ -111,19 +107,18 @@ def _check_benchmark(known: Known, name: str, notes: Notes) -> None:
                     "no prompt by which a model reads what is left unread. Name one in `judge:`."
                 )
             if protocol.ask not in ("choose", "write") or protocol.reading == "text":
-                chooses = f"answers of `ask: {protocol.ask}`, `reading: {protocol.reading}` choose no option in words."
-                here.at(".judge_reads").say(f"{chooses} Write `judge_reads: all`.")
+                here.at(".judge_reads").say(
+                    f"answers of `ask: {protocol.ask}`, `reading: {protocol.reading}` choose no option in words. "
+                    "Write `judge_reads: all`."
+                )
         elif protocol.judge is not None and protocol.form in forms and protocol.form not in judged:
-            listed = ", ".join(judged) or "none"
-            unjudged = f"answers to form '{protocol.form}' cannot be judged."
-            here.at(".judge").say(f"{unjudged} Forms whose answers can be: {listed}.")
+            able = f"Forms whose answers can be: {', '.join(judged) or 'none'}."
+            here.at(".judge").say(f"answers to form '{protocol.form}' cannot be judged. {able}")
         if protocol.answers_of is not None:
-            other = benchmark.protocols.get(protocol.answers_of)
-            if other is None:
-                here.at(".answers_of").say(*unknown_name("protocol", protocol.answers_of, benchmark.protocols))
-            elif differing := [
-                one for one in ("form", "prompt", "ask") if getattr(protocol, one) != getattr(other, one)
-            ]:
+            other = benchmark.protocols.get(protocol.answers_of, protocol)
+            differing = [one for one in ("form", "prompt", "ask") if getattr(protocol, one) != getattr(other, one)]
+            here.at(".answers_of").say(*unknown_name("protocol", protocol.answers_of, benchmark.protocols))
+            if differing:
                 asks = f"'{protocol.answers_of}' asks another question"
                 here.at(".answers_of").say(f"{asks}: {', '.join(differing)} differ.")
 
@@ -151,16 +146,15 @@ def _check_figures(known: Known, figures: Figures, benchmark: str, notes: Notes)
 
 
 def _check_part(known: Known, part: Part, spec: TableSpec, benchmark: str, notes: Notes) -> None:
-    titles = [section.title or NO_TITLE for section in spec.sections]
-    labels = [row.label for section in spec.sections for row in section.rows]
-    metrics = {one for column in spec.columns for one in spec.metrics_of(column)}
-    for key, what, names, allowed in (
-        ("sections", "section", [title or NO_TITLE for title in part.sections], titles),
-        ("rows", "row", part.rows, labels),
-        ("metrics", "metric", part.metrics, metrics),
-    ):
+    allowed = {
+        "section": [section.title or '""' for section in spec.sections],
+        "row": [row.label for section in spec.sections for row in section.rows],
+        "metric": [one for column in spec.columns for one in spec.metrics_of(column)],
+    }
+    named = {"section": [title or '""' for title in part.sections], "row": part.rows, "metric": part.metrics}
+    for what, names in named.items():
         for name in names:
-            notes.at(f".{key}").say(*unknown_name(what, name, allowed))
+            notes.at(f".{what}s").say(*unknown_name(what, name, dict.fromkeys(allowed[what])))
     here = notes.at(".columns")
     for column in part.columns or ():
         if column.metric is not None:
@@ -197,10 +191,7 @@ def _run_problems(known: Known, names: list[str], parts: int) -> Iterator[str]:
     benchmark, protocol, sampling, *rated = names
     spec = known.found.benchmarks.get(benchmark)  # none where the suite does not have the benchmark
     unknown = unknown_name("protocol", protocol, spec.protocols) if spec else []
-    yield from unknown
-    for model in rated:
-        yield from known.model(model)
-    yield from known.sampling(sampling)
+    yield from (*unknown, *known.sampling(sampling), *(reason for model in rated for reason in known.model(model)))
     if not has_importer(benchmark) or (spec and not unknown):
         yield from form_problems(benchmark, spec.protocols[protocol].form if spec else "")
     if rated and has_importer(benchmark) and load_rating_importer(benchmark) is None:

@@ -20,8 +20,7 @@ from reprise.models.settings import ImportSettings
 
 EXTERNAL = "config/external.yaml"
 LIMITED = re.compile(rf"({SLUG})-limit([1-9]\d*)")
-# No row of the published numbers is called so.
-UNPUBLISHED = "(in no table)"
+UNPUBLISHED = "(in no table)"  # no row of the published numbers is called so
 
 
 def split_name(name: str) -> tuple[str, int | None]:
@@ -35,21 +34,16 @@ def part_name(suite: str, limit: int | None) -> str:
 
 
 class Configuration(BaseModel):
-    """Everything that one suite needs, read and checked."""
-
     model_config = ConfigDict(frozen=True)
-    name: str
-    """of the suite, or of a part of it: `<suite>-limit<N>`"""
-    limit: int | None = None
-    """units of each benchmark that are asked about, where the name says so"""
+    name: str  # of the suite, or of a part of it: `<suite>-limit<N>`
+    limit: int | None = None  # units of each benchmark that are asked about, where the name says so
     main: Main
     suite: Suite
     benchmarks: dict[str, Benchmark]
     tables: dict[str, Tables]
     figures: dict[str, Figures] = {}
     models: dict[str, Model]
-    external: frozenset[str] = frozenset()
-    """the models of config/external.yaml"""
+    external: frozenset[str] = frozenset()  # the models of config/external.yaml
 
     @property
     def whole(self) -> str:
@@ -67,29 +61,21 @@ class Configuration(BaseModel):
         return EXTERNAL if slug in self.external else f"config/models/{slug}.yaml"
 
     def imports(self, slug: str) -> ImportSettings:
-        """What the file of an imported model says of its answers."""
         return ImportSettings.model_validate(self.models[slug].settings)
 
     def overview_of(self, benchmark: str) -> TableSpec | None:
         """A benchmark's part of the overview as a table, a row a line; none where it, or the suite, has no overview."""
-        settings, main, lines = (
-            self.benchmarks.get(benchmark),
-            self.tables[benchmark].overview,
-            self.suite.overview_lines(),
-        )
+        settings, main = self.benchmarks.get(benchmark), self.tables[benchmark].overview
+        lines = self.suite.overview_lines()
         if settings is None or main is None or not lines:
             return None
-        title, is_alone = (
-            settings.title,
-            len(main.columns) == 1,
-        )  # then the title stands before its own, else above them
+        title, columns = settings.title, main.columns
+        above = [column.model_copy(update={"span": title}) for column in columns]
+        before = [column.model_copy(update={"title": f"{title} {column.title}"}) for column in columns]
         return TableSpec(
             title="Overview",
             caption=title,
-            columns=[
-                column.model_copy(update={"title": f"{title} {column.title}"} if is_alone else {"span": title})
-                for column in main.columns
-            ],
+            columns=before if len(columns) == 1 else above,
             sections=[Section(rows=[self._overview_row(line, benchmark, main) for line in lines])],
             best=False,  # rows may be of other questions and frames
             intervals=True,

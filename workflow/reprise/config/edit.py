@@ -1,6 +1,7 @@
 """Changes of lists in YAML files that people wrote: an item is added or replaced, and nothing else is touched."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,23 +32,14 @@ def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool]
     wanted = [*items[:place], item, *items[place + 1 :]]
     if wanted == items:
         return
-    written = _inline(item)
+    listed = yaml.safe_dump([item], default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
+    written, after = listed.strip()[1:-1], None
     write_text(file, _changed(text, key, place, written))
-    if _content(file) != before | {key: wanted}:
+    with suppress(UserError):
+        after = load_yaml(file)
+    if after != before | {key: wanted}:
         write_text(file, text)
         raise UserError(f"{file}: `{key}` cannot be changed here. Write this into it by hand: {written}")
-
-
-def _content(file: Path) -> Any:
-    try:
-        return load_yaml(file)
-    except UserError:
-        return None
-
-
-def _inline(item: Any) -> str:
-    text = yaml.safe_dump([item], default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
-    return text.strip()[1:-1]
 
 
 def _changed(text: str, key: str, place: int, written: str) -> str:
@@ -66,6 +58,5 @@ def _changed(text: str, key: str, place: int, written: str) -> str:
         end = found.end_mark.index - 1
         return f"{text[:end]}{', ' if found.value else ''}{written}{text[end:]}"
     end = len(text[: found.value[-1].end_mark.index].rstrip())
-    line_end = text.find("\n", end)
-    end = len(text) if line_end < 0 else line_end
-    return f"{text[:end]}\n{' ' * found.start_mark.column}- {written}{text[end:]}"
+    line, newline, others = text[end:].partition("\n")
+    return f"{text[:end]}{line}\n{' ' * found.start_mark.column}- {written}{newline}{others}"

@@ -15,8 +15,7 @@ class Known(NamedTuple):
     """A configuration as it was read, to check names by; what a file with problems would define counts as known."""
 
     found: Configuration
-    unreadable: Collection[str]
-    """models and benchmarks whose files have problems"""
+    unreadable: Collection[str]  # models and benchmarks whose files have problems
     root: Path
 
     def model(self, name: str) -> list[str]:
@@ -37,7 +36,6 @@ class Known(NamedTuple):
         return {metric for form in forms for metric in form.metrics} | set(load_statistics(benchmark).metrics)
 
     def groups(self, benchmark: str) -> list[str]:
-        """The groups of items that a benchmark's module and its file define."""
         return [*load_scores(benchmark).GROUPS, *self.found.benchmarks[benchmark].groups]
 
     def run(self, run: str, benchmark: str) -> list[str]:
@@ -58,19 +56,20 @@ class Known(NamedTuple):
         if asked.ask not in given:
             able = next((value for value, asks in adapter.heads.items() if asked.ask in asks), None)
             hint = f" Where its model can, set `settings: {{{adapter.chosen_by}: {able}}}`." if able else ""
-            wanted = f"the protocol asks for '{asked.ask}'"
-            reasons.append(f"{wanted}, adapter '{model.adapter}' gives {', '.join(given)}.{hint}")
+            reasons.append(
+                f"the protocol asks for '{asked.ask}', adapter '{model.adapter}' gives {', '.join(given)}.{hint}"
+            )
         rule = self.found.main.samplings[sampling]
         if "view" in rule and adapter.takes_files(model.settings):
-            whole = "the server is given the clip's file, so that no view of its frames can be shown"
-            reasons.append(f"'{sampling}': {whole}. Set `settings.frames: images` in {self.found.file_of(name)}.")
-        shows_none = rule["rule"] == "none"
-        if adapter.frames == "needed" and shows_none:
-            needs = f"{model.adapter} needs frames, but sampling '{sampling}' shows none."
-            reasons.append(f"{needs} Use a sampling of another rule.")
-        if adapter.frames == "never" and not shows_none:
-            takes = f"adapter '{model.adapter}' takes no frames, but sampling '{sampling}' shows some."
-            reasons.append(f"{takes} Use `sampling: none`.")
+            reasons.append(
+                f"'{sampling}': the server is given the clip's file, so that no view of its frames can be shown. "
+                f"Set `settings.frames: images` in {self.found.file_of(name)}."
+            )
+        refused = f"but sampling '{sampling}' shows"
+        if rule["rule"] == "none" and adapter.frames == "needed":
+            reasons.append(f"{model.adapter} needs frames, {refused} none. Use a sampling of another rule.")
+        if rule["rule"] != "none" and adapter.frames == "never":
+            reasons.append(f"adapter '{model.adapter}' takes no frames, {refused} some. Use `sampling: none`.")
         return reasons
 
 

@@ -43,15 +43,15 @@ class _ConfigFiles:
         self.problems = Problems()
 
     def read(self, kind: type[T], file: str) -> T | None:
+        path, content = located(file, self.root), None
         try:
-            content = self._content(located(file, self.root))
+            content = self._content(path)
+            return kind.model_validate(content)
         except UserError:
             return None
-        try:
-            return kind.model_validate(content)
         except ValidationError as error:
             for place, words in mistakes(error, content):
-                self._add(file, located(file, self.root), place, words)
+                self._add(file, path, place, words)
             return None
 
     def _content(self, path: Path) -> Any:
@@ -100,13 +100,10 @@ class _ConfigFiles:
     def external(self) -> dict[str, Model | None]:
         """The models that one file lists, because their answers were made elsewhere."""
         path = located(EXTERNAL, self.root)
-        if not path.is_file():
-            return {}
-        listed = self.read(External, EXTERNAL)
-        if listed is None:
-            return dict.fromkeys(
-                re.findall(rf"^({SLUG}) *:", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
-            )
+        listed = self.read(External, EXTERNAL) if path.is_file() else External({})
+        if listed is None:  # what it would define
+            text = path.read_text(encoding="utf-8", errors="replace")
+            return dict.fromkeys(re.findall(rf"^({SLUG}) *:", text, re.MULTILINE))
         return dict(listed.models())
 
     def benchmarks(self, suite: Suite, suite_file: str) -> dict[str, Benchmark | None]:
@@ -124,9 +121,10 @@ class _ConfigFiles:
         found = {}
         for name, entry in suite.benchmarks.items():
             file, notes = getattr(entry, key), Notes(self.problems, suite_file, f"benchmarks.{name}.{key}")
-            if file is not None and notes.check_file(file, self.root, f"config/{key}"):
-                found[name] = self.read(kind, file)
-        return {name: value for name, value in found.items() if value is not None}
+            is_there = file is not None and notes.check_file(file, self.root, f"config/{key}")
+            if is_there and (value := self.read(kind, file)) is not None:
+                found[name] = value
+        return found
 
 
 def load(root: Path, told: Mapping[str, Any] | None = None, told_by: str = "--config") -> Configuration:
@@ -140,8 +138,7 @@ def load(root: Path, told: Mapping[str, Any] | None = None, told_by: str = "--co
             "Set the environment up in a clone of the project, by `make setup`."
         )
     files = _ConfigFiles(root)
-    problems = files.problems
-    main = files.main(told or {}, told_by)
+    problems, main = files.problems, files.main(told or {}, told_by)
     own = {name: files.read(Model, f"config/models/{name}.yaml") for name in files.names("config/models")}
     external = files.external()
     for slug in sorted(set(own) & set(external)):

@@ -20,11 +20,9 @@ from reprise.reading.keys import Pattern
 OF_WEIGHTS = ("checkpoint", "repo", "revision", "weights_bytes", "dtype", "attention", "trust_remote_code")
 # What the job says that starts a model's server, and what is so while nobody says otherwise.
 BY_JOB = ("url", "model", "server", "served_as", "key", "version")
-HOSTED = {"url": "http://127.0.0.1/v1", "model": "(by the job)"}
+HOSTED = {"url": "http://127.0.0.1/v1", "model": "(by the job)", "scores": "logprob_token_ids"}
 OF_PROGRAM = ("frames", "check_frames", "timeout_s", "option_tokens")
-# Questions on their way to a program, which answers one at a time: the next one waits there.
-AT_A_PROGRAM = 2
-SCORED = {"scores": "logprob_token_ids"}
+AT_A_PROGRAM = 2  # questions on their way to a program, which answers one at a time: the next one waits there
 
 
 class ServedUntil(Settings):
@@ -110,15 +108,14 @@ class Model(Settings):
             return settings
         if served is None or not adapter.is_hosted:
             return adapter.settings.model_validate(settings).model_dump()
-        by_job = BY_JOB + (OF_PROGRAM if served.program else ())
-        needless = [name for name in by_job if name in settings]
+        needless = [name for name in BY_JOB + (OF_PROGRAM if served.program else ()) if name in settings]
         if needless:
             raise mistake(f"served_by: the job starts the server, and says {', '.join(needless)}. Remove them here.")
         own: dict[str, Any] = {"max_images": served.max_frames} if settings.get("frames") != "video" else {}
         if served.program is not None:
             seconds = 60 * served.answer_minutes * (settings.get("concurrency", AT_A_PROGRAM) + 1)
             own = {"frames": "video", "check_frames": False, "concurrency": AT_A_PROGRAM, "timeout_s": seconds}
-        found = adapter.settings.model_validate(HOSTED | SCORED | own | settings).model_dump()
+        found = adapter.settings.model_validate(HOSTED | own | settings).model_dump()
         return {name: value for name, value in found.items() if name not in BY_JOB}
 
     @model_validator(mode="after")
@@ -131,10 +128,12 @@ class Model(Settings):
             raise mistake("settings.scores: only a program gives 'similarity'. Use logprob_token_ids, or null.")
         if self.price is not None and not adapter.is_paid(self.settings):
             raise mistake("price: this model has no settings.key, so that nobody is paid. Remove it, or name the key.")
-        needless = ["attention"] if self.served_by else []  # the server chooses it
-        needless += ["dtype"] if program else []  # the program does
-        needless += ["pieces"] if adapter.is_import else []  # nobody is asked here
-        needless += [] if self.has_weights else OF_WEIGHTS
+        needless = [
+            *(["attention"] if self.served_by else ()),  # the server chooses it
+            *(["dtype"] if program else ()),  # the program does
+            *(["pieces"] if adapter.is_import else ()),  # nobody is asked here
+            *(() if self.has_weights else OF_WEIGHTS),
+        ]
         named = [name for name in needless if name in self.model_fields_set]
         if named:
             by = "the job's server" if self.served_by else f"adapter '{self.adapter}'"

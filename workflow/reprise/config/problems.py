@@ -64,17 +64,18 @@ class Notes(NamedTuple):
 
     def check_file(self, file: str, root: Path, folder: str) -> bool:
         """Whether a file exists; where it does not, those below `folder` are suggested."""
-        is_there = located(file, root).is_file()
-        if not is_there:
-            there = [str(path.relative_to(root)) for path in (root / folder).glob("**/*.yaml")]
-            self.say(f"no file '{file}'.{suggestion(file, there)}")
-        return is_there
+        if located(file, root).is_file():
+            return True
+        there = [str(path.relative_to(root)) for path in (root / folder).glob("**/*.yaml")]
+        self.say(f"no file '{file}'.{suggestion(file, there)}")
+        return False
 
     def check_files(self, pattern: str, root: Path, example: str) -> None:
         """A file must exist; a pattern, such as `example`, may match none yet."""
         if not has_magic(pattern) and not located(pattern, root).is_file():
-            instead = f"or name a pattern such as '{example}', which may match none yet"
-            self.say(f"no file '{pattern}'. Put it there, {instead}.")
+            self.say(
+                f"no file '{pattern}'. Put it there, or name a pattern such as '{example}', which may match none yet."
+            )
 
 
 def read(kind: type[T], path: Path) -> T:
@@ -83,8 +84,9 @@ def read(kind: type[T], path: Path) -> T:
     try:
         return kind.model_validate(content)
     except ValidationError as error:
-        found = [f"line {line_of(path, place)}: {dotted(place)}: {words}" for place, words in mistakes(error, content)]
-        raise UserError("\n".join(f"{path}: {one}" for one in found)) from None
+        found = mistakes(error, content)
+        lines = (f"{path}: line {line_of(path, place)}: {dotted(place)}: {words}" for place, words in found)
+        raise UserError("\n".join(lines)) from None
 
 
 def unknown_name(what: str, name: str, allowed: Collection[str]) -> list[str]:

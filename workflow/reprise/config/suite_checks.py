@@ -13,13 +13,11 @@ from reprise.models.adapters import ADAPTERS, ANYTHING
 from reprise.people.settings import RatingDesign
 
 TERMS = ("local", "none", "all")
-PROMPTS = {
+PROMPTS = {  # kind of construction -> the prompts that it asks its writer by
     "velociti": ("caption", "action_adv", "action_manner"),
     "vinoground": ("pairs", "more"),
     "temporalbench": ("words", "events", "category"),
 }
-"""kind of construction -> the prompts that it asks its writer by"""
-RANDOM_FRAME = "random_one"
 
 
 def check_suite(known: Known, notes: Notes) -> None:
@@ -64,14 +62,14 @@ def check_suite(known: Known, notes: Notes) -> None:
 def _check_stand_in(known: Known, notes: Notes) -> None:
     """A stand-in must exist, run on any machine, and answer whatever is asked."""
     name = known.found.suite.stand_in
-    able = []
-    for slug, model in known.found.models.items():
-        adapter = ADAPTERS[model.adapter]
-        if not adapter.needs_weights and not adapter.is_remote and set(ANYTHING) <= set(adapter.asks):
-            able.append(slug)
+    adapters = {slug: ADAPTERS[model.adapter] for slug, model in known.found.models.items()}
+    here = {slug: one for slug, one in adapters.items() if not one.needs_weights and not one.is_remote}
+    able = [slug for slug, one in here.items() if set(ANYTHING) <= set(one.asks)]
     if name not in (None, *able, *known.unreadable):
-        stands = "a baseline that answers all kinds of questions, without weights or a server, stands in for others"
-        notes.say(f"'{name}': {stands}.{choices(str(name), able)}")
+        notes.say(
+            f"'{name}': a baseline that answers all kinds of questions, without weights or a server, stands in for "
+            f"others.{choices(str(name), able)}"
+        )
 
 
 # Groups of people
@@ -152,7 +150,7 @@ def _check_static(known: Known, name: str, how: StaticFilter, notes: Notes) -> N
     if not (known.found.suite.judges if entry.judges is None else entry.judges):
         notes.say("nobody rates its answers. Name a judge in `judges:` of the suite or of the benchmark.")
     main, samplings = known.found.main, known.found.main.samplings
-    drawn = [one for one, rule in samplings.items() if rule["rule"] == RANDOM_FRAME and not main.is_viewed(one)]
+    drawn = [one for one, rule in samplings.items() if rule["rule"] == "random_one" and not main.is_viewed(one)]
     for sampling in how.samplings:
         if sampling in samplings and sampling not in drawn:
             notes.at(".samplings").say(f"'{sampling}' is no random frame. Allowed: {', '.join(drawn)}.")
@@ -163,8 +161,7 @@ def _check_writer(known: Known, writer: str, notes: Notes) -> None:
     model = known.found.models.get(writer)
     if model is None:
         return
-    adapter = ADAPTERS[model.adapter]
-    asked = adapter.asked(model.settings)
+    adapter, asked = ADAPTERS[model.adapter], ADAPTERS[model.adapter].asked(model.settings)
     if adapter.is_import:
         notes.say(f"'{writer}' cannot write: its answers are imported. Name a model that is asked here.")
     elif "write" not in asked or adapter.frames == "needed":

@@ -13,8 +13,7 @@ from reprise.media.views import IN_WORDS
 ALL = "all"
 PLANNED = "planned"
 VIEWS = (PLANNED, *IN_WORDS)
-Views = dict[str, Row | str]
-"""view -> the row of the overview with its frames shown so, or why that makes no sense"""
+Views = dict[str, Row | str]  # view -> the row of the overview with its frames shown so, or why that makes no sense
 
 
 def time_rows(found: Configuration) -> dict[str, dict[str, Views]]:
@@ -30,7 +29,6 @@ def time_rows(found: Configuration) -> dict[str, dict[str, Views]]:
 
 
 def _views(found: Configuration, benchmark: str, row: Row) -> Views:
-    """The row itself, and with its frames in every view."""
     known, views = Known(found, (), Path()), dict[str, Row | str]({PLANNED: row})
     for show in IN_WORDS:
         sampling = found.main.viewed(str(row.sampling), show)
@@ -44,10 +42,10 @@ def time_problems(found: Configuration) -> Iterator[str]:
     suite, main = found.suite, found.main
     if not suite.time:
         return
-    lines = [line.model for line in suite.overview_lines()]
+    known = [ALL, *(line.model for line in suite.overview_lines())]
     for slug in suite.time:
-        if slug not in (ALL, *lines):
-            yield f"'{slug}' is not in `overview:`, which says what it is asked.{choices(slug, [ALL, *lines])}"
+        if slug not in known:
+            yield f"'{slug}' is not in `overview:`, which says what it is asked.{choices(slug, known)}"
         elif slug != ALL and slug in found.models and slug not in time_rows(found):
             yield f"'{slug}' is shown no frames on any benchmark, so that there is nothing to compare. Leave it out."
     for show in IN_WORDS:

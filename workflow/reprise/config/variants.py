@@ -35,11 +35,10 @@ def static_filters(found: Configuration) -> dict[str, StaticFilter]:
 
 def with_unfiltered(found: Configuration) -> Configuration:
     """The configuration, and each of these benchmarks before its filter: of no table, with the runs that filter it."""
-    suite, benchmarks, tables = found.suite, dict(found.benchmarks), dict(found.tables)
-    entries = dict(suite.benchmarks)
+    suite, entries = found.suite, dict(found.suite.benchmarks)
+    benchmarks, tables = dict(found.benchmarks), dict(found.tables)
     for name, how in static_filters(found).items():
-        before = f"{name}{UNFILTERED}"
-        nothing = dict.fromkeys(("construction", "figures", "ratings", "subset"))
+        before, nothing = f"{name}{UNFILTERED}", dict.fromkeys(("construction", "figures", "ratings", "subset"))
         changes: dict[str, Any] = {**nothing, "extra_runs": how.runs(), "people": {}}
         entries[before] = suite.benchmarks[name].model_copy(update=changes)
         benchmarks[before] = found.benchmarks[name]
@@ -52,12 +51,9 @@ def with_limit(found: Configuration) -> Configuration:
     """The configuration; of a part, `<suite>-limit<N>`, said in the title and notice that people read."""
     if found.limit is None:
         return found
-    notice = (
-        f"A part only: at most {found.limit} units (videos, or pairs of Vinoground) of each benchmark, drawn evenly "
-        "over their kinds. Answers that were made elsewhere are left out."
-    )
     said = {
         "title": f"{found.suite.title}, a part: {found.limit} units of each benchmark",
-        "notice": f"{notice} {found.suite.notice}".strip(),
+        "notice": f"A part only: at most {found.limit} units (videos, or pairs of Vinoground) of each benchmark, drawn "
+        f"evenly over their kinds. Answers that were made elsewhere are left out. {found.suite.notice}".strip(),
     }
     return found.model_copy(update={"suite": found.suite.model_copy(update=said)})

@@ -27,8 +27,6 @@ class Job(NamedTuple):
 
 
 class FailedAnswers(NamedTuple):
-    """The failed answers of a job that has ended."""
-
     job: Job
     asked: int
     failed: pl.DataFrame
@@ -50,10 +48,7 @@ def failed_answers(plan: Plan) -> list[FailedAnswers]:
     known: dict[str, Failures] = {}
     found = []
     for job in (*asked_jobs(plan), *writer_jobs(plan)) if logs else ():
-        if not job.responses.is_file():
-            continue
-        key = read_json(job.key)["key"]
-        if key not in logs:
+        if not job.responses.is_file() or (key := read_json(job.key)["key"]) not in logs:
             continue
         if key not in known:
             known[key] = Failures(logs[key], plan.config.suite.answer_attempts)
@@ -70,40 +65,36 @@ def asked_jobs(plan: Plan) -> Iterator[Job]:
     for run in plan.runs():
         if run.model not in imported:
             yield job_of(plan, Scored(run))
-        if plan.is_judged(run.benchmark, run.protocol):
-            yield from (
-                job_of(plan, Scored(run, judge)) for judge in plan.judges_of(run.benchmark) if judge not in imported
-            )
+        judges = plan.judges_of(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else []
+        yield from (job_of(plan, Scored(run, judge)) for judge in judges if judge not in imported)
 
 
 def writer_jobs(plan: Plan) -> Iterator[Job]:
     """The rounds in which a language model writes what benchmarks are made of."""
     for benchmark, settings in written(plan).items():
         for writer in writers_of(settings):
+            key = plan.results.key("construction", benchmark, WRITER, writer)
+            folder = plan.results.construction(benchmark, "replies") / writer
             for number in range(1, settings.rounds + 1):
-                replies = plan.results.construction(benchmark, "replies") / writer / f"{number}.parquet"
-                key = plan.results.key("construction", benchmark, WRITER, writer)
-                yield Job(Scored(writer_run(benchmark, number, writer)), key, replies)
+                yield Job(Scored(writer_run(benchmark, number, writer)), key, folder / f"{number}.parquet")
 
 
 def job_of(plan: Plan, scored: Scored) -> Job:
     """The job that asks for a run's answers, or a judge about them."""
     results, (run, judge) = plan.results, (scored.run, scored.judge)
-    if not judge:
-        return Job(scored, results.run_key(run), results.responses(run))
-    key = results.judge_key(run.benchmark, run.protocol, judge)
-    return Job(scored, key, results.judge_responses(run, judge))
+    if judge:
+        return Job(scored, results.judge_key(run.benchmark, run.protocol, judge), results.judge_responses(run, judge))
+    return Job(scored, results.run_key(run), results.responses(run))
 
 
 def summary(found: list[FailedAnswers]) -> str:
     """How many answers failed and what becomes of them, in one line."""
     reasons = sum((one.reasons for one in found), Counter[str]())
     listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-    due = sum(one.due.total() for one in found)
     return (
         f"Failed answers: {reasons.total()} ({listed}), in {len(found)} of the runs. A run of snakemake that needs "
-        f"them asks {due} of them again; `python -m reprise runs` says which runs they are of, "
-        "`python -m reprise why <run>` why they failed."
+        f"them asks {sum(one.due.total() for one in found)} of them again; `python -m reprise runs` says which runs "
+        "they are of, `python -m reprise why <run>` why they failed."
     )
 
 
@@ -115,8 +106,7 @@ def write_retries(plan: Plan) -> None:
     for benchmark, entry in plan.config.suite.benchmarks.items():
         attempts = getattr(entry.route, "attempts", 1)
         for shard in range(plan.config.suite.shards):
-            ledger = plan.results.ledger("sources", benchmark, shard)
-            path = plan.results.retry_key(benchmark, shard)
+            ledger, path = plan.results.ledger("sources", benchmark, shard), plan.results.retry_key(benchmark, shard)
             if not path.is_file():
                 write_text(path, "{}\n")
             if attempts > 1 and wants_another_try([ledger], attempts):
@@ -127,5 +117,5 @@ def write_answer_retries(plan: Plan, found: Iterable[FailedAnswers]) -> None:
     """Trigger another try of the questions that are worth it: an input of their job changes with every attempt."""
     for one in found:
         if one.due:
-            path = plan.results.answer_retry_key(one.job.scored)
-            write_if_changed(path, canonical_json({"after": file_digest(one.failures.path)}) + "\n")
+            again = canonical_json({"after": file_digest(one.failures.path)}) + "\n"
+            write_if_changed(plan.results.answer_retry_key(one.job.scored), again)

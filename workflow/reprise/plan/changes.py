@@ -1,6 +1,7 @@
 """Which key of a key file changed since a result was made, from what to what: the reason of most reruns, in words."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,8 +13,7 @@ from reprise.core.settings import Settings
 from reprise.core.store import append_line, read_lines
 
 ABSENT = "(none)"
-DERIVED = {"key"}  # the digest of what else the file says
-DIGEST_SHORTEST, DIGEST_SHOWN = 32, 12
+DIGEST_SHOWN = 12
 LONGEST, BEFORE_THE_DIFFERENCE = 60, 20
 FORMER = Path("keys/former.jsonl")
 MOST_BYTES = 20_000_000  # of former contents; what is older than they are is not explained any more
@@ -37,8 +37,7 @@ class KeyChange(NamedTuple):
     """A key file whose content is another one than a result was made under."""
 
     path: Path
-    changes: tuple[Change, ...] | None
-    """None where nobody knows what the content was"""
+    changes: tuple[Change, ...] | None  # None where nobody knows what the content was
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -53,7 +52,7 @@ def changes_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iter
     """The keys in which two contents of a key file differ, by their dotted names."""
     one, other = dict(leaves(before)), dict(leaves(after))
     for name in sorted(one.keys() | other.keys()):
-        if one.get(name) != other.get(name) and name not in DERIVED:
+        if one.get(name) != other.get(name) and name != "key":  # the digest of what else the file says
             yield Change(name.removeprefix("answers."), *_shown(one.get(name), other.get(name)))
 
 
@@ -74,8 +73,7 @@ def _shown(before: Any, after: Any) -> tuple[str, str]:
         ABSENT if one is None else plain(one if isinstance(one, str) else canonical_json(one))
         for one in (before, after)
     ]
-    digits = set("0123456789abcdef")
-    if all((len(text) >= DIGEST_SHORTEST and set(text) <= digits) or text == ABSENT for text in texts):
+    if all(text == ABSENT or re.fullmatch(r"[0-9a-f]{32,}", text) for text in texts):  # digests
         return texts[0][:DIGEST_SHOWN], texts[1][:DIGEST_SHOWN]
     same = next((at for at, (one, other) in enumerate(zip(*texts, strict=False)) if one != other), min(map(len, texts)))
     start = max(0, same - BEFORE_THE_DIFFERENCE) if max(map(len, texts)) > LONGEST else 0
@@ -91,8 +89,9 @@ def _cut(text: str, start: int) -> str:
 
 def key_texts(keys: Mapping[Path, Settings]) -> dict[Path, str]:
     """The content that every key file has once it is written."""
-    contents = {path: key.model_dump(mode="json") for path, key in keys.items()}
-    return {path: json.dumps(content, indent=1, sort_keys=True) + "\n" for path, content in contents.items()}
+    return {
+        path: json.dumps(key.model_dump(mode="json"), indent=1, sort_keys=True) + "\n" for path, key in keys.items()
+    }
 
 
 # Former contents
@@ -119,8 +118,6 @@ def _content(path: Path) -> str | None:
 
 
 class KeyChanges:
-    """What changed in the key files since results were made under them."""
-
     def __init__(self, results: Results, now: Mapping[Path, str] | None = None) -> None:
         """`now` holds the texts of the key files, those on the disk where it is not given."""
         self._results = results
@@ -130,11 +127,8 @@ class KeyChanges:
     def since(self, result: Path) -> list[KeyChange]:
         """The key files that say something else than when this table was made; none for another kind of file."""
         made_under = keys_of(result) if result.suffix == ".parquet" and result.is_file() else None
-        return [
-            found
-            for name, digest in (made_under or {}).items()
-            if (found := self._change(Path(name), digest)) is not None
-        ]
+        changes = (self._change(Path(name), digest) for name, digest in (made_under or {}).items())
+        return [change for change in changes if change is not None]
 
     def since_input(self, result: Path, key: Path) -> KeyChange | None:
         """The change of a key file that a result of another kind was made from: it is to be, or was, written later."""

@@ -21,8 +21,8 @@ from reprise.models.local.devices import needed
 from reprise.models.local.weights import ON_LOADING, WEIGHTS, fetched_files, snapshot_folder
 from reprise.plan.runs import Plan
 
+# From the run itself, from a run of its model that asks the like of the same videos, from another run of its model.
 Sure = Literal["itself", "benchmark", "model"]
-"""from the run itself, from a run of its model that asks the like of the same videos, from another run of its model"""
 # Nobody measured how far runs lie apart: a range from another run is this many times wider, each way, by convention.
 WIDTHS: Mapping[Sure, float] = {"itself": 1.0, "benchmark": 1.5, "model": 2.0}
 # The true mean lies within as many standard errors, 19 times in 20.
@@ -30,12 +30,9 @@ STANDARD_ERRORS = 2.0
 
 
 class Load(NamedTuple):
-    """What there is to ask."""
-
     questions: int
     clips: int
-    frames: float | None
-    """of all clips together, each clip's counted once; None where nobody knows"""
+    frames: float | None  # of all clips together, each clip's counted once; None where nobody knows
 
     @property
     def frames_a_clip(self) -> float | None:
@@ -46,14 +43,11 @@ class Measured(NamedTuple):
     """What a run took, over those of its clips whose times are known."""
 
     load: Load
-    once_s: float
-    """of what is done once a clip while the device works on nothing else: waiting for its frames, encoding them"""
+    once_s: float  # of what is done once a clip while the device has nothing else: waiting for frames, encoding them
     asking_s: float
     is_encoded_once: bool
-    tokens: float | None = None
-    """of a prompt, in the mean"""
-    error: float | None = None
-    """standard error of its clips' mean time, as a share of it"""
+    tokens: float | None = None  # of a prompt, in the mean
+    error: float | None = None  # standard error of its clips' mean time, as a share of it
 
 
 class Range(NamedTuple):
@@ -64,8 +58,6 @@ class Range(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """How long asking will take, and how sure that is."""
-
     seconds: Range
     sure: Sure
 
@@ -114,9 +106,8 @@ def seconds_by(one: Measured, load: Load) -> float | None:
     longer = _longer(one, load)
     if longer is None or not one.load.questions:
         return None
-    once = one.once_s / one.load.clips * load.clips * longer
-    asking = one.asking_s / one.load.questions * load.questions
-    return once + asking * (1 if one.is_encoded_once else longer)
+    asking = one.asking_s / one.load.questions * load.questions * (1 if one.is_encoded_once else longer)
+    return one.once_s / one.load.clips * load.clips * longer + asking
 
 
 def tokens_by(load: Load, found: Iterable[Measured]) -> float | None:
@@ -145,8 +136,7 @@ MB = 10**6
 class Weights(NamedTuple):
     """Bytes of a model's weights."""
 
-    loaded: int | None
-    """where they are used"""
+    loaded: int | None  # where they are used
     to_fetch: int | None
 
 
@@ -197,12 +187,10 @@ def data_left(plan: Plan, benchmark: str) -> Data | None:
     if not path.is_file():
         return None
     clips = read_table(path, CLIPS)
-    shards = plan.config.suite.shards
-    shard = pl.Series("shard", [shard_of(unit, shards) for unit in clips["unit"]], dtype=pl.Int64)
-    clips = clips.with_columns(shard)
+    shards = [shard_of(unit, plan.config.suite.shards) for unit in clips["unit"]]
+    clips = clips.with_columns(pl.Series("shard", shards, dtype=pl.Int64))
     sources = clips.filter(~_is_made(plan, "sources", benchmark))
-    named = set(sources["source_id"]) | set(sources.filter(kind="images")["parts"].explode())
-    named -= {"", None}
+    named = (set(sources["source_id"]) | set(sources.filter(kind="images")["parts"].explode())) - {"", None}
     made = clips.filter(~_is_made(plan, "clips", benchmark), pl.col("kind") != "whole")
     route = plan.config.suite.benchmarks[benchmark].route
     source_bytes = _mean_bytes(plan, "sources", benchmark, SOURCES)
@@ -221,9 +209,8 @@ def _is_made(plan: Plan, stage: Ledger, benchmark: str) -> pl.Expr:
 
 def _mean_bytes(plan: Plan, stage: Ledger, benchmark: str, schema: pl.Schema) -> float | None:
     paths = [path for name, _, path in plan.results.found_ledgers(stage) if name == benchmark]
-    sizes = [read_table(path, schema).filter(pl.col("status") == "ok")["bytes"] for path in paths]
-    mean = pl.concat(sizes).mean() if sizes else None
-    return float(mean) if isinstance(mean, int | float) else None
+    sizes = [size for path in paths for size in read_table(path, schema).filter(status="ok")["bytes"].drop_nulls()]
+    return fmean(sizes) if sizes else None
 
 
 def _times(count: int, each: float | None) -> float | None:

@@ -29,8 +29,7 @@ from reprise.people.keys import Inputs
 from reprise.people.settings import AnswerDesign, Design, RatingDesign
 from reprise.plan.naming import listed
 
-WHOLE = "all"
-"""the rule by which people see the whole clip"""
+WHOLE = "all"  # the rule by which people see the whole clip
 RATED, RATINGS = "rated.parquet", "ratings.csv"
 
 
@@ -62,19 +61,14 @@ def people_file(results: Results, group: Group, name: str) -> Path:
 
 
 class People:
-    """The groups of a suite, and their files."""
-
     def __init__(self, config: Configuration) -> None:
         self._store = Store(Path(config.main.store))
-        entries = config.suite.benchmarks.items()
         self.groups = [
-            Group(benchmark, name, one) for benchmark, entry in entries for name, one in entry.people.items()
+            Group(benchmark, name, one)
+            for benchmark, entry in config.suite.benchmarks.items()
+            for name, one in entry.people.items()
         ]
         self.answering = {group.runs[0]: group for group in self.groups if not group.rates}
-        """the groups whose answers are a run, by that"""
-
-    def group(self, benchmark: str, name: str) -> Group:
-        return next(one for one in self.groups if (one.benchmark, one.name) == (benchmark, name))
 
     def raters(self, run: Run) -> Group | None:
         """The group that rates a run's answers, once somebody has."""
@@ -83,16 +77,15 @@ class People:
 
     def inputs(self, group: Group) -> Inputs:
         """The files of a group, by content."""
-        design = group.design
-        questions = [Path(design.qualification.questions)] if design.qualification else []
+        test = group.design.qualification
         return Inputs(
-            answers=self._digests(fitting_files(design.answers)),
-            left_out=self._digests(fitting_files(design.left_out) if design.left_out else []),
-            qualification=self._digests([path for path in questions if path.is_file()]),
+            answers=self._digests(group.design.answers),
+            left_out=self._digests(group.design.left_out),
+            qualification=self._digests(test.questions if test else None),
         )
 
-    def _digests(self, paths: list[Path]) -> dict[str, str]:
-        return {str(path): self._store.digest(path) for path in paths}
+    def _digests(self, pattern: str | None) -> dict[str, str]:
+        return {str(path): self._store.digest(path) for path in fitting_files(pattern)} if pattern else {}
 
 
 class Imports:
@@ -158,15 +151,10 @@ class Imports:
             for slug in sorted(self.models & models):
                 runs, folder = self._runs(benchmark, slug), imports_of(benchmark, slug)
                 used = {path for run in runs for path in self.answer_files(run)}
-                unused = [path for path in _files(folder) if path not in used] if runs else []
-                if unused:
-                    rated = {path for run in runs for judge in self.models for path in self._ratings_beside(run, judge)}
-                    unused = [path for path in unused if path not in rated]
-                if unused:
-                    names = _names(unused)
-                    log.warning(f"{folder}: {names}: not used: their names fit no run of this suite.")
-
-    # Where files lie
+                used |= {path for run in runs for judge in self.models for path in self._ratings_beside(run, judge)}
+                unused = [path for path in _files(folder) if path not in used]
+                if runs and unused:
+                    log.warning(f"{folder}: {_names(unused)}: not used: their names fit no run of this suite.")
 
     def own_files(self, run: Run) -> list[Path]:
         """The files in a folder for this run alone."""
@@ -186,9 +174,8 @@ class Imports:
         """The files that fit a run in the folder that all runs of its model share; each can be of one run only."""
         folder = imports_of(run.benchmark, run.model)
         said = self._config.imports(run.model).runs.items()
-        prefix = f"{run.benchmark}/"
-        taken = {name: import_folder(run.model, run.benchmark, one) for name, one in said if name.startswith(prefix)}
-        if _short(run) in taken or folder in taken.values() or not folder.is_dir():
+        taken = {name for name, one in said if import_folder(run.model, name.split("/")[0], one) == folder}
+        if _short(run) in dict(said) or taken or not folder.is_dir():
             return []
         found = []
         for alternatives in self._answer_format(run).candidates(folder):
@@ -224,14 +211,11 @@ class Imports:
     def _folders(self, slug: str, benchmark: str, said: str | None, usual: list[str]) -> list[Path]:
         """The folder that the model's file says, else those of the usual ones that exist."""
         own = imports_of(benchmark, slug)
-        places = [own / name for name in usual] if said is None else [import_folder(slug, benchmark, said)]
-        return [place for place in places if place.is_dir()]
-
-    # Runs
+        folders = [own / name for name in usual] if said is None else [import_folder(slug, benchmark, said)]
+        return [folder for folder in folders if folder.is_dir()]
 
     def _runs(self, benchmark: str, slug: str) -> list[Run]:
-        """The runs of an imported model in this suite."""
-        runs = [Run.parse(f"{benchmark}/{name}") for name in self._config.runs_of(benchmark)]
+        runs = (Run.parse(f"{benchmark}/{name}") for name in self._config.runs_of(benchmark))
         return sorted(run for run in runs if run.model == slug)
 
     def _protocols(self, run: Run) -> list[str]:

@@ -17,8 +17,7 @@ from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.models.local.weights import CODE, SMALL, WEIGHTS
 
 MB, GB = 10**6, 10**9
-# Files beyond this are not fetched to be looked at.
-LARGEST = 300 * MB
+LARGEST = 300 * MB  # files beyond this are not fetched to be looked at
 SHOWN = 8
 
 Sizes = Mapping[str, int]
@@ -37,8 +36,11 @@ def sizes_of(kind: Literal["model", "dataset"], repo: str, revision: str) -> Siz
 
 def weights_bytes(sizes: Sizes, further: Sequence[str] = ()) -> int:
     """Of a repository's files, those with the weights that are loaded; further ones are a program's."""
-    wanted = (WEIGHTS, *further)
-    return sum(size for name, size in sizes.items() if any(fnmatch(name, one) for one in wanted) and "/" not in name)
+    return sum(size for name, size in sizes.items() if "/" not in name and _is_one_of(name, [WEIGHTS, *further]))
+
+
+def _is_one_of(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch(name, one) for one in patterns)
 
 
 def model_differences(file: Path, model: Model, revision: str, sizes: Sizes) -> Iterator[str]:
@@ -50,7 +52,7 @@ def model_differences(file: Path, model: Model, revision: str, sizes: Sizes) -> 
     if total > model.memory_mb * MB:
         yield f"its weights are {total / GB:.1f} GB, more than memory_mb: {model.memory_mb}."
     patterns = [*SMALL, *([CODE] if model.trust_remote_code else [])]
-    wanted = [name for name, size in sizes.items() if size <= LARGEST and any(fnmatch(name, one) for one in patterns)]
+    wanted = [name for name, size in sizes.items() if size <= LARGEST and _is_one_of(name, patterns)]
     if "config.json" not in wanted and model.adapter != "contrastive":
         yield f"it has no config.json. It holds {_listed(sizes)}."
         return
@@ -64,10 +66,8 @@ def folder_differences(model: Model, folder: Path) -> list[str]:
     from reprise.models.base import ModelSpec
     from reprise.models.local.examine import differences
 
-    code = model.trust_remote_code
-    return list(
-        differences(model.adapter, ModelSpec(folder, "cpu", 1, model.dtype, model.attention, code, model.settings))
-    )
+    spec = ModelSpec(folder, "cpu", 1, model.dtype, model.attention, model.trust_remote_code, model.settings)
+    return list(differences(model.adapter, spec))
 
 
 # --- data sets -------------------------------------------------------------------------------------------------------
@@ -78,12 +78,12 @@ def release_differences(
 ) -> Iterator[str]:
     """What of a release is not what the benchmark's reader expects: its files, and their columns."""
     sizes = sizes_of("dataset", release.repo, revision)
-    wanted = [one for one in sizes if any(fnmatch(one, pattern) for pattern in benchmark.release_files)]
+    wanted = [one for one in sizes if _is_one_of(one, benchmark.release_files)]
     if not wanted:
         yield f"no file is one of {', '.join(benchmark.release_files)}. It holds {_listed(sizes)}."
     large = [one for one in wanted if sizes[one] > LARGEST]
+    yield from (f"{one}: {sizes[one] / GB:.1f} GB, too large to be looked at here." for one in large)
     if not wanted or large:
-        yield from (f"{one}: {sizes[one] / GB:.1f} GB, too large to be looked at here." for one in large)
         return
     with TemporaryDirectory() as folder:
         fetch_snapshot(str(file), "dataset", release.repo, revision, Path(folder), wanted)
@@ -103,6 +103,5 @@ def route_differences(route: Huggingface, revision: str) -> Iterator[str]:
 
 
 def _listed(sizes: Sizes) -> str:
-    names = sorted(sizes)
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return (", ".join(names[:SHOWN]) or "nothing") + more
+    more = f" and {len(sizes) - SHOWN} more" if len(sizes) > SHOWN else ""
+    return (", ".join(sorted(sizes)[:SHOWN]) or "nothing") + more

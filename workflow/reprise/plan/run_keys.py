@@ -26,9 +26,6 @@ from reprise.models.same_answers import known_code
 from reprise.people.keys import PeopleFiles, PeopleRunKey
 from reprise.plan.runs import Plan
 
-DIGITS = 12
-PROGRAM_MODULE = "reprise.models.remote.serving.program_server"
-
 
 class ModelServer(NamedTuple):
     """What a run's key holds of the server that its job starts; nothing where it starts none."""
@@ -37,8 +34,7 @@ class ModelServer(NamedTuple):
     hosting: Hosting | None
     versions: dict[str, str]
     settings: dict[str, Any]
-    modules: tuple[str, ...] = ()
-    """of this library, what runs there"""
+    modules: tuple[str, ...] = ()  # of this library, what runs there
 
 
 def weights_identity(slug: str, model: Model, store: Store) -> dict[str, str]:
@@ -54,14 +50,12 @@ def weights_identity(slug: str, model: Model, store: Store) -> dict[str, str]:
 def local_weights(folder: Path, where: str, cure: str, store: Store, files: Sequence[str] = ()) -> str:
     """The digest of a checkpoint's folder, which must hold weights."""
     if not folder.is_dir():
-        is_inside = not folder.is_absolute() and ".." not in folder.parts
-        there = [str(path) for path in folder.parent.glob("*/")] if is_inside else []
+        there = [str(path) for path in folder.parent.glob("*/")]
         raise UserError(
             f"{where}: no folder '{folder}'.{suggestion(str(folder), there)} "
             f"Put the weights there, correct the path, {cure}."
         )
-    wanted = files or ["*.safetensors"]
-    missing = [one for one in wanted if not any(folder.glob(one))]
+    missing = [one for one in files or ["*.safetensors"] if not any(folder.glob(one))]
     if missing:
         raise UserError(
             f"{where}: '{folder}' holds no weights ({', '.join(missing)}). "
@@ -75,21 +69,21 @@ def server_of(model: Model, identity: dict[str, str], store: Store) -> ModelServ
     served = model.served_by
     if served is None:
         return ModelServer(None, None, {}, {})
-    path = pins_file(served.environment)
-    versions = named_versions(path)
+    pins = pins_file(served.environment)
+    versions = named_versions(pins)
     serving = serving_of(
         served,
-        store.digest(path),
+        store.digest(pins),
         dtype=model.dtype,
         gpus=model.gpus,
         trust_remote_code=model.trust_remote_code,
         is_video=model.settings["frames"] == "video",
         scores=model.settings["scores"],
     )
-    modules = (PROGRAM_MODULE,) if served.program else ()
+    modules = ("reprise.models.remote.serving.program_server",) if served.program else ()
     name = f"{model.repo}@{model.revision}"
     if model.repo is None:
-        name = f"{Path(str(model.checkpoint)).name}@{identity['checkpoint'][:DIGITS]}"
+        name = f"{Path(str(model.checkpoint)).name}@{identity['checkpoint'][:12]}"
     return ModelServer(serving, hosting_of(served), versions, {"model": name}, modules)
 
 
@@ -110,12 +104,8 @@ LEFT_OUT_OF_ANSWERS = (
 
 
 class RunKeys:
-    """The keys of a suite's runs, each made once."""
-
     def __init__(self, plan: Plan, code: CodeDigests) -> None:
-        self._plan = plan
-        self._config = plan.config
-        self._code = code
+        self._plan, self._config, self._code = plan, plan.config, code
         self._runs: dict[Run, RunKey] = {}
         self._weights: dict[str, dict[str, str]] = {}
 
@@ -129,8 +119,8 @@ class RunKeys:
 
     def adopted(self, runs: Sequence[Run]) -> dict[str, str]:
         """Of these runs' keys those whose answers were carried over from another key, and why."""
-        keys = sorted({self.of(run).key for run in runs} & self._adopted.keys()) if self._adopted else []
-        return {key: self._adopted[key] for key in keys}
+        keys = {self.of(run).key for run in runs} if self._adopted else set()
+        return {key: self._adopted[key] for key in sorted(keys & self._adopted.keys())}
 
     @cached_property
     def _adopted(self) -> dict[str, str]:
@@ -139,23 +129,21 @@ class RunKeys:
 
     def of(self, run: Run) -> RunKey:
         if run not in self._runs:
-            self._runs[run] = (
-                self._imported_run(run) if run.model in self._plan.imports.models else self._asked_run(run)
-            )
+            of_run = self._imported_run if run.model in self._plan.imports.models else self._asked_run
+            self._runs[run] = of_run(run)
         return self._runs[run]
 
-    def _asked_run(self, run: Run) -> ModelRunKey:
+    def _asked_run(self, run: Run) -> RunKey:
         protocol = self._config.benchmarks[run.benchmark].protocols[run.protocol]
         sampling = self._config.main.samplings[run.sampling]
         asked = {"form": protocol.form, "ask": protocol.ask, "max_tokens": protocol.max_tokens, "sampling": sampling}
         return self.of_model(run.name, run.model, asdict(self.prompts[run.benchmark][protocol.prompt]), asked)
 
     def of_judge(self, benchmark: str, protocol: str, judge: str) -> RunKey:
-        """The key of a judge's replies to the answers of a protocol."""
-        name, settings = f"{judge} as judge of {benchmark}/{protocol}", self._config.benchmarks[benchmark]
+        name = f"{judge} as judge of {benchmark}/{protocol}"
         if judge in self._plan.imports.models:
             return self._imported_ratings(name, benchmark, protocol, judge)
-        asked = settings.protocols[protocol]
+        asked = self._config.benchmarks[benchmark].protocols[protocol]
         assert asked.judge is not None
         how = {"form": "judge", "ask": "write", "max_tokens": asked.judge_tokens, "sampling": NO_FRAMES}
         return self.of_model(name, judge, asdict(self.prompts[benchmark][asked.judge]), how)
@@ -225,17 +213,16 @@ class RunKeys:
             files=self._plan.digests(files),
         )
         answers = self.coded("import_answers", answers, module_name(run.benchmark))
-        patterns = tuple(model.patterns)
-        return ImportedRunKey(run=run.name, key=answers.digest(), answers=answers, patterns=patterns)
+        return ImportedRunKey(run=run.name, key=answers.digest(), answers=answers, patterns=tuple(model.patterns))
 
     def _imported_ratings(self, name: str, benchmark: str, protocol: str, judge: str) -> ImportedRatingsKey:
         runs = [run for run in self._plan.runs() if (run.benchmark, run.protocol) == (benchmark, protocol)]
-        files = {run.name: self._plan.imports.rating_files(run, judge) for run in runs}
+        files = {run.name: self._plan.digests(self._plan.imports.rating_files(run, judge)) for run in runs}
         answers = RatingFiles(
             adapter=self._config.models[judge].adapter,
             benchmark=benchmark,
             sampling=NO_FRAMES,
-            files={run: self._plan.digests(found) for run, found in files.items() if found},
+            files={run: found for run, found in files.items() if found},
         )
         answers = self.coded("import_ratings", answers, module_name(benchmark))
         return ImportedRatingsKey(run=name, key=answers.digest(), answers=answers)

@@ -1,7 +1,7 @@
 """Which runs and tables a suite has, and which of them this site can make."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -45,22 +45,19 @@ class Plan:
         self._judges: dict[str, list[str]] = {}
         self._runs: list[Run] | None = None
         self._ledgers: dict[tuple[Ledger, str], list[Path]] = {}
-        self._scored: dict[tuple[str, str], list[Scored]] = {}
-        """(benchmark, table or figure) -> its numbers"""
+        self._scored: dict[tuple[str, str], list[Scored]] = {}  # (benchmark, table or figure) -> its numbers
 
     def _runs_here(self, slug: str, model: Model) -> bool:
         """Whether the suite's `run:` selects a model; one that somebody is paid for also needs a budget."""
-        is_remote = model.is_remote
-        if slug in self.config.suite.skip or self._is_of_the_whole(slug):
-            return False
-        if ADAPTERS[model.adapter].is_paid(model.settings) and not self.budget.permits(model.price):
+        is_unpaid = ADAPTERS[model.adapter].is_paid(model.settings) and not self.budget.permits(model.price)
+        if slug in self.config.suite.skip or self._is_of_the_whole(slug) or is_unpaid:
             return False
         for term in self.config.suite.run:
             if isinstance(term, OnGpus):
-                if not is_remote and model.gpus <= term.gpus:
+                if not model.is_remote and model.gpus <= term.gpus:
                     return True
             elif term in (slug, "all") or (
-                term == "local" and not is_remote and model.gpus == 0 and model.repo is None
+                term == "local" and not model.is_remote and model.gpus == 0 and model.repo is None
             ):
                 return True
         return False
@@ -71,10 +68,9 @@ class Plan:
 
     # Tables
 
-    def tables(self) -> Iterator[tuple[str, str, TableSpec]]:
-        for benchmark, tables in self.config.tables.items():
-            for table, spec in tables.tables.items():
-                yield benchmark, table, spec
+    def tables(self) -> list[tuple[str, str, TableSpec]]:
+        named = self.config.tables.items()
+        return [(benchmark, table, spec) for benchmark, of in named for table, spec in of.tables.items()]
 
     @cached_property
     def overview(self) -> dict[str, TableSpec]:
@@ -82,26 +78,20 @@ class Plan:
         found = {benchmark: self.config.overview_of(benchmark) for benchmark in self.config.tables}
         return {benchmark: spec for benchmark, spec in found.items() if spec is not None}
 
-    def shown(self) -> Iterator[tuple[str, str, TableSpec]]:
+    def shown(self) -> list[tuple[str, str, TableSpec]]:
         """Every table, and every part of the overview."""
-        yield from self.tables()
-        yield from ((benchmark, OVERVIEW, spec) for benchmark, spec in self.overview.items())
-
-    @cached_property
-    def _specs(self) -> dict[str, TableSpec]:
-        return {f"{benchmark}/{table}": spec for benchmark, table, spec in self.shown()}
+        return [*self.tables(), *((benchmark, OVERVIEW, spec) for benchmark, spec in self.overview.items())]
 
     def table(self, benchmark: str, table: str) -> TableSpec:
         """The specification of one table, or of a part of the overview; a UserError if it does not exist."""
-        name = f"{benchmark}/{table}"
-        if name not in self._specs:
-            raise unknown("table", name, self._specs, str(TABLES / name))
-        return self._specs[name]
+        name, known = f"{benchmark}/{table}", {f"{one}/{each}": spec for one, each, spec in self.shown()}
+        if name not in known:
+            raise unknown("table", name, known, str(TABLES / name))
+        return known[name]
 
-    def figures(self) -> Iterator[tuple[str, str, Figure]]:
-        for benchmark, figures in self.config.figures.items():
-            for figure, spec in figures.figures.items():
-                yield benchmark, figure, spec
+    def figures(self) -> list[tuple[str, str, Figure]]:
+        named = self.config.figures.items()
+        return [(benchmark, figure, spec) for benchmark, of in named for figure, spec in of.figures.items()]
 
     def figure(self, benchmark: str, figure: str) -> Figure:
         name, known = f"{benchmark}/{figure}", {f"{one}/{each}": spec for one, each, spec in self.figures()}
@@ -119,10 +109,8 @@ class Plan:
 
     def benchmarks_by_table(self) -> dict[str, list[str]]:
         """Table -> the benchmarks whose papers have one of this number."""
-        found: dict[str, list[str]] = {}
-        for benchmark, table, _ in self.tables():
-            found.setdefault(table, []).append(benchmark)
-        return dict(sorted(found.items(), key=lambda entry: int(entry[0].removeprefix("table"))))
+        names = sorted({table for _, table, _ in self.tables()}, key=lambda name: int(name.removeprefix("table")))
+        return {name: [benchmark for benchmark, table, _ in self.tables() if table == name] for name in names}
 
     # Data
 
@@ -175,8 +163,8 @@ class Plan:
 
     def _rater(self, run: Run, judges: Iterable[str]) -> str | None:
         """The first judge that can be asked about a run, or has rated it."""
-        known = self.judges_of(run.benchmark)
-        return next((judge for judge in judges if judge in known and self.has_ratings(run, judge)), None)
+        able = (judge for judge in judges if judge in self.judges_of(run.benchmark) and self.has_ratings(run, judge))
+        return next(able, None)
 
     def judges(self) -> set[str]:
         return {judge for benchmark in self.config.benchmarks for judge in self.judges_of(benchmark)}
@@ -199,19 +187,15 @@ class Plan:
     def unjudged(self, benchmark: str, cells: Iterable[Row]) -> list[Run]:
         """The runs of these cells of a table that this site can make, but that no judge rates."""
         runs = {run for cell in cells if not cell.judges and (run := run_of(benchmark, cell))}
-        able = [run for run in runs if run.model in self.models and self.has_answers(run)]
-        judged = [run for run in able if self.is_judged(benchmark, run.protocol)]
-        return sorted(run for run in judged if self._rater(run, self.judges_of(benchmark)) is None)
+        judged = [run for run in runs if run.model in self.models and self.is_judged(benchmark, run.protocol)]
+        judges = self.judges_of(benchmark)
+        return sorted(run for run in judged if self.has_answers(run) and self._rater(run, judges) is None)
 
     def has_answers(self, run: Run) -> bool:
         return run.model not in self.imports.models or bool(self.imports.answer_files(run))
 
     def has_ratings(self, run: Run, judge: str) -> bool:
         return judge not in self.imports.models or bool(self.imports.rating_files(run, judge))
-
-    def is_imported(self, scored: Scored) -> bool:
-        """Whether a number comes from answers, or from ratings, that were made elsewhere."""
-        return scored.run.model in self.imports.models or scored.judge in self.imports.models
 
     def origin(self, scored: Scored) -> Origin:
         """The files behind the numbers of a run, or of a judge's ratings of it."""
@@ -320,8 +304,7 @@ class Plan:
         )
 
     def why_idle(self, run: Run) -> str:
-        model = self.config.models[run.model]
-        where = self.config.file
+        model, where = self.config.models[run.model], self.config.file
         if self._is_of_the_whole(run.model):
             return f"its answers were made elsewhere, for all of {run.benchmark}, and '{self.config.name}' is a part."
         if run.model not in self.models:

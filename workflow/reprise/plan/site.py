@@ -5,29 +5,27 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from reprise.config.model import Model
 from reprise.config.problems import read
 from reprise.core.errors import UserError, choices
 from reprise.core.paths import options_of, profile_file
-from reprise.core.settings import Settings, mistake
+from reprise.core.settings import Settings
 from reprise.core.yaml_files import load_yaml
 from reprise.plan.runs import Plan
 from reprise.plan.targets import asked_by, models_of
 
 EXECUTOR, PARTITIONS = "executor", "slurm-partition-config"
 LOOKS = re.compile(r"--dry-?run|--unlock|-[pqF]*n[pqF]*")
-PREPARING = 8
-"""As many cores decode about as fast as a GPU asks for clips (docs/reference/inference.md)."""
+PREPARING = 8  # as many cores decode about as fast as a GPU asks for clips (docs/reference/inference.md)
 WRITE = "Correct it, or run `python -m reprise site`, which writes the file from what Slurm says."
 SINFO = ["sinfo", "--noheader", "--Node", "--format=%P|%a|%l|%c|%m|%G"]
 ANSWER_S = 60
 TIME = re.compile(r"(?:(?P<days>\d+)-)?(?:(?:(?P<hours>\d+):)?(?P<minutes>\d+):)?(?P<seconds>\d+)")
 GPUS = re.compile(r"\bgpu(?::[^:,()]+)?:(\d+)")
-NO_LIMIT = ("infinite", "n/a")
 
 
 class PartitionLimits(Settings):
@@ -46,13 +44,7 @@ class PartitionLimits(Settings):
 class Site(Settings):
     """The partitions, by name. A job goes to the one that it fits best; to one with GPUs only if it needs them."""
 
-    partitions: dict[str, PartitionLimits]
-
-    @model_validator(mode="after")
-    def _some_partition(self) -> Self:
-        if not self.partitions:
-            raise mistake("partitions: none is named.")
-        return self
+    partitions: dict[str, PartitionLimits] = Field(min_length=1)
 
     def for_gpus(self, count: int) -> dict[str, PartitionLimits]:
         """The partitions for jobs with so many GPUs: for none those without, if there are any."""
@@ -120,8 +112,8 @@ def problems(model: Model, site: Site) -> Iterator[str]:
     listed = f"partition{'s' * (len(having) > 1)} {', '.join(having)}"
     memory = [one for one in having.values() if one.max_mem_mb is None or model.memory_mb <= one.max_mem_mb]
     if not memory:
-        most_mb = site.most("max_mem_mb", model.gpus)
-        yield f"memory_mb: {model.memory_mb}: the most of {listed} is max_mem_mb: {most_mb}."
+        largest = site.most("max_mem_mb", model.gpus)
+        yield f"memory_mb: {model.memory_mb}: the most of {listed} is max_mem_mb: {largest}."
     elif not any(one.max_threads is None or threads_of(model) <= one.max_threads for one in memory):
         threads = max(one.max_threads or 0 for one in memory)
         yield f"its job takes {threads_of(model)} CPUs: the most of {listed} is max_threads: {threads}."
@@ -143,8 +135,7 @@ class Partition(NamedTuple):
 
     name: str
     is_default: bool
-    minutes: int | None
-    """longest time of a job; None where there is no limit"""
+    minutes: int | None  # longest time of a job; None where there is no limit
     node: Node
 
 
@@ -184,7 +175,7 @@ def partitions_in(text: str) -> list[Partition]:
 
 def minutes_of(time: str) -> int | None:
     """Whole minutes of a time limit as Slurm prints it, `days-hours:minutes:seconds`; None where there is none."""
-    if time in NO_LIMIT:
+    if time in ("infinite", "n/a"):
         return None
     found = TIME.fullmatch(time)
     if found is None:
@@ -195,10 +186,8 @@ def minutes_of(time: str) -> int | None:
 
 def has_accounting() -> bool:
     """Whether Slurm remembers jobs that have ended: `sacct` may be there and say that it does not."""
-    if shutil.which("sacct") is None:
-        return False
     command: Sequence[str] = ["sacct", "--noheader", "--allocations", "--starttime=now"]
     try:
         return subprocess.run(command, capture_output=True, check=False, timeout=ANSWER_S).returncode == 0
-    except subprocess.TimeoutExpired:
+    except (FileNotFoundError, subprocess.TimeoutExpired):
         return False

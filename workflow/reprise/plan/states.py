@@ -19,7 +19,6 @@ from reprise.plan.runs import Plan
 from reprise.plan.targets import asked_by
 
 MOST_TARGETS = 6
-ROBUST = "robust"
 
 
 class Counts(NamedTuple):
@@ -28,14 +27,11 @@ class Counts(NamedTuple):
     asked: int = 0
     failed: int = 0
     unread: int = 0
-    missing: int = 0
-    """not asked, because their clip is missing"""
+    missing: int = 0  # not asked, because their clip is missing
 
 
 def outcome(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
-    done = [
-        one for one in sorted(asked_by(plan, targets)) if plan.results.verdicts(one.run, one.judge or ROBUST).is_file()
-    ]
+    done = [one for one in asked_by(plan, targets) if plan.results.verdicts(one.run, one.judge or "robust").is_file()]
     counts = [Counts(), *(count(plan.results, one) for one in done)]
     asked, failed, unread, missing = (sum(column) for column in zip(*counts, strict=True))
     if asked or missing:
@@ -44,11 +40,11 @@ def outcome(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
     yield from _constructions(plan, targets)
     made = [target for target in targets if Path(target).is_file()]
     if made:
-        more = [f"and {len(made) - MOST_TARGETS} more"] if len(made) > MOST_TARGETS else []
-        yield f"Results: {' '.join([*made[:MOST_TARGETS], *more])}"
+        more = f" and {len(made) - MOST_TARGETS} more" if len(made) > MOST_TARGETS else ""
+        yield f"Results: {' '.join(made[:MOST_TARGETS])}{more}"
     elif not targets:
-        numbers = [name.removeprefix("table") for name in plan.benchmarks_by_table()]
-        listed = numbers[0] if len(numbers) == 1 else f"{{{','.join(numbers)}}}"
+        numbers = ",".join(name.removeprefix("table") for name in plan.benchmarks_by_table())
+        listed = f"{{{numbers}}}" if "," in numbers else numbers
         tables = f"{TABLES}/table{listed}.{{{','.join(sorted(READ_AS))}}}"
         yield f"Tables: {tables}; each paper's own in {TABLES}/<benchmark>/"
 
@@ -60,15 +56,14 @@ def _constructions(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
         if not pool.is_file() or (targets and not any(Path(target).is_relative_to(folder) for target in targets)):
             continue
         filters = Counter(pl.read_parquet(pool, columns=["filter"])["filter"])
-        kept, rows = filters.pop("", 0), filters.total()
+        rows, kept = filters.total(), filters.pop("", 0)
         dropped = f" ({', '.join(f'{count} {name}' for name, count in filters.most_common())})" if filters else ""
-        yield f"Construction of {benchmark}: {kept} of {kept + rows} kept before the writing{dropped}"
+        yield f"Construction of {benchmark}: {kept} of {rows} kept before the writing{dropped}"
 
 
 def count(results: Results, one: Scored) -> Counts:
-    """What became of the questions of a run whose answers are read."""
     counted = ("failed", "unparsed")
-    read = read_table(results.verdicts(one.run, one.judge or ROBUST), VERDICTS, VERDICTS.keys() - set(counted))
+    read = read_table(results.verdicts(one.run, one.judge or "robust"), VERDICTS, VERDICTS.keys() - set(counted))
     failed, unread = (int(read[name].sum()) for name in counted)
     answers, questions = results.responses(one.run), results.requests(one.run.benchmark, one.run.protocol)
     if not (answers.is_file() and questions.is_file()):  # nothing needs them any more
@@ -81,19 +76,13 @@ Name = Literal["done", "stale", "missing", "failed"]
 
 
 class State(NamedTuple):
-    """Where a run stands, and why."""
-
     scored: Scored
     name: Name
     counts: Counts
-    missing: tuple[Step, ...]
-    """what is not there, in the order in which it is made"""
-    failures: tuple[tuple[Step, str], ...]
-    """what of it a job could not make, and its last words"""
-    changed: tuple[tuple[Step, KeyChange], ...]
-    """what was made under a key that is another one now"""
+    missing: tuple[Step, ...]  # what is not there, in the order in which it is made
+    failures: tuple[tuple[Step, str], ...]  # what of it a job could not make, and its last words
+    changed: tuple[tuple[Step, KeyChange], ...]  # what was made under a key that is another one now
     answers: FailedAnswers | None
-    """answers that failed"""
 
     @property
     def due(self) -> int:
@@ -114,7 +103,6 @@ class States:
         return [self.of(one) for one in self._plan.numbers()]
 
     def of(self, one: Scored) -> State:
-        """One run, or a judge's ratings of it."""
         steps = list(self._plan.origin(one).steps())  # the first that is made first
         missing = tuple(step for step in steps if not step.path.is_file())
         failures = [(step, words) for step in missing if (words := last_words(step.log))]
@@ -126,13 +114,8 @@ class States:
                 counts = count(self._plan.results, one)
             except UserError as error:  # a damaged table
                 failures.append((steps[-1], str(error)))
-        name: Name = "done"
-        if failures:
-            name = "failed"
-        elif steps[-1] in missing:
-            name = "missing"
-        elif changed or (answers and answers.due):
-            name = "stale"
+        is_stale = changed or (answers and answers.due)
+        name: Name = "failed" if failures else "missing" if steps[-1] in missing else "stale" if is_stale else "done"
         return State(one, name, counts, missing, tuple(failures), changed, answers)
 
     def _changed(self, step: Step) -> list[KeyChange]:
@@ -150,7 +133,6 @@ KINDS = {
     "versions": "versions of libraries",
 }  # fmt: skip
 LONGEST = 160
-ANSWERS, REPLIES = "answers", "replies of the judge"
 
 
 class Asking(NamedTuple):
@@ -158,10 +140,8 @@ class Asking(NamedTuple):
 
     job: Job
     slug: str
-    """of the model"""
     why: tuple[str, ...]
-    is_remade: bool
-    """whether what it asks about is made again before, so that it may be something else"""
+    is_remade: bool  # whether what it asks about is made again before, so that it may be something else
 
 
 class Askings(NamedTuple):
@@ -169,8 +149,7 @@ class Askings(NamedTuple):
 
     asked: list[Asking]
     done: int
-    counted: int
-    """numbers that are made again from answers that are there"""
+    counted: int  # numbers that are made again from answers that are there
 
 
 def askings(plan: Plan, states: States, numbers: Iterable[Scored]) -> Askings:
@@ -178,9 +157,8 @@ def askings(plan: Plan, states: States, numbers: Iterable[Scored]) -> Askings:
     done = counted = 0
     for one in sorted(numbers):
         state = states.of(one)
-        steps = list(dict.fromkeys(step.name for step in plan.origin(one).steps()))
-        mine = list(_of_state(plan, state, steps)) if state.name != "done" else []
-        found.update({asking.job.scored: asking for asking in mine})
+        mine = {} if state.name == "done" else {asking.job.scored: asking for asking in _of_state(plan, state)}
+        found |= mine
         done += state.name == "done"
         counted += state.name != "done" and not mine
     return Askings(list(found.values()), done, counted)
@@ -208,39 +186,36 @@ def _of_round(changes: KeyChanges, job: Job) -> Asking:
         return Asking(job, model, (NEW,), is_remade=False)
     why = [words for change in changes.since(job.responses) for words in _changed(change)]
     folder = job.responses.parents[2]
-    requests = folder / "requests" / model / job.responses.name
-    before = {"candidates": folder / "texts.parquet", "requests": requests}
+    before = {"candidates": folder / "texts.parquet", "requests": folder / "requests" / model / job.responses.name}
     remade = [name for name, path in before.items() if changes.since(path)]
     if remade:
         why.append(f"made again before it: {', '.join(remade)}")
     return Asking(job, model, tuple(dict.fromkeys(why)), is_remade=bool(remade))
 
 
-def _of_state(plan: Plan, state: State, steps: Sequence[str]) -> Iterator[Asking]:
+def _of_state(plan: Plan, state: State) -> Iterator[Asking]:
     """The run's own job, and that of its judge."""
     run, judge = state.scored.run, state.scored.judge
-    jobs = [(Scored(run), run.model, ANSWERS), (state.scored, judge, REPLIES)]
+    steps = list(dict.fromkeys(step.name for step in plan.origin(state.scored).steps()))
+    jobs = [(Scored(run), run.model, "answers"), (state.scored, judge, "replies of the judge")]
     for scored, slug, step in jobs if judge else jobs[:1]:
         if slug in plan.imports.models:
             continue
         before = steps[: steps.index(step)]
-        why = tuple(dict.fromkeys(_reasons(state, scored, step, before)))
+        remade = list(dict.fromkeys(one.name for one, _ in state.changed if one.name in before))
+        why = tuple(dict.fromkeys(_reasons(state, scored, step, before, remade)))
         if why:
-            is_remade = any(one.name in before for one, _ in state.changed)
-            yield Asking(job_of(plan, scored), slug, why, is_remade)
+            yield Asking(job_of(plan, scored), slug, why, is_remade=bool(remade))
 
 
-def _reasons(state: State, scored: Scored, step: str, before: Sequence[str]) -> Iterator[str]:
+def _reasons(state: State, scored: Scored, step: str, before: Sequence[str], remade: Sequence[str]) -> Iterator[str]:
     failed = {one.name: words for one, words in state.failures}
     if step in failed:
         yield f"its job failed: {_cut(failed[step].splitlines()[0])}"
-    elif any(one.name == step for one in state.missing):
+    elif step in [one.name for one in state.missing]:
         yield NEW
     yield from (f"failed before it: {name}" for name in before if name in failed)
-    for one, change in state.changed:
-        if one.name == step:
-            yield from _changed(change)
-    remade = list(dict.fromkeys(one.name for one, _ in state.changed if one.name in before))
+    yield from (words for one, change in state.changed if one.name == step for words in _changed(change))
     if remade:
         yield f"made again before it: {', '.join(remade)}"
     if state.answers and state.due and state.answers.job.scored == scored:

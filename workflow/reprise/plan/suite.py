@@ -70,11 +70,6 @@ def write_keys(plan: Plan) -> None:
     code.keep()
 
 
-def changed_keys(plan: Plan) -> list[Path]:
-    """The key files that `write_keys` would write."""
-    return [path for path, text in key_texts(collect_keys(plan)).items() if is_other(path, text)]
-
-
 def collect_keys(plan: Plan, code: CodeDigests | None = None) -> dict[Path, Settings]:
     runs = RunKeys(plan, code or CodeDigests())
     return {path: key for rules in vars(Rules(plan)).values() for path, key in rules.keys(runs)}
@@ -91,8 +86,7 @@ def load_suite(
     """
     with faults_in_words():
         _check_places(Path(rules_in).resolve())
-        told_by = "--config" if within is None else f"`config:` of module '{within}'"
-        plan = Plan(load(Path(), told, told_by))
+        plan = Plan(load(Path(), told, "--config" if within is None else f"`config:` of module '{within}'"))
         if within is not None:
             taken = [name for name in _MODULES if name != within]
             if taken:
@@ -108,14 +102,14 @@ def load_suite(
         targets = targets_of(arguments)
         if within is None:
             check_targets(plan, targets)
-        site = site_of(arguments)
-        if site is not None:
+        if site := site_of(arguments):
             check_models(plan, site, targets)
         warn_of_models(plan, targets)
         plan.imports.warn_of_unused(plan.models)
         if is_running(Path()) and "--unlock" not in arguments:
             # Everything stays as the Snakemake that works in this folder planned by it.
-            others = [path for path in [STAMP] if is_other(path, _stamp(plan))] or changed_keys(plan)
+            texts = {STAMP: _stamp(plan), **key_texts(collect_keys(plan))}
+            others = [path for path, text in texts.items() if is_other(path, text)]
             if others:
                 raise UserError(
                     f"another snakemake works in this folder (see {LOCKS}), and this call is of another suite or of a "
@@ -160,10 +154,8 @@ def _stamp(plan: Plan) -> str:
     return canonical_json({"suite": plan.config.name}) + "\n"
 
 
-UNSHOWN = ("code", "key")
 LONGEST = 60
-_MODULES: list[str] = []
-"""this workflow, by its names as a module of the Snakefile that this process reads"""
+_MODULES: list[str] = []  # this workflow, by its names as a module of the Snakefile that this process reads
 
 
 class ForJobs(NamedTuple):
@@ -172,24 +164,19 @@ class ForJobs(NamedTuple):
     store: str
     scratch: list[str]
     attempts: int
-    budget: list[float]
-    """dollars and tokens"""
+    budget: list[float]  # dollars and tokens
 
 
 class Suite(Rules):
-    """A suite's plan, as the rules ask it: an object for each of their files."""
-
     def __init__(self, plan: Plan, targets: Sequence[str] = (), site: Site | None = None) -> None:
         super().__init__(plan, site)
-        self._plan = plan
-        self._targets = targets
+        self._plan, self._targets = plan, targets
         self._known: dict[str, str] = {}
-        main, suite = plan.config.main, plan.config.suite
-        self.name = plan.config.name
+        main, self.name = plan.config.main, plan.config.name
         self.for_jobs = ForJobs(
             store=main.store,
             scratch=[main.scratch] if main.scratch else [],
-            attempts=suite.answer_attempts,
+            attempts=plan.config.suite.answer_attempts,
             budget=[plan.budget.usd, plan.budget.tokens],
         )
 
@@ -219,21 +206,20 @@ class Suite(Rules):
             name = key.format_map(dict(wildcards.items()))
             if name not in self._known:
                 found = leaves(read_json(self._plan.results.key(*name.split("/"))))
-                shown = {name: _short(value) for name, value in found if name.rpartition(".")[2] not in UNSHOWN}
-                self._known[name] = ", ".join(f"{one.removeprefix('answers.')}: {text}" for one, text in shown.items())
+                shown = [(one, value) for one, value in found if one.rpartition(".")[2] not in ("code", "key")]
+                self._known[name] = ", ".join(
+                    f"{one.removeprefix('answers.')}: {_short(value)}" for one, value in shown
+                )
             return self._known[name]
 
         note_parameters(said)
         return said
 
     def say_failures(self) -> None:
-        """Say at the end of a run how many answers failed, if some did."""
-        failed = failed_answers(self._plan)
-        if failed:
+        if failed := failed_answers(self._plan):
             log.warning(summary(failed))
 
     def say_outcome(self) -> None:
-        """Say how many answers failed, and what was made."""
         self.say_failures()
         for line in outcome(self._plan, self._targets):
             log.info(line)

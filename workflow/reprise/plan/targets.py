@@ -49,13 +49,10 @@ from reprise.tables.render.latex_document import MISSING, has_latex
 
 
 class JudgePair(NamedTuple):
-    """Two judges of the answers to one protocol."""
-
     benchmark: str
     protocol: str
     judges: tuple[str, str]
-    runs: tuple[Run, ...]
-    """what both have rated, or can be asked to rate"""
+    runs: tuple[Run, ...]  # what both have rated, or can be asked to rate
 
 
 def judge_pairs(plan: Plan) -> list[JudgePair]:
@@ -66,9 +63,8 @@ def judge_pairs(plan: Plan) -> list[JudgePair]:
         mine = [run for run in judged if (run.benchmark, run.protocol) == (benchmark, protocol)]
         for pair in combinations(plan.judges_of(benchmark), 2):
             runs = tuple(run for run in mine if all(plan.has_ratings(run, judge) for judge in pair))
-            if runs:
-                found.append(JudgePair(benchmark, protocol, pair, runs))
-    return found
+            found.append(JudgePair(benchmark, protocol, pair, runs))
+    return [pair for pair in found if pair.runs]
 
 
 def compared(plan: Plan) -> list[Scored]:
@@ -78,17 +74,14 @@ def compared(plan: Plan) -> list[Scored]:
 FORMATS = ("csv", "html", "md", "tex")
 PICTURES = ("csv", "pdf", "png", "svg")
 CARDS = ("html", "md", "tex", "csv", "png", "svg", "pdf")
-DATA_OF_CARDS = ("json", "items.csv")
-TABLE_FILE = re.compile(r"(^|/)tab\w*\.(csv|html|md|pdf|tex)$")
-NAME_OF_TABLE = re.compile(rf"(?:\w+/)?{TABLE.strip('^$')}")
-OF_RUNS = ("responses", "verdicts", "metrics")
+A_TABLE = re.compile(rf"(?:\w+/)?{TABLE.strip('^$')}|(?:.*/)?tab\w*\.(?:csv|html|md|pdf|tex)")  # its name, or a file
+# What a suite lacks that makes no file of this name, or none in this folder.
 LACKS = {
     OVERVIEW: "It has no overview. Name models in `overview:` of {file}; `python -m reprise eval` does so.",
     JUDGES: "No two judges rate the same run. Name two in `judges:` and in `run:` of {file}, or import ratings.",
     REPRODUCTION: "It shows no published values (`show_published: false` in {file}) to compare with.",
     TIME.name: "It has no cards of time. Name some of its overview in `time:` of {file}; `reprise time` does so.",
 }
-"""what a suite lacks that makes no file of this name, or none in this folder"""
 
 
 def check_profile(arguments: Sequence[str]) -> None:
@@ -105,18 +98,17 @@ def targets_of(arguments: Sequence[str]) -> list[str]:
     return [
         one
         for before, one in zip(["", *words], words, strict=False)
-        if before != "--report"
-        and (one.startswith(f"{RESULTS}/") or NAME_OF_TABLE.fullmatch(one) or TABLE_FILE.search(one))
+        if before != "--report" and (one.startswith(f"{RESULTS}/") or A_TABLE.fullmatch(one))
     ]
 
 
 def readable(plan: Plan) -> dict[str, set[Scored]]:
     """Every file that people read, and the numbers of runs behind it."""
-    found: dict[Path, set[Scored]] = defaultdict(set)
+    found: dict[str, set[Scored]] = defaultdict(set)
 
     def note(files: Iterable[Path], numbers: Collection[Scored]) -> None:
         for file in files:
-            found[file].update(numbers)
+            found[str(file)].update(numbers)
 
     for benchmark, table, _ in plan.shown():
         scored = plan.table_scored(benchmark, table)
@@ -129,13 +121,13 @@ def readable(plan: Plan) -> dict[str, set[Scored]]:
         note((figure_file(benchmark, figure, kind) for kind in PICTURES), plan.table_scored(benchmark, figure))
     for slug in plan.time:
         scored = plan.time_scored([slug])
-        note((time_file(slug, kind) for kind in (*CARDS, *DATA_OF_CARDS)), scored)
+        note((time_file(slug, kind) for kind in (*CARDS, "json", "items.csv")), scored)
         note((time_file(ALL, kind) for kind in CARDS), scored)
     if judge_pairs(plan):
         note(map(agreement_file, FORMATS), compared(plan))
     verdicts = [reproduction_file(kind) for kind in ("csv", "html", "md") if plan.config.suite.show_published]
     note([*PDFS, *report_files(), *verdicts], plan.numbers())
-    return {str(path): numbers for path, numbers in found.items()}
+    return found
 
 
 def check_targets(plan: Plan, targets: Sequence[str]) -> None:
@@ -168,14 +160,11 @@ def _problems(plan: Plan, target: str, known: Collection[str]) -> Iterator[str]:
             named = [name for name in plan.config.main.samplings if file.endswith(f".{name}.png")]
             if named:
                 yield from _frames_problems(plan, benchmark, max(named, key=len))
-        case ["results", _, stage, *names] if stage in OF_RUNS:
+        case ["results", _, "responses" | "verdicts" | "metrics", *names]:
             yield from _run_problems(plan, names)
-        case ["results", *_]:
-            return
-        case _:
+        case [first, *_] if first != "results":
             like = [file for file in known if file.endswith((f"/{target}", f"/{target}.html")) or target.endswith(file)]
-            path = target[max(0, target.find(f"{RESULTS}/")) :]
-            near = sorted(like, key=len) or get_close_matches(path, known, n=1)
+            near = sorted(like, key=len) or get_close_matches(target[max(0, target.find("results/")) :], known, n=1)
             hint = f" Did you mean '{near[0]}'?" if near else ""
             yield f"a target is a file in {RESULTS}/.{hint}"
 
@@ -195,17 +184,13 @@ def _why_none(plan: Plan, path: Path, known: Collection[str]) -> str:
         return LACKS[stem].format(file=plan.config.file)
     if not there:
         return choices(str(path.parent), [str(Path(one).parent) for one in known]).strip()
-    alike = [name for name in there if name.startswith(f"{stem}.")] or [
-        name for name in there if name.endswith(path.suffix)
-    ]
+    alike = [name for name in there if name.startswith(f"{stem}.") or name.endswith(path.suffix)]
     return choices(path.name, alike or there).strip()
 
 
 def _frames_problems(plan: Plan, benchmark: str, sampling: str) -> Iterator[str]:
-    """Why there is no plan of frames of this sampling."""
-    problems = plan.config.main.sampling_problems(sampling)
-    yield from problems
-    if not problems and sampling not in plan.samplings_of(benchmark):
+    yield from plan.config.main.sampling_problems(sampling)
+    if sampling in plan.config.main.samplings and sampling not in plan.samplings_of(benchmark):
         yield (
             f"no run of suite '{plan.config.name}' shows {benchmark} so. Name one in `extra_runs:` of "
             f"{plan.config.file}, or in a table."
@@ -228,8 +213,7 @@ def asked_by(plan: Plan, targets: Sequence[str]) -> set[Scored]:
     numbers = plan.numbers()
     if not targets:
         return set(numbers)
-    known = readable(plan)
-    named = {one for target in targets for one in numbers if f"/{one.run.name}" in target}
+    known, named = readable(plan), {one for target in targets for one in numbers if f"/{one.run.name}" in target}
     return named.union(*(known.get(target, ()) for target in targets))
 
 
@@ -277,7 +261,5 @@ def ended(plan: Plan, asked: Iterable[Scored]) -> Iterator[str]:
 def has_unpinned_data(plan: Plan, benchmark: str) -> bool:
     """Whether a benchmark's release, or the videos that runs here look at, are named by no commit."""
     route = plan.config.suite.benchmarks[benchmark].route
-    is_looked_at = benchmark in plan.data_benchmarks
-    return not plan.has_data(benchmark) or (
-        is_looked_at and isinstance(route, Huggingface) and route.revision == UNPINNED
-    )
+    is_unpinned = isinstance(route, Huggingface) and route.revision == UNPINNED
+    return not plan.has_data(benchmark) or (is_unpinned and benchmark in plan.data_benchmarks)

@@ -4,6 +4,7 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -19,12 +20,7 @@ from reprise.fetch.settings import Folder
 from reprise.models.local.weights import fetched_files, snapshot_folder
 from reprise.plan.runs import Plan
 
-# Clocks of a file server and of this machine may differ that much.
-CLOCKS_DIFFER_S = 2.0
-# Not results: a key file is written by its content, a log is only read by people.
-NO_RESULTS = {"keys", "logs"}
-# A date before that of any input. Where an input has the content that the result was made of, Snakemake makes nothing.
-LONG_AGO = (1.0, 1.0)
+CLOCKS_DIFFER_S = 2.0  # those of a file server and of this machine, at most
 UNCHECKED, DAMAGED, LOST = "Without a checksum", "Damaged", "Naming files of the store that are gone or changed"
 UNUSABLE = {UNCHECKED, DAMAGED, LOST}
 LEDGERS: dict[Ledger, pl.Schema] = {"sources": SOURCES, "clips": CLIP_LEDGER}
@@ -47,7 +43,8 @@ def note_outdated(plan: Plan) -> None:
         if reason in UNUSABLE:
             path.unlink(missing_ok=True)
         else:
-            os.utime(path, LONG_AGO)
+            # Before any input. Where an input has the content that the result was made of, Snakemake makes nothing.
+            os.utime(path, (1.0, 1.0))
     for reason, paths in found.items():
         others = f" and {len(paths) - 1} more" if paths[1:] else ""
         log.warning(f"{reason}: {paths[0]}{others}; made again where that is needed.")
@@ -82,7 +79,8 @@ def _outdated_results(plan: Plan, latest: float) -> Iterator[tuple[Path, str]]:
 
 def _files(folder: Path) -> Iterator[Path]:
     for where, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in NO_RESULTS]
+        # Not results: a key file is written by its content, a log is only read by people.
+        folders[:] = [name for name in folders if name not in ("keys", "logs")]
         yield from (path for name in names if (path := Path(where, name)).is_file())  # not an editor's dangling link
 
 
@@ -93,12 +91,11 @@ def _outdated_ledgers(plan: Plan) -> Iterator[tuple[Path, str]]:
     for stage, schema in LEDGERS.items():
         for _, _, path in plan.results.found_ledgers(stage):
             try:
-                rows = read_table(path, schema).filter(pl.col("status") == "ok")
+                rows = read_table(path, schema).filter(status="ok").select("object", "bytes").iter_rows()
+                if any(_size(plan.store.root / name) != size for name, size in rows):
+                    yield path, LOST
             except UserError:
                 yield path, DAMAGED
-                continue
-            if any(_size(plan.store.root / name) != size for name, size in rows.select("object", "bytes").iter_rows()):
-                yield path, LOST
 
 
 def _outdated_weights(plan: Plan) -> Iterator[tuple[Path, str]]:
@@ -127,13 +124,11 @@ def _note_replaced_videos(plan: Plan) -> None:
         if entry is None or not isinstance(entry.route, Folder) or not Path(entry.route.path).is_dir():
             continue
         fetcher = fetcher_for(entry.route, plan.store)
-        rows = read_table(path, SOURCES).filter(pl.col("status") == "ok")
-        known = {name: Path(found).stem for name, found in rows.select("source_id", "object").iter_rows()}
-        now = {}
-        for name, asked in known.items():
-            try:
+        rows = read_table(path, SOURCES).filter(status="ok").select("source_id", "object").iter_rows()
+        known = {name: Path(found).stem for name, found in rows}
+        now = dict(known)
+        for name in known:
+            with suppress(FetchError, OSError):  # nothing is there
                 now[name] = value_digest(fetcher.identity(name))
-            except (FetchError, OSError):  # nothing is there
-                now[name] = asked
         if now != known:
             write_if_changed(plan.results.retry_key(benchmark, shard), canonical_json({"replaced": now}) + "\n")

@@ -21,13 +21,11 @@ from reprise.plan.runs import Plan
 
 
 class Annotations(Asked):
-    """What the rules of annotations ask."""
-
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         before = {f"{name}{UNFILTERED}" for name in static_filters(plan.config)}
+        # A wildcard's pattern: the benchmarks whose release is fetched or found.
         self.released = one_of(plan.config.suite.benchmarks.keys() - constructed(plan).keys() - before)
-        """the benchmarks whose release is fetched or found, as a wildcard's pattern"""
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
         config, key = self._plan.config, self._results.key
@@ -51,13 +49,10 @@ class Annotations(Asked):
                 text_chars_max=config.suite.text_chars_max,
                 limit=config.limit,
             )
-            coded = runs.coded("annotations", annotations, *parts(benchmark, "release"))
-            yield key("annotations", benchmark), coded
-            counted = BenchmarkKey(benchmark=benchmark)
-            yield (
-                key("statistics", benchmark),
-                runs.coded("data_statistics", counted, *parts(benchmark, "data_statistics")),
-            )
+            yield key("annotations", benchmark), runs.coded("annotations", annotations, *parts(benchmark, "release"))
+            counting = parts(benchmark, "data_statistics")
+            statistics = runs.coded("data_statistics", BenchmarkKey(benchmark=benchmark), *counting)
+            yield key("statistics", benchmark), statistics
             for name, protocol in config.benchmarks[benchmark].protocols.items():
                 requests = RequestsKey(
                     benchmark=benchmark,
@@ -72,11 +67,11 @@ class Annotations(Asked):
 
     def _in_folder(self, folder: str, patterns: Sequence[str]) -> dict[str, str]:
         """The files of a user's folder by name and content."""
-        found = matching_files(Path(folder), patterns)
-        return {name: self._plan.store.digest(path) for name, path in found.items()}
+        found = matching_files(Path(folder), patterns).items()
+        return {name: self._plan.store.digest(path) for name, path in found}
 
     def facts(self, wildcards: Any) -> list[Path]:
         """Facts of the videos, where numbers of the data need them; a site that runs nothing on videos fetches none."""
-        benchmark = wildcards.benchmark
-        is_needed = benchmark in self._plan.data_benchmarks and load_statistics(benchmark).of_videos is not None
-        return [self._results.facts(benchmark)] if is_needed else []
+        is_needed = load_statistics(wildcards.benchmark).of_videos is not None
+        is_there = wildcards.benchmark in self._plan.data_benchmarks
+        return [self._results.facts(wildcards.benchmark)] if is_needed and is_there else []

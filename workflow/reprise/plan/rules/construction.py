@@ -39,8 +39,7 @@ from reprise.plan.run_keys import NO_FRAMES, RunKeys, local_weights
 from reprise.plan.runs import Plan
 
 WRITER = "writer"
-WRITING = "construction"
-"""what stands for the protocol of a round of writing"""
+WRITING = "construction"  # what stands for the protocol of a round of writing
 
 
 def constructed(plan: Plan) -> Mapping[str, ConstructionSettings]:
@@ -54,7 +53,6 @@ def written(plan: Plan) -> Mapping[str, Constructing]:
 
 
 def writer_run(benchmark: str, number: int | str, writer: str) -> Run:
-    """A round of writing, named as runs are."""
     return Run(benchmark, WRITING, f"round{number}", writer)
 
 
@@ -76,26 +74,17 @@ def writing_prompts(settings: Making) -> dict[str, Prompt]:
     return load_prompts(Path(settings.prompts)) if isinstance(settings, Constructing) else {}
 
 
-PAGE = "statistics.md"
 UNREAD = "unread"
-BY_WRITER = ("requests", "samples", "statistics")
-"""steps that tell several writers apart"""
-PARTS_OF_PROMPT = ("system", "user")
 
 
 class Construction(Asked):
-    """What the rules of constructions ask."""
-
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        self._made = constructed(plan)
-        self._written = written(plan)
-        entries = plan.config.suite.benchmarks.items()
+        self._made, self._written = constructed(plan), written(plan)
+        entries, made = plan.config.suite.benchmarks.items(), self._made.items()
         self._searches = {name: entry.subset_search for name, entry in entries if entry.subset_search is not None}
         self._filtered = static_filters(plan.config)
-        verdicts = {name: how.verdicts for name, how in self._filtered.items()}
-        self._checks = {name: fitting_files(pattern) if pattern else [] for name, pattern in verdicts.items()}
-        made = self._made.items()
+        self._checks = {name: fitting_files(how.verdicts or "") for name, how in self._filtered.items()}
         self._sets = {
             name: how.other_sets for name, how in made if isinstance(how, MmbenchVideoSettings) and how.other_sets
         }
@@ -124,25 +113,25 @@ class Construction(Asked):
             draw = DrawKey(**own, seed=self._made[benchmark].seed, files=digests)
             yield key_file("construction", benchmark, "draw"), runs.coded("construction_draw", draw)
         for benchmark, settings in self._written.items():
-            prompts = writing_prompts(settings)
             asked = {"form": "writer", "ask": "write", "max_tokens": settings.max_tokens, "sampling": NO_FRAMES}
-            texts = {f"{name}.{part}": getattr(one, part) for name, one in prompts.items() for part in PARTS_OF_PROMPT}
+            texts: dict[str, str] = {}
+            for name, prompt in writing_prompts(settings).items():
+                texts |= {f"{name}.system": prompt.system, f"{name}.user": prompt.user}
             for writer in writers_here(self._plan, benchmark, settings):
                 writing = runs.of_model(f"{writer} as writer of {benchmark}", writer, texts, asked)
                 yield key_file("construction", benchmark, WRITER, writer), writing
         for benchmark, search in self._searches.items():
-            subset = runs.coded("construction_subset", SubsetKey(settings=search))
-            yield key_file("construction", benchmark, "subset"), subset
+            file = key_file("construction", benchmark, "subset")
+            yield file, runs.coded("construction_subset", SubsetKey(settings=search))
 
     def _steps(self, benchmark: str, how: ConstructionSettings) -> Mapping[str, StepKey]:
         """The keys of a construction's steps, without the digests of their code."""
         plan, prompts = self._plan, writing_prompts(how)
         title, notice = plan.config.benchmarks[benchmark].title, plan.config.suite.notice
-        verdicts = plan.digests(fitting_files(how.review.verdicts))
         steps: dict[str, StepKey] = {
             "candidates": StepKey(settings=how),
             "samples": SamplesKey(settings=how, prompts=prompts, embedder=_embedder(plan, benchmark, how)),
-            "review": ReviewKey(settings=how, verdicts=verdicts),
+            "review": ReviewKey(settings=how, verdicts=plan.digests(fitting_files(how.review.verdicts))),
             "release": StepKey(settings=how),
             "statistics": ConstructionStatisticsKey(settings=how, title=title, notice=notice),
         }
@@ -166,13 +155,13 @@ class Construction(Asked):
         return [folder / f"{shard}.parquet" for shard in range(self._plan.config.suite.shards)]
 
     def pages(self) -> list[Path]:
-        return [self._results.construction(name, PAGE) for name in sorted(self._made)]
+        return [self._results.construction(name, "statistics.md") for name in sorted(self._made)]
 
     def rounds_before(self, wildcards: Any) -> list[Path]:
         """A writer's replies of the rounds before; to the first of several, who labels what all wrote, those of all."""
         settings = self._written[wildcards.benchmark]
-        read = writers_of(settings) if wildcards.model == settings.writer else [wildcards.model]
-        return self._replies(wildcards.benchmark, read, int(wildcards.round) - 1)
+        writers = writers_of(settings) if wildcards.model == settings.writer else [wildcards.model]
+        return self._replies(wildcards.benchmark, writers, int(wildcards.round) - 1)
 
     def every_round(self, wildcards: Any) -> list[Path]:
         """The replies of all rounds; none where nothing is written by a model."""
@@ -202,8 +191,7 @@ class Construction(Asked):
 
     def released(self, wildcards: Any) -> list[Path]:
         """The table whose rows are released: what static questions are dropped from, or what people reviewed."""
-        name = "static" if wildcards.benchmark in self._filtered else "reviewed"
-        return self.tables(name)(wildcards)
+        return self.tables("static" if wildcards.benchmark in self._filtered else "reviewed")(wildcards)
 
     def counted(self, wildcards: Any) -> list[Path]:
         names = ["pool", "texts", "candidates", "written", "samples", "reviewed", "votes"]
@@ -219,11 +207,9 @@ class Construction(Asked):
         return self._checks[wildcards.benchmark]
 
     def drawn(self, wildcards: Any) -> list[Path]:
-        """What is drawn of each of them, which is released too."""
-        benchmark, folder = wildcards.benchmark, self._results.construction(wildcards.benchmark, "sets")
-        return [
-            folder / f"{name}.csv" for name in sorted(self._sets[benchmark].scoring if benchmark in self._sets else ())
-        ]
+        others = self._sets.get(wildcards.benchmark)
+        folder = self._results.construction(wildcards.benchmark, "sets")
+        return [folder / f"{name}.csv" for name in sorted(others.scoring)] if others else []
 
     def set_file(self, wildcards: Any) -> list[str]:
         return [self._sets[wildcards.benchmark].files()[wildcards.set]]
@@ -235,14 +221,14 @@ def lean(step: str, key: StepKey) -> StepKey:
     if isinstance(key.settings, Constructing):  # both are in the writers' keys, as their content
         unread = {"writer": UNREAD, "prompts": UNREAD}
     if isinstance(key.settings, TemporalBenchSettings):
-        named: dict[str, Any] = {"writer": key.settings.writer}
-        unread |= named if step in BY_WRITER else {"other_writers": []}
+        if step in ("requests", "samples", "statistics"):  # they tell several writers apart
+            unread["writer"] = key.settings.writer
+        else:
+            unread["other_writers"] = []
     if step not in ("review", "static"):
         unread["review"] = type(key.settings.review)(verdicts=UNREAD)
-    if isinstance(key.settings, MmbenchVideoSettings) and step != "static":
-        unread |= {"static": None}
-    if isinstance(key.settings, MmbenchVideoSettings) and step != "release":
-        unread |= {"other_sets": None}
+    if isinstance(key.settings, MmbenchVideoSettings):
+        unread |= {name: None for name, reader in (("static", "static"), ("other_sets", "release")) if step != reader}
     return key.model_copy(update={"settings": key.settings.model_copy(update=unread)})
 
 

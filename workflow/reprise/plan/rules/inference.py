@@ -17,8 +17,7 @@ from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.site import Site, threads_of
 
-STAGE_MINUTES = 240
-"""of a job on videos that asks no model"""
+STAGE_MINUTES = 240  # of a job on videos that asks no model
 
 
 def run_of(wildcards: Any) -> Run:
@@ -45,15 +44,9 @@ class Inference(Asked):
 
     def model(self, wildcards: Any) -> Model:
         """The model that a job asks: a run's, the judge of its answers, or the writer of a benchmark."""
-        return self._plan.config.models[self._slug(wildcards)]
-
-    def _slug(self, wildcards: Any) -> str:
-        return str(getattr(wildcards, "judge", wildcards.model))
-
-    # Resources
+        return self._plan.config.models[getattr(wildcards, "judge", wildcards.model)]
 
     def threads(self, wildcards: Any) -> int:
-        """Of its job; a profile's `set-threads` says otherwise."""
         return threads_of(self.model(wildcards))
 
     def gpus(self, wildcards: Any) -> int:
@@ -62,8 +55,7 @@ class Inference(Asked):
     def memory_mb(self, wildcards: Any, attempt: int) -> int:
         """More with each attempt, as far as the site has nodes with it: the one before may have run out of it."""
         model = self.model(wildcards)
-        wanted = model.memory_mb * attempt
-        most = self._site.most("max_mem_mb", model.gpus) if self._site else None
+        wanted, most = model.memory_mb * attempt, self._site.most("max_mem_mb", model.gpus) if self._site else None
         return wanted if most is None else min(wanted, max(most, model.memory_mb))
 
     def minutes(self, wildcards: Any, attempt: int) -> int:
@@ -72,18 +64,16 @@ class Inference(Asked):
         return self._within_site(round(model.hours * 60) * attempt, model.gpus)
 
     def stage_minutes(self, wildcards: Any, attempt: int) -> int:
-        """The time of a job on videos that asks no model."""
         return self._within_site(STAGE_MINUTES * attempt, gpus=0)
 
     def _within_site(self, minutes: int, gpus: int) -> int:
         longest = self._site.most("max_runtime", gpus) if self._site else None
         return minutes if longest is None else min(minutes, longest)
 
-    # Files
-
     def weights(self, wildcards: Any) -> list[Path]:
         """The note of a fetched snapshot; nothing for a local checkpoint or a model without weights."""
-        return [self._results.weights(self._slug(wildcards))] if self.model(wildcards).repo else []
+        slug = getattr(wildcards, "judge", wildcards.model)
+        return [self._results.weights(slug)] if self.model(wildcards).repo else []
 
     def environment(self, wildcards: Any) -> list[Path]:
         """The note of the environment of the server that a job starts; nothing where it starts none."""
@@ -92,10 +82,8 @@ class Inference(Asked):
 
     def retry(self, wildcards: Any) -> list[Path]:
         """What changes when questions that failed are to be asked again; nothing where none has failed yet."""
-        if hasattr(wildcards, "round"):
-            run = writer_run(wildcards.benchmark, wildcards.round, wildcards.model)
-        else:
-            run = run_of(wildcards)
+        is_writer = hasattr(wildcards, "round")
+        run = writer_run(wildcards.benchmark, wildcards.round, wildcards.model) if is_writer else run_of(wildcards)
         path = self._results.answer_retry_key(Scored(run, getattr(wildcards, "judge", "")))
         return [path] if path.is_file() else []
 
@@ -103,11 +91,10 @@ class Inference(Asked):
         """The answers of a run that asks the same of the same items, if the suite has one: at the same time this one
         would only wait for them."""
         run, protocols = run_of(wildcards), self._plan.config.benchmarks[wildcards.benchmark].protocols
-        other = protocols[run.protocol].answers_of
-        if other is None or protocols[other].items != protocols[run.protocol].items:
+        first = replace(run, protocol=protocols[run.protocol].answers_of or "")
+        if first not in self._plan.runs() or protocols[first.protocol].items != protocols[run.protocol].items:
             return []
-        first = replace(run, protocol=other)
-        return [self._results.responses(first)] if first in self._plan.runs() else []
+        return [self._results.responses(first)]
 
     def pieces(self, wildcards: Any) -> list[Path]:
         run = run_of(wildcards)

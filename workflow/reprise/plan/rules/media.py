@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reprise.core.paths import Ledger
+from reprise.core.paths import STAGES
 from reprise.core.settings import Key
 from reprise.fetch.keys import BenchmarkLedgers, MissingKey, SourcesKey
 from reprise.fetch.plugins import made_by
@@ -15,8 +15,6 @@ from reprise.plan.run_keys import RunKeys
 
 
 class Media(Asked):
-    """What the rules of videos ask."""
-
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
         suite, key = self._plan.config.suite, self._results.key
         for benchmark, entry in suite.benchmarks.items():
@@ -26,8 +24,8 @@ class Media(Asked):
             yield key("clips", benchmark), runs.coded("clips", clips)
             yield key("facts", benchmark), runs.coded("facts", FactsKey(**dict(suite.fact_settings)))
             for name in self._plan.samplings_of(benchmark):
-                rule = self._plan.config.main.samplings[name]
-                yield key("frames", benchmark, name), runs.coded("frames", FramesKey(rule=rule))
+                frames = FramesKey(rule=self._plan.config.main.samplings[name])
+                yield key("frames", benchmark, name), runs.coded("frames", frames)
         ledgers = {
             name: BenchmarkLedgers(
                 title=self._plan.config.benchmarks[name].title,
@@ -43,10 +41,8 @@ class Media(Asked):
         return self._plan.ledgers("clips", wildcards.benchmark)
 
     def every_ledger(self, wildcards: Any) -> list[Path]:
-        """The ledgers of all videos that this site works on."""
-        stages: tuple[Ledger, ...] = ("sources", "clips")
         benchmarks = self._plan.data_benchmarks
-        return [path for stage in stages for name in benchmarks for path in self._plan.ledgers(stage, name)]
+        return [path for stage in STAGES for name in benchmarks for path in self._plan.ledgers(stage, name)]
 
     def downloads(self, wildcards: Any) -> int:
         """1 where a benchmark's videos come over a network, else 0."""

@@ -15,12 +15,8 @@ from reprise.plan.rules import Asked
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 
-PAGE = "statistics.md"
-
 
 class People(Asked):
-    """What the rules of people's answers ask."""
-
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         self._people = plan.imports.people
@@ -34,14 +30,13 @@ class People(Asked):
             design, files = group.design, self._people.inputs(group)
             sampling = {} if group.rates else config.main.samplings[group.runs[0].sampling]
             asked = Inputs(answers={}, qualification=files.qualification)
-            title, notice = config.benchmarks[group.benchmark].title, config.suite.notice
             keys: dict[str, Key] = {
                 "surveys": SurveysKey(scope=group.scope, design=design, sampling=sampling, files=asked),
                 "tasks": Key(),
                 "statistics": PeopleStatisticsKey(
                     benchmark=group.benchmark,
-                    title=title,
-                    notice=notice,
+                    title=config.benchmarks[group.benchmark].title,
+                    notice=config.suite.notice,
                     scope=group.scope,
                     design=design,
                     files=files,
@@ -59,7 +54,7 @@ class People(Asked):
         """The page of numbers of each group of which somebody has answered."""
         answered = [group for group in self._people.groups if self._people.inputs(group).answers]
         made = [group for group in answered if not group.rates or self._rated_here(group)]
-        return [people_file(self._results, group, PAGE) for group in made]
+        return [people_file(self._results, group, "statistics.md") for group in made]
 
     def files(self, wildcards: Any) -> list[Path]:
         return self._people.inputs(self._group(wildcards)).paths()
@@ -78,13 +73,12 @@ class People(Asked):
         group = self._group(wildcards)
         runs = self._rated_here(group)
         if not runs:
-            named = ", ".join(run.name for run in group.runs)
             raise UserError(
-                f"people.{group.name}: none of the runs that it rates is made here: {named}. "
+                f"people.{group.name}: none of the runs that it rates is made here: "
+                f"{', '.join(run.name for run in group.runs)}. "
                 "Name their models in `run:` of the suite, or import their answers."
             )
-        folder = self._results.folder / "answers"
-        return [folder / run.benchmark / run.protocol / run.sampling / f"{run.model}.parquet" for run in runs]
+        return [self._results.folder / "answers" / f"{run.name}.parquet" for run in runs]
 
     def frames(self, wildcards: Any) -> list[Path]:
         """Which frames a group is shown; nothing where it sees whole clips, as those who rate do."""
@@ -98,4 +92,5 @@ class People(Asked):
         return [run for run in group.runs if run in self._plan.runs()]
 
     def _group(self, wildcards: Any) -> Group:
-        return self._people.group(wildcards.benchmark, wildcards.group)
+        named = (wildcards.benchmark, wildcards.group)
+        return next(one for one in self._people.groups if (one.benchmark, one.name) == named)

@@ -15,8 +15,6 @@ from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun, Report
 
 
 class Report(Asked):
-    """What the rule of the report asks."""
-
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
         modules = [module for name in self._plan.config.tables for module in parts(name, "scores", "analyses")]
         yield self._results.key("report"), runs.coded("report", self._key(), *modules)
@@ -25,7 +23,6 @@ class Report(Asked):
         return list(dict.fromkeys(inputs(self._key(), self._results)))
 
     def _key(self) -> ReportKey:
-        """The key, without the digest of its code."""
         config, suite = self._plan.config, self._plan.config.suite
         return ReportKey(
             suite=config.name,

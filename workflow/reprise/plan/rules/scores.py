@@ -19,8 +19,6 @@ from reprise.reading.keys import VerdictsKey
 
 
 class Scores(Asked):
-    """What the rules of scores ask."""
-
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         # Wildcards' patterns: judges that are asked, and those whose ratings were made elsewhere.
@@ -99,6 +97,4 @@ class Scores(Asked):
     def ratings(self, wildcards: Any) -> list[Path]:
         """The file of people's ratings of a run: the suite's, or what a group comes to once somebody has rated."""
         group = self._plan.imports.people.raters(run_of(wildcards))
-        if group:
-            return [people_file(self._results, group, RATINGS)]
-        return self._suite_ratings(wildcards.benchmark)
+        return [people_file(self._results, group, RATINGS)] if group else self._suite_ratings(wildcards.benchmark)

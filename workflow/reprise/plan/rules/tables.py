@@ -32,8 +32,6 @@ from reprise.plan.targets import compared, judge_pairs
 from reprise.tables.keys import AgreementKey, JudgePairKey, OverviewKey, ReproductionKey, TableKey, Title
 from reprise.tables.published import published_file
 
-SIGNS = re.compile(r"[!-/:-@\[-`{-~]")
-
 
 def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: TableSpec) -> TableKey:
     """The key of a table, or of a part of one that a figure or the overview shows; without the digest of its code."""
@@ -59,7 +57,7 @@ def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: Table
         frames_min={name: one.frames_min for name, one in settings.protocols.items() if one.frames_min},
         frames={name: count for name in samplings if (count := frames_shown(settled[name])) is not None},
         runs=tuple(one.name for one in scored),
-        imported=tuple(one.name for one in scored if plan.is_imported(one)),
+        imported=tuple(one.name for one in scored if {one.run.model, one.judge} & plan.imports.models),
         judge_order=tuple(judges),
         unjudged=tuple(run.name for run in plan.unjudged(benchmark, cells)),
         judged=judged,
@@ -92,13 +90,11 @@ class Shown(Asked):
 
     def statistics(self, wildcards: Any) -> list[Path]:
         """Numbers of the data, or chances that are counted from them, where they are shown and the data are here."""
-        benchmark = wildcards.benchmark
-        parts = self._plan.parts_of(benchmark, self._name(wildcards))
-        is_needed = any(self._plan.shows_data(benchmark, spec) for _, spec in parts)
-        return [self._results.statistics(benchmark)] if is_needed else []
+        parts = self._plan.parts_of(wildcards.benchmark, self._name(wildcards))
+        is_needed = any(self._plan.shows_data(wildcards.benchmark, spec) for _, spec in parts)
+        return [self._results.statistics(wildcards.benchmark)] if is_needed else []
 
     def category(self, wildcards: Any) -> str:
-        """What `snakemake --report` shows it under."""
         return self._plan.config.benchmarks[wildcards.benchmark].title
 
     def caption(self, wildcards: Any) -> str:
@@ -108,15 +104,14 @@ class Shown(Asked):
     def caption_of(self, words: str) -> str:
         """A caption, behind the suite's notice; reStructuredText, in which Snakemake takes it, shows it as it is."""
         text = " ".join(f"{self._plan.config.suite.notice} {words}".split())
-        return SIGNS.sub(lambda sign: f"\\{sign[0]}", text)
+        return re.sub(r"[!-/:-@\[-`{-~]", r"\\\g<0>", text)
 
     def _name(self, wildcards: Any) -> str:
         return str(getattr(wildcards, "table", "") or getattr(wildcards, "figure", ""))
 
     def _spec(self, wildcards: Any) -> TableSpec | Figure:
-        name = self._name(wildcards)
-        plan = self._plan
-        return (plan.figure if hasattr(wildcards, "figure") else plan.table)(wildcards.benchmark, name)
+        kind = self._plan.figure if hasattr(wildcards, "figure") else self._plan.table
+        return kind(wildcards.benchmark, self._name(wildcards))
 
     def _scored(self, wildcards: Any) -> Sequence[Scored]:
         name = self._name(wildcards)
@@ -124,8 +119,6 @@ class Shown(Asked):
 
 
 class Tables(Shown):
-    """What the rules of tables ask."""
-
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
         config, shown, key = self._plan.config, self._plan.overview, self._results.key
         for benchmark, table, spec in self._plan.tables():
@@ -160,29 +153,26 @@ class Tables(Shown):
             )
             yield key("tables", JUDGES), runs.coded("agreement", agreement)
         if config.suite.show_published:
-            yield key("reproduction"), runs.coded("reproduction", self._reproduction())
-
-    def _reproduction(self) -> ReproductionKey:
-        config, suite = self._plan.config, self._plan.config.suite
-        tables = {f"{benchmark}/{table}": (benchmark, table, spec) for benchmark, table, spec in self._plan.tables()}
-        return ReproductionKey(
-            suite=config.name,
-            suite_title=suite.title,
-            notice=suite.notice,
-            confidence=config.main.confidence,
-            titles=tuple(
+            titles = [
                 Title(
-                    table=name,
+                    table=f"{benchmark}/{table}",
                     paper=config.benchmarks[benchmark].title,
                     number=f"Table {table.removeprefix('table')}",
                     title=spec.title,
                 )
-                for name, (benchmark, table, spec) in tables.items()
-            ),
-            judges_of_paper={name: spec.judge for name, (*_, spec) in tables.items() if spec.judge},
-            judges={judge: config.models[judge].label for judge in sorted(self._plan.judges())},
-            conditions={run.name: tuple(self._conditions(run)) for run in self._plan.runs()},
-        )
+                for benchmark, table, spec in self._plan.tables()
+            ]
+            reproduction = ReproductionKey(
+                suite=config.name,
+                suite_title=config.suite.title,
+                notice=config.suite.notice,
+                confidence=config.main.confidence,
+                titles=tuple(titles),
+                judges_of_paper={f"{one}/{table}": s.judge for one, table, s in self._plan.tables() if s.judge},
+                judges={judge: config.models[judge].label for judge in sorted(self._plan.judges())},
+                conditions={run.name: tuple(self._conditions(run)) for run in self._plan.runs()},
+            )
+            yield key("reproduction"), runs.coded("reproduction", reproduction)
 
     def _conditions(self, run: Run) -> Iterator[str]:
         """What a run was made with, as far as papers may differ in it."""
@@ -198,8 +188,6 @@ class Tables(Shown):
         if how := model.settings.get("quantised"):
             yield f"quantised: {how}"
 
-    # All of them
-
     def to_read(self) -> list[Path]:
         """What people read: every table number that a paper of the suite has, the overview, and the verdicts."""
         tables = [collected_table_file(table, kind) for table in self._plan.benchmarks_by_table() for kind in READ_AS]
@@ -207,33 +195,29 @@ class Tables(Shown):
         verdicts = [reproduction_file("md")] if self._plan.config.suite.show_published else []
         return [*tables, *overview, *verdicts]
 
-    def csvs(self) -> list[Path]:
-        return [table_file(benchmark, table, "csv") for benchmark, table, _ in self._plan.tables()]
+    def each(self, kind: str = "csv") -> list[Path]:
+        return [table_file(benchmark, table, kind) for benchmark, table, _ in self._plan.tables()]
 
     def fragments(self) -> list[Path]:
         """Every table of every paper of the suite, and the overview, as LaTeX."""
-        tables = [table_file(benchmark, table, "tex") for benchmark, table, _ in self._plan.tables()]
-        return [*tables, *([overview_file("tex")] if self._plan.overview else [])]
+        overview = [overview_file("tex")] if self._plan.overview else []
+        return [*self.each("tex"), *overview]
 
     def parts(self, wildcards: Any) -> list[Path]:
-        table, kind = wildcards.table, wildcards.kind
         having = self._plan.benchmarks_by_table()
-        if table not in having:
+        if wildcards.table not in having:
             known = ", ".join(f"{name} ({', '.join(benchmarks)})" for name, benchmarks in having.items())
             raise UserError(
-                f"{TABLES / table}: no paper of suite '{self._plan.config.name}' has it. There are: {known}."
+                f"{TABLES / wildcards.table}: no paper of suite '{self._plan.config.name}' has it. There are: {known}."
             )
-        return [table_file(benchmark, table, kind) for benchmark in having[table]]
+        return [table_file(benchmark, wildcards.table, wildcards.kind) for benchmark in having[wildcards.table]]
 
     def timings(self, wildcards: Any) -> list[Path]:
-        imported = self._plan.imports.models
-        runs = sorted({one.run for one in self._scored(wildcards) if one.run.model not in imported})
-        return [self._results.timings(run) for run in runs]
+        runs = sorted({one.run for one in self._scored(wildcards)})
+        return [self._results.timings(run) for run in runs if run.model not in self._plan.imports.models]
 
     def labels(self, wildcards: Any) -> dict[str, str]:
         return {"what": f"Table {wildcards.table.removeprefix('table')}", "title": self._spec(wildcards).title}
-
-    # Judges
 
     def compared_items(self, wildcards: Any) -> list[Path]:
         return sorted({self._results.items(one.run.benchmark) for one in compared(self._plan)})
@@ -242,7 +226,6 @@ class Tables(Shown):
         return [self._results.verdicts(one.run, one.judge) for one in compared(self._plan)]
 
 
-SHOWN_READER = "robust"
 # A figure takes a table's numbers before they are written in any format.
 FORMATS = tuple(f"reprise.tables.render.{name}" for name in ("latex*", "html", "markdown"))
 
@@ -251,8 +234,8 @@ class Figures(Shown):
     """What the rules of figures ask. Targets have been checked before."""
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
+        config, suite = self._plan.config, self._plan.config.suite
         for benchmark, figure, spec in self._plan.figures():
-            config, suite = self._plan.config, self._plan.config.suite
             shown = self._plan.parts_of(benchmark, figure)
             key = FigureKey(
                 suite=config.name,
@@ -277,7 +260,7 @@ class Figures(Shown):
 
     def verdicts(self, wildcards: Any) -> list[Path]:
         shown = self._scored(wildcards) if isinstance(self._spec(wildcards), Scatter) else []
-        return [self._results.verdicts(one.run, one.judge or SHOWN_READER) for one in shown]
+        return [self._results.verdicts(one.run, one.judge or "robust") for one in shown]
 
     def items(self, wildcards: Any) -> list[Path]:
         """The items of such a figure, or of one that counts them, where the data can be had."""
@@ -295,8 +278,8 @@ class Figures(Shown):
         """What the making of the benchmark counted, for a figure that shows it where the benchmark is made."""
         spec, benchmark = self._spec(wildcards), wildcards.benchmark
         is_made = self._plan.config.suite.benchmarks[benchmark].construction is not None
-        counted = self._results.construction(benchmark, "statistics.parquet")
-        return [counted] if isinstance(spec, Distribution) and spec.made is not None and is_made else []
+        is_needed = is_made and isinstance(spec, Distribution) and spec.made is not None
+        return [self._results.construction(benchmark, "statistics.parquet")] if is_needed else []
 
     def labels(self, wildcards: Any) -> dict[str, str]:
         number = wildcards.figure.removeprefix("fig")

@@ -19,30 +19,26 @@ from reprise.plan.targets import CARDS
 from reprise.tables.published import Published, published_file
 from reprise.timecard.card import TimeAllKey, TimeCardKey
 
-OF_FRAMES = {0: NONE, 1: MIDDLE}
-"""number of frames -> the view that a published value of so many is like"""
+OF_FRAMES = {0: NONE, 1: MIDDLE}  # number of frames -> the view that a published value of so many is like
 
 
 class Time(Asked):
-    """What the rules of cards of time ask."""
-
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        self.models = one_of(plan.time)
-        """the models with a card, as a wildcard's pattern"""
+        self.models = one_of(plan.time)  # those with a card, as a wildcard's pattern
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
         if not self._plan.time:
             return
         config, key = self._plan.config, self._results.key
-        suite, notice, level = config.name, config.suite.notice, config.main.confidence
+        of_suite = {"suite": config.name, "notice": config.suite.notice, "level": config.main.confidence}
         for slug, asked in self._plan.time.items():
             benchmarks = [self._benchmark(slug, name) for name in asked]
             of_model = {"model": slug, "title": config.models[slug].label, "benchmarks": benchmarks}
-            card = TimeCardKey.model_validate({"suite": suite, "notice": notice, "level": level, **of_model})
             scores = [module for name in asked for module in parts(name, "scores", "analyses")]
+            card = TimeCardKey.model_validate(of_suite | of_model)
             yield key("time", slug), runs.coded("time_card", card, *scores)
-        every = TimeAllKey(suite=suite, notice=notice, level=level, models=tuple(self._plan.time))
+        every = TimeAllKey.model_validate(of_suite | {"models": tuple(self._plan.time)})
         yield key("time_all"), runs.coded("time_all", every)
 
     def _benchmark(self, slug: str, name: str) -> dict[str, Any]:
@@ -84,7 +80,7 @@ class Time(Asked):
         config = self._plan.config
         if not config.suite.show_published:
             return
-        [metric] = (column.metrics or [""])[-1:]
+        metric = (column.metrics or [""])[-1]
         for table, spec in config.tables[name].tables.items():
             printed = Published(published_file(name), table)
             for row in spec.rows():

@@ -11,7 +11,6 @@ from reprise.plan.site import (
     Partition,
     PartitionLimits,
     Site,
-    minutes_of,
     partitions_file,
     partitions_in,
     problems,
@@ -126,4 +125,5 @@ def test_a_job_can_have_what_one_node_has(lines: list[str], node: Node) -> None:
 
 def test_minutes_of_a_limit() -> None:
     limits = {"infinite": None, "n/a": None, "30:00": 30, "2:00:00": 120, "1-00:00:00": 1440, "7-12:30:00": 10830}
-    assert {time: minutes_of(time) for time in limits} == limits
+    found = partitions_in("\n".join(f"{time}|up|{time}|8|8000|(null)" for time in limits))
+    assert {one.name: one.minutes for one in found} == limits

@@ -46,8 +46,8 @@ def _check_overview(known: Known, part: Overview, benchmark: str, notes: Notes, 
     spec = TableSpec(title="", caption="", columns=part.columns, sections=[Section(rows=[Row(label="-")])])
     _check_columns(known, spec, benchmark, notes.at("overview"))
     protocols = known.found.benchmarks[benchmark].protocols
-    notes.at("overview.protocol").say(*unknown_name("protocol", part.protocol, protocols))
-    notes.at("overview.sampling").say(*known.sampling(part.sampling))
+    notes.at("overview.protocol").expect("protocol", [part.protocol], protocols)
+    notes.at("overview.sampling").say(*known.samplings([part.sampling]))
     shown = known.found.overview_of(benchmark) if part.protocol in protocols else None
     for row in shown.rows() if shown else ():
         reasons = _cell_problems(known, row, part.columns[0], benchmark) if row.model in known.found.models else []
@@ -68,39 +68,35 @@ def _cell_problems(known: Known, row: Row, column: Column, benchmark: str) -> li
         return []
     if cell.protocol is None or cell.sampling is None:
         return ["names a model, so it (or its section) must name a protocol and a sampling too."]
-    reasons = known.run(f"{cell.protocol}/{cell.sampling}/{cell.model}", benchmark)
-    reasons += [reason for judge in row.judges for reason in known.model(judge)]
-    return reasons + (known.sampling(column.ratio.over) if column.ratio else [])
+    reasons = known.run(f"{cell.protocol}/{cell.sampling}/{cell.model}", benchmark) + known.models(row.judges)
+    return reasons + (known.samplings([column.ratio.over]) if column.ratio else [])
 
 
 def _check_columns(known: Known, spec: TableSpec, benchmark: str, notes: Notes) -> None:
     metrics, known_groups = known.metrics(benchmark), known.groups(benchmark)
     for column in spec.columns:
         here = notes.at(f": column '{column.title}'")
-        for metric in [column.ratio.metric] if column.ratio else spec.metrics_of(column):
-            here.say(*unknown_name("metric", metric, metrics))
+        here.expect("metric", [column.ratio.metric] if column.ratio else spec.metrics_of(column), metrics)
         if column.shows == "metrics" and not spec.metrics_of(column):
             here.say("names no metric, and neither does its table.")
     groups = {c.group for c in spec.columns} | {row.group for row in spec.rows()} | {spec.compared_with}
-    for group in sorted(group for group in groups if group):
-        notes.say(*unknown_name("group", group, known_groups))
+    notes.expect("group", sorted(group for group in groups if group), known_groups)
 
 
 def _check_benchmark(known: Known, name: str, notes: Notes) -> None:
     """Names that a benchmark's module and its prompts define: forms, prompts, metrics."""
     if name not in benchmark_names():
-        notes.say(*unknown_name("benchmark", name, benchmark_names()))
+        notes.expect("benchmark", [name], benchmark_names())
         return
     benchmark, forms, judged = known.found.benchmarks[name], load_scores(name).SCORES, load_answers(name)
     prompts = load_prompts(located(benchmark.prompts, known.root))
     for key, protocol in benchmark.protocols.items():
         here = notes.at(f"protocols.{key}")
-        here.at(".form").say(*unknown_name("form", protocol.form, forms.keys() & load_questions(name).FORMS.keys()))
-        here.at(".prompt").say(*unknown_name("prompt", protocol.prompt, prompts))
-        if protocol.judge is not None:
-            here.at(".judge").say(*unknown_name("prompt", protocol.judge, prompts))
-        for metric in protocol.frames_min if protocol.form in forms else ():
-            here.at(".frames_min").say(*unknown_name("metric", metric, forms[protocol.form].metrics))
+        here.at(".form").expect("form", [protocol.form], forms.keys() & load_questions(name).FORMS.keys())
+        here.at(".prompt").expect("prompt", [protocol.prompt], prompts)
+        here.at(".judge").expect("prompt", [protocol.judge] if protocol.judge else [], prompts)
+        if protocol.form in forms:
+            here.at(".frames_min").expect("metric", protocol.frames_min, forms[protocol.form].metrics)
         if protocol.judge_reads == "unread":  # what a model reads must be words that choose an option
             if protocol.judge is None:
                 here.at(".judge_reads").say(
@@ -117,7 +113,7 @@ def _check_benchmark(known: Known, name: str, notes: Notes) -> None:
         if protocol.answers_of is not None:
             other = benchmark.protocols.get(protocol.answers_of, protocol)
             differing = [one for one in ("form", "prompt", "ask") if getattr(protocol, one) != getattr(other, one)]
-            here.at(".answers_of").say(*unknown_name("protocol", protocol.answers_of, benchmark.protocols))
+            here.at(".answers_of").expect("protocol", [protocol.answers_of], benchmark.protocols)
             if differing:
                 asks = f"'{protocol.answers_of}' asks another question"
                 here.at(".answers_of").say(f"{asks}: {', '.join(differing)} differ.")
@@ -133,12 +129,10 @@ def _check_figures(known: Known, figures: Figures, benchmark: str, notes: Notes)
     tables = known.found.tables[benchmark].tables
     for name, figure in figures.figures.items():
         here = notes.at(f"figures.{name}")
-        for table in figure.tables():
-            here.at(".table").say(*unknown_name("table", table, tables))
+        here.at(".table").expect("table", figure.tables(), tables)
         if isinstance(figure, Distribution):
-            named = [one.group for one in (*(figure.groups or ()), *figure.beside)]
-            for group in (*named, *([figure.group] if figure.group else [])):
-                here.at(".groups").say(*unknown_name("group", group, known.groups(benchmark)))
+            named = [one.group for one in (*(figure.groups or ()), *figure.beside)] + list(filter(None, [figure.group]))
+            here.at(".groups").expect("group", named, known.groups(benchmark))
             continue
         for part in figure.of:
             if part.table in tables:
@@ -153,15 +147,13 @@ def _check_part(known: Known, part: Part, spec: TableSpec, benchmark: str, notes
     }
     named = {"section": [title or '""' for title in part.sections], "row": part.rows, "metric": part.metrics}
     for what, names in named.items():
-        for name in names:
-            notes.at(f".{what}s").say(*unknown_name(what, name, dict.fromkeys(allowed[what])))
-    here = notes.at(".columns")
-    for column in part.columns or ():
-        if column.metric is not None:
-            here.say(*unknown_name("metric", column.metric, known.metrics(benchmark)))
-        elif not spec.metrics:
-            here.say(f"column '{column.title}' names no metric, and neither does its table.")
-        here.say(*unknown_name("group", column.group, known.groups(benchmark)))
+        notes.at(f".{what}s").expect(what, names, dict.fromkeys(allowed[what]))
+    here, columns = notes.at(".columns"), part.columns or ()
+    here.expect("metric", [one.metric for one in columns if one.metric is not None], known.metrics(benchmark))
+    here.expect("group", [one.group for one in columns], known.groups(benchmark))
+    if not spec.metrics:
+        unnamed = [one.title for one in columns if one.metric is None]
+        here.say(*(f"column '{title}' names no metric, and neither does its table." for title in unnamed))
     if not part.of(spec).sections:
         notes.say("no row of its sections is left. Name rows of these sections.")
 
@@ -191,7 +183,7 @@ def _run_problems(known: Known, names: list[str], parts: int) -> Iterator[str]:
     benchmark, protocol, sampling, *rated = names
     spec = known.found.benchmarks.get(benchmark)  # none where the suite does not have the benchmark
     unknown = unknown_name("protocol", protocol, spec.protocols) if spec else []
-    yield from (*unknown, *known.sampling(sampling), *(reason for model in rated for reason in known.model(model)))
+    yield from (*unknown, *known.samplings([sampling]), *known.models(rated))
     if not has_importer(benchmark) or (spec and not unknown):
         yield from form_problems(benchmark, spec.protocols[protocol].form if spec else "")
     if rated and has_importer(benchmark) and load_rating_importer(benchmark) is None:

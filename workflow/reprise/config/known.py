@@ -1,6 +1,6 @@
 """The names that a configuration and its benchmarks' modules define, and what is wrong with a name or a run."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,18 +18,20 @@ class Known(NamedTuple):
     unreadable: Collection[str]  # models and benchmarks whose files have problems
     root: Path
 
-    def model(self, name: str) -> list[str]:
-        return unknown_name("model", name, [*self.found.models, *self.unreadable])
+    def models(self, names: Iterable[str]) -> list[str]:
+        known = {*self.found.models, *self.unreadable}
+        return [reason for name in names for reason in unknown_name("model", name, known)]
 
-    def sampling(self, name: str) -> list[str]:
-        return self.found.main.sampling_problems(name)
+    def samplings(self, names: Iterable[str]) -> list[str]:
+        return [reason for name in names for reason in self.found.main.sampling_problems(name)]
 
-    def judge(self, name: str) -> list[str]:
-        model = self.found.models.get(name)
-        asked = ADAPTERS[model.adapter].asked(model.settings) if model else ()
-        if model is None or "write" in asked:
-            return self.model(name)
-        return [f"'{name}' cannot judge: adapter '{model.adapter}' gives {', '.join(asked)}."]
+    def judges(self, names: Collection[str]) -> list[str]:
+        reasons = self.models(names)
+        for name, model in self.found.models.items():
+            asked = ADAPTERS[model.adapter].asked(model.settings)
+            if name in names and "write" not in asked:
+                reasons.append(f"'{name}' cannot judge: adapter '{model.adapter}' gives {', '.join(asked)}.")
+        return reasons
 
     def metrics(self, benchmark: str) -> set[str]:
         forms = load_scores(benchmark).SCORES.values()
@@ -43,9 +45,9 @@ class Known(NamedTuple):
         protocol, sampling, name = run.split("/")
         spec, model = self.found.benchmarks.get(benchmark), self.found.models.get(name)
         reasons = [
-            *self.model(name),
+            *self.models([name]),
             *(unknown_name("protocol", protocol, spec.protocols) if spec else []),
-            *self.sampling(sampling),
+            *self.samplings([sampling]),
         ]
         if reasons or spec is None or model is None:
             return reasons

@@ -1,6 +1,6 @@
 """All problems of a configuration in one message of at most a screenful."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from glob import has_magic
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -61,6 +61,10 @@ class Notes(NamedTuple):
     def say(self, *reasons: str) -> None:
         for reason in reasons:
             self.problems.add(self.file, self.place, reason)
+
+    def expect(self, what: str, names: Iterable[str], allowed: Collection[str]) -> None:
+        """Note each name that is not allowed."""
+        self.say(*(reason for name in names for reason in unknown_name(what, name, allowed)))
 
     def check_file(self, file: str, root: Path, folder: str) -> bool:
         """Whether a file exists; where it does not, those below `folder` are suggested."""

@@ -26,15 +26,12 @@ def check_suite(known: Known, notes: Notes) -> None:
         if isinstance(term, str):
             reasons = unknown_name("model", term, [*TERMS, *found.models, *known.unreadable])
             notes.at("run").say(*(f"{one} Also: {', '.join(TERMS)}, {{gpus: N}}." for one in reasons))
-    for slug in suite.skip:
-        notes.at("skip").say(*known.model(slug))
-    for judge in suite.judges:
-        notes.at("judges").say(*known.judge(judge))
+    notes.at("skip").say(*known.models(suite.skip))
+    notes.at("judges").say(*known.judges(suite.judges))
     _check_stand_in(known, notes.at("stand_in"))
     for name, entry in suite.benchmarks.items():
         here = notes.at(f"benchmarks.{name}")
-        for judge in entry.judges or ():
-            here.at(".judges").say(*known.judge(judge))
+        here.at(".judges").say(*known.judges(entry.judges or ()))
         for run in entry.extra_runs:
             here.at(f".extra_runs: '{run}'").say(*known.run(run, name))
         _check_people(known, name, here)
@@ -45,15 +42,13 @@ def check_suite(known: Known, notes: Notes) -> None:
     named = Counter(line.model for line in lines)
     for line in lines:
         here = notes.at(f"overview: '{line.model}'")
-        here.say(*known.model(line.model))
+        here.say(*known.models([line.model]), *known.samplings(line.samplings.values()))
         if named[line.model] > 1:
             here.say("named twice; a model has one line.")
         for benchmark in {*(line.benchmarks or ()), *line.samplings}:
-            here.say(*unknown_name("benchmark", benchmark, suite.benchmarks))
+            here.expect("benchmark", [benchmark], suite.benchmarks)
             if benchmark in found.tables and found.tables[benchmark].overview is None:
                 here.say(f"{benchmark} has no part in the overview.")
-        for sampling in line.samplings.values():
-            here.say(*known.sampling(sampling))
     made = [name for name, entry in suite.benchmarks.items() if entry.construction is not None]
     if found.limit is not None and made:
         notes.say(f"it makes benchmarks ({', '.join(made)}), of which there is no part. Name another suite.")
@@ -157,7 +152,7 @@ def _check_static(known: Known, name: str, how: StaticFilter, notes: Notes) -> N
 
 
 def _check_writer(known: Known, writer: str, notes: Notes) -> None:
-    notes.say(*known.model(writer))
+    notes.say(*known.models([writer]))
     model = known.found.models.get(writer)
     if model is None:
         return

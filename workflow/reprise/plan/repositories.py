@@ -97,9 +97,8 @@ def release_differences(
 def route_differences(route: Huggingface, revision: str) -> Iterator[str]:
     """Archives that a route names and its repository does not hold."""
     sizes = sizes_of("dataset", route.repo, revision)
-    for pattern in route.files:
-        if not any(fnmatch(name, pattern) for name in sizes):
-            yield f"route.files: no file is '{pattern}'. It holds {_listed(sizes)}."
+    missing = [pattern for pattern in route.files if not any(fnmatch(name, pattern) for name in sizes)]
+    yield from (f"route.files: no file is '{pattern}'. It holds {_listed(sizes)}." for pattern in missing)
 
 
 def _listed(sizes: Sizes) -> str:

@@ -24,7 +24,7 @@ PREPARING = 8  # as many cores decode about as fast as a GPU asks for clips (doc
 WRITE = "Correct it, or run `python -m reprise site`, which writes the file from what Slurm says."
 SINFO = ["sinfo", "--noheader", "--Node", "--format=%P|%a|%l|%c|%m|%G"]
 ANSWER_S = 60
-TIME = re.compile(r"(?:(?P<days>\d+)-)?(?:(?:(?P<hours>\d+):)?(?P<minutes>\d+):)?(?P<seconds>\d+)")
+TIME = re.compile(r"(?:(?P<days>\d+)-)?(?:(?:(?P<hours>\d+):)?(?P<minutes>\d+):)?\d+")  # the last are seconds
 GPUS = re.compile(r"\bgpu(?::[^:,()]+)?:(\d+)")
 
 
@@ -169,19 +169,10 @@ def partitions_in(text: str) -> list[Partition]:
         # `gpu:a100:4(S:0-1),gpu:v100:2,shard:8` has 6 GPUs.
         node = Node(sum(map(int, GPUS.findall(resources))), int(memory.rstrip("+")), int(threads.rstrip("+")))
         nodes.setdefault(name, []).append(node)
-        minutes[name] = minutes_of(time)
+        limit = TIME.fullmatch(time)  # none: `infinite`, `n/a`
+        days, hours, whole = (int(limit[part] or 0) if limit else 0 for part in ("days", "hours", "minutes"))
+        minutes[name] = (24 * days + hours) * 60 + whole if limit else None
     return [Partition(name.rstrip("*"), name.endswith("*"), minutes[name], max(found)) for name, found in nodes.items()]
-
-
-def minutes_of(time: str) -> int | None:
-    """Whole minutes of a time limit as Slurm prints it, `days-hours:minutes:seconds`; None where there is none."""
-    if time in ("infinite", "n/a"):
-        return None
-    found = TIME.fullmatch(time)
-    if found is None:
-        raise ValueError(f"not a time limit of Slurm: {time!r}")
-    days, hours, minutes, _ = (int(part or 0) for part in found.groups())
-    return (24 * days + hours) * 60 + minutes
 
 
 def has_accounting() -> bool:

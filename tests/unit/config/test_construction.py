@@ -1,4 +1,4 @@
-"""What is said of mistakes in a suite's `construction:`, and what a change of it makes again."""
+"""What a change of a suite's `construction:` or of its people's answers makes again, and what is said of mistakes."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -129,3 +129,45 @@ def test_a_draw_is_made_anew_when_a_set_changes(own: Project) -> None:
     [drawn] = suite.construction.drawn(one)
     assert str(drawn) == "results/construction/construction/mmbench_video/sets/msvd.csv"
     assert suite.construction.drawn(SimpleNamespace(benchmark="velociti")) == []
+
+
+RATERS = """\
+    people:
+      again: {kind: rating, runs: [unpacked/interior8/toy-llava-ov], answers: "y*.csv"}
+      raters: {kind: rating, runs: [unpacked/interior8/oracle], answers: "x*.csv"}
+    clips: release
+"""
+ORACLE = "[unpacked/interior8/oracle]"
+OF_RATERS = [
+    (ORACLE, "[unpacked/interior8/oracl]", "people.raters.runs.0: unknown model 'oracl'. Did you mean 'oracle'?"),
+    (ORACLE, "[mmbench/none/oracle]", "people.raters.runs.0: 'mmbench/none/oracle': no judge rates its answers. Name a run of a protocol with a judge."),
+    (ORACLE, "[unpacked/interior8/oracle, unpacked/interior8/oracle]", "people.raters.runs.1: 'unpacked/interior8/oracle' is named by 'raters' already;"),
+    (ORACLE, "[unpacked/interior8/toy-llava-ov]", "people.raters.runs.0: 'unpacked/interior8/toy-llava-ov' is named by 'again' already;"),
+    (ORACLE, "[unpacked/spaced8/oracle]", "people.raters.runs.0: 'unpacked/spaced8/oracle' is in no table of the suite. Name it in `extra_runs:` too."),
+    ("    clips: release", "    ratings: r.csv\n    clips: release", "people.again.kind: the suite names ratings too (ratings: r.csv). Name one of both."),
+]  # fmt: skip
+
+
+def with_raters(project: Project, raters: str) -> None:
+    before, _, own = (project.root / SUITE).read_text().partition("  mmbench_video:\n")
+    changed = own.replace("    clips: release\n", raters, 1)
+    project.write(SUITE, f"{before}  mmbench_video:\n{changed}")
+
+
+def test_a_judge_is_measured_again_when_somebody_rated(here: Project) -> None:
+    with_raters(here, RATERS)
+    before = texts(plan_of(here))
+    assert {f"people/mmbench_video/raters/{one}.json" for one in ("surveys", "rated", "ratings")} <= before.keys()
+    here.write("x.csv", "task_id,digest,reviewer,verdict\n")
+    assert changed(before, texts(plan_of(here))) == {
+        "people/mmbench_video/raters/ratings.json", "people/mmbench_video/raters/statistics.json",
+        "metrics/mmbench_video/unpacked.json",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "said"), OF_RATERS, ids=[f"{new[-40:]}" for _, new, _ in OF_RATERS])
+def test_a_mistake_of_raters_is_one_message(project: Project, old: str, new: str, said: str) -> None:
+    assert old in RATERS
+    with_raters(project, RATERS.replace(old, new))
+    message = project.message("construction")
+    assert f"benchmarks.mmbench_video.{said}" in message and SUITE in message

@@ -1,39 +1,28 @@
-"""Reading the configuration: names, what a site can run, a stand-in for every model."""
+"""Reading the configuration: names, what a site can run, a stand-in for every model, a part of a suite."""
 
 import re
 import shutil
 from pathlib import Path
 
 import pytest
+from reprise.benchmarks.keys import AnnotationsKey
 from reprise.config.load import load
 from reprise.core.errors import UserError
-from reprise.fetch.keys import ReleaseKey
 from reprise.plan.runs import Plan
 from reprise.plan.suite import collect_keys, write_keys
+from reprise.tables.keys import TableKey
 
-from tests.unit.config.conftest import CODE, ROOT, Project
-
-
-@pytest.mark.parametrize("suite", sorted(path.stem for path in (ROOT / "config/suites").glob("*.yaml")))
-def test_every_suite_of_the_project_reads(project: Project, suite: str) -> None:
-    assert load(project.root, {"suite": suite}).name == suite
-
-
-BAD_NAMES = ("b$(touch X)", "a b", "a;b", "a'b", "..", ".hidden", "-rf", "Upper", "a\\nb", "ä")
+from tests.unit.config.conftest import CODE, Project
 
 
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("config.yaml", "suite: demo", "suite: NAME"),
         ("config.yaml", "samplings:\n", "samplings:\n  NAME: {rule: none}\n"),
         ("suites/demo.yaml", "judges: [wordmatch,", "judges: [NAME,"),
-        ("suites/demo.yaml", "run: [local]", "run: [NAME]"),
         ("suites/demo.yaml", "benchmarks:\n", "benchmarks:\n  NAME: {}\n"),
         ("benchmarks/velociti.yaml", "protocols:\n", "protocols:\n  NAME: {form: mc, prompt: mc, ask: choose}\n"),
         ("tables/demo/velociti.yaml", "model: oracle", "model: NAME"),
-        ("tables/demo/velociti.yaml", "sampling: fps1", "sampling: NAME"),
-        ("tables/demo/velociti.yaml", "protocol: entail\n", "protocol: NAME\n"),
         ("tables/demo/velociti.yaml", "tables:\n", "tables:\n  NAME: {title: x}\n"),
     ],
 )
@@ -57,7 +46,7 @@ def test_a_file_whose_name_a_shell_could_read_is_named(project: Project) -> None
     assert "config/suites/b$(touch X).yaml: 'b$(touch X)' cannot be a name." in message
 
 
-@pytest.mark.parametrize("name", BAD_NAMES)
+@pytest.mark.parametrize("name", ["b$(touch X)", "a b", "a;b", "a'b", "..", ".hidden", "-rf", "Upper", "a\\nb", "ä"])
 def test_a_suite_named_on_the_command_line_is_a_name(project: Project, name: str) -> None:
     with pytest.raises(UserError, match=r"--config: suite: should be a name \(lower-case .*\), found "):
         load(project.root, {"suite": name})
@@ -119,19 +108,32 @@ def test_a_checkpoint_without_weights_is_named(here: Project, files: list[str] |
     assert "config/models/toy-llava-ov.yaml" in str(error.value) and message in str(error.value)
 
 
-def test_an_extra_file_of_a_release_changes_its_key(here: Project) -> None:
-    here.edit("config/suites/paper.yaml", "extras: resources/extras/mmbench_video", "extras: extras")
+def test_a_part_has_files_of_its_own_and_the_answers_of_the_whole(project: Project) -> None:
+    whole, part = (Plan(load(project.root, {"suite": name})) for name in ("demo", "demo-limit5"))
+    names = (part.results.folder.name, part.config.whole, part.config.file)
+    assert names == ("demo-limit5", "demo", "config/suites/demo.yaml")
+    keys, of_whole = collect_keys(part, CODE), collect_keys(whole, CODE)
+    run = next(run for run in part.runs() if run.model == "toy-llava-ov")
+    assert keys[part.results.run_key(run)] == of_whole[whole.results.run_key(run)], "one journal for both"
+    asked = keys[part.results.key("annotations", "velociti")]
+    assert isinstance(asked, AnnotationsKey) and asked.limit == 5
+    assert "limit" not in of_whole[whole.results.key("annotations", "velociti")].model_dump()
+    tables = [key for key in keys.values() if isinstance(key, TableKey)]
+    assert tables and {key.suite for key in tables} == {"demo-limit5"}
+    assert {key.suite_title for key in tables} == {"Demo (toy world), a part: 5 units of each benchmark"}
+    (notice,) = {key.notice for key in tables}
+    assert notice.startswith("A part only: at most 5 units (videos, or pairs of Vinoground) of each benchmark")
+    assert notice.endswith("Rendered clips and tiny checkpoints; they say nothing about real models.")
 
-    def key() -> ReleaseKey:
-        plan = Plan(load(Path(), {"suite": "paper"}))
-        found = collect_keys(plan, CODE)[plan.results.key("release", "mmbench_video")]
-        assert isinstance(found, ReleaseKey) and found.extras is not None
-        return found
 
-    without = key()
-    here.write("extras/sets/msvd.csv", "video,question,answer\n")
-    here.write("extras/notes.txt", "not of the release")
-    first = key()
-    assert without.extras.files == {} and list(first.extras.files) == ["sets/msvd.csv"]
-    here.write("extras/sets/msvd.csv", "video,question,answer\na.avi,Who?,he\n")
-    assert key().extras != first.extras
+@pytest.mark.parametrize(
+    ("suite", "message"),
+    [
+        ("dmo-limit5", "unknown suite 'dmo'. Did you mean 'demo'?"),
+        ("demo-limit0", "unknown suite 'demo-limit0'."),
+        ("demo-limit", "unknown suite 'demo-limit'."),
+        ("construction-limit5", "config/suites/construction.yaml: it makes benchmarks ("),
+    ],
+)
+def test_a_name_that_names_no_part(project: Project, suite: str, message: str) -> None:
+    assert message in project.message(suite)

@@ -1,7 +1,8 @@
-"""Models at servers as the configuration and the plan see them: what they need, what their keys hold, when they end."""
+"""Models at servers that run or that a job starts, as the plan sees them: what they need, what their keys hold, when they end."""
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 from reprise.commands.left import Planned
@@ -18,7 +19,7 @@ from reprise.plan.states import Asking
 from reprise.plan.suite import collect_keys
 from reprise.plan.targets import warn_of_models
 
-from tests.unit.config.conftest import CODE, Project
+from tests.unit.config.conftest import CODE, ROOT, Project
 
 FILE = "config/models/served.yaml"
 SERVED = """
@@ -28,17 +29,29 @@ settings:
   url: http://127.0.0.1:8000/v1
   model: toy
 """
+HOSTED = f"""
+label: Hosted
+adapter: openai
+repo: owner/name
+revision: {"0123456789" * 4}
+"""
+OWN = "engine: program, program: own.py, environment: own"
+PROGRAM = """
+def load(folder, device): pass
+def answer(frames, times, prompt, max_tokens): return "A"
+def scores(frames, times, prompt, options): return [0.5, 0.5]
+"""
 RUN = "velociti/mc/fps1/served"
 KEY = "  key: OUR_API_KEY\n"
 PRICE = "price: {input: 2, output: 8, date: 2026-11-22, source: https://vendor.example/prices}\n"
 
 
-def plan_of(project: Project, more: str = "", protocol: str = "mc", budget: str = "0") -> Plan:
+def plan_of(project: Project, more: str = "", protocol: str = "mc", budget: str = "0", model: str = SERVED) -> Plan:
     """A plan of the demo with one more run, of a model whose file has these lines too."""
-    project.write(FILE, SERVED + more)
+    project.write(FILE, model + more)
+    project.write("envs/serve.txt", "vllm==0.32.0\ntorch==2.13.0\ncertifi==1\n")
     suite = "config/suites/demo.yaml"
-    text = (Path(__file__).parents[3] / suite).read_text()
-    text = text.replace("run: [local]", f"run: [local, served]\nbudget_usd: {budget}")
+    text = (ROOT / suite).read_text().replace("run: [local]", f"run: [local, served]\nbudget_usd: {budget}")
     extra = f"    clips: ids\n    extra_runs: [{protocol}/fps1/served]\n"
     project.write(suite, text.replace("    clips: ids\n", extra, 1))
     return Plan(load(project.root))
@@ -50,24 +63,18 @@ def key_of(plan: Plan) -> ModelRunKey:
     return found
 
 
-def test_how_a_server_is_reached_shapes_no_answer_and_what_answers_does(
-    here: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_how_a_server_is_reached_shapes_no_answer_and_what_answers_does(here: Project) -> None:
     def key(more: str) -> ModelRunKey:
         return key_of(plan_of(here, more))
 
     named = "  server: vllm 0.33\n"
     first = key(named)
     moved = key(f"{named}  concurrency: 32\n  timeout_s: 5\n  retries: 1\n  max_images: 99\n")
-    monkeypatch.setattr("tests.unit.config.test_served_models.SERVED", SERVED.replace("8000", "9000"))
-    elsewhere = key(named)
+    elsewhere = key_of(plan_of(here, named, model=SERVED.replace("8000", "9000")))
     assert first.key == moved.key == elsewhere.key
     assert (elsewhere.serving["url"], moved.serving["concurrency"]) == ("http://127.0.0.1:9000/v1", 32)
-    others = [
-        key(""),
-        *(key(more) for more in ("  server: sglang\n", f"{named}  temperature: 1\n", f"{named}  body: {{seed: 1}}\n")),
-    ]
-    assert len({first.key, *(other.key for other in others)}) == 5
+    others = ("", "  server: sglang\n", f"{named}  temperature: 1\n", f"{named}  body: {{seed: 1}}\n")
+    assert len({first.key, *(key(more).key for more in others)}) == 5
 
 
 @pytest.mark.parametrize(
@@ -149,18 +156,106 @@ def test_a_plan_says_what_was_spent_and_what_asking_costs_at_most(
     assert list(money(plan, planned[1:])) == []
 
 
+NO_URL = SERVED.replace("  url: http://127.0.0.1:8000/v1\n", "")
+
+
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("text", "message"),
     [
-        ("dtype: float16\n", "adapter 'openai' does not go by: dtype. Remove what this names."),
-        (PRICE, "price: this model has no settings.key, so that nobody is paid. Remove it, or name the key."),
-        ("  url: localhost:8000\n", "settings.url: should be an address such as http://127.0.0.1:8000/v1, without"),
-        ("  url: https://user:secret@host/v1\n", "settings.url: should be an address"),
-        ("  key: sk-secret-0123\n", "settings.key: should be the name of an environment variable"),
+        (f"{SERVED}dtype: float16\n", "adapter 'openai' does not go by: dtype. Remove what this names."),
+        (SERVED + PRICE, "price: this model has no settings.key, so that nobody is paid. Remove it, or name the key."),
+        (f"{NO_URL}  url: localhost:8000\n", "settings.url: should be an address such as http://127.0.0.1:8000/v1, without"),
+        (f"{NO_URL}  url: https://user:secret@host/v1\n", "settings.url: should be an address"),
+        (f"{SERVED}  key: sk-secret-0123\n", "settings.key: should be the name of an environment variable"),
+        (HOSTED + "served_by: vlm\n", "served_by.engine: should be 'vllm' or 'program', found 'vlm'. Did you mean 'vllm'?"),
+        (HOSTED + "served_by: vllm\nsettings: {url: 'http://127.0.0.1:8000/v1', model: x}\n", "settings: served_by: the job starts the server, and says url, model. Remove them here."),
+        (HOSTED + "served_by: vllm\nattention: eager\n", "the job's server does not go by: attention. Remove"),
+        (HOSTED + "served_by: {engine: vllm, arguments: [--port=1]}\n", "'--port=1': not here; other settings, or the job"),
+        (HOSTED + "served_by: {engine: vllm, arguments: [-tp, '2']}\n", "'-tp': write arguments with their long names"),
+        (HOSTED + "served_by: {engine: vllm, arguments: [x]}\n", "'x' belongs to no argument"),
+        (HOSTED + "served_by: {engine: vllm, variables: {LD_PRELOAD: x}}\n", "'LD_PRELOAD': only variables named VLLM_..."),
+        (HOSTED + "served_by: {engine: vllm, environment: ../x}\n", "served_by.environment: should be a name"),
+        (HOSTED + "served_by: program\n", "served_by: a program needs program and environment here."),
+        (f"{HOSTED}served_by: {{{OWN}, max_frames: 8}}\n", "served_by: max_frames: engine 'program' has no such setting."),
+        (HOSTED + "served_by: {engine: program, program: ../own.py, environment: own}\n", "program: '../own.py' should be a file"),
+        (HOSTED + "served_by: vllm\nsettings: {scores: similarity}\n", "settings.scores: only a program gives 'similarity'. Use logprob_token_ids, or null."),
+        (f"{HOSTED}dtype: float16\nserved_by: {{{OWN}}}\n", "the job's server does not go by: dtype. Remove"),
+        (f"{HOSTED}served_by: {{{OWN}}}\nsettings: {{timeout_s: 5}}\n", "settings: served_by: the job starts the server, and says timeout_s. Remove them here."),
+        (HOSTED.replace("openai", "transformers") + "served_by: vllm\n", "served_by: adapter 'transformers' asks no server of that kind. Use: openai."),
     ],
-)
-def test_a_mistake_in_the_models_file_is_named(project: Project, more: str, message: str) -> None:
-    text = SERVED.replace("  url: http://127.0.0.1:8000/v1\n", "") if "url:" in more else SERVED
-    project.write(FILE, text + more)
+)  # fmt: skip
+def test_a_mistake_in_the_models_file_is_named(project: Project, text: str, message: str) -> None:
+    project.write(FILE, text)
     said = project.message()
     assert said.startswith(f"{FILE}: ") and message in said and "secret" not in said
+
+
+def hosted(here: Project, more: str) -> ModelRunKey:
+    return key_of(plan_of(here, more, model=HOSTED))
+
+
+def test_the_key_holds_what_the_server_is_told_and_where_it_is_installed(here: Project) -> None:
+    key = hosted(here, "gpus: 4\ndtype: bfloat16\ntrust_remote_code: true\nserved_by: vllm\n")
+    assert key.answers.serving is not None and key.hosting is not None
+    told = " ".join(key.answers.serving.arguments)
+    assert told == (
+        '--dtype bfloat16 --tensor-parallel-size 4 --limit-mm-per-prompt {"image":128,"video":0} --trust-remote-code '
+        "--seed 0 --generation-config auto --enable-prompt-tokens-details"
+    )
+    assert {"vllm": "0.32.0", "torch": "2.13.0"}.items() <= key.answers.versions.items()
+    assert key.answers.settings["model"] == "owner/name@0123456789012345678901234567890123456789"
+    assert key.answers.settings["scores"] == "logprob_token_ids" and key.serving["max_images"] == 128
+    assert not {"url", "key", "server"} & (key.serving.keys() | key.answers.settings.keys())
+
+
+def test_what_shapes_answers_changes_the_key_and_nothing_else_does(here: Project) -> None:
+    def key(served_by: str, more: str = "") -> str:
+        return hosted(here, f"served_by: {{engine: vllm{served_by}}}\n{more}").key
+
+    first = key("")
+    assert key(", gpu_memory: 0.5, start_minutes: 90") == first == key("", "settings: {concurrency: 64}\n")
+    more = ("max_model_len: 4096", "quantised: fp8", "arguments: [--enforce-eager]", "variables: {VLLM_USE_V1: '1'}")
+    others = [*(key(f", {one}") for one in more), key("", "dtype: float16\n"), key("", "settings: {frames: video}\n")]
+    assert len({first, *others}) == 7
+    here.write("envs/other.txt", "vllm==0.32.0\n")
+    assert key(", environment: other") not in {first, *others}
+
+
+@pytest.mark.parametrize(
+    ("pins", "message"),
+    [
+        ("vllm>=0.32\n", r"envs/serve\.txt: line 1: 'vllm>=0\.32' is no pin"),
+        ("-r base.txt\n", r"envs/serve\.txt: line 1: '-r base\.txt' is no pin"),
+        (None, r"envs/serve\.txt: no such file\. `served_by\.environment` of a model's file names one of: none"),
+    ],
+)
+def test_an_environment_is_pinned_whole(here: Project, pins: Any, message: str) -> None:
+    plan = plan_of(here, "served_by: vllm\n", model=HOSTED)
+    path = here.root / "envs" / "serve.txt"
+    path.unlink() if pins is None else path.write_text(pins)
+    with pytest.raises(UserError, match=message):
+        collect_keys(plan, CODE)
+
+
+def test_a_program_and_its_pins_are_in_the_key_and_how_long_it_may_take_is_not(here: Project) -> None:
+    def found(
+        served_by: str = "", text: str = PROGRAM, pins: str = f"torch==2.13.0\nx @ git+https://h/x@{40 * 'a'}\n"
+    ) -> ModelRunKey:
+        here.write("own.py", text)
+        here.write("envs/own.txt", pins)
+        return hosted(here, f"gpus: 1\nserved_by: {{{OWN}{served_by}}}\n")
+
+    first = found()
+    assert {"torch": "2.13.0", "x": 40 * "a"}.items() <= first.answers.versions.items()
+    assert first.answers.serving is not None and first.answers.serving.arguments == ("--device", "cuda")
+    assert first.answers.settings["frames"] == "video" and first.serving["timeout_s"] == 1800
+    assert found(", answer_minutes: 3, start_minutes: 9").key == first.key
+    others = {found(text=PROGRAM.replace('"A"', '"B"')).key, found(pins="torch==2.12.0\n").key}
+    assert len({first.key, *others}) == 3
+
+
+def test_a_program_without_scores_is_asked_in_words_alone(here: Project) -> None:
+    here.write("own.py", PROGRAM.partition("def scores")[0])
+    here.write("envs/own.txt", "torch==2.13.0\n")
+    with pytest.raises(UserError, match=r"own\.py: it does not define `scores\(.*write `scores: null` into `settings`"):
+        hosted(here, f"served_by: {{{OWN}}}\n")

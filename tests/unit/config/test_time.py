@@ -45,12 +45,6 @@ def test_a_card_asks_what_the_overview_asks_in_every_view(project: Project) -> N
     assert blind == {"velociti/entail.subset"}, "what a table asks is asked once"
 
 
-def test_the_suite_time_has_cards_of_its_models_and_no_more(project: Project) -> None:
-    plan = Plan(load(project.root, {"suite": "time"}))
-    assert list(plan.time) == ["toy-llava-ov-early", "toy-llava-ov"]
-    assert set(plan.runs()) == {one.run for one in plan.time_scored(plan.time)}
-
-
 def test_what_a_view_cannot_be_shown_of_is_named(project: Project) -> None:
     line = "  - {model: oracle, samplings: {vinoground: linspace1, temporalbench: none}}\n"
     project.edit(SUITE, "overview:\n", f"overview:\n{line}")

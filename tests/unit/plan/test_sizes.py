@@ -47,13 +47,8 @@ def test_what_is_still_to_fetch(tmp_path: Path) -> None:
     assert weights_of(model, store) == Weights(76, 0)
 
 
-def test_what_pin_has_written_is_known_before_anything_is_fetched(tmp_path: Path) -> None:
-    assert weights_of(Model(label="M", adapter="oracle"), Store(tmp_path)) is None, "a baseline has none"
+@pytest.mark.parametrize(("dtype", "quantised", "loaded"), [("checkpoint", None, 5000), ("float16", None, None), ("checkpoint", "nf4", None), ("checkpoint", "awq", 5000)])  # fmt: skip
+def test_what_pin_has_written_is_known_before_anything_is_fetched(tmp_path: Path, dtype: str, quantised: str | None, loaded: int | None) -> None:  # fmt: skip
     known = {"label": "M", "adapter": "transformers", "repo": "a/b", "revision": REVISION, "weights_bytes": 5000}
-    for more, loaded in (
-        ({"dtype": "checkpoint"}, 5000),
-        ({"dtype": "float16"}, None),
-        ({"dtype": "checkpoint", "settings": {"quantised": "nf4"}}, None),
-        ({"dtype": "checkpoint", "settings": {"quantised": "awq"}}, 5000),
-    ):
-        assert weights_of(Model.model_validate(known | more), Store(tmp_path)) == Weights(loaded, 5000)
+    model = Model.model_validate(known | {"dtype": dtype, "settings": {"quantised": quantised} if quantised else {}})
+    assert weights_of(model, Store(tmp_path)) == Weights(loaded, 5000)

@@ -9,7 +9,8 @@ from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.plan.runs import Plan
 from reprise.plan.site import PartitionLimits, Site
-from reprise.plan.suite import Suite
+from reprise.plan.suite import Suite, collect_keys
+from reprise.tables.keys import ReproductionKey
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +29,8 @@ def test_a_wrong_table_or_figure_is_told_those_that_exist(suite: Suite) -> None:
         (suite.tables.metrics, {"benchmark": "velociti", "table": "table99"}, "tables/velociti/table99: unknown table"),
         (suite.tables.statistics, {"benchmark": "velocity", "table": "table2"}, "Did you mean 'velociti/table2'?"),
         (suite.figures.metrics, {"benchmark": "velociti", "figure": "fig99"}, "figures/velociti/fig99: unknown figure"),
-        (
-            suite.tables.parts,
-            {"table": "table99", "kind": "md"},
-            "no paper of suite 'demo' has it. There are: table1 (",
-        ),
-    ):
+        (suite.tables.parts, {"table": "table99", "kind": "md"}, "no paper of suite 'demo' has it. There are: table1 ("),
+    ):  # fmt: skip
         with pytest.raises(UserError, match=re.escape(said)):
             files(SimpleNamespace(**wildcards))
 
@@ -72,16 +69,29 @@ BIG, SMALL = SimpleNamespace(model="qwen2-vl-72b"), SimpleNamespace(model="llava
 CPU, GPU = PartitionLimits(max_runtime=300), PartitionLimits(max_runtime=2000, max_mem_mb=400_000, max_gpu=8)
 
 
-def test_a_job_asks_for_what_its_models_file_says_more_at_each_attempt_and_no_more_than_the_site_has(
-    plan: Plan,
-) -> None:
+def test_a_job_asks_for_more_at_each_attempt_and_no_more_than_the_site_has(plan: Plan) -> None:
     here, there = (Suite(plan, site=site).inference for site in (None, Site(partitions={"cpu": CPU, "gpu": GPU})))
     asked = [(here.gpus(one), here.memory_mb(one, 1), here.minutes(one, 1)) for one in (BIG, SMALL)]
     assert asked == [(4, 160_000, 24 * 60), (1, 24_000, 8 * 60)]
     assert here.memory_mb(SMALL, 3) == 72_000 and here.minutes(SMALL, 3) == 24 * 60
     assert [there.memory_mb(BIG, attempt) for attempt in (1, 2, 3)] == [160_000, 320_000, 400_000]
     assert [there.minutes(BIG, attempt) for attempt in (1, 2)] == [1440, 2000]
-    assert [[one.stage_minutes(SMALL, attempt) for attempt in (1, 2)] for one in (here, there)] == [
-        [240, 480],
-        [240, 300],
-    ]
+    assert [here.stage_minutes(SMALL, 2), there.stage_minutes(SMALL, 2)] == [480, 300]
+
+
+def test_a_number_beside_the_papers_names_its_conditions() -> None:
+    """Of the paper suite with one model pinned, in another type and quantised."""
+    model, revision = "llava-onevision-7b", "0123456789" * 4
+    config = load(Path(), {"suite": "paper"})
+    config = config.model_copy(update={"suite": config.suite.model_copy(update={"run": [model]})})
+    changes = {"revision": revision, "dtype": "float16", "settings": {"quantised": "awq"}}
+    config.models[model] = config.models[model].model_copy(update=changes)
+    plan = Plan(config)
+    reproduction = collect_keys(plan)[plan.results.key("reproduction")]
+    assert isinstance(reproduction, ReproductionKey)
+    made = {run: found for run, found in reproduction.conditions.items() if run.rpartition("/")[2] == model}
+    assert made
+    for run, found in made.items():
+        _, protocol, sampling, _ = run.split("/")
+        assert found[:2] == (f"protocol {protocol}", f"frames {sampling}")
+        assert found[2:] == (f"revision {revision[:12]}", "weights in float16", "quantised: awq")

@@ -123,6 +123,12 @@ def test_items_that_are_right_only_with_time_come_first(world: World) -> None:
     assert "VELOCITI: 1 item</a>, one right only with time" in world.files()["index.html"].decode()
 
 
+def test_where_no_item_tells_more_than_others_the_first_one_is_open(world: World) -> None:
+    world.runs = {RUN: all_scored(RIGHT, RIGHT, RIGHT)}
+    world.build()
+    assert world.data("catalog")["benchmarks"][0]["opened"] == {"b": "velociti", "item": "a"}
+
+
 def test_a_view_shows_frames_of_other_moments_or_of_another_clip(world: World) -> None:
     """Reversed: 1.5 s, then 0.5 s; of the other clip frame 12 of 24 a second."""
     world.plans = [

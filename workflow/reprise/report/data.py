@@ -109,7 +109,7 @@ class BenchmarkWriter:
         written.telling[name] = [one for one in telling(entry, best) if one.items]
         self._folder.put(f"{name}/settings", [self._settings(run) for run in entry.runs])
         self._write_chunks({protocol: questions(found) for protocol, found in asked.items()}, answers)
-        opens_on = opened(written.telling[name], self._items.ids, plays)
+        opens_on = opened(name, written.telling[name], self._items.ids, plays)
         return self._of_catalog(all_columns, compared, opens_on)
 
     def _write_items(self, media: Media) -> list[bool]:

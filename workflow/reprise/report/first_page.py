@@ -211,23 +211,26 @@ def _places(signs: str, sign: str) -> list[int]:
     return [place for place, one in enumerate(signs) if one == sign]
 
 
-def opened(found: Sequence[Telling], ids: Sequence[str], plays: Sequence[bool]) -> State:
-    """What the browser opens on: the first telling item whose clip plays, else the first telling one."""
-    every = [(one.state, item) for one in found for item in one.items]
+def opened(name: str, found: Sequence[Telling], ids: Sequence[str], plays: Sequence[bool]) -> State:
+    """What the browser opens on: the first telling item, else the first of all; one whose clip plays if any does."""
+    every = [(one.state, item) for one in found for item in one.items] or [
+        ({"b": name}, item) for item in range(len(ids))
+    ]
     for state, item in [one for one in every if plays[one[1]]] or every:
         return state | {"item": ids[item]}
     return {}
 
 
 def _seen(entry: ReportedBenchmark, columns: Mapping[str, Columns]) -> Iterator[Seen]:
-    """The real models that were asked what the benchmark leads with; else those asked as the first one."""
+    """The real models that were asked what the benchmark leads with, or else alike; where it can be, several."""
     by_run = {run.run: run for run in reversed(entry.runs) if not run.reference}
     real = [run for run in entry.runs if by_run.get(run.run) is run]  # of several judges the first
     main = entry.headline
     kinds = [(main.protocol, main.sampling)] if main else []
     kinds += [(run.scored.run.protocol, run.scored.run.sampling) for run in real]
-    alike = ([run for run in real if (run.scored.run.protocol, run.scored.run.sampling) == kind] for kind in kinds)
-    for run in next(filter(None, alike), []):
+    alike = [[run for run in real if (run.scored.run.protocol, run.scored.run.sampling) == kind] for kind in kinds]
+    several = (runs for runs in alike if len({run.scored.run.model for run in runs}) > 1)
+    for run in next(several, next(filter(None, alike), [])):
         of_run = columns[run.scored.name]
         names = [RATING] if RATING in of_run else sorted(of_run["fixed"])
         metric = main.metric if main and main.metric in names else next(iter(names), "")

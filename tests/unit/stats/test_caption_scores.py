@@ -6,14 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from reprise.stats.caption_scores import (
-    ORDERS,
-    bleu,
-    bleu_columns,
-    cider,
-    rouge_l,
-    tokenize,
-)
+from reprise.stats.caption_scores import ORDERS, bleu, bleu_columns, cider, rouge_l, tokenize
 
 CAT, MAT = "The cat sat on the mat.", "the cat is on the mat"
 

@@ -1,30 +1,43 @@
 """Intervals of effective rows: worked by hand, and as the exact binomial interval where clusters have one row."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike, NDArray
 from reprise.stats.beta import binomial_p
-from reprise.stats.intervals import BoundedMean, Difference, clustered_estimate
+from reprise.stats.intervals import BoundedMean, Difference, Interval, Statistic, clustered_estimate
+from reprise.stats.measures import difference, first, mean
 from scipy.stats import beta, binomtest, t
 
 LEVEL = 0.95
 
 
+def interval_of(ratios: Sequence[tuple[ArrayLike, ArrayLike]], clusters: ArrayLike, statistic: Statistic) -> Interval:
+    found = clustered_estimate(ratios, clusters, statistic)
+    assert found is not None
+    return found.interval(LEVEL)
+
+
+def rows_of(clusters: Sequence[str], sign: str) -> tuple[NDArray[np.float64], list[int]]:
+    """Which rows have the sign, and the clusters of all rows."""
+    names = [index for index, cluster in enumerate(clusters) for _ in cluster]
+    return np.array([float(row == sign) for row in "".join(clusters)]), names
+
+
 def share(*clusters: str) -> BoundedMean:
     """The share of 1 in clusters that are written as `1101`."""
-    rows = [int(row) for cluster in clusters for row in cluster]
-    names = [index for index, cluster in enumerate(clusters) for _ in cluster]
-    found = clustered_estimate([(rows, np.ones(len(rows)))], names, lambda ratios: ratios[:, 0])
+    right, names = rows_of(clusters, "1")
+    found = clustered_estimate([(right, np.ones(len(names)))], names, first)
     assert isinstance(found, BoundedMean)
     return found
 
 
 def apart(*clusters: str) -> Difference:
     """The share of + minus the share of - in clusters that are written as `+-0`."""
-    first = [float(row == "+") for cluster in clusters for row in cluster]
-    second = [float(row == "-") for cluster in clusters for row in cluster]
-    names = [index for index, cluster in enumerate(clusters) for _ in cluster]
+    (ahead, names), (behind, _) = rows_of(clusters, "+"), rows_of(clusters, "-")
     ones = np.ones(len(names))
-    found = clustered_estimate([(first, ones), (second, ones)], names, lambda ratios: ratios[:, 0] - ratios[:, 1])
+    found = clustered_estimate([(ahead, ones), (behind, ones)], names, difference)
     assert isinstance(found, Difference)
     return found
 
@@ -37,46 +50,40 @@ def test_of_single_rows_the_interval_and_the_test_are_the_exact_binomial_ones(ri
         assert found.interval(level) == pytest.approx((expected.low, expected.high), abs=1e-9)
     for chance in (1 / 6, 0.25, 0.5, 0.99):
         assert found.p_above(chance, LEVEL) == pytest.approx(binomial_p(right, asked, chance), rel=1e-6)
-    # Chances below 0.912 give forty of forty in less than 2.5 % of cases: 0.912^40 = 0.025.
-    assert share(*"1" * 40).interval(LEVEL) == pytest.approx((0.025 ** (1 / 40), 1.0))
 
 
-class TestEffectiveRows:
-    def test_where_all_are_right_only_clusters_count(self) -> None:
-        four = share(*["1" * 10] * 4)
-        assert four.effective_rows(LEVEL) == pytest.approx(4)
-        assert four.lower(LEVEL) == pytest.approx(0.025 ** (1 / 4))
-
-    def test_the_design_effect_by_hand(self) -> None:
-        # With two wrong rows more, 6 of 10 are right. Clusters have 2, 2, 1, 1, 0 where 1.2 each are expected:
-        # 0.64 + 0.64 + 0.04 + 0.04 + 1.44 = 2.8, against 10 x 0.6 x 0.4 = 2.4 of rows on their own.
-        assert share("11", "11", "10", "01").independent_rows() == pytest.approx(8 / (2.8 / 2.4))
-        # For the other bound with two right rows more, 8 of 10: 2 x 0.16 + 2 x 0.36 + 0.16 = 1.2, against 1.6.
-        assert share("11", "11", "10", "01").mirrored().independent_rows() == pytest.approx(8)
-
-    def test_clusters_of_unequal_size_by_hand(self) -> None:
-        # Weights 3/4 and 1/4: one more cluster of (27 + 1) / 64 / (10 / 16) = 0.7, all wrong. Of 1.7, 0.75 is right.
-        value = 0.75 / 1.7
-        spread = (0.75 * (1 - value)) ** 2 + (0.25 * value) ** 2 + (0.7 * value) ** 2
-        found = share("111", "0")
-        assert found.independent_rows() == pytest.approx(value * (1 - value) * 1.7 / spread)
-
-    def test_few_clusters_widen_by_students_t(self) -> None:
-        found = share(*["1110"] * 10, *["1100"] * 10)
-        rows = found.independent_rows() * (1.959964 / float(t.ppf(0.975, 19))) ** 2
-        assert found.effective_rows(LEVEL) == pytest.approx(rows, rel=1e-6)
-        assert found.lower(LEVEL) == pytest.approx(float(beta.ppf(0.025, 0.625 * rows, 0.375 * rows + 1)), rel=1e-6)
-
-    def test_rows_that_agree_count_as_one_and_those_that_repel_each_other_one_by_one(self) -> None:
-        once, often = share(*"1110" * 5), share(*["1" * 9, "1" * 9, "1" * 9, "0" * 9] * 5)
-        assert often.interval(LEVEL) == pytest.approx(once.interval(LEVEL), rel=1e-9)
-        assert share(*["10"] * 500).mirrored().independent_rows() <= 1000 * (1 + 1e-9)
+def test_where_all_are_right_only_clusters_count() -> None:
+    four = share(*["1" * 10] * 4)
+    assert four.effective_rows(LEVEL) == pytest.approx(4)
+    assert four.lower(LEVEL) == pytest.approx(0.025 ** (1 / 4))
 
 
-CASES = (["11", "11", "10", "01"], ["1111", "1110", "10"] * 9, ["1"] * 30 + ["0"] * 5, ["111111"] * 7)
+def test_the_design_effect_by_hand() -> None:
+    # With two wrong rows more, 6 of 10 are right. Clusters have 2, 2, 1, 1, 0 where 1.2 each are expected:
+    # 0.64 + 0.64 + 0.04 + 0.04 + 1.44 = 2.8, against 10 x 0.6 x 0.4 = 2.4 of rows on their own.
+    assert share("11", "11", "10", "01").independent_rows() == pytest.approx(8 / (2.8 / 2.4))
+    # For the other bound with two right rows more, 8 of 10: 2 x 0.16 + 2 x 0.36 + 0.16 = 1.2, against 1.6.
+    assert share("11", "11", "10", "01").mirrored().independent_rows() == pytest.approx(8)
+    # Weights 3/4 and 1/4: one more cluster of (27 + 1) / 64 / (10 / 16) = 0.7, all wrong. Of 1.7, 0.75 is right.
+    value = 0.75 / 1.7
+    spread = (0.75 * (1 - value)) ** 2 + (0.25 * value) ** 2 + (0.7 * value) ** 2
+    assert share("111", "0").independent_rows() == pytest.approx(value * (1 - value) * 1.7 / spread)
 
 
-@pytest.mark.parametrize("clusters", CASES)
+def test_few_clusters_widen_by_students_t() -> None:
+    found = share(*["1110"] * 10, *["1100"] * 10)
+    rows = found.independent_rows() * (1.959964 / float(t.ppf(0.975, 19))) ** 2
+    assert found.effective_rows(LEVEL) == pytest.approx(rows, rel=1e-6)
+    assert found.lower(LEVEL) == pytest.approx(float(beta.ppf(0.025, 0.625 * rows, 0.375 * rows + 1)), rel=1e-6)
+
+
+def test_rows_that_agree_count_as_one_and_those_that_repel_each_other_one_by_one() -> None:
+    once, often = share(*"1110" * 5), share(*["1" * 9, "1" * 9, "1" * 9, "0" * 9] * 5)
+    assert often.interval(LEVEL) == pytest.approx(once.interval(LEVEL), rel=1e-9)
+    assert share(*["10"] * 500).mirrored().independent_rows() <= 1000 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("clusters", [["11", "11", "10", "01"], ["1111", "1110", "10"] * 9, ["1"] * 30 + ["0"] * 5])
 def test_the_p_value_of_a_bound_is_its_error_and_grows_with_chance(clusters: list[str]) -> None:
     found = share(*clusters)
     for level in (0.9, 0.95, 0.99):
@@ -86,27 +93,66 @@ def test_the_p_value_of_a_bound_is_its_error_and_grows_with_chance(clusters: lis
     assert share("00", "0", "000").p_above(0.01, LEVEL) == 1.0, "nothing right is never above"
 
 
-class TestDifference:
-    def test_by_hand(self) -> None:
-        # 10 of 40 speak for the first: 0.1269 to 0.4120 by the exact interval; none for the second: up to 0.0881.
-        low, high = apart(*"+" * 10, *"0" * 30).interval(LEVEL)
-        assert low == pytest.approx(0.25 - np.hypot(0.25 - 0.1269, 0.0881), abs=1e-4)
-        assert high == pytest.approx(0.4120, abs=1e-4)
+def test_differences_by_hand() -> None:
+    # 10 of 40 speak for the first: 0.1269 to 0.4120 by the exact interval; none for the second: up to 0.0881.
+    low, high = apart(*"+" * 10, *"0" * 30).interval(LEVEL)
+    assert low == pytest.approx(0.25 - np.hypot(0.25 - 0.1269, 0.0881), abs=1e-4)
+    assert high == pytest.approx(0.4120, abs=1e-4)
+    most = 1 - 0.025 ** (1 / 40)
+    assert apart(*"0" * 40).interval(LEVEL) == pytest.approx((-most, most)), "what always agrees may still differ"
+    clusters = ["++-0", "+00", "-0", "0000", "+-"] * 4
+    low, high = apart(*clusters).interval(LEVEL)
+    swapped = apart(*("".join({"+": "-", "-": "+"}.get(row, row) for row in one) for one in clusters))
+    assert swapped.interval(LEVEL) == pytest.approx((-high, -low), abs=1e-9)
 
-    def test_what_always_agrees_may_still_differ(self) -> None:
-        most = 1 - 0.025 ** (1 / 40)
-        assert apart(*"0" * 40).interval(LEVEL) == pytest.approx((-most, most))
 
-    def test_swapping_swaps_the_signs(self) -> None:
-        clusters = ["++-0", "+00", "-0", "0000", "+-"] * 4
-        low, high = apart(*clusters).interval(LEVEL)
-        swapped = apart(*("".join({"+": "-", "-": "+"}.get(row, row) for row in one) for one in clusters))
-        assert swapped.interval(LEVEL) == pytest.approx((-high, -low), abs=1e-9)
+def test_shares_that_exclude_each_other_are_further_apart() -> None:
+    # Of independent rows, a + here is one - less there: MOVER adds this by the correlation, -1/3 of halves.
+    found = apart(*"+" * 25, *"-" * 25, *"0" * 50)
+    one, other = found.ahead.interval(LEVEL), found.behind.interval(LEVEL)
+    below, above = 0.25 - one.low, other.high - 0.25
+    expected = np.sqrt(below**2 + above**2 + 2 / 3 * below * above)
+    assert found.interval(LEVEL).low == pytest.approx(-expected, rel=1e-6)
 
-    def test_shares_that_exclude_each_other_are_further_apart(self) -> None:
-        # Of independent rows, a + here is one - less there: MOVER adds this by the correlation, -1/3 of halves.
-        found = apart(*"+" * 25, *"-" * 25, *"0" * 50)
-        one, other = found.ahead.interval(LEVEL), found.behind.interval(LEVEL)
-        below, above = 0.25 - one.low, other.high - 0.25
-        expected = np.sqrt(below**2 + above**2 + 2 / 3 * below * above)
-        assert found.interval(LEVEL).low == pytest.approx(-expected, rel=1e-6)
+
+def test_choice_bias_of_separate_questions() -> None:
+    # The model always says B: all right where B is the answer, none where A is. Twenty clusters speak for each.
+    is_b = np.tile([1.0, 0.0], 20)
+    low, high = interval_of([(is_b, is_b), (0 * is_b, 1 - is_b)], np.arange(40), difference)
+    assert (low, high) == (pytest.approx(1 - np.hypot(*[1 - 0.025 ** (1 / 20)] * 2)), 1.0)
+
+
+def test_of_a_mean_of_shares_each_counts_once_whatever_its_rows() -> None:
+    right = np.concatenate([np.repeat([1.0, 0.0], [3000, 3000]), np.repeat([1.0, 0.0], [600, 2400])])
+    inside = np.repeat([1.0, 0.0], [6000, 3000])
+    low, high = interval_of([(right * inside, inside), (right * (1 - inside), 1 - inside)], np.arange(9000), mean)
+    assert (low + high) / 2 == pytest.approx(0.35, abs=1e-3)
+    assert high - low == pytest.approx(2 * 1.959964 * np.sqrt(0.25 / 6000 + 0.16 / 3000) / 2, rel=0.02)
+
+
+def test_the_order_of_the_rows_does_not_change_one_bit() -> None:
+    rows, videos = np.random.default_rng(0).integers(0, 2, (2, 3000)) * 1.0, np.arange(3000) % 170
+
+    def intervals(order: NDArray[np.int64]) -> list[Interval]:
+        above, below = rows[:, order]
+        ratios = [(above * below, below), (above, np.ones_like(above))]
+        return [interval_of(ratios, videos[order], function) for function in (first, difference, mean)]
+
+    assert intervals(np.random.default_rng(1).permutation(3000)) == intervals(np.arange(3000))
+
+
+@pytest.mark.parametrize(("values", "counts", "clusters"), [
+    ([], [], []),
+    ([1, 0, 1], [1, 1, 1], ["only", "only", "only"]),
+    ([1, 0, 0], [1, 1, 0], ["a", "a", "b"]),  # one cluster that counts
+    ([0, 0, 0], [0, 0, 0], [1, 2, 3]),
+    ([1.0, 3.0], [1, 1], [1, 2]),  # a mean beyond its limits
+])  # fmt: skip
+def test_what_has_no_interval(values: list[float], counts: list[float], clusters: list[object]) -> None:
+    assert clustered_estimate([(values, counts)], clusters, first) is None
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
+def test_what_is_no_number_is_refused_by_its_row(value: float | None) -> None:
+    with pytest.raises(ValueError, match="row 1"):
+        clustered_estimate([([1.0, value, 0.0], np.ones(3))], [1, 2, 3], first)

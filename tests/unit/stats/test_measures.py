@@ -5,22 +5,18 @@ import random
 import polars as pl
 import pytest
 from reprise.stats.beta import ALPHA, binomial_p
-from reprise.stats.measures import Measure, difference, measure, ones
-
-from tests.unit.stats.test_clusters import of_mean
+from reprise.stats.intervals import clustered_estimate
+from reprise.stats.measures import Measure, difference, first, measure, ones
 
 LEVEL = 0.95
 
 
 def rows(seed: int, height: int = 200, videos: int = 30) -> pl.DataFrame:
     draw = random.Random(seed)
+    shares = {"right": 0.6, "failed": 0.1, "unparsed": 0.1}
+    units = [f"v{draw.randrange(videos)}" for _ in range(height)]
     return pl.DataFrame(
-        {
-            "unit": [f"v{draw.randrange(videos)}" for _ in range(height)],
-            "right": [draw.random() < 0.6 for _ in range(height)],
-            "failed": [draw.random() < 0.1 for _ in range(height)],
-            "unparsed": [draw.random() < 0.1 for _ in range(height)],
-        }
+        {"unit": units} | {name: [draw.random() < p for _ in range(height)] for name, p in shares.items()}
     )
 
 
@@ -33,9 +29,9 @@ def test_the_interval_is_on_the_scale_of_the_values(least: float, most: float, s
     frame = rows(2)
     values = least + (most - least) * pl.Series([random.Random(3).randrange(4) / 3 for _ in range(frame.height)])
     found = measure("m", "all", frame, [(values, ones(frame))], LEVEL, scale=scale, limits=(least, most))
-    expected = of_mean((values - least) / (most - least), frame["unit"])
+    expected = clustered_estimate([((values - least) / (most - least), ones(frame))], frame["unit"], first)
     assert expected is not None and found.value == pytest.approx(scale * values.mean())  # type: ignore[operator]
-    ends = [scale * (least + (most - least) * end) for end in expected]
+    ends = [scale * (least + (most - least) * end) for end in expected.interval(LEVEL)]
     assert (found.low, found.high) == pytest.approx(tuple(ends))
 
 
@@ -59,14 +55,8 @@ def test_tests_against_chance() -> None:
 
 
 def test_counts_and_values() -> None:
-    frame = pl.DataFrame(
-        {
-            "unit": ["a", "a", "b", "b"],
-            "right": [True, False, True, True],
-            "failed": [False, True, False, False],
-            "unparsed": [False, True, True, False],
-        }
-    )
+    right, failed, unparsed = [True, False, True, True], [False, True, False, False], [False, True, True, False]
+    frame = pl.DataFrame({"unit": [*"aabb"], "right": right, "failed": failed, "unparsed": unparsed})
     found = share(frame, scale=3)
     assert found.value == 3 * 0.75
     assert (found.asked, found.scored, found.failed, found.unparsed) == (4, 2, 1, 1), "what failed is not unparsed too"

@@ -8,8 +8,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reprise.benchmarks import registry
-from reprise.benchmarks.asking import EachClip, EachItem, Question, request_table
-from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.rows import (  # fmt: skip
     ALL_ITEMS,
     Annotations,
@@ -29,7 +27,7 @@ from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS as ITEM_SCHEMA
 from reprise.core.schemas import VERDICTS
 
-from tests.unit.rows import item_row, request_row, verdict_row
+from tests.unit.rows import item_row, verdict_row
 
 ITEMS = [
     Item("1", "a.whole", "a", "t", {"caption": "One."}, "Yes", ["true"], [Tag("half", "pos"), Tag("half", "neg")]),
@@ -130,27 +128,6 @@ def test_a_flawed_entry_is_said_and_counted_once_and_the_first_are_named(caplog:
 
 
 # --- asking and scoring ----------------------------------------------------------------------------------------------
-
-
-def test_each_item_or_each_clip_is_asked_about() -> None:
-    prompt = Prompt("", "{caption}")
-
-    def one(item: Item) -> list[Question]:
-        return [Question("event", item.texts, ["Yes", "No"], expected=item.answer)]
-
-    def together(items: list[Item]) -> Question:
-        return Question("clip", {"caption": " ".join(item.texts["caption"] for item in items)})
-
-    def has_caption(item: Item) -> bool:
-        return bool(item.texts["caption"])
-
-    each = request_table(EachItem(one), TABLE, prompt, "choose", 5)
-    assert each["request_id"].to_list() == ["1#event", "2#event", "3#event"]
-    expected = request_row("2#event", clip_id="a.whole", prompt="Two.", expected="No", max_tokens=5)
-    assert each.row(1, named=True) == expected
-    whole = request_table(EachClip(together, has_caption), TABLE, prompt, "write", 5)
-    assert whole.select("request_id", "item_id", "prompt").rows() == [("a.whole#clip", "1", "One. Two.")]
-    assert request_table(EachItem(one, has_caption), TABLE, prompt, "choose", 5).height == 2
 
 
 def test_the_share_of_items_answered_right() -> None:

@@ -17,7 +17,6 @@ from reprise.core.schemas import RESPONSES
 from reprise.core.store import Store
 from reprise.plan.runs import Plan
 from reprise.stages.verdicts import verdicts, with_similarity
-from synthetic.toyworld import temporalbench as toy
 
 from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import request_table, response_row, verdict_row
@@ -318,35 +317,20 @@ def test_closed_forms_of_sure_answers(tmp_path: Path, form: str, answer: dict[st
     assert (found["ba", "overall"].value, found["mba", "overall"].value) == (ba, mba)
 
 
-@pytest.mark.parametrize(("form", "mba"), [
-    ("short", 100 * (1 / 2 + 1 / 4 + 1 / 8 + 1 / 16) / 4),
-    ("short_similarity", 100 * (1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 4),
-])  # fmt: skip
-def test_random_answers_reach_the_counted_chance_within_their_interval(tmp_path: Path, form: str, mba: float) -> None:
+def test_random_answers_reach_the_counted_chance_within_their_interval(tmp_path: Path) -> None:
     """The right caption of a video has one similarity, so a video with m questions is all right with 1 / (m + 1)."""
-    text = QUESTION.format("It does.", "It does not {}.")
-    entries = [
-        question(video(3 * i), place, "AB"[form == "short" and place % 2]) | {"question": text.format(place)}
-        for i in range(200)
-        for place in range(1 + i % 4)
-    ]
+    text, draw = QUESTION.format("It does.", "It does not {}."), random.Random(5)
+    places = [(video(3 * i), place) for i in range(200) for place in range(1 + i % 4)]
+    entries = [question(name, place) | {"question": text.format(place)} for name, place in places]
     clips, items = tb.annotations(release(tmp_path, entries))
-    short, draw = items.filter(task="short"), random.Random(5)
-    if form == "short":
-        rows = [verdict(row["item_id"], draw.choice("AB"), row["answer"]) for row in short.iter_rows(named=True)]
-        found = tb.numbers(form, short, rows, level=0.99)
-    else:
-        positive = {name: draw.random() for name in short["clip_id"].unique(maintain_order=True)}
-        names = zip(short["item_id"].str.strip_prefix("short/"), short["clip_id"], strict=True)
-        read_rows = by_similarity(short, {idx: (positive[clip], draw.random()) for idx, clip in names})
-        found = tb.numbers(form, short, read_rows, level=0.99)
-    assert tb.statistics(items, clips)[f"chance.{form}.mba", "overall"] == pytest.approx(mba)
+    chance, short = tb.statistics(items, clips), items.filter(task="short")
+    assert chance["chance.short_similarity.mba", "overall"] == pytest.approx(100 * (1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 4)
+    mba = 100 * (1 / 2 + 1 / 4 + 1 / 8 + 1 / 16) / 4
+    assert chance["chance.short.mba", "overall"] == pytest.approx(mba)
+    found = tb.numbers("short", short, [verdict(item, draw.choice("AB"), "A") for item in short["item_id"]], level=0.99)
     for metric, expected in (("ba", 50), ("mba", mba)):
         one = found[metric, "overall"]
         assert one.low is not None and one.high is not None and one.low < expected < one.high
-
-
-# --- tables and the toy release ----------------------------------------------------------------------------------
 
 
 def test_chance_is_counted_where_the_data_are_here() -> None:
@@ -355,18 +339,3 @@ def test_chance_is_counted_where_the_data_are_here() -> None:
     assert shown == [True, False, True]
     assert not demo.shows_data("velociti", demo.table("velociti", "table2"))
     assert not paper.shows_data("temporalbench", paper.table("temporalbench", "table2"))
-
-
-def test_toy_captions_are_true_and_their_negatives_false() -> None:
-    """Both clauses of a caption must be deeds of the clip, in their order."""
-
-    def is_true(text: str, script: Any) -> bool:
-        first, second = text.removeprefix("First, ").removesuffix(".").split(". Then, ")
-        slots = {toy._clause(event.deed): event.slot for event in script.events}
-        return first in slots and second in slots and slots[first] < slots[second]
-
-    dice = toy.Dice(toy.EVALUATION_SEED, 3_000_000)
-    for source in toy.evaluation_sources():
-        for clip in toy._clips(source, "Oops", dice):
-            assert is_true(clip.positive, clip.script)
-            assert not any(is_true(negative.text, clip.script) for negative in clip.negatives)

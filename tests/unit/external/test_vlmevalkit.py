@@ -1,6 +1,7 @@
 """VLMEvalKit's result folders: which file is a run's, which row is about which question, and what was done otherwise."""
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -31,20 +32,12 @@ def items(tmp_path: Path) -> pl.DataFrame:
 
 # --- which file ----------------------------------------------------------------------------------------------------
 
+VIDEO, JUDGED = "m_MMBench_Video", "gpt-4-turbo"
 RESULTS = (
-    "status.json",
-    NAME,
-    "m_MMBench_Video_8frame_nopack_gpt-4-turbo_score.xlsx",
-    "m_MMBench_Video_8frame_nopack_gpt-4-turbo_rating.json",
-    "m_MMBench_Video_8frame_pack.xlsx",
-    "m_MMBench_Video_64frame_pack.xlsx",
-    "m_MMBench_Video_1fps_nopack.xlsx",
-    "m_MMBench_DEV_EN.xlsx",
-    "m_MMBench_DEV_EN_gpt-4-turbo_result.xlsx",
-    "m_MMStar.xlsx",
-    "m_Video-MME_8frame.xlsx",
-    "m_Video-MME_8frame_gpt-4-turbo_score.xlsx",
-)
+    "status.json", NAME, f"{VIDEO}_8frame_nopack_{JUDGED}_score.xlsx", f"{VIDEO}_8frame_nopack_{JUDGED}_rating.json",
+    f"{VIDEO}_8frame_pack.xlsx", f"{VIDEO}_64frame_pack.xlsx", f"{VIDEO}_1fps_nopack.xlsx", "m_MMBench_DEV_EN.xlsx",
+    f"m_MMBench_DEV_EN_{JUDGED}_result.xlsx", "m_MMStar.xlsx", "m_Video-MME_8frame.xlsx", f"m_Video-MME_8frame_{JUDGED}_score.xlsx",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("form", "frames", "chosen"), [
@@ -75,13 +68,7 @@ def test_a_whole_result_folder_holds_the_file_of_each_run(
     ("m.xlsx", "packed", "packed", 8, []),
 ])  # fmt: skip
 def test_what_the_names_say_otherwise_is_named(
-    folder: Path,
-    items: pl.DataFrame,
-    name: str,
-    form: str,
-    prompt: str,
-    frames: int | None,
-    expected: list[tuple[str, str]],
+    folder: Path, items: pl.DataFrame, name: str, form: str, prompt: str, frames: int | None, expected: list[Any]
 ) -> None:
     (folder / name).touch()
     files = load_importer("mmbench_video").FORMS[form]
@@ -104,24 +91,17 @@ def texts(imported: ImportedAnswers) -> list[str]:
 
 
 def test_rows_are_checked_by_what_they_ask(folder: Path, items: pl.DataFrame) -> None:
-    write_table_of(
-        folder / NAME,
-        COLUMNS,
-        (0, "v0", ' "q0" ', "right"),  # the harness's reader of tables kept other quotes
-        (3, "v1", "Who?", "of no question"),
-        (8, "v0", "Q3?", "of another video"),
-    )
+    own = (0, "v0", ' "q0" ', "right")  # the harness's reader of tables kept other quotes
+    others = (3, "v1", "Who?", "of no question"), (8, "v0", "Q3?", "of another video")
+    write_table_of(folder / NAME, COLUMNS, own, *others)
     imported = read(folder, items)
     assert texts(imported) == ["right", "no_answer", "no_answer", "no_answer"]
     assert problems(imported) == [(3, "3", "another question under a known id"), (4, "8", "unknown id")]
 
 
 def test_a_table_of_another_benchmark_is_refused(folder: Path, items: pl.DataFrame) -> None:
-    write_table_of(
-        folder / "m_Video-MME_8frame.xlsx", COLUMNS, *((n, "fFjv93ACGo8", f"Which {n}?", "A") for n in range(4))
-    )
-    with pytest.raises(UserError) as error:
+    rows = [(n, "fFjv93ACGo8", f"Which {n}?", "A") for n in range(4)]
+    write_table_of(folder / "m_Video-MME_8frame.xlsx", COLUMNS, *rows)
+    message = "none of its 4 rows is about a question of MMBench-Video in this suite. The first: line 2, id '0'"
+    with pytest.raises(UserError, match=message):
         read(folder, items)
-    assert "none of its 4 rows is about a question of MMBench-Video in this suite. The first: line 2, id '0'" in str(
-        error.value
-    )

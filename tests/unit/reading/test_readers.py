@@ -16,11 +16,10 @@ YES_NO = ("Yes", "No")
 
 def asked(options: Sequence[str], answers: Sequence[tuple[Sequence[float], str, str]]) -> list[pl.DataFrame]:
     """Requests with these options, of which Yes is right, and an answer to each: scores, text, error."""
-    requests = [request_row(f"{number}#pos", options=list(options)) for number in range(len(answers))]
-    responses = [
-        response_row(f"{number}#pos", text, scores=list(scores), error=error)
-        for number, (scores, text, error) in enumerate(answers)
-    ]
+    requests, responses = [], []
+    for number, (scores, text, error) in enumerate(answers):
+        requests.append(request_row(f"{number}#pos", options=list(options)))
+        responses.append(response_row(f"{number}#pos", text, scores=list(scores), error=error))
     return [pl.DataFrame(requests, schema=REQUESTS), pl.DataFrame(responses, schema=RESPONSES)]
 
 
@@ -45,44 +44,42 @@ def test_scores_by_the_papers_equation(scores: tuple[float, float], value: str, 
     assert its_score == (None if score is None else pytest.approx(score))
 
 
-@pytest.mark.parametrize(("text", "options", "value"), [
-    ("A", ("A", "B"), "A"),
-    ("A.", ("A", "B"), ""),  # the first word must be the bare letter
-    ("B)", ("A", "B"), ""),
-    (" A", ("A", "B"), "A"),
-    ("A person eats", ("A", "B"), "A"),
-    ("Answer: B", ("A", "B"), ""),
-    (" \n", ("A", "B"), ""),
-    ("", ("A", "B"), ""),
-    ("Yes", YES_NO, "Yes"),
-    ("No.", YES_NO, "No"),
-    ("Not sure", YES_NO, "No"),  # substring, as in the released script
-    ("None of it", YES_NO, "No"),
-    ("No, but Yes for the first half", YES_NO, ""),  # both words: theirs writes "error", which leaves the metric
-    ("Yes. Nothing contradicts the caption.", YES_NO, ""),
-    ("Yesterday it was no different", YES_NO, "Yes"),
-    ("no", YES_NO, ""),
-    ("yes", YES_NO, ""),
-])  # fmt: skip
-def test_the_authors_reader_keeps_its_bugs(text: str, options: tuple[str, ...], value: str) -> None:
-    assert read_text(text, options, (), "authors", "plain").value == value
+LETTERS, TAGS = ("A", "B"), "<<</thinking>>>\n<<<output>>>"
 
 
-@pytest.mark.parametrize(("text", "value"), [
-    ("A", "A"),
-    ("b", "B"),  # either case
-    ("B. The person pulls it.", "B"),
-    ("A person eats", "A"),
-    ("Answer: B", "A"),
-    ("(B)", "("),  # any other character is a wrong answer, not an unread one
-    ("**B**", "*"),
-    ("The second", "T"),
-    (" A", " "),
-    ("C", "C"),
-    ("", ""),  # no answer
+@pytest.mark.parametrize(("reading", "options", "text", "value"), [
+    ("plain", LETTERS, "A", "A"),
+    ("plain", LETTERS, "A.", ""),  # the first word must be the bare letter
+    ("plain", LETTERS, " A", "A"),
+    ("plain", LETTERS, "A person eats", "A"),
+    ("plain", LETTERS, "Answer: B", ""),
+    ("plain", LETTERS, " \n", ""),
+    ("plain", YES_NO, "Yes", "Yes"),
+    ("plain", YES_NO, "No.", "No"),
+    ("plain", YES_NO, "Not sure", "No"),  # substring, as in the released script
+    ("plain", YES_NO, "No, but Yes for the first half", ""),  # both words: theirs writes "error", which leaves the metric
+    ("plain", YES_NO, "Yesterday it was no different", "Yes"),
+    ("plain", YES_NO, "no", ""),
+    ("first_character", LETTERS, "A", "A"),
+    ("first_character", LETTERS, "b", "B"),  # either case
+    ("first_character", LETTERS, "Answer: B", "A"),
+    ("first_character", LETTERS, "(B)", "("),  # any other character is a wrong answer, not an unread one
+    ("first_character", LETTERS, " A", " "),
+    ("first_character", LETTERS, "", ""),  # no answer
+    ("output_block", YES_NO, f"<<<thinking>>> No {TAGS}\n Yes \n<<</output>>>", "Yes"),
+    ("output_block", YES_NO, "<<<output>>> No", "No"),  # cut off before the closing tag
+    ("output_block", YES_NO, "<<<output>>> [Yes or No] <<</output>>> then <<<output>>> No <<</output>>>", "No"),
+    ("output_block", YES_NO, "<<<OUTPUT>>>Yes<<</OUTPUT>>>", "Yes"),
+    ("output_block", YES_NO, "<<<output>>> Yes <</output>>>", "Yes"),  # one bracket short, as models write it
+    ("output_block", YES_NO, "<thinking>Yes, ...</thinking> <output>\n No \n</output>", "No"),  # one bracket, as the paper's figure may have had it
+    ("output_block", YES_NO, "the caption is right: Yes", ""),
+    ("text", (), " A caption.\n", " A caption.\n"),  # a free answer is its own reading
+    ("text", (), " \n", ""),
 ])  # fmt: skip
-def test_the_first_character_is_all_that_some_authors_read(text: str, value: str) -> None:
-    assert read_text(text, ("A", "B"), (), "authors", "first_character").value == value
+def test_the_authors_readers_keep_their_bugs(reading: str, options: tuple[str, ...], text: str, value: str) -> None:
+    assert read_text(text, options, (), "authors", reading).value == value
+    if reading in ("output_block", "text"):
+        assert read_text(text, options, (), "robust", reading).value == value
 
 
 @pytest.mark.parametrize("score", [0.3, -0.2, 12.0])
@@ -106,28 +103,6 @@ def test_scores_and_words_side_by_side(reader: str) -> None:
     assert found == [("Yes", 0.7, False, False), ("No", None, False, False), failed, failed, ("", None, True, False)]
     by = verdicts(requests, responses, reader, "plain")["read_by"].to_list()
     assert by == ["score", "authors" if reader == "authors" else "leading word", "", "", ""]
-
-
-@pytest.mark.parametrize(("text", "value"), [
-    ("<<<thinking>>> No <<</thinking>>>\n<<<output>>>\n Yes \n<<</output>>>", "Yes"),
-    ("<<<output>>> No", "No"),  # cut off before the closing tag
-    ("<<<output>>> [Yes or No] <<</output>>> then <<<output>>> No <<</output>>>", "No"),
-    ("<<<OUTPUT>>>Yes<<</OUTPUT>>>", "Yes"),
-    ("<<<output>>> Yes <</output>>>", "Yes"),  # one bracket short, as models write it
-    ("<output>Yes</output>", "Yes"),  # one bracket, as the paper's figure may have had it
-    ("<thinking>Yes, ...</thinking> <output>\n No \n</output>", "No"),
-    ("the caption is right: Yes", ""),
-    ("", ""),
-])  # fmt: skip
-def test_a_chain_of_thought_is_read_in_its_output_block(text: str, value: str) -> None:
-    for reader in ("authors", "robust"):
-        assert read_text(text, YES_NO, (), reader, "output_block").value == value
-
-
-@pytest.mark.parametrize(("text", "value", "unparsed"), [(" A caption.\n", " A caption.\n", False), (" \n", "", True)])
-def test_a_free_answer_is_its_own_reading(text: str, value: str, unparsed: bool) -> None:
-    assert read_text(text, (), (), "robust", "text").value == value
-    assert (not read_text(text, (), (), "authors", "text").value) == unparsed
 
 
 def test_the_readers_differ_on_the_answers_that_they_read_differently() -> None:

@@ -14,12 +14,7 @@ from reprise.reading.robust import HEAD, TAIL, clean, read_robust
 from reprise.reading.table import Reading, own_row
 
 GROUPS = yaml.safe_load((Path(__file__).parents[2] / "data" / "answers" / "robust.yaml").read_text(encoding="utf-8"))
-READ = [
-    (group, row, answer, value)
-    for group in GROUPS
-    for row, answers in group["rows"].items()
-    for answer, value in answers.items()
-]
+READ = [(group, row, *said) for group in GROUPS for row, answers in group["rows"].items() for said in answers.items()]
 UNREAD = [(group, answer) for group in GROUPS for answer in group["unread"]]
 CHOICES = [group for group in GROUPS if "scale" not in group]
 
@@ -59,9 +54,8 @@ def test_the_order_of_the_options_changes_no_reading(group: dict[str, Any]) -> N
 @pytest.mark.parametrize("group", CHOICES, ids=[str(group["options"]) for group in CHOICES])
 def test_the_question_itself_chooses_nothing(group: dict[str, Any]) -> None:
     options, texts = group["options"], group.get("texts") or []
-    listed = "\n".join(f"{option}. {text}" for option, text in zip(options, texts, strict=False)) or " or ".join(
-        options
-    )
+    lines = [f"{option}. {text}" for option, text in zip(options, texts, strict=False)]
+    listed = "\n".join(lines) or " or ".join(options)
     for question in (f"Which one matches the video?\n{listed}", listed, f"{listed}\nAnswer with one of them only."):
         assert read_robust(question, options, texts) == Reading("")
 

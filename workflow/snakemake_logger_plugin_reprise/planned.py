@@ -10,7 +10,7 @@ from reprise.core.paths import RESULTS, Results
 from reprise.core.plain import first_of
 
 MOST_NAMES, MOST_MODELS, MOST_CAUSES = 4, 8, 5
-NEW, KEY = "not made yet", "changed settings or code"
+NEW = "not made yet"
 REASONS = {  # as Snakemake begins them, the strongest first
     "Forced execution": "asked for by --force, --forcerun or --forceall",
     "Incomplete output files": "cut short by a kill",
@@ -55,8 +55,8 @@ class Planned:
         updated = UPDATED.search(reason)
         files = [name.strip() for name in updated[1].split(",")] if updated else []
         why = next((words for begins, words in REASONS.items() if begins in reason), reason)
-        if files and all("/keys/" in name for name in files) and "Missing output" not in reason:
-            why = KEY
+        if files and all("/keys/" in name for name in files) and why != NEW:
+            why = "changed settings or code"
         if work_of({rule: 1}):
             self._jobs.append(PlannedJob(rule, wildcards, why, files, outputs))
 
@@ -70,36 +70,31 @@ class Planned:
         head = f"{total} jobs would run{f' ({common})' if common else ''}:"
         lines = [head, *self._rules(is_explained=bool(common)), *self._models(), *self._causes()]
         shown = [line if len(line) <= width else f"{line[: width - 3]}..." for line in lines]
-        shown.append("Nothing was run (--dry-run). Every job with its files and reason: add --logger-reprise-full.")
-        return "\n".join(shown)
+        last = "Nothing was run (--dry-run). Every job with its files and reason: add --logger-reprise-full."
+        return "\n".join([*shown, last])
 
     def _rules(self, *, is_explained: bool) -> Iterator[str]:
         """A line a rule, in the order in which the last jobs of the rules would run."""
-        last = {job.rule: place for place, job in enumerate(self._jobs)}
-        longest = max(map(len, self._counts))
+        last, longest = {job.rule: place for place, job in enumerate(self._jobs)}, max(map(len, self._counts))
         for rule in sorted(self._counts, key=lambda rule: last.get(rule, len(self._jobs))):
             count, jobs = self._counts[rule], [job for job in self._jobs if job.rule == rule]
-            reasons = Counter(job.why for job in jobs).items()
-            why = ", ".join(f"{words} {n}" if n < count else words for words, n in reasons)
-            kinds = ("benchmark", "table", "model")
-            kind = next((kind for kind in kinds if jobs and kind in jobs[0].wildcards), None)
+            reasons = {} if is_explained else Counter(job.why for job in jobs)
+            why = ", ".join(f"{words} {n}" if n < count else words for words, n in reasons.items())
+            kind = next((kind for kind in ("benchmark", "table", "model") if jobs and kind in jobs[0].wildcards), None)
             names = dict.fromkeys(job.wildcards[kind] for job in jobs) if kind else ()
             about = ", ".join(first_of(list(names), MOST_NAMES, "{} more"))
-            parts = ["" if is_explained else why, about]
-            yield f"{count:>6}  {rule:<{longest}}  {'; '.join(filter(None, parts))}".rstrip()
+            yield f"{count:>6}  {rule:<{longest}}  {'; '.join(filter(None, [why, about]))}".rstrip()
 
     def _models(self) -> Iterator[str]:
         asked: dict[str, Counter[str]] = defaultdict(Counter)
         for job in self._jobs:
             if job.rule in ("infer", "infer_piece", "judge"):
                 asked[job.wildcards.get("judge", job.wildcards["model"])][job.wildcards["benchmark"]] += 1
-        if asked:
-            yield "Models that would be asked (jobs):"
-        lines = []
+        lines = ["Models that would be asked (jobs):"] if asked else []
         for model, counts in sorted(asked.items(), key=lambda entry: -entry[1].total()):
             of_each = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
             lines.append(f"{counts.total():>6}  {model}: {of_each}")
-        yield from first_of(lines, MOST_MODELS, "        and {} more")
+        yield from first_of(lines, MOST_MODELS + 1, "        and {} more")
 
     def _causes(self) -> Iterator[str]:
         """What changed, from what to what, and the jobs that it concerns."""
@@ -107,10 +102,9 @@ class Planned:
         for job in self._jobs:
             for words in _changes(job) if job.why != NEW else ():
                 causes[words].append(f"{job.rule} {subject_of(job.wildcards)}")
-        if causes:
-            yield "What changed:"
         so = [f"  {words}\n    so: {', '.join(first_of(jobs, 1))}" for words, jobs in causes.items()]
-        yield from "\n".join(first_of(so, MOST_CAUSES, "  and {} more")).splitlines()
+        head = ["What changed:"] if causes else []
+        yield from "\n".join([*head, *first_of(so, MOST_CAUSES, "  and {} more")]).splitlines()
 
 
 def _changes(job: PlannedJob) -> Iterator[str]:

@@ -63,11 +63,11 @@ class Job(NamedTuple):
 
     def state(self) -> str:
         """What a job does now, as far as its log says so."""
-        for log in self.logs:
-            if far := last_progress(log):
-                left = in_words(far.seconds_left)
-                return f"{far.done} of {far.total} questions, {far.rate:.1f} a second, about {left} left"
-        return in_words(time.monotonic() - self.started)
+        far = next(filter(None, map(last_progress, self.logs)), None)
+        if far is None:
+            return in_words(time.monotonic() - self.started)
+        left = in_words(far.seconds_left)
+        return f"{far.done} of {far.total} questions, {far.rate:.1f} a second, about {left} left"
 
 
 class Terminal:
@@ -119,8 +119,7 @@ class Terminal:
                 case LogEvent.JOB_INFO if self._is_dry:
                     self._planned.add(of["rule_name"], of["wildcards"], of["reason"], of["output"])
                 case LogEvent.JOB_INFO:
-                    name = f"{of['rule_name']} {subject_of(of['wildcards'])}".strip()
-                    logs = tuple(map(Path, of["log"]))
+                    name, logs = f"{of['rule_name']} {subject_of(of['wildcards'])}".strip(), tuple(map(Path, of["log"]))
                     self._running[of["jobid"]] = Job(of["rule_name"], name, logs, time.monotonic())
                 case LogEvent.JOB_FINISHED:
                     if job := self._running.pop(of["job_id"], None):
@@ -165,8 +164,7 @@ class Terminal:
             if total and self._is_stopping:
                 self._say(f"Stopped after {took}: {self._count()} done. The same command goes on from there.", "bold")
             elif total and (self._failed or left):
-                begun = left - len(self._failed)
-                self._say(f"Not finished after {took}: {self._count()}, {begun} not begun.", "bold")
+                self._say(f"Not finished after {took}: {self._count()}, {left - len(self._failed)} not begun.", "bold")
                 words = [f"  {words}" for _, words in self._failed.values()]
                 self._say("\n".join(first_of(words, MOST_FAILED, "  and {} more")))
                 self._say("What is done is kept. Correct the cause, then run the same command again.")
@@ -231,8 +229,7 @@ def in_words(seconds: float) -> str:
 def mistake(text: str, exception: str, arguments: Sequence[str] = sys.argv) -> str:
     """A mistake's message alone; a bug keeps all that Snakemake says. Empty for what is said elsewhere."""
     is_of_job = exception == "RuleException" and "CalledProcessError in file" in text
-    is_end = exception == "KeyboardInterrupt" or text.rstrip().endswith("one job did not complete successfully.")
-    if is_of_job or is_end:
+    if is_of_job or exception == "KeyboardInterrupt" or text.rstrip().endswith("job did not complete successfully."):
         return ""
     if "Invalid config definition" in text:
         return _swallowed(arguments)
@@ -244,8 +241,9 @@ def mistake(text: str, exception: str, arguments: Sequence[str] = sys.argv) -> s
     if in_function := IN_FUNCTION.search(text):
         kind, message = in_function.groups()
         return f"Error: {dedent(message).strip()}" if kind in ("WorkflowError", "UserError") else text
-    is_of_user = exception in ("WorkflowError", "InputFunctionException", "MissingRuleException")
-    return f"Error: {FRAME.sub('', HEADER.sub('', text)).strip()}" if is_of_user else text
+    if exception in ("WorkflowError", "InputFunctionException", "MissingRuleException"):
+        return f"Error: {FRAME.sub('', HEADER.sub('', text)).strip()}"
+    return text
 
 
 def _swallowed(arguments: Sequence[str]) -> str:

@@ -4,17 +4,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.comparing import headline, parts
+from reprise.benchmarks.comparing import headline
 from reprise.benchmarks.registry import load_scores
-from reprise.commands.compare import (
-    MOST_LISTED,
-    Conditions,
-    differences,
-    items_between,
-    pair_of,
-    table_lines,
-    word_diff,
-)
+from reprise.commands.compare import MOST_LISTED, Conditions, differences, items_between, pair_of
 from reprise.core.errors import UserError
 
 NAMES = ("one", "two")
@@ -49,20 +41,13 @@ def changed(**known: Any) -> Conditions:
         (BASE, []),
         (changed(sampling={"rule": "midpoint", "frames": 4}), ["- sampling.rule: linspace | midpoint"]),
         (changed(settings={}), ["- settings.max_pixels: 100 | (none)"]),
-        (changed(dtype="bfloat16"), ["- dtype: float32 | bfloat16"]),
-        (changed(reader={"name": "gpt", "code": "c1"}), ["- reader.name: robust | gpt"]),
         (changed(released={"items.csv": "cd" * 32}), ["- released.items.csv: abababababab | cdcdcdcdcdcd"]),
         (changed(prompt={"system": "", "user": "Does the clip fit {caption}?"}), ["- prompt.user: Does the [-video-]{+clip+} fit {caption}?"]),
-        (changed(prompt={"system": "Be brief."} | {"user": SETTINGS["prompt"]["user"]}), ["- prompt.system: {+Be brief.+}"]),
+        (changed(prompt={"system": "Be\nbrief\u202e." , "user": SETTINGS["prompt"]["user"]}), ["- prompt.system: {+Be \N{DOWNWARDS ARROW WITH CORNER LEFTWARDS} brief[U+202E].+}"]),
         (BASE._replace(frames={"c1": (2, 6, 10), "c2": (0,)}), ["- frames: others on 1 of 2 clips; of c1: 1, 5, 9 (3) | 2, 6, 10 (3)"]),
-        (
-            BASE._replace(frames={"c1": tuple(range(20)), "c2": ()}),
-            ["- frames: others on 2 of 2 clips; of c1: 1, 5, 9 (3) | 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, and 4 more (20)"],
-        ),
         (BASE._replace(frames={}), []),
         (BASE._replace(prompts={"a#pos": "p1", "b#pos": "p9"}), ["- prompts as they were sent: others in 1 of 2 questions"]),
         (BASE._replace(answered=frozenset({"c2"})), ["- clips missing for two alone: 1: c1"]),
-        (BASE._replace(answered=frozenset({"c1", "c2", "c3"})), ["- clips missing for one alone: 1: c3"]),
         (BASE._replace(clips={"c1": "aa", "c2": "xx"}), ["- clips: other bytes in 1 of 2, the first is c2"]),
     ],
 )  # fmt: skip
@@ -83,12 +68,6 @@ def test_what_nobody_knows_of_imported_answers_is_not_known_rather_than_none() -
     assert "- dtype: not known | float32" in list(differences(NAMES, other, BASE))
 
 
-def test_a_prompt_s_lines_and_hidden_signs_stay_on_one_line() -> None:
-    found = word_diff("Look.\nDoes it fit?", "Look.\nDoes it \u202efit\x1b[2J?")
-    assert "\n" not in found and "\u202e" not in found and "\x1b" not in found
-    assert found.startswith("Look. \N{DOWNWARDS ARROW WITH CORNER LEFTWARDS} Does it ") and "[U+202E]" in found
-
-
 def outcomes(*right: float) -> pl.DataFrame:
     return pl.DataFrame({"item_id": [f"i{number}" for number in range(len(right))], "right": right})
 
@@ -100,14 +79,6 @@ def test_samples_are_listed_by_who_does_better() -> None:
     assert first == "strict: 12 samples of a, 11 of b" and lines[1] == "strict: better by b: 0 of 11"
     assert lines[0].startswith("strict: better by a: 11 of 11: i0, ")
     assert lines[0].endswith(f"i{MOST_LISTED - 1}, and 3 more")
-
-
-@pytest.mark.parametrize(("units", "p"), [(4, "0.1250"), (30, "<0.0001")])
-def test_no_p_value_is_printed_as_nothing(units: int, p: str) -> None:
-    ours = pl.DataFrame({"item_id": range(units), "unit": range(units), "task": "a|b", "right": True})
-    (part,) = parts("mean", ours, ours.with_columns(right=pl.lit(False)), 0.95)
-    (line,) = table_lines([part], [part.found.p])
-    assert line.startswith(f"| mean | a|b | {units} | {units} | +100.0 | ") and line.endswith(f" | {p} |")
 
 
 def answered(**right: list[float]) -> pl.DataFrame:

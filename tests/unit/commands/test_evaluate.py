@@ -97,10 +97,3 @@ def test_a_repository_gets_a_file_with_its_commit(
         "memory_mb": 15000, "dtype": "checkpoint", "weights_bytes": 10**10,
     }  # fmt: skip
     assert load(Path()).models["model_1"].gpus == 1, "the project reads it"
-
-
-def test_a_model_that_has_a_file_is_found_by_its_name_and_by_its_repository(inside: Project) -> None:
-    models = load(Path()).models
-    for source in ("qwen3-vl-8b", "Qwen/Qwen3-VL-8B-Instruct"):
-        assert slug_for(Order(source), models) == "qwen3-vl-8b"
-    assert slug_for(Order("Qwen/Qwen3-VL-8B-Instruct", name="mine"), models) == "mine"

@@ -96,10 +96,6 @@ def test_a_models_repository_as_it_should_be_is_pinned(
         pin_files(root, ["m"])
     pinned = MODEL_FILE.replace("unpinned", f"{REVISION}\nweights_bytes: {10**9}")
     assert (root / "config/models/m.yaml").read_text() == pinned
-    (root / "config/models/m.yaml").write_text(pinned.replace(REVISION, "unpinned").replace(f"{10**9}", "5"))
-    with hub("model", MODEL, tiny.llava(tmp_path / "another"), monkeypatch):
-        pin_files(root, ["m"])
-    assert (root / "config/models/m.yaml").read_text() == pinned, "pinned again, it has one size"
 
 
 def data_set(folder: Path, *columns: str) -> Path:

@@ -19,7 +19,6 @@ def test_the_projects_profiles_have_no_wrong_key(profile: str, monkeypatch: pyte
     ("options", "file"),
     [
         ([], "profiles/default/config.yaml"),
-        (["--workflow-profile", "here"], "profiles/here/profile.yaml"),
         (["-n", "--workflow-profile=profiles/here"], "profiles/here/profile.yaml"),
         (["--workflow-profile", "other/my.yaml"], "other/my.yaml"),
     ],
@@ -40,7 +39,6 @@ def test_a_wrong_key_is_named_with_its_file(
     assert second.startswith(f"{file}: unknown key 'job-count'.")
 
 
-@pytest.mark.parametrize("options", [[], ["--workflow-profile", "none"]])
-def test_no_profile_no_check(options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_profile_no_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    check_keys(["snakemake", *options])
+    check_keys(["snakemake", "--workflow-profile", "none"])

@@ -10,12 +10,10 @@ from reprise.timecard.card import VIEWS, CardBenchmarkKey, TimeCardKey
 
 from tests.unit.rows import item_row, verdict_row
 
-Rule = Callable[[str, int], bool]
-"""view and number of the sample -> whether the answer is right"""
+Rule = Callable[[str, int], bool]  # view and number of the sample -> whether the answer is right
 
 
 def write_items(folder: Path, count: int) -> Path:
-    """Items of TemporalBench, a video each."""
     path = folder / "items.parquet"
     rows = [item_row(f"q{at:03}", clip_id=f"v{at:03}.c", unit=f"v{at:03}", task="short") for at in range(count)]
     write_table(pl.DataFrame(rows, schema=ITEMS), path, ITEMS)
@@ -31,7 +29,6 @@ def write_verdicts(folder: Path, view: str, right: Sequence[bool | None]) -> Pat
 
 
 def key_of(items: Path, views: Mapping[str, Path | None], **known: object) -> TimeCardKey:
-    """The key of a card with one benchmark."""
     one = CardBenchmarkKey.model_validate(
         {
             "name": "temporalbench", "title": "TemporalBench", "protocol": "short", "form": "short",
@@ -49,7 +46,6 @@ def key_of_rule(folder: Path, rule: Rule, count: int = 120, views: Sequence[str]
 
 
 def make_card(key: TimeCardKey, folder: Path) -> Path:
-    """Run the stage; returns the page."""
     path, page = folder / "key.json", folder / "results" / "toy.html"
     path.write_text(key.model_dump_json())
     page.parent.mkdir(exist_ok=True)

@@ -44,13 +44,11 @@ def test_bars_are_a_staircase_that_goes_back_where_a_part_is_negative(card: Card
     assert [bool(bar.get_hatch()) for bar in found[:4]] == [False, False, False, True]
     assert figure.get_figwidth() == WIDTH
     assert any(list(line.get_xdata()) == [50, 50] and line.get_linestyle() == "--" for line in axes.lines), "chance"
-    low, high = axes.get_xlim()
-    assert low <= 0 and high > 90
+    assert axes.get_xlim()[0] <= 0 and axes.get_xlim()[1] > 90
 
 
 def test_steps_that_are_not_told_apart_are_no_part_s_colour(tmp_path: Path) -> None:
-    key = key_of_rule(tmp_path, lambda view, at: at % 10 < RIGHT[view], views=("planned", "none"))
-    card, _ = card_of(key)
+    card, _ = card_of(key_of_rule(tmp_path, lambda view, at: at % 10 < RIGHT[view], views=("planned", "none")))
     (axes,) = panels(draw_card(card))
     assert [label.get_text() for label in axes.get_yticklabels()] == ["words", "frames + order"]
     assert [bool(bar.get_hatch()) for bar in bars(axes)] == [False, True]
@@ -73,7 +71,6 @@ def test_a_name_of_a_model_is_text(card: Card) -> None:
 
 
 def test_nothing_to_show_is_said(card: Card) -> None:
-    empty = card.model_copy(
-        update={"benchmarks": tuple(one.model_copy(update={"parts": ()}) for one in card.benchmarks)}
-    )
+    without = tuple(one.model_copy(update={"parts": ()}) for one in card.benchmarks)
+    empty = card.model_copy(update={"benchmarks": without})
     assert not panels(draw_card(empty)) and not panels(draw_all([empty])) and not panels(draw_all([]))

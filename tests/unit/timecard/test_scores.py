@@ -22,30 +22,16 @@ def velociti() -> Made:
     """Tests of unequal size, and the control, which counts in no mean."""
     tasks = [*[CONTROL] * 9, *(task for at, task in enumerate(TESTS) for _ in range(4 + at))]
     items = [item_row(f"i{at}", unit=f"v{at % 7}", task=task) for at, task in enumerate(tasks)]
-    verdicts = [
-        verdict_row(f"i{at}#{role}", right=at * step % 5 > 1, score=0.5)
-        for at in range(len(items))
-        for role, step in (("pos", 3), ("neg", 2))
-    ]
-    return items, verdicts
+    asked = [(at, role, step) for at in range(len(items)) for role, step in (("pos", 3), ("neg", 2))]
+    return items, [verdict_row(f"i{at}#{role}", right=at * step % 5 > 1, score=0.5) for at, role, step in asked]
 
 
 def vinoground() -> Made:
     """Pairs, of whose four questions all have to be right."""
     roles = [f"{task}_{half}" for task in ("text", "video") for half in ("pos", "neg")]
-    items = [item_row(f"p{at}.{role}", unit=f"p{at}", task=role[:-4]) for at in range(12) for role in roles]
-    verdicts = [
-        verdict_row(f"p{at}.{role}#{role}", right=at % 3 > 0 or place < at % 4)
-        for at in range(12)
-        for place, role in enumerate(roles)
-    ]
-    return items, verdicts
-
-
-def temporalbench() -> Made:
-    """Videos with two questions each."""
-    items = [item_row(f"q{at}", clip_id=f"v{at // 2}.c", unit=f"v{at // 2}", task="short") for at in range(24)]
-    return items, [verdict_row(f"q{at}#q", right=at % 5 > 0) for at in range(24)]
+    asked = [(at, place, role) for at in range(12) for place, role in enumerate(roles)]
+    items = [item_row(f"p{at}.{role}", unit=f"p{at}", task=role[:-4]) for at, _, role in asked]
+    return items, [verdict_row(f"p{at}.{role}#{role}", right=at % 3 > 0 or place < at % 4) for at, place, role in asked]
 
 
 def mmbench_video() -> Made:
@@ -60,7 +46,6 @@ def mmbench_video() -> Made:
     [
         (velociti, "entail", "strict", "average", 100, 25.0),
         (vinoground, "questions", "group", "all", 100, 6.25),
-        (temporalbench, "short", "mba", "overall", 100, None),
         (mmbench_video, "unpacked", "mean", "overall", 3, None),
     ],
 )

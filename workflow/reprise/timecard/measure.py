@@ -95,12 +95,11 @@ def values_of(key: CardBenchmarkKey, path: Path) -> pl.DataFrame:
 
 def side_by_side(values: Mapping[str, pl.DataFrame]) -> tuple[pl.DataFrame, int]:
     """The samples that every view was asked, a column a view, and how many some view was not asked."""
-    every = pl.concat([pl.DataFrame(schema=SAMPLES), *values.values()])["item_id"].unique()
-    common = pl.DataFrame(schema=SAMPLES).drop("value")
-    for place, (view, more) in enumerate(values.items()):
-        named = more.rename({"value": view})
-        common = common.join(named.select("item_id", view), on="item_id", how="inner") if place else named
-    return common.sort("item_id"), len(every) - common.height
+    common = pl.concat([pl.DataFrame(schema=SAMPLES), *values.values()]).drop("value").unique("item_id")
+    asked = common.height
+    for view, more in values.items():
+        common = common.join(more.select("item_id", pl.col("value").alias(view)), on="item_id", how="inner")
+    return common.sort("item_id"), asked - common.height
 
 
 @dataclass(frozen=True)
@@ -120,8 +119,7 @@ class Samples:
     def change(self, view: str, against: str, level: float) -> Change:
         """The score under a view minus that under another one, sample by sample."""
         inside = self._inside()
-        ratios = [(self.values[name] * one, one) for name in (view, against) for one in inside]
-        count = len(inside)
+        count, ratios = len(inside), [(self.values[name] * one, one) for name in (view, against) for one in inside]
         differences = self.values[view] - self.values[against]
         weights = np.sum([one / one.sum() for one in inside], axis=0) / count
         number = self._number(
@@ -156,9 +154,9 @@ def parts_of(samples: Samples, level: float) -> tuple[CardPart, ...]:
     names = {view: tuple(PART_OF[one] for one in LADDER[: LADDER.index(view) + 1]) for view in steps}
     parts = [CardPart(names=names[steps[0]], number=samples.score(steps[0], level))]
     for less, more in pairwise(steps):
-        found = samples.change(more, less, level)
-        number = Number(value=found.value, low=found.low, high=found.high)
-        parts.append(CardPart(names=names[more][len(names[less]) :], number=number, p=found.p))
+        change = samples.change(more, less, level)
+        number = Number(value=change.value, low=change.low, high=change.high)
+        parts.append(CardPart(names=names[more][len(names[less]) :], number=number, p=change.p))
     return tuple(parts)
 
 

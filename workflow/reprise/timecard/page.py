@@ -21,10 +21,10 @@ CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
 def write_pages(title: str, sentences: Sequence[str], tables: Sequence[Table], page: str, path: Path) -> None:
     lines = "\n".join(f"- {markdown.escape(line)}" for line in sentences if line)
-    shown = "\n".join([f"## {markdown.escape(title)}\n", f"{lines}\n", *map(markdown.render, tables)])
-    source = "\n".join([*(latex.comment(line) for line in sentences if line), *map(latex.render, tables)])
-    for kind, text in (("html", page), ("md", shown), ("tex", source)):
-        write_sealed(path.with_suffix(f".{kind}"), text)
+    shown = [f"## {markdown.escape(title)}\n", f"{lines}\n", *map(markdown.render, tables)]
+    source = [*(latex.comment(line) for line in sentences if line), *map(latex.render, tables)]
+    for kind, parts in (("html", [page]), ("md", shown), ("tex", source)):
+        write_sealed(path.with_suffix(f".{kind}"), "\n".join(parts))
 
 
 def card_page(card: Card) -> str:
@@ -80,15 +80,13 @@ def _block(one: CardBenchmark, sentences: bool) -> str:
     )
     missing = "; ".join(f"{VIEW_TITLES.get(name, name)}: {reason}" for name, reason in one.missing.items())
     what = "right" if one.best == 100 else "rated higher"
-    only = (
-        "" if one.only_with_time is None else f"{one.only_with_time} of {one.samples} samples {what} only with time. "
-    )
+    only = f"{one.only_with_time} of {one.samples} samples {what} only with time. "
     return (
         f'<article class="tc-benchmark"><h3>{escape(one.title)} <span class="tc-score">{escape(score)}</span> '
         f"<small>{escape(one.score_title)}</small></h3>\n"
         + (f'<div class="tc-stairs" role="img" aria-label="{escape(aloud)}">{lines}</div>\n' if lines else "")
         + (f'<p class="tc-sentence">{escape(one.sentence)}</p>\n' if sentences else "")
-        + (f'<p class="tc-more">{escape(only)}</p>\n' if sentences and only else "")
+        + (f'<p class="tc-more">{escape(only)}</p>\n' if sentences and one.only_with_time is not None else "")
         + (f'<p class="tc-more">Published: {escape(printed)}.</p>\n' if sentences and printed else "")
         + (f'<p class="tc-more">Not asked: {escape(missing)}.</p>\n' if sentences and missing else "")
         + "</article>\n"
@@ -111,8 +109,7 @@ def _lines(one: CardBenchmark) -> Iterator[str]:
         start, end = sorted((step.start, step.end))
         number = step.part.number
         low, high = _end(step, number.low), _end(step, number.high)
-        back = " tc-back" if step.end < step.start else ""
-        width = f"{100 * (end - start) / span:.2f}%"
+        kind = f"tc-{step.part.kind}{' tc-back' if step.end < step.start else ''}"
         value = signed(number.value, one.decimals) if place else format_value(number.value, one.decimals)
         ends_shown = "" if number.low is None or number.high is None else (
             f" [{format_value(number.low, one.decimals)}, {format_value(number.high, one.decimals)}]"
@@ -122,7 +119,7 @@ def _lines(one: CardBenchmark) -> Iterator[str]:
         )
         yield (
             f'<span class="tc-name">{escape(step.part.title)}</span><span class="tc-track">{chance}'
-            f'<b class="tc-bar tc-{step.part.kind}{back}" style="left:{at(start)};width:{width}"></b>'
+            f'<b class="tc-bar {kind}" style="left:{at(start)};width:{100 * (end - start) / span:.2f}%"></b>'
             f"{whisker}</span>"
             f'<span class="tc-value">{escape(value)}<small>{escape(ends_shown)}</small></span>'
         )

@@ -73,7 +73,7 @@ def draw_card(card: Card) -> Figure:
     use_style()
     shown = [one for one in card.benchmarks if one.parts]
     without = [one.title for one in card.benchmarks if not one.parts]
-    notes = [*_intervals(card.level, shown), *([f"Nothing to show: {', '.join(without)}."] if without else [])]
+    notes = [_intervals(card.level, shown), *([f"Nothing to show: {', '.join(without)}."] if without else [])]
     heights = [HEAD + LANE * len(one.parts) for one in shown]
     page = sheet(WIDTH, max(0.4, sum(heights)), f"{card.title}: what its scores are made of", card.notice, notes)
     if not shown:
@@ -81,8 +81,7 @@ def draw_card(card: Card) -> Figure:
     least, most = _reach([card])
     panels = page.body.subplots(len(shown), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
     for axes, one in zip(panels, shown, strict=True):
-        found = steps(one)
-        planned = one.view(PLANNED)
+        found, planned = steps(one), one.view(PLANNED)
         score = format_value(planned.score.value, one.decimals) if planned else ""
         heading = f"{one.title}  {score}" + ("" if one.best == 100 else f" of {one.best:g}")
         axes.set_title(heading, loc="left", fontweight="bold", pad=2)
@@ -103,10 +102,9 @@ def draw_all(cards: Sequence[Card]) -> Figure:
     labels = [label_lines(card.title, 18) for card in ordered]
     most_lines = max((label.count("\n") + 1 for label in labels), default=1)
     height = lines * (HEAD + 0.12 + max(MODEL, LABEL * most_lines) * len(ordered))
-    notice = ordered[0].notice if ordered else ""
     of_all = [one for card in ordered for one in card.benchmarks if one.parts]
-    notes = _intervals(ordered[0].level, of_all) if ordered else ["Nothing to show."]
-    page = sheet(WIDTH, max(0.4, height), "Which models use time?", notice, notes, list(_legend(ordered)))
+    notice, note = (ordered[0].notice, _intervals(ordered[0].level, of_all)) if ordered else ("", "Nothing to show.")
+    page = sheet(WIDTH, max(0.4, height), "Which models use time?", notice, [note], list(_legend(ordered)))
     if not benchmarks:
         return page.figure
     least, most = _reach(ordered)
@@ -117,8 +115,7 @@ def draw_all(cards: Sequence[Card]) -> Figure:
             (row, one) for row, card in enumerate(ordered) for one in card.benchmarks if one.name == name and one.parts
         ]
         for row, one in shown:
-            found = steps(one)
-            height = 0.8 / len(found)
+            found, height = steps(one), 0.8 / len(one.parts)
             # Only what is due to order has its number.
             values = [_value(step, one) if ORDER in step.part.names else "" for step in found]
             _draw_steps(axes, one, found, row - 0.4 + height / 2, height, values)
@@ -133,8 +130,7 @@ def draw_all(cards: Sequence[Card]) -> Figure:
 
 def _value(step: Step, one: CardBenchmark) -> str:
     is_first = step.start == 0 and step.part.p is None
-    value = step.part.number.value
-    return format_value(value, one.decimals) if is_first else signed(value, one.decimals)
+    return (format_value if is_first else signed)(step.part.number.value, one.decimals)
 
 
 def _draw_steps(
@@ -181,12 +177,12 @@ def _scale(axes: Axes, one: CardBenchmark, least: float, most: float, *, is_name
         axes.set_title(words, loc="right", fontsize=SMALL, color=FAINT, pad=2)
 
 
-def _intervals(level: float, shown: Sequence[CardBenchmark]) -> list[str]:
+def _intervals(level: float, shown: Sequence[CardBenchmark]) -> str:
     """What lines, dots and hatching mean, as far as they are there."""
     is_back = any(part.number.value < 0 for one in shown for part in one.parts)
-    words = f"Bars add up to the score. Lines: {100 * level:g} % intervals."
-    words += " Dotted: chance." if any(one.chance is not None for one in shown) else ""
-    return [words + (" Hatched: a part below zero." if is_back else "")]
+    chance = " Dotted: chance." if any(one.chance is not None for one in shown) else ""
+    back = " Hatched: a part below zero." if is_back else ""
+    return f"Bars add up to the score. Lines: {100 * level:g} % intervals.{chance}{back}"
 
 
 def _legend(cards: Sequence[Card]) -> Iterator[tuple[Artist, str]]:

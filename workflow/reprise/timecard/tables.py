@@ -66,8 +66,7 @@ def parts_table(cards: Sequence[Card], title: str, label: str, stub: str) -> Tab
     there = [(card, one) for card in cards for one in card.benchmarks]
     titles = {part.name: part.title for _, one in there for part in one.parts}
     shown = [*(name for name in PART_TITLES if name in titles), *(name for name in titles if name not in PART_TITLES)]
-    headings = [titles[name][:1].upper() + titles[name][1:] for name in shown]
-    columns = tuple(map(Column, ["Score", *headings, "Chance"]))
+    headings = ["Score", *(titles[name][:1].upper() + titles[name][1:] for name in shown), "Chance"]
     if len(cards) == 1:
         sections = [Section(tuple(_parts_row(one.title, one, shown) for _, one in there))]
     else:
@@ -82,7 +81,7 @@ def parts_table(cards: Sequence[Card], title: str, label: str, stub: str) -> Tab
         f"The parts add up to the score; {100 * level:g} % intervals.",
         label=label,
         stub=stub,
-        groups=(ColumnGroup(columns),),
+        groups=(ColumnGroup(tuple(map(Column, headings))),),
         sections=tuple(sections),
         notice=cards[0].notice if cards else "",
         notes=tuple(dict.fromkeys(_note(one) for _, one in there)),
@@ -126,7 +125,6 @@ def views_table(card: Card) -> Table:
 
 
 def _view_rows(one: CardBenchmark, has_published: bool) -> Iterator[TableRow]:
-    blank = Cell()
     for name, title in VIEW_TITLES.items():
         view = one.view(name)
         score = _cell(view.score if view else None, one)
@@ -135,7 +133,7 @@ def _view_rows(one: CardBenchmark, has_published: bool) -> Iterator[TableRow]:
             tuple(Number(paper.value, one.decimals, state="published", notes=(paper.source,)) for paper in printed)
         )
         change = view.change if view else None
-        numbers: tuple[Cell | Text, ...] = (blank,) * 4
+        numbers: tuple[Cell | Text, ...] = (Cell(),) * 4
         if change:
             p = f"{change.p:.4f}" if change.p >= LEAST_P else f"<{LEAST_P}"
             numbers = (_cell(change, one, signed=True), Text(p), Text(str(change.lost)), Text(str(change.gained)))
@@ -144,8 +142,8 @@ def _view_rows(one: CardBenchmark, has_published: bool) -> Iterator[TableRow]:
 
 
 def tables_of(card: Card) -> list[Table]:
-    of_parts = parts_table([card], f"{card.title}: the parts of its scores", f"tab:time-{card.model}", "Benchmark")
-    return [of_parts, views_table(card)]
+    title = f"{card.title}: the parts of its scores"
+    return [parts_table([card], title, f"tab:time-{card.model}", "Benchmark"), views_table(card)]
 
 
 def in_order(cards: Sequence[Card]) -> list[Card]:

@@ -72,10 +72,9 @@ def sentence_of(found: CardBenchmark, level: float) -> str:
     match found.verdict:
         case "order":
             return f"Order matters on {title}: {_joined(orders)}."
-        case "frames" if orders:
-            return f"Several frames matter on {title}, no use of their order is shown: {_joined([*singles, *orders])}."
         case "frames":
-            return f"Several frames matter on {title}: {_joined(singles)}{untold}."
+            shown = _joined([*singles, *orders])
+            return f"Several frames matter on {title}, no use of their order is shown: {shown}{untold}."
         case "frame":
             shown = _joined([*video, *singles])
             return f"The video matters on {title}, no use of more than one frame is shown: {shown}{though}."

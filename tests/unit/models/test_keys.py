@@ -12,7 +12,9 @@ from reprise.plan.run_keys import LEFT_OUT_OF_ANSWERS
 
 from tests.unit.models.adapters import tiny
 
-MODULES = {name: info.target.partition(":")[0] for name, info in ADAPTERS.items() if not info.is_import}
+MODULES = {name: [info.target.partition(":")[0]] for name, info in ADAPTERS.items() if not info.is_import}
+# A program of one's own is asked by `openai` through a server of ours.
+MODULES["program"] = [*MODULES["openai"], "reprise.models.remote.serving.program_server"]
 
 
 @pytest.fixture
@@ -23,7 +25,7 @@ def code(tmp_path: Path) -> Path:
 
 def digests(code: Path) -> dict[str, str]:
     found = CodeDigests(code)
-    return {name: found.closure([module], LEFT_OUT_OF_ANSWERS) for name, module in MODULES.items()}
+    return {name: found.closure(modules, LEFT_OUT_OF_ANSWERS) for name, modules in MODULES.items()}
 
 
 @pytest.mark.parametrize(
@@ -31,7 +33,7 @@ def digests(code: Path) -> dict[str, str]:
     [
         ("adapters", set()),  # a new adapter is listed there
         ("remote/sending", set()),  # in what order questions go
-        ("remote/openai", {"openai"}),
+        ("remote/openai", {"openai", "program"}),
         ("remote/gemini", {"gemini"}),
         ("local/stand_ins/wordmatch", {"wordmatch"}),
         ("base", set(MODULES)),
@@ -49,7 +51,7 @@ FIRST = {
     "transformers": "82781fc914b6f695", "contrastive": "4814caa4eef60319", "text": "63131dabd8741aa1",
     "openai": "0a8f55a7caf0bebf", "anthropic": "3a4183d14d462ae8", "gemini": "43953da9dc12a4dc",
     "wordmatch": "6cd8f50bb226f01f", "templates": "01e0617d286b2593", "lastletter": "089622a3a9b01afc",
-    "oracle": "7c93e55a92b0aeb0", "constant": "7c93e55a92b0aeb0", "random": "7c93e55a92b0aeb0",
+    "program": "3326b9d48962bd72", "oracle": "7c93e55a92b0aeb0", "constant": "7c93e55a92b0aeb0", "random": "7c93e55a92b0aeb0",
 }  # fmt: skip
 """Adapter -> the code under which its answers have been known; raised to today's where a change alters them. Digests are
 those of Python 3.11: another version reads the same code in other words, and has had other keys from the start."""

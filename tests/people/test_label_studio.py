@@ -11,14 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 from playwright.sync_api import Page, sync_playwright
-from reprise.construction.review import (
-    LOCAL_FILES,
-    Task,
-    as_sheet,
-    counted,
-    read_verdicts,
-    template,
-)
+from reprise.construction.review import LOCAL_FILES, Task, as_sheet, counted, read_verdicts, template
 from reprise.media.probe import open_video
 from reprise.people.settings import AnswerDesign
 from reprise.people.surveys import COLUMNS, NOT_TESTED, Shown, label_studio_tasks, survey_rows, task_id

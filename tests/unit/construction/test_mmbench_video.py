@@ -13,16 +13,11 @@ from reprise.benchmarks.mmbench_video.release import read_release
 from reprise.benchmarks.mmbench_video.taxonomy import GROUPS_TAKEN, L2_OF
 from reprise.benchmarks.mmbench_video.video_sets import set_of
 from reprise.construction.filters import kept
-from reprise.construction.mmbench_video.making import (
-    COLLECTION,
-    COLUMNS,
-    GUIDELINES,
-    VIDEO_COLUMNS,
-    guidelines,
-)
+from reprise.construction.mmbench_video.making import COLLECTION, COLUMNS, GUIDELINES, VIDEO_COLUMNS, guidelines
 from reprise.construction.mmbench_video.review import OF_FRAMES, static
 from reprise.construction.mmbench_video.timestamps import time_in
 from reprise.construction.review import Reviewed
+from reprise.construction.settings import StaticFilter
 from reprise.core.errors import UserError
 from reprise.core.files import matching_files
 from reprise.core.schemas import VERDICTS
@@ -30,39 +25,22 @@ from reprise.core.tabular import read_rows
 from reprise.stages.construction_draw import drawn
 from synthetic import annotators
 
-from tests.unit.construction.worlds import (
-    ROOT,
-    SUITE,
-    Row,
-    Tables,
-    left,
-    names_of,
-    numbers,
-    of_suite,
-    pool_of,
-    released,
-    review,
-    reviewed,
-    settings,
-    tables,
-    verdicts,
-    written,
-)
+from tests.unit.construction import worlds as w
 
-DEMO = ROOT / SUITE["mmbench_video"]["annotations"]["path"]
+DEMO = w.ROOT / w.SUITE["mmbench_video"]["annotations"]["path"]
 VIDEO = dict(zip(VIDEO_COLUMNS, ("v1", "source", "News", "40", "0", "10"), strict=True))
 QUESTION = dict(zip(COLUMNS, ("v1", "Who runs first?", "The man in red.", "OCR; Counting", "ann", "", ""), strict=True))
 ONE_FRAME = {"model": "m"}
 
 
 def how(**changes: Any) -> Any:
-    return settings("mmbench_video", **changes)
+    return w.settings("mmbench_video", **changes)
 
 
 HOW = how()
 
 
-def sheet(path: Path, rows: Sequence[Row]) -> Path:
+def sheet(path: Path, rows: Sequence[w.Row]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]))
@@ -71,17 +49,17 @@ def sheet(path: Path, rows: Sequence[Row]) -> Path:
     return path
 
 
-def made(folder: Path, how: Any = HOW) -> Tables:
-    return written(pool_of(matching_files(folder, how.files), how), lambda _: "", how)
+def made(folder: Path, how: Any = HOW) -> w.Tables:
+    return w.written(w.pool_of(matching_files(folder, how.files), how), lambda _: "", how)
 
 
-def of_rows(folder: Path, *rows: Row, **changes: Any) -> Tables:
+def of_rows(folder: Path, *rows: w.Row, **changes: Any) -> w.Tables:
     sheet(folder / COLLECTION, [VIDEO, VIDEO | {"video": "v2", "duration_s": "20"}])
     sheet(folder / "questions/a.csv", rows)
     return made(folder, how(**changes))
 
 
-COLLECTED: list[tuple[Row, str]] = [
+COLLECTED: list[tuple[w.Row, str]] = [
     ({}, ""), ({"video": "../v"}, "bad_name"), ({"video": ""}, "bad_name"),
     ({"video_type": "Newz"}, "unknown_category"), ({"video_type": ""}, "unknown_category"),
     ({"duration_s": "about 40"}, "no_number"), ({"duration_s": "nan"}, "no_number"),
@@ -94,19 +72,19 @@ COLLECTED: list[tuple[Row, str]] = [
 def test_a_video_is_collected_or_named(tmp_path: Path) -> None:
     for change, dropped_by in COLLECTED:
         path = sheet(tmp_path / COLLECTION, [VIDEO | change])
-        [row] = pool_of({COLLECTION: path}, how(categories=["News", "Sports"]))["pool"].to_dicts()
+        [row] = w.pool_of({COLLECTION: path}, how(categories=["News", "Sports"]))["pool"].to_dicts()
         assert (row["filter"], bool(row["why"])) == (dropped_by, bool(dropped_by)), change
     path = sheet(tmp_path / COLLECTION, [VIDEO, VIDEO | {"end_s": "20"}])
-    assert names_of(pool_of({COLLECTION: path}, HOW)["pool"]) == ["", "duplicate"]
+    assert w.names_of(w.pool_of({COLLECTION: path}, HOW)["pool"]) == ["", "duplicate"]
     with pytest.raises(UserError, match=r"no file 'collection.csv'. Found: a.csv. Put it where `annotations:`"):
-        pool_of({"a.csv": path}, HOW)
+        w.pool_of({"a.csv": path}, HOW)
     for text, message in (("", "column 'video_type' is missing. Found: video, source."), ("a,b,c\n", "row 1: 3 cells")):
         path.write_text(f"video,source\n{text}")
         with pytest.raises(UserError, match=f"collection.csv: {message}"):
-            pool_of({COLLECTION: path}, HOW)
+            w.pool_of({COLLECTION: path}, HOW)
 
 
-ROWS: list[tuple[Row, str, str]] = [
+ROWS: list[tuple[w.Row, str, str]] = [
     ({}, "", ""), ({"start_s": "2", "end_s": "10"}, "", ""), ({"video": "v9"}, "unknown_video", "no video 'v9'."),
     ({"video": "v2"}, "video_dropped", "too_short: 20 s"), ({"question": " "}, "empty", "no question"),
     ({"answer": ""}, "empty", "no answer"), ({"dimensions": " ; "}, "no_leaf", "it names no ability"),
@@ -126,7 +104,7 @@ def test_a_row_that_cannot_be_used_is_named_and_no_sample(tmp_path: Path) -> Non
         assert (row["filter"], row["where"]) == (dropped_by, "questions/a.csv: row 1") and row["why"].startswith(why)
         assert here["samples"].height == (not dropped_by)
     rows = [QUESTION | {"dimensions": ""}, QUESTION, QUESTION | {"question": "WHO runs first?", "annotator": "bob"}]
-    assert names_of(of_rows(tmp_path, *rows)["candidates"]) == ["no_leaf", "", "duplicate"]
+    assert w.names_of(of_rows(tmp_path, *rows)["candidates"]) == ["no_leaf", "", "duplicate"]
 
 
 NAMED = (
@@ -159,7 +137,7 @@ def test_a_time_of_the_video_is_told_from_what_only_looks_like_one() -> None:
         time_in(part * 2000)  # a long question takes no longer than it is
 
 
-LINTED: list[tuple[Row, str, str]] = [
+LINTED: list[tuple[w.Row, str, str]] = [
     ({"question": "What happens at 03:20 in the video?"}, "timestamp", "the question says 'at 03:20'"),
     ({"question": "Who is shown at the end of the video?"}, "", ""), ({"question": "Who won it?"}, "", ""),
     ({"question": "And then?"}, "question_too_short", "2 of at least 3 words"),
@@ -196,17 +174,17 @@ def test_annotators_get_a_file_that_can_be_read_when_filled_in(tmp_path: Path) -
 
 def test_nobody_judges_an_own_question(tmp_path: Path) -> None:
     here, two = of_rows(tmp_path, QUESTION), how(review={"verdicts": "-", "votes": 2})
-    tasks = review(here, two).tasks
-    own = verdicts(tmp_path / "1.csv", tasks, "correct", "Ann ", "bob")
-    done = review(here, two, own)
+    tasks = w.review(here, two).tasks
+    own = w.verdicts(tmp_path / "1.csv", tasks, "correct", "Ann ", "bob")
+    done = w.review(here, two, own)
     assert [(one.problem, one.where) for one in done.problems] == [("own_question", f"{own}: row 1")]
     assert [(row["filter"], row["votes"]) for row in done.reviewed] == [("not_reviewed", 1)]
     for said, expected in (("correct", ""), ("answer is wrong", "refused")):
-        others = verdicts(tmp_path / "2.csv", tasks, said, "cy")
-        assert names_of(review(here, two, own, others).reviewed) == [expected]
+        others = w.verdicts(tmp_path / "2.csv", tasks, said, "cy")
+        assert w.names_of(w.review(here, two, own, others).reviewed) == [expected]
 
 
-def rated(*ratings: Row) -> list[pl.DataFrame]:
+def rated(*ratings: w.Row) -> list[pl.DataFrame]:
     empty = {name: "" for name, kind in VERDICTS.items() if kind == pl.String}
     empty |= {"right": False, "unparsed": False, "failed": False}
     return [
@@ -218,8 +196,8 @@ def rated(*ratings: Row) -> list[pl.DataFrame]:
 def questions(folder: Path, *names: str) -> tuple[pl.DataFrame, dict[str, str]]:
     """Reviewed questions, and the index of each name."""
     here = of_rows(folder, *(QUESTION | {"question": f"Who runs {name}?"} for name in names))
-    done = review(here, how(review={"verdicts": "-", "undecided": "keep"}))
-    table = tables("mmbench_video", {"reviewed": done.reviewed})["reviewed"]
+    done = w.review(here, how(review={"verdicts": "-", "undecided": "keep"}))
+    table = w.tables("mmbench_video", {"reviewed": done.reviewed})["reviewed"]
     texts = dict(table.select("question", "index").iter_rows())
     return table, {name: texts[f"Who runs {name}?"] for name in names}
 
@@ -230,6 +208,8 @@ def filtered(table: pl.DataFrame, ratings: list[pl.DataFrame], *checks: Path, vo
 
 def test_a_mean_of_exactly_two_and_a_half_is_dropped(tmp_path: Path) -> None:
     """10/4 is 2.5; 9/4 is 2.25; 3, 3, 3 and a failure are 9/4 too; a question without a rating stays."""
+    paper = StaticFilter(model="m")  # appendix C.1
+    assert (paper.least, paper.samplings) == (2.5, ["still0", "still1", "still2", "still3"])
     table, index = questions(tmp_path, "static", "moving", "failed", "unasked")
     seeds = [(3, 3, 3), (3, 3, 3), (2, 3, 3), (2, 0, None)]
     asked = [index[name] for name in ("static", "moving", "failed")]
@@ -248,13 +228,13 @@ def test_what_people_see_by_hand_counts_more_than_ratings(tmp_path: Path) -> Non
     listed = filtered(table, ratings).tasks
     assert [task["mean"] for task in listed] == ["3", "0"]
     needs, enough = OF_FRAMES
-    one = verdicts(tmp_path / "1.csv", listed[:1], needs, "ann")
-    other = verdicts(tmp_path / "2.csv", listed[1:], enough, "ann")
-    assert names_of(filtered(table, ratings, one, other).reviewed) == ["", "static_by_hand"]
-    assert names_of(filtered(table, ratings, one, other, votes=2).reviewed) == ["static", ""]
-    all_need = verdicts(tmp_path / "3.csv", listed, needs, "ann")
-    none_needs = verdicts(tmp_path / "4.csv", listed, enough, "bob")
-    assert names_of(filtered(table, ratings, all_need, none_needs).reviewed) == ["static", ""], "they disagree"
+    one = w.verdicts(tmp_path / "1.csv", listed[:1], needs, "ann")
+    other = w.verdicts(tmp_path / "2.csv", listed[1:], enough, "ann")
+    assert w.names_of(filtered(table, ratings, one, other).reviewed) == ["", "static_by_hand"]
+    assert w.names_of(filtered(table, ratings, one, other, votes=2).reviewed) == ["static", ""]
+    all_need = w.verdicts(tmp_path / "3.csv", listed, needs, "ann")
+    none_needs = w.verdicts(tmp_path / "4.csv", listed, enough, "bob")
+    assert w.names_of(filtered(table, ratings, all_need, none_needs).reviewed) == ["static", ""], "they disagree"
 
 
 def test_a_draw_hangs_on_the_questions_and_not_on_their_order(tmp_path: Path) -> None:
@@ -278,51 +258,43 @@ def test_a_draw_hangs_on_the_questions_and_not_on_their_order(tmp_path: Path) ->
 
 # --- the toy world -----------------------------------------------------------------------------------------------------
 
-TOY = of_suite("mmbench_video", "categories")
+TOY = w.of_suite("mmbench_video", "categories")
 
 
 @pytest.fixture(scope="module")
-def toy() -> Tables:
-    return reviewed(made(DEMO, TOY), TOY)
+def toy() -> w.Tables:
+    return w.reviewed(made(DEMO, TOY), TOY)
 
 
-def test_every_released_answer_is_true_and_every_mistake_is_dropped(toy: Tables, tmp_path: Path) -> None:
+def test_every_released_answer_is_true_and_every_mistake_is_dropped(toy: w.Tables, tmp_path: Path) -> None:
     annotators.write(tmp_path)
     names = [path.relative_to(tmp_path) for path in sorted(tmp_path.rglob("*.csv"))]
     assert len(names) == 3 and all((tmp_path / name).read_text() == (DEMO / name).read_text() for name in names)
-    rows = left(toy["reviewed"])
+    rows = w.left(toy["reviewed"])
     for row in rows:
         assert annotators.truths(row["video"])[row["question"]] == (row["answer"], frozenset(row["dimensions"]))
     right = annotators.VIDEOS * 5
     assert len(rows) == right and toy["candidates"].height == right + 14
     assert toy["candidates"].height == sum(map(len, annotators.questions().values()))
-    dropped = Counter(name for table in ("candidates", "reviewed") for name in names_of(toy[table]) if name)
+    dropped = Counter(name for table in ("candidates", "reviewed") for name in w.names_of(toy[table]) if name)
     assert dropped == {
         "unknown_video": 1, "video_dropped": 1, "empty": 1, "no_leaf": 1, "unknown_leaf": 1, "no_annotator": 1,
         "bad_span": 2, "duplicate": 1, "timestamp": 2, "question_too_short": 1, "refused": 2,
     }  # fmt: skip
 
 
-def test_the_release_is_read_and_static_questions_leave_it(toy: Tables, tmp_path: Path) -> None:
-    read = read_release(released({"reviewed": toy["reviewed"]}, TOY, tmp_path), "release", {})
+def test_the_release_is_read_and_static_questions_leave_it(toy: w.Tables, tmp_path: Path) -> None:
+    read = read_release(w.released({"reviewed": toy["reviewed"]}, TOY, tmp_path), "release", {})
     assert len(read.items) == 30 and len(read.clips) == 6 and not any(item.flaws for item in read.items)
     indices = kept(toy["reviewed"])["index"].to_list()
     assert {item.item_id for item in read.items} == set(indices)
-    assert {item.task for item in read.items} == set(SUITE["mmbench_video"]["categories"])
+    assert {item.task for item in read.items} == set(w.SUITE["mmbench_video"]["categories"])
     ratings = rated(*[dict.fromkeys(indices[:3], 3.0) | dict.fromkeys(indices[3:], 0.0)] * 4)
-    less = tables("mmbench_video", {"static": filtered(toy["reviewed"], ratings).reviewed})
-    [path] = released(less, TOY, tmp_path)
+    less = w.tables("mmbench_video", {"static": filtered(toy["reviewed"], ratings).reviewed})
+    [path] = w.released(less, TOY, tmp_path)
     assert {row["index"] for row in csv.DictReader(path.open(), delimiter="\t")} == set(indices[3:])
-    rows = numbers(toy | less, TOY)
+    rows = w.numbers(toy | less, TOY)
     assert rows["static questions removed", "all"] == (246, 3) and rows["questions", "all"] == (1998, 27)
-
-
-def test_numbers_stand_beside_the_paper_s(toy: Tables) -> None:
-    rows = numbers(toy, TOY)
-    assert rows["video clips", "all"] == (609, 6) and rows["leaf abilities", "all"] == (26, 24)
-    assert rows["duration of a clip (s)", "mean"] == (165.4, 10) and rows["categories of videos", "all"] == (16, 2)
-    assert rows["duration of all clips (h)", "all"] == (28, pytest.approx(60 / 3600))
-    assert rows["static questions removed", "all"] == (246, None)
-    assert rows["words of a question", "mean"][0] == 10.9 and rows["words of an answer", "mean"][0] == 8.4
-    empty = numbers({name: table.clear() for name, table in toy.items()}, TOY)
+    assert rows["video clips", "all"][0] == 609 and rows["duration of a clip (s)", "mean"] == (165.4, 10)
+    empty = w.numbers({name: table.clear() for name, table in toy.items()}, TOY)
     assert empty["questions", "all"][1] == 0 and empty["words of a question", "mean"][1] is None

@@ -5,22 +5,22 @@ from pathlib import Path
 import pytest
 from reprise.core.errors import UserError
 
-from tests.unit.construction.worlds import Tables, names_of, pool_of, saved, settings
+from tests.unit.construction import worlds as w
 
 HEADER, CAPTIONS = "video,start,end,verb,arg0,manner", "video,start,end,caption"
 EVENTS = (
     "b.mp4,6,8,sing,man in a suit,", "b,0,2,walk,man in a suit,slowly", "b,3.5,5,jump,boy with a dog,",
     "c,0,2,dance,chef,",
 )  # fmt: skip
-VINOGROUND = settings("vinoground", columns={"video": "video", "captions": "caption"}, span=None)
+VINOGROUND = w.settings("vinoground", columns={"video": "video", "captions": "caption"}, span=None)
 
 
-def events(folder: Path, *rows: str, header: str = HEADER) -> Tables:
-    return pool_of(saved(folder / "events.csv", "\n".join([header, *rows]) + "\n"), settings("velociti"))
+def events(folder: Path, *rows: str, header: str = HEADER) -> w.Tables:
+    return w.pool_of(w.saved(folder / "events.csv", "\n".join([header, *rows]) + "\n"), w.settings("velociti"))
 
 
 def captions(folder: Path, *rows: str, header: str = CAPTIONS) -> list[tuple[object, ...]]:
-    pool = pool_of(saved(folder / "events.csv", "\n".join([header, *rows]) + "\n"), VINOGROUND)["pool"]
+    pool = w.pool_of(w.saved(folder / "events.csv", "\n".join([header, *rows]) + "\n"), VINOGROUND)["pool"]
     return pool.select("video", "source", "start_s", "end_s", "filter").rows()
 
 
@@ -38,11 +38,11 @@ def test_events_are_named_in_the_order_in_which_they_begin(tmp_path: Path) -> No
     # A chronology needs two seconds: from 2 to 3.5 and from 5 to 6 is less.
     assert here["candidates"].filter(test="chrono")["event"].to_list() == ['["Ev1","Ev3"]']
     twice = events(tmp_path, *EVENTS, EVENTS[1], EVENTS[1], ",,,,,")
-    assert [*filter(None, names_of(twice["pool"]))] == ["duplicate", "duplicate"]
+    assert [*filter(None, w.names_of(twice["pool"]))] == ["duplicate", "duplicate"]
     same = ["sample_id", "filter"]
     assert twice["candidates"].select(same).rows() == here["candidates"].select(same).rows()
     bad = events(tmp_path, *EVENTS, "b,9,10,,chef,", "b,10,11,run,,")
-    assert [*filter(None, names_of(bad["pool"]))] == ["no_verb", "no_agent"]
+    assert [*filter(None, w.names_of(bad["pool"]))] == ["no_verb", "no_agent"]
 
 
 MISTAKES: dict[str, tuple[str, str | bytes, str]] = {
@@ -66,7 +66,7 @@ def test_a_mistake_is_named_with_its_place(tmp_path: Path, header: str, rows: st
     path = tmp_path / "events.csv"
     path.write_bytes(f"{header}\n".encode() + (rows if isinstance(rows, bytes) else f"{rows}\n".encode()))
     with pytest.raises(UserError) as error:
-        pool_of({path.name: path}, VINOGROUND if header == CAPTIONS else settings("velociti"))
+        w.pool_of({path.name: path}, VINOGROUND if header == CAPTIONS else w.settings("velociti"))
     assert words in str(error.value) and str(path) in str(error.value) and len(str(error.value)) < 500
 
 
@@ -75,6 +75,6 @@ def test_captions_are_of_whole_files_or_of_spans(tmp_path: Path) -> None:
     assert whole == [("a", "a", None, None, ""), ("a", "a", None, None, "empty_caption")]
     rows = captions(tmp_path, "a,0,2.5,he eats", "a,,,he sits")
     assert rows == [("a_0_2.5", "a", 0, 2.5, ""), ("a", "a", None, None, "")]
-    files = saved(tmp_path / "a.json", '[{"video": "a", "caption": "he eats", "start": 0, "end": 4}]')
-    (row,) = pool_of(files, VINOGROUND)["pool"].to_dicts()
+    files = w.saved(tmp_path / "a.json", '[{"video": "a", "caption": "he eats", "start": 0, "end": 4}]')
+    (row,) = w.pool_of(files, VINOGROUND)["pool"].to_dicts()
     assert (row["video"], row["start_s"], row["end_s"]) == ("a_0_4", 0, 4)

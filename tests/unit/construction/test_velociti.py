@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from reprise.benchmarks.velociti.release import read_release
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
@@ -15,42 +14,26 @@ from reprise.stages.construction_samples import refuse_nothing
 from synthetic.reviewer import is_true, scripts
 from synthetic.toyworld.velociti import write_release
 
-from tests.unit.construction.worlds import (
-    Files,
-    Row,
-    Tables,
-    Writer,
-    left,
-    names_of,
-    numbers,
-    of_suite,
-    pool_of,
-    released,
-    reviewed,
-    saved,
-    settings,
-    toy_writer,
-    written,
-)
+from tests.unit.construction import worlds as w
 
 MAN, BOY = "man in a suit", "boy with a dog"
 ONE, TWO = "v_one_seg_0_10", "v_two_seg_0_10"
-HOW = settings("velociti", prompts="resources/prompts/construction/velociti.yaml")
+HOW = w.settings("velociti", prompts="resources/prompts/construction/velociti.yaml")
 
 
-def event(verb: str, agent: str, **roles: str) -> Row:
+def event(verb: str, agent: str, **roles: str) -> w.Row:
     """An event of VidSitu; `manner` by name."""
     args = {"Arg0 (agent)": agent} | {"AMnr (manner)" if name == "manner" else name: t for name, t in roles.items()}
     named = {"Verb": f"{verb} ({verb})" if verb else "", "VerbID": f"{verb}.01" if verb else ""}
     return named | {"Args": {name: text for name, text in args.items() if text}}
 
 
-def annotated(video: str, *events: Row) -> Row:
+def annotated(video: str, *events: w.Row) -> w.Row:
     return {f"Ev{place}": {"vid_seg_int": video, **one} for place, one in enumerate(events, 1)}
 
 
-def files(folder: Path, annotations: Any, split: Sequence[str] = (ONE, TWO)) -> Files:
-    return saved(folder / "vseg_split_valid_lb.json", split) | saved(folder / "vsann_valid_lb.json", annotations)
+def files(folder: Path, annotations: Any, split: Sequence[str] = (ONE, TWO)) -> w.Files:
+    return w.saved(folder / "vseg_split_valid_lb.json", split) | w.saved(folder / "vsann_valid_lb.json", annotations)
 
 
 SCENE = {"AScn (scene of the event)": "street", "ALoc": "at home", "AMnr (fast)": "so", "Arg1 (thing)": ""}
@@ -62,7 +45,7 @@ BOY_WALKS = [annotated(ONE, event("walk", MAN), event("walk", BOY), event("sing"
 WALK_BOY = f"{{'Verb': 'walk (walk)',\n'Arg0 (agent)': '{BOY}',\n'ArgM (manner)': 'slowly'}}"
 SING_BOY = f"{{'Verb': 'sing (sing)',\n'Arg0 (agent)': '{BOY}',\n'ArgM (manner)': 'loudly'}}"
 # Test, the events that are looked at, and of each negative what it holds and why it is dropped.
-RULES: dict[str, tuple[list[Row], str, str, list[tuple[str, str]]]] = {
+RULES: dict[str, tuple[list[w.Row], str, str, list[tuple[str, str]]]] = {
     "a bound agent acts elsewhere in the video": ([VIDEO, OTHER], "agent_bind", "Ev1", [(WALK_BOY, "")]),
     "nor does it do the same by another annotation": ([VIDEO, annotated(ONE, event("walk", BOY)), OTHER], "agent_bind", "Ev1", [(BOY, f"{BOY}: may do this too")]),
     "nor does it act on itself": ([annotated(ONE, event("push", MAN, **{"Arg1 (pushed)": BOY}), JUMP), OTHER], "agent_bind", "Ev1", [(BOY, f"{BOY}: is in another role of the event")]),
@@ -79,9 +62,9 @@ RULES: dict[str, tuple[list[Row], str, str, list[tuple[str, str]]]] = {
 
 @pytest.mark.parametrize(("annotations", "test", "label", "expected"), RULES.values(), ids=RULES)
 def test_what_a_rule_sets_against_an_event(
-    tmp_path: Path, annotations: list[Row], test: str, label: str, expected: list[tuple[str, str]]
+    tmp_path: Path, annotations: list[w.Row], test: str, label: str, expected: list[tuple[str, str]]
 ) -> None:
-    here = pool_of(files(tmp_path, annotations), HOW)
+    here = w.pool_of(files(tmp_path, annotations), HOW)
     texts = {row["text_id"]: row["values"][0]["text"] for row in here["texts"].to_dicts()}
     rows = here["candidates"].filter(test=test, video=ONE, event=label).to_dicts()
     assert [row["why"] for row in rows] == [why for _, why in expected]
@@ -90,32 +73,18 @@ def test_what_a_rule_sets_against_an_event(
         assert negative in made if negative else not made
 
 
-def test_negatives_of_other_videos_and_ids_that_stay(tmp_path: Path) -> None:
-    here = pool_of(files(tmp_path, [VIDEO, OTHER]), HOW)
-    texts = {row["text_id"]: row["values"][0]["text"] for row in here["texts"].to_dicts()}
-    rows = here["candidates"].filter(video=ONE).to_dicts()
-    foreign = [row for row in rows if row["test"] in (CONTROL, "agent_random") and not row["filter"]]
-    assert [row["test"] for row in foreign] == [CONTROL] * 2 + ["agent_random"] * 3
-    assert all("woman in red" in (said := texts[row["negative"][0]]) or "old chef" in said for row in foreign)
-    [left_over] = [row["why"] for row in rows if row["test"] == CONTROL and row["filter"]]
-    assert left_over == "no caption of another video is left that is false of this one"
-    turned = pool_of(files(tmp_path, [OTHER, VIDEO], (TWO, ONE)), HOW)
-    ids = (set(one["candidates"].filter(pl.col("test") != CONTROL)["sample_id"]) for one in (here, turned))
-    assert next(ids) == next(ids)
-
-
 def test_an_event_is_called_as_the_prompts_call_it_or_dropped_by_name(tmp_path: Path) -> None:
     how = HOW.model_copy(update={"verbs_left_out": ["stand"]})
     bad = (event("", MAN), event("walk", ""), event("stand", MAN), event("walk", "x" * 301))
-    here = pool_of(files(tmp_path, [annotated(ONE, event("walk", MAN, **SCENE), *bad), OTHER]), how)
-    assert names_of(here["pool"])[:5] == ["", "no_verb", "no_agent", "verb_left_out", "too_long"]
+    here = w.pool_of(files(tmp_path, [annotated(ONE, event("walk", MAN, **SCENE), *bad), OTHER]), how)
+    assert w.names_of(here["pool"])[:5] == ["", "no_verb", "no_agent", "verb_left_out", "too_long"]
     assert all(here["pool"]["why"][1:5]) and set(here["candidates"].filter(video=ONE)["event"]) == {"Ev1"}
     assert {one["name"]: one["text"] for one in here["pool"]["roles"][0]} == {
         "Arg0 (agent)": MAN, "Scene of the Event": "street", "ArgM (location)": "at home", "ArgM (fast)": "so",
     }  # fmt: skip
 
 
-def entry(**parts: Any) -> list[Row]:
+def entry(**parts: Any) -> list[w.Row]:
     return [OTHER, {"Ev1": event("walk", MAN) | {"vid_seg_int": "v_a"} | parts}]
 
 
@@ -134,29 +103,29 @@ BROKEN: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize(("content", "words"), BROKEN.values(), ids=BROKEN)
 def test_broken_annotations_are_refused_with_their_place(tmp_path: Path, content: Any, words: str) -> None:
     with pytest.raises(UserError) as error:
-        pool_of(files(tmp_path, content), HOW)
+        w.pool_of(files(tmp_path, content), HOW)
     assert words in str(error.value) and len(str(error.value)) < 500
 
 
 def test_files_of_another_split_are_named_with_the_setting(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"expected one file 'vseg_split_test_lb.json', found 0.*Correct `split:`"):
-        pool_of(files(tmp_path, [VIDEO]), HOW.model_copy(update={"split": "test"}))
+        w.pool_of(files(tmp_path, [VIDEO]), HOW.model_copy(update={"split": "test"}))
     with pytest.raises(UserError, match=r"vseg_split_valid_lb.json: entry 1: .* should be a valid string, found '1'"):
-        pool_of(files(tmp_path, [VIDEO], [1]), HOW)  # type: ignore[list-item]
+        w.pool_of(files(tmp_path, [VIDEO], [1]), HOW)  # type: ignore[list-item]
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+def found(tmp_path_factory: pytest.TempPathFactory) -> w.Tables:
     small = [annotated(ONE, WALK, JUMP, event("sing", MAN)), OTHER]
-    return pool_of(files(tmp_path_factory.mktemp("small"), small), HOW)
+    return w.pool_of(files(tmp_path_factory.mktemp("small"), small), HOW)
 
 
-def last_dictionary(asked: Row) -> str:
+def last_dictionary(asked: w.Row) -> str:
     start = asked["prompt"].rindex("{'Verb': ")
     return str(asked["prompt"][start : asked["prompt"].index("}", start) + 1])
 
 
-def good(asked: Row) -> str:
+def good(asked: w.Row) -> str:
     """Who does what, of the last dictionary of the prompt."""
     lines = last_dictionary(asked).split("\n")
     own = dict(line.strip("{},").replace("'", "").split(": ", 1) for line in lines)
@@ -169,10 +138,10 @@ def good(asked: Row) -> str:
     return f"Fluent Caption: The {who} is {verb}ing{manner}."
 
 
-def bad_of(bad: str, agent: str, verb: str, system: str = "", *, learns: bool = False) -> Writer:
+def bad_of(bad: str, agent: str, verb: str, system: str = "", *, learns: bool = False) -> w.Writer:
     """A writer whose reply about one dictionary is bad, always or until it is told so."""
 
-    def reply(asked: Row) -> str:
+    def reply(asked: w.Row) -> str:
         is_meant = f"'{agent}'" in last_dictionary(asked) and f"'{verb} (" in last_dictionary(asked)
         is_told = learns and "cannot be used" in asked["prompt"]
         return bad if is_meant and system in asked["system"] and not is_told else good(asked)
@@ -196,29 +165,29 @@ REFUSED: list[tuple[str, str, str, str, str]] = [
 
 @pytest.mark.parametrize(("agent", "verb", "system", "reply", "why"), REFUSED)
 def test_a_bad_reply_is_named_asked_again_and_never_silently_a_sample(
-    found: Tables, agent: str, verb: str, system: str, reply: str, why: str
+    found: w.Tables, agent: str, verb: str, system: str, reply: str, why: str
 ) -> None:
-    stays = written(found, bad_of(reply, agent, verb, system), HOW)
+    stays = w.written(found, bad_of(reply, agent, verb, system), HOW)
     [row] = [
         row for row in stays["written"].to_dicts() if reply in row["replies"] and (system or row["kind"] == "caption")
     ]
     assert (row["rounds"], row["text"]) == (2, "") and f"{row['filter']}: {row['why']}".startswith(why)
     lost = [one for one in stays["samples"].to_dicts() if one["why"].startswith(why)]
     assert {one["filter"] for one in lost} == {"not_written"} and not any(one["positive"] for one in lost)
-    again = written(found, bad_of(reply, agent, verb, system, learns=True), HOW)["written"]
+    again = w.written(found, bad_of(reply, agent, verb, system, learns=True), HOW)["written"]
     [told] = [row for row in again.to_dicts() if reply in row["replies"] and (system or row["kind"] == "caption")]
     assert (told["rounds"], told["filter"]) == (2, "") and told["problems"][0].startswith(why)
 
 
-def test_captions_that_do_not_serve_a_test_are_dropped(found: Tables) -> None:
-    made = written(found, bad_of("Fluent Caption: Music is made by the man in a suit.", MAN, "sing"), HOW)
+def test_captions_that_do_not_serve_a_test_are_dropped(found: w.Tables) -> None:
+    made = w.written(found, bad_of("Fluent Caption: Music is made by the man in a suit.", MAN, "sing"), HOW)
     assert set(made["samples"].filter(test="coref")["filter"]) == {"no_reference"}
-    good_ones = written(found, good, HOW)
+    good_ones = w.written(found, good, HOW)
     assert set(good_ones["written"]["rounds"]) == {1}
-    rows = left(good_ones["samples"])
+    rows = w.left(good_ones["samples"])
     assert {row["test"] for row in rows} == {CONTROL, *TESTS}
     assert all(row["positive"] and row["negative"] and row["positive"] != row["negative"] for row in rows)
-    nothing = written(found, lambda asked: "I'm sorry, but no.", HOW)["written"].to_dicts()
+    nothing = w.written(found, lambda asked: "I'm sorry, but no.", HOW)["written"].to_dicts()
     with pytest.raises(UserError, match=r"^x/r: nothing that the writer said can be used: \d+ refusal. The first: I'm"):
         refuse_nothing(nothing, Path("x/r"))
     refuse_nothing(good_ones["written"].to_dicts(), Path("x/r"))
@@ -226,33 +195,33 @@ def test_captions_that_do_not_serve_a_test_are_dropped(found: Tables) -> None:
 
 # --- the toy world -----------------------------------------------------------------------------------------------------
 
-TOY = of_suite("velociti", "videos", "per_video", "verbs_left_out")
+TOY = w.of_suite("velociti", "videos", "per_video", "verbs_left_out")
 
 
 @pytest.fixture(scope="module")
-def toy(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+def toy(tmp_path_factory: pytest.TempPathFactory) -> w.Tables:
     """Made, and reviewed by the verdicts of the repository."""
     folder = tmp_path_factory.mktemp("toy")
     write_release(folder)
     found = {path.name: path for path in folder.rglob("*.json")}
-    return reviewed(written(pool_of(found, TOY), toy_writer, TOY), TOY)
+    return w.reviewed(w.written(w.pool_of(found, TOY), w.toy_writer, TOY), TOY)
 
 
-def test_every_sample_agrees_with_the_script(toy: Tables) -> None:
-    rows = left(toy["samples"])
+def test_every_sample_agrees_with_the_script(toy: w.Tables) -> None:
+    rows = w.left(toy["samples"])
     assert {row["test"] for row in rows} == {CONTROL, *TESTS} and len(rows) > 300
     world = scripts()
     assert all(is_true(row["positive"], world[row["video"]]) for row in rows)
     assert not any(is_true(row["negative"], world[row["video"]]) for row in rows)
 
 
-def test_the_release_is_read_and_numbers_stand_beside_the_paper_s(toy: Tables, tmp_path: Path) -> None:
-    kept = left(toy["reviewed"])
-    assert len(kept) == len(left(toy["samples"])) > 300 and min(row["votes"] for row in kept) == 1
-    read = read_release(released(toy, TOY, tmp_path), "ids", {})
+def test_the_release_is_read_and_numbers_stand_beside_the_paper_s(toy: w.Tables, tmp_path: Path) -> None:
+    kept = w.left(toy["reviewed"])
+    assert len(kept) == len(w.left(toy["samples"])) > 300 and min(row["votes"] for row in kept) == 1
+    read = read_release(w.released(toy, TOY, tmp_path), "ids", {})
     assert len({item.item_id for item in read.items}) == len(read.items) == len(kept)
     assert not any(item.flaws for item in read.items)
-    rows = numbers(toy, TOY)
+    rows = w.numbers(toy, TOY)
     assert rows["videos with a caption", "all"] == (864, 24)
     events = toy["pool"].filter(filter="").join(toy["reviewed"], on="video", how="semi")
     share = 100 * (events["roles"].list.len() >= 4).mean()  # type: ignore[operator]

@@ -17,36 +17,16 @@ from reprise.construction.vinoground.retrieval import encoder_of, nearest
 from reprise.core.errors import UserError
 from synthetic.reviewer import is_true, scripts
 
-from tests.unit.construction.worlds import (
-    ROOT,
-    Tables,
-    asked_of,
-    left,
-    names_of,
-    numbers,
-    of_suite,
-    pool_of,
-    prompts,
-    released,
-    replies,
-    review,
-    reviewed,
-    saved,
-    settings,
-    tables,
-    toy_writer,
-    verdicts,
-    written,
-)
+from tests.unit.construction import worlds as w
 
-PROMPTS, HOW = prompts("vinoground"), of_suite("vinoground", "pairs", "rounds", "review")
+PROMPTS, HOW = w.prompts("vinoground"), w.of_suite("vinoground", "pairs", "rounds", "review")
 GOOD, RUNS = '"a man eats then sits" vs "a man sits then eats"', '"he runs, she stops" vs "she stops, he runs"'
 ASKED = {"request_id": "pairs/round1", "item_id": "pairs/round1"}
 
 
 def said(*texts: str, error: str = "") -> list[pl.DataFrame]:
     """A round for each reply."""
-    return [replies([ASKED], lambda _, text=text: text, error) for text in texts]  # type: ignore[misc]
+    return [w.replies([ASKED], lambda _, text=text: text, error) for text in texts]  # type: ignore[misc]
 
 
 REPLIES = {
@@ -70,19 +50,19 @@ REPLIES = {
 
 @pytest.mark.parametrize(("reply", "filters"), REPLIES.values(), ids=REPLIES)
 def test_every_pair_of_a_reply_is_kept_or_named(reply: str, filters: list[str]) -> None:
-    found = pairs(said(reply), PROMPTS, settings("vinoground", pairs=2))
-    assert names_of(found) == filters and all(bool(row["why"]) == bool(row["filter"]) for row in found)
+    found = pairs(said(reply), PROMPTS, w.settings("vinoground", pairs=2))
+    assert w.names_of(found) == filters and all(bool(row["why"]) == bool(row["filter"]) for row in found)
 
 
 def test_the_conversation_goes_on_until_there_are_enough() -> None:
-    how = settings("vinoground", pairs=2)
-    [first] = asked_of({}, [], how)
+    how = w.settings("vinoground", pairs=2)
+    [first] = w.asked_of({}, [], how)
     assert first["prompt"] == PROMPTS["pairs"].user and "Give me 10 examples." in first["prompt"]
-    [second] = asked_of({}, said(GOOD), how)
+    [second] = w.asked_of({}, said(GOOD), how)
     assert second["prompt"] == f"{PROMPTS['pairs'].user}\n\n{GOOD}\n\ngive me 10 different ones"
-    assert asked_of({}, said(GOOD, RUNS), how) == []
+    assert w.asked_of({}, said(GOOD, RUNS), how) == []
     failed = said("", error="timeout")
-    assert names_of(pairs(failed, PROMPTS, how)) == ["failed"] and asked_of({}, failed, how) == []
+    assert w.names_of(pairs(failed, PROMPTS, how)) == ["failed"] and w.asked_of({}, failed, how) == []
 
 
 ANY = {"span": "(?P<video>.+)_(?P<start>.+)_(?P<end>.+)"}
@@ -102,30 +82,32 @@ ROWS: dict[str, tuple[Any, Any, dict[str, Any], list[str]]] = {
 
 @pytest.mark.parametrize(("video", "caption", "how", "filters"), ROWS.values(), ids=ROWS)
 def test_captions_of_annotations(tmp_path: Path, video: Any, caption: Any, how: Any, filters: list[str]) -> None:
-    files = saved(tmp_path / "val.json", [{"videoID": video, "enCap": caption}])
+    files = w.saved(tmp_path / "val.json", [{"videoID": video, "enCap": caption}])
     if not filters:
         with pytest.raises(UserError, match=r"val.json: row 1: column 'enCap': expected a text, or a list of texts"):
-            pool_of(files, settings("vinoground"))
+            w.pool_of(files, w.settings("vinoground"))
         return
-    pool = pool_of(files, settings("vinoground", **how))["pool"].to_dicts()
-    assert names_of(pool) == filters
+    pool = w.pool_of(files, w.settings("vinoground", **how))["pool"].to_dicts()
+    assert w.names_of(pool) == filters
     if not filters[0] and video.startswith("yt_0"):
         assert (pool[0]["source"], pool[0]["start_s"], pool[0]["end_s"]) == ("yt", 4.0, 14.0)
 
 
 def test_columns_and_spans_are_settings(tmp_path: Path) -> None:
-    files = saved(tmp_path / "val.json", [{"id": "yt_1_2", "text": ["a man eats"]}])
-    assert names_of(pool_of(files, settings("vinoground", columns={"video": "id", "captions": "text"}))["pool"]) == [""]
+    files = w.saved(tmp_path / "val.json", [{"id": "yt_1_2", "text": ["a man eats"]}])
+    assert w.names_of(
+        w.pool_of(files, w.settings("vinoground", columns={"video": "id", "captions": "text"}))["pool"]
+    ) == [""]
     with pytest.raises(UserError, match=r"val.json: column 'videoID' is missing. Found: id, text. Correct `columns:`"):
-        pool_of(files, settings("vinoground"))
+        w.pool_of(files, w.settings("vinoground"))
     with pytest.raises(UserError, match=r"no captions in val.json. Correct `columns:`"):
-        pool_of(saved(tmp_path / "val.json", [{"videoID": "yt_1_2", "enCap": []}]), settings("vinoground"))
+        w.pool_of(w.saved(tmp_path / "val.json", [{"videoID": "yt_1_2", "enCap": []}]), w.settings("vinoground"))
     for span, found in (("(.+)_(.+)", r"has no group 'video'. Write \(\?P<video>"), ("(", "no regular expression")):
         with pytest.raises(ValidationError, match=found):
-            settings("vinoground", span=span)
+            w.settings("vinoground", span=span)
     # The file `a_0_5` as a whole, and 0 to 5 s of the file `a`, would have one name.
-    own = saved(tmp_path / "own.csv", "videoID,start,end,enCap\na_0_5,,,he eats\na,0,5,he sits\na,0,5,he runs\n")
-    pool = pool_of(own, settings("vinoground", span=None))["pool"]
+    own = w.saved(tmp_path / "own.csv", "videoID,start,end,enCap\na_0_5,,,he eats\na,0,5,he sits\na,0,5,he runs\n")
+    pool = w.pool_of(own, w.settings("vinoground", span=None))["pool"]
     assert pool.select("source", "filter").rows() == [("a_0_5", ""), ("a", "same_name"), ("a", "same_name")]
 
 
@@ -146,31 +128,31 @@ def test_nearest_are_the_largest_inner_products() -> None:
 
 # --- the toy world -----------------------------------------------------------------------------------------------------
 
-VATEX = {"vatex_validation.json": ROOT / "resources/demo/vatex/vatex_validation.json"}
+VATEX = {"vatex_validation.json": w.ROOT / "resources/demo/vatex/vatex_validation.json"}
 
 
 @pytest.fixture(scope="module")
-def made() -> Tables:
-    return written(pool_of(VATEX, HOW), toy_writer, HOW)
+def made() -> w.Tables:
+    return w.written(w.pool_of(VATEX, HOW), w.toy_writer, HOW)
 
 
 @pytest.fixture(scope="module")
-def toy(made: Tables) -> Tables:
-    return reviewed(made, HOW)
+def toy(made: w.Tables) -> w.Tables:
+    return w.reviewed(made, HOW)
 
 
-def test_every_released_video_shows_its_caption_and_not_the_other(toy: Tables) -> None:
-    halves = {(row["pair"], row["half"]): row for row in left(toy["reviewed"])}
-    assert len(halves) == len(left(toy["reviewed"])) == 2 * HOW.pairs
+def test_every_released_video_shows_its_caption_and_not_the_other(toy: w.Tables) -> None:
+    halves = {(row["pair"], row["half"]): row for row in w.left(toy["reviewed"])}
+    assert len(halves) == len(w.left(toy["reviewed"])) == 2 * HOW.pairs
     for (pair, half), row in halves.items():
         script = scripts()[f"v_{row['source']}_seg_{row['start_s']:g}_{row['end_s']:g}"]
         other = halves[pair, "neg" if half == "pos" else "pos"]["text"]
         assert is_true(row["text"], script) and not is_true(other, script)
 
 
-def test_the_release_is_read_balanced_and_keeps_its_indices(toy: Tables, tmp_path: Path) -> None:
+def test_the_release_is_read_balanced_and_keeps_its_indices(toy: w.Tables, tmp_path: Path) -> None:
     """People's answers are known by the index; of the letters one other pair's may turn, which keeps them balanced."""
-    files = {path.stem: path for path in released(toy, HOW, tmp_path)}
+    files = {path.stem: path for path in w.released(toy, HOW, tmp_path)}
     read = read_release(list(files.values()), "ids", {})
     assert len(read.items) == 4 * HOW.pairs and not any(item.flaws for item in read.items)
     assert sum(clip.kind == "concat" for clip in read.clips) == HOW.pairs
@@ -178,24 +160,21 @@ def test_the_release_is_read_balanced_and_keeps_its_indices(toy: Tables, tmp_pat
         asked = json.loads(files[f"vinoground_{kind}"].read_text())
         letters = Counter((one["idx"].split("_")[1], one["GT"]) for one in asked)
         assert len(letters) == 4 and set(letters.values()) == {HOW.pairs // 2}
+    rows = w.numbers(toy, HOW)
+    assert rows["pairs released", "all"] == (500, 12) and rows["videos and captions released", "all"] == (1000, 24)
+    assert rows["videos by length", "20 s or less"][0] == 992
     before = {one["idx"]: one["question"] for one in json.loads(files["vinoground_textscore"].read_text())}
     gone = min(kept(toy["reviewed"])["pair"])
-    less = released(toy | {"reviewed": toy["reviewed"].filter(pl.col("pair") != gone)}, HOW, tmp_path)
+    less = w.released(toy | {"reviewed": toy["reviewed"].filter(pl.col("pair") != gone)}, HOW, tmp_path)
     after = {one["idx"]: one["question"] for one in json.loads(less[1].read_text())}
     assert before.keys() - after.keys() == {f"{int(gone, 16)}_pos", f"{int(gone, 16)}_neg"}
     assert after.keys() < before.keys() and sum(before[name] != text for name, text in after.items()) <= 2
 
 
-def test_numbers_stand_beside_the_paper_s(toy: Tables) -> None:
-    rows = numbers(toy, HOW)
-    assert rows["pairs released", "all"] == (500, 12) and rows["videos and captions released", "all"] == (1000, 24)
-    assert rows["videos by length", "20 s or less"][0] == 992
-
-
-def judged(made: Tables, path: Path, said: str, *people: str) -> Path:
+def judged(made: w.Tables, path: Path, said: str, *people: str) -> Path:
     """A file in which people say the same of all videos."""
-    tasks = review(made, HOW).tasks
-    return verdicts(path, [one for one in tasks if {"pos", "neg"} & set(one["task_id"].split("/"))], said, *people)
+    tasks = w.review(made, HOW).tasks
+    return w.verdicts(path, [one for one in tasks if {"pos", "neg"} & set(one["task_id"].split("/"))], said, *people)
 
 
 def two(votes: int = 2) -> Any:
@@ -206,23 +185,23 @@ def searches(done: Reviewed) -> list[dict[str, Any]]:
     return [task for task in done.tasks if task["task_id"].startswith("search/")]
 
 
-def test_several_people_must_agree_and_what_nobody_finds_is_searched_for(made: Tables, tmp_path: Path) -> None:
+def test_several_people_must_agree_and_what_nobody_finds_is_searched_for(made: w.Tables, tmp_path: Path) -> None:
     one = judged(made, tmp_path / "1.csv", "shows it", "ann")
-    assert set(names_of(review(made, two(), one).reviewed)) == {"not_reviewed", "same_video"}
+    assert set(w.names_of(w.review(made, two(), one).reviewed)) == {"not_reviewed", "same_video"}
     other = judged(made, tmp_path / "2.csv", "is ambiguous", "bob")
-    assert set(names_of(review(made, two(), one, other).reviewed)) == {"refused", "same_video"}
+    assert set(w.names_of(w.review(made, two(), one, other).reviewed)) == {"refused", "same_video"}
     nobody = judged(made, tmp_path / "3.csv", "does not show it", "ann")
-    tasks = searches(review(made, HOW, nobody))
+    tasks = searches(w.review(made, HOW, nobody))
     assert len(tasks) == 2 * HOW.pairs and all(task["text"] for task in tasks)
-    path = verdicts(tmp_path / "4.csv", tasks[:1], "searched", "ann")
-    after = review(made, HOW, nobody, path)
-    assert after.problems == [] == review(made, HOW, path).problems
+    path = w.verdicts(tmp_path / "4.csv", tasks[:1], "searched", "ann")
+    after = w.review(made, HOW, nobody, path)
+    assert after.problems == [] == w.review(made, HOW, path).problems
     assert [one["judged_by"] for one in searches(after) if one["task_id"] == tasks[0]["task_id"]] == ["ann"]
 
 
-def test_a_video_that_shows_both_captions_is_of_neither(made: Tables, tmp_path: Path) -> None:
-    done = review(made, HOW, judged(made, tmp_path / "1.csv", "shows it", "ann"))
-    rows = tables("vinoground", {"reviewed": done.reviewed})["reviewed"].filter(pl.col("filter") != "same_video")
+def test_a_video_that_shows_both_captions_is_of_neither(made: w.Tables, tmp_path: Path) -> None:
+    done = w.review(made, HOW, judged(made, tmp_path / "1.csv", "shows it", "ann"))
+    rows = w.tables("vinoground", {"reviewed": done.reviewed})["reviewed"].filter(pl.col("filter") != "same_video")
     halves = {key: set(group["half"]) for key, group in rows.group_by("pair", "video")}
     for row in rows.iter_rows(named=True):
         assert (row["filter"] == "shows_both") == (len(halves[row["pair"], row["video"]]) == 2)
@@ -232,12 +211,12 @@ def test_a_video_that_shows_both_captions_is_of_neither(made: Tables, tmp_path: 
     assert searched == set(rows.select("pair", "half").iter_rows()) - shown
 
 
-def test_a_category_is_what_most_people_say(made: Tables, tmp_path: Path) -> None:
-    task = next(one for one in review(made, HOW).tasks if one["task_id"].startswith("category/"))
+def test_a_category_is_what_most_people_say(made: w.Tables, tmp_path: Path) -> None:
+    task = next(one for one in w.review(made, HOW).tasks if one["task_id"].startswith("category/"))
     pair, most = task["task_id"].partition("/")[2], "action;spatial"
     for said, votes, expected in (((most, most, "object"), 2, most), ((most, "object"), 1, ""), ((most,), 2, "")):
-        files = [verdicts(tmp_path / f"{place}.csv", [task], one, str(place)) for place, one in enumerate(said)]
-        done = review(made, two(votes), *files)
+        files = [w.verdicts(tmp_path / f"{place}.csv", [task], one, str(place)) for place, one in enumerate(said)]
+        done = w.review(made, two(votes), *files)
         assert {row["category"] for row in done.reviewed if row["pair"] == pair} == {expected} and done.problems == []
-    wrong = verdicts(tmp_path / "x.csv", [task], "spatial", "ann")
-    assert [one.problem for one in review(made, HOW, wrong).problems] == ["unknown_verdict"]
+    wrong = w.verdicts(tmp_path / "x.csv", [task], "spatial", "ann")
+    assert [one.problem for one in w.review(made, HOW, wrong).problems] == ["unknown_verdict"]

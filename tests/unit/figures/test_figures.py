@@ -166,18 +166,6 @@ def test_values_are_counted_in_ranges() -> None:
     assert {one.name: one.value for one in found if one.value} == {"0-1": 3, "9-10": 2, "10-11": 1, "19-20": 1}
 
 
-@pytest.mark.parametrize(
-    ("is_damaged", "left_out"),
-    [(False, "Without any number: B, C."), (True, "as the paper's are lost in its text: B, C.")],
-)
-def test_bars_say_which_columns_are_left_out(tmp_path: Path, is_damaged: bool, left_out: str) -> None:
-    lines = ["velociti,table2,Ours,8,control,strict,81.6", f'velociti,table2,"{ROWS[1]["label"]}",1fps,agent,strict,5']
-    key = figure_key(SPECS["bars"], runs=(), of_spec={"is_damaged": is_damaged})
-    words = words_of(drawn(key, [], published(tmp_path, *lines))[0])
-    assert left_out in words and "Not run here, and not published: $x_{1}$" in words
-    assert "–: " not in words, "nothing is a dash: a row and two columns have no number at all"
-
-
 def test_numbers_that_the_papers_text_states_stand_beside_ours(tmp_path: Path) -> None:
     stated = {"published": {"stated": {"Ours": 49.2}}}
     key = figure_key(SPECS["bars"], [one | stated for one in COLUMNS_OF[:2]])
@@ -258,10 +246,3 @@ def test_what_is_all_in_one_range_or_of_one_name_is_said_in_words() -> None:
     made = page(4.4, 2.2)
     draw_distribution(made, [("", [Count("10-12", 24)])], "seconds", "videos", [Count("mean", 9.0)])
     assert made.body.axes[0].patches, "a published number is held against a bar"
-
-
-def test_places_of_lines_without_a_number_are_named_and_take_no_room() -> None:
-    figure, _ = drawn(figure_key(SPECS["lines"]), [measured("control", 50.0), measured("coref", 20.0)])
-    assert "Without any number: B." in words_of(figure)
-    (axes,) = (axes for part in figure.subfigs for axes in part.axes)
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["A", "C"]

@@ -75,17 +75,6 @@ def test_each_survey_is_a_file_for_label_studio(tmp_path: Path) -> None:
         label_studio_tasks(path, "1")
 
 
-def test_an_answer_to_something_else_is_named() -> None:
-    mine = tasks_of()
-    for scope in ("velociti/full/all", "vinoground/frames32/all", "vinoground/full/linspace32"):
-        found = counted_of([said("ann", tasks_of(scope)[0], "A")], tasks=mine)
-        assert [one.problem for one in found.votes.problems] == ["foreign_task"] and found.workers == []
-    changes: list[dict[str, object]] = [{"prompt": "Who?"}, {"options": ["A", "B", "C"]}, {"clip_id": "8.pos"}]
-    for change in changes:
-        votes = counted_of([said("ann", tasks_of(**change)[0], "A")], tasks=mine).votes
-        assert [one.problem for one in votes.problems] == ["other_text"] and not votes.by_task
-
-
 def test_questions_are_dealt_out_in_a_drawn_order_that_no_other_clip_changes() -> None:
     """VELOCITI's pairs go to three people without overlap; Vinoground's questions fill surveys of a size."""
     tasks = [task(str(n)) for n in range(21)]

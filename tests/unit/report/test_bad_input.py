@@ -92,18 +92,6 @@ def test_any_number_is_told(case: str, world: World) -> None:
     assert (f"{value:.2f}" if is_number else ">NaN<" if value else ">–<") in page
 
 
-def test_what_was_not_scored_or_is_no_number_is_told(world: World) -> None:
-    world.runs = {RUN: ([], [], [])}
-    world.build()
-    assert "Nothing was scored." in (world.root / "runs/velociti.entail.fps1.one.html").read_text()
-    assert world.data("velociti/runs/0")["state"] == "mmm"
-    rows = [verdict_row("a#pos", "", score=math.nan, unparsed=True), verdict_row("a#neg", "No", score=0.2)]
-    world.runs[RUN] = (answers("a", math.nan, math.inf), rows, rows)
-    world.build()
-    ((first, second),) = world.data("velociti/items/0")[0]["answers"].values()
-    assert first["scores"] == [None, None] and second["scores"] == [None, None], "no bars"
-
-
 @pytest.mark.parametrize("name", TEXTS)
 def test_any_text_is_shown_in_the_report_and_runs_nothing(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> None:  # fmt: skip
     """As caption, answer, message of a failure, id of an item, label and title: in pages and in data."""

@@ -25,14 +25,13 @@ def test_the_catalog_names_items_and_runs_and_a_run_is_told_at_a_glance(world: W
     (benchmark,) = catalog["benchmarks"]
     assert benchmark["tasks"] == ["agent_bind", "coref"] and benchmark["items"] == 3
     assert benchmark["samplings"] == ["fps1"] and benchmark["protocols"] == {"entail": {"form": "entail"}}
-    assert benchmark["runs"] == [
-        {
-            "n": 0, "name": RUN, "model": "one", "label": "one", "protocol": "entail", "sampling": "fps1", "judge": "",
-            "metrics": ["classic", "strict"], "page": "runs/velociti.entail.fps1.one.html",
-            "imported": False, "reference": False, "made": "velociti/made/velociti.entail.fps1.one", "views": {},
-            "reader": "robust", "compared": [],
-        }
-    ]  # fmt: skip
+    known = {
+        "name": RUN,
+        "metrics": ["classic", "strict"],
+        "page": "runs/velociti.entail.fps1.one.html",
+        "compared": [],
+    }
+    assert benchmark["runs"][0].items() >= known.items()
 
 
 def test_two_runs_that_were_asked_alike_are_compared_by_the_number_that_leads(world: World) -> None:
@@ -59,14 +58,8 @@ def test_the_index_says_what_is_known_of_each_item_and_clip(world: World) -> Non
     there, gone = index["clips"]
     assert there["media"] == "../store/clips/aa/aa.mp4" and there["status"] == "ok"
     assert (there["seconds"], there["frames"], there["fps"]) == (2.0, 48, 24.0)
-    assert gone == {
-        "id": "c2", "media": "", "status": "gone", "message": "<b>No such video</b>", "seconds": None, "frames": None,
-        "fps": None,
-    }  # fmt: skip
-    frames = {
-        "indices": [[12, 36], []], "times": [[0.5, 1.5], []], "at": [None, None], "of": [None, None], "note": ["", ""],
-    }  # fmt: skip
-    assert world.data("velociti/frames/fps1") == frames
+    assert (gone["media"], gone["status"], gone["message"]) == ("", "gone", "<b>No such video</b>")
+    assert world.data("velociti/frames/fps1")["times"] == [[0.5, 1.5], []]
     assert world.data("velociti/texts") == {"text": [f"{CAPTION.lower()}\n", "", ""]}
     world.clips = [clip("c1", "ok", "clips/a b/ü.mp4")]
     world.build()

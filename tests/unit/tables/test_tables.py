@@ -151,18 +151,6 @@ def test_notes_of_a_row_and_of_the_table(build: Build) -> None:
     assert "failed" not in " ".join(build(runs=[]).table().provenance), "without answers nothing is said of failed ones"
 
 
-def test_many_numbers_by_the_authors_convention_are_left_to_the_csv(build: Build) -> None:
-    """Many in a row, or in many rows, which then share a footnote."""
-    note = "By the authors' convention and reader the row has other numbers: see the csv."
-    wide = [{"title": name, "group": name} for name in "abcd"]
-    tall = [{"label": f"{index}", "model": "ov"} for index in range(4)]
-    rows = [one for name in "abcd" for one in (metric(name, 1.0), authors(metric(name, 1.0), 2.0))]
-    for columns, labelled in ((wide, tall[:1]), (wide[:1], tall)):
-        section = {"protocol": "entail", "sampling": "fps1", "rows": labelled}
-        table = build(*rows, spec=SPEC | {"columns": columns, "sections": [section]}).table()
-        assert [row.notes for row in table.rows()] == [(note,)] * len(labelled)
-
-
 def test_imported_answers_are_marked_and_their_problems_stand_below(build: Build) -> None:
     made = build(CTRL, imported=[RUN])
     made.problems = {RUN: Counter({"unknown id": 3, "disagrees with another answer": 1})}

@@ -234,9 +234,6 @@ class Exported(BaseModel):
     annotations: list[Annotation]
 
 
-EXPORT = TypeAdapter(list[Exported])
-
-
 def as_task(row: Mapping[str, Any], video: str, choices: Sequence[str]) -> dict[str, Any]:
     """A row of tasks with what its template shows: a video's address, and the choices."""
     texts = {name: value for name, value in row.items() if name not in ("reviewer", VERDICT)}
@@ -266,7 +263,7 @@ def template(title: str, texts: Sequence[str]) -> str:
 def exported_rows(path: Path) -> list[dict[str, str]]:
     """A row an annotation; one that was skipped has no verdict. Its user's number says whose."""
     try:
-        tasks = EXPORT.validate_json(path.read_bytes().removeprefix(codecs.BOM_UTF8))
+        tasks = TypeAdapter(list[Exported]).validate_json(path.read_bytes().removeprefix(codecs.BOM_UTF8))
     except ValidationError as error:
         first = error.errors()[0]
         raise UserError(

@@ -92,8 +92,7 @@ def panels_by_span(entries: Sequence[Entry]) -> list[Panel]:
         cells = {one.label: [(c.title, n) for c, n in one.cells if (c.span or "") == span] for one in entries}
         ticks = dict.fromkeys(title for mine in cells.values() for title, _ in mine)
         series = {one.label: {title: n for title, n in cells[one.label] if n.value is not None} for one in entries}
-        known = {one.label: series[one.label] for one in entries if one.is_known}
-        panels.append(Panel(span, tuple(ticks), known))
+        panels.append(Panel(span, tuple(ticks), {one.label: series[one.label] for one in entries if one.is_known}))
     return panels
 
 

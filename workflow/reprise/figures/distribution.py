@@ -17,7 +17,6 @@ from reprise.config.figures import Distribution, MadeCount
 from reprise.figures.grids import bar_colours, say
 from reprise.figures.style import COLOURS, DASHES, TEXT, Sheet, label_lines
 
-RANGE = re.compile(r"(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)")
 ACROSS, MADE_HEIGHT = 2, 1.7  # panels of the making in a line, and inches of one
 
 
@@ -53,7 +52,7 @@ def in_ranges(values: Sequence[float], step: float, *, is_right: bool = False) -
 
 def ends_of(name: str) -> tuple[float, float] | None:
     """The ends of a range; none of a name."""
-    found = RANGE.fullmatch(name)
+    found = re.fullmatch(r"(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)", name)
     return (float(found[1]), float(found[2])) if found else None
 
 

@@ -18,10 +18,7 @@ from reprise.tables.below import judge_lines
 from reprise.tables.build import TIDY, Builder
 from reprise.tables.published import Published
 
-ALL_PUBLISHED = "All numbers are the paper's; none was made here."
 NOTHING = "Nothing to show: no number is made here, and none is published."
-RADAR = 3.9  # inches
-MOST_NOTES = 8  # of rows
 
 
 class Sources(NamedTuple):
@@ -76,8 +73,7 @@ def _distribution(key: FigureKey, spec: Distribution, sources: Sources) -> tuple
 
 def _made(key: FigureKey, counts: Sequence[MadeCount], axis: str, found: pl.DataFrame) -> tuple[Figure, pl.DataFrame]:
     numbers = found.filter(pl.col("what").is_in([one.what for one in counts]))
-    shares = list(distribution.share_notes(counts, numbers))
-    notes = shares or ["The benchmark is not made here: nothing is counted."]
+    notes = list(distribution.share_notes(counts, numbers)) or ["The benchmark is not made here: nothing is counted."]
     page = _sheet(key, distribution.MADE_HEIGHT * -(-len(counts) // distribution.ACROSS), [], notes)
     distribution.draw_made(page, counts, numbers, axis)
     named = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}", "source": "data"}
@@ -93,8 +89,7 @@ def _scatter(
 ) -> tuple[Figure, pl.DataFrame]:
     found = list(scatter.clouds(spec, builder, entries, sources.items, sources.verdicts))
     notes = ["Above a panel: how many items are strict, classic only, and wrong; + those without a score."]
-    height = sum(scatter.heights(found, spec.panels, WIDTHS[spec.width]).values())
-    page = _sheet(key, height, scatter.legend(), notes)
+    page = _sheet(key, sum(scatter.heights(found, spec.panels, WIDTHS[spec.width]).values()), scatter.legend(), notes)
     scatter.draw_scatter(page, found, spec.panels)
     keys = {run: verdicts["key"][0] if verdicts.height else "" for run, verdicts in sources.verdicts.items()}
     parts = [pl.DataFrame(schema=scatter.SCHEMA)]
@@ -111,7 +106,7 @@ def _of_numbers(
 ) -> tuple[Figure, pl.DataFrame]:
     rows = pl.DataFrame([row for builder in builders for row in builder.tidy], schema=TIDY)
     known = [number for entry in entries for _, number in entry.cells if number.value is not None]
-    state = ALL_PUBLISHED if all(map(grids.is_published, known)) else ""
+    state = "All numbers are the paper's; none was made here." if all(map(grids.is_published, known)) else ""
     notes = [state if known else NOTHING, *_notes(builders, entries)]
     if isinstance(spec, Bars):
         panel = chart.side_by_side(entries, spec.along)
@@ -129,7 +124,7 @@ def _of_numbers(
     panels = chart.panels_by_span(entries)
     legend = grids.lines_legend(list(panels[0].series), grids.all_numbers(panels))
     if isinstance(spec, Radar):
-        page = _sheet(key, RADAR * len(panels), legend, notes)
+        page = _sheet(key, 3.9 * len(panels), legend, notes)
         grids.draw_radars(page, panels, spec.top)
         return page.figure, rows
     gaps = []
@@ -161,7 +156,7 @@ def _notes(builders: Sequence[Builder], entries: Sequence[Entry]) -> list[str]:
         lines += [one.judged_by() if one.spec.judge else "", *judge_lines(one.key, one.metrics)]
     lines += [line for one in builders for line in one.wrong_lines()]
     notes = [f"{entry.label}: {' '.join(entry.notes)}" for entry in entries if entry.notes]
-    return [*dict.fromkeys([*lines, *first_of(notes, MOST_NOTES, "{} more rows have notes; see their tables.")])]
+    return [*dict.fromkeys([*lines, *first_of(notes, 8, "{} more rows have notes; see their tables.")])]
 
 
 def _sheet(key: FigureKey, height: float, legend: Sequence[Any], notes: Sequence[str]) -> Sheet:

@@ -24,7 +24,6 @@ BESIDE: dict[str, Any] = {
     "markerfacecolor": "white",
     "markeredgewidth": 0.6,
 }
-SPOKE = 26  # characters of a line of a label of a radar
 TEXT_ONLY = 0.5  # where a logarithmic axis shows no frames
 
 
@@ -184,8 +183,7 @@ def draw_frames(sheet: Sheet, panels: Sequence[tuple[str, Sequence[Line]]], axis
             continue
         curves = [line for line in lines if line.numbers]
         for place, line in enumerate(curves):
-            numbers = {x or TEXT_ONLY: number for x, number in line.numbers.items()}
-            _draw_line(axes, numbers, line_style(place))
+            _draw_line(axes, {x or TEXT_ONLY: number for x, number in line.numbers.items()}, line_style(place))
         levels = [(line, line.level) for line in lines if line.level]
         for place, (line, level) in enumerate(levels):
             axes.axhline(level.value or 0.0, **_level_style(line, place))
@@ -215,7 +213,7 @@ def draw_radars(sheet: Sheet, panels: Sequence[Panel], top: float) -> None:
             values = [numbers[tick].value if tick in numbers else math.nan for tick in panel.ticks]
             hollow = {"markerfacecolor": "white"} if any(map(is_published, numbers.values())) else {}
             axes.plot([*angles, angles[0]], [*values, values[0]], **line_style(number), **hollow)
-        axes.set_xticks(angles, [label_lines(tick, SPOKE) for tick in panel.ticks], fontsize=TEXT - 1)
+        axes.set_xticks(angles, [label_lines(tick, 26) for tick in panel.ticks], fontsize=TEXT - 1)
         axes.set_theta_offset(math.pi / 2)
         axes.set_theta_direction(-1)
         axes.tick_params(axis="x", pad=7)

@@ -28,8 +28,9 @@ MEANS = {
 WORDS = 0.5  # inches of a row of words
 WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
 COLUMNS = {"item_id": pl.String, "across": pl.Float64, "up": pl.Float64, "region": pl.String}
-NAMES = ("suite", "figure", "row", "run", "group")
-SCHEMA = pl.Schema([*((name, pl.String) for name in NAMES), *COLUMNS.items(), ("key", pl.String)])
+SCHEMA = pl.Schema(
+    [*((name, pl.String) for name in ("suite", "figure", "row", "run", "group")), *COLUMNS.items(), ("key", pl.String)]
+)
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,6 @@ def block_words(found: Sequence[Cloud]) -> str:
 
 
 def heights(found: Sequence[Cloud], panels: int, width: float) -> dict[str, float]:
-    """Row -> how high its block wants to be."""
     of_row = {row: [one for one in found if one.row == row] for row in dict.fromkeys(one.row for one in found)}
     return {
         row: WORDS
@@ -145,8 +145,7 @@ def _draw_cloud(axes: Axes, cloud: Cloud) -> None:
     counts = Counter(cloud.points["region"])
     missing = f" (+{counts[UNSCORED]})" if counts[UNSCORED] else ""
     numbers = " ".join(str(counts[region]) for region in POINTS)
-    title = cloud.title if cloud.state else f"{cloud.title}: {numbers}{missing}"
-    axes.set_title(title, fontsize=SMALL, pad=2)
+    axes.set_title(cloud.title if cloud.state else f"{cloud.title}: {numbers}{missing}", fontsize=SMALL, pad=2)
     if cloud.state:
         axes.text(0.5, 0.5, label_lines(cloud.state, 14), ha="center", va="center", fontsize=SMALL, bbox=WHITE)
     axes.grid(visible=False)

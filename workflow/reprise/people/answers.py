@@ -10,16 +10,7 @@ import polars as pl
 from reprise.benchmarks.human_ratings import RATED
 from reprise.benchmarks.rows import items_of
 from reprise.construction.filters import rank, shuffled
-from reprise.construction.review import (
-    Problem,
-    Task,
-    Verdict,
-    Votes,
-    counted,
-    known_as,
-    read_verdicts,
-    warn_of,
-)
+from reprise.construction.review import Problem, Task, Verdict, Votes, counted, known_as, read_verdicts, warn_of
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.settings import refuse_edited
@@ -156,8 +147,7 @@ def rating_requests(
     chosen = items_of(items.filter(pl.col("item_id").is_in(drawn)))
     rows = []
     for run, table in answers.items():
-        given = table.filter(reader=READER, error="")
-        answered = {row["item_id"]: row for row in given.iter_rows(named=True)}
+        answered = {row["item_id"]: row for row in table.filter(reader=READER, error="").iter_rows(named=True)}
         if not {tuple(row["replies"]) for row in answered.values()} <= set(SCALES.values()):
             raise UserError(f"{run}: its answers choose an option. Name runs of a protocol whose answers are rated.")
         for item in (item for item in chosen if item.item_id in answered):

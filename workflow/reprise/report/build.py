@@ -33,8 +33,6 @@ from reprise.report.time_cards import card_of, copy_picture
 from reprise.tables.render.html import content_of_page
 from reprise.tables.render.table import format_value
 
-NOTICE = re.compile(r'<p class="notice">.*?</p>\n')  # the page has it once
-
 
 class Pages:
     def __init__(self, key: ReportKey, results: Results, folder: Folder, written: Written) -> None:
@@ -77,7 +75,7 @@ class Pages:
             content = content_of_page(reproduction_file("html").read_text(encoding="utf-8"))
             cells = sealed_text(reproduction_file("csv"))
             self._folder.copy(cells, "reproduction.csv")
-            self._page("reproduction.html", "reproduction", content=NOTICE.sub("", content))
+            self._page("reproduction.html", "reproduction", content=re.sub(r'<p class="notice">.*?</p>\n', "", content))
             published = list(compared(cells, key.benchmarks))
         self._write_first(models, published)
 

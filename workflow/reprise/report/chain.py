@@ -13,7 +13,6 @@ from reprise.report.folder import in_words, leaves, shown
 
 LONGEST_LIST = 1000
 MOST_FILES = 40  # released files that are listed with their digests; the step's own file lists all
-EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 class Fact(NamedTuple):
@@ -75,8 +74,7 @@ class Chains:
         return shown((path.relative_to(self._root) if path.is_relative_to(self._root) else path).as_posix())
 
     def _read(self, path: Path, digest: str) -> Used:
-        changed = path.is_file() and not file_digest(path).startswith(digest)
-        return Used(self._named(path), settings(path), changed)
+        return Used(self._named(path), settings(path), path.is_file() and not file_digest(path).startswith(digest))
 
 
 def settings(path: Path) -> list[Fact]:
@@ -86,7 +84,7 @@ def settings(path: Path) -> list[Fact]:
 
 def _said(content: Any) -> Iterator[Fact]:
     for name, value in leaves(content):
-        if value not in EMPTY:
+        if value not in (None, "", [], {}):
             text = shown(in_words(value))
             if len(text) > LONGEST_LIST and not isinstance(value, str):
                 text = f"{text[:LONGEST_LIST]}... ({len(text)} characters)"

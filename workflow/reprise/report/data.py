@@ -16,16 +16,7 @@ from reprise.benchmarks.registry import load_scores
 from reprise.core.errors import UserError
 from reprise.core.files import read_json
 from reprise.core.paths import Results
-from reprise.core.schemas import (
-    CLIP_LEDGER,
-    FACTS,
-    FRAME_PLAN,
-    ITEMS,
-    REQUESTS,
-    RESPONSES,
-    VERDICTS,
-    read_table,
-)
+from reprise.core.schemas import CLIP_LEDGER, FACTS, FRAME_PLAN, ITEMS, REQUESTS, RESPONSES, VERDICTS, read_table
 from reprise.report.first_page import Lead, State, Telling, best_two, opened, telling, with_time
 from reprise.report.folder import ENCODE, Folder, in_words, leaves, shown
 from reprise.report.inputs import readers_of
@@ -34,7 +25,6 @@ from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
 from reprise.report.runs import RunTables, Summary, columns, metrics_of, outcomes_of, summary
 
 CHUNK = 10
-IDLE_COLUMNS = ("prompt_sha256", "key")
 
 
 class Written(NamedTuple):
@@ -126,7 +116,7 @@ class BenchmarkWriter:
     def _read(self, run: ReportedRun, numbers: Mapping[str, int]) -> RunTables:
         """The tables of a run, by its readers or by its judge; answers to items that there are not are refused."""
         results, scored = self._results, run.scored
-        responses = read_table(results.responses(scored.run), RESPONSES, without=IDLE_COLUMNS)
+        responses = read_table(results.responses(scored.run), RESPONSES, without=("prompt_sha256", "key"))
         other = next((item for item in responses["item_id"].unique(maintain_order=True) if item not in numbers), "")
         if other:
             raise UserError(

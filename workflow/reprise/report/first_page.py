@@ -138,8 +138,7 @@ def compared(path: Path, benchmarks: Sequence[ReportedBenchmark]) -> Iterator[Co
         mine = cells.filter(pl.col("table").str.starts_with(f"{one.name}/"))
         if mine.is_empty():
             continue
-        main = one.headline.metric if one.headline else ""
-        scale = pl.when(metric=main).then(one.scale).otherwise(100.0)
+        scale = pl.when(metric=one.headline.metric if one.headline else "").then(one.scale).otherwise(100.0)
         # Counts and differences, which are on no such scale, stand in the list alone.
         shares = mine.select("verdict", *(pl.col(name) * 100 / scale for name in ("published", "ours")))
         shown = shares.filter(pl.all_horizontal(pl.col("published", "ours").is_between(0, 100)))

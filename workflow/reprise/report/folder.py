@@ -18,7 +18,6 @@ from reprise.core.plain import visible
 
 LONGEST = 20_000
 ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-MANIFEST = report_files()[1].name
 # The folders in it whose files are all written by a build.
 OWN = ("assets", "data", "figures", "media", "models", "runs", "tables", "time")
 
@@ -92,4 +91,4 @@ class Folder:
         for path in [*self._root.glob("*.html"), *(path for name in OWN for path in (self._root / name).rglob("*"))]:
             if path.is_file() and path.relative_to(self._root).as_posix() not in self._written:
                 path.unlink()
-        write_text(self._root / MANIFEST, canonical_json(self._written) + "\n")
+        write_text(self._root / report_files()[1].name, canonical_json(self._written) + "\n")

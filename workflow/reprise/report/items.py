@@ -13,7 +13,6 @@ from reprise.report.runs import RunTables
 
 SHORT = 120
 SEARCHED = 4000  # characters of an item that a search looks at
-DIGITS = 6  # of a score, as many as anybody reads
 PLACE = ["item_id", "role"]
 ANSWER = ("role", "text", "scores", "error", "message", "frames_shown", "tokens_in", "tokens_out")
 # Of what read an answer, these say nothing that the page does not.
@@ -196,4 +195,4 @@ def _reading(value: str | None, score: float | None, *others: Any) -> dict[str, 
 
 
 def _rounded(number: float | None) -> float | None:
-    return None if (known := finite(number)) is None else round(known, DIGITS)
+    return None if (known := finite(number)) is None else round(known, 6)

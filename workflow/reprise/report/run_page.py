@@ -20,8 +20,6 @@ OF_CELL = ("table", "row", "column", *OF_NUMBER)
 COUNTS = ("asked", "scored", "failed", "unparsed", "missing")
 # Metric -> what the item browser is to show.
 COUNTED = {READERS_DIFFER: "readers", FAILED_ANSWERS: "failed", FAILED: "failed", UNREAD: "unread"}
-MOST_LEADING = 4
-SECONDS = ("decode", "preprocess", "waiting", "encode")
 
 
 class Line(NamedTuple):
@@ -52,7 +50,7 @@ def leading(lines: Sequence[Line], main: Headline | None) -> list[Line]:
     """The numbers that a run leads with: those of all its items, what its benchmark leads with first."""
     numbers = [line for line in lines if line.row["metric"] not in COUNTED]
     whole = [line for line in numbers if main and line.row["group"] == main.group] or numbers
-    return sorted(whole, key=lambda line: main is None or line.row["metric"] != main.metric)[:MOST_LEADING]
+    return sorted(whole, key=lambda line: main is None or line.row["metric"] != main.metric)[:4]
 
 
 def speed(run: ReportedRun, results: Results) -> Iterator[Fact]:
@@ -64,7 +62,11 @@ def speed(run: ReportedRun, results: Results) -> Iterator[Fact]:
     if asked := int(known["requests"].sum()):
         seconds = float(known["seconds"].sum()) + float(known["waiting"].sum())
         yield Fact("Time", f"{seconds:.1f} s for {asked} questions, {seconds / asked:.4f} s a question")
-        parts = [f"{name} {known[name].sum():.1f} s" for name in SECONDS if known[name].is_not_null().any()]
+        parts = [
+            f"{name} {known[name].sum():.1f} s"
+            for name in ("decode", "preprocess", "waiting", "encode")
+            if known[name].is_not_null().any()
+        ]
         yield Fact("Of which", ", ".join(parts) or "not recorded")
     if known.height < timings.height:
         yield Fact("Not timed", f"{timings.height - known.height} of {timings.height} clips")

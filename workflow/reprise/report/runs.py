@@ -12,7 +12,6 @@ from reprise.report.folder import shown
 
 NONE = "-"
 RATING = "rating"
-LONGEST = 300
 # What a sample of a metric may be called by: an item, a clip with all its questions, a pair of clips.
 SAMPLES = ("item_id", "clip_id", "unit")
 
@@ -81,7 +80,7 @@ def summary(columns: dict[str, Any], responses: pl.DataFrame, groups: Iterable[s
     failed = responses.filter(pl.col("error").is_in(list(REASONS)))
     reasons = failed.group_by("error", maintain_order=True).agg(pl.len(), pl.col("message").first())
     rows = reasons.sort(["len", "error"], descending=[True, False]).iter_rows()
-    failures = [{"reason": one, "answers": count, "message": shown(text)[:LONGEST]} for one, count, text in rows]
+    failures = [{"reason": one, "answers": count, "message": shown(text)[:300]} for one, count, text in rows]
     return Summary(
         asked=counts["a"] + counts["f"] + counts["u"],
         failed=counts["f"],

@@ -15,9 +15,6 @@ from reprise.reading.table import OWN
 from reprise.tables.keys import TableKey
 from reprise.tables.measured import subject
 
-MOST_LISTED = 3  # runs that a note lists
-MOST_BROKEN = 8  # runs that are named as broken
-
 
 def judges_of(metrics: pl.DataFrame) -> list[str]:
     return metrics["judge"].drop_nulls().unique().sort().to_list()
@@ -30,7 +27,7 @@ def broken_lines(key: TableKey, metrics: pl.DataFrame) -> list[str]:
         for name, rows in _healths(metrics)
         if rows[0]["run"].rpartition("/")[2] not in key.references and (found := health.reasons(rows))
     ]
-    return first_of(lines, MOST_BROKEN, "{} more runs look broken: see the provenance.")
+    return first_of(lines, 8, "{} more runs look broken: see the provenance.")
 
 
 def _healths(metrics: pl.DataFrame) -> list[tuple[str, list[Mapping[str, Any]]]]:
@@ -49,7 +46,7 @@ def judge_lines(key: TableKey, metrics: pl.DataFrame) -> list[str]:
     if key.unjudged:
         lines.append(
             f"No judge has rated {len(key.unjudged)} of the runs that could be shown, so that published values stand "
-            f"there: {', '.join(first_of(key.unjudged, MOST_LISTED, '...'))}."
+            f"there: {', '.join(first_of(key.unjudged, 3, '...'))}."
         )
     return lines
 

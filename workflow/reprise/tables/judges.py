@@ -27,8 +27,6 @@ CAPTION = (
     "the shares that are right, in points. Rank correlation: Spearman's, of the mean of each run, where there are at "
     "least three."
 )
-Judgement = Mapping[tuple[str, str], pl.DataFrame]
-"""Run and judge -> verdicts of the judge's replies by the robust reader, with the unit of each."""
 
 
 class Compared(NamedTuple):
@@ -39,13 +37,13 @@ class Compared(NamedTuple):
     numbers: dict[str, Number]
 
 
-def compare(pair: JudgePairKey, verdicts: Judgement, level: float) -> Compared:
+def compare(pair: JudgePairKey, verdicts: Mapping[tuple[str, str], pl.DataFrame], level: float) -> Compared:
+    """Run and judge give the verdicts of the judge's replies by the robust reader, with the unit of each."""
     columns = ["request_id", "unit", "value", "score", "right", "failed"]
     parts = []
     for run in pair.runs:
         mine, other = (verdicts[run, judge].select(columns) for judge in pair.judges)
-        joined = mine.join(other, on="request_id", suffix="_other", validate="1:1")
-        parts.append(joined.with_columns(run=pl.lit(run)))
+        parts.append(mine.join(other, on="request_id", suffix="_other", validate="1:1").with_columns(run=pl.lit(run)))
     answers = pl.concat(parts)
     put = answers.filter(~(pl.col("failed") & pl.col("failed_other")))
     first, second = pl.col("value") != "", pl.col("value_other") != ""
@@ -83,7 +81,6 @@ def _measured(found: Measure, decimals: int, *, signed: bool = False) -> Number:
 
 
 def agreement_table(key: AgreementKey, found: Sequence[Compared]) -> Table:
-    """The table object: a section for each protocol, a row for each pair of judges."""
     sections: dict[str, list[TableRow]] = {}
     for one in found:
         sections.setdefault(one.pair.title, []).append(_row(key, one))

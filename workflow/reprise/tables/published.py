@@ -9,7 +9,6 @@ from reprise.core.paths import located
 from reprise.core.tabular import csv_rows
 
 COLUMNS = ("paper", "table", "row", "frames", "group", "metric", "value")
-NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def published_file(benchmark: str) -> Path:
@@ -35,7 +34,7 @@ class Published:
         if path is not None and not path.is_file():
             raise UserError(f"{path}: no such file; it holds the paper's published numbers.")
         for number, row in enumerate(csv_rows(path, COLUMNS) if path else (), start=2):
-            if not NUMBER.fullmatch(row["value"]):
+            if not re.fullmatch(r"-?\d+(\.\d+)?", row["value"]):
                 raise UserError(
                     f"{path}: line {number}: value '{row['value']}' is not a number. Write a plain one such as "
                     "43.1, or leave the line out if the paper prints none."

@@ -77,8 +77,6 @@ def verdict(
 
 
 class Compared(NamedTuple):
-    """A cell with a number of ours and the paper's."""
-
     found: Mapping[str, Any]  # its row of the table's csv
     verdict: Verdict
     conditions: tuple[str, ...]
@@ -136,7 +134,6 @@ class Reproduction:
         return [self._summary(by_table), *listed]
 
     def _summary(self, by_table: Mapping[str, Sequence[Compared]]) -> rendered.Table:
-        """How many numbers of each table, and of each paper, have which verdict."""
         sections: dict[str, list[rendered.TableRow]] = {}
         for paper in dict.fromkeys(title.paper for title in self._key.titles):
             own = {title.number: by_table[title.table] for title in self._key.titles if title.paper == paper}

@@ -15,7 +15,6 @@ NUMBER = rf"(?:(?<![\d.])\d{{1,4}}(?:\.\d{{1,3}})?|{'|'.join(WORDS)})"
 UNIT = r"(?:s|secs?|seconds?|mins?|minutes?)\b"
 TIME = rf"(?:{NUMBER}[\s-]*{UNIT}|(?<!\d)\d{{1,4}}(?:\s?m(?:in)?\s?\d{{1,2}}\s?s|['’]\s?[0-5]\d)\b)"
 CLOCK = r"\d{1,3}:[0-5]\d(?:\.\d+)?(?![\d:])"
-FULL_CLOCK = r"\d{1,2}:[0-5]\d:[0-5]\d"
 VIDEO = r"(?:video|clip|footage|film|recording|movie)"
 ABOUT = r"(?:(?:about|around|roughly|approximately|exactly|the)\s+){0,2}"
 # Of a match, a song, a lap: times of what is shown, not of the video.
@@ -48,7 +47,7 @@ NO_TIMES = re.compile(
 )  # fmt: skip
 TIMES = re.compile(
     "|".join((
-        FULL_CLOCK,
+        r"\d{1,2}:[0-5]\d:[0-5]\d",
         r"(?:\b(?:at|from|until|till|to|by|around|about|after|before|since|between|and|of|in|during|near|past|timestamp|"
         rf"time|mark|minute)\s+(?:the\s+)?|[(\[@–-]\s*|^\s*){CLOCK}",
         rf"\b{CLOCK}\s*(?:mark|[–-]\s*{CLOCK}|(?:in|into|of)\s+(?:the|this)\s+{VIDEO})",

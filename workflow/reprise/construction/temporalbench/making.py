@@ -149,8 +149,7 @@ def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts
         if not row["filter"]
         for kind, count in counts.items()
     ]
-    pool = [row | {"caption": " / ".join(row["captions"])} for row in rows]
-    return {"pool": pool, "texts": texts, "candidates": []}
+    return {"pool": [row | {"caption": " / ".join(row["captions"])} for row in rows], "texts": texts, "candidates": []}
 
 
 def text_row(text_id: str, kind: str, clip: str, **values: str) -> Row:
@@ -165,7 +164,6 @@ CENTRAL_COUNT = 2  # how many of them (section 3.3)
 EVENT_ORDER = "Event Order"
 WORD_CATEGORIES = tuple(name for name in CATEGORIES if name != EVENT_ORDER)
 BEFORE = re.compile(r"^\s*(?:Caption:|\d+\.)\s*", re.IGNORECASE)  # of a caption, or a negative, in a prompt
-OF_CLIP = ("dataset", "video", "start_s", "end_s")
 OF_NEGATIVE = ("sample_id", "clip", "level", "writer", "caption", "of", "negative", "category", "filter", "why")
 
 
@@ -249,8 +247,7 @@ class Asked:
                 raise UnusableError(rows[0]["filter"], rows[0]["why"])
             return reply, ""
 
-        texts = tables["texts"].to_dicts()
-        first = {name: Rounds(texts, replies[name], prompts, read) for name in writers}
+        first = {name: Rounds(tables["texts"].to_dicts(), replies[name], prompts, read) for name in writers}
         counts = {WORDS: settings.word_negatives, EVENTS: settings.event_negatives}
         self.negatives: list[Row] = []
         labels: list[Row] = []
@@ -330,7 +327,8 @@ def samples(
 
     found = sifted(rows, {"not_labelled": not_labelled})
     made = [
-        {name: row[name] for name in OF_NEGATIVE} | {name: clips[row["clip"]][name] for name in OF_CLIP}
+        {name: row[name] for name in OF_NEGATIVE}
+        | {name: clips[row["clip"]][name] for name in ("dataset", "video", "start_s", "end_s")}
         for row in found
     ]
     return {"written": asked.written, "samples": made}

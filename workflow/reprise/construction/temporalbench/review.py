@@ -10,23 +10,10 @@ import polars as pl
 from reprise.benchmarks.temporalbench.option_sets import SET_NAMES
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
 from reprise.construction.filters import Row, beside, grouped, kept, rank, shuffled
-from reprise.construction.review import (
-    Reviewed,
-    Task,
-    as_json,
-    counted,
-    decided,
-    read_verdicts,
-    task_rows,
-)
+from reprise.construction.review import Reviewed, Task, as_json, counted, decided, read_verdicts, task_rows
 from reprise.construction.settings import TemporalBenchSettings, writers_of
 from reprise.construction.tables import OF_NEGATIVES
-from reprise.construction.temporalbench.making import (
-    CENTRAL,
-    EVENTS,
-    WORDS,
-    kept_words,
-)
+from reprise.construction.temporalbench.making import CENTRAL, EVENTS, WORDS, kept_words
 from reprise.core.names import seconds
 
 FITS, DOES_NOT, UNKNOWN = "fits", "does not fit", "cannot be told"
@@ -68,10 +55,9 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
         found: Row = {"votes": 0, "in_favour": 0}
         if not row["filter"]:
             caption = captions[option_name(row["clip"], row["caption"])]
-            found = negatives[option_name(row["clip"], row["negative"])]
+            found = {**negatives[option_name(row["clip"], row["negative"])]}
             if caption["filter"]:
-                why = {"filter": f"caption_{caption['filter']}", "why": f"its caption: {caption['why']}"}
-                found = found | why
+                found |= {"filter": f"caption_{caption['filter']}", "why": f"its caption: {caption['why']}"}
         rows.append(row | found)
     # Clips that still need a caption, or one in the place of several: it goes into a file of the annotations.
     undescribed = tables["pool"].filter(pl.col("filter").is_in(["no_caption", "two_captions"]))

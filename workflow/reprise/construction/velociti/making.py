@@ -26,16 +26,7 @@ from reprise.construction.filters import (
     sifted,
 )
 from reprise.construction.settings import VelocitiSettings
-from reprise.construction.velociti.events import (
-    MANNER,
-    Event,
-    World,
-    annotated,
-    may_be,
-    plain_name,
-    starts,
-    words,
-)
+from reprise.construction.velociti.events import MANNER, Event, World, annotated, may_be, plain_name, starts, words
 from reprise.construction.writing import Rounds, UnusableError, read_parts
 
 SAME = ("video", "annotation", "event", "start_s", "end_s", "verb", "roles")
@@ -111,8 +102,7 @@ def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Rows:
             }
     rows, of = list(found.values()), "of this test and video"
     limit = beyond_draw(rows, ("test", "video"), "sample_id", settings.per_video, settings.seed, of)
-    limited = sifted(rows, {"enough_of_video": limit})
-    return {"pool": pool, "texts": list(texts.values()), "candidates": limited}
+    return {"pool": pool, "texts": list(texts.values()), "candidates": sifted(rows, {"enough_of_video": limit})}
 
 
 def _event_filters(split: set[str], chosen: set[str], settings: VelocitiSettings) -> Mapping[str, Found]:
@@ -171,8 +161,8 @@ def agent_bind(events: Sequence[Event], world: World, seed: int) -> Iterator[Dra
     """Arg0 replaced by another agent of the same video."""
     for event, other in _pairs(events):
         if not may_be(event.agent, other.agent):
-            negative = Dictionary(event.done_by(other.agent), event)
-            yield Draft((event,), [negative], _may_do(other.agent, event, world))
+            negative = [Dictionary(event.done_by(other.agent), event)]
+            yield Draft((event,), negative, _may_do(other.agent, event, world))
 
 
 def action_bind(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
@@ -227,8 +217,7 @@ def action_manner(events: Sequence[Event], world: World, seed: int) -> Iterator[
             annotations = [one for one in of_it if may_be(one.agent or event.agent, event.agent)]
             is_twice = len(starts(world, event.video, event.agent, event.action)) > len(annotations)
             why = f"{event.agent} may do this twice, and once in the other manner" if is_twice else ""
-            negative = Dictionary(event, event, "action_manner", (manner,))
-            yield Draft((event,), [negative], why)
+            yield Draft((event,), [Dictionary(event, event, "action_manner", (manner,))], why)
 
 
 def chrono(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
@@ -269,8 +258,7 @@ def rounds_of(tables: Tables, given: Sequence[pl.DataFrame], prompts: Mapping[st
     agents = {name for name in map(plain_name, tables["texts"]["agent"].unique()) if " " in name}
 
     def read(text: Row, reply: str, prompt: str, written: Mapping[str, str]) -> tuple[str, str]:
-        labels = [FLUENT] if text["kind"] == CAPTION else [TARGET, FLUENT]
-        parts = read_parts(reply, labels, prompt)
+        parts = read_parts(reply, [FLUENT] if text["kind"] == CAPTION else [TARGET, FLUENT], prompt)
         caption, target = parts[FLUENT], parts.get(TARGET, "")
         check(text, caption, target, written.get(text["instead_of"], ""), agents)
         return caption, target

@@ -8,16 +8,7 @@ import polars as pl
 
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.construction.filters import Row, beside, grouped, kept, shuffled
-from reprise.construction.review import (
-    Reviewed,
-    Task,
-    as_csv,
-    counted,
-    decided,
-    judged,
-    read_verdicts,
-    task_rows,
-)
+from reprise.construction.review import Reviewed, Task, as_csv, counted, decided, judged, read_verdicts, task_rows
 from reprise.construction.settings import VelocitiSettings
 from reprise.construction.velociti.events import plain_name
 from reprise.construction.velociti.making import CAPTION

@@ -122,8 +122,7 @@ def pairs(given: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings
         "duplicate": repeated(both, "the same pair as one before"),
         "enough": lambda row: f"more than {settings.pairs} pairs" if next(wanted, None) is None else "",
     }
-    rows = [row for place, replies in enumerate(given, 1) for row in _of_round(place, replies)]
-    return sifted(rows, found)
+    return sifted((row for place, replies in enumerate(given, 1) for row in _of_round(place, replies)), found)
 
 
 def _of_round(place: int, replies: pl.DataFrame) -> Iterator[Row]:

@@ -28,7 +28,6 @@ OF_VIDEOS = ("shows it", "does not show it", "is ambiguous")
 _MINORS = list(chain.from_iterable(combinations(MINOR, count) for count in range(len(MINOR) + 1)))
 CATEGORIES = tuple(";".join((major, *minors)) for major in MAJOR for minors in _MINORS)
 SHOWN = ("text", "video", "caption")
-NOT_SHOWN = ("refused", "same_video", "shows_both")
 COLUMNS = ("index", "major", "minor", *(f"{half}_{name}" for half in HALVES for name in ("vid", "start", "end", "cap")))
 
 
@@ -55,7 +54,11 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: V
     rows = judged(tables["samples"], decided(of_videos, votes, settings.review))
     reviewed = _one_of_each_half([row | {"category": categories[row["pair"]]} for row in rows])
     # Captions that no video shows although people have looked at all that were found.
-    waiting = {_search(row["pair"], row["half"]) for row in reviewed if row["filter"] not in NOT_SHOWN}
+    waiting = {
+        _search(row["pair"], row["half"])
+        for row in reviewed
+        if row["filter"] not in ("refused", "same_video", "shows_both")
+    }
     texts = {_search(row["pair"], row["half"]): row["text"] for row in reviewed}
     searches = [
         Task(name, ("searched",), {"text": text, "video": "", "caption": ""})

@@ -29,7 +29,6 @@ MOST_BESIDE = 3  # columns of a table whose comparisons stand beside its numbers
 MOST_UPRIGHT = 8  # columns of a table on an upright page; one with more lies on its side
 UPRIGHT_LINES, LYING_LINES = 32, 18  # of a table on a page; it goes on to other pages if it has more
 ENDS = (r" \\", r" \\[-1.5pt]", r" \\[2pt]")  # of a row and of the lines below it
-INDENT = r"\hspace{6pt}"  # of the labels below a row
 # A box that is wider than the line is scaled down to it; with its remarks it takes four fifths of a page at most.
 WIDE = r"\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\usebox0}\else\usebox0\fi"
 TALL = r"\ifdim\dimexpr\ht1+\dp1>.8%s\resizebox*{!}{.8%s}{\usebox1}\else\usebox1\fi"
@@ -144,8 +143,6 @@ ACCENTS = {
 
 KNOWN = {**SIGNS, **{sign: f"${name}$" for sign, name in MATH.items()}}
 
-LIGATURE = re.compile("(?<=[-–—])(?=[-–—])")
-
 
 def render(table: Table) -> str:
     """The whole fragment: a float for each page, the remarks in the last."""
@@ -202,7 +199,7 @@ def _tabular(table: Table, layout: Layout, part: Part) -> Iterator[str]:
                 yield rf"\multicolumn{{{len(columns) + 1}}}{{l}}{{\textit{{{escape(section.title)}}}}} \\"
         above = section
         for one, end in zip((row, *row.below), ENDS, strict=False):
-            label = ("" if one is row else INDENT) + _spelled(one.label)
+            label = ("" if one is row else r"\hspace{6pt}") + _spelled(one.label)
             yield " & ".join([label, *(_spelled(cell, hanging=True) for cell in one.cells)]) + end
     yield from (r"\bottomrule", r"\end{tabular}}%")
 
@@ -257,7 +254,7 @@ def escape(text: str) -> str:
     """Text for the body of a LaTeX document; a sign without a LaTeX form becomes its code point, as [U+4E2D]."""
     composed = unicodedata.normalize("NFC", BLANKS.sub(" ", text))
     # Neighbouring hyphens would be set as one dash.
-    return "{}".join("".join(map(_sign, part)) for part in LIGATURE.split(composed))
+    return "{}".join("".join(map(_sign, part)) for part in re.split("(?<=[-–—])(?=[-–—])", composed))
 
 
 def comment(text: str) -> str:

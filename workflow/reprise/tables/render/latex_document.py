@@ -25,7 +25,6 @@ FIGURE = r"""\newcommand{\reprisefigure}[2]{\begin{figure}[p]%
   \ifdim\ht1>9.8in\typeout{Overfull \string\vbox\space (\the\dimexpr\ht1-9.8in\relax\space too high)}\fi
   \vbox to\textheight{\vss\box1\vss}\end{figure}\thispagestyle{empty}}"""
 LONGEST_CAPTION = 2000  # characters; LaTeX measures a caption on one line, which must not be wider than 5.7 m
-TOLERATED_PT = 5.0  # nobody sees less
 TOO_LARGE = re.compile(
     r"Overfull \\[hv]box \((?P<box>[\d.]+)pt too (?P<side>wide|high)\)|too large for page by (?P<float>[\d.]+)pt"
 )
@@ -72,5 +71,5 @@ def too_large(log: str) -> Iterator[tuple[str, float, str]]:
             table = line.removeprefix(START)
         elif found := TOO_LARGE.search(line):
             points = float(found["box"] or found["float"])
-            if points > TOLERATED_PT:
+            if points > 5.0:  # nobody sees less
                 yield table, points, found["side"] or "high"

@@ -23,7 +23,6 @@ from reprise.tables.render.table import (
 
 # What a format that prints one line shows as a blank.
 BLANKS = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]+")
-INDEXED = re.compile(r"([A-Za-z]+)([_^])([A-Za-z0-9])")
 WIDEST_HEADER = 9  # signs; a longer header of a column is broken between words
 JOINT = " / "  # between the numbers of a cell
 GREYED = "°"
@@ -101,7 +100,7 @@ class Layout:
 
 def heading(text: str) -> Span | Indexed:
     """A header or a row's label: text, or a name with an index where it is written as one, such as `s_t` or `M^3`."""
-    found = INDEXED.fullmatch(text)
+    found = re.fullmatch(r"([A-Za-z]+)([_^])([A-Za-z0-9])", text)
     return Indexed(found[1], found[3], raised=found[2] == "^") if found else Span(text)
 
 

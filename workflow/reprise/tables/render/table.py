@@ -5,9 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-Alignment = Literal["left", "right"]
 State = Literal["reproduced", "imported", "incomplete", "published", "not run", "lost"]
-Bold = Literal["best", "significant"]
 Better = Literal["highest", "lowest", "nearest_zero"]
 
 EN_DASH = "\N{EN DASH}"
@@ -49,7 +47,7 @@ class Text:
 @dataclass(frozen=True)
 class Column:
     header: str
-    align: Alignment = "right"
+    align: Literal["left", "right"] = "right"
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,9 @@ class Table:
     provenance: tuple[str, ...] = ()
     notice: str = ""  # A warning that must be seen, before the caption: toy numbers, a synthetic release
     comparison: bool = False  # Show `reproduced (published, difference)` where the published value is known
-    bold: Bold = "best"  # What bold print means; if it means `significant`, the best is underlined instead
+    bold: Literal["best", "significant"] = (
+        "best"  # What bold print means; if it means `significant`, the best is underlined instead
+    )
     significance: str = "significant"  # What a significant number is, for the legend
     origin: str = ""  # Where it is printed, such as `VELOCITI, Table 3`
     abbreviations: Mapping[str, str] = field(default_factory=dict)

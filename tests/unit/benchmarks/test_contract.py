@@ -37,9 +37,6 @@ ITEMS = [
 TABLE = Annotations([Clip("a.whole", "a", "whole", "a")], ITEMS).tables()[1]
 
 
-# --- finding and loading ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("benchmark", registry.benchmark_names())
 def test_every_form_is_asked_and_scored_and_only_those_are_judged(benchmark: str) -> None:
     forms = set(registry.load_questions(benchmark).FORMS)
@@ -99,9 +96,6 @@ def test_an_optional_module_that_is_there_and_lacks_its_name_is_not_taken_for_ab
         load("example")
 
 
-# --- items -----------------------------------------------------------------------------------------------------------
-
-
 def test_groups_and_tags_of_a_table() -> None:
     assert TABLE.select(tag_text("half")).to_series().to_list() == ["pos", None, None]
     assert chosen_items(TABLE, "true")["item_id"].to_list() == ["1", "3"]
@@ -125,9 +119,6 @@ def test_a_flawed_entry_is_said_and_counted_once_and_the_first_are_named(caplog:
     assert (number["value"], number["asked"]) == (7, 0), "it is no sample"
     assert number["note"].endswith("; pair 5: no caption; and 2 more, all in the log of `annotations`")
     assert flaw_numbers(table.head(2)) == [] == flaw_numbers(table.clear())
-
-
-# --- asking and scoring ----------------------------------------------------------------------------------------------
 
 
 def test_the_share_of_items_answered_right() -> None:

@@ -41,8 +41,6 @@ FIVE = (
     row("5", ["p", "q"], "A", CP),
 )
 
-# --- reading a release -----------------------------------------------------------------------------------------------
-
 
 def test_rows_that_share_an_image_share_its_clip_and_rotations_are_made_here(tmp_path: Path) -> None:
     rows = [*FIVE, row("6", ["p", "q"], "A", image="4"), row("1000006", ["q", "p"], "B", image="4")]
@@ -105,9 +103,6 @@ def test_two_tables_of_one_benchmark_are_refused(tmp_path: Path) -> None:
     assert mmbench_video.in_group(items, "mmbench_video").height == 1 and items.height == 6
 
 
-# --- asking ----------------------------------------------------------------------------------------------------------
-
-
 def test_every_rotation_shows_the_right_option_under_its_own_letter(tmp_path: Path) -> None:
     items = read(tmp_path, FIVE)
     asked = mmbench_video.requests(items, "circular", "image")
@@ -130,9 +125,6 @@ def test_prompts_are_the_harness_words(tmp_path: Path) -> None:
     )
     letter = mmbench_video.requests(items, "choice", "image.letter")[0]["prompt"]
     assert str(letter).endswith("B. q\nAnswer with the option's letter from the given choices directly.")
-
-
-# --- measuring -------------------------------------------------------------------------------------------------------
 
 
 def numbered(items: pl.DataFrame, said: Mapping[str, str], convention: Convention = "fixed") -> dict[str, Measure]:

@@ -40,16 +40,6 @@ FIVE = (
     row("4", "b", '["Mathematical Calculation"]'),
 )
 
-# --- reading a release -------------------------------------------------------------------------------------------
-
-
-def test_a_question_belongs_to_each_of_its_abilities_once_and_videos_are_the_released_files(tmp_path: Path) -> None:
-    clips, items = mmbench_video.annotations(release(tmp_path, FIVE))
-    groups = ("fp_s", "tr", "hl", "lr", "cp", "perception", "reasoning", "overall")
-    sizes = [mmbench_video.in_group(items, group).height for group in groups]
-    assert sizes == [3, 1, 1, 1, 0, 4, 2, 5], "question 2 is in both halves and once in the whole"
-    assert clips.select("clip_id", "kind", "source_id").rows() == [("a.whole", "whole", "a"), ("b.whole", "whole", "b")]
-
 
 @pytest.mark.parametrize(("rows", "columns", "clips", "message"), [
     ([row("0", "a", "['OCR']"), row("0", "b", "['OCR']")], COLUMNS, "release", "row 2: index '0' is that of row 1 already"),
@@ -98,8 +88,6 @@ def test_a_question_without_its_other_half_is_not_asked_and_is_missing(
     assert (whole.asked, whole.missing, whole.value) == (1, 1, 3)
 
 
-# --- subtitles ---------------------------------------------------------------------------------------------------
-
 VTT = """WEBVTT
 Kind: captions
 
@@ -136,9 +124,6 @@ def test_subtitles_reach_the_prompt_where_a_video_has_them(tmp_path: Path) -> No
     assert "Subtitle: {\n    '1.0' - '2.5': hello there" in with_them[0]
     assert "Subtitle" not in without[0] and with_them[1] == without[1]
     assert ["subtitled" in groups for groups in items["groups"].to_list()] == [True, True, False, False, False]
-
-
-# --- prompts and packed answers ----------------------------------------------------------------------------------
 
 
 def test_packed_asks_once_a_video_and_unpacked_once_a_question(tmp_path: Path) -> None:
@@ -188,9 +173,6 @@ def test_a_packed_answer_is_that_of_its_questions_and_an_unreadable_one_fails_th
     assert (answers[-1].item_id, answers[-1].text) == ("5", "So.")
 
 
-# --- means -------------------------------------------------------------------------------------------------------
-
-
 def verdicts(scores: Sequence[float | None], failed: Sequence[int] = ()) -> pl.DataFrame:
     rows = []
     for i, score in enumerate(scores):
@@ -228,14 +210,3 @@ def test_a_failed_answer_in_valid(tmp_path: Path, form: str, fixed: float, autho
     )
     whole = ours["mean", "overall"]
     assert (whole.value, whole.failed, whole.unparsed) == (pytest.approx(6 / 5, abs=1e-9), 1, 1)
-
-
-def test_statistics(tmp_path: Path) -> None:
-    clips, items = mmbench_video.annotations(release(tmp_path, FIVE))
-    found = mmbench_video.statistics(items, clips)
-    names = ("videos", "questions", "capabilities", "answer_words_mean")
-    assert [found[name, "all"] for name in names] == [2, 5, 7, 1]
-    measured = (("a.whole", 10.0, 1), ("b.whole", 14.0, 4), ("other", 99.0, 9))
-    facts = [{"clip_id": clip, "duration_s": seconds, "shots": shots} for clip, seconds, shots in measured]
-    of_videos = {metric: value for (metric, _), value in mmbench_video.video_statistics(items, facts).items()}
-    assert of_videos == {"duration_s_mean": 12, "duration_s_std": 2, "shots_mean": 2.5, "shots_std": 1.5}

@@ -171,14 +171,6 @@ C = "He cuts the ginger three times with his left hand"
 N1, N2, N3 = C.replace("three", "two"), C.replace("left", "right"), C.replace("cuts", "grates")
 
 
-def test_negatives_of_a_negative_carry_both_edits() -> None:
-    assert option_sets.captions_of(C, [N1, N2, N3]) == {
-        "c": C, "n1_c": N1, "n2_c": N2, "n3_c": N3,
-        "n2_n1_c": "He cuts the ginger two times with his right hand",
-        "n3_n1_c": "He grates the ginger two times with his left hand",
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(("negatives", "first"), [
     ([N1, N2], None),  # two are too few
     ([N1, C.replace("three", "four"), N2], N2),  # two alter the same word, so only the last has two partners

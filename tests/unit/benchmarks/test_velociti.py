@@ -42,9 +42,6 @@ def items_of(folder: Path, counts: dict[str, int]) -> pl.DataFrame:
     return velociti.annotations(release(folder, rows), "ids")[1]
 
 
-# --- reading a release ---------------------------------------------------------------------------------------------
-
-
 def test_ids_become_trims_of_their_source_video_and_released_files_are_taken_whole(tmp_path: Path) -> None:
     files = release(tmp_path, [["coref", "v_bt6-F11LZsQ_seg_25_35.mp4", '["Ev1","Ev3"]', "p", "n"]])
     clips, items = velociti.annotations(files, "ids")
@@ -90,9 +87,6 @@ def test_a_flawed_row_stays_is_named_and_counted(
     assert (found.asked, found.missing, found.value) == (asked, missing, 0)
 
 
-# --- subsets -------------------------------------------------------------------------------------------------------
-
-
 def in_subset(files: list[Path], **subset: object) -> list[str]:
     """The right captions of a subset."""
     _, items = velociti.annotations(files, "ids", {"subset": subset})
@@ -120,9 +114,6 @@ def test_the_published_subset_has_the_counts_of_its_source() -> None:
     assert [tests.count(test) for test in TESTS] == [150, 150, 150, 150, 150, 151, 142]
 
 
-# --- requests ------------------------------------------------------------------------------------------------------
-
-
 def test_what_is_asked_of_a_sample_in_each_form(tmp_path: Path) -> None:
     items = items_of(tmp_path, {"control": 1})
     positive, negative = velociti.requests(items, "entail", "entail.authors")
@@ -140,8 +131,6 @@ def test_what_is_asked_of_a_sample_in_each_form(tmp_path: Path) -> None:
     found = [(row["role"], row["prompt"], row["options"], row["expected"]) for row in asked]
     assert found == [("pos", "control true 0", ["match"], "match"), ("neg", "control false 0", ["match"], "")]
 
-
-# --- metrics -------------------------------------------------------------------------------------------------------
 
 Pairs = Sequence[tuple[float | None, float | None]]
 
@@ -241,9 +230,3 @@ def test_closed_forms(tmp_path: Path, form: str) -> None:
     for metric in ("strict", "classic") if form == "entail" else ("classic",):
         one, chance = found[metric, "average"], CHANCE[metric]
         assert None not in (one.low, one.high, chance) and one.low < chance < one.high  # type: ignore[operator]
-
-
-def test_statistics_count_videos_samples_and_subset(tmp_path: Path) -> None:
-    files = release(tmp_path, rows_of("coref", 10))
-    found = velociti.statistics(*velociti.annotations(files, "ids", {"subset": {"per_test": 4, "seed": 0}})[::-1])
-    assert (found["videos", "coref"], found["samples", "coref"], found["subset", "coref"]) == (7, 10, 4)

@@ -19,7 +19,7 @@ from reprise.stages.judgements import judgements
 from reprise.stages.verdicts import verdicts
 
 from tests.unit.benchmarks.whole import Whole, write_rows
-from tests.unit.rows import request_table, response_row, verdict_row
+from tests.unit.rows import request_table, response_row
 
 mmbench_video = Whole("mmbench_video")
 
@@ -67,15 +67,6 @@ def test_a_manifest_gives_clips_and_questions_and_numbers_apart(tmp_path: Path) 
     assert [found[metric, "msvd"] for metric in ("videos", "questions", "capabilities")] == [2, 3, 2]
     assert (found["duration_s_mean", "msvd"], found["shots_mean", "msvd"]) == (6, 1.5)
     assert [found[metric, "all"] for metric in ("videos", "questions", "duration_s_mean")] == [1, 1, 60]
-
-
-def test_ratings_by_set(tmp_path: Path) -> None:
-    """Ratings 3, 0 and 1 are 4/3 of 3, or 44.4 of 100; no ability's mean is given."""
-    items = chosen_items(release(tmp_path, MANIFEST, "msvd")[1], "sets")
-    rows = [verdict_row(f"msvd/{i}#unpacked", score=score) for i, score in enumerate((3.0, 0.0, 1.0), start=1)]
-    found = mmbench_video.numbers("unpacked", items, rows)
-    expected = {("original_score", "msvd"): 4 / 3, ("normalized_score", "msvd"): 400 / 9}
-    assert {place: one.value for place, one in found.items()} == pytest.approx(expected)
 
 
 def judged(

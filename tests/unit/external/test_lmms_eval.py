@@ -82,9 +82,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-# --- TemporalBench -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("form", "mark"), [("short", "short_qa"), ("long", "long_qa"), ("caption", "short_caption")])
 def test_a_log_is_read_by_the_entries_in_it(release: pl.DataFrame, folder: Path, form: str, mark: str) -> None:
     write(folder, f"temporalbench_{mark}", logged(mark), {"config": {}})
@@ -151,9 +148,6 @@ def test_the_harness_settings_are_compared(
     assert read(release, folder)[1] == [(None, detail, problem) for detail, problem in expected]
     if "max_frames_num=32" in str(settings):
         assert read(release, folder, frames=None)[1] == [], "frames that depend on the clip are not compared"
-
-
-# --- Vinoground ----------------------------------------------------------------------------------------------------
 
 
 PAIR = {

@@ -30,8 +30,6 @@ def items(tmp_path: Path) -> pl.DataFrame:
     return free_questions(tmp_path, 4)[0]
 
 
-# --- which file ----------------------------------------------------------------------------------------------------
-
 VIDEO, JUDGED = "m_MMBench_Video", "gpt-4-turbo"
 RESULTS = (
     "status.json", NAME, f"{VIDEO}_8frame_nopack_{JUDGED}_score.xlsx", f"{VIDEO}_8frame_nopack_{JUDGED}_rating.json",
@@ -76,9 +74,6 @@ def test_what_the_names_say_otherwise_is_named(
     requests = requests_of("mmbench_video", form, items, prompt)
     said = files.deviations(found, requests, frames)
     assert [(one.file, one.id, one.problem) for one in said] == [(str(folder / name), *one) for one in expected]
-
-
-# --- which question ------------------------------------------------------------------------------------------------
 
 
 def read(folder: Path, items: pl.DataFrame) -> ImportedAnswers:

@@ -82,17 +82,9 @@ def plain_cider(candidates: list[str], references: list[str]) -> list[float]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_scores_of_many_captions_at_once_are_those_of_each_by_definition(seed: int) -> None:
+def test_cider_of_many_captions_at_once_is_that_of_each_by_definition(seed: int) -> None:
     draw = random.Random(seed)
     words = ["a", "b", "c", "the", "don't", "x-y", "3.5", "é", "Zz", "…"]
     texts = [" ".join(draw.choices(words, k=draw.randrange(12))) for _ in range(2 * 9)]
     candidates, references = texts[:9], texts[9:]
     assert cider(candidates, references) == pytest.approx(plain_cider(candidates, references), abs=1e-12)
-    for order, (above, below) in zip(ORDERS, bleu_columns(candidates, references), strict=False):
-        for place, pair in enumerate(zip(candidates, references, strict=True)):
-            ours, theirs = (
-                Counter(tuple(tokenize(text)[i : i + order]) for i in range(len(tokenize(text)) - order + 1))
-                for text in pair
-            )
-            assert above[place] == pytest.approx((ours & theirs).total(), abs=1e-9)
-            assert below[place] == pytest.approx(ours.total(), abs=1e-9)

@@ -77,22 +77,6 @@ def test_few_clusters_widen_by_students_t() -> None:
     assert found.lower(LEVEL) == pytest.approx(float(beta.ppf(0.025, 0.625 * rows, 0.375 * rows + 1)), rel=1e-6)
 
 
-def test_rows_that_agree_count_as_one_and_those_that_repel_each_other_one_by_one() -> None:
-    once, often = share(*"1110" * 5), share(*["1" * 9, "1" * 9, "1" * 9, "0" * 9] * 5)
-    assert often.interval(LEVEL) == pytest.approx(once.interval(LEVEL), rel=1e-9)
-    assert share(*["10"] * 500).mirrored().independent_rows() <= 1000 * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("clusters", [["11", "11", "10", "01"], ["1111", "1110", "10"] * 9, ["1"] * 30 + ["0"] * 5])
-def test_the_p_value_of_a_bound_is_its_error_and_grows_with_chance(clusters: list[str]) -> None:
-    found = share(*clusters)
-    for level in (0.9, 0.95, 0.99):
-        assert found.p_above(found.lower(level), level) == pytest.approx((1 - level) / 2, rel=1e-6)
-    ps = [found.p_above(chance, LEVEL) for chance in np.linspace(0.01, 0.99, 50)]
-    assert ps == sorted(ps)
-    assert share("00", "0", "000").p_above(0.01, LEVEL) == 1.0, "nothing right is never above"
-
-
 def test_differences_by_hand() -> None:
     # 10 of 40 speak for the first: 0.1269 to 0.4120 by the exact interval; none for the second: up to 0.0881.
     low, high = apart(*"+" * 10, *"0" * 30).interval(LEVEL)
@@ -120,14 +104,6 @@ def test_choice_bias_of_separate_questions() -> None:
     is_b = np.tile([1.0, 0.0], 20)
     low, high = interval_of([(is_b, is_b), (0 * is_b, 1 - is_b)], np.arange(40), difference)
     assert (low, high) == (pytest.approx(1 - np.hypot(*[1 - 0.025 ** (1 / 20)] * 2)), 1.0)
-
-
-def test_of_a_mean_of_shares_each_counts_once_whatever_its_rows() -> None:
-    right = np.concatenate([np.repeat([1.0, 0.0], [3000, 3000]), np.repeat([1.0, 0.0], [600, 2400])])
-    inside = np.repeat([1.0, 0.0], [6000, 3000])
-    low, high = interval_of([(right * inside, inside), (right * (1 - inside), 1 - inside)], np.arange(9000), mean)
-    assert (low + high) / 2 == pytest.approx(0.35, abs=1e-3)
-    assert high - low == pytest.approx(2 * 1.959964 * np.sqrt(0.25 / 6000 + 0.16 / 3000) / 2, rel=0.02)
 
 
 def test_the_order_of_the_rows_does_not_change_one_bit() -> None:

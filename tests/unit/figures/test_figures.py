@@ -131,7 +131,19 @@ def test_published_numbers_stand_where_nothing_runs_and_say_so(tmp_path: Path) -
     numbers = published(tmp_path, "velociti,table2,Ours,8,control,strict,81.6")
     figure, shown = drawn(figure_key(SPECS["bars"], runs=()), [], numbers)
     assert shown.select("row", "value", "source").rows() == [("Ours", 81.6, "published")]
-    assert "published by the paper" in words_of(figure) and "All numbers are the paper's" in words_of(figure)
+    words = words_of(figure)
+    assert "published by the paper" in words and "All numbers are the paper's" in words
+    assert "Without any number: B, C." in words and "Not run here, and not published: $x_{1}$" in words
+
+
+def test_rows_of_one_label_are_told_apart_by_their_frames_and_a_line_without_a_number_is_named() -> None:
+    alike = [row | {"label": "Ours", "frames": frames} for row, frames in zip(ROWS, ("1", "8"), strict=True)]
+    section = {"protocol": "entail", "sampling": "fps1", "rows": alike}
+    words = words_of(drawn(figure_key(SPECS["lines"], of_spec={"sections": [section]}), [measured("control", 50.0)])[0])
+    assert "Ours (1 frame)" in words
+    sections = [section | {"title": title, "rows": [row]} for title, row in zip(("Mine", "Lost"), alike, strict=True)]
+    key = figure_key(SPECS["frames"], of_spec={"sections": sections})
+    assert "Without any number: Lost." in words_of(drawn(key, [measured("control", 50.0)])[0])
 
 
 def test_points_are_in_the_regions_that_the_metrics_count() -> None:
@@ -246,3 +258,6 @@ def test_what_is_all_in_one_range_or_of_one_name_is_said_in_words() -> None:
     made = page(4.4, 2.2)
     draw_distribution(made, [("", [Count("10-12", 24)])], "seconds", "videos", [Count("mean", 9.0)])
     assert made.body.axes[0].patches, "a published number is held against a bar"
+    named = page(4.4, 2.2)
+    draw_distribution(named, [("", [Count("a", 1), Count("b", 3)])], "seconds", "videos", [])
+    assert all(float(tick).is_integer() for tick in named.body.axes[0].get_xticks()), "there is no half of a video"

@@ -221,9 +221,8 @@ def test_a_run_that_looks_broken_is_named_under_the_table(build: Build) -> None:
         assert f"{start}velociti/entail/fps1/ov looks broken" in render(table, form)
     assert build(CTRL, looks("unread", 40.0), references=["ov"]).table().warnings == (), "a baseline is as it is"
     replies = looks("failed", 40.0, group="replies", judge="gpt")
-    assert build(CTRL, replies, judges={"gpt": "GPT"}).table().warnings == (
-        f"{RUN}/gpt looks broken: 40.0 % of 50 replies failed.",
-    )
+    warnings = build(CTRL, replies, judges={"gpt": "GPT"}).table().warnings
+    assert warnings == (f"{RUN}/gpt looks broken: 40.0 % of 50 replies failed.",)
     many = [looks("unread", 40.0, run=f"velociti/entail/fps1/m{index}") for index in range(10)]
     warnings = build(CTRL, *many).table().warnings
     assert len(warnings) == 9 and warnings[-1] == "2 more runs look broken: see the provenance."
@@ -232,11 +231,10 @@ def test_a_run_that_looks_broken_is_named_under_the_table(build: Build) -> None:
 # --- what stops a table ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("counts", [[], [differ(0.0, 1000)], [looks("unread", 0.0, asked=10_000)]])
-def test_too_many_missing_clips_stop_the_table(build: Build, counts: list[dict[str, Any]]) -> None:
+def test_too_many_missing_clips_stop_the_table(build: Build) -> None:
     """Counts of answers must not thin out the share of items without a clip."""
-    message = f"16.7 % of the items of {RUN} have no clip, more than the 10.0 %"
-    with pytest.raises(UserError, match=message):
+    counts = differ(0.0, 1000), looks("unread", 0.0, asked=10_000)
+    with pytest.raises(UserError, match=f"16.7 % of the items of {RUN} have no clip, more than the 10.0 %"):
         build(metric("control", 80.0, missing=2), *counts)
 
 
@@ -254,19 +252,13 @@ def test_too_many_failed_answers_stop_the_table(build: Build) -> None:
     assert f"{RUN}/j: 2 of 10 replies" in text and "python -m reprise why <run>" in text
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("velociti,table2,X,,control,strict,43.1%", "line 2: value '43.1%' is not a number"),
-        ("velociti,table2,X,,control,strict,", "line 2: value '' is not a number"),
-        ("velociti,table2,X,,control,strict,nan", "line 2: value 'nan' is not a number"),
-        ("velociti,table2,X,,control,strict,1\nvelociti,table2,X,,control,strict,2", "line 3: table2 has"),
-    ],
-)
-def test_a_bad_published_value_is_named_by_line(tmp_path: Path, line: str, message: str) -> None:
-    with pytest.raises(UserError) as error:
-        published(tmp_path, line)
-    assert "velociti.csv" in str(error.value) and message in str(error.value)
+def test_a_bad_published_value_is_named_by_line(tmp_path: Path) -> None:
+    place = "velociti,table2,X,,control,strict,"
+    for value in ("43.1%", "", "nan"):
+        with pytest.raises(UserError, match=f"velociti.csv: line 2: value '{value}' is not a number"):
+            published(tmp_path, f"{place}{value}")
+    with pytest.raises(UserError, match="velociti.csv: line 3: table2 has"):
+        published(tmp_path, f"{place}1", f"{place}2")
     (tmp_path / "x.csv").write_text("a,b\n")
     with pytest.raises(UserError, match="found columns"):
         Published(tmp_path / "x.csv", "table2")

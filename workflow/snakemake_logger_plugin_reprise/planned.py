@@ -22,7 +22,6 @@ REASONS = {  # as Snakemake begins them, the strongest first
     "Software environment": "changed software environment",
     "Input files updated by another job": "follows",
 }
-UPDATED = re.compile(r"Updated input files: ([^;]+)")
 
 
 def work_of(stats: Mapping[str, int]) -> dict[str, int]:
@@ -31,7 +30,6 @@ def work_of(stats: Mapping[str, int]) -> dict[str, int]:
 
 
 def subject_of(wildcards: Mapping[str, str]) -> str:
-    """What a job of a rule is about, such as the name of a run."""
     return "/".join(wildcards.values())
 
 
@@ -52,7 +50,7 @@ class Planned:
         self._counts = work_of(stats)
 
     def add(self, rule: str, wildcards: Mapping[str, str], reason: str, outputs: Sequence[str]) -> None:
-        updated = UPDATED.search(reason)
+        updated = re.search(r"Updated input files: ([^;]+)", reason)
         files = [name.strip() for name in updated[1].split(",")] if updated else []
         why = next((words for begins, words in REASONS.items() if begins in reason), reason)
         if files and all("/keys/" in name for name in files) and why != NEW:
@@ -61,7 +59,6 @@ class Planned:
             self._jobs.append(PlannedJob(rule, wildcards, why, files, outputs))
 
     def text(self, width: int) -> str:
-        """What is said of all jobs; empty where nothing would run."""
         total = sum(self._counts.values())
         if not total:
             return ""
@@ -69,9 +66,8 @@ class Planned:
         common = reasons.pop() if len(reasons) == 1 else ""
         head = f"{total} jobs would run{f' ({common})' if common else ''}:"
         lines = [head, *self._rules(is_explained=bool(common)), *self._models(), *self._causes()]
-        shown = [line if len(line) <= width else f"{line[: width - 3]}..." for line in lines]
         last = "Nothing was run (--dry-run). Every job with its files and reason: add --logger-reprise-full."
-        return "\n".join([*shown, last])
+        return "\n".join([*(line if len(line) <= width else f"{line[: width - 3]}..." for line in lines), last])
 
     def _rules(self, *, is_explained: bool) -> Iterator[str]:
         """A line a rule, in the order in which the last jobs of the rules would run."""
@@ -97,7 +93,6 @@ class Planned:
         yield from first_of(lines, MOST_MODELS + 1, "        and {} more")
 
     def _causes(self) -> Iterator[str]:
-        """What changed, from what to what, and the jobs that it concerns."""
         causes: dict[str, list[str]] = defaultdict(list)
         for job in self._jobs:
             for words in _changes(job) if job.why != NEW else ():
@@ -108,7 +103,6 @@ class Planned:
 
 
 def _changes(job: PlannedJob) -> Iterator[str]:
-    """What is not as it was when the job's output was made."""
     keys = [name for name in job.changed if "/keys/" in name]
     yield from (f"{name} is newer" for name in job.changed if name not in keys)
     if keys:

@@ -14,7 +14,6 @@ CONDITION, OWN = "?", "__"
 
 
 def check_keys(arguments: Sequence[str] = sys.argv) -> None:
-    """End Snakemake with a message if the profile that it was started with has a key that it does not know."""
     path = profile_file(arguments)
     if path is None:
         return
@@ -24,12 +23,11 @@ def check_keys(arguments: Sequence[str] = sys.argv) -> None:
     from snakemake.cli import get_argument_parser
 
     parser = get_argument_parser()  # with the options of the plugins that are installed here
-    known = {key for action in parser._actions for key in parser.get_possible_config_keys(action)}
-    allowed = {key for key in known if not key.startswith("-")}
+    allowed = {key.lstrip("-") for action in parser._actions for key in parser.get_possible_config_keys(action)}
     wrong = [key for key in _keys(load_yaml(path)) if key not in allowed]
     if wrong:
-        problems = [f"{path}: unknown key '{key}'.{choices(key, allowed)}" for key in wrong]
-        sys.exit(safe("Error: " + "\n".join([*problems, "A key is an option of snakemake without its `--`."])))
+        problems = "\n".join(f"{path}: unknown key '{key}'.{choices(key, allowed)}" for key in wrong)
+        sys.exit(safe(f"Error: {problems}\nA key is an option of snakemake without its `--`."))
 
 
 def _keys(profile: Mapping[str, Any]) -> Iterator[str]:

@@ -28,9 +28,9 @@ MOST_RUNNING, MOST_FAILED = 8, 10
 REFRESH_S, LONGEST_SILENCE_S = 1.0, 10.0
 NARROWEST, WIDTH_OF_FILES = 40, 100
 LOST = "it wrote no message; it may have been killed, for example because memory ran out"
-STOPPING = "Terminating processes on user request"
+
 LOG_FILE = "Complete log(s): "
-TRIED_AGAIN = re.compile(r"Trying to restart job (\d+)")
+
 # What Snakemake says of itself at every start, end and job.
 NOISE = (
     *("Building DAG of jobs", "Using shell:", "Workflow has started", "Shutting down, this might take some time"),
@@ -62,7 +62,6 @@ class Job(NamedTuple):
     started: float
 
     def state(self) -> str:
-        """What a job does now, as far as its log says so."""
         far = next(filter(None, map(last_progress, self.logs)), None)
         if far is None:
             return in_words(time.monotonic() - self.started)
@@ -79,7 +78,7 @@ class Terminal:
     def __init__(self, common: OutputSettingsLoggerInterface, stream: TextIO) -> None:
         self._quiet = set(common.quiet or ())
         self._is_dry = common.dryrun
-        self._is_silent = Quietness.ALL in self._quiet and not self._is_dry
+
         is_terminal = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         self._console = Console(
             file=stream, force_terminal=is_terminal, no_color=common.nocolor or None, highlight=False
@@ -103,9 +102,8 @@ class Terminal:
             threading.Thread(target=self._watch, daemon=True).start()
 
     def take(self, record: LogRecord) -> None:
-        """Show what a record says, if a person wants to know it."""
         of = vars(record)
-        if self._is_silent:
+        if Quietness.ALL in self._quiet and not self._is_dry:
             return
         with self._lock:
             match of.get("event"):
@@ -142,8 +140,8 @@ class Terminal:
         text = record.getMessage()
         if text.startswith(LOG_FILE):
             self._log_file = text.removeprefix(LOG_FILE)
-        self._is_stopping = self._is_stopping or text.startswith(STOPPING)
-        if again := TRIED_AGAIN.match(text):
+        self._is_stopping = self._is_stopping or text.startswith("Terminating processes on user request")
+        if again := re.match(r"Trying to restart job (\d+)", text):
             if failed := self._failed.pop(int(again[1]), None):
                 self._say(f"Trying again: {failed[0].name}")
         elif not (text.startswith(NOISE) or text in ("", "None") or NOISE_OF_A_JOB.match(text)):

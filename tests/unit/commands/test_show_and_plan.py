@@ -45,28 +45,28 @@ def test_labels_with_commas_and_brackets_are_told_apart(
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "words"),
-    [
-        (0, 0, "0 s"), (0.1, 0.9, "<1 s"), (20, 89, "20-89 s"), (20.2, 20.4, "20 s"), (30, 90, "0.5-1.5 min"),
-        (600, 1800, "10-30 min"), (3600, 5400, "1.0-1.5 h"), (7200, 7210, "2.0 h"), (30_000, 90_000, "8.3-25 h"),
-        (3_600_000, 7_200_000, "1,000-2,000 h"),
-    ],
-)  # fmt: skip
-def test_time(low: float, high: float, words: str) -> None:
-    assert in_words(Range(low, high)) == words
+TIMES = [
+    ((0, 0), "0 s"),
+    ((0.1, 0.9), "<1 s"),
+    ((20, 89), "20-89 s"),
+    ((20.2, 20.4), "20 s"),
+    ((30, 90), "0.5-1.5 min"),
+    ((7200, 7210), "2.0 h"),
+    ((30_000, 90_000), "8.3-25 h"),
+]
+COUNTS = [
+    (None, "?"),
+    (0, "0"),
+    (999, "999"),
+    (1000, "1.0k"),
+    (99_949, "99.9k"),
+    (123_456, "123k"),
+    (4_140_000, "4.1M"),
+    (2e9, "2.0G"),
+]
 
 
-@pytest.mark.parametrize(
-    ("count", "words"),
-    [(None, "?"), (0, "0"), (999, "999"), (1000, "1.0k"), (99_949, "99.9k"), (123_456, "123k"), (4_140_000, "4.1M"), (2e9, "2.0G")],
-)  # fmt: skip
-def test_counts(count: float | None, words: str) -> None:
-    assert short(count) == words
-
-
-@pytest.mark.parametrize(
-    ("known", "of", "words"), [(2, 2, "5"), (2, 3, "at least 5 (unknown of 1 of 3 runs)"), (0, 3, "?")]
-)
-def test_what_is_unknown_is_no_part_of_a_sum(known: int, of: int, words: str) -> None:
-    assert of_known("5", known, of) == words
+def test_numbers_of_a_plan() -> None:
+    assert [in_words(Range(*ends)) for ends, _ in TIMES] == [words for _, words in TIMES]
+    assert [short(count) for count, _ in COUNTS] == [words for _, words in COUNTS]
+    assert [of_known("5", known, 3) for known in (3, 2, 0)] == ["5", "at least 5 (unknown of 1 of 3 runs)", "?"]

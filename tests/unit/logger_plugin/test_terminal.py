@@ -167,7 +167,6 @@ def test_a_file_gets_plain_lines_and_a_terminal_a_status_that_goes(
 def test_a_log_on_a_full_disk_gives_no_traceback(
     full: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Snakemake's own log lies beside the results; what failed is shown all the same."""
     monkeypatch.setattr(logging, "raiseExceptions", True)
     of_snakemake = logging.FileHandler("/dev/full")
     record = logging.LogRecord("snakemake.logging", logging.INFO, __file__, 1, "Building DAG of jobs", None, None)

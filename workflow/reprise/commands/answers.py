@@ -51,6 +51,7 @@ def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> pl.
     )
 
 
+# Column of `answers` -> what it holds.
 ANSWER_COLUMNS = {
     "item_id": "the item",
     "role": "which of its questions",
@@ -73,7 +74,6 @@ ANSWER_COLUMNS = {
     "message": "what was said of that",
     "frames_shown": "how many frames the model saw",
 }
-"""column of `answers` -> what it holds"""
 
 
 def export_run(name: str, folder: Path, suite: str | None = None) -> None:

@@ -123,11 +123,12 @@ def _runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
 
 
 def _sample(plan: Plan, run: Run, questions: int) -> list[Due]:
-    """Some questions about several clips, always the same."""
     shown = [work for work in works_of(plan, run) if work.clip.indices]
     if len(shown) < 2:
-        frames = plan.results.frames(run.benchmark, run.sampling)
-        raise UserError(f"check: {frames} shows {len(shown)} clips; two are needed, to show one instead of the other.")
+        raise UserError(
+            f"check: {plan.results.frames(run.benchmark, run.sampling)} shows {len(shown)} clips; two are needed, to "
+            "show one instead of the other."
+        )
     chosen = random.Random(0).sample(shown, min(12, len(shown)))
     for work in chosen:
         work.check()
@@ -243,7 +244,6 @@ def adopt_run(words: str, why: str, sample: int, judge: str | None = None, suite
 def _check_sample(
     plan: Plan, works: list[Work], old: dict[str, dict[str, Any]], new: ModelRunKey, slug: str, sample: int, name: str
 ) -> None:
-    """Ask a seeded sample again; refuse if one answer differs."""
     known = [(w, r) for w in works for r in w.requests if r.request_id in old and not old[r.request_id]["error"]]
     with lazy_model(new, plan.store, plan.config.models[slug].threads, budget=plan.budget) as model:
         for work, request in random.Random(0).sample(known, min(sample, len(known))):

@@ -25,7 +25,7 @@ from reprise.stats.paired import holm
 
 MOST_LISTED, MOST_INDICES = 8, 16
 LEAST_P = 0.0001
-Named = tuple[str, pl.DataFrame]
+
 HEADER = (
     "| metric | test | samples | videos | difference | {percent:g} % interval | {p} |\n"
     "| :-- | :-- | --: | --: | --: | --: | --: |"
@@ -124,7 +124,6 @@ def pair_of(first: str, second: str, names: Sequence[str]) -> tuple[str, str]:
 
 
 def compare_runs(first: str, second: str, suite: str | None = None) -> None:
-    """Print in what conditions two runs differ, and first minus second, in percentage points."""
     if ":" not in first + second:  # of this clone
         first, second = pair_of(first, second, [run.name for run in plan_of(suite).runs()])
     one, other = (Compared.of(words, suite) for words in (first, second))
@@ -165,7 +164,7 @@ def table_lines(found: Sequence[Part], ps: Sequence[float]) -> Iterator[str]:
         yield f"| {metric} | {plain(test)} | {counts} | {interval} | {f'{p:.4f}' if p >= LEAST_P else f'<{LEAST_P}'} |"
 
 
-def items_between(metric: str, one: Named, other: Named) -> Iterator[str]:
+def items_between(metric: str, one: tuple[str, pl.DataFrame], other: tuple[str, pl.DataFrame]) -> Iterator[str]:
     """The samples on which one of two runs does better than the other, and those that only one of them has."""
     (first, ours), (second, theirs) = one, other
     if set(ours["item_id"]) != set(theirs["item_id"]):
@@ -193,7 +192,14 @@ def differences(names: tuple[str, str], one: Conditions, other: Conditions) -> I
         listed = " | ".join(f"{', '.join(first_of(n, MOST_INDICES)) or 'none'} ({len(n)})" for n in shown)
         yield f"- frames: others on {len(differing)} of {len(both)} clips; of {plain(differing[0])}: {listed}"
     if "prompt" not in one.unknown | other.unknown:
-        yield from _prompts(one, other)
+        before, after = (dict(leaves({"prompt": found.settings.get("prompt", {})})) for found in (one, other))
+        for name in sorted(before.keys() | after.keys()):
+            if before.get(name, "") != after.get(name, ""):
+                yield f"- {name}: {word_diff(before.get(name, ''), after.get(name, ''))}"
+        sent = [(one.prompts[name], other.prompts[name]) for name in one.prompts if name in other.prompts]
+        others = sum(ours != theirs for ours, theirs in sent)
+        if others:
+            yield f"- prompts as they were sent: others in {others} of {len(sent)} questions"
     without = [{kind: found.settings[kind] for kind in found.settings if kind != "prompt"} for found in (one, other)]
     for change in changes_between(*without):
         kind = change.name.partition(".")[0]
@@ -207,18 +213,6 @@ def differences(names: tuple[str, str], one: Conditions, other: Conditions) -> I
     differing = [clip for clip in both if one.clips[clip] != other.clips[clip]]
     if differing:
         yield f"- clips: other bytes in {len(differing)} of {len(both)}, the first is {plain(differing[0])}"
-
-
-def _prompts(one: Conditions, other: Conditions) -> Iterator[str]:
-    """The prompt as it stands in the settings, word by word, and how many questions were asked in other words."""
-    before, after = (dict(leaves({"prompt": found.settings.get("prompt", {})})) for found in (one, other))
-    for name in sorted(before.keys() | after.keys()):
-        if before.get(name, "") != after.get(name, ""):
-            yield f"- {name}: {word_diff(before.get(name, ''), after.get(name, ''))}"
-    both = [name for name in one.prompts if name in other.prompts]
-    differing = sum(one.prompts[name] != other.prompts[name] for name in both)
-    if differing:
-        yield f"- prompts as they were sent: others in {differing} of {len(both)} questions"
 
 
 def word_diff(before: str, after: str) -> str:

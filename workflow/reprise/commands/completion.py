@@ -9,7 +9,6 @@ from typer import Context
 from reprise.core.paths import RESULTS, located, places
 
 CONFIG = Path("config")
-SUITE = re.compile(r"^suite:\s*([\w.-]+)", re.MULTILINE)
 
 
 def _files_of(*folders: str) -> Callable[[str], list[str]]:
@@ -34,11 +33,11 @@ def tables(ctx: Context, incomplete: str) -> list[str]:
 
 
 def _keys(ctx: Context, pattern: str, below: str, incomplete: str) -> list[str]:
-    """The subjects of key files of the suite that is typed, or configured."""
     suite = ctx.params.get("suite")
     if not suite:
         file = located(CONFIG / "config.yaml")
-        found = SUITE.search(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
+        text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+        found = re.search(r"(?m)^suite:\s*([\w.-]+)", text)
         suite = found[1] if found else ""
     folder = RESULTS / suite / "keys" / below
     names = (path.relative_to(folder).as_posix().removesuffix(".json") for path in folder.glob(pattern))

@@ -35,8 +35,7 @@ from reprise.plan.targets import has_unpinned_data
 from reprise.tables.keys import OverviewKey
 
 HEAD = "# yaml-language-server: $schema=../schemas/model.schema.json\n# Written by `reprise eval`.\n"
-REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
-OWN_SNAKEFILES = Path("Snakefile"), Path("workflow/Snakefile")  # where Snakemake looks by itself
+
 # Main memory beside the weights, which pass through it: half as much again, in steps of this.
 MB, MEMORY_STEP_MB, MEMORY_LEAST_MB, MEMORY_TIMES = 10**6, 1000, 2000, 1.5
 
@@ -53,8 +52,7 @@ class Order(NamedTuple):
     yes: bool = False
     numbers: Path | None = None
     suite: str | None = None
-    command: Literal["eval", "time"] = "eval"
-    """`eval` makes the model's row of the overview, `time` its card of time"""
+    command: Literal["eval", "time"] = "eval"  # which make the model's row of the overview, and its card of time
 
     def target(self, slug: str) -> str:
         return str(time_file(slug, "md") if self.command == "time" else overview_file("md"))
@@ -81,7 +79,8 @@ def evaluate_model(order: Order) -> None:
     def snakemake(*arguments: str) -> None:
         gpus = plan.config.models[slug].gpus
         resources = ["--resources", f"gpu={gpus}"] if gpus else []
-        snakefile = [] if any(map(Path.is_file, OWN_SNAKEFILES)) else ["--snakefile", str(WORKFLOW / "Snakefile")]
+        is_found = Path("Snakefile").is_file() or Path("workflow/Snakefile").is_file()  # by Snakemake itself
+        snakefile = [] if is_found else ["--snakefile", str(WORKFLOW / "Snakefile")]
         of_suite = ["--config", f"suite={suite}"] if suite else []
         _run_module(command, "snakemake", *snakefile, *arguments, "--cores", order.cores, *resources, *of_suite)
 
@@ -97,8 +96,8 @@ def evaluate_model(order: Order) -> None:
             plan = plan_of(suite)
         runs = _runs(plan, slug, asked, command)
         of_card = [one.run for one in plan.time_scored([slug])] if command == "time" else []
-        head = f"{files[0]}, and what names it in {files[1]}; runs:"
-        print("\n".join([head, *(f"  {run.name}" for run in dict.fromkeys([*runs, *of_card]))]))
+        print(f"{files[0]}, and what names it in {files[1]}; runs:")
+        print("\n".join(f"  {run.name}" for run in dict.fromkeys([*runs, *of_card])))
         snakemake("--dry-run", order.target(slug))
         if order.dry_run:
             print("The files of the configuration are as before (--dry-run).")
@@ -129,14 +128,13 @@ def _run_module(command: str, name: str, *arguments: str) -> None:
 def _make(
     order: Order, plan: Plan, slug: str, runs: Sequence[Run], suite: str | None, snakemake: Callable[..., None]
 ) -> None:
-    """Ask the model, a few questions first, and show what comes of it."""
     model = plan.config.models[slug]
-    due = [run for run in runs if not plan.results.responses(run).is_file()]
-    checked = [run for run in due if is_checked(plan, run)] if sees_frames(model) else []
+    due = [run for run in runs if is_checked(plan, run) and not plan.results.responses(run).is_file()]
+    checked = due if sees_frames(model) else []
     if checked:  # a few questions before all are asked
-        needed = [path for run in checked for path in data_of(plan, run)]
-        needed += [plan.results.weights(slug)] if model.repo else []
-        snakemake(*(str(path) for path in dict.fromkeys(needed)))
+        needed = dict.fromkeys(path for run in checked for path in data_of(plan, run))
+        weights = [plan.results.weights(slug)] if model.repo else []
+        snakemake(*map(str, [*needed, *weights]))
         _run_module(order.command, "reprise", "check", slug, *(["--suite", suite] if suite else []))
     snakemake(order.target(slug))
     if order.command == "time":
@@ -210,7 +208,6 @@ def _put_lines(
 
 
 def _runs(plan: Plan, slug: str, asked: Sequence[str], command: str) -> list[Run]:
-    """The runs behind the model's row; a UserError where one cannot be made here."""
     found = []
     for benchmark in asked:
         row = next(row for row in plan.overview[benchmark].rows() if row.model == slug)
@@ -247,8 +244,10 @@ def prepare_model(order: Order, slug: str, models: Mapping[str, Model]) -> None:
     source, file, known = order.model, Path(f"config/models/{slug}.yaml"), models.get(slug)
     if known is not None:
         if source not in (slug, known.repo) and Path(source) != Path(known.checkpoint or ""):
-            weights = known.checkpoint or known.repo or "no weights"
-            raise UserError(f"{file}: is there, and is of another model ({weights}). Say another name by --name.")
+            raise UserError(
+                f"{file}: is there, and is of another model ({known.checkpoint or known.repo or 'no weights'}). "
+                "Say another name by --name."
+            )
         if order.gpus not in (None, known.gpus):
             raise UserError(f"{file}: gpus: is {known.gpus}. Change it there, or leave --gpus out.")
         if known.revision == UNPINNED:
@@ -281,7 +280,7 @@ def _described(order: Order, file: Path) -> tuple[dict[str, Any], dict[str, int]
         if not any(fnmatch(name, WEIGHTS) for name in sizes):
             names = ", ".join(sorted(sizes)) or "nothing"
             raise UserError(f"{order.command}: '{source}' holds no weights ({WEIGHTS}). Found: {names}.")
-    elif REPOSITORY.fullmatch(source):
+    elif re.fullmatch(r"[\w.-]+/[\w.-]+", source):
         revision = resolve_commit(source, "model", file)
         sizes = dict(sizes_of("model", source, revision))
         where = {"repo": source, "revision": revision, "weights_bytes": weights_bytes(sizes)}

@@ -66,8 +66,7 @@ class Look:
                 f"{run.name}: no item '{wanted}'.{choices(wanted, known)} "
                 f"`python -m reprise item {run.name}` lists those that were answered wrong."
             )
-        items = read_table(self._results.items(run.benchmark), ITEMS)
-        item = items.filter(item_id=wanted).row(0, named=True)
+        item = read_table(self._results.items(run.benchmark), ITEMS).filter(item_id=wanted).row(0, named=True)
         yield f"Item {plain(wanted)} of {run.name}"
         yield f"  task: {plain(item['task'])}; groups: {plain(', '.join(item['groups'])) or 'none'}"
         yield from _fields(*((one["name"], one["text"]) for one in item["texts"]), ("answer", item["answer"]))
@@ -162,7 +161,6 @@ class Look:
 
 
 def _answer(response: Row, options: Sequence[str], name: str = "answer") -> list[tuple[str, str]]:
-    """What came back: the error, the text, and the scores of the options."""
     error = response["error"]
     scores = zip(options or [""] * len(response["scores"]), response["scores"], strict=False)
     listed = ", ".join(f"{option} {score:.4f}" for option, score in scores)

@@ -48,10 +48,9 @@ class Planned(NamedTuple):
 
 
 class Questions:
-    """The questions of a suite's jobs; every table and journal is read once."""
+    """The questions of a suite's jobs under the keys that it has now; every table and journal is read once."""
 
     def __init__(self, plan: Plan, keys: Mapping[Path, Settings]) -> None:
-        """`keys` are the suite's, as `collect_keys` finds them now."""
         self._plan, self._keys = plan, keys
         self._works: dict[tuple[Path, str], list[Work] | None] = {}
         self._journals: dict[str, Journal] = {}

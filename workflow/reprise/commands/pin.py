@@ -75,8 +75,8 @@ def _pin_file(file: Path, root: Path, unchecked: bool) -> list[str]:
             size = f"weights_bytes: {weights_bytes(sizes, model.files)}"
             pinned = re.sub(r"^revision:.*$", rf"\g<0>\n{size}", pinned, count=1, flags=re.MULTILINE)
     else:
-        repos = sorted({found["repo"] for found in UNPINNED_BLOCK.finditer(text)})
-        revisions = {repo: resolve_commit(repo, "dataset", path) for repo in repos}
+        repos = {found["repo"] for found in UNPINNED_BLOCK.finditer(text)}
+        revisions = {repo: resolve_commit(repo, "dataset", path) for repo in sorted(repos)}
         differing = [] if unchecked else list(_suite_differences(path, root, revisions))
         pinned = UNPINNED_BLOCK.sub(lambda found: f"{found['head']}{revisions[found['repo']]}", text)
     if not differing:
@@ -113,7 +113,6 @@ def resolve_commit(repo: str, kind: Literal["model", "dataset"], path: Path) -> 
 
 
 def write_site(profile: Path) -> None:
-    """Write the partitions beside a profile, and into it how jobs are asked after."""
     config = profile / "config.yaml"
     if not config.is_file():
         raise UserError(f"site: no file {config}. Name the folder of a profile with `--profile`.")
@@ -129,8 +128,7 @@ def write_site(profile: Path) -> None:
     target = profile / "partitions.yaml"
     write_text(target, HEAD + "".join(lines))
     command = f"slurm-status-command: {'sacct' if has_accounting() else 'squeue'}"
-    status = r"^slurm-status-command:[ ]*\w+"
-    changed, count = re.subn(status, command, config.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    changed, count = re.subn(r"(?m)^slurm-status-command:[ ]*\w+", command, config.read_text(encoding="utf-8"))
     write_text(config, changed)
     print(f"wrote {target}:\n{''.join(lines)}", end="")
     print(f"{config}: {command}" if count else f"add to {config}: {command}")

@@ -36,15 +36,12 @@ NUMBERS = "{:>8}{:>9}{:>7}{:>7}{:>13}"
 
 
 def show_plan(targets: Sequence[str], every: bool, suite: str | None) -> None:
-    """Print the runs that ask, those with the most questions first, and the sums."""
     plan = plan_of(suite)
-    found, planned = plans(plan, targets)
     width = shutil.get_terminal_size().columns
-    print(safe("\n".join(lines(plan, found, planned, suite, width, every=every))))
+    print(safe("\n".join(lines(plan, *plans(plan, targets), suite, width, every=every))))
 
 
 def plans(plan: Plan, targets: Sequence[str]) -> tuple[Askings, list[Planned]]:
-    """What making these targets, or everything, asks, and what that takes."""
     keys = collect_keys(plan)
     numbers = chosen(plan, targets)
     found, changes = askings(plan, States(plan, keys), numbers), KeyChanges(plan.results, key_texts(keys))
@@ -86,7 +83,6 @@ def _meant(plan: Plan, target: str) -> Iterable[Scored]:
 def lines(
     plan: Plan, found: Askings, planned: Sequence[Planned], suite: str | None, width: int, *, every: bool
 ) -> Iterator[str]:
-    """The whole of what `plan` prints; of many runs those of the models that are asked most."""
     count = len(found.asked)
     head = f"Suite '{plan.config.name}': {count} {'run asks' if count == 1 else 'runs ask'} a model"
     if not (found.asked or found.done or found.counted):
@@ -132,7 +128,6 @@ def _runs(plan: Plan, planned: Sequence[Planned], width: int, *, every: bool) ->
 
 
 def _needed(plan: Plan, slug: str) -> str | None:
-    """What a model needs of the machine; None where it has no weights."""
     model = plan.config.models[slug]
     weights = weights_of(model, plan.store)
     if weights is None:
@@ -246,8 +241,10 @@ def _disk(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
         if data is None:
             parts.append(f"videos of {benchmark} {UNKNOWN}")
             continue
-        sizes = (("videos", data.sources, data.sources_bytes), ("clips", data.clips, data.clips_bytes))
-        for what, count, size in sizes:
+        for what, count, size in (
+            ("videos", data.sources, data.sources_bytes),
+            ("clips", data.clips, data.clips_bytes),
+        ):
             if count:
                 about = UNKNOWN if size is None else f"about {_bytes(size)}"
                 parts.append(f"{count:,} {what} of {benchmark} {about}")
@@ -278,7 +275,6 @@ def _legend(plan: Plan, planned: Sequence[Planned], suite: str | None) -> Iterat
 
 
 def in_words(seconds: Range) -> str:
-    """A range of time in the unit that fits its end."""
     if seconds.high < 1:
         return "0 s" if seconds.high == 0 else "<1 s"
     units = ((3600, "h"), (60, "min"), (1, "s"))

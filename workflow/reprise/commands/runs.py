@@ -56,10 +56,12 @@ def list_runs(suite: str | None) -> None:
     if counts["done"] < len(states):
         print("\nWhy a run is not done: python -m reprise why <run>")
     for one in failed_answers(plan):
-        run, failed = one.job.scored.run, f"{one.failed.height} of {one.asked} failed"
+        run = one.job.scored.run
         if run.protocol == WRITING:
-            head = f"\n{run.sampling} of writing {run.benchmark} by {run.model}: {failed}"
-            print("\n".join([head, *_failed(one)]))
+            print(
+                f"\n{run.sampling} of writing {run.benchmark} by {run.model}: {one.failed.height} of {one.asked} failed"
+            )
+            print("\n".join(_failed(one)))
 
 
 def explain_run(words: str, suite: str | None) -> None:
@@ -75,7 +77,6 @@ def explain_run(words: str, suite: str | None) -> None:
 
 
 def _lines(plan: Plan, state: State, suite: str | None) -> Iterator[str]:
-    """A run's state in words, its reasons, and what to do."""
     yield f"{state.scored.name}: {WORDS[state.name]}"
     for step, words in dict(state.failures).items():
         yield f"The job of its {step.name} ended with:"
@@ -98,8 +99,7 @@ def _lines(plan: Plan, state: State, suite: str | None) -> Iterator[str]:
         if state.due < state.answers.failed.height:
             yield f"  {RETRY}"
     if state.counts.asked:
-        asked, failed, unread, missing = state.counts
-        yield f"Answers: {asked} asked, {failed} failed, {unread} unread; {missing} not asked, their clips are missing."
+        yield "Answers: {} asked, {} failed, {} unread; {} not asked, their clips are missing.".format(*state.counts)
     shown = [(b, table) for b, table, _ in plan.shown() if state.scored in plan.table_scored(b, table)]
     yield f"Shown in: {', '.join(t if t == OVERVIEW else f'{b}/{t}' for b, t in shown) or 'no table'}."
     if state.name != "done":
@@ -110,8 +110,8 @@ def _lines(plan: Plan, state: State, suite: str | None) -> Iterator[str]:
 
 
 def _named(steps: Iterable[Step]) -> str:
-    counts = Counter(step.name for step in steps)
-    return ", ".join(f"{name} ({count} files)" if count > 1 else name for name, count in counts.items())
+    counts = Counter(step.name for step in steps).items()
+    return ", ".join(f"{name} ({count} files)" if count > 1 else name for name, count in counts)
 
 
 def _failed(answers: FailedAnswers) -> Iterator[str]:
@@ -123,14 +123,11 @@ def _failed(answers: FailedAnswers) -> Iterator[str]:
 
 
 def list_missing(suite: str | None, every: bool) -> None:
-    """Print which videos, clips and items of a suite are missing, why, and in which runs they count as missing."""
     plan = plan_of(suite)
-    shown = None if every else SHOWN
-    found = [line for benchmark in plan.config.suite.benchmarks for line in _missing(plan, benchmark, shown)]
-    if found:
-        print("\n".join([*found, RETRY]))
-    else:
-        print(f"Nothing is missing in suite '{plan.config.name}', as far as its videos were looked for.")
+    shown, benchmarks = None if every else SHOWN, plan.config.suite.benchmarks
+    found = [line for benchmark in benchmarks for line in _missing(plan, benchmark, shown)]
+    nothing = f"Nothing is missing in suite '{plan.config.name}', as far as its videos were looked for."
+    print("\n".join([*found, RETRY]) if found else nothing)
 
 
 def _missing(plan: Plan, benchmark: str, shown: int | None) -> Iterator[str]:
@@ -273,6 +270,6 @@ def _retry_shards(plan: Plan, reasons: list[str]) -> int:
             clips += count if stage == "clips" else 0
             if count:
                 # An input of the shard's sources; newer than their ledger, it has them and the clips made again.
-                path = plan.results.retry_key(benchmark, shard)
-                write_text(path, canonical_json({"on_request": file_digest(ledger)}) + "\n")
+                asked = canonical_json({"on_request": file_digest(ledger)})
+                write_text(plan.results.retry_key(benchmark, shard), f"{asked}\n")
     return clips

@@ -31,7 +31,6 @@ def plan_of(suite: str | None) -> Plan:
 
 
 def call_for(target: Path, suite: str | None) -> str:
-    """What to type to have a file of a suite made."""
     return f"snakemake {target} --cores <N>{f' --config suite={suite}' if suite else ''}"
 
 
@@ -49,7 +48,6 @@ def ledger_of(plan: Plan, stage: Ledger, benchmark: str) -> pl.DataFrame:
 
 
 def data_of(plan: Plan, run: Run) -> list[Path]:
-    """Questions, frames and clips of a run."""
     results = plan.results
     ledgers = [results.ledger("clips", run.benchmark, shard) for shard in range(plan.config.suite.shards)]
     return [results.requests(run.benchmark, run.protocol), results.frames(run.benchmark, run.sampling), *ledgers]
@@ -95,5 +93,5 @@ def failure_lines(failed: pl.DataFrame, due: Counter[str], shown: int | None = S
         again = f"; the next run tries {due[reason]} again" if due[reason] else ""
         yield f"{number} {reason} ({MEANINGS.get(reason, reason)}){again}"
         rows = failed.filter(reason=reason).select("name", "message").iter_rows()
-        named = [f"  {plain(name)}: {plain(message)}" if message else f"  {plain(name)}" for name, message in rows]
+        named = [f"  {plain(name)}{f': {plain(message)}' if message else ''}" for name, message in rows]
         yield from first_of(named, shown, "  and {} more")

@@ -52,7 +52,6 @@ def show_tables(words: str, suite: str | None) -> None:
 
 
 def table_name(words: str) -> str:
-    """A table's name without its folder and its format."""
     name = words.removeprefix("results/tables/")
     return name.rpartition(".")[0] if Path(name).suffix else name
 
@@ -87,7 +86,6 @@ def builder_of(plan: Plan, key: TableKey) -> Builder:
 
 
 def overview_of(plan: Plan, key: OverviewKey) -> OverviewBuilder:
-    """What builds the overview as the workflow would write it, of those of its numbers that are there."""
     scored, results, shows_papers = plan.overview_scored(), plan.results, plan.config.suite.show_published
     timings = {one.run.name: results.timings(one.run) for one in scored if one.run.model not in plan.imports.models}
     return OverviewBuilder(
@@ -101,11 +99,10 @@ def overview_of(plan: Plan, key: OverviewKey) -> OverviewBuilder:
 
 def _problems(plan: Plan, scored: Sequence[Scored]) -> dict[str, Counter[str]]:
     files = [plan.results.import_problems(name) for one in scored for name in {one, Scored(one.run)}]
-    return read_problems([path for path in files if path.is_file()], plan.results)
+    return read_problems(filter(Path.is_file, files), plan.results)
 
 
 def _notes(scored: Sequence[Scored], target: Path, states: States, suite: str | None) -> Iterator[str]:
-    """The runs; which of them are not what another run would make them, and how to make them."""
     if scored:
         yield f"Runs (`reprise item <run>` lists wrong answers): {listed([one.name for one in scored])}."
     others = [state for state in map(states.of, scored) if state.name != "done"]
@@ -169,10 +166,8 @@ def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[s
             yield f"  {metric} in the paper: {paper.value:.{paper.decimals}f}"
     if scored is None and row.dataset:
         yield f"Counted from the data: {plan.results.statistics(key.benchmark)}"
-    elif scored is None and row.chance:
-        yield "The score of random guessing."
     elif scored is None:
-        yield "No run is behind it: the paper's number alone is shown."
+        yield "No run is behind it: it is the paper's number, or that of random guessing."
     elif scored.name not in key.runs:
         yield f"{scored.name} does not run: `run:` of {plan.config.file} says what does."
     else:

@@ -54,7 +54,7 @@ def copy_subtitles(benchmark: str, suite: str | None = None) -> None:
     for name, video in ledger_of(plan, "sources", benchmark).filter(status="ok").select("source_id", "object").rows():
         found = (plan.store.root / video).with_suffix(".vtt")
         if found.is_file():
-            target = Path(extras) / "subtitles" / safe_name("{source_id}.vtt", name)
-            write_text(target, found.read_text(encoding="utf-8"))
+            text = found.read_text(encoding="utf-8")
+            write_text(Path(extras) / "subtitles" / safe_name("{source_id}.vtt", name), text)
             count += 1
     print(f"{count} files in {extras}/subtitles. Run snakemake now: it reads them.")

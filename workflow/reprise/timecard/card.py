@@ -93,8 +93,6 @@ class Published(Settings):
 
 
 class CardScore(Settings):
-    """The number of a benchmark that a card is about."""
-
     name: str
     title: str
     protocol: str
@@ -114,8 +112,8 @@ class CardBenchmark(CardScore):
     missing: dict[str, str] = Field({})  # view -> why it was not asked
     parts: tuple[CardPart, ...] = ()
     published: tuple[Published, ...] = ()
+    # samples that are better as planned than in every control; None where no control was asked
     only_with_time: int | None = None
-    """samples that are better as planned than in every control; None where no control was asked"""
     verdict: Verdict = "open"
     sentence: str = ""
 
@@ -151,8 +149,6 @@ class Card(CardModel):
 
 
 class CardBenchmarkKey(CardScore):
-    """Which runs showed a model which view of a benchmark's clips."""
-
     form: str  # form of question of the protocol
     group: str  # of items, over whose tasks the score is the mean
     items: Path

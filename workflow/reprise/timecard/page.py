@@ -28,17 +28,16 @@ def write_pages(title: str, sentences: Sequence[str], tables: Sequence[Table], p
 
 
 def card_page(card: Card) -> str:
-    tables = "".join(html.table_section(replace(table, notice="")) for table in tables_of(card))
-    return html.page(f"Does {card.title} use time?", f"<style>\n{CSS}</style>\n{fragment(card)}{tables}")
+    parts = [fragment(card), *(html.table_section(replace(table, notice="")) for table in tables_of(card))]
+    return html.page(f"Does {card.title} use time?", f"<style>\n{CSS}</style>\n{''.join(parts)}")
 
 
 def all_page(cards: Sequence[Card]) -> str:
-    """The page of all models, each with its staircases, in the order of what is due to order."""
     ordered = in_order(cards)
-    notice = _notice(ordered[0]) if ordered else ""
-    staircases = "".join(fragment(card, f"{card.title}: {order_words(card)}", sentences=False) for card in ordered)
-    table = html.table_section(replace(all_table(ordered), notice="")) if ordered else ""
-    content = f"<style>\n{CSS}</style>\n<h1>Which models use time?</h1>\n{notice}{staircases}{table}"
+    parts = [_notice(ordered[0])] if ordered else []
+    parts += [fragment(card, f"{card.title}: {order_words(card)}", sentences=False) for card in ordered]
+    parts += [html.table_section(replace(all_table(ordered), notice=""))] if ordered else []
+    content = f"<style>\n{CSS}</style>\n<h1>Which models use time?</h1>\n{''.join(parts)}"
     return html.page("Which models use time?", content)
 
 

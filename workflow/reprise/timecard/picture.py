@@ -36,7 +36,7 @@ NEGATIVE, UNTOLD = "//////", "....."
 LANE, HEAD = 0.13, 0.3  # inches of a part's line, and of what stands above and below a panel
 MODEL, LABEL = 0.3, 0.13  # inches of a model's line among several, and of a line of its name
 INK = "#222222"
-CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}  # behind a number, that a line may cross
+
 DOTS = (0, (1, 1.2))
 
 
@@ -49,7 +49,6 @@ class Step(NamedTuple):
 
 
 def steps(one: CardBenchmark) -> list[Step]:
-    """The parts of a score, each where the one before ends."""
     found, reached = [], 0.0
     for part in one.parts:
         found.append(Step(part, reached, reached + part.number.value))
@@ -63,13 +62,12 @@ def _reach(cards: Sequence[Card]) -> tuple[float, float]:
     for one in (one for card in cards for one in card.benchmarks):
         ends.append((one.chance or 0.0) / one.best)
         for part, start, end in steps(one):
-            reached = (end, start + (part.number.low or 0.0), start + (part.number.high or 0.0))
-            ends += [value / one.best for value in reached]
+            low, high = part.number.low or 0.0, part.number.high or 0.0
+            ends += [value / one.best for value in (end, start + low, start + high)]
     return min(ends), max(ends)
 
 
 def draw_card(card: Card) -> Figure:
-    """The picture of one model: a panel a benchmark, a line a part."""
     use_style()
     shown = [one for one in card.benchmarks if one.parts]
     without = [one.title for one in card.benchmarks if not one.parts]
@@ -158,7 +156,7 @@ def _draw_steps(
         axes.text(
             right + 0.012 * one.best, y, words, va="center_baseline", ha="left", fontsize=SMALL,
             fontweight="bold" if step.part.kind == ORDER else "normal", color=INK,
-            bbox=CLEAR, zorder=2.4,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4}, zorder=2.4,  # a line may cross the number
         )  # fmt: skip
 
 
@@ -178,7 +176,6 @@ def _scale(axes: Axes, one: CardBenchmark, least: float, most: float, *, is_name
 
 
 def _intervals(level: float, shown: Sequence[CardBenchmark]) -> str:
-    """What lines, dots and hatching mean, as far as they are there."""
     is_back = any(part.number.value < 0 for one in shown for part in one.parts)
     chance = " Dotted: chance." if any(one.chance is not None for one in shown) else ""
     back = " Hatched: a part below zero." if is_back else ""

@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 
 from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text, format_value
-from reprise.timecard import card as made
-from reprise.timecard.card import ORDER, PART_TITLES, VIEW_TITLES, Card, CardBenchmark
+from reprise.timecard.card import ORDER, PART_TITLES, PLANNED, VIEW_TITLES, Card, CardBenchmark
+from reprise.timecard.card import Number as Measured
 
 TIDY = pl.Schema(
     {
@@ -89,13 +89,13 @@ def parts_table(cards: Sequence[Card], title: str, label: str, stub: str) -> Tab
 
 
 def _parts_row(label: str, one: CardBenchmark, names: Sequence[str]) -> TableRow:
-    planned = one.view(made.PLANNED)
-    score = _cell(planned.score if planned else None, one)
+    planned = one.view(PLANNED)
     parts = [_cell(part.number if (part := one.part(name)) else None, one, signed=name != names[0]) for name in names]
-    return TableRow(label, (score, *parts, Cell((Number(one.chance, one.chance_decimals),))))
+    chance = Cell((Number(one.chance, one.chance_decimals),))
+    return TableRow(label, (_cell(planned.score if planned else None, one), *parts, chance))
 
 
-def _cell(number: made.Number | None, one: CardBenchmark, *, signed: bool = False) -> Cell:
+def _cell(number: Measured | None, one: CardBenchmark, *, signed: bool = False) -> Cell:
     if number is None:
         return Cell((Number(None),))
     ends = None if number.low is None or number.high is None else (number.low, number.high)

@@ -81,8 +81,8 @@ def sentence_of(found: CardBenchmark, level: float) -> str:
         case "words":
             return f"No use of the video is shown on {title}: {_joined(video)}{though}."
         case _:
-            known = [*video, *singles, *orders]
-            return f"What is used on {title} is not told: {_joined(known) or 'no control was asked'}."
+            known = _joined([*video, *singles, *orders]) or "no control was asked"
+            return f"What is used on {title} is not told: {known}."
 
 
 def said(found: CardBenchmark, views: Sequence[str], level: float) -> list[str]:

@@ -134,9 +134,7 @@ def test_a_release_may_call_its_columns_otherwise(tmp_path: Path) -> None:
     assert vinoground.annotations(files, "release")[0].height == 3, "released files need no ids"
 
 
-@pytest.mark.parametrize(
-    "link", ["https://youtu.be/aaaaaaaaaaa?t=3", "https://www.youtube.com/watch?v=aaaaaaaaaaa&x=1"]
-)
+@pytest.mark.parametrize("link", ["https://youtu.be/aaaaaaaaaaa?t=3", "https://www.youtube.com/watch?v=aaaaaaaaaaa&x=1"])  # fmt: skip
 def test_videos_may_be_links_and_spans_times(tmp_path: Path, link: str) -> None:
     files = release(tmp_path, [row(0, pos_vid=link, pos_start="1:02", pos_end="1:00:02.5")])
     clips, _ = vinoground.annotations(files, "ids")
@@ -162,14 +160,13 @@ def test_a_broken_release_is_refused_by_file_and_row(
     assert message in str(error.value)
 
 
-def counted(items: pl.DataFrame, group: str = "all") -> dict[str, tuple[object, ...]]:
+def counted(items: pl.DataFrame) -> dict[str, tuple[object, ...]]:
     """Asked, missing and value of each score where every answer is right."""
-    found = scored(items, {}, group=group)
+    found = scored(items, {})
     return {score: tuple(found[score][part] for part in ("asked", "missing", "value")) for score in METRICS}
 
 
-HALF_MISSING = dict.fromkeys(METRICS, (1, 1, 100))
-WHOLE = dict.fromkeys(METRICS, (2, 0, 100))
+HALF_MISSING, WHOLE = dict.fromkeys(METRICS, (1, 1, 100)), dict.fromkeys(METRICS, (2, 0, 100))
 
 
 @pytest.mark.parametrize(("bad", "flaw", "expected", "clips", "similarities"), [
@@ -193,30 +190,23 @@ def test_a_flawed_pair_stays_is_named_and_counted(
     assert len(vinoground.requests(items, "similarity", "caption")) == similarities
 
 
-def test_a_question_that_the_release_lacks_is_named_and_its_pair_is_missing(tmp_path: Path) -> None:
-    text = [entry("0_pos", "A"), entry("0_neg", "B"), entry("1_pos", "A")]
-    _, items = vinoground.annotations(release(tmp_path, rows_of(2), text=text), "ids")
-    assert flaws_of(items) == ["pair 1: textscore: no question '1_neg'; its pair counts as missing"]
-    assert counted(items) == {"text": (1, 1, 100), "video": (2, 0, 100), "group": (1, 1, 100)}
-
-
-def test_a_ground_truth_that_is_no_option_is_never_right(tmp_path: Path) -> None:
-    text = [entry("0_pos", "C"), entry("0_neg", "B"), entry("1_pos", "A"), entry("1_neg", "B")]
-    _, items = vinoground.annotations(release(tmp_path, rows_of(2), text=text), "ids")
-    assert flaws_of(items) == ["pair 0: textscore: ground truth 'C' is neither A nor B, so no answer to it is right"]
-    assert counted(items) == {"text": (2, 0, 50), "video": (2, 0, 100), "group": (2, 0, 50)}
-    row = vinoground.requests(items, "questions", "paper")[0]
-    assert (row["options"], row["option_texts"], row["expected"]) == (["A", "B"], [], "")
-    texts = {"0_text_pos": "C"}
-    assert values(items, texts)[0] == values(items, texts, "authors")[0] == 50
-
-
-def test_segments_with_one_ground_truth_for_both_captions_stay(tmp_path: Path) -> None:
-    video = [entry("0_pos", "A"), entry("0_neg", "A"), entry("1_pos", "B"), entry("1_neg", "A")]
-    clips, items = vinoground.annotations(release(tmp_path, rows_of(2), video=video), "ids")
-    assert "videoscore: both captions have the ground truth 'A', but only one of them fits" in flaws_of(items)[0]
-    assert items.filter(task="video")["answer"].to_list() == ["A", "A", "B", "A"]
-    assert "0.pos-neg" in clips["clip_id"].to_list()
+@pytest.mark.parametrize(("kind", "answers", "flaw", "expected"), [
+    ("text", {"0_pos": "A", "0_neg": "B", "1_pos": "A"}, "pair 1: textscore: no question '1_neg'; its pair counts as missing", [(1, 1, 100), (2, 0, 100), (1, 1, 100)]),
+    ("text", {"0_pos": "C", "0_neg": "B", "1_pos": "A", "1_neg": "B"}, "pair 0: textscore: ground truth 'C' is neither A nor B, so no answer to it is right", [(2, 0, 50), (2, 0, 100), (2, 0, 50)]),
+    ("video", {"0_pos": "A", "0_neg": "A", "1_pos": "B", "1_neg": "A"}, "pair 0: videoscore: both captions have the ground truth 'A', but only one of them fits that segment", [(2, 0, 100)] * 3),
+])  # fmt: skip
+def test_a_flawed_question_stays_is_named_and_counted(
+    tmp_path: Path, kind: str, answers: Mapping[str, str], flaw: str, expected: list[object]
+) -> None:
+    entries = [entry(idx, answer) for idx, answer in answers.items()]
+    _, items = vinoground.annotations(release(tmp_path, rows_of(2), **{kind: entries}), "ids")
+    assert flaws_of(items) == [flaw]
+    assert counted(items) == dict(zip(METRICS, expected, strict=True))
+    if "C" in answers.values():
+        row = vinoground.requests(items, "questions", "paper")[0]
+        assert (row["options"], row["option_texts"], row["expected"]) == (["A", "B"], [], "")
+        texts = {"0_text_pos": "C"}
+        assert values(items, texts)[0] == values(items, texts, "authors")[0] == 50
 
 
 # --- scores --------------------------------------------------------------------------------------------------------

@@ -88,8 +88,8 @@ class Range(NamedTuple):
 @dataclass(frozen=True)
 class Analyses:
     groups: frozenset[str]
-    of_items: Callable[[Sequence[Item], Facts], Mapping[str, Sequence[str]]] | None = None
-    """items and facts -> the groups of each item by its id; None where the items' own columns say it"""
+    of_items: Callable[[Sequence[Item], Facts], Mapping[str, Sequence[str]]]
+    """items and facts -> the groups of each item by its id"""
     needs_facts: bool = False
 
 
@@ -107,8 +107,6 @@ def groups_there(items: pl.DataFrame, groups: Sequence[str]) -> list[str]:
 
 def with_analysed_groups(items: pl.DataFrame, facts: pl.DataFrame | None, analyses: Analyses) -> pl.DataFrame:
     """Items, without their texts, that also name the groups of the analyses that they are in."""
-    if analyses.of_items is None:
-        return items.drop("texts", strict=False)
     of_clips = {} if facts is None else {row["clip_id"]: row for row in facts.iter_rows(named=True)}
     found = analyses.of_items(items_of(items), of_clips)
     more = pl.Series([list(found.get(item_id, ())) for item_id in items["item_id"]], dtype=pl.List(pl.String))

@@ -92,7 +92,7 @@ def main(
 def analysed_items(benchmark: str, path: Path, facts: Sequence[Path]) -> pl.DataFrame:
     """All items, without their texts, in the groups of the release and of the benchmark's analyses."""
     analyses = load_analyses(benchmark)
-    if analyses is None or analyses.of_items is None:
+    if analyses is None:
         return read_table(path, ITEMS, without=("texts",))
     measured = pl.concat(read_table(one, FACTS) for one in facts) if facts else None
     return with_analysed_groups(read_table(path, ITEMS), measured, analyses)

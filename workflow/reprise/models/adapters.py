@@ -11,7 +11,6 @@ from reprise.models.remote.settings import BESIDE_ANSWERS, AnthropicSettings, Ge
 from reprise.models.settings import (
     ConstantSettings,
     ImportSettings,
-    NoSettings,
     OpenAISettings,
     RandomSettings,
     TemplatesSettings,
@@ -27,7 +26,7 @@ class AdapterInfo:
 
     target: str
     """module:class, imported in the job that needs it; none where answers are read from files"""
-    settings: type[Settings] = NoSettings
+    settings: type[Settings] = Settings
     needs_weights: bool = False
     is_remote: bool = False
     is_hosted: bool = False

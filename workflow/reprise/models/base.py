@@ -84,6 +84,12 @@ class ModelSpec:
     account: Account | None = None
     """who pays a server; without it, as in a trial, limits of other jobs are not known, and nothing is counted"""
 
+    @property
+    def weights(self) -> Path:
+        """The folder of a model that has weights."""
+        assert self.folder is not None
+        return self.folder
+
 
 @dataclass(eq=False)
 class Ready:

@@ -87,11 +87,10 @@ def generation_settings(config: GenerationConfig, where: object) -> tuple[dict[s
 
 def load_part(kind: Any, spec: ModelSpec, **options: Any) -> Any:
     """A model, processor or tokenizer of a checkpoint, by one of transformers' auto classes."""
-    assert spec.folder is not None
-    check_no_adapter(spec.folder)
+    check_no_adapter(spec.weights)
     try:
         return kind.from_pretrained(
-            spec.folder, trust_remote_code=spec.trust_remote_code, local_files_only=True, **options
+            spec.weights, trust_remote_code=spec.trust_remote_code, local_files_only=True, **options
         )
     except MemoryError:
         raise
@@ -118,8 +117,7 @@ def load_model(kind: Any, spec: ModelSpec) -> Any:
         logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
         options["quantization_config"] = BitsAndBytesConfig(load_in_8bit=True)
     elif quantised in ON_LOADING:
-        assert spec.folder is not None
-        computed = dtype_of(spec) or getattr(torch, own_dtype(spec.folder) or "float32")
+        computed = dtype_of(spec) or getattr(torch, own_dtype(spec.weights) or "float32")
         options["quantization_config"] = BitsAndBytesConfig(
             load_in_4bit=True, bnb_4bit_quant_type=quantised, bnb_4bit_compute_dtype=computed
         )
@@ -139,17 +137,16 @@ def load_model(kind: Any, spec: ModelSpec) -> Any:
             f"shape: {listed}. Random numbers would stand in for them. Fetch the checkpoint again, or correct it."
         )
     if model.can_generate():
-        kept, _ = generation_settings(model.generation_config, spec.folder)
+        kept, _ = generation_settings(model.generation_config, spec.weights)
         model.generation_config = GenerationConfig(**kept)
     return model.eval()
 
 
 def placing(spec: ModelSpec) -> dict[str, Any]:
     """Where the weights are loaded to, straight from their files; a UserError where there is no room for them."""
-    assert spec.folder is not None
     quantised = spec.settings.get("quantised")
-    check_named(quantised, spec.folder)
-    check_installed(quantised, spec.folder)
+    check_named(quantised, spec.weights)
+    check_installed(quantised, spec.weights)
     free = spec.memory
     if not free and spec.device == "cpu":
         free = {"cpu": psutil.virtual_memory().available}
@@ -160,7 +157,7 @@ def placing(spec: ModelSpec) -> dict[str, Any]:
                 "Install a build of torch for this GPU and its driver, or remove `gpus` to ask the model on the CPU."
             )
         free = {number: torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())}
-    found = placed(needed(spec.folder, spec.dtype, quantised), tuple(free.values()), str(spec.folder))
+    found = placed(needed(spec.weights, spec.dtype, quantised), tuple(free.values()), str(spec.weights))
     if len(found) > 1:
         log.info(f"the model is spread over {len(found)} of {len(free)} devices")
         return {"device_map": "balanced", "max_memory": dict(zip(free, found, strict=False))}
@@ -185,7 +182,7 @@ def load_processor(spec: ModelSpec) -> Any:
             "image_processor": LlavaNextImageProcessor,
             "tokenizer": AutoTokenizer,
         }
-        settings, _ = LlavaNextVideoProcessor.get_processor_dict(spec.folder, local_files_only=True)
+        settings, _ = LlavaNextVideoProcessor.get_processor_dict(spec.weights, local_files_only=True)
         parts = [load_part(kinds[name], spec) for name in LlavaNextVideoProcessor.get_attributes()]
         processor: Any = LlavaNextVideoProcessor.from_args_and_dict(parts, settings)
     else:

@@ -82,8 +82,7 @@ class Template:
         """How often a text stands in a question; never where the template refuses what it has no place for."""
         try:
             return self._rendered(system, USER, visuals).count(text)
-        except Exception as error:
-            log.debug(f"the chat template takes no {visuals[0] if visuals else 'system text'}: {error}")
+        except Exception:  # of the template's code
             return 0
 
     def _rendered(self, system: str, prompt: str, visuals: Sequence[str]) -> str:

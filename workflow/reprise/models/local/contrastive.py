@@ -126,10 +126,9 @@ ENCODERS = {"clip": FrameMean, "siglip": FrameMean, "xclip": VideoConditioned}
 
 def load_encoder(spec: ModelSpec) -> FrameMean:
     """The encoder of a folder, by what its configuration says it is."""
-    assert spec.folder is not None
-    if (spec.folder / CONFIG).is_file():
+    if (spec.weights / CONFIG).is_file():
         placing(spec)  # it fits, and no file is cut short
-        model, images = load_open_clip(spec.folder, spec.device)
+        model, images = load_open_clip(spec.weights, spec.device)
         model = model.to(dtype=dtype_of(spec)).eval()
         model.set_attn_implementation(spec.attention)
     else:

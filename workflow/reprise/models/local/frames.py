@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from reprise.core.errors import UserError
 from reprise.media.decoder import Footage, Image, as_grid, read_footage
 from reprise.models.base import Clip, ModelSpec, Request
 
@@ -24,8 +23,6 @@ class FramesPreparer:
         del spec  # nothing to load
 
     def read(self, clip: Clip) -> Image:
-        if clip.path is None or not clip.indices:
-            raise UserError(f"clip '{clip.clip_id}': contrastive needs frames. Name a sampling other than `none`.")
         return footage_of(clip).frames
 
     def prepare(self, clip: Clip, frames: Image, requests: Sequence[Request]) -> Image:

@@ -2,7 +2,9 @@
 they are, names, types and sizes from the headers of their files, and no number; how they are quantised."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import math
+import re
+from collections.abc import Mapping, Sequence
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -19,8 +21,6 @@ INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 ADAPTER = "adapter_config.json"
 NUMBERS = frozenset({".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".msgpack", ".h5", ".onnx", ".npz"})
 OF_TRAINING = ("optimizer", "scheduler", "scaler", "training_args", "rng_state")
-LENGTH_BYTES = 8  # of the number at the start of a file, which says how long its header is
-MOST_HEADER_BYTES = 100_000_000  # what the format allows
 
 OnLoading = Literal["int8", "nf4"]
 InCheckpoint = Literal["awq", "bitsandbytes", "compressed-tensors", "fp8", "gptq", "hqq", "mxfp4", "quanto", "torchao"]
@@ -98,7 +98,20 @@ class Tensor(NamedTuple):
 
 def tensors_of(folder: Path) -> dict[str, Tensor]:
     """All weights of a checkpoint by name; a UserError where a file is missing or cut short."""
-    return {name: tensor for path in weight_files(folder) for name, tensor in _header(path)}
+    from safetensors import SafetensorError, safe_open  # what plans jobs imports this module, and reads no weights
+
+    found = {}
+    for path in weight_files(folder):
+        try:
+            with safe_open(path, "numpy") as file:
+                for name in file.keys():  # noqa: SIM118  no mapping
+                    part = file.get_slice(name)
+                    dtype, shape = part.get_dtype(), tuple(part.get_shape())
+                    bits = re.search(r"\d+", dtype)  # of F8_E4M3 8; a BOOL takes a byte
+                    found[name] = Tensor(dtype, shape, math.prod(shape) * (int(bits[0]) if bits else 8) // 8)
+        except SafetensorError as error:
+            raise _damaged(path, str(error)) from error
+    return found
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -154,37 +167,29 @@ def text_configuration(folder: Path) -> dict[str, Any]:
     return found
 
 
+def _stated(folder: Path, *names: str) -> Any:
+    """What a checkpoint's configuration says by one of these names, of the whole or of its language model."""
+    parts = (configuration(folder), text_configuration(folder))
+    return next((part[name] for part in parts for name in names if part.get(name)), None)
+
+
 def own_dtype(folder: Path) -> str | None:
     """The type of numbers that a checkpoint's configuration names; None if it names none."""
-    for part in (configuration(folder), text_configuration(folder)):
-        named = part.get("dtype") or part.get("torch_dtype")
-        if named:
-            return str(named).removeprefix("torch.")
-    return None
-
-
-def quantised_by(folder: Path) -> str | None:
-    """The method by which a checkpoint's weights are quantised; None if they are not."""
-    for part in (configuration(folder), text_configuration(folder)):
-        if found := part.get("quantization_config"):
-            return str(found.get("quant_method", "bitsandbytes"))
-    return None
+    named = _stated(folder, "dtype", "torch_dtype")
+    return str(named).removeprefix("torch.") if named else None
 
 
 def check_named(quantised: str | None, folder: Path) -> None:
     """A UserError unless a model's file says of its checkpoint's weights what they are."""
-    found = quantised_by(folder)
-    if found is not None and found not in IN_CHECKPOINT:
-        raise UserError(
-            f"{folder}: the weights of this checkpoint are quantised by {found}. Those that can be loaded are "
-            f"quantised by {', '.join(IN_CHECKPOINT)}."
-        )
-    if found is not None and quantised != found:
+    stated = _stated(folder, "quantization_config")
+    found = stated and str(stated.get("quant_method", "bitsandbytes"))
+    if found and quantised != found:
         raise UserError(
             f"{folder}: the weights of this checkpoint are quantised by {found}. Write `quantised: {found}` below "
-            "`settings:` in the model's file: tables then say so of its rows."
+            "`settings:` in the model's file, so that tables say so of its rows. Weights that can be loaded are "
+            f"quantised by {', '.join(IN_CHECKPOINT)}."
         )
-    if found is None and quantised is not None and quantised not in ON_LOADING:
+    if not found and quantised is not None and quantised not in ON_LOADING:
         raise UserError(
             f"{folder}: `settings.quantised: {quantised}` is in the model's file, and the checkpoint's config.json has "
             f"no quantization_config. Remove it, or quantise on loading: {', '.join(ON_LOADING)}."
@@ -199,22 +204,6 @@ def check_installed(quantised: str | None, folder: Path) -> None:
             f"{folder}: `settings.quantised: {quantised}` needs {' and '.join(missing)}, not installed here. "
             f"Run: pip install {' '.join(missing)}"
         )
-
-
-def _header(path: Path) -> Iterator[tuple[str, Tensor]]:
-    with path.open("rb") as stream:
-        length = int.from_bytes(stream.read(LENGTH_BYTES), "little")
-        text = stream.read(min(length, MOST_HEADER_BYTES))
-    try:
-        header = {name: one for name, one in json.loads(text).items() if name != "__metadata__"}
-        found = [(name, one["dtype"], tuple(one["shape"]), *one["data_offsets"]) for name, one in header.items()]
-        end = LENGTH_BYTES + length + max((last for *_, last in found), default=0)
-    except (ValueError, AttributeError, LookupError, TypeError) as error:
-        raise _damaged(path, "its header is not whole, or damaged") from error
-    if path.stat().st_size != end:
-        raise _damaged(path, f"{path.stat().st_size} bytes, {end} are named in its header")
-    for name, dtype, shape, first, last in found:
-        yield name, Tensor(dtype, shape, last - first)
 
 
 def _damaged(path: Path, what: str) -> UserError:

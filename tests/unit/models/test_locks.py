@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from socket import gethostname
 
 import pytest
 from reprise.core.log import log
@@ -28,49 +27,47 @@ with asking_alone(Store(folder), "k"):
 """
 
 
+@pytest.fixture(autouse=True)
+def _gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,7")
+
+
 @contextmanager
 def another_job(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """A job with both GPUs and the key's lock, killed at the end."""
-    environment = {"PYTHONPATH": ":".join(sys.path), "PATH": "", "CUDA_VISIBLE_DEVICES": "3,7"}
     command = [sys.executable, "-c", PROGRAM, str(folder)]
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as job:
         assert job.stdout is not None and job.stdout.readline() == "locked\n"
         yield job
         job.kill()
 
 
-def test_a_killed_job_leaves_nothing_locked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,7")
+def test_a_killed_job_leaves_nothing_locked(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with another_job(tmp_path) as job:
         job.kill()
         job.wait()
         assert len(take_gpus(2, tmp_path / "locks")) == 2
-        assert os.environ["CUDA_VISIBLE_DEVICES"] == "3,7"
+        assert (os.environ["CUDA_VISIBLE_DEVICES"], os.environ["CUDA_DEVICE_ORDER"]) == ("3,7", "PCI_BUS_ID")
         with asking_alone(Store(tmp_path), "k"):
             assert "waiting" not in caplog.text
-    names = {path.name for path in (tmp_path / "locks").iterdir()}
-    host = gethostname()
-    assert names == {f"gpu-{host}-3.lock", f"gpu-{host}-7.lock", "k.lock"}
 
 
 def test_a_gpu_of_another_node_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slurm gave each job a GPU that is called 0, on two nodes that see one store."""
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    """Slurm gave each job a GPU that is called 0, on two nodes that see one store; and so without Slurm."""
     monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("it waits"))
-    monkeypatch.setenv("SLURM_JOB_ID", "17")
-    held = take_gpus(1, tmp_path)
-    monkeypatch.setenv("SLURM_JOB_ID", "18")
-    assert len(held) == len(take_gpus(1, tmp_path)) == 1
-    monkeypatch.setattr("reprise.models.local.devices.gethostname", lambda: "node2")  # without Slurm too
-    assert len(take_gpus(1, tmp_path)) == 1
+    held = []
+    for job, node in (("17", "a"), ("18", "a"), ("18", "b")):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+        monkeypatch.setenv("SLURM_JOB_ID", job)
+        monkeypatch.setattr("reprise.models.local.devices.gethostname", lambda node=node: node)
+        held += take_gpus(1, tmp_path)
+    assert len(held) == 3
 
 
 def test_a_living_job_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,7")
     said: list[str] = []
     with another_job(tmp_path) as job, monkeypatch.context() as patched:
         patched.setattr(log, "info", lambda text: (said.append(text), job.kill()))

@@ -106,10 +106,8 @@ def test_a_model_is_put_on_as_many_cards_as_it_takes(card: str, driver: Callable
         each = numbers // shape[0]
         tensors = {f"layers.{at}.w": Tensor("BF16", (each,), 2 * each) for at in range(shape[0])}
         config = {"text_config": dict(zip(SHAPE, shape, strict=True)), "dtype": "bfloat16"}
-        need, count = (
-            needed(headers(tmp_path / name, tensors, config), "bfloat16", None),
-            expected[list(CARDS).index(card)],
-        )
+        need = needed(headers(tmp_path / name, tensors, config), "bfloat16", None)
+        count = expected[list(CARDS).index(card)]
         if count is None:
             with pytest.raises(UserError, match="too little memory"):
                 groups_of(need, names, free, name)
@@ -149,6 +147,9 @@ def test_weights_are_counted_as_they_will_be_in_memory(
     assert needed(headers(tmp_path / "m", tensors, {}), dtype, quantised) == Needed(weights, largest)
 
 
+INDEX = "model.safetensors.index.json"
+
+
 def shards(folder: Path) -> Path:
     """A checkpoint in two files with their index, and a third one that is none of it."""
     folder.mkdir()
@@ -156,7 +157,7 @@ def shards(folder: Path) -> Path:
     for name, tensors in {**parts, "other.safetensors": {"z": torch.zeros(9)}}.items():
         save_file(tensors, folder / name)
     weight_map = {name: file for file, tensors in parts.items() for name in tensors}
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": weight_map}))
+    (folder / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": weight_map}))
     (folder / "config.json").write_text(json.dumps({"text_config": {"torch_dtype": "float16"}}))
     return folder
 
@@ -168,26 +169,19 @@ def test_the_index_says_which_files_are_the_checkpoint(tmp_path: Path) -> None:
     assert needed(folder, "checkpoint", None).weights == 40
 
 
-INDEX = "model.safetensors.index.json"
-
-
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
         ("b.safetensors", None, r"1 of the 2 files that it names are not there: b\.saf"),
         ("a.safetensors", lambda whole: whole[:60], "damaged or cut short: .* invalid header length"),
-        (
-            "a.safetensors",
-            lambda whole: whole[:-1],
-            "damaged or cut short: .* incomplete metadata, file not fully covered",
-        ),
+        ("a.safetensors", lambda whole: whole[:-1], "damaged or cut short: .* file not fully covered"),
         ("a.safetensors", lambda whole: b"", "damaged or cut short: .* header too small"),
         (INDEX, lambda whole: b"{", "not JSON"),
         (INDEX, lambda whole: b"[]", "not a group of keys"),
         (INDEX, lambda whole: b"{}", "it has no weight_map"),
         (INDEX, lambda whole: b'{"weight_map": {"x": "../a"}}', r"1 of the 1 files .* are not there: \.\./a"),
     ],
-)
+)  # fmt: skip
 def test_files_that_are_cut_short_are_named_before_anything_is_loaded(
     file: str, content: Callable[[bytes], bytes] | None, message: str, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""What torch is told before it is loaded, in a job and in the processes that it starts."""
+"""What torch and torchvision are told before they are loaded."""
 
 import os
 import subprocess
@@ -7,50 +7,20 @@ from pathlib import Path
 
 from reprise.models.local import torchvision_operators
 
-# OpenMP says how it is set when it is loaded; a process of the job's says what it has.
-PROGRAM = """
-import multiprocessing
-from reprise.models.local.torch_setup import torch
 
-def waits():
-    import os
-    import reprise.models.local.torch_setup
-    print("worker", os.environ["OMP_WAIT_POLICY"], flush=True)
-
-if __name__ == "__main__":
-    worker = multiprocessing.get_context("forkserver").Process(target=waits)
-    worker.start()
-    worker.join()
-"""
-
-
-def test_threads_that_wait_leave_the_processor_to_others(tmp_path: Path) -> None:
-    script = tmp_path / "job.py"
-    script.write_text(PROGRAM, encoding="utf-8")
+def test_threads_that_wait_leave_the_processor_to_others() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
-    environment["OMP_DISPLAY_ENV"] = "TRUE"
-    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=True)
-    assert "OMP_WAIT_POLICY = 'PASSIVE'" in done.stderr, "as the library itself says it"
-    assert "worker PASSIVE" in done.stdout
+    environment["OMP_DISPLAY_ENV"] = "TRUE"  # OpenMP says how it is set when it is loaded
+    command = [sys.executable, "-c", "import reprise.models.local.torch_setup"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "OMP_WAIT_POLICY = 'PASSIVE'" in done.stderr
 
 
-def test_torchvision_can_be_imported_in_any_python_of_the_environment(tmp_path: Path) -> None:
-    """As by a person's own script, which does not know this library: `make setup` sees to it."""
-    script = tmp_path / "own.py"
-    script.write_text("import torchvision")
-    subprocess.run([sys.executable, script], check=True)
-
-
-def test_a_python_that_does_not_import_torchvision_does_not_pay_for_it() -> None:
-    """Even one that looks whether there is one."""
-    program = "import sys; from importlib.util import find_spec; assert find_spec('torchvision'); assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", program], check=True)
-
-
-def test_the_environment_has_the_module_as_it_is() -> None:
-    """A copy that imports nothing of this library; where they differ, run `make setup` again."""
-    copy = subprocess.run(
-        [sys.executable, "-c", "import torchvision_operators as one; print(one.__file__)"],
-        capture_output=True, text=True, check=True,
-    ).stdout.strip()  # fmt: skip
-    assert Path(copy).read_bytes() == Path(torchvision_operators.__file__).read_bytes()
+def test_torchvision_can_be_imported_in_any_python_of_the_environment_and_others_do_not_pay_for_it() -> None:
+    """As by a person's own script, which does not know this library: `make setup` sees to it, by a copy of the module."""
+    program = (
+        "import sys, torchvision_operators; from importlib.util import find_spec; assert find_spec('torchvision')\n"
+        "assert 'torch' not in sys.modules; import torchvision; print(torchvision_operators.__file__)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()).read_bytes() == Path(torchvision_operators.__file__).read_bytes()

@@ -24,9 +24,7 @@ YES_NO = ("Yes", "No")
 QUESTION = "Does the red circle slide left quickly?"
 SPLIT = {"idefics2": slice(4, None, 5), "llama4": slice(4, None, 5)}
 """The pictures that show a whole frame, where there are parts of it too."""
-
-
-SHAPES = {"molmo2": (4, 4), "gemma4": (18, 30), "minicpmv4_6": (8, 8)}
+SHAPES = {"molmo2": (4, 4), "minicpmv4_6": (8, 8)}
 """Rows and columns of the patches of a frame, of classes that give frames as patches without a grid."""
 PARTS = {"minicpmv4_6": 3}
 """Pictures of a frame, the first of which shows the whole."""
@@ -60,9 +58,8 @@ class Native(NamedTuple):
             messages.insert(0, {"role": "system", "content": [{"type": "text", "text": asked.system}]})
         text = self.processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
         made = dict(self.processor(text=[text], return_tensors="pt", **self._given(clip, frames)))
-        if self.name == "llama4":  # which gives pixels in half precision
-            made |= {name: value.to(self.model.dtype) for name, value in made.items() if name == "pixel_values"}
-        return made
+        pixels = {name: one.to(self.model.dtype) for name, one in made.items() if name.startswith("pixel_values")}
+        return made | pixels
 
     def _given(self, clip: Clip, frames: Any) -> dict[str, Any]:
         if not len(frames):
@@ -78,33 +75,32 @@ class Native(NamedTuple):
     def ask(self, clip: Clip, asked: Request) -> tuple[Answer, dict[str, Any]]:
         """The adapter's answer, and what it gave the model."""
         given: list[dict[str, Any]] = []
-        hook = self.adapter.model.register_forward_pre_hook(
-            lambda _, __, options: given.append(options), with_kwargs=True
-        )
-        with hook:
+        note = lambda _, __, options: given.append(options)  # noqa: E731
+        with self.adapter.model.register_forward_pre_hook(note, with_kwargs=True):
             (answer,) = self.adapter.answers(clip, [asked])
         return answer, given[0] if given else {}
 
     def seen(self, given: dict[str, Any]) -> list[int]:
         """The numbers of the frames in what the model was given."""
         pixels = given.get("pixel_values_videos", given.get("pixel_values"))
-        grid = given.get("video_grid_thw")
         if pixels is None:
             return []
         if self.name in SHAPES:
             return numbers(_pictures_of_patches(self.name, pixels, self.processor.video_processor))
-        return numbers(_pictures(self.name, pixels, self.together, grid))
+        return numbers(_pictures(self.name, pixels, given.get("video_grid_thw")))
 
     def shown(self, indices: tuple[int, ...]) -> list[int]:
         """What it sees of a plan: the last frame is repeated where it looks at several together."""
         return [*indices, *[indices[-1]] * (-len(indices) % self.together)]
 
 
-def load(name: str, make: Callable[[Path], Path], folder: Path, **settings: Any) -> Native:
+def load(
+    name: str, make: Callable[[Path], Path], folder: Path, dtype: str = "float32", engine: str = "plain"
+) -> Native:
     made = make(folder)
-    model = AutoModelForImageTextToText.from_pretrained(made, dtype=torch.float32).eval()
-    settings = {"engine": "plain", **settings}
-    return Native(name, made, TransformersAdapter(spec(made, **settings)), model, AutoProcessor.from_pretrained(made))
+    model = AutoModelForImageTextToText.from_pretrained(made, dtype=getattr(torch, dtype)).eval()
+    adapter = TransformersAdapter(spec(made, dtype=dtype, engine=engine))
+    return Native(name, made, adapter, model, AutoProcessor.from_pretrained(made))
 
 
 def check(native: Native, clip: Clip, *, system: str = "", question: str = QUESTION) -> Answer:
@@ -119,10 +115,9 @@ def check(native: Native, clip: Clip, *, system: str = "", question: str = QUEST
     assert native.seen(given) == (native.shown(clip.indices) if clip.indices else [])
     probabilities = torch.softmax(logits.double(), -1)
     words = native.processor.tokenizer.convert_tokens_to_ids([*YES_NO])
+    length = expected["input_ids"].shape[1]
     assert answer == Answer(
-        scores=tuple(probabilities[words].tolist()),
-        frames_shown=len(clip.indices),
-        tokens_in=expected["input_ids"].shape[1],
+        scores=tuple(probabilities[words].tolist()), frames_shown=len(clip.indices), tokens_in=length
     )
     return answer
 
@@ -131,15 +126,15 @@ def check_words(native: Native, clip: Clip, *, system: str = "", tokens: int = 1
     """The adapter writes what `generate` writes on the call by hand."""
     asked = request(QUESTION, "write", max_tokens=tokens, system=system)
     given = native.by_hand(clip, asked)
-    with torch.inference_mode():
-        new = native.model.generate(**given, max_new_tokens=tokens, do_sample=False)[0, given["input_ids"].shape[1] :]
-    text = native.processor.tokenizer.decode(new, skip_special_tokens=True)
     length = given["input_ids"].shape[1]
+    with torch.inference_mode():
+        new = native.model.generate(**given, max_new_tokens=tokens, do_sample=False)[0, length:]
+    text = native.processor.tokenizer.decode(new, skip_special_tokens=True)
     expected = Answer(text=text, frames_shown=len(clip.indices), tokens_in=length, tokens_out=len(new))
     assert native.ask(clip, asked)[0] == expected
 
 
-def _pictures(name: str, pixels: torch.Tensor, together: int, grid: torch.Tensor | None) -> npt.NDArray[np.uint8]:
+def _pictures(name: str, pixels: torch.Tensor, grid: torch.Tensor | None) -> npt.NDArray[np.uint8]:
     """The frames (frames, height, width, 3) that a model's pixel tensor holds."""
     if grid is not None:
         time, rows, columns = grid[0].tolist()

@@ -1,7 +1,6 @@
 """What reaches a model: limits of pixels, frames as images, times, and what cannot be shown."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +10,15 @@ import torch
 from pydantic import ValidationError
 from reprise.config.model import Model
 from reprise.core.errors import UserError
-from reprise.media.decoder import as_grid, read_footage
+from reprise.media.decoder import Footage, read_footage
 from reprise.models.base import AnswerError
 from reprise.models.local.checkpoints import context_of
 from reprise.models.local.clip_inputs import ClipProcessor
 from reprise.models.local.transformers import TransformersAdapter
 from transformers import LlamaConfig, Qwen3VLVideoProcessor
 
-from tests.unit.asked import BLIND, request, shown, spec
+from tests.unit.asked import request, shown, spec
 from tests.unit.models.adapters import tiny, tiny_video
-from tests.unit.models.adapters.natives import load
-from tests.unit.videos import barcode_video
 
 QUESTION = "Does the red circle slide left quickly?"
 YES_NO = ("Yes", "No")
@@ -29,54 +26,18 @@ INDICES = (3, 17, 30, 42)
 SCORE = request(QUESTION, "score", YES_NO)
 
 
-def frames_of(video: Path, indices: tuple[int, ...] = INDICES) -> Any:
-    return read_footage(video, indices)
-
-
 # --- frames as images --------------------------------------------------------------------------------------------
 
 
-def test_a_class_that_takes_both_shows_frames_as_its_file_says(tmp_path: Path, video: Path) -> None:
-    folder = tiny.llava(tmp_path / "m")
-    as_video, as_images = (
-        ClipProcessor(spec(folder, **settings)).prepare(frames_of(video)) for settings in ({}, {"frames": "images"})
-    )
+def test_a_class_that_takes_both_shows_frames_as_its_file_says(folder: Path, video: Path) -> None:
+    footage = read_footage(video, INDICES)
+    as_video = ClipProcessor(spec(folder)).prepare(footage)
+    as_images = ClipProcessor(spec(folder, frames="images")).prepare(footage)
     assert as_video.tensors["pixel_values_videos"].shape[:2] == (1, len(INDICES))
     assert as_images.tensors["pixel_values"].shape[0] == len(INDICES)
     assert as_images.placeholders > as_video.placeholders, "a video's frames are pooled"
     (answer,) = TransformersAdapter(spec(folder, frames="images")).answers(shown(video, INDICES), [SCORE])
     assert answer.frames_shown == len(INDICES)
-
-
-@pytest.mark.parametrize("mode", ["images", "video"])
-def test_a_grid_reaches_the_model_as_one_picture(mode: str, tmp_path: Path, video: Path) -> None:
-    folder, clip = tiny.llava(tmp_path / "m"), replace(shown(video, INDICES), grid=(2, 2))
-    adapter = TransformersAdapter(spec(folder, frames=mode))
-    (answer,) = adapter.answers(clip, [SCORE])
-    assert answer.frames_shown == 1 and not answer.error
-    frames = frames_of(video)
-    picture = as_grid(frames.frames, 2, 2)[None]
-    expected = adapter.preparer.processor.prepare(frames._replace(frames=picture, places=frames.places[:1]))
-    found = adapter.preparer.prepare(clip, adapter.preparer.read(clip), [SCORE]).clip
-    assert expected.tensors.keys() == found.tensors.keys() and expected.frames == found.frames == 1
-    assert all(np.array_equal(found.tensors[name], expected.tensors[name]) for name in found.tensors)
-    alone = adapter.preparer.processor.prepare(frames_of(video, INDICES[:1]))
-    (name,) = (name for name in expected.tensors if name.startswith("pixel_values"))
-    assert not np.array_equal(alone.tensors[name], expected.tensors[name])
-
-
-def test_a_template_without_a_video_shows_images_and_one_without_images_nothing(tmp_path: Path, video: Path) -> None:
-    folder = tiny.llava(tmp_path / "m")
-    template = folder / "chat_template.jinja"
-    template.write_text(template.read_text().replace("'video'", "'film'"))
-    assert ClipProcessor(spec(folder)).mode == "images"
-    with pytest.raises(UserError, match=r"/m: LlavaOnevisionProcessor .* do not show the model frames as video\. Use"):
-        TransformersAdapter(spec(folder, frames="video"))
-    template.write_text(template.read_text().replace("'image'", "'picture'"))
-    adapter = TransformersAdapter(spec(folder))
-    with pytest.raises(UserError, match=r"neither as a video nor as images\. .* ask this model by `sampling: none`"):
-        list(adapter.answers(shown(video, INDICES), [SCORE]))
-    assert not next(iter(adapter.answers(BLIND, [SCORE]))).error, "without frames it can be asked"
 
 
 # --- what is not the plan ----------------------------------------------------------------------------------------
@@ -85,35 +46,29 @@ def test_a_template_without_a_video_shows_images_and_one_without_images_nothing(
 def test_a_processor_that_chooses_frames_whatever_it_is_told_fails_the_question(
     tmp_path: Path, video: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tiny_video.qwen3_vl(tmp_path / "m")
     decode = Qwen3VLVideoProcessor._decode_and_sample_videos
-    monkeypatch.setattr(
-        Qwen3VLVideoProcessor,
-        "_decode_and_sample_videos",
-        lambda self, videos, **options: (
-            decode(self, videos, **{**options, "do_sample_frames": True})
-            if options["do_sample_frames"] is None
-            else ([video[:2] for video in videos], decode(self, videos, **options)[1])
-        ),
-    )
+
+    def chosen(self: Any, videos: Any, **options: Any) -> Any:
+        return [video[:2] for video in videos], decode(self, videos, **options)[1]
+
+    monkeypatch.setattr(Qwen3VLVideoProcessor, "_decode_and_sample_videos", chosen)
     with pytest.raises(AnswerError, match="not_shown: 4 frames are 2 pictures, 1 came out of Qwen3VLProcessor"):
-        TransformersAdapter(spec(folder)).answers(shown(video, INDICES), [SCORE])
+        TransformersAdapter(spec(tiny_video.qwen3_vl(tmp_path / "m"))).answers(shown(video, INDICES), [SCORE])
 
 
-def test_a_question_that_names_the_models_own_marks_fails_alone(tmp_path: Path, video: Path) -> None:
-    processor = ClipProcessor(spec(tiny.llava(tmp_path / "m")))
-    inputs = processor.prepare(frames_of(video))
+def test_a_question_that_names_the_models_own_marks_fails_alone(folder: Path, video: Path) -> None:
+    processor = ClipProcessor(spec(folder))
+    inputs = processor.prepare(read_footage(video, INDICES))
     assert processor.ask(SCORE, inputs)
     with pytest.raises(AnswerError, match=r"not_shown: the prompt has 2 marks <video>, 1 are for frames"):
         processor.ask(request("What is <video> here?", "score", YES_NO), inputs)
 
 
-def test_a_prompt_beyond_the_context_fails_and_says_how_long_it_is(tmp_path: Path, video: Path) -> None:
-    folder = tiny.llava(tmp_path / "m")
+def test_a_prompt_beyond_the_context_fails_and_says_how_long_it_is(folder: Path, video: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     tiny.change(folder / "config.json", text_config=config["text_config"] | {"max_position_embeddings": 60})
     processor = ClipProcessor(spec(folder))
-    inputs = processor.prepare(frames_of(video))
+    inputs = processor.prepare(read_footage(video, INDICES))
     length = processor.ask(SCORE, inputs)["input_ids"].shape[1]
     with pytest.raises(AnswerError, match=rf"beyond_context: {length} tokens and 40 to write; the model reads 60"):
         processor.ask(request(QUESTION, "write", max_tokens=40), inputs)
@@ -129,18 +84,12 @@ def test_a_prompt_beyond_the_context_fails_and_says_how_long_it_is(tmp_path: Pat
         ({"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "original_max_position_embeddings": 4096}, 16384),
         ({"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0, "original_max_position_embeddings": 1024}, 4096),
     ],
-    ids=["plain", "linear", "yarn", "stated"],
-)
+)  # fmt: skip
 def test_scaled_positions_reach_further(scaling: dict[str, Any], context: int) -> None:
     assert context_of(LlamaConfig(max_position_embeddings=4096, rope_parameters=scaling)) == context
 
 
 # --- limits of pixels --------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return barcode_video(tmp_path_factory.mktemp("large") / "v.mp4", 12, width=320, height=160)
 
 
 @pytest.mark.parametrize(
@@ -155,13 +104,13 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (tiny.qwen2_vl, {"min_pixels": 256, "max_pixels": 9999, "total_pixels": 3 * 32 * 64}, (32, 64)),
         (tiny.qwen2_vl, {"min_pixels": 32 * 64, "max_pixels": 9999, "total_pixels": 1000}, (32, 64)),
     ],
-    ids=["qwen2", "qwen3", "videollama3", "glm", "least", "total", "total and least"],
 )  # fmt: skip
 def test_limits_of_pixels_are_those_of_a_frame(
-    make: Any, settings: dict[str, int], side: tuple[int, int], tmp_path: Path, large: Path
+    make: Any, settings: dict[str, int], side: tuple[int, int], tmp_path: Path
 ) -> None:
     processor = ClipProcessor(spec(make(tmp_path / "m"), **settings))
-    grid = processor.prepare(frames_of(large, (0, 2, 4, 6, 8, 10))).tensors["video_grid_thw"][0]
+    frames = np.random.default_rng(0).integers(0, 256, (6, 160, 320, 3), np.uint8)
+    grid = processor.prepare(Footage(frames, tuple(range(0, 12, 2)), 24.0, 12)).tensors["video_grid_thw"][0]
     assert tuple((grid[1:] * tiny.PATCH).tolist()) == side
 
 
@@ -175,9 +124,7 @@ def test_a_class_of_one_size_has_no_limits_of_pixels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"quantised": "int3"}, "quantised"),
         ({"max_pixel": 9}, r"unknown key\. Did you mean 'max_pixels'\?"),
-        ({"frames": "pictures"}, r"should be 'video' or 'images', found 'pictures'"),
         ({"total_pixels": 9}, "total_pixels needs min_pixels and max_pixels beside it"),
         ({"min_pixels": 9, "max_pixels": 8}, "min_pixels 9 is more than max_pixels 8"),
     ],
@@ -191,22 +138,18 @@ def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], message: 
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    "instead",
     [
-        ("{% for message", "{{ messages[0]['content'][0]['text'] if messages[0]['role'] == 'system' }}{% for message"),
-        ("{% for message in messages %}", "{% for message in messages if message['role'] != 'system' %}"),
-        (
-            "{% for message",
-            "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no') }}{% endif %}{% for message",
-        ),
+        "{{ messages[0]['content'][0]['text'] if messages[0]['role'] == 'system' }}{% for message in messages %}",
+        "{% for message in messages if message['role'] != 'system' %}",
+        "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no') }}{% endif %}{% for message in messages %}",
     ],
     ids=["twice", "not at all", "refused"],
 )
-def test_a_system_text_is_read_once_whatever_the_template_does(before: str, after: str, tmp_path: Path) -> None:
-    folder = tiny.llava(tmp_path / "m")
+def test_a_system_text_is_read_once_whatever_the_template_does(instead: str, folder: Path) -> None:
     template = folder / "chat_template.jinja"
     plain = ClipProcessor(spec(folder))
-    template.write_text(template.read_text().replace(before, after, 1))
+    template.write_text(template.read_text().replace("{% for message in messages %}", instead, 1))
     changed = ClipProcessor(spec(folder))
 
     def read_by(processor: ClipProcessor, system: str, prompt: str) -> str:
@@ -222,20 +165,18 @@ def test_a_system_text_is_read_once_whatever_the_template_does(before: str, afte
 
 @pytest.mark.parametrize("kind", ["LlavaNextImageProcessor", "LlavaNextVideoImageProcessor"])
 def test_llava_next_video_loads_as_the_hub_has_it(kind: str, tmp_path: Path, video: Path) -> None:
-    made = load("llava_next_video", tiny_video.llava_next_video, tmp_path / "m")
-    expected, _ = made.ask(shown(video, INDICES), SCORE)
-    file = made.folder / "processor_config.json"
+    folder, clip = tiny_video.llava_next_video(tmp_path / "m"), shown(video, INDICES)
+    expected = list(TransformersAdapter(spec(folder)).answers(clip, [SCORE]))
+    file = folder / "processor_config.json"
     own = json.loads(file.read_text())
     image = own.pop("image_processor") | {"image_processor_type": kind}
     del own["video_processor"]
-    (made.folder / "preprocessor_config.json").write_text(json.dumps(image))
+    (folder / "preprocessor_config.json").write_text(json.dumps(image))
     file.write_text(json.dumps(own))
-    (answer,) = TransformersAdapter(spec(made.folder, engine="plain")).answers(shown(video, INDICES), [SCORE])
-    assert answer == expected
+    assert list(TransformersAdapter(spec(folder)).answers(clip, [SCORE])) == expected
 
 
-def test_weights_in_the_checkpoints_own_type(tmp_path: Path) -> None:
-    folder = tiny.llava(tmp_path / "m")
+def test_weights_in_the_checkpoints_own_type(folder: Path) -> None:
     tiny.change(folder / "config.json", dtype="bfloat16")
     assert TransformersAdapter(spec(folder, dtype="checkpoint")).model.dtype == torch.bfloat16
     assert TransformersAdapter(spec(folder)).model.dtype == torch.float32

@@ -13,9 +13,8 @@ from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
 from reprise.models.base import Answer, Clip
 from reprise.models.local.checkpoints import KEPT, MARKS, generation_settings
-from reprise.models.local.prepared import Tokens
 from reprise.models.local.text import TextAdapter
-from reprise.models.local.transformers import Prefix, TransformersAdapter
+from reprise.models.local.transformers import TransformersAdapter
 from training.prompts import rendered
 from transformers import (
     AutoModelForCausalLM,
@@ -101,10 +100,7 @@ def changed(plain: Plain, folder: Path, settings: Mapping[str, Any], *, in_confi
 def fitted(name: str, plain: Plain) -> dict[str, Any]:
     """A setting about tokens that this checkpoint writes; a least length beside an end that comes before it."""
     first = plain.model.generate(**plain.inputs, max_new_tokens=3, do_sample=False)[0][-3:].tolist()
-    fitting = {
-        "suppress_tokens": first[:1], "begin_suppress_tokens": first[:1], "bad_words_ids": [first[:2]],
-        "eos_token_id": first[2],
-    }  # fmt: skip
+    fitting = {"suppress_tokens": first[:1], "begin_suppress_tokens": first[:1], "bad_words_ids": [first[:2]], "eos_token_id": first[2]}  # fmt: skip
     beside = {"eos_token_id": first[2]} if name.startswith("min") else {}
     return {name: fitting.get(name, SHAPING[name]), **beside}
 
@@ -128,25 +124,11 @@ def test_what_shapes_the_likeliest_token_stays_in_every_engine(name: str, plains
 
 @pytest.mark.parametrize("in_config", [False, True])
 def test_how_it_is_searched_cached_and_returned_does_not(in_config: bool, plains: list[Plain], tmp_path: Path) -> None:
-    settings = dict(OURS)
-    if in_config:  # transformers refuses a config.json with it itself
-        del settings["output_attentions"]
+    # What transformers refuses in a config.json itself.
+    settings = {name: value for name, value in OURS.items() if not in_config or name != "output_attentions"}
     for at, plain in enumerate(plains):
         folder = changed(plain, tmp_path / f"{at}", settings, in_config=in_config)
         assert set(asked_with(plain, folder)) == {plain.written()}
-
-
-def test_a_batch_is_not_filled_up_where_a_setting_looks_at_the_prompt(llava: Plain, tmp_path: Path) -> None:
-    folder = changed(llava, tmp_path / "m", {"repetition_penalty": 40.0})
-    adapter = TransformersAdapter(spec(folder))
-    asked = [ASKED, request("who jumps?", "write", max_tokens=LENGTH)]
-    list(adapter.answers(llava.clip, asked))
-    assert adapter.asked is not None and isinstance(adapter.asked.prefix, Prefix)
-    questions = [adapter.asked._questions[one] for one in asked]
-    ids = [torch.as_tensor(one.tensors["input_ids"]) for one in questions if isinstance(one, Tokens)]
-    with torch.inference_mode():
-        together, alone = (adapter.asked.prefix.written(ids, LENGTH, rows) for rows in (3, 1))
-    assert all(map(torch.equal, together, alone))
 
 
 @pytest.mark.parametrize("setting", [{"stop_strings": ["."]}, {"guidance_scale": 1.5}])

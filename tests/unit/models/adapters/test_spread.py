@@ -19,50 +19,33 @@ from tests.unit.models.adapters import tiny
 
 ASKED = [
     request("Does the red circle slide left quickly?", "score", ("Yes", "No")),
-    request("Who is spinning slowly?", "score", ("Yes", "No")),
-    request("Who is spinning slowly?", "write"),
+    request("Who is spinning?", "write"),
 ]
-INDICES = (3, 30)
 
 
 def spread(one: ModelSpec, share: float) -> ModelSpec:
     """The same with room for a share of the weights in memory, and for all of them on the disk."""
-    assert one.folder is not None
-    weights = needed(one.folder, one.dtype, None).weights
+    weights = needed(one.weights, one.dtype, None).weights
     beside = allowance(weights // 2)
     return replace(one, memory={"cpu": beside + int(weights * share), "disk": beside + 2 * weights})
 
 
-@pytest.mark.parametrize("engine", ["shared", "plain"])
 @pytest.mark.parametrize(("make", "share"), [(tiny.llava, 0.85), (tiny.qwen2_vl, 0.7)])
 def test_a_video_model_in_parts_answers_as_a_whole_one(
-    make: Callable[[Path], Path],
-    share: float,
-    engine: str,
-    tmp_path: Path,
-    video: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    whole = spec(make(tmp_path / "m"), engine=engine)
-    one, parts = TransformersAdapter(whole), TransformersAdapter(spread(whole, share))
-    assert set(parts.model.hf_device_map.values()) == {"cpu", "disk"}
-    clip = shown(video, INDICES)
-    assert list(parts.answers(clip, ASKED)) == list(one.answers(clip, ASKED))
-    assert list(parts.answers(BLIND, ASKED)) == list(one.answers(BLIND, ASKED))
-    if engine == "shared":  # in batches, as on a GPU
-        monkeypatch.setattr(Prefix, "rows", lambda *_: 3)
-        batches = []
-        for adapter in (one, parts):
-            list(adapter.answers(clip, ASKED))
-            assert adapter.asked is not None
-            batches.append(adapter.asked.together(ASKED))
-        assert batches[0] == batches[1]
-
-
-@pytest.mark.parametrize(("make", "share"), [(tiny.llama, 0.95), (tiny.t5, 0.95)])
-def test_a_language_model_in_parts_answers_as_a_whole_one(
-    make: Callable[[Path], Path], share: float, tmp_path: Path
+    make: Callable[[Path], Path], share: float, tmp_path: Path, video: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = spec(make(tmp_path / "m"))
-    one, parts = TextAdapter(whole), TextAdapter(spread(whole, share))
+    one, parts = TransformersAdapter(whole), TransformersAdapter(spread(whole, share))
+    assert set(parts.model.hf_device_map.values()) == {"cpu", "disk"}
+    for clip in (BLIND, shown(video, (3, 30))):
+        assert list(parts.answers(clip, ASKED)) == list(one.answers(clip, ASKED))
+    monkeypatch.setattr(Prefix, "rows", lambda *_: 3)  # in batches, as on a GPU
+    assert parts.asked is not None and one.asked is not None
+    assert parts.asked.together(ASKED) == one.asked.together(ASKED)
+
+
+@pytest.mark.parametrize("make", [tiny.llama, tiny.t5])
+def test_a_language_model_in_parts_answers_as_a_whole_one(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    whole = spec(make(tmp_path / "m"))
+    one, parts = TextAdapter(whole), TextAdapter(spread(whole, 0.95))
     assert list(parts.answers(BLIND, ASKED)) == list(one.answers(BLIND, ASKED))

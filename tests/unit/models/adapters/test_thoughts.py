@@ -1,40 +1,37 @@
 """Models that think before they answer: asked by the arguments of their template, read behind the thought, or refused."""
 
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.models.asking.journal import Failures, Journal, Work
 from reprise.models.asking.lazy import LazyModel
 from reprise.models.base import Adapter, Answer, Clip, Request
-from reprise.models.keys import ModelRunKey
 from reprise.models.local.examine import differences, notes
 from reprise.models.local.text import TextAdapter
 from reprise.models.local.transformers import TransformersAdapter
 from reprise.models.settings import TransformersSettings
 from reprise.models.thoughts import behind_thought
 from reprise.stages.infer import ask_all
-from transformers import AutoProcessor, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoProcessor, AutoTokenizer
 
-from tests.unit.asked import BLIND, request, spec
+from tests.unit.asked import BLIND, request, run_key, spec
 from tests.unit.models.adapters import tiny
 from tests.unit.models.adapters.tiny_video import CHATML, chat
 
 QUESTION = "the red circle slides left. who spins?"
-SCORE, WRITE = request(QUESTION, "score", ("Yes", "No")), request(QUESTION, "write", max_tokens=8)
+YES_NO = ("Yes", "No")
+SCORE, WRITE = request(QUESTION, "score", YES_NO), request(QUESTION, "write", max_tokens=8)
 THINKS = "{% if enable_thinking is not defined or enable_thinking %}<think>\n{% endif %}"
-ADAPTERS: dict[str, Any] = {"transformers": TransformersAdapter, "text": TextAdapter}
-PARTS: dict[str, Any] = {"transformers": AutoProcessor, "text": AutoTokenizer}
+ADAPTERS: dict[str, Any] = {"transformers": (TransformersAdapter, AutoProcessor), "text": (TextAdapter, AutoTokenizer)}
 
 
-def sound(folder: Path, adapter: str) -> Path:
+def sound(folder: Path, adapter: str = "text") -> Path:
     if adapter == "transformers":
         return tiny.llava(folder)
     plain = chat(*CHATML, {}).replace("{% for part in message['content'] %}{% else %}{{ part['text'] }}{% endif %}", "")
@@ -42,77 +39,57 @@ def sound(folder: Path, adapter: str) -> Path:
     return tiny.llama(folder, template, tiny.MANY_WORDS)
 
 
-@pytest.fixture(params=ADAPTERS)
-def adapter(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def plain(adapter: str, tmp_path: Path) -> Path:
-    return sound(tmp_path / "plain", adapter)
-
-
-def thinking(folder: Path, adapter: str, change: Callable[[Any], object] = str) -> Path:
+def thinking(folder: Path, part: Any = AutoTokenizer) -> Path:
     """The same checkpoint with a template that opens a thought, as those of Qwen3-VL-Thinking and Qwen3.5 do."""
-    copy = folder.with_name("thinking")
-    shutil.copytree(folder, copy)
-    part = PARTS[adapter].from_pretrained(copy)
-    end = "{% endif %}"
-    whole = part.chat_template
-    part.chat_template = whole[: whole.rindex(end)] + THINKS + end
-    change(getattr(part, "tokenizer", part))
-    part.save_pretrained(copy)
-    return copy
+    copy = shutil.copytree(folder, folder.with_name("thinking"))
+    prepares, end = part.from_pretrained(copy), "{% endif %}"
+    prepares.chat_template = prepares.chat_template.rpartition(end)[0] + THINKS + end
+    prepares.save_pretrained(copy)
+    return Path(copy)
 
 
 def answer(model: Adapter, asked: Request) -> Answer:
     return next(iter(model.answers(BLIND, [asked])))
 
 
-def test_a_score_is_refused_where_the_template_opens_a_thought_and_right_without(adapter: str, plain: Path) -> None:
-    folder = thinking(plain, adapter)
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_a_score_is_refused_where_the_template_opens_a_thought_and_right_without(adapter: str, tmp_path: Path) -> None:
+    kind, part = ADAPTERS[adapter]
+    plain = sound(tmp_path / "plain", adapter)
+    folder = thinking(plain, part)
     with pytest.raises(UserError, match=r"/thinking: the chat template opens a thought .*enable_thinking: false"):
-        ADAPTERS[adapter](replace(spec(folder), options=(("Yes", "No"),)))
-    told = ADAPTERS[adapter](
-        replace(spec(folder, template_arguments={"enable_thinking": False}), options=(("Yes", "No"),))
-    )
-    expected = ADAPTERS[adapter](spec(plain))
+        kind(replace(spec(folder), options=(YES_NO,)))
+    told = kind(replace(spec(folder, template_arguments={"enable_thinking": False}), options=(YES_NO,)))
     for asked in (SCORE, WRITE):
-        assert answer(told, asked) == answer(expected, asked)
+        assert answer(told, asked) == answer(kind(spec(plain)), asked)
+    message = "the thought did not end within 8 tokens. Set settings.max_tokens in the model's file"
+    assert answer(kind(spec(folder)), WRITE) == Answer(error="still_thinking", message=message)
 
 
 @pytest.mark.parametrize("is_special", [False, True])
-def test_an_answer_is_read_behind_its_thought(is_special: bool, adapter: str, plain: Path) -> None:
-    folder = thinking(plain, adapter, lambda words: words.add_tokens(["</think>"], special_tokens=is_special))
+def test_an_answer_is_read_behind_its_thought(is_special: bool, tmp_path: Path) -> None:
+    folder = thinking(sound(tmp_path / "m"))
     words = AutoTokenizer.from_pretrained(folder)
-    close = words.convert_tokens_to_ids("</think>")
-    unended = answer(ADAPTERS[adapter](spec(folder)), WRITE)
-    assert unended == Answer(
-        error="still_thinking",
-        message="the thought did not end within 8 tokens. Set settings.max_tokens in the model's file",
-    )
-    ids = [int(one) for one in written(folder, adapter)]
-    assert len(set(ids[:3])) == 3
-    tiny.change(folder / "generation_config.json", sequence_bias=[[[ids[2], close], 1e4]])
-    model = ADAPTERS[adapter](spec(folder, max_tokens=11))
-    found, new = answer(model, WRITE), [int(one) for one in written(folder, adapter, 11)]
+    words.add_tokens(["</think>"], special_tokens=is_special)
+    words.save_pretrained(folder)
+    messages = [{"role": "user", "content": WRITE.prompt}]
+    text = words.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+    inputs = words(text, add_special_tokens=False, return_tensors="pt")
+
+    def written(tokens: int) -> list[int]:
+        """The tokens that plain transformers writes."""
+        model = AutoModelForCausalLM.from_pretrained(folder).eval()
+        ids = model.generate(**inputs, max_new_tokens=tokens, do_sample=False)[0]
+        return [int(one) for one in ids[inputs["input_ids"].shape[1] :]]
+
+    close, first = words.convert_tokens_to_ids("</think>"), written(3)
+    assert len(set(first)) == 3
+    tiny.change(folder / "generation_config.json", sequence_bias=[[[first[2], close], 1e4]])
+    found, new = answer(TextAdapter(spec(folder, max_tokens=11)), WRITE), written(11)
     assert new[3] == close and found.tokens_out == len(new) == 11, "its own number of tokens"
     behind = words.decode([one for one in new[4:] if one != close], skip_special_tokens=True).lstrip()
     assert found.text.replace("</think>", "") == behind and not found.error
     assert words.decode(new[:3]) not in found.text
-
-
-def written(folder: Path, adapter: str, tokens: int = 8) -> Any:
-    """The tokens that plain transformers writes."""
-    model = ADAPTERS[adapter](spec(folder))
-    if adapter == "text":
-        inner, words = model._model._model, model._model._tokenizer
-        text = model._model._text(WRITE.system, WRITE.prompt)
-        inputs = words(text, add_special_tokens=not words.chat_template, return_tensors="pt")
-    else:
-        inner, inputs = model.model, model.preparer.processor.ask(WRITE, model.preparer.processor.prepare(None))
-    with torch.inference_mode():
-        return inner.generate(**inputs, max_new_tokens=tokens, do_sample=False)[0, inputs["input_ids"].shape[1] :]
 
 
 @pytest.mark.parametrize(
@@ -130,15 +107,8 @@ def test_where_a_thought_ends(text: str, is_open: bool, expected: str | None) ->
 
 
 def asked(folder: Path, where: Path, clips: int, **serving: Any) -> list[dict[str, Any]]:
-    answers = {
-        "adapter": "text", "sampling": {"rule": "none"}, "model": {}, "settings": {}, "dtype": "float32", "form": "f",
-        "attention": "sdpa", "trust_remote_code": False, "prompt": {}, "ask": "score", "max_tokens": 1, "versions": {},
-    }  # fmt: skip
-    found = {"run": "b/p/s/m", "key": "k", "answers": answers, "checkpoint": str(folder), "serving": serving}
-    key = ModelRunKey.model_validate(found)
-    questions = tuple(
-        request(f"does {word} slide?", "score", ("Yes", "No")) for word in ("it", "he", "red", "blue", "who")
-    )
+    key = run_key("text", checkpoint=str(folder)).model_copy(update={"serving": serving})
+    questions = tuple(request(f"does {word} slide?", "score", YES_NO) for word in ("it", "he", "red", "blue", "who"))
     works = [Work(Clip(str(at), None, (), ()), f"r{at}", questions) for at in range(clips)]
     with LazyModel(key, Store(where), 1) as model:
         rows, _ = ask_all(works, model, Journal(where / "j"), Failures(where / "f", 3), key)
@@ -146,7 +116,7 @@ def asked(folder: Path, where: Path, clips: int, **serving: Any) -> list[dict[st
 
 
 def test_a_run_ends_early_where_the_options_hold_too_little(tmp_path: Path) -> None:
-    folder = sound(tmp_path / "m", "text")
+    folder = sound(tmp_path / "m")
     message = (
         r"^b/p/s/m: the options hold [\d.e-]+ % of the probability of an answer's first token, in the mean of the first 8 "
         r"questions; at least 50 % are wanted.*See `reprise check`"
@@ -169,7 +139,7 @@ def test_a_run_ends_early_where_the_options_hold_too_little(tmp_path: Path) -> N
 
 
 def test_files_and_settings_without_use_are_named(tmp_path: Path) -> None:
-    folder = thinking(tiny.llava(tmp_path / "m"), "transformers")
+    folder = thinking(tiny.llava(tmp_path / "m"), AutoProcessor)
     assert list(differences("transformers", spec(folder))) == []
     tiny.change(folder / "generation_config.json", repetition_penalty=1.1, top_k=3, do_sample=True)
     for name in ("pytorch_model.bin", "mm_projector.bin", "optimizer.pt", "other.safetensors", "modeling.py"):
@@ -181,12 +151,14 @@ def test_files_and_settings_without_use_are_named(tmp_path: Path) -> None:
     assert "the chat template opens one" in found
 
 
-def test_an_adapter_beside_a_model_is_refused(adapter: str, plain: Path) -> None:
-    (plain / "adapter_config.json").write_text("[]")
-    (found,) = differences(adapter, spec(plain))
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_an_adapter_beside_a_model_is_refused(adapter: str, tmp_path: Path) -> None:
+    folder = sound(tmp_path / "m", adapter)
+    (folder / "adapter_config.json").write_text("[]")
+    (found,) = differences(adapter, spec(folder))
     assert "/adapter_config.json: a LoRA adapter, which is not applied here" in found
     with pytest.raises(UserError, match="a LoRA adapter"):
-        ADAPTERS[adapter](spec(plain))
+        ADAPTERS[adapter][0](spec(folder))
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,19 @@
-"""Video-language models: scores and words beside the library's own calls, and how questions and clips are asked."""
+"""Video-language models: scores and words beside the library's own calls."""
 
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
-from reprise.media.decoder import read_footage
 from reprise.models.local.transformers import TransformersAdapter
 from tokenizers.processors import TemplateProcessing
-from transformers import AutoModelForImageTextToText, AutoProcessor
+from transformers import AutoProcessor
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.adapters.natives import QUESTION, YES_NO, Native, check, check_words, load
+from tests.unit.models.adapters.tiny import llava
 from tests.unit.models.adapters.tiny_video import VIDEO
 
-OTHER = "Who is spinning slowly?"
 INDICES = (3, 17, 17, 30)
-SCORE = request(QUESTION, "score", YES_NO)
 
 
 @pytest.fixture(scope="module", params=["llava_onevision", "qwen2_vl"])
@@ -36,57 +33,34 @@ def test_scores_and_words_are_those_of_the_call_by_hand(
         check_words(native, clip, system=system, tokens=tokens)
 
 
-@pytest.mark.parametrize("template", ["{{ bos_token }}", ""], ids=["in the template", "by the tokenizer"])
-def test_the_token_that_begins_a_text_comes_once(template: str, folder: Path) -> None:
-    (plain,) = TransformersAdapter(spec(folder)).answers(BLIND, [SCORE])
-    processor = AutoProcessor.from_pretrained(folder)
-    words, whole = processor.tokenizer, processor.chat_template
-    words.bos_token = words.pad_token
-    words.backend_tokenizer.post_processor = TemplateProcessing(
-        single=f"{words.bos_token} $A", special_tokens=[(words.bos_token, words.bos_token_id)]
-    )
-    processor.chat_template = template + whole
-    processor.save_pretrained(folder)
-    asked = [{"role": "user", "content": [{"type": "text", "text": QUESTION}]}]
-    text = processor.apply_chat_template(asked, chat_template=whole, add_generation_prompt=True, tokenize=False)
-    inputs = words(words.bos_token + text, add_special_tokens=False, return_tensors="pt")
-    model = AutoModelForImageTextToText.from_pretrained(folder).eval()
-    with torch.inference_mode():
-        probabilities = torch.softmax(model(**inputs, logits_to_keep=1).logits[0, -1].double(), -1)
-    (answer,) = TransformersAdapter(spec(folder, engine="plain")).answers(BLIND, [SCORE])
-    assert answer.tokens_in == plain.tokens_in + 1
-    assert answer.scores == tuple(probabilities[words.convert_tokens_to_ids([*YES_NO])].tolist())
-
-
-def test_no_question_and_no_clip_alters_another(native: Native, video: Path) -> None:
-    asked = [SCORE, request(OTHER, "write"), request(OTHER, "score", YES_NO)]
-    clips = [replace(one, questions=len(asked)) for one in (shown(video, INDICES), BLIND, shown(video, (40,)))]
-    shared, alone = TransformersAdapter(spec(native.folder)), TransformersAdapter(spec(native.folder))
-    found = [list(shared.answers(clip, asked)) for clip in clips]
-    for answers, clip in reversed([*zip(found, clips, strict=True)]):
-        assert answers == [answer for one in reversed(asked) for answer in alone.answers(clip, [one])][::-1]
-    scores = {answer.scores for answers in found for answer in answers[::2]}
-    assert len(scores) == 6, "every question and every clip has scores of its own"
-
-
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_weights_and_frames_have_the_type_that_the_file_names(native: Native, video: Path, dtype: str) -> None:
-    clip = shown(video, INDICES)
-    (answer,) = TransformersAdapter(spec(native.folder, dtype=dtype, engine="plain")).answers(clip, [SCORE])
-    model = type(native.model).from_pretrained(native.folder, dtype=getattr(torch, dtype)).eval()
-    given = native.by_hand(clip, SCORE)
-    inputs = {name: value.to(model.dtype) if value.is_floating_point() else value for name, value in given.items()}
-    with torch.inference_mode():
-        probabilities = torch.softmax(model(**inputs, logits_to_keep=1).logits[0, -1].double(), -1)
-    words = native.processor.tokenizer.convert_tokens_to_ids(list(YES_NO))
-    assert answer.scores == tuple(probabilities[words].tolist())
+def test_weights_and_frames_have_the_type_that_the_file_names(dtype: str, video: Path, tmp_path: Path) -> None:
+    check(load("llava_onevision", llava, tmp_path / "m", dtype), shown(video, INDICES))
 
 
-def test_a_clip_is_decoded_once(native: Native, video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    decoded = []
-    monkeypatch.setattr(
-        "reprise.models.local.frames.read_footage",
-        lambda path, indices: decoded.append(indices) or read_footage(path, indices),
+def begun(template: str) -> Callable[[Path], Path]:
+    """A checkpoint whose tokenizer writes a token that begins a text, and whose template may write it too."""
+
+    def make(folder: Path) -> Path:
+        processor = AutoProcessor.from_pretrained(llava(folder))
+        words = processor.tokenizer
+        words.bos_token = words.pad_token
+        begin = [(words.bos_token, words.bos_token_id)]
+        words.backend_tokenizer.post_processor = TemplateProcessing(
+            single=f"{words.bos_token} $A", special_tokens=begin
+        )
+        processor.chat_template = template + processor.chat_template
+        processor.save_pretrained(folder)
+        return folder
+
+    return make
+
+
+def test_the_token_that_begins_a_text_comes_once(tmp_path: Path, folder: Path) -> None:
+    asked = [request(QUESTION, "score", YES_NO)]
+    (without,) = TransformersAdapter(spec(folder, engine="plain")).answers(BLIND, asked)
+    by_tokenizer = check(load("llava_onevision", begun(""), tmp_path / "a"), BLIND)
+    (in_template,) = TransformersAdapter(spec(begun("{{ bos_token }}")(tmp_path / "b"), engine="plain")).answers(
+        BLIND, asked
     )
-    list(native.adapter.answers(shown(video, INDICES), [request(str(n), "score", YES_NO) for n in range(3)]))
-    assert decoded == [INDICES]
+    assert in_template == by_tokenizer and by_tokenizer.tokens_in == without.tokens_in + 1

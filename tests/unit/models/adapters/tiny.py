@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 from reprise.models.local.torch_setup import torch
@@ -73,20 +73,16 @@ def ids_of(made: PreTrainedTokenizerFast) -> dict[str, int]:
     return {"pad_token_id": made.pad_token_id, "bos_token_id": made.pad_token_id, "eos_token_id": made.eos_token_id}
 
 
-def save(folder: Path, make: Callable[[], Any], processor: Any) -> Path:
-    """A model of fixed random weights with its processor."""
+def save(folder: Path, make: Callable[[], Any], *parts: Any) -> Path:
+    """A model of fixed random weights with what prepares its inputs."""
     torch.manual_seed(1)
-    return _save(folder, make(), processor)
-
-
-def _save(folder: Path, model: Any, images: Any = None, words: Any = None) -> Path:
+    model = make()
     torch.manual_seed(0)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter), alpha=0.3)
-    for part in (model, images, words):
-        if part is not None:
-            part.save_pretrained(folder)
+    for part in (model, *parts):
+        part.save_pretrained(folder)
     return folder
 
 
@@ -98,7 +94,7 @@ def once(make: Callable[..., Path]) -> Callable[..., Path]:
 
     @cache
     def made(*given: Any) -> Path:
-        return make(Path(MADE.name) / f"{make.__name__}-{len(list(Path(MADE.name).iterdir()))}", *given)
+        return make(Path(mkdtemp(dir=MADE.name)) / make.__name__, *given)
 
     @wraps(make)
     def copied(folder: Path, *given: Any) -> Path:
@@ -107,85 +103,69 @@ def once(make: Callable[..., Path]) -> Callable[..., Path]:
     return copied
 
 
+# fmt: off
 @once
 def clip(folder: Path) -> Path:
     words = tokenizer()
-    config = CLIPConfig(
-        text_config={**WORDS, **ids_of(words)}, vision_config={**TOWER, "image_size": SIDE, "patch_size": 16},
-        projection_dim=12,
-    )  # fmt: skip
-    images = CLIPImageProcessor(size={"shortest_edge": SIDE}, crop_size=SQUARE)
-    return _save(folder, CLIPModel(config), images, words)
+    texts, pictures = {**WORDS, **ids_of(words)}, {**TOWER, "image_size": SIDE, "patch_size": 16}
+    config = CLIPConfig(text_config=texts, vision_config=pictures, projection_dim=12)
+    return save(folder, lambda: CLIPModel(config), CLIPImageProcessor(size={"shortest_edge": SIDE}, crop_size=SQUARE), words)
 
 
 @once
 def siglip(folder: Path) -> Path:
     words = tokenizer(ends=False)
-    config = SiglipConfig(
-        text_config={**WORDS, **ids_of(words), "projection_size": 16},
-        vision_config={**TOWER, "image_size": SIDE, "patch_size": 16},
-    )
-    return _save(folder, SiglipModel(config), SiglipImageProcessor(size=SQUARE), words)
+    texts, pictures = {**WORDS, **ids_of(words), "projection_size": 16}, {**TOWER, "image_size": SIDE, "patch_size": 16}
+    config = SiglipConfig(text_config=texts, vision_config=pictures)
+    return save(folder, lambda: SiglipModel(config), SiglipImageProcessor(size=SQUARE), words)
 
 
 @once
 def xclip(folder: Path, frames: int) -> Path:
     words = tokenizer()
-    config = XCLIPConfig(
-        text_config={**WORDS, **ids_of(words)},
-        vision_config={
-            **TOWER, "image_size": SIDE, "patch_size": 16, "num_frames": frames, "mit_hidden_size": 12,
-            "mit_intermediate_size": 24, "mit_num_hidden_layers": 1, "mit_num_attention_heads": 2,
-        },
-        projection_dim=12, prompt_layers=2, prompt_num_attention_heads=2,
-    )  # fmt: skip
-    images = VideoMAEImageProcessor(size={"shortest_edge": SIDE}, crop_size=SQUARE)
-    return _save(folder, XCLIPModel(config), images, words)
+    mit = {"mit_hidden_size": 12, "mit_intermediate_size": 24, "mit_num_hidden_layers": 1, "mit_num_attention_heads": 2}
+    texts, pictures = {**WORDS, **ids_of(words)}, {**TOWER, "image_size": SIDE, "patch_size": 16, "num_frames": frames, **mit}
+    config = XCLIPConfig(text_config=texts, vision_config=pictures, projection_dim=12, prompt_layers=2, prompt_num_attention_heads=2)
+    return save(folder, lambda: XCLIPModel(config), VideoMAEImageProcessor(size={"shortest_edge": SIDE}, crop_size=SQUARE), words)
+
+
+def _t5(words: PreTrainedTokenizerFast, rows: int) -> T5Config:
+    return T5Config(
+        vocab_size=rows, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, feed_forward_proj="gated-gelu",
+        decoder_start_token_id=words.pad_token_id, **ids_of(words),
+    )
 
 
 @once
 def t5(folder: Path) -> Path:
     words = tokenizer()
-    return _save(folder, T5ForConditionalGeneration(_t5_config(words, VOCABULARY)), words=words)
+    return save(folder, lambda: T5ForConditionalGeneration(_t5(words, VOCABULARY)), words)
 
 
 @once
 def vera(folder: Path, rows: int = 32128) -> Path:
     words = tokenizer()
-    model = T5EncoderModel(_t5_config(words, rows))
-    _save(folder, model, words=words)
+    model = T5EncoderModel(_t5(words, rows))
+    save(folder, lambda: model, words)
     with torch.no_grad():
         model.shared.weight[32097:32098] = 1.7
     model.save_pretrained(folder)
     return folder
 
 
-def _t5_config(words: PreTrainedTokenizerFast, rows: int) -> T5Config:
-    return T5Config(
-        vocab_size=rows, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, feed_forward_proj="gated-gelu",
-        decoder_start_token_id=words.pad_token_id, **ids_of(words),
-    )  # fmt: skip
-
-
 @once
 def llama(folder: Path, template: str | None = None, vocabulary: int = VOCABULARY) -> Path:
     words = tokenizer(ends=False, template=template)
-    config = LlamaConfig(
-        **{**WORDS, "max_position_embeddings": 256, "vocab_size": vocabulary}, **ids_of(words), num_key_value_heads=2
-    )
-    return _save(folder, LlamaForCausalLM(config), words=words)
+    sizes = {**WORDS, "max_position_embeddings": 256, "vocab_size": vocabulary}
+    return save(folder, lambda: LlamaForCausalLM(LlamaConfig(**sizes, **ids_of(words), num_key_value_heads=2)), words)
 
 
 @once
 def llava(folder: Path) -> Path:
     """A LLaVA-OneVision of the demo's shape with the template of the public checkpoints."""
     words = build_tokenizer()
-    size = ModelSize(
-        vision_width=16, vision_inner=32, vision_layers=2, patch=16, width=32, inner=64, layers=2, heads=2,
-        vocabulary=MANY_WORDS,
-    )  # fmt: skip
-    torch.manual_seed(1)
-    return _save(folder, build_model(size, words), build_processor(words, size.patch))
+    size = ModelSize(vision_width=16, vision_inner=32, vision_layers=2, patch=16, width=32, inner=64, layers=2, heads=2, vocabulary=MANY_WORDS)
+    return save(folder, lambda: build_model(size, words), build_processor(words, size.patch))
 
 
 @once
@@ -194,28 +174,19 @@ def qwen2_vl(folder: Path) -> Path:
     marks = {name: f"<|{name}|>" for name in ("vision_start", "vision_end", "image_pad", "video_pad")}
     words.add_tokens(list(marks.values()), special_tokens=True)
     ids = {name: words.convert_tokens_to_ids(mark) for name, mark in marks.items()}
+    texts = {
+        **TOWER, "hidden_size": 32, "num_key_value_heads": 2, "vocab_size": MANY_WORDS, **ids_of(words), "max_position_embeddings": 8192,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]},
+    }
+    pictures = {"depth": 2, "embed_dim": 16, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 2, "patch_size": PATCH}
     config = Qwen2VLConfig(
-        text_config={
-            **TOWER, "hidden_size": 32, "num_key_value_heads": 2, "vocab_size": MANY_WORDS, **ids_of(words),
-            "max_position_embeddings": 8192,
-            "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]},
-        },
-        vision_config={
-            "depth": 2, "embed_dim": 16, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 2, "patch_size": PATCH,
-        },
-        vision_start_token_id=ids["vision_start"], vision_end_token_id=ids["vision_end"],
+        text_config=texts, vision_config=pictures, vision_start_token_id=ids["vision_start"], vision_end_token_id=ids["vision_end"],
         image_token_id=ids["image_pad"], video_token_id=ids["video_pad"],
-    )  # fmt: skip
-    shared = {"patch_size": PATCH, "image_mean": HALF, "image_std": HALF}
-    shared["size"] = {"shortest_edge": 32 * 32, "longest_edge": 96 * 96}
-    processor = Qwen2VLProcessor(
-        image_processor=Qwen2VLImageProcessor(**shared),
-        tokenizer=words,
-        video_processor=Qwen2VLVideoProcessor(**shared, cap_pixels_per_frame=False),
-        chat_template=QWEN_TEMPLATE,
     )
-    torch.manual_seed(1)
-    return _save(folder, Qwen2VLForConditionalGeneration(config), processor)
+    shared = {"patch_size": PATCH, "image_mean": HALF, "image_std": HALF, "size": {"shortest_edge": 32 * 32, "longest_edge": 96 * 96}}
+    videos = Qwen2VLVideoProcessor(**shared, cap_pixels_per_frame=False)
+    processor = Qwen2VLProcessor(Qwen2VLImageProcessor(**shared), words, videos, chat_template=QWEN_TEMPLATE)
+    return save(folder, lambda: Qwen2VLForConditionalGeneration(config), processor)
 
 
 def open_clip(folder: Path, **changes: Any) -> Path:
@@ -241,30 +212,22 @@ def open_clip(folder: Path, **changes: Any) -> Path:
         "visual.conv1.weight": weight(width, 3, 16, 16), "visual.proj": weight(width, embed),
         "token_embedding.weight": weight(VOCABULARY, width), "positional_embedding": weight(LONGEST, width),
         "text_projection": weight(width, embed), "logit_scale": torch.tensor(2.0),
-    }  # fmt: skip
+    }
+    pictures = {"image_size": SIDE, "layers": layers, "width": width, "patch_size": 16, "head_width": 8}
+    texts = {"context_length": LONGEST, "vocab_size": VOCABULARY, "width": width, "heads": 2, "layers": layers}
     config = {
-        "model_cfg": {
-            "embed_dim": embed,
-            "vision_cfg": {"image_size": SIDE, "layers": layers, "width": width, "patch_size": 16, "head_width": 8},
-            "text_cfg": {
-                "context_length": LONGEST, "vocab_size": VOCABULARY, "width": width, "heads": 2, "layers": layers,
-            },
-            **changes,
-        },
+        "model_cfg": {"embed_dim": embed, "vision_cfg": pictures, "text_cfg": texts, **changes},
         "preprocess_cfg": {"mean": [0.48, 0.45, 0.4], "std": [0.27, 0.26, 0.28]},
-    }  # fmt: skip
+    }
     folder.mkdir()
     save_file(state, folder / "open_clip_model.safetensors")
     (folder / "open_clip_config.json").write_text(json.dumps(config))
-    words = tokenizer()
-    # A text is read at the vocabulary's last token.
-    last = "<|last|>"
+    words, last = tokenizer(), "<|last|>"  # a text is read at the vocabulary's last token
     words.add_tokens([*(f"<{n}>" for n in range(VOCABULARY - 1 - len(words))), last], special_tokens=True)
-    words.backend_tokenizer.post_processor = TemplateProcessing(
-        single=f"$A {last}", special_tokens=[(last, VOCABULARY - 1)]
-    )
+    words.backend_tokenizer.post_processor = TemplateProcessing(single=f"$A {last}", special_tokens=[(last, VOCABULARY - 1)])
     words.save_pretrained(folder)
     return folder
+# fmt: on
 
 
 def change(file: Path, **values: Any) -> None:

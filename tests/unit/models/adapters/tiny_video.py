@@ -1,4 +1,4 @@
-"""Tiny checkpoints of every native class that `config/models` names, with the library's own processors."""
+"""Tiny checkpoints of every native class that `config/models` names, and of newer ones, with the library's processors."""
 
 from collections.abc import Callable
 from functools import cache
@@ -10,18 +10,20 @@ from training.tokenizer import build_tokenizer
 
 from tests.unit.models.adapters.tiny import HALF, MANY_WORDS, PATCH, SQUARE, TOWER, ids_of, llava, once, qwen2_vl, save
 
-CONTEXT = 8192
-TEXT = {**TOWER, "num_key_value_heads": 2, "vocab_size": MANY_WORDS, "max_position_embeddings": CONTEXT}
+TEXT = {**TOWER, "num_key_value_heads": 2, "vocab_size": MANY_WORDS, "max_position_embeddings": 8192}
 HEADS_OF_16 = {"hidden_size": 32, "num_key_value_heads": 2, "head_dim": 16}
 MROPE = {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}
-GRID = {"patch_size": PATCH, "image_mean": HALF, "image_std": HALF}
+MEAN = {"image_mean": HALF, "image_std": HALF}
+GRID = {"patch_size": PATCH, **MEAN}
 PIXELS = {"shortest_edge": 32 * 32, "longest_edge": 96 * 96}
-FIXED = {"size": SQUARE, "crop_size": SQUARE, "image_mean": HALF, "image_std": HALF}
-VISION = {**TOWER, "image_size": 32, "patch_size": PATCH}
-DEEP = {
-    "depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "patch_size": PATCH, "out_hidden_size": 32,
-}  # fmt: skip
 OF_THE_CLIP = {"shortest_edge": 32 * 32, "longest_edge": 80 * 64 * 64}
+FIXED = {"size": SQUARE, "crop_size": SQUARE, **MEAN}
+VISION = {**TOWER, "image_size": 32, "patch_size": PATCH}
+CLIP = {**VISION, "model_type": "clip_vision_model"}
+LLAMA = {"model_type": "llama"}
+DEEP = {"depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "patch_size": PATCH, "out_hidden_size": 32}  # fmt: skip
+PINS = [[32, 64], [64, 32], [64, 64]]
+OF_LLAVA = {"patch_size": PATCH, "vision_feature_select_strategy": "default", "num_additional_image_tokens": 1}
 
 
 def chat(start: str, end: str, marks: dict[str, str]) -> str:
@@ -39,11 +41,6 @@ def chat(start: str, end: str, marks: dict[str, str]) -> str:
 
 
 CHATML = ("<|im_start|>{role}\n", "<|im_end|>\n")
-QWEN_MARKS = {
-    "video": "<|vision_start|><|video_pad|><|vision_end|>",
-    "image": "<|vision_start|><|image_pad|><|vision_end|>",
-}
-QWEN_WORDS = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
 # As the public Vicuna-style checkpoints have it: a role in capitals, and no tokens of its own.
 PLAIN = ("{role}: ", " ")
 
@@ -66,316 +63,242 @@ def words(marks: tuple[str, ...] = (), template: str | None = None, **named: str
     return made
 
 
-def _llama(made: Any, **more: Any) -> dict[str, Any]:
-    return {**TEXT, **ids_of(made), "model_type": "llama", **more}
-
-
-def _clip(**more: Any) -> dict[str, Any]:
-    return {**VISION, "model_type": "clip_vision_model", **more}
-
-
-def id_of(made: Any, mark: str) -> int:
-    return int(made.convert_tokens_to_ids(mark))
-
-
-def qwen_ids(made: Any) -> dict[str, int]:
-    return {
-        "vision_start_token_id": id_of(made, "<|vision_start|>"), "vision_end_token_id": id_of(made, "<|vision_end|>"),
-        "image_token_id": id_of(made, "<|image_pad|>"), "video_token_id": id_of(made, "<|video_pad|>"),
-    }  # fmt: skip
-
-
-def qwen(folder: Path, kind: str, text: dict[str, Any], vision: dict[str, Any], videos: Any) -> Path:
-    """A class of the family of Qwen-VL with its processor, or that of an earlier one."""
-    template = chat(*CHATML, QWEN_MARKS)
-    made = words(QWEN_WORDS, template)
-    config = getattr(hf, f"{kind}Config")(
-        text_config={**TEXT, **ids_of(made), **HEADS_OF_16, **text}, vision_config={**DEEP, **vision}, **qwen_ids(made)
-    )
-    processor = getattr(hf, f"{kind.replace('3_5', '3VL')}Processor")(
-        image_processor=hf.Qwen2VLImageProcessor(**GRID, size=PIXELS), tokenizer=made, video_processor=videos,
-        chat_template=template,
-    )  # fmt: skip
-    return save(folder, lambda: getattr(hf, f"{kind}ForConditionalGeneration")(config), processor)
-
-
-@once
-def qwen2_5_vl(folder: Path) -> Path:
-    vision = {"fullatt_block_indexes": [1], "window_size": 32, "tokens_per_second": 2}
-    videos = hf.Qwen2VLVideoProcessor(**GRID, size=PIXELS)
-    return qwen(folder, "Qwen2_5_VL", {"rope_parameters": MROPE}, vision, videos)
-
-
-@once
-def qwen3_vl(folder: Path) -> Path:
-    text, vision = {"rope_parameters": {**MROPE, "mrope_interleaved": True}}, {"deepstack_visual_indexes": [0]}
-    videos = hf.Qwen3VLVideoProcessor(**GRID, size=OF_THE_CLIP)
-    return qwen(folder, "Qwen3VL", text, {**vision, "num_position_embeddings": 64}, videos)
-
-
-@once
-def internvl(folder: Path) -> Path:
-    template = chat(*CHATML, {"video": "<video>\n", "image": "<IMG_CONTEXT>\n"})
-    made = words(
-        (), template, start_image_token="<img>", end_image_token="</img>", context_image_token="<IMG_CONTEXT>",
-        video_token="<video>",
-    )  # fmt: skip
-    config = hf.InternVLConfig(
-        text_config={**TEXT, **ids_of(made), "model_type": "qwen2"},
-        vision_config={**TOWER, "image_size": [32, 32], "patch_size": [PATCH, PATCH]},
-        image_token_id=id_of(made, "<IMG_CONTEXT>"), image_seq_length=4,
-    )  # fmt: skip
-    shared = {"size": SQUARE, "image_mean": HALF, "image_std": HALF}
-    processor = hf.InternVLProcessor(
-        image_processor=hf.GotOcr2ImageProcessor(**shared), tokenizer=made,
-        video_processor=hf.InternVLVideoProcessor(**shared), image_seq_length=4, chat_template=template,
-    )  # fmt: skip
-    return save(folder, lambda: hf.InternVLForConditionalGeneration(config), processor)
-
-
-@once
-def video_llava(folder: Path) -> Path:
-    template = chat(*PLAIN, {"video": "<video>\n", "image": "<image>\n"})
-    made = words((), template)
-    config = hf.VideoLlavaConfig(
-        text_config=_llama(made), vision_config=_clip(), image_token_index=id_of(made, "<image>"),
-        video_token_index=id_of(made, "<video>"), video_seq_length=17 * 8, image_seq_length=17,
-        vision_feature_select_strategy="full",
-    )  # fmt: skip
-    processor = hf.VideoLlavaProcessor(
-        image_processor=hf.VideoLlavaImageProcessor(**FIXED), tokenizer=made,
-        video_processor=hf.VideoLlavaVideoProcessor(**FIXED), patch_size=PATCH,
-        vision_feature_select_strategy="full", num_additional_image_tokens=1, chat_template=template,
-    )  # fmt: skip
-    return save(folder, lambda: hf.VideoLlavaForConditionalGeneration(config), processor)
-
-
-@once
-def llava_next_video(folder: Path) -> Path:
-    template = chat(*PLAIN, {"video": "<video>\n", "image": "<image>\n"})
-    made = words((), template)
-    pins = [[32, 64], [64, 32], [64, 64]]
-    config = hf.LlavaNextVideoConfig(
-        text_config=_llama(made), vision_config=_clip(), image_token_index=id_of(made, "<image>"),
-        video_token_index=id_of(made, "<video>"), image_grid_pinpoints=pins,
-    )  # fmt: skip
-    processor = hf.LlavaNextVideoProcessor(
-        video_processor=hf.LlavaNextVideoVideoProcessor(**FIXED),
-        image_processor=hf.LlavaNextImageProcessor(**FIXED, image_grid_pinpoints=pins), tokenizer=made,
-        patch_size=PATCH, vision_feature_select_strategy="default", num_additional_image_tokens=1,
-        chat_template=template,
-    )  # fmt: skip
-    return save(folder, lambda: hf.LlavaNextVideoForConditionalGeneration(config), processor)
-
-
-@once
-def video_llama_3(folder: Path) -> Path:
-    template = chat(*CHATML, {"video": "<|video_pad|>\n", "image": "<|image_pad|>\n"})
-    made = words(("<|image_pad|>", "<|video_pad|>"), template)
-    config = hf.VideoLlama3Config(
-        text_config={**TEXT, **ids_of(made), "model_type": "qwen2"}, vision_config={**TOWER, "patch_size": PATCH},
-        image_token_id=id_of(made, "<|image_pad|>"), video_token_id=id_of(made, "<|video_pad|>"),
-    )  # fmt: skip
-    processor = hf.VideoLlama3Processor(
-        image_processor=hf.VideoLlama3ImageProcessor(**GRID, size=PIXELS), tokenizer=made,
-        video_processor=hf.VideoLlama3VideoProcessor(**GRID, size=OF_THE_CLIP), chat_template=template,
-    )  # fmt: skip
-    return save(folder, lambda: hf.VideoLlama3ForConditionalGeneration(config), processor)
-
-
-@once
-def smolvlm(folder: Path) -> Path:
-    template = chat(*PLAIN, {"image": "<image>", "video": "<video>"})
-    made = words(
-        ("<end_of_utterance>",), template, fake_image_token="<fake_token_around_image>", image_token="<image>",
-        global_image_token="<global-img>", end_of_utterance_token="<end_of_utterance>", video_token="<video>",
-    )  # fmt: skip
-    config = hf.SmolVLMConfig(
-        text_config=_llama(made), vision_config={**VISION, "model_type": "smolvlm_vision"},
-        image_token_id=id_of(made, "<image>"), scale_factor=2,
-    )  # fmt: skip
-    edges = {
-        "size": {"longest_edge": 64},
-        "max_image_size": {"longest_edge": 32},
-        "image_mean": HALF,
-        "image_std": HALF,
+def native(
+    folder: Path, kind: str, made: Any, text: dict[str, Any], vision: dict[str, Any], config: dict[str, Any],
+    processor: dict[str, Any],
+) -> Path:  # fmt: skip
+    """A checkpoint of a class; `<...>` in its configuration stands for the number of that token."""
+    numbered = {
+        name: made.convert_tokens_to_ids(value) if isinstance(value, str) and value[0] == "<" else value
+        for name, value in config.items()
     }
-    processor = hf.SmolVLMProcessor(
-        image_processor=hf.SmolVLMImageProcessor(**edges), tokenizer=made,
-        video_processor=hf.SmolVLMVideoProcessor(**edges, fps=1, num_frames=8), image_seq_len=4, chat_template=template,
-    )  # fmt: skip
-    return save(folder, lambda: hf.SmolVLMForConditionalGeneration(config), processor)
+    parts = {"text_config": {**TEXT, **ids_of(made), **text}, "vision_config": vision}
+    whole = getattr(hf, f"{kind}Config")(**parts, **numbered)
+    prepares = getattr(hf, f"{kind}Processor")
+    processor = {"tokenizer": made, "chat_template": made.chat_template, **processor}
+    return save(folder, lambda: getattr(hf, f"{kind}ForConditionalGeneration")(whole), prepares(**processor))
 
 
-GLM = ("<|image|>", "<|video|>", "<|begin_of_image|>", "<|end_of_image|>", "<|begin_of_video|>", "<|end_of_video|>")
-GLM_MARKS = {
-    "video": "<|begin_of_video|><|video|><|end_of_video|>",
-    "image": "<|begin_of_image|><|image|><|end_of_image|>",
+# fmt: off
+QWEN = {
+    "vision_start_token_id": "<|vision_start|>", "vision_end_token_id": "<|vision_end|>",
+    "image_token_id": "<|image_pad|>", "video_token_id": "<|video_pad|>",
 }
 
 
-def glm_ids(made: Any) -> dict[str, int]:
-    return {
-        "image_token_id": id_of(made, GLM[0]), "video_token_id": id_of(made, GLM[1]),
-        "image_start_token_id": id_of(made, GLM[2]), "image_end_token_id": id_of(made, GLM[3]),
-        "video_start_token_id": id_of(made, GLM[4]), "video_end_token_id": id_of(made, GLM[5]),
-    }  # fmt: skip
+def _qwen(folder: Path, kind: str, text: dict[str, Any], vision: dict[str, Any], videos: Any) -> Path:
+    marks = {of: f"<|vision_start|><|{of}_pad|><|vision_end|>" for of in ("video", "image")}
+    made = words(tuple(QWEN.values()), chat(*CHATML, marks))
+    parts = {"image_processor": hf.Qwen2VLImageProcessor(**GRID, size=PIXELS), "video_processor": videos}
+    return native(folder, kind, made, {**HEADS_OF_16, **text}, {**DEEP, **vision}, QWEN, parts)
+
+
+def qwen2_5_vl(folder: Path) -> Path:
+    vision = {"fullatt_block_indexes": [1], "window_size": 32, "tokens_per_second": 2}
+    return _qwen(folder, "Qwen2_5_VL", {"rope_parameters": MROPE}, vision, hf.Qwen2VLVideoProcessor(**GRID, size=PIXELS))
+
+
+def qwen3_vl(folder: Path) -> Path:
+    text, vision = {"rope_parameters": {**MROPE, "mrope_interleaved": True}}, {"deepstack_visual_indexes": [0], "num_position_embeddings": 64}
+    return _qwen(folder, "Qwen3VL", text, vision, hf.Qwen3VLVideoProcessor(**GRID, size=OF_THE_CLIP))
+
+
+def internvl(folder: Path) -> Path:
+    named = {"start_image_token": "<img>", "end_image_token": "</img>", "context_image_token": "<IMG_CONTEXT>", "video_token": "<video>"}
+    made = words((), chat(*CHATML, {"video": "<video>\n", "image": "<IMG_CONTEXT>\n"}), **named)
+    vision = {**TOWER, "image_size": [32, 32], "patch_size": [PATCH, PATCH]}
+    shared = {"size": SQUARE, **MEAN}
+    parts = {"image_processor": hf.GotOcr2ImageProcessor(**shared), "video_processor": hf.InternVLVideoProcessor(**shared)}
+    length = {"image_seq_length": 4}
+    return native(folder, "InternVL", made, {"model_type": "qwen2"}, vision, {"image_token_id": "<IMG_CONTEXT>", **length}, parts | length)
+
+
+def video_llava(folder: Path) -> Path:
+    made = words((), chat(*PLAIN, {"video": "<video>\n", "image": "<image>\n"}))
+    config = {
+        "image_token_index": "<image>", "video_token_index": "<video>", "video_seq_length": 17 * 8, "image_seq_length": 17,
+        "vision_feature_select_strategy": "full",
+    }
+    parts = {
+        "image_processor": hf.VideoLlavaImageProcessor(**FIXED), "video_processor": hf.VideoLlavaVideoProcessor(**FIXED),
+        **OF_LLAVA, "vision_feature_select_strategy": "full",
+    }
+    return native(folder, "VideoLlava", made, LLAMA, CLIP, config, parts)
+
+
+def llava_next_video(folder: Path) -> Path:
+    made = words((), chat(*PLAIN, {"video": "<video>\n", "image": "<image>\n"}))
+    config = {"image_token_index": "<image>", "video_token_index": "<video>", "image_grid_pinpoints": PINS}
+    images = hf.LlavaNextImageProcessor(**FIXED, image_grid_pinpoints=PINS)
+    parts = {"video_processor": hf.LlavaNextVideoVideoProcessor(**FIXED), "image_processor": images, **OF_LLAVA}
+    return native(folder, "LlavaNextVideo", made, LLAMA, CLIP, config, parts)
+
+
+def video_llama_3(folder: Path) -> Path:
+    made = words(("<|image_pad|>", "<|video_pad|>"), chat(*CHATML, {"video": "<|video_pad|>\n", "image": "<|image_pad|>\n"}))
+    config = {"image_token_id": "<|image_pad|>", "video_token_id": "<|video_pad|>"}
+    images = hf.VideoLlama3ImageProcessor(**GRID, size=PIXELS)
+    parts = {"image_processor": images, "video_processor": hf.VideoLlama3VideoProcessor(**GRID, size=OF_THE_CLIP)}
+    return native(folder, "VideoLlama3", made, {"model_type": "qwen2"}, {**TOWER, "patch_size": PATCH}, config, parts)
+
+
+def smolvlm(folder: Path) -> Path:
+    made = words(
+        ("<end_of_utterance>",), chat(*PLAIN, {"image": "<image>", "video": "<video>"}), video_token="<video>", image_token="<image>",
+        fake_image_token="<fake_token_around_image>", global_image_token="<global-img>", end_of_utterance_token="<end_of_utterance>",
+    )
+    edges = {"size": {"longest_edge": 64}, "max_image_size": {"longest_edge": 32}, **MEAN}
+    videos = hf.SmolVLMVideoProcessor(**edges, fps=1, num_frames=8)
+    parts = {"image_processor": hf.SmolVLMImageProcessor(**edges), "video_processor": videos, "image_seq_len": 4}
+    vision = {**VISION, "model_type": "smolvlm_vision"}
+    return native(folder, "SmolVLM", made, LLAMA, vision, {"image_token_id": "<image>", "scale_factor": 2}, parts)
+
+
+GLM = {
+    "image_token_id": "<|image|>", "video_token_id": "<|video|>",
+    "image_start_token_id": "<|begin_of_image|>", "image_end_token_id": "<|end_of_image|>",
+    "video_start_token_id": "<|begin_of_video|>", "video_end_token_id": "<|end_of_video|>",
+}
 
 
 def _glm(folder: Path, kind: str, text: dict[str, str], vision: dict[str, str]) -> Path:
-    template = chat("<|{role}|>\n", "", GLM_MARKS)
-    made = words(GLM, template)
+    marks = {of: f"<|begin_of_{of}|><|{of}|><|end_of_{of}|>" for of in ("video", "image")}
     rope = {"hidden_size": 32, "rope_parameters": {**MROPE, "partial_rotary_factor": 1.0}}
-    config = getattr(hf, f"{kind}Config")(
-        text_config={**TEXT, **ids_of(made), **rope, **text}, vision_config={**DEEP, "image_size": 32, **vision},
-        **glm_ids(made),
-    )  # fmt: skip
-    processor = getattr(hf, f"{kind}Processor")(
-        image_processor=getattr(hf, f"{kind}ImageProcessor")(**GRID, size=PIXELS), tokenizer=made,
-        video_processor=getattr(hf, f"{kind}VideoProcessor")(**GRID, size=OF_THE_CLIP), chat_template=template,
-    )  # fmt: skip
-    return save(folder, lambda: getattr(hf, f"{kind}ForConditionalGeneration")(config), processor)
+    parts = {
+        "image_processor": getattr(hf, f"{kind}ImageProcessor")(**GRID, size=PIXELS),
+        "video_processor": getattr(hf, f"{kind}VideoProcessor")(**GRID, size=OF_THE_CLIP),
+    }
+    made = words(tuple(GLM.values()), chat("<|{role}|>\n", "", marks))
+    return native(folder, kind, made, {**rope, **text}, {**DEEP, "image_size": 32, **vision}, GLM, parts)
 
 
-@once
 def glm4v(folder: Path) -> Path:
     return _glm(folder, "Glm4v", {}, {})
 
 
-@once
 def glm46v(folder: Path) -> Path:
     return _glm(folder, "Glm46V", {"model_type": "glm4v_text"}, {"model_type": "glm4v_vision"})
 
 
-ERNIE = {
-    f"{kind}_{part}token": f"<|{kind.upper()}_{part.upper()}|>"
-    for kind in ("image", "video")
-    for part in ("", "start_", "end_")
-}
-
-
-@once
 def ernie(folder: Path) -> Path:
     """ERNIE-4.5-VL: which expert sees a token is said by a tensor as long as the question."""
-    marks = {
-        kind: "".join(ERNIE[f"{kind}_{part}token"] for part in ("start_", "", "end_")) for kind in ("image", "video")
+    named = {f"{of}_{part}token": f"<|{of.upper()}_{part.upper()}|>" for of in ("image", "video") for part in ("", "start_", "end_")}
+    marks = {of: "".join(named[f"{of}_{part}token"] for part in ("start_", "", "end_")) for of in ("image", "video")}
+    text = {
+        **HEADS_OF_16, "moe_intermediate_size": [16, 8], "moe_num_experts": 4, "moe_k": 2, "moe_num_shared_experts": 1,
+        "rope_parameters": {**MROPE, "mrope_section": [3, 3, 2]}, "mlp_layer_types": ["dense", "sparse"],
     }
-    template = chat(*CHATML, marks)
-    made = words((), template, **ERNIE)
-    config = hf.Ernie4_5_VLMoeConfig(
-        text_config={
-            **TEXT, **ids_of(made), **HEADS_OF_16, "moe_intermediate_size": [16, 8], "moe_num_experts": 4, "moe_k": 2,
-            "moe_num_shared_experts": 1, "rope_parameters": {**MROPE, "mrope_section": [3, 3, 2]},
-            "mlp_layer_types": ["dense", "sparse"],
-        },
-        vision_config=DEEP,
-        image_token_id=id_of(made, ERNIE["image_token"]), video_token_id=id_of(made, ERNIE["video_token"]),
-        image_start_token_id=id_of(made, ERNIE["image_start_token"]),
-        image_end_token_id=id_of(made, ERNIE["image_end_token"]),
-        video_start_token_id=id_of(made, ERNIE["video_start_token"]),
-        video_end_token_id=id_of(made, ERNIE["video_end_token"]),
-    )  # fmt: skip
-    processor = hf.Ernie4_5_VLMoeProcessor(
-        image_processor=hf.Ernie4_5_VLMoeImageProcessor(**GRID, size=PIXELS), tokenizer=made, chat_template=template,
-        video_processor=hf.Ernie4_5_VLMoeVideoProcessor(**GRID, size=PIXELS, draw_on_frames=False),
-    )  # fmt: skip
-    return save(folder, lambda: hf.Ernie4_5_VLMoeForConditionalGeneration(config), processor)
+    videos = hf.Ernie4_5_VLMoeVideoProcessor(**GRID, size=PIXELS, draw_on_frames=False)
+    parts = {"image_processor": hf.Ernie4_5_VLMoeImageProcessor(**GRID, size=PIXELS), "video_processor": videos}
+    made = words((), chat(*CHATML, marks), **named)
+    return native(folder, "Ernie4_5_VLMoe", made, text, DEEP, {f"{name}_id": mark for name, mark in named.items()}, parts)
+
+
+def molmo2(folder: Path) -> Path:
+    """Frames as patches without a grid."""
+    config = {
+        "image_start_token_id": "<im_start>", "image_end_token_id": "<im_end>", "low_res_image_start_token_id": "<low_res_im_start>",
+        "image_patch_id": "<im_patch>", "frame_start_token_id": "<frame_start>", "frame_end_token_id": "<frame_end>",
+    }
+    made = words(
+        ("<im_patch>", "<im_col>", "<im_start>", "<low_res_im_start>", "<frame_start>", "<im_end>", "<frame_end>", "<im_low>"),
+        chat(*CHATML, {"video": "<|video|>", "image": "<|image|>"}), image_token="<|image|>", video_token="<|video|>",
+    )
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 8}
+    config["adapter_config"] = {**heads, "vision_feature_layer": [1, 0], "hidden_size": 16, "intermediate_size": 32, "text_hidden_size": 32}
+    shared = {"size": SQUARE, **GRID}
+    videos = hf.Molmo2VideoProcessor(**shared, pooling_size=[2, 2], do_rescale=True, do_normalize=True)
+    parts = {"image_processor": hf.Molmo2ImageProcessor(**shared), "video_processor": videos}
+    text, vision = {**HEADS_OF_16, "additional_vocab_size": 8}, {**VISION, **heads, "image_size": [32, 32]}
+    return native(folder, "Molmo2", made, text, vision, config, parts)
+
+
+def minicpmv4_6(folder: Path) -> Path:
+    """Pictures side by side."""
+    made = words(
+        (), chat(*CHATML, {"video": "<video>", "image": "<image_pad>"}), image_token="<image_pad>", video_token="<video>",
+        image_start_token="<image>", image_end_token="</image>", slice_start_token="<slice>", slice_end_token="</slice>",
+        image_id_start_token="<image_id>", image_id_end_token="</image_id>",
+    )
+    config = {"insert_layer_id": 0, "image_size": 64, "image_token_id": "<image_pad>", "video_token_id": "<video>"}
+    shared = {"scale_resolution": 64, "max_slice_nums": 4, **GRID}
+    parts = {"image_processor": hf.MiniCPMV4_6ImageProcessor(**shared), "video_processor": hf.MiniCPMV4_6VideoProcessor(**shared)}
+    vision = {**TOWER, "image_size": 64, "patch_size": PATCH}
+    return native(folder, "MiniCPMV4_6", made, {**HEADS_OF_16, "model_type": "qwen2"}, vision, config, parts)
 
 
 # --- classes that take images only -----------------------------------------------------------------------------------
 
 
-@once
+def llama4(folder: Path) -> Path:
+    """Pixels in half precision."""
+    marks = ("<|image|>", "<|image_start|>", "<|image_end|>", "<|patch|>", "<|tile_x_separator|>", "<|tile_y_separator|>")
+    made = words(marks, chat(*CHATML, {"image": "<|image|>"}))
+    text = {
+        **HEADS_OF_16, "intermediate_size_mlp": 32, "num_local_experts": 2, "interleave_moe_layer_step": 2, "attention_chunk_size": 64,
+        "no_rope_layers": [1, 0],
+    }
+    vision = {
+        **VISION, "intermediate_size": 64, "vision_output_dim": 32, "projector_input_dim": 32, "projector_output_dim": 32,
+        "pixel_shuffle_ratio": 0.5,
+    }
+    config = {"image_token_index": "<|patch|>", "boi_token_index": "<|image_start|>", "eoi_token_index": "<|image_end|>"}
+    parts = {"image_processor": hf.Llama4ImageProcessor(size=SQUARE, **MEAN, max_patches=4), "patch_size": PATCH}
+    return native(folder, "Llama4", made, text, vision, config, parts)
+
+
 def llava_1_5(folder: Path) -> Path:
-    template = chat(*PLAIN, {"image": "<image>\n"})
-    made = words((), template)
-    config = hf.LlavaConfig(
-        text_config=_llama(made), vision_config=_clip(), image_token_index=id_of(made, "<image>"), image_seq_length=16,
-    )  # fmt: skip
-    processor = hf.LlavaProcessor(
-        image_processor=hf.CLIPImageProcessor(**FIXED), tokenizer=made, patch_size=PATCH,
-        vision_feature_select_strategy="default", num_additional_image_tokens=1, chat_template=template,
-    )  # fmt: skip
-    return save(folder, lambda: hf.LlavaForConditionalGeneration(config), processor)
+    made = words((), chat(*PLAIN, {"image": "<image>\n"}))
+    config = {"image_token_index": "<image>", "image_seq_length": 16}
+    return native(folder, "Llava", made, LLAMA, CLIP, config, {"image_processor": hf.CLIPImageProcessor(**FIXED), **OF_LLAVA})
 
 
-@once
 def llava_next(folder: Path) -> Path:
-    template = chat(*PLAIN, {"image": "<image>\n"})
-    made = words((), template)
-    pins = [[32, 64], [64, 32], [64, 64]]
-    config = hf.LlavaNextConfig(
-        text_config=_llama(made), vision_config=_clip(), image_token_index=id_of(made, "<image>"),
-        image_grid_pinpoints=pins, image_seq_length=16,
-    )  # fmt: skip
-    processor = hf.LlavaNextProcessor(
-        image_processor=hf.LlavaNextImageProcessor(**{**FIXED, "size": {"shortest_edge": 32}}, image_grid_pinpoints=pins),
-        tokenizer=made, patch_size=PATCH, vision_feature_select_strategy="default", num_additional_image_tokens=1,
-        chat_template=template,
-    )  # fmt: skip
-    return save(folder, lambda: hf.LlavaNextForConditionalGeneration(config), processor)
+    made = words((), chat(*PLAIN, {"image": "<image>\n"}))
+    config = {"image_token_index": "<image>", "image_grid_pinpoints": PINS, "image_seq_length": 16}
+    images = hf.LlavaNextImageProcessor(**{**FIXED, "size": {"shortest_edge": 32}}, image_grid_pinpoints=PINS)
+    return native(folder, "LlavaNext", made, LLAMA, CLIP, config, {"image_processor": images, **OF_LLAVA})
 
 
-@once
 def idefics2(folder: Path) -> Path:
-    template = chat("{role}: ", "<end_of_utterance>\n", {"image": "<image>"})
-    made = words(("<fake_token_around_image>", "<end_of_utterance>"), template)
-    config = hf.Idefics2Config(
-        text_config={**TEXT, **ids_of(made), "model_type": "mistral"}, vision_config=VISION,
-        perceiver_config={"hidden_size": 16, "resampler_n_latents": 4, "resampler_depth": 1, "resampler_n_heads": 2, "resampler_head_dim": 8, "num_key_value_heads": 1},
-        image_token_id=id_of(made, "<image>"),
-    )  # fmt: skip
-    edges = {"shortest_edge": 32, "longest_edge": 48}
-    processor = hf.Idefics2Processor(
-        image_processor=hf.Idefics2ImageProcessor(size=edges, image_mean=HALF, image_std=HALF, do_image_splitting=True),
-        tokenizer=made, image_seq_len=4, chat_template=template,
-    )  # fmt: skip
-    return save(folder, lambda: hf.Idefics2ForConditionalGeneration(config), processor)
+    made = words(("<fake_token_around_image>", "<end_of_utterance>"), chat("{role}: ", "<end_of_utterance>\n", {"image": "<image>"}))
+    sampler = {
+        "hidden_size": 16, "resampler_n_latents": 4, "resampler_depth": 1, "resampler_n_heads": 2, "resampler_head_dim": 8,
+        "num_key_value_heads": 1,
+    }
+    config = {"perceiver_config": sampler, "image_token_id": "<image>"}
+    images = hf.Idefics2ImageProcessor(size={"shortest_edge": 32, "longest_edge": 48}, **MEAN, do_image_splitting=True)
+    return native(folder, "Idefics2", made, {"model_type": "mistral"}, VISION, config, {"image_processor": images, "image_seq_len": 4})
 
 
-@once
 def aria(folder: Path) -> Path:
-    template = chat(*CHATML, {"image": "<fim_prefix><|img|><fim_suffix>"})
-    made = words(("<fim_prefix>", "<fim_suffix>"), template, image_token="<|img|>", unk_token="<unk>")
-    config = hf.AriaConfig(
-        text_config={**_llama(made), "model_type": "aria_text", "moe_num_experts": 4, "moe_topk": 2},
-        vision_config={**VISION, "image_size": 490, "patch_size": 70, "model_type": "idefics3_vision"},
-        projector_patch_to_query_dict={49: 4, 196: 8}, image_token_index=id_of(made, "<|img|>"),
-    )  # fmt: skip
-    processor = hf.AriaProcessor(
-        image_processor=hf.AriaImageProcessor(image_mean=HALF, image_std=HALF, max_image_size=490),
-        tokenizer=made, size_conversion={490: 4, 980: 8}, chat_template=template,
-    )  # fmt: skip
-    return save(folder, lambda: hf.AriaForConditionalGeneration(config), processor)
+    made = words(("<fim_prefix>", "<fim_suffix>"), chat(*CHATML, {"image": "<fim_prefix><|img|><fim_suffix>"}), image_token="<|img|>", unk_token="<unk>")
+    text = {"model_type": "aria_text", "moe_num_experts": 4, "moe_topk": 2}
+    vision = {**VISION, "image_size": 490, "patch_size": 70, "model_type": "idefics3_vision"}
+    config = {"projector_patch_to_query_dict": {49: 4, 196: 8}, "image_token_index": "<|img|>"}
+    images = hf.AriaImageProcessor(**MEAN, max_image_size=490)
+    return native(folder, "Aria", made, text, vision, config, {"image_processor": images, "size_conversion": {490: 4, 980: 8}})
 
 
-@once
 def gemma3(folder: Path) -> Path:
     template = chat("<start_of_turn>{role}\n", "<end_of_turn>\n", {"image": "<start_of_image>"})
-    made = words(
-        ("<start_of_turn>", "<end_of_turn>"), template, image_token="<image_soft_token>", boi_token="<start_of_image>",
-        eoi_token="<end_of_image>",
-    )  # fmt: skip
-    config = hf.Gemma3Config(
-        text_config={**TEXT, **ids_of(made), **HEADS_OF_16, "query_pre_attn_scalar": 16, "sliding_window": 64},
-        vision_config={**VISION, "vision_use_head": False}, mm_tokens_per_image=4,
-        boi_token_index=id_of(made, "<start_of_image>"), eoi_token_index=id_of(made, "<end_of_image>"),
-        image_token_index=id_of(made, "<image_soft_token>"),
-    )  # fmt: skip
-    processor = hf.Gemma3Processor(
-        image_processor=hf.Gemma3ImageProcessor(size=SQUARE, image_mean=HALF, image_std=HALF), tokenizer=made,
-        image_seq_length=4, chat_template=template,
-    )  # fmt: skip
-    return save(folder, lambda: hf.Gemma3ForConditionalGeneration(config), processor)
+    named = {"image_token": "<image_soft_token>", "boi_token": "<start_of_image>", "eoi_token": "<end_of_image>"}
+    made = words(("<start_of_turn>", "<end_of_turn>"), template, **named)
+    config = {"mm_tokens_per_image": 4, **{f"{name}_index": mark for name, mark in named.items()}}
+    images = hf.Gemma3ImageProcessor(size=SQUARE, **MEAN)
+    text = {**HEADS_OF_16, "query_pre_attn_scalar": 16, "sliding_window": 64}
+    vision = {**VISION, "vision_use_head": False}
+    return native(folder, "Gemma3", made, text, vision, config, {"image_processor": images, "image_seq_length": 4})
 
 
-VIDEO: dict[str, Callable[[Path], Path]] = {
+def _once(makes: dict[str, Callable[[Path], Path]]) -> dict[str, Callable[[Path], Path]]:
+    return {name: once(make) for name, make in makes.items()}
+
+
+VIDEO = _once({
     "llava_onevision": llava, "qwen2_vl": qwen2_vl, "qwen2_5_vl": qwen2_5_vl, "qwen3_vl": qwen3_vl, "internvl": internvl,
-    "video_llava": video_llava, "llava_next_video": llava_next_video, "video_llama_3": video_llama_3, "smolvlm": smolvlm,
-    "glm4v": glm4v,
-}  # fmt: skip
-IMAGES: dict[str, Callable[[Path], Path]] = {
-    "llava": llava_1_5, "llava_next": llava_next, "idefics2": idefics2, "aria": aria, "gemma3": gemma3,
-}  # fmt: skip
-MORE: dict[str, Callable[[Path], Path]] = {"glm46v": glm46v, "ernie4_5_vl_moe": ernie}
-"""not in `config/models`"""
+    "video_llava": video_llava, "llava_next_video": llava_next_video, "video_llama_3": video_llama_3, "smolvlm": smolvlm, "glm4v": glm4v,
+})
+IMAGES = _once({"llava": llava_1_5, "llava_next": llava_next, "idefics2": idefics2, "aria": aria, "gemma3": gemma3})
+# Not in `config/models`.
+MORE = _once({"glm46v": glm46v, "ernie4_5_vl_moe": ernie, "molmo2": molmo2, "minicpmv4_6": minicpmv4_6, "llama4": llama4})

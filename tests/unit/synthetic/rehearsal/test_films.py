@@ -44,7 +44,6 @@ def test_a_concatenation_has_two_seconds_of_black_between_its_films(tmp_path: Pa
 @pytest.mark.parametrize("joined", [None, "other/*"])
 def test_only_ids_of_the_pattern_are_concatenations(joined: str | None, tmp_path: Path) -> None:
     store = Store(tmp_path)
-    record = fetch_source(
-        ids_of(0, 1, "joined")[0], fetcher_for(Rehearsal(kind="rehearsal", joined=joined), store), store
-    )
+    fetcher = fetcher_for(Rehearsal(kind="rehearsal", joined=joined), store)
+    record = fetch_source(ids_of(0, 1, "joined")[0], fetcher, store)
     assert packet_index(store.root / record.object).frames == SECONDS[0] * RATE

@@ -1,11 +1,11 @@
 """The committed checkpoints: small, safe to load, and better than chance where they see the clip."""
 
-import json
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-from reprise.models.local.contrastive import FrameMean, load_encoder
+from reprise.models.local.contrastive import load_encoder
 from reprise.models.local.text import TextAdapter
 from synthetic.toyworld.captions import caption
 from synthetic.toyworld.generate import EVALUATION_SEED, evaluation_sources
@@ -20,12 +20,8 @@ from training.prompts import REPOSITORY, prompts
 from tests.unit.asked import BLIND, request, spec
 
 FOLDER = REPOSITORY / "resources" / "demo" / "checkpoints"
-NAMES = {
-    "llava-ov-early": ("LlavaOnevisionForConditionalGeneration", 5_000_000),
-    "llava-ov-late": ("LlavaOnevisionForConditionalGeneration", 5_000_000),
-    "siglip": ("SiglipModel", 2_500_000),
-    "qwen2-text": ("Qwen2ForCausalLM", 2_500_000),
-}
+NAMES = {"llava-ov-early": 5_000_000, "llava-ov-late": 5_000_000, "siglip": 2_500_000, "qwen2-text": 2_500_000}
+"""Checkpoint -> the most bytes that it may have."""
 CLIPS = 12
 
 
@@ -34,19 +30,11 @@ def late() -> Checkpoint:
     return Checkpoint(FOLDER / "llava-ov-late")
 
 
-def frames_of(script: Script) -> list[Image]:
-    """Ten frames at mid-second."""
-    return [render_frame(script, t) for t in sample_times(10)]
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_checkpoint_is_small_and_holds_no_pickle(name: str) -> None:
-    kind, most = NAMES[name]
     files = [path for path in (FOLDER / name).iterdir() if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < most
+    assert sum(path.stat().st_size for path in files) < NAMES[name]
     assert {path.suffix for path in files} <= {".safetensors", ".json", ".jinja"}
-    config = json.loads((FOLDER / name / "config.json").read_text(encoding="utf-8"))
-    assert config["architectures"] == [kind]
 
 
 def test_the_fixed_sentences_are_still_the_pipelines(late: Checkpoint) -> None:
@@ -56,16 +44,21 @@ def test_the_fixed_sentences_are_still_the_pipelines(late: Checkpoint) -> None:
         assert len(tokenizer(user)["input_ids"]) < 16, f"{name} has changed since the checkpoints were trained"
 
 
-def test_the_late_one_knows_who_is_in_a_clip(late: Checkpoint, evaluation_scripts: dict[str, Script]) -> None:
-    pairs, template = clip_pairs(evaluation_sources(), EVALUATION_SEED), prompts()["entail"].user
+def share_right(scripts: dict[str, Script], clips: int, score: Callable[[list[Image], str], float]) -> float:
+    """How often the true caption has the higher score, of captions that differ in who is in the clip."""
+    pairs = clip_pairs(evaluation_sources(), EVALUATION_SEED)
     right = []
-    for clip, script in list(evaluation_scripts.items())[:CLIPS]:
-        for pair in pairs[clip]:
-            if pair.test in ("control", "agent_random"):
-                frames = frames_of(script)
-                pos, neg = (late.share(frames, template.format(caption=text)) for text in (pair.pos, pair.neg))
-                right.append(pos > neg)
-    assert np.mean(right) >= 0.85
+    for clip, script in list(scripts.items())[:clips]:
+        frames = [render_frame(script, t) for t in sample_times(10)]
+        asked = [pair for pair in pairs[clip] if pair.test in ("control", "agent_random")]
+        right += [score(frames, pair.pos) > score(frames, pair.neg) for pair in asked]
+    return float(np.mean(right))
+
+
+def test_the_late_one_knows_who_is_in_a_clip(late: Checkpoint, evaluation_scripts: dict[str, Script]) -> None:
+    template = prompts()["entail"].user
+    score = lambda frames, text: late.share(frames, template.format(caption=text))  # noqa: E731
+    assert share_right(evaluation_scripts, CLIPS, score) >= 0.85
 
 
 def test_without_the_video_it_cannot_tell(late: Checkpoint, evaluation_scripts: dict[str, Script]) -> None:
@@ -78,20 +71,10 @@ def test_without_the_video_it_cannot_tell(late: Checkpoint, evaluation_scripts: 
 # --- the dual encoder and the text-only model --------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def encoder() -> FrameMean:
-    return load_encoder(spec(FOLDER / "siglip"))
-
-
-def test_the_dual_encoder_knows_who_is_in_a_clip(encoder: FrameMean, evaluation_scripts: dict[str, Script]) -> None:
-    pairs = clip_pairs(evaluation_sources(), EVALUATION_SEED)
-    right = []
-    for clip, script in list(evaluation_scripts.items())[:24]:
-        seen = encoder.clip(np.stack(frames_of(script)))
-        for pair in pairs[clip]:
-            if pair.test in ("control", "agent_random"):
-                right.append(encoder.similarity(seen, pair.pos)[0] > encoder.similarity(seen, pair.neg)[0])
-    assert np.mean(right) >= 0.8
+def test_the_dual_encoder_knows_who_is_in_a_clip(evaluation_scripts: dict[str, Script]) -> None:
+    encoder = load_encoder(spec(FOLDER / "siglip"))
+    score = lambda frames, text: encoder.similarity(encoder.clip(np.stack(frames)), text)[0]  # noqa: E731
+    assert share_right(evaluation_scripts, 24, score) >= 0.8
 
 
 def test_the_text_only_model_answers_in_kind(evaluation_scripts: dict[str, Script]) -> None:

@@ -4,7 +4,6 @@ import re
 import shlex
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from training import dual, measure, ranks, text_only
@@ -21,15 +20,8 @@ SHOWN = re.findall(
 def called(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """What a command called, in place of the hours that it takes."""
     record = SimpleNamespace(name="", arguments=())
-
-    def instead_of(name: str) -> Any:
-        def call(*arguments: Any) -> None:
-            record.name, record.arguments = name, arguments
-
-        return call
-
     for module, name in ((ranks, "train"), (dual, "train_siglip"), (text_only, "train_text"), (measure, "measure")):
-        monkeypatch.setattr(module, name, instead_of(name))
+        monkeypatch.setattr(module, name, lambda *given, name=name: vars(record).update(name=name, arguments=given))
     return record
 
 

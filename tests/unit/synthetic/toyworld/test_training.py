@@ -41,14 +41,12 @@ def config_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _trainer(config: TrainConfig, folder: Path) -> Trainer:
+def trained(config: TrainConfig, folder: Path, until: int = 0) -> Trainer:
     save_tokenizer(folder / "tokenizer")
-    return Trainer(config, folder)
-
-
-def _advance(trainer: Trainer, until: int) -> None:
+    trainer = Trainer(config, folder)
     while trainer.step < until:
         trainer.advance()
+    return trainer
 
 
 def test_every_fixed_sentence_is_one_token_and_answers_are_single() -> None:
@@ -71,7 +69,7 @@ def test_the_processors_template_renders_what_training_uses(video: bool) -> None
 
 @pytest.mark.parametrize("kind", ["mix", "reason", "blind", "subtitled"])
 def test_packed_logits_are_the_models_own(kind: str, config_file: Path, tmp_path: Path) -> None:
-    model = _trainer(load_config(config_file), tmp_path).exact_model()
+    model = trained(load_config(config_file), tmp_path).exact_model()
     tokenizer = build_tokenizer()
     batch = make_batch(Encoder(tokenizer, VIDEO_TOKENS), kind, 2, (5, 7), 0.5)
     frames, clip = torch.from_numpy(batch.frames), 1
@@ -91,15 +89,13 @@ def test_packed_logits_are_the_models_own(kind: str, config_file: Path, tmp_path
 
 def test_a_resumed_run_equals_an_unbroken_one(config_file: Path, tmp_path: Path) -> None:
     config = load_config(config_file)
-    unbroken = _trainer(config, tmp_path / "a")
-    _advance(unbroken, config.total_steps)
-    first = _trainer(config, tmp_path / "b")
-    _advance(first, 7)
-    first.save()
+    unbroken = trained(config, tmp_path / "a", config.total_steps)
+    trained(config, tmp_path / "b", 7).save()
     second = Trainer(config, tmp_path / "b")
     second.resume()
     assert second.step == 7
-    _advance(second, config.total_steps)
+    while second.step < config.total_steps:
+        second.advance()
     assert torch.equal(second.optimiser.master, unbroken.optimiser.master)
 
 
@@ -124,9 +120,7 @@ def test_a_run_writes_loadable_checkpoints_and_can_be_resumed(config_file: Path,
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [({"sede": 3}, "unknown key 'sede'.*'seed'"), ({"seed": None}, "missing seed")],
-    ids=["unknown", "missing"],
+    ("change", "message"), [({"sede": 3}, "unknown key 'sede'.*'seed'"), ({"seed": None}, "missing seed")]
 )
 def test_a_bad_configuration_is_a_users_mistake(change: dict[str, object], message: str, tmp_path: Path) -> None:
     values = {key: value for key, value in {**CONFIG, **change}.items() if value is not None}

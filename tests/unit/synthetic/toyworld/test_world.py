@@ -7,28 +7,10 @@ import numpy as np
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.files import value_digest
-from synthetic.toyworld.generate import (
-    Dice,
-    evaluation_sources,
-    evaluation_stories,
-    make_script,
-    training_script,
-)  # fmt: skip
+from synthetic.toyworld.generate import Dice, evaluation_sources, evaluation_stories, make_script, training_script
 from synthetic.toyworld.pairs import Setting
 from synthetic.toyworld.render import render_frame, render_source, render_source_frame, write_video
-from synthetic.toyworld.script import (
-    ACTION_NAMES,
-    AGENTS,
-    FPS,
-    SIZE,
-    SLOTS,
-    Agent,
-    Figure,
-    Scene,
-    Script,
-    is_held_out,
-    to_json,
-)  # fmt: skip
+from synthetic.toyworld.script import FPS, SIZE, Agent, Script, is_held_out, to_json
 from synthetic.toyworld.sources import load_source_script
 from training.tasks import BLIND, MIX, REASON, Sample
 
@@ -38,32 +20,11 @@ GOLDEN_SOURCES = "4d2a76072330f4ebe10c46edc554812e65ea4114c2a39f5283925a8d2a8be9
 GOLDEN_TRAINING = "2351cedab9d4e3e78cfcfb0f3a3dfe0eddc4fbed3b13e923afc08f09ff5c4c37"
 GOLDEN_FRAMES = "f6cf86124af128653310d08aba4c98f50788467fc63618277a5c5373e69027e2"
 
-CLIPS = list(evaluation_sources()[0].clips().values())
-
-
-def decoded(path: Path) -> np.ndarray:
-    """All frames of a video."""
-    with av.open(str(path)) as container:
-        return np.stack([frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)])
-
 
 def test_evaluation_scripts_are_the_known_ones() -> None:
     assert len(evaluation_sources()) == 24
     assert value_digest([to_json(source) for source in evaluation_sources()]) == GOLDEN_SOURCES
     assert value_digest(to_json(make_script(Dice(3, 1), training=True))) == GOLDEN_TRAINING
-
-
-def test_sources_hold_their_clips_at_whole_seconds() -> None:
-    for source in evaluation_sources():
-        assert source.seconds == 40 and len(source.source_id) == 11
-        assert [part.start for part in source.parts] == list(
-            np.cumsum([0] + [part.script.seconds for part in source.parts[:-1]])
-        )
-        for clip, part in zip(source.clips(), [part for part in source.parts if part.is_clip], strict=True):
-            assert clip == f"v_{source.source_id}_seg_{part.start}_{part.start + 10}"
-            frame = render_source_frame(source, part.start + 3.25)
-            assert np.array_equal(frame, render_frame(part.script, 3.25))
-        assert any(not part.is_clip for part in source.parts)
 
 
 def test_an_unknown_source_is_a_users_mistake() -> None:
@@ -72,7 +33,8 @@ def test_an_unknown_source_is_a_users_mistake() -> None:
 
 
 def test_frames_are_the_known_ones() -> None:
-    frames = [render_frame(CLIPS[0], t) for t in (0.5, 3.5, 9.5)]
+    clip = next(iter(evaluation_sources()[0].clips().values()))
+    frames = [render_frame(clip, t) for t in (0.5, 3.5, 9.5)]
     assert [frame.shape for frame in frames] == [(SIZE, SIZE, 3)] * 3
     # OpenCV may draw an edge pixel otherwise in another release: the golden picture is a coarse one.
     coarse = [frame.reshape(8, 16, 8, 16, 3).mean((1, 3)).round(-1).astype(int).tolist() for frame in frames]
@@ -84,41 +46,17 @@ def test_a_video_is_byte_identical_and_shows_the_frames(tmp_path: Path) -> None:
     render_source(source.source_id, tmp_path / "a.mp4")
     write_video(source, tmp_path / "b.mp4")
     assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
-    frames = decoded(tmp_path / "a.mp4")
+    with av.open(str(tmp_path / "a.mp4")) as container:
+        frames = np.stack([frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)])
     assert frames.shape == (40 * FPS, SIZE, SIZE, 3)
     for number in (0, 333, 801):
         ideal = render_source_frame(source, number / FPS).astype(float)
         assert np.abs(frames[number] - ideal).mean() < 4.5
 
 
-@pytest.mark.parametrize("strength", ["strong", "weak"])
-@pytest.mark.parametrize("action", ACTION_NAMES)
-def test_every_deed_shows_at_the_sampled_instants(action: str, strength: str) -> None:
-    def frames(name: str, manner: str) -> np.ndarray:
-        figure = Figure(Agent("red", "circle"), 0, name, manner, 0.5, 0.8, 0.14)
-        script = Script(SLOTS, (Scene(0, "plain", "slate"),), (figure,))
-        return np.stack([render_frame(script, t) for t in (0.5, 1.5)]).astype(float)
-
-    shown, idle = frames(action, strength), frames("stand", "")
-    contrary = frames(action, "weak" if strength == "strong" else "strong")
-    assert np.abs(shown - idle).mean() > 0.5
-    assert np.abs(shown - contrary).mean() > 0.4
-
-
-def test_held_out_pairs_are_spread_evenly() -> None:
-    held = [(agent, action) for agent in AGENTS for action in ACTION_NAMES if is_held_out(agent, action)]
-    assert len(held) == 30
-    assert all(sum(agent == who for who, _ in held) == 1 for agent in AGENTS)
-    assert all(sum(action == what for _, what in held) == 3 for action in ACTION_NAMES)
-
-
 def test_evaluation_shows_held_out_pairs(evaluation_scripts: dict[str, Script]) -> None:
     events = [event for script in evaluation_scripts.values() for event in script.events]
     assert sum(is_held_out(event.agent, event.action) for event in events) >= 15
-
-
-def _named_pairs(text: str) -> set[tuple[Agent, str]]:
-    return {(Agent(m["colour"], m["shape"]), VERBS[m["verb"]]) for m in EVENT.finditer(text)}
 
 
 def test_training_never_shows_or_names_a_held_out_pair() -> None:
@@ -130,6 +68,6 @@ def test_training_never_shows_or_names_a_held_out_pair() -> None:
         assert not any(is_held_out(event.agent, event.action) for event in script.events)
         for task in tasks:
             for segment in task.make(Sample(Setting(script, other, True), dice, 0.5)):
-                for agent, action in _named_pairs(f"{segment.user} {segment.answer}"):
-                    assert not is_held_out(agent, action)
+                for event in EVENT.finditer(f"{segment.user} {segment.answer}"):
+                    assert not is_held_out(Agent(event["colour"], event["shape"]), VERBS[event["verb"]])
         script = other

@@ -182,7 +182,9 @@ def test_a_caption_is_in_the_groups_of_its_verbs(caption: str, groups: list[str]
 def test_kinds_of_action_are_measured_over_the_samples_of_the_seven_tests(tmp_path: Path) -> None:
     right = [("chrono", "He runs.", 1.0), ("coref", "He runs.", 0.0), ("coref", "It glows.", 0.0), (CONTROL, "He runs.", 1.0)]  # fmt: skip
     rows = [[test, video(i), "Ev1", caption, "x"] for i, (test, caption, _) in enumerate(right)]
-    _, items = velociti.annotations(release(tmp_path, rows), "ids")
+    clips, items = velociti.annotations(release(tmp_path, rows), "ids")
+    counts = velociti.statistics(items, clips)
+    assert (counts["videos", "coref"], counts["samples", "coref"], counts["subset", "coref"]) == (2, 2, 0)
     verdicts, analyses = read(items, [(score, 1 - score) for _, _, score in right]), load_analyses("velociti")
     assert analyses is not None
     found = velociti.numbers("entail", with_analysed_groups(items, None, analyses), verdicts)

@@ -58,7 +58,6 @@ Form: TypeAlias = EachItem | EachClip
 def request_row(
     request_id: str, item: Item, question: Question, prompt: Prompt, ask: str, max_tokens: int
 ) -> dict[str, Any]:
-    """A question as a request, its prompt filled in."""
     return {
         "request_id": request_id,
         "item_id": item.item_id,
@@ -75,7 +74,6 @@ def request_row(
 
 
 def request_table(form: Form, items: pl.DataFrame, prompt: Prompt, ask: str, max_tokens: int) -> pl.DataFrame:
-    """All requests of a form about some items."""
     asked = form.questions(items_of(items))
     rows = [request_row(f"{of}#{one.role}", item, one, prompt, ask, max_tokens) for of, item, one in asked]
     return table_of(rows, REQUESTS)

@@ -14,8 +14,6 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 @dataclass(frozen=True)
 class Prompt:
-    """One variant of a benchmark's prompt."""
-
     system: str
     user: str
 

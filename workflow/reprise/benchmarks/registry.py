@@ -35,8 +35,6 @@ NEEDED = ("release", "questions", "scores")
 
 
 class ReleaseModule(Protocol):
-    """`release.py`."""
-
     def read_release(self, files: Sequence[Path], clips: "ClipsFrom", options: Mapping[str, object]) -> "Annotations":
         """Clips and items of a release; `options` are those of the benchmark's file, with the suite's `subset`.
 

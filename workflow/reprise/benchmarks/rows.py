@@ -53,7 +53,6 @@ class Item(NamedTuple):
     flaws: Sequence[str] = ()
 
     def tag(self, name: str) -> str:
-        """The text of its first tag of this name."""
         return next(tag.text for tag in self.tags if tag.name == name)
 
 

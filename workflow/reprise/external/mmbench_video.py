@@ -207,7 +207,6 @@ def _write_unpacked(folder: Path, name: str, items: pl.DataFrame, answered: pl.D
 
 
 def _write_choices(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
-    """One row per rotation, numbered as the harness does."""
     rows: list[Sequence[str]] = [("index", *LETTERS, "answer", "prediction")]
     for row in answered.iter_rows(named=True):
         index, turn = row["item_id"].split("/")[1], int(row["role"].removeprefix("rotation"))

@@ -54,7 +54,6 @@ def difference(ratios: Ratios) -> Ratios:
 
 
 def mean(ratios: Ratios) -> Ratios:
-    """The unweighted mean of all ratios."""
     means: Ratios = ratios.mean(axis=1)
     return means
 

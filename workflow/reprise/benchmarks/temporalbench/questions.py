@@ -31,7 +31,6 @@ def similarities(item: Item) -> Iterator[Question]:
 
 
 def four_captions(role: str, item: Item) -> Iterator[Question]:
-    """Which of four captions is true of the clip?"""
     shown = [item.texts[name] for name in lettered(item.item_id, role).values()]
     values = {f"caption_{letter.lower()}": text for letter, text in zip(LETTERS, shown, strict=True)}
     yield Question(role, values, LETTERS, shown, LETTERS[shown.index(item.answer)])

@@ -14,13 +14,11 @@ def has_captions(item: Item) -> bool:
 
 
 def entailment(item: Item) -> Iterator[Question]:
-    """Is the caption true of the clip?"""
     yield Question("pos", {"caption": item.texts["positive"]}, YES_NO, expected="Yes")
     yield Question("neg", {"caption": item.texts["negative"]}, YES_NO, expected="No")
 
 
 def similarity(item: Item) -> Iterator[Question]:
-    """How close are caption and clip?"""
     yield Question("pos", {"caption": item.texts["positive"]}, ["match"], expected="match")
     yield Question("neg", {"caption": item.texts["negative"]}, ["match"])
 

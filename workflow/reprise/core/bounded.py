@@ -2,10 +2,6 @@
 
 import zlib
 
-# Of unpacked bytes at a time.
-STEP = 1 << 16
-GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
-
 
 class TooLargeError(Exception):
     """More came than was allowed, or than was announced."""
@@ -26,7 +22,7 @@ class BoundedReader:
         if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
             raise PackedError(f"a reply that is packed by {encoding[:20]!r}")
         self._most, self._came, self._gave = most, 0, 0
-        self._unpacks = zlib.decompressobj(GZIP_OR_ZLIB) if encoding not in ("", "identity") else None
+        self._unpacks = zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding not in ("", "identity") else None
 
     def feed(self, piece: bytes) -> bytes:
         self._came += len(piece)
@@ -37,7 +33,7 @@ class BoundedReader:
         found = bytearray()
         try:
             while piece:
-                step = self._unpacks.decompress(piece, STEP)
+                step = self._unpacks.decompress(piece, 1 << 16)
                 piece, found = self._unpacks.unconsumed_tail, found + step
                 if self._gave + len(found) > self._most:
                     raise TooLargeError(self._most, " when it is unpacked")

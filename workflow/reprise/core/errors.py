@@ -15,7 +15,6 @@ from pathlib import Path
 from reprise.core.log import log_to_stderr
 from reprise.core.plain import safe
 
-MOST_CHOICES, NEAREST = 25, 8
 ROOM = "make room (python -m reprise store --prune) or set `store:` to a larger disk"
 RIGHTS = "let this user read and write there"
 OPEN_FILES = "raise the limit of open files (ulimit -n)"
@@ -34,12 +33,9 @@ REMEDIES = {
     errno.EACCES: RIGHTS,
     errno.EPERM: RIGHTS,
 }
-# ffmpeg says these of damaged files too: its Python binding by number, its command in words.
-AMBIGUOUS = {errno.EIO, errno.EPERM, errno.EAGAIN}
+# ffmpeg says these of damaged files too; its Python binding also EIO.
 UNCLEAR = {errno.EPERM, errno.EAGAIN}
 IN_WORDS = re.compile(r"\(os error (\d+)\)")
-NO_MEMORY = ("can't allocate memory", "out of memory")  # as torch says it of main memory and of a driver
-ENDED_BY_SIGNAL = 255  # how ffmpeg exits when it is asked to end
 
 
 class UserError(Exception):
@@ -62,7 +58,7 @@ def stop_on_fault_of_ffmpeg(returncode: int, stderr: str, target: Path) -> None:
     named_in_output = [number for number in REMEDIES if number not in UNCLEAR and os.strerror(number) in stderr]
     if named_in_output:
         fault = _message(target, named_in_output[0])
-    elif returncode < 0 or returncode == ENDED_BY_SIGNAL:
+    elif returncode < 0 or returncode == 255:  # as when it is asked to end
         ended = f"ffmpeg was ended by {signal.Signals(-returncode).name if returncode < 0 else 'a signal'}"
         fault = _worded(f"{target}: {ended}", MEMORY)
     else:
@@ -80,8 +76,8 @@ def suggestion(found: str, allowed: Iterable[str]) -> str:
 def choices(found: str, allowed: Iterable[str]) -> str:
     """` Did you mean 'x'? Allowed: ...`; of a long list only the names that are nearest to what was found."""
     names = sorted(set(allowed))
-    is_short = len(names) <= MOST_CHOICES
-    shown = names if is_short else get_close_matches(found, names, n=NEAREST, cutoff=0)
+    is_short = len(names) <= 25
+    shown = names if is_short else get_close_matches(found, names, n=8, cutoff=0)
     has_comma = any("," in name for name in shown)
     listed = ", ".join(f"'{name}'" if has_comma else name for name in shown) or "nothing"
     return f"{suggestion(found, names)} Allowed: {listed}{'' if is_short else f', ... ({len(names)} in all)'}."
@@ -135,7 +131,7 @@ def fault_of(error: BaseException, store: Path | None = None) -> str | None:
             continue
         number = _number(cause)
         is_fault = number in REMEDIES
-        if type(cause).__module__ == "av.error" and number in AMBIGUOUS:
+        if type(cause).__module__ == "av.error" and number in {errno.EIO, *UNCLEAR}:
             is_fault = False
         elif number in (errno.EACCES, errno.EPERM) and store is not None and cause.filename is not None:
             is_fault = Path(os.fsdecode(cause.filename)).resolve().is_relative_to(store.resolve())
@@ -168,7 +164,7 @@ def is_out_of_memory(error: BaseException) -> bool:
         isinstance(cause, MemoryError)
         or type(cause).__name__ == "OutOfMemoryError"
         or (isinstance(cause, OSError) and _number(cause) == errno.ENOMEM)
-        or (isinstance(cause, RuntimeError) and any(words in str(cause.args) for words in NO_MEMORY))
+        or (isinstance(cause, RuntimeError) and re.search("can't allocate memory|out of memory", str(cause.args)))
         for cause in _causes(error)
     )
 

@@ -19,7 +19,6 @@ PLACE = b"0" * DIGITS
 # The metadata of a parquet file stand behind its data, and with them the mark.
 TAIL = 1 << 16
 SHORT = 16
-TEMPORARY = re.compile(r"\..*\.([0-9]+)\.tmp(?:\.[^.]*)?", re.DOTALL)
 
 
 def canonical_json(value: Any) -> str:
@@ -56,7 +55,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 def half_written(folder: Path) -> Iterator[tuple[Path, int]]:
     """The temporary files of `whole_file` anywhere in a folder, each with the process that writes it, or did."""
     for path in folder.rglob(".*.tmp*"):
-        found = TEMPORARY.fullmatch(path.name)
+        found = re.fullmatch(r"\..*\.([0-9]+)\.tmp(?:\.[^.]*)?", path.name, re.DOTALL)
         if found:
             yield path, int(found[1])
 

@@ -18,11 +18,7 @@ from reprise.core.files import text_digest
 LOCKS = "locks"
 # Folders of a store where files are locked.
 HOLDING = (LOCKS, "limits", "uploads")
-# How deep in a store a log may lie: `journal/<2 digits>/<key>.jsonl`.
-DEPTH = 3
 SETTING = "`locks:` in config/config.yaml"
-# How file systems say that they have no locks.
-NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
 @contextmanager
@@ -34,7 +30,7 @@ def locked(path: Path) -> Iterator[int]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
         except OSError as error:
-            if error.errno not in NO_LOCKS:
+            if error.errno not in {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}:
                 raise
             raise UserError(
                 f"{path}: the file system has no locks ({error.strerror}), without which jobs overwrite each other. "
@@ -97,5 +93,5 @@ def locked_elsewhere(log: Path) -> Iterator[bool]:
 @cache
 def _elsewhere(folder: Path) -> Path | None:
     """The folder of the locks of the store that a folder is in; None where they lie in the store, or it is in none."""
-    places = [place / LOCKS for place in (folder, *folder.parents)[:DEPTH]]
+    places = [place / LOCKS for place in (folder, *folder.parents)[:3]]  # `journal/<2 digits>/<key>.jsonl` is deepest
     return next((place for place in places if place.is_symlink()), None)

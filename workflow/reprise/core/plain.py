@@ -7,9 +7,8 @@ from pathlib import Path
 
 LONGEST = 2000
 HIDDEN = "***"
-# Environment variables whose values are secrets, by their names; a shorter value would be found in ordinary words.
+# Environment variables whose values are secrets, by their names.
 SECRET_NAMES = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|CREDENTIAL", re.IGNORECASE)
-SHORTEST_SECRET = 8
 SECRETS_IN_TEXT = (
     (re.compile(r"(://)[^/\s@'\"]+@"), rf"\1{HIDDEN}@"),
     (re.compile(r"\b((?:proxy-)?authorization|(?:set-)?cookie|x-api-key)\b(\W{1,4})[^\r\n]+", re.I), rf"\1\2{HIDDEN}"),
@@ -30,7 +29,6 @@ UNSEEN = re.compile(
 
 # How a cell begins that a spreadsheet would run, unless it is a number.
 FORMULA = re.compile(r"'*[=+\-@\t]")
-NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 QUOTE = "'"
 
 
@@ -53,7 +51,7 @@ def plain(text: str) -> str:
 def as_cell(text: str) -> str:
     """A text for a cell of a csv file that people open: what a spreadsheet would run gets a quote before it."""
     shown = visible(text)
-    return f"{QUOTE}{shown}" if FORMULA.match(shown) and not NUMBER.fullmatch(shown) else shown
+    return f"{QUOTE}{shown}" if FORMULA.match(shown) and not re.fullmatch(r"[+-]?[0-9]+(?:\.[0-9]+)?", shown) else shown
 
 
 def of_cell(cell: str) -> str:
@@ -71,7 +69,7 @@ def without_secrets(text: str) -> str:
     except (OSError, RuntimeError):
         secrets.append("")  # nobody is signed in, or this user has no home
     for secret in secrets:
-        if len(secret) >= SHORTEST_SECRET:
+        if len(secret) >= 8:  # a shorter one would be found in ordinary words
             text = text.replace(secret, HIDDEN)
     for pattern, shown in SECRETS_IN_TEXT:
         text = pattern.sub(shown, text)

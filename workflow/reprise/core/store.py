@@ -28,9 +28,6 @@ from reprise.core.locks import locked, locked_elsewhere
 KINDS = ("release", "sources", "clips", "facts", "weights", "environments", "journal", "failures", "embeddings")
 # Where a line of a journal has its entry, 32 digits: `["<entry>",...`
 ENTRY = slice(2, 34)
-DAY_S = 24 * 3600
-# What works on other machines is not seen from here: work in progress that nobody has touched for so long is left over.
-LEFT_OVER_S = 7 * DAY_S
 
 
 class Kept(NamedTuple):
@@ -140,7 +137,8 @@ class Store:
         for path in (path for folder in {self._near, self._scratch} for path in folder.glob("*")):
             with suppress(FileNotFoundError, PermissionError):
                 mine = re.match(rf"{re.escape(socket.gethostname())}\.([0-9]+)\.", path.name)
-                is_silent = time.time() - path.stat().st_mtime > LEFT_OVER_S
+                # What works on other machines is not seen from here: untouched for a week it is left over.
+                is_silent = time.time() - path.stat().st_mtime > 7 * 24 * 3600
                 if not pid_exists(int(mine[1])) if mine else is_silent:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
 

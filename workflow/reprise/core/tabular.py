@@ -32,10 +32,8 @@ def listed_files(listing: Path) -> dict[str, Path]:
 # Strings, whose brackets count for nothing, and brackets.
 BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]')
 DEEPEST = 100
-LONGEST_SHOWN = 60
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-OTHER_SEPARATORS = {";": "';'", "\t": "tabs"}
 
 csv.field_size_limit(2**27)  # a cell may be longer than the csv module's own limit
 
@@ -105,7 +103,7 @@ def text_of(value: object, where: str) -> str:
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise UserError(f"{where}: should be a text, found {str(value)[:LONGEST_SHOWN]}. Correct the row.")
+        raise UserError(f"{where}: should be a text, found {str(value)[:60]}. Correct the row.")
     return " ".join(str(value).split())
 
 
@@ -151,7 +149,7 @@ def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _refuse_columns(path: Path, columns: Sequence[str]) -> None:
-    for sign, shown in OTHER_SEPARATORS.items():
+    for sign, shown in ((";", "';'"), ("\t", "tabs")):
         if len(columns) == 1 and sign in columns[0]:
             raise UserError(f"{path}: its columns are separated by {shown}. Save the file as csv with commas.")
     names = [name.strip() for name in columns]

@@ -16,10 +16,7 @@ from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.fetch.retry import check_bounds, status_of_http, too_large, wait_asked, with_retries, within
 from reprise.fetch.settings import Http
 
-CHUNK = 1 << 18
-NO_VIDEO = ("text/", "application/json", "application/xml", "application/xhtml")
 RANGE = re.compile(r"bytes ([0-9]{1,18})-(?:[0-9]{1,18}/([0-9]{1,18}))?")
-LENGTH = re.compile(r"[0-9]{1,18}")
 
 
 def http(settings: Http) -> Fetcher:
@@ -60,7 +57,7 @@ def download(url: str, target: Path, settings: Http) -> str:
                     "network", f"the server was asked for what follows byte {have} and sent another part (HTTP 206)"
                 )
             length = response.headers.get("Content-Length", "")
-            expected = have + int(length) if LENGTH.fullmatch(length) else None
+            expected = have + int(length) if re.fullmatch("[0-9]{1,18}", length) else None
             if stated and stated[2]:  # a part may be shorter than what was asked for
                 expected = int(stated[2])
             if expected is not None and expected > settings.max_mb * 1e6:
@@ -108,7 +105,7 @@ class _OnHttp(HTTPRedirectHandler):
 def _copy(response: HTTPResponse, write: Callable[[bytes], object], have: int, settings: Http) -> int:
     """Copy in pieces, no faster than the limit, and no slower or more than is allowed."""
     started, count = time.monotonic(), 0
-    while piece := response.read1(CHUNK):
+    while piece := response.read1(1 << 18):
         write(piece)
         count += len(piece)
         elapsed = time.monotonic() - started
@@ -121,7 +118,7 @@ def _copy(response: HTTPResponse, write: Callable[[bytes], object], have: int, s
 def _refuse_others(response: HTTPResponse) -> None:
     """Refuse pages, and bytes that the server has packed although we asked for them as they are."""
     kind = response.headers.get("Content-Type", "")
-    if kind.lower().startswith(NO_VIDEO):
+    if kind.lower().startswith(("text/", "application/json", "application/xml", "application/xhtml")):
         raise FetchError("wrong_type", f"the server sent {kind}, not a video")
     packed = response.headers.get("Content-Encoding", "identity").strip().lower()
     if packed not in ("", "identity"):

@@ -15,14 +15,11 @@ from reprise.fetch.outcome import Fetched, Fetcher, FetchError, located, safe_na
 from reprise.fetch.retry import too_large
 from reprise.fetch.settings import Archive, Folder
 
-SUBTITLES = ".vtt"
-ANY_SUFFIX = ".*"
 VIDEO_SUFFIXES = {
     *(".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg"),
     *(".ts", ".mts", ".wmv", ".flv", ".3gp", ".ogv"),
 }
 CHUNK = 1 << 20
-FICLONE = 0x40049409  # Linux's request to share a file's blocks, copied when one of the two is written
 
 
 def folder(settings: Folder, store: Store) -> Fetcher:
@@ -33,7 +30,7 @@ def folder(settings: Folder, store: Store) -> Fetcher:
 
     def locate(source_id: str) -> Path:
         name = safe_name(settings.pattern, source_id)
-        if name.endswith(ANY_SUFFIX):
+        if name.endswith(".*"):
             around = (root / name).parent
             files = sorted(around.iterdir()) if around.is_dir() else []
             found = [one.name for one in files if one.stem == Path(name).stem and one.suffix.lower() in VIDEO_SUFFIXES]
@@ -45,7 +42,7 @@ def folder(settings: Folder, store: Store) -> Fetcher:
 
     def fetch(source_id: str, scratch: Path) -> Fetched:
         path = locate(source_id)
-        subtitles = path.with_suffix(SUBTITLES)
+        subtitles = path.with_suffix(".vtt")
         return Fetched(path, is_borrowed=True, subtitles=subtitles if subtitles.is_file() else None)
 
     return Fetcher(lambda source_id: ["file", store.digest(locate(source_id))], fetch)
@@ -154,6 +151,6 @@ def copy_file(source: Path, target: Path) -> None:
     """
     with source.open("rb") as original, target.open("wb") as copy:
         try:
-            fcntl.ioctl(copy, FICLONE, original.fileno())
+            fcntl.ioctl(copy, 0x40049409, original.fileno())  # FICLONE: blocks are copied when one of them is written
         except OSError:
             shutil.copyfileobj(original, copy, CHUNK)

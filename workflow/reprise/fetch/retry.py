@@ -13,8 +13,6 @@ from reprise.fetch.settings import Remote
 T = TypeVar("T")
 # A bot check or a captcha is not here: asking again makes it worse.
 RETRY_NOW = {"server_error", "network", "empty_download", "rate_limited", "forbidden_media"}
-LONGEST_PAUSE_S = 120.0
-AGAIN_S = 1.0  # a library may swallow what a signal raises
 
 
 class _TimeIsUp(BaseException):
@@ -32,7 +30,7 @@ def with_retries(call: Callable[[], T], settings: Remote, give_up: frozenset[str
             if error.wait_s > settings.max_wait_s:
                 asked = f"the server asks to wait {error.wait_s:.0f} s, more than max_wait_s ({settings.max_wait_s:g})"
                 raise FetchError(error.status, f"{error.message}; {asked}") from error
-            time.sleep(max(error.wait_s, min(settings.backoff_s * 2**attempt, LONGEST_PAUSE_S)))
+            time.sleep(max(error.wait_s, min(settings.backoff_s * 2**attempt, 120.0)))
     return call()
 
 
@@ -46,7 +44,7 @@ def within(seconds: float) -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, stop)
     try:
         try:
-            signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
+            signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # and again: a library may swallow what a signal raises
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)

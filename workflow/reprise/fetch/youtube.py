@@ -52,22 +52,18 @@ PATTERNS = (
     ("wrong_type", r"unsupported url"),
     ("network", r"timed out|connection|network|resolve|bytes read|transporterror|incompleteread|unreachable"),
 )
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def reason_of(message: str) -> str:
     """The named reason behind a message; `failed` where no wording fits."""
-    text = _ANSI.sub("", message).replace("\u2019", "'").lower()
+    text = re.sub(r"\x1b\[[0-9;]*m", "", message).replace("\u2019", "'").lower()
     return next((status for status, pattern in PATTERNS if re.search(pattern, text)), "failed")
 
 
 # deno runs scripts without rights to files and network; yt-dlp's own default as well.
 RUNTIME, SCRIPTS = "deno", "yt-dlp-ejs"
-ID = re.compile(r"^[A-Za-z0-9_-]{11}$")
 # Going on after one of these makes it worse for every shard.
 STOP_ON = frozenset({"bot_check", "rate_limited", "captcha"})
-# How far the clocks of machines that share a store may be apart.
-CLOCKS_APART_S = 60
 
 
 def youtube(settings: Youtube, store: Store) -> Fetcher:
@@ -78,11 +74,11 @@ def youtube(settings: Youtube, store: Store) -> Fetcher:
     stop = store.root / "stops" / "youtube.json"
 
     def fetch(source_id: str, folder: Path) -> Fetched:
-        if not ID.match(source_id):
+        if not re.fullmatch(r"[A-Za-z0-9_-]{11}", source_id):
             raise FetchError("bad_id", f"'{source_id}' is not a YouTube id")
         earlier = read_record(stop)
-        # One that is damaged, old, or would last until a wrong date has passed stops nothing.
-        if earlier and -CLOCKS_APART_S <= time.time() - stop.stat().st_mtime <= settings.cooldown_s:
+        # One that is damaged, old, or of a clock that is wrong by more than a minute stops nothing.
+        if earlier and -60 <= time.time() - stop.stat().st_mtime <= settings.cooldown_s:
             when = f"less than {settings.cooldown_s:g} s ago"
             raise FetchError("stopped", f"{earlier['status']} {when}: {earlier['message']}")
         if not solves_javascript():

@@ -12,14 +12,12 @@ from reprise.media.probe import packet_index
 
 # Full-range grey (0 to 255); the encoder may leave a trace of the frames beside it: 17.5 and 20 in studio range.
 MEAN_BELOW, PEAK_AT_MOST = 1.75, 4.7
-PEAK_PERCENTILE = 99.9
-LENGTH_TOLERANCE_S = 0.25
 
 Span = tuple[int, int]
 
 
 def is_black(grey: npt.NDArray[np.uint8]) -> bool:
-    return float(grey.mean()) < MEAN_BELOW and float(np.percentile(grey, PEAK_PERCENTILE)) <= PEAK_AT_MOST
+    return float(grey.mean()) < MEAN_BELOW and float(np.percentile(grey, 99.9)) <= PEAK_AT_MOST
 
 
 def black_runs(path: Path) -> list[Span]:
@@ -41,7 +39,7 @@ def separating_span(path: Path, black_s: float, expected_start_s: float | None =
     middle = expected_start_s if expected_start_s is not None else (index.duration_s - black_s) / 2
     runs = [run for run in black_runs(path) if run[0] > 0 and run[1] < index.frames]
     found = f"black frames at {', '.join(f'[{start}, {end})' for start, end in runs) or 'no place inside'}"
-    fitting = [run for run in runs if index.times[run[1]] - index.times[run[0]] >= black_s - LENGTH_TOLERANCE_S]
+    fitting = [run for run in runs if index.times[run[1]] - index.times[run[0]] >= black_s - 0.25]
     if not fitting:
         raise MediaError("no_black", f"no black span of {black_s:g} s; {found}")
     return min(fitting, key=lambda run: (abs(index.times[run[0]] - middle), run))

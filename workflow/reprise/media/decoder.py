@@ -17,8 +17,6 @@ from reprise.media.settings import Limits
 
 Image = npt.NDArray[np.uint8]
 Size = tuple[int, int]
-Scaling = Literal["BICUBIC", "BILINEAR"]
-CHECKED = (64, 64)
 
 
 class Frame(NamedTuple):
@@ -70,7 +68,7 @@ def iter_frames(
     size: Size | None = None,
     pixels: str = "rgb24",
     threads: int = 1,
-    scaling: Scaling = "BICUBIC",
+    scaling: Literal["BICUBIC", "BILINEAR"] = "BICUBIC",
     index: PacketIndex | None = None,
 ) -> Iterator[Frame]:
     """Frames in display order, each wanted index once, all of them without `indices`; holds one frame at a time."""
@@ -151,7 +149,7 @@ def count_decodable(path: Path, limits: Limits | None = None) -> int:
     Each is converted too, as for every later use: what is accepted here is refused nowhere.
     """
     index = packet_index(path, limits)
-    count, shape = 0, _Shape(VideoReformatter(), CHECKED, "bgr24", Interpolation.BILINEAR, index.rotation)
+    count, shape = 0, _Shape(VideoReformatter(), (64, 64), "bgr24", Interpolation.BILINEAR, index.rotation)
     for count, frame in enumerate(_decode(path, threads=1, limits=limits), start=1):
         if count > index.frames:
             raise MediaError("corrupt", f"{path.name}: more frames than the {index.frames} packets")
@@ -198,14 +196,10 @@ def _picture(path: Path, number: int, frame: VideoFrame, shape: _Shape) -> Image
     return np.ascontiguousarray(np.rot90(image, shape.rotation // 90)) if shape.rotation else image
 
 
-Picture = npt.NDArray[np.uint8]
-WHITE = 255
-
-
-def as_grid(frames: Picture, rows: int, columns: int) -> Picture:
+def as_grid(frames: Image, rows: int, columns: int) -> Image:
     """Frames (n, height, width, 3) in reading order, nothing between them, as IG-VLM's; a cell without one is white."""
     count, height, width, colours = frames.shape
-    cells = np.full((rows * columns, height, width, colours), WHITE, np.uint8)
+    cells = np.full((rows * columns, height, width, colours), 255, np.uint8)
     cells[:count] = frames
     in_rows = cells.reshape(rows, columns, height, width, colours).swapaxes(1, 2)
     return in_rows.reshape(rows * height, columns * width, colours)

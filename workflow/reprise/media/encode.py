@@ -18,10 +18,6 @@ from reprise.media.opening import drawn_input, ffmpeg_input, file_url, picture_i
 from reprise.media.probe import PacketIndex, open_video, packet_index
 from reprise.media.settings import Concat, Encode, Images
 
-# x264 in 4:2:0 wants even sizes; one row or column less is nearer to the source than a rescaled picture.
-EVEN = ("trunc(iw/2)*2", "trunc(ih/2)*2")
-LOSSLESS = {"vcodec": "libx264rgb", "crf": 0, "pix_fmt": "rgb24"}
-SAME_TIME_S = 1e-4
 SEEK_MARGIN_S = 10.0
 ADDRESS = re.compile(r" @ 0x[0-9a-f]+")
 
@@ -44,7 +40,9 @@ def trim(source: Path, start_s: float, end_s: float, target: Path, settings: Enc
     if index.variable_rate:  # ffmpeg's default drops frames that share a tick
         base = index.time_base
         clock = {"fps_mode": "passthrough", "enc_time_base": f"{base.numerator}:{base.denominator}"}
-    picture = _cut(ffmpeg_input(source, **seek).video, index, span).filter("crop", *EVEN, 0, 0)
+    # x264 in 4:2:0 wants even sizes; one row or column less is nearer to the source than a rescaled picture.
+    even = ("trunc(iw/2)*2", "trunc(ih/2)*2")
+    picture = _cut(ffmpeg_input(source, **seek).video, index, span).filter("crop", *even, 0, 0)
     _write(picture, target, settings, **clock)
     written = packet_index(target).frames
     if written != len(span):
@@ -57,7 +55,7 @@ def frames_in_span(index: PacketIndex, start_s: float, end_s: float, overhang_s:
     if not 0 <= start_s < end_s:
         raise MediaError("bad_range", f"[{start_s:g}, {end_s:g}) s")
     moments = [index.lead_s + time for time in index.times]
-    first, last = (bisect_left(moments, bound - SAME_TIME_S) for bound in (start_s, end_s))
+    first, last = (bisect_left(moments, bound - 1e-4) for bound in (start_s, end_s))
     length = index.lead_s + index.duration_s
     if end_s > length + overhang_s or first == last:
         raise MediaError("out_of_range", f"[{start_s:g}, {end_s:g}) s of a video of {length:.2f} s")
@@ -108,7 +106,7 @@ def still_clip(images: Sequence[Path], target: Path, settings: Encode, images_se
     ]
     joined = parts[0] if len(parts) == 1 else ffmpeg.concat(*parts, v=1, a=0)
     number = {"frames:v": images_settings.frames * len(images)}
-    _write(joined, target, settings, r=str(rate), **number, **LOSSLESS)
+    _write(joined, target, settings, r=str(rate), **number, vcodec="libx264rgb", crf=0, pix_fmt="rgb24")
 
 
 def _even_square(path: Path) -> tuple[int, int]:

@@ -13,8 +13,6 @@ from reprise.media.settings import Motion, Shots
 
 # PySceneDetect's own automatic downscale aims at this width; wider pictures find the same cuts at a higher price.
 WIDTH = 256
-# PySceneDetect knows no slower video; cuts are counted in frames, so that the rate does not matter.
-SLOWEST = 0.001
 
 
 class ShotCounter:
@@ -22,7 +20,8 @@ class ShotCounter:
 
     def __init__(self, settings: Shots, fps: float) -> None:
         self.cuts: list[int] = []
-        self._fps = max(float(fps), SLOWEST)
+        # PySceneDetect knows no slower video; cuts are counted in frames, so that the rate does not matter.
+        self._fps = max(float(fps), 0.001)
         self._frames = 0
         kind: type[SceneDetector] = {"content": ContentDetector, "adaptive": AdaptiveDetector}[settings.detector]
         self._detector = kind(settings.threshold, min_scene_len=settings.min_scene_frames)

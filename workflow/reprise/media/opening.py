@@ -20,8 +20,6 @@ from av.container import InputContainer
 
 from reprise.media.errors import MediaError
 
-HEAD_BYTES = 4096
-OUT_OF_MEMORY = -4  # OpenCV's StsNoMem
 # How a file begins (offset, bytes) and the demuxer that reads it.
 BOXES = (b"ftyp", b"moov", b"mdat", b"moof", b"styp", b"sidx", b"wide", b"free", b"skip", b"pnot")
 VIDEOS = {
@@ -42,10 +40,7 @@ PICTURES = {
     "bmp_pipe": ((0, b"BM"),),
 }
 HEADERS = ("PNG", "JPEG", "WEBP", "BMP")
-IN_RIFF = {"avi", "webp_pipe"}
 TRANSPORT_PACKETS, SYNC, SYNCS = (188, 192, 204), 0x47, 4
-# A mov file may name others that hold its samples: never followed, as by ffmpeg's own default.
-NO_REFERENCES = {"enable_drefs": "0", "use_absolute_path": "0"}
 
 
 def demuxer_of(path: Path) -> str:
@@ -64,10 +59,10 @@ def demuxer_of(path: Path) -> str:
     if status.st_size == 0:
         raise MediaError("empty", f"{path.name}: 0 bytes")
     with path.open("rb") as stream:
-        head = stream.read(HEAD_BYTES)
+        head = stream.read(4096)
     for name, beginnings in (VIDEOS | PICTURES).items():
         is_fitting = any(head.startswith(mark, at) for at, mark in beginnings)
-        if is_fitting and (name not in IN_RIFF or head.startswith(b"RIFF")):
+        if is_fitting and (name not in {"avi", "webp_pipe"} or head.startswith(b"RIFF")):
             return name
     for size in TRANSPORT_PACKETS:  # whether packets of this size begin one after the other somewhere in the head
         for start in range(min(size, max(0, len(head) - SYNCS * size))):
@@ -111,7 +106,10 @@ def _size_of_picture(path: Path) -> tuple[int, int]:
 
     Image.MAX_IMAGE_PIXELS = None  # the limit is the configured one
     try:
-        with warnings.catch_warnings(action="ignore"), Image.open(path, formats=HEADERS) as picture:
+        with (
+            warnings.catch_warnings(action="ignore"),
+            Image.open(path, formats=HEADERS) as picture,
+        ):
             return picture.size
     except (UnidentifiedImageError, OSError, EOFError, ValueError, SyntaxError, LookupError, struct.error) as error:
         raise MediaError("corrupt", f"{path.name}: no readable header") from error
@@ -151,7 +149,7 @@ def check_picture(path: Path, most_pixels: int | None = None) -> None:
     try:
         is_whole = cv2.imdecode(content, cv2.IMREAD_COLOR) is not None
     except cv2.error as error:  # for one, more pixels than OpenCV takes
-        if error.code == OUT_OF_MEMORY:
+        if error.code == -4:  # OpenCV's StsNoMem
             raise MemoryError(error.err) from error
         raise MediaError("corrupt", f"{path.name}: {error.err}") from error
     if not is_whole:
@@ -165,5 +163,6 @@ def file_url(path: Path) -> str:
 
 def _restrictions(demuxer: str) -> dict[str, str]:
     """Options that keep a demuxer to its own format and to files."""
-    references = NO_REFERENCES if demuxer == "mov" else {}
+    # A mov file may name others that hold its samples: never followed, as by ffmpeg's own default.
+    references = {"enable_drefs": "0", "use_absolute_path": "0"} if demuxer == "mov" else {}
     return {"format_whitelist": demuxer, "protocol_whitelist": "file", **references}

@@ -18,12 +18,6 @@ from reprise.media.errors import MediaError
 from reprise.media.opening import check_pixels, decoder_options, open_container
 from reprise.media.settings import Limits
 
-# Formats whose header states a length that a whole file keeps to; others guess it from the bit rate.
-STATED_LENGTH = {"matroska", "avi"}
-SHORTFALL_S, SHORTFALL_SHARE = 1.0, 0.05
-# Two frame distances may differ by the rounding of a millisecond time base before a rate counts as variable.
-JITTER_S = 0.0021
-
 
 @dataclass(frozen=True)
 class PacketIndex:
@@ -156,7 +150,8 @@ def _check_whole(path: Path, container: InputContainer, stream: VideoStream, pac
             "truncated", f"{path.name}: {packets.total} of the {stream.frames} frames in its index are there"
         )
     stated = (container.duration or 0) / av.time_base + (container.start_time or 0) / av.time_base
-    if STATED_LENGTH & set(names) and stated - packets.end_s > max(SHORTFALL_S, SHORTFALL_SHARE * stated):
+    # The header of these states a length that a whole file keeps to; others guess it from the bit rate.
+    if {"matroska", "avi"} & set(names) and stated - packets.end_s > max(1.0, 0.05 * stated):
         raise MediaError(
             "truncated", f"{path.name}: the header says {stated:.2f} s, packets end at {packets.end_s:.2f} s"
         )
@@ -180,7 +175,8 @@ def _index(container: InputContainer, stream: VideoStream, packets: _Packets, ba
         time_base=base,
         fps=fps,
         rate=nominal if abs(nominal - fps) < 0.001 * fps else Fraction(fps).limit_denominator(1001),
-        variable_rate=bool(gaps) and max(gaps) - min(gaps) > max(JITTER_S, 0.05 * last),
+        # Two distances may differ by the rounding of a millisecond time base.
+        variable_rate=bool(gaps) and max(gaps) - min(gaps) > max(0.0021, 0.05 * last),
         width=height if is_turned else width,
         height=width if is_turned else height,
         rotation=packets.rotation,
@@ -201,11 +197,8 @@ BY_FLAG = frozenset({
 })  # fmt: skip
 H264, HEVC = "h264", "hevc"
 IDR, SEI = 5, 6
-RECOVERY_POINT = 6
-IRAP = range(16, 22)
 # Of a record that says how long the numbers are which say how long units are.
 LENGTH_AT = {H264: 4, HEVC: 21}
-START_CODE = b"\0\0\1"
 
 
 def may_begin_at(packet: "Packet[Any]", stream: VideoStream) -> bool:
@@ -223,7 +216,7 @@ def may_begin_at(packet: "Packet[Any]", stream: VideoStream) -> bool:
         return False
     units = list(_units(bytes(packet), bytes(stream.codec_context.extradata or b""), LENGTH_AT[codec]))
     if codec == HEVC:
-        return any((unit[0] >> 1) & 0x3F in IRAP for unit in units)
+        return any((unit[0] >> 1) & 0x3F in range(16, 22) for unit in units)
     kinds = [unit[0] & 0x1F for unit in units]
     return IDR in kinds or any(_is_exact(unit) for kind, unit in zip(kinds, units, strict=True) if kind == SEI)
 
@@ -231,7 +224,7 @@ def may_begin_at(packet: "Packet[Any]", stream: VideoStream) -> bool:
 def _units(content: bytes, record: bytes, length_at: int) -> Iterator[bytes]:
     """The units of a packet, each after its length, or after a code that begins it."""
     if record[:1] != b"\1" or len(record) <= length_at:
-        yield from (unit for unit in content.split(START_CODE)[1:] if unit)
+        yield from (unit for unit in content.split(b"\0\0\1")[1:] if unit)
         return
     size, at = (record[length_at] & 3) + 1, 0
     while at + size < len(content):
@@ -249,7 +242,7 @@ def _is_exact(unit: bytes) -> bool:
     while at + 2 < len(unit):
         kind, at = _sum_of_bytes(unit, at)
         size, at = _sum_of_bytes(unit, at)
-        if kind == RECOVERY_POINT:
+        if kind == 6:  # a recovery point
             return at < len(unit) and unit[at] >> 6 == 0b11
         at += size
     return False

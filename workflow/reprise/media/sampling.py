@@ -16,7 +16,6 @@ from reprise.core.errors import UserError, unknown
 from reprise.media.views import ANOTHER, MIDDLE, NONE, Span, within_clip
 
 GRID = "grid"
-AS_PLANNED = {"show": ""}
 BLIND = {"rule": "none"}
 
 
@@ -241,7 +240,7 @@ def plan(
     span = times[-1] - times[0]
     rate = (frames - 1) / span if span > 0 else 1.0  # over the clip's real times; one frame counts as one second
     chosen, grid = _choose(rule, Clip(frames, rate, clip_id, black)), cells_of(rule)
-    shown, order = within_clip(rule.get("view", AS_PLANNED), chosen.indices, clip_id, black)
+    shown, order = within_clip(rule.get("view", {"show": ""}), chosen.indices, clip_id, black)
     asked, notes = rule.get("frames", len(chosen.indices)), [chosen.note]
     if len(chosen.indices) != asked:
         notes.append(f"{len(chosen.indices)} frames for {asked} asked")

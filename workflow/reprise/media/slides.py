@@ -12,14 +12,12 @@ from reprise.media.decoder import read_frames
 from reprise.media.probe import open_video
 from reprise.media.settings import Encode
 
-MOST_PRECISE = 1000
-
 
 def slides(source: Path, indices: Sequence[int], seconds: float, target: Path, settings: Encode) -> None:
     """Write the frames of a clip, one after the other, as a video of this length."""
     pictures = read_frames(source, indices)
     height, width = (size // 2 * 2 for size in pictures.shape[1:3])
-    rate = Fraction(len(indices) / seconds).limit_denominator(MOST_PRECISE)
+    rate = Fraction(len(indices) / seconds).limit_denominator(1000)
     with av.open(str(target), "w", format="mp4", options={"movflags": "+faststart"}) as container:
         stream = container.add_stream(
             "libx264", rate=rate, options={"crf": str(settings.crf), "preset": settings.preset}

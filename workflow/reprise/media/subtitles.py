@@ -7,7 +7,6 @@ from typing import NamedTuple
 from reprise.core.errors import UserError
 
 TIMES = re.compile(r"^((?:\d+:)?\d{1,2}:\d{2}[.,]\d{3})\s+-->\s+((?:\d+:)?\d{1,2}:\d{2}[.,]\d{3})")
-TAG = re.compile(r"<[^<>]*>")
 
 
 class Cue(NamedTuple):
@@ -31,7 +30,7 @@ def read_vtt(path: Path) -> list[Cue]:
         place = next((i for i, line in enumerate(lines) if TIMES.match(line)), None)
         if place is None:
             continue
-        spoken = [" ".join(TAG.sub("", line).split()) for line in lines[place + 1 :]]
+        spoken = [" ".join(re.sub(r"<[^<>]*>", "", line).split()) for line in lines[place + 1 :]]
         new = [line for line in spoken if line and line not in shown]
         shown = [line for line in spoken if line]
         match = TIMES.match(lines[place])

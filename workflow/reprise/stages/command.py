@@ -31,10 +31,8 @@ Wildcard = Annotated[T, "wildcards"]
 Site = Annotated[T, "SITE"]
 Job = Annotated[T, ""]
 PLACES = {"In": "input.", "Out": "output.", "Param": "params.", "Wildcard": "wildcards.", "Job": ""}
-OF_SITE = "Site"
 MadeUnder = Mapping[str, str]  # key file -> its digest before the work began; it is no option
 FILLED_IN = "made_under"
-KEY_DIGITS = 16
 
 
 # For rules
@@ -50,7 +48,7 @@ def command_of(site: Any, *stages: str, name: str = "") -> str:
     words = [f"{_literal([sys.executable])} -m reprise.stages", name or "+".join(stages)]
     for option, kind in kinds.items():
         value = f"{{{PLACES[kind]}{option}:q}}" if kind in PLACES else ""
-        if kind == OF_SITE:
+        if kind == "Site":
             found = getattr(site, option)
             value = _literal(found if isinstance(found, list) else [found])
         words.append(f"--{option.replace('_', '-')} {value}")
@@ -95,7 +93,7 @@ def run(words: Sequence[str]) -> None:
             parser.add_argument(flag, type=parsed, required=True)
     given = vars(parser.parse_args(words[1:]))
     values = {name: _value(kinds[name], value) for name, value in given.items()}
-    digests = {name: file_digest(path)[:KEY_DIGITS] for name, path in given.items() if _is_key(kinds[name])}
+    digests = {name: file_digest(path)[:16] for name, path in given.items() if _is_key(kinds[name])}
     for main in mains:
         own = {name: values[name] for name in _kinds(main)}
         if FILLED_IN in inspect.signature(main).parameters:

@@ -20,9 +20,6 @@ from reprise.stages.answers import write_answers
 from reprise.stages.command import In, Job, MadeUnder, Out, Param, Site
 from reprise.stages.works import about, gather_text_work, gather_work, scored_options
 
-# Columns of the timings: what is done once for a clip.
-PARTS = ("decode", "preprocess", "waiting", "encode")
-
 
 def main(
     key: In[ModelRunKey],
@@ -118,6 +115,6 @@ def timing(work: Work, asked: int, journal: Journal, price: Price | None = None)
         "usd": None if price is None else sum(map(price.usd, used)),
         **{
             name: sum(took) if (took := [one.parts[name] for one in answered if name in one.parts]) else None
-            for name in PARTS
+            for name in ("decode", "preprocess", "waiting", "encode")  # what is done once for a clip
         },
     }

@@ -13,13 +13,11 @@ from reprise.tables.keys import ReproductionKey
 from reprise.tables.render import collect, render
 from reprise.tables.reproduction import Reproduction
 
-TITLE = "Reproduction"
-
 
 def main(key: In[ReproductionKey], tables: In[list[Path]], md: Out[Path]) -> None:
     rows = pl.concat([pl.DataFrame(schema=TIDY), *(pl.read_csv(sealed_text(path), schema=TIDY) for path in tables)])
     found = Reproduction(key, rows.with_columns(pl.col(pl.String).map_elements(of_cell, return_dtype=pl.String)))
     shown = found.tables()
     for form in ("md", "html"):
-        write_text(md.with_suffix(f".{form}"), collect(TITLE, [render(table, form) for table in shown], form))
+        write_text(md.with_suffix(f".{form}"), collect("Reproduction", [render(table, form) for table in shown], form))
     write_csv(found.rows(), md.with_suffix(".csv"))

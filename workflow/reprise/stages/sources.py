@@ -29,8 +29,6 @@ from reprise.stages.command import In, MadeUnder, Out, Site, Wildcard
 
 # Judged again whenever the shard is: another limit may have been set.
 LIMITED = {"too_large", "too_many_pixels", "too_long"}
-# They say nothing of the source: no attempt is spent.
-UNCOUNTED = {"stopped", "changed"}
 # A damaged download may be whole next time, a damaged local file stays damaged.
 DAMAGED = {"truncated", "corrupt", "empty", "not_media", "no_frames"}
 IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp"}
@@ -124,7 +122,7 @@ def _try(source_id: str, asked_as: Any, fetcher: Fetcher, store: Store, limits: 
         stop_on_fault(error, store.root)
         if error.status == "disk_full":
             stop_on_fault(OSError(errno.ENOSPC, error.message, str(store.root)))
-        tried = attempts + (error.status not in UNCOUNTED)
+        tried = attempts + (error.status not in {"stopped", "changed"})  # which say nothing of the source
         record = _failure(asked_as, error.status, error.message, tried, fetcher.is_remote)
     except OSError as error:
         stop_on_fault(error, store.root)

@@ -68,23 +68,9 @@ def test_one_version() -> None:
     assert versions[0] == reprise.__version__
 
 
-def test_hooks_run_what_make_check_runs() -> None:
-    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
-    assert [entry["repo"] for entry in hooks] == ["local"], "no hook is downloaded"
-    tools = {hook["entry"].split()[0] for hook in hooks[0]["hooks"]}
-    assert tools == {tool.replace("$(BIN)", ".venv/bin") for tool in _recipe("check")}
-
-
 def test_make_alone_lists_every_target() -> None:
     listed = subprocess.run(
         ["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     targets = re.search(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert targets and {line.split()[1] for line in listed.splitlines()} == set(targets[1].split())
-
-
-def _recipe(target: str) -> set[str]:
-    """The programs that a target of the Makefile runs."""
-    recipe = re.search(rf"^{target}:.*\n((?:\t.+\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert recipe
-    return {line.split()[0] for line in recipe[1].splitlines()}

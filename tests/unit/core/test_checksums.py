@@ -4,16 +4,14 @@ import json
 import os
 import random
 import resource
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.files import checked_line, file_digest, keys_of, read_record, seal_text, sealed_text, write_record
+from reprise.core.files import checked_line, keys_of, read_record, seal_text, sealed_text, write_record
 from reprise.core.schemas import FRAME_PLAN, read_table, write_table
 from reprise.core.store import Store, append_line, read_lines
-from reprise.core.tabular import listed_files
 from reprise.models.asking.journal import Journal, entry_id, journal_path
 from reprise.models.base import Answer
 from reprise.models.local.weights import record_files, snapshot_folder, weights_folder
@@ -107,11 +105,10 @@ def test_repair_drops_the_damaged_lines_and_names_them(tmp_path: Path) -> None:
     write(journal, journal.read_bytes().replace(b"two", b"twp"))
     assert list(Store(tmp_path).repair()) == [f"{journal}: dropped line 2 of 3"]
     assert list(read_lines(journal)) == [["one"], ["three"]] and list(read_lines(other)) == [["good"]]
-    for line in ("[]", "{}", "5", "null"):
-        write(journal, f"{checked_line(line)}\n".encode())
-        with pytest.raises(UserError, match="line 1 is damaged: it is no list of values"):
-            list(read_lines(journal))
-        assert list(Store(tmp_path).repair()) == [f"{journal}: dropped line 1 of 1"]
+    write(journal, f"{checked_line('{}')}\n".encode())
+    with pytest.raises(UserError, match="line 1 is damaged: it is no list of values"):
+        list(read_lines(journal))
+    assert list(Store(tmp_path).repair()) == [f"{journal}: dropped line 1 of 1"]
     assert list(Store(tmp_path).repair()) == []
 
 
@@ -153,19 +150,16 @@ def test_a_damaged_digest_is_computed_again(tmp_path: Path) -> None:
     assert Store(root).digest(weights) == digest
 
 
-DAMAGES = [lambda content: content[:100], lambda content: flipped(content, 800), lambda _: b""]
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_an_object_unlike_its_ledger_stops_the_job_and_goes(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+def test_an_object_unlike_its_ledger_stops_the_job_and_goes(tmp_path: Path) -> None:
     store = Store(tmp_path)
     path = write(store.path("clips", "ab" * 32, ".mp4"), b"frames" * 100)
     kept, name = store.remember(path), str(path.relative_to(tmp_path))
     assert store.remembered(path) == kept and Store(tmp_path).checked(name, kept.sha256, "clip u.a") == path
-    path.write_bytes(damage(path.read_bytes()))
+    path.write_bytes(flipped(path.read_bytes(), 800))
     assert Store(tmp_path).remembered(path) is None
-    with pytest.raises(UserError, match=r"the file of clip u\.a (was damaged|is gone).* run the same command again"):
-        Store(tmp_path).checked(name, kept.sha256, "clip u.a")
+    for words in ("was damaged", "is gone"):
+        with pytest.raises(UserError, match=rf"the file of clip u\.a {words}.* run the same command again"):
+            Store(tmp_path).checked(name, kept.sha256, "clip u.a")
     assert not path.exists()
 
 
@@ -177,18 +171,6 @@ def test_a_text_that_another_job_reads_is_compared_with_its_checksum(tmp_path: P
     path.write_text("| 67.6 |")
     with pytest.raises(UserError, match=r"table2\.md: damaged.* delete it"):
         sealed_text(path)
-
-
-def test_a_file_of_a_release_that_is_another_now_has_the_release_looked_at_again(tmp_path: Path) -> None:
-    rows, listing = tmp_path / "rows.csv", tmp_path / "files.json"
-    for change in (lambda: rows.write_text("a,c"), rows.unlink, lambda: decay(rows)):
-        rows.write_text("a,b")
-        listing.write_text(json.dumps([{"name": "rows.csv", "path": str(rows), "sha256": file_digest(rows)}]))
-        assert listed_files(listing) == {"rows.csv": rows}
-        change()
-        with pytest.raises(UserError, match=r"rows\.csv: not the file .* run the same command again"):
-            listed_files(listing)
-        assert not listing.exists()
 
 
 def test_weights_that_are_not_what_was_fetched_are_not_loaded(tmp_path: Path) -> None:

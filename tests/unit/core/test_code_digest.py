@@ -18,18 +18,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "is_changed"),
-    [
-        *[("a", text, False) for text in (A, f"# note\n{A}", f'"""Doc."""\n{A}', f'{A}"""what the limit is"""\n')],
-        ("a", A.replace("    return", '    """Doc."""\n    return'), False),
-        ("a", f"if TYPE_CHECKING:\n    from reprise.apart import x\n{A}", False),
-        *[("a", text, True) for text in (f"from typing import T\n{A}", A.replace("+", "-"), A.replace("3", "4"))],
-        ("b", B.replace("2", "2.0"), True),
-        ("lazy", "def four():\n    return 5\n", True),
-        ("apart", "x = 2\n", False),
-    ],
-)
+@pytest.mark.parametrize(("file", "text", "is_changed"), [
+    *[("a", text, False) for text in (A, f"# note\n{A}", f'"""Doc."""\n{A}', f'{A}"""what the limit is"""\n')],
+    ("a", A.replace("    return", '    """Doc."""\n    return'), False),
+    ("a", f"if TYPE_CHECKING:\n    from reprise.apart import x\n{A}", False),
+    *[("a", text, True) for text in (f"from typing import T\n{A}", A.replace("+", "-"), A.replace("3", "4"))],
+    ("b", B.replace("2", "2.0"), True),
+    ("lazy", "def four():\n    return 5\n", True),
+    ("apart", "x = 2\n", False),
+])  # fmt: skip
 def test_what_a_change_reaches(folder: Path, file: str, text: str, is_changed: bool) -> None:
     before = CodeDigests(folder).closure(["reprise.a"])
     (folder / f"reprise/{file}.py").write_text(text)
@@ -46,7 +43,6 @@ def test_several_modules_and_what_is_left_out(folder: Path) -> None:
 
 
 def test_what_is_recorded_is_of_the_content(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same digests with the record and without it, after a change and its undoing, and with a damaged one."""
     record, module = folder / "keys/code.jsonl", folder / "reprise/lazy.py"
 
     def found() -> str:
@@ -55,16 +51,14 @@ def test_what_is_recorded_is_of_the_content(folder: Path, monkeypatch: pytest.Mo
         code.keep()
         return digest
 
-    before, text = CodeDigests(folder).closure(["reprise.a"]), module.read_text()
-    assert found() == before
-    module.write_text("def four():\n    return 5\n")
-    assert found() == CodeDigests(folder).closure(["reprise.a"]) != before
-    module.write_text(text)
+    before = CodeDigests(folder).closure(["reprise.a"])
     assert found() == before
     with monkeypatch.context() as patch:
         patch.setattr("ast.parse", None)
         assert found() == before, "nothing is read again"
+    module.write_text("def four():\n    return 5\n")
+    assert found() == CodeDigests(folder).closure(["reprise.a"]) != before
     record.write_text(record.read_text().replace("reprise.lazy", "reprise.apart"))
-    assert found() == before
+    assert found() == CodeDigests(folder).closure(["reprise.a"]), "a damaged one counts as none"
     monkeypatch.setattr("sys.version", "another Python")
     assert CodeDigests(folder, record)._recorded == {}, "another Python reads code otherwise"

@@ -77,18 +77,15 @@ def test_a_record_of_another_source_does_not_count(store: Store) -> None:
         assert read_record(store, value_digest(["test", "a"])) is None
 
 
-@pytest.mark.parametrize(
-    ("place", "act", "said"),
-    [
-        ("results", lambda path: path.mkdir(exist_ok=True), "results: a link to {gone}, which is not there. Nothing was"),
-        ("results", lambda path: (path / "a.csv").read_text(), "results: a link to {gone}, which is not there. Nothing was"),
-        ("a.csv", lambda path: path.read_text(), "a.csv: a link to {gone}, which is not there. Nothing was recorded: mount"),
-        ("file", lambda path: path.mkdir(exist_ok=True), "file: File exists. Nothing was recorded: move away what lies"),
-        ("file", lambda path: (path / "a").read_text(), "a: Not a directory. Nothing was recorded: move away what lies"),
-        ("folder", lambda path: path.read_text(), "folder: Is a directory. Nothing was recorded: move away what lies"),
-        ("loop", lambda path: path.read_text(), "loop: a link to loop, which is not there. Nothing was recorded: mount"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("place", "act", "said"), [
+    ("results", lambda path: path.mkdir(exist_ok=True), "results: a link to {gone}, which is not there. Nothing was"),
+    ("results", lambda path: (path / "a.csv").read_text(), "results: a link to {gone}, which is not there. Nothing was"),
+    ("a.csv", lambda path: path.read_text(), "a.csv: a link to {gone}, which is not there. Nothing was recorded: mount"),
+    ("file", lambda path: path.mkdir(exist_ok=True), "file: File exists. Nothing was recorded: move away what lies"),
+    ("file", lambda path: (path / "a").read_text(), "a: Not a directory. Nothing was recorded: move away what lies"),
+    ("folder", lambda path: path.read_text(), "folder: Is a directory. Nothing was recorded: move away what lies"),
+    ("loop", lambda path: path.read_text(), "loop: a link to loop, which is not there. Nothing was recorded: mount"),
+])  # fmt: skip
 def test_what_is_in_a_files_place_is_said(place: str, act: Callable[[Path], object], said: str, tmp_path: Path) -> None:
     for name, target in {"results": tmp_path / "gone", "a.csv": tmp_path / "gone", "loop": "loop"}.items():
         (tmp_path / name).symlink_to(target)
@@ -121,19 +118,13 @@ def test_memory_and_room_are_the_machines() -> None:
     assert "/dev/full: No space left on device. Nothing was recorded: make room" in (fault_of(caught.value) or "")
 
 
-@pytest.mark.parametrize(
-    ("code", "said", "words"),
-    [
-        (-9, "", "ffmpeg was ended by SIGKILL"),
-        (255, "", "ffmpeg was ended by a signal"),
-        (228, "x: No space left on device", "No space left on device"),
-    ],
-)
-def test_an_ffmpeg_that_was_ended_makes_no_result(code: int, said: str, words: str, tmp_path: Path) -> None:
-    target = write(tmp_path / "cut.mp4", b"half")
-    with pytest.raises(MachineError, match=f"cut.mp4: {words}. Nothing was recorded"):
-        stop_on_fault_of_ffmpeg(code, said, target)
-    assert not target.exists()
+def test_an_ffmpeg_that_was_ended_makes_no_result(tmp_path: Path) -> None:
+    killed, full = "ffmpeg was ended by SIGKILL", "No space left on device"
+    for code, words in ((-9, killed), (255, "ffmpeg was ended by a signal"), (228, full)):
+        target = write(tmp_path / "cut.mp4", b"half")
+        with pytest.raises(MachineError, match=f"cut.mp4: {words}. Nothing was recorded"):
+            stop_on_fault_of_ffmpeg(code, f"x: {full}" if words == full else "", target)
+        assert not target.exists()
 
 
 def test_a_message_whose_log_lies_on_the_full_disk_comes_on_the_terminal() -> None:

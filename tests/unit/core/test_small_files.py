@@ -9,30 +9,20 @@ from reprise.core.log import TAIL_BYTES, Progress, last_progress, last_words
 from reprise.core.schemas import REQUESTS, read_table, table_of, write_table
 
 
-@pytest.mark.parametrize(
-    ("found", "allowed", "text"),
-    [
-        ("tow", ["one", "two"], " Did you mean 'two'? Allowed: one, two."),
-        ("x", [], " Allowed: nothing."),
-        ("A", ["Qwen2, blind", "A, 8 frames"], " Allowed: 'A, 8 frames', 'Qwen2, blind'."),
-    ],
-)
-def test_names_with_commas_are_told_apart(found: str, allowed: list[str], text: str) -> None:
-    assert choices(found, allowed) == text
+def test_names_with_commas_are_told_apart() -> None:
+    assert choices("tow", ["one", "two"]) == " Did you mean 'two'? Allowed: one, two."
+    assert choices("A", ["Qwen2, blind", "A, 8 frames"]) == " Allowed: 'A, 8 frames', 'Qwen2, blind'."
 
 
-@pytest.mark.parametrize(
-    ("log", "words"),
-    [
-        ("", ""),
-        ("10 of 40 requests, 2.0 a second, about 15 s left\n", ""),
-        ("10 of 40 requests\nError: a/b: no such file\n", "Error: a/b: no such file"),
-        ("Error: two\nof it\nand more\n", "Error: two\nof it\nand more"),
-        ('Traceback (most recent call last):\n  File "x.py", line 1\nKeyError: 1\n', "KeyError: 1"),
-        ("x\n" * TAIL_BYTES + "Error: at the end\n", "Error: at the end"),
-        ("\xff not text\nError: odd bytes\n", "Error: odd bytes"),
-    ],
-)
+@pytest.mark.parametrize(("log", "words"), [
+    ("", ""),
+    ("10 of 40 requests, 2.0 a second, about 15 s left\n", ""),
+    ("10 of 40 requests\nError: a/b: no such file\n", "Error: a/b: no such file"),
+    ("Error: two\nof it\nand more\n", "Error: two\nof it\nand more"),
+    ('Traceback (most recent call last):\n  File "x.py", line 1\nKeyError: 1\n', "KeyError: 1"),
+    ("x\n" * TAIL_BYTES + "Error: at the end\n", "Error: at the end"),
+    ("\xff not text\nError: odd bytes\n", "Error: odd bytes"),
+])  # fmt: skip
 def test_the_error_that_a_log_ends_with(tmp_path: Path, log: str, words: str) -> None:
     path = tmp_path / "x.log"
     path.write_bytes(log.encode("latin-1"))

@@ -48,27 +48,23 @@ def test_a_table_of_a_release_is_known_by_its_columns(tmp_path: Path) -> None:
         require_columns(read_rows(table), ("a", "c"), table)
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("a,b\n1,2\n", [("1", "2")]),
-        ("\ufeffa,b\r\n1,2\r\n\r\n3,4", [("1", "2"), ("3", "4")]),
-        ('a,b\n"1\n2",\n', [("1\n2", "")]),
-        ("a,b\n", []),
-        ('a,b\n1,"' + "x" * 200_000 + '"\n', [("1", "x" * 200_000)]),
-        ("a,b\n1,2\n3\n", "row 2: 1 cells for 2 columns (a, b). A text with a comma needs quotes"),
-        ("a,b\n1,2,3\n", "row 1: 3 cells for 2 columns (a, b)."),
-        ('a,b\n1,2\n"3,4\n5,6\n', "row 2: not readable as csv: unexpected end of data. A quote that begins there"),
-        ('a,b\n1,2\n"3,4\n5,"6"\n', "row 2: not readable as csv: ',' expected after"),
-        ('"a,b\n1,2\n', "its columns: not readable as csv"),
-        ("a;b\n1;2\n", "its columns are separated by ';'. Save the file as csv with commas."),
-        ("a\tb\n1\t2\n", "its columns are separated by tabs. Save"),
-        ("a,a \n1,2\n", "duplicate column 'a'. Found: a, a . Remove one of them."),
-        ("a\n1\n", "found columns ['a'], expected a, b."),
-        ("", "found columns [], expected a, b."),
-    ],
-    ids=lambda one: None if isinstance(one, list) else one[:20],
-)
+@pytest.mark.parametrize(("text", "found"), [
+    ("a,b\n1,2\n", [("1", "2")]),
+    ("\ufeffa,b\r\n1,2\r\n\r\n3,4", [("1", "2"), ("3", "4")]),
+    ('a,b\n"1\n2",\n', [("1\n2", "")]),
+    ("a,b\n", []),
+    ('a,b\n1,"' + "x" * 200_000 + '"\n', [("1", "x" * 200_000)]),
+    ("a,b\n1,2\n3\n", "row 2: 1 cells for 2 columns (a, b). A text with a comma needs quotes"),
+    ("a,b\n1,2,3\n", "row 1: 3 cells for 2 columns (a, b)."),
+    ('a,b\n1,2\n"3,4\n5,6\n', "row 2: not readable as csv: unexpected end of data. A quote that begins there"),
+    ('a,b\n1,2\n"3,4\n5,"6"\n', "row 2: not readable as csv: ',' expected after"),
+    ('"a,b\n1,2\n', "its columns: not readable as csv"),
+    ("a;b\n1;2\n", "its columns are separated by ';'. Save the file as csv with commas."),
+    ("a\tb\n1\t2\n", "its columns are separated by tabs. Save"),
+    ("a,a \n1,2\n", "duplicate column 'a'. Found: a, a . Remove one of them."),
+    ("a\n1\n", "found columns ['a'], expected a, b."),
+    ("", "found columns [], expected a, b."),
+], ids=lambda one: None if isinstance(one, list) else one[:20])  # fmt: skip
 def test_csv_rows_have_all_their_cells(tmp_path: Path, text: str, found: list[tuple[str, ...]] | str) -> None:
     path = write(tmp_path / "a.csv", text.encode())
     if isinstance(found, list):

@@ -1,7 +1,6 @@
 """A local HTTP server that misbehaves on demand."""
 
 import re
-import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -125,26 +124,3 @@ def serving(behaviours: dict[str, Behaviour]) -> Iterator[tuple[str, Log]]:
         server.shutdown()
         server.server_close()
         thread.join(timeout=5)
-
-
-@contextmanager
-def answering(content: bytes) -> Iterator[str]:
-    """Answer every connection with these bytes, whatever HTTP says of them."""
-    listening = socket.create_server(("127.0.0.1", 0))
-
-    def answer(connection: socket.socket) -> None:
-        with connection, suppress(OSError):
-            connection.recv(65536)
-            connection.sendall(content)
-
-    def accept() -> None:
-        with suppress(OSError):
-            while True:
-                threading.Thread(target=answer, args=(listening.accept()[0],), daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    finally:
-        listening.shutdown(socket.SHUT_RDWR)
-        listening.close()

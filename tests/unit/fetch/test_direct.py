@@ -30,18 +30,13 @@ def asked(url: str, store: Store, **more: Any) -> Record:
     return fetch_source("a", route(url, **more), store)
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "ranges"),
-    [
-        ({}, []),
-        ({"cut_after": 2000}, ["bytes=2000-"]),
-        ({"cut_after": 2000, "has_ranges": False}, ["bytes=2000-"]),
-        ({"cut_after": 1000, "part": 1000}, ["bytes=1000-", "bytes=2000-"]),
-    ],
-)
-def test_a_download_is_whole_and_never_asked_for_again(
-    behaviour: dict[str, Any], ranges: list[str], video: bytes, store: Store
-) -> None:
+@pytest.mark.parametrize(("behaviour", "ranges"), [
+    ({}, []),
+    ({"cut_after": 2000}, ["bytes=2000-"]),
+    ({"cut_after": 2000, "has_ranges": False}, ["bytes=2000-"]),
+    ({"cut_after": 1000, "part": 1000}, ["bytes=1000-", "bytes=2000-"]),
+])  # fmt: skip
+def test_a_download_is_whole_and_never_asked_for_again(behaviour: dict[str, Any], ranges: list[str], video: bytes, store: Store) -> None:  # fmt: skip
     with serving({"/a.mp4": Behaviour(video, **behaviour)}) as (url, log):
         first, second = (asked(url, store, retries=9, backoff_s=0) for _ in range(2))
         assert first.status == "ok" and first == second, first
@@ -64,34 +59,29 @@ STATES_MORE = Behaviour(b"x", headers={"Content-Length": "9" * 17})
 PACKED = Behaviour(gzip.compress(bytes(10**7)), headers={"Content-Encoding": "gzip"})
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "settings", "status", "words", "requests"),
-    [
-        (Behaviour(status=404), {}, "not_found", "404", 1),
-        (Behaviour(status=403), {}, "forbidden", "403", 1),
-        (Behaviour(status=429), {}, "rate_limited", "429", 3),
-        (Behaviour(status=503), {}, "server_error", "503", 3),
-        (Behaviour(b""), {}, "empty_download", "0 bytes", 3),
-        (Behaviour(PAGE, kind="text/html; charset=utf-8"), {}, "wrong_type", "text/html", 1),
-        (Behaviour(PAGE), {}, "not_media", "", 1),
-        (ENDLESS, {"max_mb": 1}, "too_large", "max_mb", 1),
-        (Behaviour(b"x" * 2_000_000), {"max_mb": 1}, "too_large", "max_mb", 1),
-        (STATES_MORE, {}, "too_large", "max_mb", 1),
-        (SLOW, {"timeout_s": 0.5}, "too_slow", "min_kb_s", 1),
-        (SLOW, {"max_s": 0.5, "min_kb_s": 0}, "too_slow", "max_s", 1),
-        (SLOW, {"timeout_s": 0.05, "retries": 0}, "network", "", 1),
-        (PACKED, {}, "wrong_type", "gzip", 1),
-        (Behaviour(**to("file:///etc/passwd")), {}, "bad_redirect", "", 1),
-        (Behaviour(**to("ftp://127.0.0.1/a")), {}, "bad_redirect", "", 1),
-        (Behaviour(**to("/a.mp4")), {}, "bad_redirect", "loop", 5),
-        (Behaviour(status=302), {}, "bad_redirect", "302", 1),
-        (Behaviour(**to("http://[x")), {"retries": 0}, "network", "", 1),
-        (Behaviour(b"x" * 99, status=206), {"retries": 0}, "network", "part", 1),
-    ],
-)
-def test_every_failure_has_a_name(
-    behaviour: Behaviour, settings: dict[str, Any], status: str, words: str, requests: int, store: Store
-) -> None:
+@pytest.mark.parametrize(("behaviour", "settings", "status", "words", "requests"), [
+    (Behaviour(status=404), {}, "not_found", "404", 1),
+    (Behaviour(status=403), {}, "forbidden", "403", 1),
+    (Behaviour(status=429), {}, "rate_limited", "429", 3),
+    (Behaviour(status=503), {}, "server_error", "503", 3),
+    (Behaviour(b""), {}, "empty_download", "0 bytes", 3),
+    (Behaviour(PAGE, kind="text/html; charset=utf-8"), {}, "wrong_type", "text/html", 1),
+    (Behaviour(PAGE), {}, "not_media", "", 1),
+    (ENDLESS, {"max_mb": 1}, "too_large", "max_mb", 1),
+    (Behaviour(b"x" * 2_000_000), {"max_mb": 1}, "too_large", "max_mb", 1),
+    (STATES_MORE, {}, "too_large", "max_mb", 1),
+    (SLOW, {"timeout_s": 0.5}, "too_slow", "min_kb_s", 1),
+    (SLOW, {"max_s": 0.5, "min_kb_s": 0}, "too_slow", "max_s", 1),
+    (SLOW, {"timeout_s": 0.05, "retries": 0}, "network", "", 1),
+    (PACKED, {}, "wrong_type", "gzip", 1),
+    (Behaviour(**to("file:///etc/passwd")), {}, "bad_redirect", "", 1),
+    (Behaviour(**to("ftp://127.0.0.1/a")), {}, "bad_redirect", "", 1),
+    (Behaviour(**to("/a.mp4")), {}, "bad_redirect", "loop", 5),
+    (Behaviour(status=302), {}, "bad_redirect", "302", 1),
+    (Behaviour(**to("http://[x")), {"retries": 0}, "network", "", 1),
+    (Behaviour(b"x" * 99, status=206), {"retries": 0}, "network", "part", 1),
+])  # fmt: skip
+def test_every_failure_has_a_name(behaviour: Behaviour, settings: dict[str, Any], status: str, words: str, requests: int, store: Store) -> None:  # fmt: skip
     with serving({"/a.mp4": behaviour}) as (url, log):
         record = asked(url, store, **settings)
     assert record.status == status and words in record.message and record.message, record

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yt_dlp
 from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.fetch.outcome import PERMANENT, TRANSIENT, FetchError
@@ -29,23 +28,18 @@ def test_downloads(behaviour: dict[str, Any], video: bytes, tmp_path: Path) -> N
     assert count_decodable(fetched.path) == 24
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "settings", "statuses"),
-    [
-        (Behaviour(status=403), {}, {"forbidden"}),
-        (Behaviour(status=429), {}, {"rate_limited"}),
-        (Behaviour(status=503), {}, {"server_error"}),
-        (Behaviour(b"<html><p>nothing here</p></html>", kind="text/html"), {}, {"wrong_type"}),
-        (Behaviour(b""), {}, {"empty_download"}),
-        (Behaviour(b"x" * 900, cut_after=500, is_always_cut=True), {"retries": 0}, {"network", "not_media"}),
-        (Behaviour(b"x" * 4096, is_endless=True), {"max_mb": 0.1}, {"too_large"}),
-        (Behaviour(b"x" * 90_000, bytes_per_s=1500), {"timeout_s": 1, "min_kb_s": 9}, {"too_slow"}),
-        (None, {}, {"network"}),
-    ],
-)
-def test_failures_have_a_name(
-    behaviour: Behaviour | None, settings: dict[str, Any], statuses: set[str], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("behaviour", "settings", "statuses"), [
+    (Behaviour(status=403), {}, {"forbidden"}),
+    (Behaviour(status=429), {}, {"rate_limited"}),
+    (Behaviour(status=503), {}, {"server_error"}),
+    (Behaviour(b"<html><p>nothing here</p></html>", kind="text/html"), {}, {"wrong_type"}),
+    (Behaviour(b""), {}, {"empty_download"}),
+    (Behaviour(b"x" * 900, cut_after=500, is_always_cut=True), {"retries": 0}, {"network", "not_media"}),
+    (Behaviour(b"x" * 4096, is_endless=True), {"max_mb": 0.1}, {"too_large"}),
+    (Behaviour(b"x" * 90_000, bytes_per_s=1500), {"timeout_s": 1, "min_kb_s": 9}, {"too_slow"}),
+    (None, {}, {"network"}),
+])  # fmt: skip
+def test_failures_have_a_name(behaviour: Behaviour | None, settings: dict[str, Any], statuses: set[str], tmp_path: Path) -> None:  # fmt: skip
     with serving({"/v.mp4": behaviour} if behaviour else {}) as (url, _), pytest.raises(FetchError) as caught:
         download(f"{url if behaviour else 'http://127.0.0.1:9'}/v.mp4", tmp_path, QUICK.model_copy(update=settings))
     assert caught.value.status in statuses, caught.value.message
@@ -113,9 +107,7 @@ def test_what_is_no_id_is_not_asked_for(tmp_path: Path) -> None:
         assert fetch_source(name, youtube(QUICK, Store(tmp_path)), Store(tmp_path)).status == "bad_id"
 
 
-def test_a_missing_runtime_is_named_first(
-    refusal: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_runtime_is_named_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """yt-dlp itself would only warn, and later find no format."""
     assert solves_javascript.__wrapped__()
     monkeypatch.setattr("yt_dlp.utils._jsruntime._find_exe", lambda name: str(tmp_path / name))
@@ -129,10 +121,8 @@ def test_a_missing_runtime_is_named_first(
 
 
 def test_a_file_of_cookies_must_be_there_and_is_not_written_to(video: bytes, tmp_path: Path) -> None:
-    cookies, content = (
-        tmp_path / "cookies.txt",
-        "# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tname\tvalue\n",
-    )
+    cookies = tmp_path / "cookies.txt"
+    content = "# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tname\tvalue\n"
     settings = QUICK.model_copy(update={"cookies": str(cookies)})
     with pytest.raises(UserError, match=r"route\.cookies"):
         youtube(settings, Store(tmp_path))
@@ -148,8 +138,3 @@ def test_every_reason_is_a_status() -> None:
     assert reason_of("something nobody has seen") == "failed"
     assert reason_of("the current video") == "failed"
     assert reason_of("\x1b[0;31mERROR:\x1b[0m Sign in to confirm you\u2019re not a bot") == "bot_check"
-
-
-def test_the_settings_format_is_one_that_yt_dlp_accepts() -> None:
-    with yt_dlp.YoutubeDL({"quiet": True}) as client:
-        assert client.build_format_selector(Youtube(kind="youtube").format)

@@ -9,11 +9,9 @@ import pytest
 from reprise.media.decoder import count_decodable
 from reprise.media.encode import still_clip, trim
 from reprise.media.errors import MediaError
-from reprise.media.keys import FactsKey
 from reprise.media.opening import check_picture
 from reprise.media.probe import packet_index
 from reprise.media.settings import Encode, Images, Limits
-from reprise.stages.facts import measure
 from reprise.stages.sources import check_decodes
 
 from tests.unit.videos import X264, barcode_video, run_ffmpeg
@@ -123,23 +121,6 @@ def test_a_stretched_picture_counts_as_what_it_is_shown_as(tmp_path: Path) -> No
     path = drawn(tmp_path / "video.mp4", "testsrc=s=64x48:d=1", "-vf", "setsar=20", *X264)
     status, message = refused(path, Limits(pixels=10_000))
     assert (status, "x48" in message) == ("too_many_pixels", True)
-
-
-KINDS = [
-    *((f"s={size}:r=10", (*X264, "-pix_fmt", "yuv420p"), 10) for size in ("2x2", "16x4096", "4096x16")),
-    *(("s=64x48:r=5", ("-pix_fmt", pixels, "-c:v", "ffv1"), 5) for pixels in ("gray10le", "yuva444p16le", "gbrp")),
-    *(("s=64x48:r=5", ("-pix_fmt", pixels, "-c:v", "png"), 5) for pixels in ("rgb48le", "pal8")),
-    *(("s=64x48:r=1/10000", ("-frames:v", str(frames), "-c:v", "ffv1"), frames) for frames in (1, 2)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("source", "options", "frames"), KINDS)
-def test_what_is_accepted_is_measured(source: str, options: tuple[str, ...], frames: int, tmp_path: Path) -> None:
-    """Sizes, kinds of pixels, and a rate of nearly nothing."""
-    length = () if "-frames:v" in options else ("-t", "1")
-    path = drawn(tmp_path / "video.mkv", f"testsrc={source}", *length, *options)
-    check_decodes(path)
-    assert measure(path, FactsKey())["frames"] == frames
 
 
 def test_half_a_picture_is_refused_where_it_comes_in(tmp_path: Path) -> None:

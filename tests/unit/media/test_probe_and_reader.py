@@ -16,20 +16,17 @@ EVERY_THIRD = ("-vf", "select='not(mod(n,3))+lt(n,9)'", "-fps_mode", "vfr")
 SHOWN_BY_EVERY_THIRD = [n for n in range(48) if n % 3 == 0 or n < 9]
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "pixels"),
-    [
-        ("h264.mp4", X264, "yuv420p"),
-        ("h264.mkv", X264, "yuv420p"),
-        ("h264.avi", X264, "yuv420p"),  # with B-frames
-        ("h264.mov", (*X264, "-movflags", "frag_keyframe+empty_moov"), "yuv420p"),
-        ("h264.ts", X264, "yuv420p"),
-        ("vp9.webm", ("-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8"), "yuv420p"),
-        ("av1.mp4", ("-c:v", "libaom-av1", "-cpu-used", "8", "-usage", "realtime"), "yuv420p"),
-        ("hevc.mp4", ("-c:v", "libx265", "-preset", "ultrafast"), "yuv420p10le"),
-        ("full.mp4", X264, "yuv444p"),
-    ],
-)
+@pytest.mark.parametrize(("name", "options", "pixels"), [
+    ("h264.mp4", X264, "yuv420p"),
+    ("h264.mkv", X264, "yuv420p"),
+    ("h264.avi", X264, "yuv420p"),  # with B-frames
+    ("h264.mov", (*X264, "-movflags", "frag_keyframe+empty_moov"), "yuv420p"),
+    ("h264.ts", X264, "yuv420p"),
+    ("vp9.webm", ("-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8"), "yuv420p"),
+    ("av1.mp4", ("-c:v", "libaom-av1", "-cpu-used", "8", "-usage", "realtime"), "yuv420p"),
+    ("hevc.mp4", ("-c:v", "libx265", "-preset", "ultrafast"), "yuv420p10le"),
+    ("full.mp4", X264, "yuv444p"),
+])  # fmt: skip
 def test_every_kind_of_file_gives_its_frames(tmp_path: Path, name: str, options: tuple[str, ...], pixels: str) -> None:
     path = barcode_video(tmp_path / name, 48, options, pixels=pixels)
     index = packet_index(path)
@@ -50,23 +47,6 @@ def test_variable_rate(tmp_path: Path, suffix: str) -> None:
     assert index.frames == len(SHOWN_BY_EVERY_THIRD)
     assert np.allclose(index.times, [n / 24 for n in SHOWN_BY_EVERY_THIRD], atol=0.002)
     assert numbers(read_frames(path, range(index.frames))) == SHOWN_BY_EVERY_THIRD
-
-
-def test_edit_list_hides_frames(barcode: Path, tmp_path: Path) -> None:
-    path = tmp_path / "cut.mp4"
-    run_ffmpeg("-ss", "1.5", "-i", barcode, "-c", "copy", path)
-    assert packet_index(path).frames == 12
-    assert numbers(read_frames(path, [0, 11])) == [36, 47]
-
-
-def test_open_gop_start_drops_leading_pictures(tmp_path: Path) -> None:
-    options = ("-c:v", "libx264", "-g", "12", "-bf", "3", "-x264-params", "open-gop=1:scenecut=0", "-crf", "12")
-    whole = barcode_video(tmp_path / "open.ts", 48, options)
-    cut = tmp_path / "cut.ts"
-    run_ffmpeg("-ss", "1.0", "-i", whole, "-c", "copy", cut)
-    index = packet_index(cut)
-    shown = numbers(read_frames(cut, range(index.frames)))
-    assert shown == list(range(shown[0], 48))
 
 
 def test_rotation_is_undone(barcode: Path, tmp_path: Path) -> None:

@@ -33,17 +33,13 @@ BUDGET = ("100", "0")
 PLENTY = Budget(100.0, 0)
 
 
-def key_of(
-    server: ChatServer, adapter: str = "openai", price: dict[str, Any] | None = None, **settings: Any
-) -> ModelRunKey:
+def key_of(server: ChatServer, adapter: str = "openai", price: dict[str, Any] | None = None, **settings: Any) -> ModelRunKey:  # fmt: skip
     """The key of a run at a server that is there."""
     place = {"url": server.url, "server": "toy"} if adapter == "openai" else {"url": server.url.removesuffix("/v1")}
     return run_key(adapter, {**place, "model": MODEL, "retries": 0, "key": None, **settings}, price=price)
 
 
-def run_key(
-    adapter: str, own: dict[str, Any], answers: dict[str, Any] | None = None, without: Sequence[str] = (), **more: Any
-) -> ModelRunKey:
+def run_key(adapter: str, own: dict[str, Any], answers: dict[str, Any] | None = None, without: Sequence[str] = (), **more: Any) -> ModelRunKey:  # fmt: skip
     """The key of a run, its settings divided as planning does."""
     whole = ADAPTERS[adapter].settings.model_validate(own).model_dump()
     beside = ADAPTERS[adapter].beside_answers
@@ -59,9 +55,7 @@ def run_key(
     })  # fmt: skip
 
 
-def asked_here(
-    key: ModelRunKey, works: Sequence[Work], folder: Path, budget: Budget = PLENTY
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def asked_here(key: ModelRunKey, works: Sequence[Work], folder: Path, budget: Budget = PLENTY) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:  # fmt: skip
     """Rows of responses and of timings of a job in this process."""
     store = Store(folder)
     with lazy_model(key, store, 1, budget=budget) as model:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,8 +18,6 @@ from reprise.plan.suite import ForJobs
 from reprise.stages import command
 
 from tests.unit.rows import item_row, request_row, response_row
-
-READERS = ("authors", "robust")
 
 
 def test_a_rules_command_names_each_option_once_and_says_where_it_stands() -> None:
@@ -35,77 +34,68 @@ def test_a_rules_command_names_each_option_once_and_says_where_it_stands() -> No
     )
 
 
-def run(words: list[str], folder: Path) -> None:
+KEYS: dict[str, dict[str, Any]] = {
+    "run": {"run": "r", "key": "k", "answers": {"adapter": "random", "sampling": {"rule": "none"}}},
+    "verdicts": {"reading": "plain", "patterns": [], "embedder": None},
+    "metrics": {"benchmark": "velociti", "form": "entail", "items": None, "level": 0.95, "rated_to": 3},
+}
+# Tables hold the names of the key files that they were made under, so that all runs give them the same.
+GIVEN = "--run-key run.json --authors authors.parquet --robust robust.parquet --requests requests.parquet --responses responses.parquet"
+VERDICTS_OF, METRICS_OF = (
+    "--key verdicts.json --store store",
+    "--metric-key metrics.json --item-table items.parquet --metrics metrics.parquet",
+)
+OPTIONS = {"verdicts": VERDICTS_OF, "metrics": METRICS_OF, "verdicts+metrics": f"{VERDICTS_OF} {METRICS_OF}"}
+
+
+def run(stages: str, folder: Path) -> None:
     """Stages, in the folder that their options are relative to."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        command.run(words)
+        command.run([stages, *GIVEN.split(), *OPTIONS[stages].split()])
 
 
-def files(folder: Path, key: str = "k") -> dict[str, list[str]]:
-    """The files of a tiny run, and the options of each stage."""
+def files(folder: Path, key: str = "k") -> Path:
+    """A folder with the files of a tiny run."""
     folder.mkdir()
     names = [f"{video}/{place}" for video in "abc" for place in range(2)]
     both = [(name, role) for name in names for role in ("pos", "neg")]
-    items = [item_row(name, clip_id=name[0], unit=name[0], task="coref") for name in names]
-    requests = [
-        request_row(f"{name}#{role}", clip_id=name[0], expected="Yes" if role == "pos" else "No") for name, role in both
-    ]
-    responses = [response_row(f"{name}#{role}", "Yes" if name[0] == "a" else "No", key=key) for name, role in both]
-    tables = {"items": (items, ITEMS), "requests": (requests, REQUESTS), "responses": (responses, RESPONSES)}
+    asked = {role: {"expected": "Yes" if role == "pos" else "No"} for role in ("pos", "neg")}
+    tables = {
+        "items": ([item_row(name, clip_id=name[0], unit=name[0], task="coref") for name in names], ITEMS),
+        "requests": ([request_row(f"{name}#{role}", clip_id=name[0], **asked[role]) for name, role in both], REQUESTS),
+        "responses": ([response_row(f"{name}#{role}", "Yes" if name[0] == "a" else "No", key=key) for name, role in both], RESPONSES),
+    }  # fmt: skip
     for name, (rows, schema) in tables.items():
         write_table(pl.DataFrame(rows, schema=schema), folder / f"{name}.parquet", schema)
-    keys = {
-        "run": {"run": "r", "key": "k", "answers": {"adapter": "random", "sampling": {"rule": "none"}}},
-        "verdicts": {"reading": "plain", "patterns": [], "embedder": None},
-        "metrics": {"benchmark": "velociti", "form": "entail", "items": None, "level": 0.95, "rated_to": 3},
-    }
-    for name, value in keys.items():
+    for name, value in KEYS.items():
         (folder / f"{name}.json").write_text(json.dumps(value))
-
-    # Tables hold the names of the key files that they were made under, so that all runs give them the same.
-    given = {
-        "run-key": "run.json", "authors": "authors.parquet", "robust": "robust.parquet", "requests": "requests.parquet",
-        "responses": "responses.parquet",
-    }  # fmt: skip
-    options = {
-        "verdicts": given | {"key": "verdicts.json", "store": "store"},
-        "metrics": given | {"metric-key": "metrics.json", "item-table": "items.parquet", "metrics": "metrics.parquet"},
-    }
-    options["verdicts+metrics"] = options["verdicts"] | options["metrics"]
-    return {
-        stage: [stage, *(word for name, path in mine.items() for word in (f"--{name}", path))]
-        for stage, mine in options.items()
-    }
+    return folder
 
 
 def test_two_stages_in_one_process_make_the_files_of_two_processes(tmp_path: Path) -> None:
-    together, apart = files(tmp_path / "one"), files(tmp_path / "two")
-    run(together["verdicts+metrics"], tmp_path / "one")
+    run("verdicts+metrics", files(tmp_path / "one"))
+    files(tmp_path / "two")
     for stage in ("verdicts", "metrics"):
-        run(apart[stage], tmp_path / "two")
-    for name, schema in (*((reader, VERDICTS) for reader in READERS), ("metrics", METRICS)):
+        run(stage, tmp_path / "two")
+    for name, schema in (("authors", VERDICTS), ("robust", VERDICTS), ("metrics", METRICS)):
         one, two = (tmp_path / folder / f"{name}.parquet" for folder in ("one", "two"))
-        assert one.read_bytes() == two.read_bytes()
-        assert read_table(one, schema).height
+        assert one.read_bytes() == two.read_bytes() and read_table(one, schema).height
     made_under = {name: set(keys_of(tmp_path / f"one/{name}.parquet") or {}) for name in ("robust", "metrics")}
     assert made_under == {"robust": {"verdicts.json", "run.json"}, "metrics": {"metrics.json", "run.json"}}
 
 
 def test_the_first_mistake_ends_the_job(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="rows carry key another"):
-        run(files(tmp_path / "one", key="another")["verdicts+metrics"], tmp_path / "one")
+        run("verdicts+metrics", files(tmp_path / "one", key="another"))
     assert not (tmp_path / "one/metrics.parquet").exists()
-
-
-def test_a_key_file_that_is_none_is_named(tmp_path: Path) -> None:
-    words, key = files(tmp_path / "one")["verdicts"], tmp_path / "one/verdicts.json"
+    key = tmp_path / "one/verdicts.json"
     key.write_text("{")
     with pytest.raises(UserError, match=r"verdicts\.json: not valid JSON"):
-        run(words, tmp_path / "one")
+        run("verdicts", tmp_path / "one")
     key.unlink()
     with pytest.raises(UserError, match=r"verdicts\.json: cannot be read .* Run snakemake, which writes it\."):
-        run(words, tmp_path / "one")
+        run("verdicts", tmp_path / "one")
 
 
 def test_scoring_does_without_pydantic() -> None:

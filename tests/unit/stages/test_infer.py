@@ -59,27 +59,6 @@ def works(*clips: tuple[str, Sequence[Request]]) -> list[Work]:
     return [Work(Clip(name, None, (), ()), f"recipe {name}", tuple(requests)) for name, requests in clips]
 
 
-def test_what_the_journal_holds_is_not_asked_again(tmp_path: Path) -> None:
-    asked = works(("c1", [yes_or_no("a"), yes_or_no("b")]), ("c2", [yes_or_no("c")]))
-    first, second = Counting(), Counting()
-    rows, timed = asked_by(first, asked, tmp_path)
-    again, timings = asked_by(second, asked, tmp_path)
-    assert first.asked == ["a", "b", "c"] and second.asked == []
-    assert again == rows and [row["resumed"] for row in timings] == [2, 1]
-    assert [row["seconds"] for row in timings] == [row["seconds"] for row in timed], "whenever they were asked"
-
-
-def test_a_failure_is_counted_and_asked_again(tmp_path: Path) -> None:
-    asked = works(("c1", [yes_or_no("a"), yes_or_no("b"), yes_or_no("c")]), ("c2", [yes_or_no("d")]))
-    rows, _ = asked_by(Counting("b"), asked, tmp_path)
-    found = [(row["error"], row["message"]) for row in rows]
-    assert found == [("", ""), ("out_of_memory", "no room"), ("", ""), ("", "")]
-    second = Counting()
-    rows, _ = asked_by(second, asked, tmp_path)
-    assert second.asked == ["b"], "a failure is no answer, and an answer is no failure"
-    assert [row["error"] for row in rows] == [""] * 4
-
-
 def test_the_same_question_about_a_clip_is_asked_once(tmp_path: Path) -> None:
     twin = yes_or_no("a")
     other = replace(twin, request_id="z", item_id="z", role="neg", expected="No")
@@ -187,8 +166,6 @@ def test_a_clip_that_another_one_is_shown_for_is_asked_about_by_the_other_s_fram
         gather_work(requests, shown, ledger.filter(pl.col("clip_id") != "b"), Store(tmp_path))
 
 
-# --- baselines -----------------------------------------------------------------------------------------------------
-
 CLIP = Clip("c", None, (), ())
 
 
@@ -208,14 +185,11 @@ def listed(folder: Path, release: dict[str, str], **more: Any) -> dict[str, str]
     return {one["name"]: Path(one["path"]).read_text() for one in json.loads((folder / "out.json").read_text())}
 
 
-@pytest.mark.parametrize(
-    ("release", "message"),
-    [
-        ({"kind": "folder", "path": "nowhere"}, "release of velociti: no folder 'nowhere'"),
-        ({"kind": "folder", "path": "tests/unit/stages"}, r"no file matches \*\.csv, sets/\*\.csv\. Found: .*test_infer\.py"),
-        ({"kind": "huggingface", "repo": "a/b", "revision": "unpinned"}, "a/b is 'unpinned'. Run `python -m reprise pin`"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("release", "message"), [
+    ({"kind": "folder", "path": "nowhere"}, "release of velociti: no folder 'nowhere'"),
+    ({"kind": "folder", "path": "tests/unit/stages"}, r"no file matches \*\.csv, sets/\*\.csv\. Found: .*test_infer\.py"),
+    ({"kind": "huggingface", "repo": "a/b", "revision": "unpinned"}, "a/b is 'unpinned'. Run `python -m reprise pin`"),
+])  # fmt: skip
 def test_a_release_that_cannot_come_is_named(tmp_path: Path, release: dict[str, str], message: str) -> None:
     with pytest.raises(UserError, match=message):
         listed(tmp_path, release)
@@ -224,12 +198,8 @@ def test_a_release_that_cannot_come_is_named(tmp_path: Path, release: dict[str, 
 
 def test_files_laid_beside_a_release_count_as_its_own(tmp_path: Path) -> None:
     """One of the same name stands for the release's; a pattern that only the extra folder fits is no mistake."""
-    for name, text in {
-        "release/a.csv": "1",
-        "release/b.csv": "2",
-        "extras/b.csv": "3",
-        "extras/sets/c.csv": "4",
-    }.items():
+    texts = {"release/a.csv": "1", "release/b.csv": "2", "extras/b.csv": "3", "extras/sets/c.csv": "4"}
+    for name, text in texts.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     release = {"kind": "folder", "path": str(tmp_path / "release")}

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.store import Store, read_lines
+from reprise.core.store import Store
 from reprise.models.asking.journal import Failures, Journal, failures_path, journal_path
 from reprise.models.keys import ModelRunKey
 
-from tests.unit.models.chat_server import MODEL, ChatServer, error, well
+from tests.unit.models.chat_server import ChatServer, error, well
 from tests.unit.models.serving.engines import are_gone, processes, served_by, stand_in_environment
 from tests.unit.stages.served_job import CLIPS, QUESTIONS, Job, asked_here, blind_works, key_of, run_key
 
@@ -23,19 +23,6 @@ def asked(server: ChatServer, folder: Path, clips: int, questions: int = 5, **se
 
 def journal_of(server: ChatServer, folder: Path) -> Path:
     return journal_path(Store(folder), key_of(server).key)
-
-
-def test_who_answered_stands_with_every_answer_and_answers_need_neither_server_nor_key(tmp_path: Path) -> None:
-    works = blind_works(2, 3)
-    with ChatServer() as server:
-        rows, timings = asked_here(key_of(server), works, tmp_path)
-    assert [row["text"] for row in rows] == ["0", "1", "2"] * 2 and {row["error"] for row in rows} == {""}
-    assert [row["served"] for row in timings] == [[MODEL], [MODEL]]
-    journal = Journal(journal_of(server, tmp_path))
-    found = [journal.known(entry) for work in works for entry in work.entries]
-    assert {one.answer.served for one in found if one} == {MODEL} and None not in found
-    assert all(line[-1] == MODEL for line in read_lines(journal_of(server, tmp_path)))
-    assert asked(server, tmp_path, 2, 3, key="MISSING_API_KEY") == rows
 
 
 def test_a_server_that_dies_in_the_middle_is_given_up(tmp_path: Path) -> None:

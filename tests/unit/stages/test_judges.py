@@ -29,29 +29,21 @@ JUDGE = mmbench_video.prompts["judge"]
 LEVEL = 0.95
 
 
-@pytest.mark.parametrize(
-    ("reply", "authors"),
-    [
-        ("3", 3), (" 2\n", 2), ("0", 0), ("03", None), ("5", 5),  # the harness takes any whole number
-        ("3.", None), ("Score: 3", None), ("**2**", None), ("two", None), ("", None), ("-1", None), ("2/3", None),
-        ("2+1", None), ("True", None),  # the harness evaluates these and then stops
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "authors"), [
+    ("3", 3), (" 2\n", 2), ("0", 0), ("03", None), ("5", 5),  # the harness takes any whole number
+    ("3.", None), ("Score: 3", None), ("**2**", None), ("two", None), ("", None), ("-1", None), ("2/3", None),
+    ("2+1", None), ("True", None),  # the harness evaluates these and then stops
+])  # fmt: skip
 def test_the_authors_rating_is_a_bare_whole_number(reply: str, authors: int | None) -> None:
     assert read_rating_authors(reply) == authors
 
 
 def items_of(count: int) -> pl.DataFrame:
-    def texts(i: int) -> list[dict[str, str]]:
-        return [{"name": "question", "text": f"Question {i}?"}, {"name": "subtitles", "text": ""}]
-
-    known = {"task": "News", "groups": ["hl"]}
-    rows = [
-        item_row(
-            str(i), clip_id=f"v{i // 2}.whole", unit=f"v{i // 2}", texts=texts(i), answer=f"the answer {i}", **known
-        )
-        for i in range(count)
-    ]
+    rows = []
+    for i in range(count):
+        texts = [{"name": "question", "text": f"Question {i}?"}, {"name": "subtitles", "text": ""}]
+        known = {"clip_id": f"v{i // 2}.whole", "unit": f"v{i // 2}", "task": "News", "groups": ["hl"]}
+        rows.append(item_row(str(i), texts=texts, answer=f"the answer {i}", **known))
     return pl.DataFrame(rows, schema=ITEMS)
 
 
@@ -83,10 +75,8 @@ def reply(request_id: str, text: str, error: str = "") -> dict[str, Any]:
 
 def test_failed_answers_and_failed_judgements_are_counted_apart() -> None:
     answers, requests = asked(items_of(5), [response(0, "", "timeout"), *(response(i, "x") for i in range(1, 5))])
-    replies = [
-        reply("1#robust", "", "rate_limited"), reply("2#robust", "who knows"), reply("3#robust", "Score: 2"),
-        reply("1#authors", "", "rate_limited"), reply("2#authors", "who knows"), reply("3#authors", "Score: 2"),
-    ]  # fmt: skip
+    said = (("1", "", "rate_limited"), ("2", "who knows", ""), ("3", "Score: 2", ""))
+    replies = [reply(f"{item}#{reader}", *words) for reader in ("robust", "authors") for item, *words in said]
     assert sorted(set(requests["item_id"])) == ["1", "2", "3", "4"], "what failed is not judged"
     frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "robust", "j")
     assert frame["failed"].to_list() == [True, False, False, False, False]
@@ -135,9 +125,6 @@ def test_a_model_reads_only_what_the_table_leaves_unread() -> None:
     assert theirs["value"].to_list() == ["B", "T", "H", "", ""]
 
 
-# --- the local judge ---------------------------------------------------------------------------------------------
-
-
 def rate(text: str, **settings: Any) -> str:
     prompt = f"Question: Q\nGroundtruth answer: the red circle\nCandidate answer: {text}\nYour response:"
     asked = request(prompt, "write", max_tokens=64)
@@ -151,9 +138,6 @@ def test_the_local_judge_rates_what_the_prompt_shows() -> None:
         next(iter(WordMatch(spec()).answers(Clip("v", None, (), ()), [request("Does it fit?", "write")])))
     with pytest.raises(ValidationError, match="should be 'f1' or 'recall', found 'bleu'"):
         WordMatch(spec(measure="bleu"))
-
-
-# --- people's ratings --------------------------------------------------------------------------------------------
 
 
 def test_mean_absolute_error_against_people(tmp_path: Path) -> None:
@@ -172,14 +156,11 @@ def test_mean_absolute_error_against_people(tmp_path: Path) -> None:
         agreement(verdicts, items_of(2), read_ratings(path), "r", LEVEL, "fixed")
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ("run,item_id,rating\nr,0,good\n", "line 2: rating 'good'"),
-        ("run,item_id,rating\nr,0,2\nr,1,4\n", "line 3: rating '4' is not a num"),
-        ("run,item,rating\nr,0,2\n", r"found columns \['run', 'item', 'rating'\], expected run, item_id"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "message"), [
+    ("run,item_id,rating\nr,0,good\n", "line 2: rating 'good'"),
+    ("run,item_id,rating\nr,0,2\nr,1,4\n", "line 3: rating '4' is not a num"),
+    ("run,item,rating\nr,0,2\n", r"found columns \['run', 'item', 'rating'\], expected run, item_id"),
+])  # fmt: skip
 def test_broken_ratings_are_refused(rows: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "ratings.csv").write_text(rows)
     with pytest.raises(UserError, match=message):
@@ -190,9 +171,6 @@ def test_ratings_of_another_scale_are_those_of_its_runs_alone(tmp_path: Path) ->
     path = tmp_path / "ratings.csv"
     path.write_text("run,item_id,rating\nfive,0,5\nthree,0,3\n")
     assert read_ratings(path, "five", 5)["rating"].to_list() == [5, 3] and read_ratings(path, "three", 3).height == 2
-
-
-# --- the filter of static questions ------------------------------------------------------------------------------
 
 
 def test_static_questions_by_the_mean_over_four_seeds() -> None:

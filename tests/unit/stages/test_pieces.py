@@ -56,9 +56,7 @@ def holding(folder: Path, piece: str, seconds: float = 60) -> subprocess.Popen[s
 
 
 @pytest.mark.parametrize(("one", "other", "waits"), [("1of2", "2of2", False), ("1of2", "1of3", True)])
-def test_pieces_wait_where_they_share_clips(
-    tmp_path: Path, one: str, other: str, waits: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_pieces_wait_where_they_share_clips(tmp_path: Path, one: str, other: str, waits: bool, caplog: pytest.LogCaptureFixture) -> None:  # fmt: skip
     """Also pieces of different numbers: another clone may have split the run otherwise."""
     job = holding(tmp_path, one, 1.5 if waits else 60)
     begun = time.monotonic()

@@ -17,31 +17,11 @@ from reprise.models.asking.money.calls import TEMPLATE_TOKENS
 from reprise.models.asking.money.prices import Budget, Ledger
 from reprise.models.keys import ModelRunKey
 
+from tests.unit.models import chat_server as chat
 from tests.unit.models import vendor_servers as vendors
-from tests.unit.models.chat_server import (
-    FRAME_TOKENS,
-    MODEL,
-    TEXT_TOKENS,
-    Asked,
-    ChatServer,
-    Says,
-    completion,
-    error,
-    well,
-)
-from tests.unit.stages.served_job import (
-    CLIPS,
-    FRAMES,
-    IS_WHOLE,
-    KEY,
-    KILLS,
-    PRICE,
-    QUESTIONS,
-    Job,
-    asked_here,
-    blind_works,
-    key_of,
-)
+from tests.unit.models.chat_server import Asked, ChatServer, Says, completion, error, well
+from tests.unit.stages import served_job as served
+from tests.unit.stages.served_job import Job, asked_here, blind_works, key_of
 
 # What is reserved for a question of four letters, without frames.
 RESERVED = ((4 + TEMPLATE_TOKENS) * 1000 + 8 * 10_000) / 1_000_000
@@ -49,7 +29,7 @@ RESERVED = ((4 + TEMPLATE_TOKENS) * 1000 + 8 * 10_000) / 1_000_000
 
 def usd_of(frames: int) -> float:
     """What an answer costs on these servers, by their own counts."""
-    return ((TEXT_TOKENS + frames * FRAME_TOKENS) * 1000 + 1 * 10_000) / 1_000_000
+    return ((chat.TEXT_TOKENS + frames * chat.FRAME_TOKENS) * 1000 + 1 * 10_000) / 1_000_000
 
 
 class Vendor(NamedTuple):
@@ -64,20 +44,12 @@ class Vendor(NamedTuple):
 
 
 VENDORS = {
-    "openai": Vendor(
-        well, error, lambda asked: asked.prompt, completion, "authorization",
-        {"check_frames": False, "image_tokens": 50},
-    ),
-    "anthropic": Vendor(
-        vendors.anthropic_well, vendors.anthropic_error, lambda asked: asked.prompt, vendors.message, "authorization", {},
-    ),
-    "gemini": Vendor(
-        vendors.gemini_well, vendors.gemini_error, vendors.prompt_of, vendors.generated, "x-goog-api-key", {},
-    ),
+    "openai": Vendor(well, error, lambda asked: asked.prompt, completion, "authorization", {"check_frames": False, "image_tokens": 50}),
+    "anthropic": Vendor(vendors.anthropic_well, vendors.anthropic_error, lambda asked: asked.prompt, vendors.message, "authorization", {}),
+    "gemini": Vendor(vendors.gemini_well, vendors.gemini_error, vendors.prompt_of, vendors.generated, "x-goog-api-key", {}),
 }  # fmt: skip
-each_vendor = pytest.mark.parametrize("name", VENDORS)
 # Jobs of their own: with FAULTS=whole for each vendor.
-some_vendors = pytest.mark.parametrize("name", VENDORS if IS_WHOLE else ["openai"])
+some_vendors = pytest.mark.parametrize("name", VENDORS if served.IS_WHOLE else ["openai"])
 
 
 @pytest.fixture
@@ -86,7 +58,7 @@ def job(tmp_path: Path) -> Job:
 
 
 def paid(server: ChatServer, name: str, **settings: Any) -> ModelRunKey:
-    own = {"price": PRICE, "key": "VENDOR_API_KEY", **VENDORS[name].settings, **settings}
+    own = {"price": served.PRICE, "key": "VENDOR_API_KEY", **VENDORS[name].settings, **settings}
     return key_of(server, name, **own)
 
 
@@ -100,10 +72,10 @@ def spent(store: Path) -> float:
 
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VENDOR_API_KEY", KEY)
+    monkeypatch.setenv("VENDOR_API_KEY", served.KEY)
 
 
-@each_vendor
+@pytest.mark.parametrize("name", VENDORS)
 def test_the_budget_stops_before_it_is_crossed_and_nothing_is_lost(tmp_path: Path, name: str) -> None:
     works, all_of_them, usd = blind_works(), 16, usd_of(frames=0)
     with ChatServer(VENDORS[name].well) as server:
@@ -123,8 +95,8 @@ def test_the_budget_stops_before_it_is_crossed_and_nothing_is_lost(tmp_path: Pat
         assert asked_here(key, works, tmp_path, Budget())[0] == rows, "answers that are there need no budget"
         assert len(server.asked) == all_of_them
     assert sum(one["usd"] for one in timings) == pytest.approx(all_of_them * usd)
-    assert sum(one["tokens_in"] for one in timings) == all_of_them * TEXT_TOKENS
-    assert sum(one["tokens_out"] for one in timings) == all_of_them and timings[0]["served"] == [MODEL]
+    assert sum(one["tokens_in"] for one in timings) == all_of_them * chat.TEXT_TOKENS
+    assert sum(one["tokens_out"] for one in timings) == all_of_them and timings[0]["served"] == [chat.MODEL]
 
 
 def test_a_model_of_unknown_price_stops_at_its_tokens(tmp_path: Path) -> None:
@@ -138,7 +110,7 @@ def test_a_model_of_unknown_price_stops_at_its_tokens(tmp_path: Path) -> None:
         with pytest.raises(UserError, match="tokens of 300 are used"):
             asked_here(key, blind_works(), tmp_path, Budget(0, 300))
         used = Ledger(tmp_path).spent().tokens
-        assert used == len(server.asked) * (TEXT_TOKENS + 1) <= 300 and len(server.asked) >= 3
+        assert used == len(server.asked) * (chat.TEXT_TOKENS + 1) <= 300 and len(server.asked) >= 3
         _, timings = asked_here(key, blind_works(), tmp_path, Budget(0, 10**6))
     assert {one["usd"] for one in timings} == {None}
 
@@ -158,12 +130,12 @@ def test_a_failure_that_may_have_been_paid_for_counts_with_its_worst_case(tmp_pa
 def test_kills_pay_for_no_answer_twice_and_end_the_same(job: Job, name: str) -> None:
     """At random moments, 20 of them with FAULTS=whole: what was kept when a job died is not asked again."""
     vendor, draw = VENDORS[name], random.Random(13)
-    delays = {f"c{clip} {n}": draw.uniform(0.01, 0.3) for clip in range(CLIPS) for n in range(QUESTIONS)}
+    delays = {f"c{clip} {n}": draw.uniform(0.01, 0.3) for clip in range(served.CLIPS) for n in range(served.QUESTIONS)}
     with ChatServer(lambda asked: replace(vendor.well(asked), delay=delays[vendor.prompt(asked)])) as server:
         key = paid(server, name, concurrency=3)
-        for kill in range(KILLS):
+        for kill in range(served.KILLS):
             kept, before = job.journaled(key), len(server.asked)
-            process = job.start(key, VENDOR_API_KEY=KEY)
+            process = job.start(key, VENDOR_API_KEY=served.KEY)
             enough = before + draw.randrange(4, 9)
             while len(server.asked) < enough:
                 assert process.poll() is None, job.log
@@ -172,15 +144,15 @@ def test_kills_pay_for_no_answer_twice_and_end_the_same(job: Job, name: str) -> 
             process.wait()
             assert not kept & set(prompts(server, name, before)), kill
         kept, before = job.journaled(key), len(server.asked)
-        assert 2 <= len(kept) < CLIPS * QUESTIONS
-        assert job.run(key, VENDOR_API_KEY=KEY) == 0, job.log
+        assert 2 <= len(kept) < served.CLIPS * served.QUESTIONS
+        assert job.run(key, VENDOR_API_KEY=served.KEY) == 0, job.log
         assert sorted(prompts(server, name, before)) == sorted(set(delays) - kept), "each of the others once"
-        assert spent(job.store.root) >= len(server.asked) * usd_of(len(FRAMES)) - 1e-9, (
+        assert spent(job.store.root) >= len(server.asked) * usd_of(len(served.FRAMES)) - 1e-9, (
             "what was on its way at a kill counts"
         )
         resumed = (job.folder / "out.parquet").read_bytes()
         journal_path(job.store, key.key).unlink()
-        assert job.run(key, VENDOR_API_KEY=KEY) == 0, job.log
+        assert job.run(key, VENDOR_API_KEY=served.KEY) == 0, job.log
     assert (job.folder / "out.parquet").read_bytes() == resumed, "as without a kill"
 
 
@@ -191,17 +163,17 @@ def test_no_secret_is_left_anywhere(job: Job, name: str) -> None:
 
     def says(asked: Asked) -> Says:
         if vendor.prompt(asked).endswith("1"):
-            return vendor.error(400, "x", f"your key {KEY} is odd")
+            return vendor.error(400, "x", f"your key {served.KEY} is odd")
         if vendor.prompt(asked).endswith("2"):
-            return Says(b"<html>" + KEY.encode())
+            return Says(b"<html>" + served.KEY.encode())
         return Says(vendor.says(asked, "yes"))
 
-    loud = {"OPENAI_LOG": "debug", "ANTHROPIC_LOG": "debug", "VENDOR_API_KEY": KEY}
+    loud = {"OPENAI_LOG": "debug", "ANTHROPIC_LOG": "debug", "VENDOR_API_KEY": served.KEY}
     with ChatServer(says) as server:
         key = paid(server, name)
         assert job.run(key, **loud) == 0, job.log
-        assert {asked.headers[vendor.key_header].removeprefix("Bearer ") for asked in server.asked} == {KEY}
+        assert {asked.headers[vendor.key_header].removeprefix("Bearer ") for asked in server.asked} == {served.KEY}
     failed = read_table(job.folder / "out.parquet", RESPONSES).filter(error="bad_request")
-    assert failed.height == CLIPS and "is odd" in failed["message"][0]
-    holding = [path for path in job.folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert failed.height == served.CLIPS and "is odd" in failed["message"][0]
+    holding = [path for path in job.folder.rglob("*") if path.is_file() and served.KEY.encode() in path.read_bytes()]
     assert holding == []

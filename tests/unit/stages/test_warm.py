@@ -72,32 +72,12 @@ def job(environment: dict[str, str], what: str, out: Path, **given: str) -> Any:
     return subprocess.Popen(command, cwd=out.parent, env=environment | given, stdout=pipe, stderr=pipe, text=True)
 
 
-def test_jobs_are_forks_of_one_process_with_their_own_folder_environment_and_streams(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
-    with kept_warm(environment) as address:
-        told = []
-        for mood in ("calm", "wild"):
-            folder = tmp_path / mood
-            folder.mkdir()
-            done = job(environment, "tell", folder / "out.json", MOOD=mood, **{ADDRESS: address})
-            assert done.communicate() == ("", "begun\n")
-            assert done.returncode == 0
-            told.append(json.loads((folder / "out.json").read_text()))
-        assert [one["mood"] for one in told] == ["calm", "wild"]
-        assert told[0]["parent"] == told[1]["parent"] != os.getpid()
-    assert not Path(address).parent.exists(), "nothing is left behind"
-
-
 @pytest.mark.parametrize("is_warm", [True, False])
-@pytest.mark.parametrize(
-    ("what", "code", "said"),
-    [
-        ("mistake", 1, "Error: model.yaml: no such model\n"),
-        ("bug", 1, "Traceback (most recent call last):"),
-        ("killed", -signal.SIGKILL, ""),
-    ],
-)
+@pytest.mark.parametrize(("what", "code", "said"), [
+    ("mistake", 1, "Error: model.yaml: no such model\n"),
+    ("bug", 1, "Traceback (most recent call last):"),
+    ("killed", -signal.SIGKILL, ""),
+])  # fmt: skip
 def test_a_job_ends_and_complains_alike_with_and_without_such_a_process(
     environment: dict[str, str], tmp_path: Path, what: str, code: int, said: str, *, is_warm: bool
 ) -> None:
@@ -130,6 +110,7 @@ def test_a_clusters_job_and_one_that_takes_a_gpu_run_by_themselves(environment: 
     with kept_warm(environment) as address:
         done = job(environment, "tell", tmp_path / "out.json", SLURM_JOB_ID="7", **{ADDRESS: address})
         assert done.communicate()[1] == "imported\nbegun\n"
+        assert job(environment, "tell", tmp_path / "out.json", **{ADDRESS: address}).communicate()[1] == "begun\n"
         command = [sys.executable, "-m", "reprise.stages", "infer", "--key", "key.json"]
         found = environment | {ADDRESS: address}
         asked = subprocess.run(command, cwd=tmp_path, env=found, capture_output=True, text=True, check=False)

@@ -26,17 +26,9 @@ def run_key(adapter: str, settings: dict[str, Any] | None = None, serving: Any =
 
 
 def request(
-    prompt: str,
-    ask: str,
-    options: tuple[str, ...] = (),
-    *,
-    system: str = "",
-    max_tokens: int = 8,
-    request_id: str = "",
-    item_id: str = "i",
-    role: str = "pos",
-    expected: str = "",
-) -> Request:
+    prompt: str, ask: str, options: tuple[str, ...] = (), *, system: str = "", max_tokens: int = 8,
+    request_id: str = "", item_id: str = "i", role: str = "pos", expected: str = "",
+) -> Request:  # fmt: skip
     return Request(request_id or f"r {prompt}", item_id, role, ask, system, prompt, options, expected, max_tokens)
 
 

@@ -17,12 +17,10 @@ LIKE_A_PATH = re.compile(r"[\w<>{},./-]+(?:/|\.(?:py|md|yaml|toml|csv|smk))")
 
 
 def section(title: str) -> str:
-    """What is between a heading and the next one."""
     return TEXT.split(f"## {title}\n")[1].split("\n## ")[0]
 
 
 def rows(title: str) -> list[list[str]]:
-    """The rows of the one table of a section."""
     lines = [line for line in section(title).splitlines() if line.startswith("|")][2:]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
@@ -49,7 +47,6 @@ def found(path: str) -> list[Path]:
 
 @cache
 def defined(file: Path) -> set[str]:
-    """The classes, functions and constants of a module."""
     names: set[str] = set()
     for node in ast.parse(file.read_text()).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef):

@@ -42,7 +42,6 @@ def links(name: str) -> list[str]:
 
 
 def target(name: str, link: str) -> str:
-    """The file that a link of a document leads to."""
     path = (ROOT / name).parent / link.partition("#")[0] if not link.startswith("#") else ROOT / name
     return str(path.resolve().relative_to(ROOT))
 

@@ -29,7 +29,6 @@ def lines(page: Path) -> list[list[str]]:
 
 
 def places(page: Path) -> Iterator[str]:
-    """What stands in code in the last column."""
     for cells in lines(page):
         yield from SPAN.findall(cells[-1])
 

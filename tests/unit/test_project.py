@@ -25,7 +25,6 @@ OURS = {"reprise", "snakemake_logger_plugin_reprise", "synthetic", "training"}
 
 
 def pins(name: str) -> dict[str, str]:
-    """Distribution -> version of a requirement file."""
     lines = [line.partition("#")[0].strip() for line in (ROOT / "envs" / name).read_text().splitlines()]
     return {canonicalize_name(line.split("==")[0]): line.split("==")[1] for line in lines if "==" in line}
 

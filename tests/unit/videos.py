@@ -12,7 +12,6 @@ X264 = ("-c:v", "libx264", "-preset", "ultrafast", "-g", "24", "-bf", "2", "-crf
 
 
 def run_ffmpeg(*options: str | Path) -> None:
-    """Run ffmpeg quietly and fail with what it says."""
     done = subprocess.run([ffmpeg_executable(), *QUIET, "-y", *map(str, options)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -26,22 +25,15 @@ def barcode_frame(number: int, width: int = SIZE, height: int = SIZE) -> npt.NDA
 
 
 def read_barcode(picture: npt.NDArray[np.uint8]) -> int:
-    """The number of a decoded frame."""
     height, width = picture.shape[:2]
     strip = picture[height // 8 : height * 3 // 8].mean(axis=(0, 2))
     return sum(int(strip[int((bit + 0.5) * width / BITS)] > 138) << bit for bit in range(BITS))
 
 
 def barcode_video(
-    path: Path,
-    frames: int = 48,
-    options: tuple[str, ...] = X264,
-    width: int = SIZE,
-    height: int = SIZE,
-    pixels: str = "yuv420p",
-    rate: str = str(RATE),
-    before: tuple[str, ...] = (),
-) -> Path:
+    path: Path, frames: int = 48, options: tuple[str, ...] = X264, width: int = SIZE, height: int = SIZE,
+    pixels: str = "yuv420p", rate: str = str(RATE), before: tuple[str, ...] = (),
+) -> Path:  # fmt: skip
     """A video whose frame n shows n."""
     raw = b"".join(barcode_frame(number, width, height).tobytes() for number in range(frames))
     command = [ffmpeg_executable(), *QUIET, "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
@@ -52,12 +44,10 @@ def barcode_video(
 
 
 def numbers(pictures: npt.NDArray[np.uint8]) -> list[int]:
-    """The barcodes of several frames."""
     return [read_barcode(picture) for picture in pictures]
 
 
 def truncated(source: Path, target: Path, share: float = 0.6) -> Path:
-    """The beginning of a file."""
     content = source.read_bytes()
     target.write_bytes(content[: int(len(content) * share)])
     return target

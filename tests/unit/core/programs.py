@@ -13,7 +13,6 @@ def python(program: str, *arguments: object, **options: Any) -> "subprocess.Comp
 
 
 def write(path: Path, content: bytes = b"") -> Path:
-    """A file, in folders that are made for it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return path

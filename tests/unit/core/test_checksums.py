@@ -26,7 +26,6 @@ KEYS = {"results/demo/keys/frames/toy/fps1.json": "0123456789abcdef"}
 
 
 def flipped(content: bytes, place: int) -> bytes:
-    """The same bytes but for one bit."""
     changed = bytearray(content)
     changed[place // 8] ^= 1 << place % 8
     return bytes(changed)

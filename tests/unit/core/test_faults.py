@@ -25,8 +25,6 @@ MACHINE = sorted(set(REMEDIES) - {errno.EACCES, errno.EPERM})
 
 
 def failing(error: BaseException) -> Fetcher:
-    """A route that meets this error."""
-
     def fetch(source_id: str, folder: Path) -> Fetched:
         raise error
 

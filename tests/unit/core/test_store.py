@@ -99,10 +99,9 @@ def test_several_writers_lose_and_tear_nothing(tmp_path: Path, locks: str) -> No
     store = Store(tmp_path / "store")
     if locks == "elsewhere":
         put_locks(store.root, str(tmp_path / "elsewhere"))
-    arguments = [str(WRITERS), str(LINES), str(OBJECTS)]
-    jobs = [
-        subprocess.Popen([sys.executable, "-c", WRITE, str(store.root), str(who), *arguments]) for who in range(WRITERS)
-    ]
+    counts = [str(WRITERS), str(LINES), str(OBJECTS)]
+    command = [sys.executable, "-c", WRITE, str(store.root)]
+    jobs = [subprocess.Popen([*command, str(who), *counts]) for who in range(WRITERS)]
     store.root.mkdir(exist_ok=True)
     (store.root / "go").touch()
     assert [job.wait(timeout=300) for job in jobs] == [0] * WRITERS

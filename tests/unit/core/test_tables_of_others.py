@@ -75,14 +75,11 @@ def test_csv_rows_have_all_their_cells(tmp_path: Path, text: str, found: list[tu
     assert str(caught.value).startswith(f"{path}: {found}")
 
 
-LEVELS = "\n".join(
-    [f"a0: &a0 [{', '.join(['x'] * 9)}]"] + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
-)
-MERGES = "\n".join(
-    ["a0: &a0 {k: 1}"] + [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 30)]
-)
+NINE = [f"[{', '.join([f'*a{n}'] * 9)}]" for n in range(30)]
+LEVELS = "\n".join(["a0: &a0 [x, x]", *(f"a{n}: &a{n} {NINE[n - 1]}" for n in range(1, 30))])
+MERGES = "\n".join(["a0: &a0 {k: 1}", *(f"a{n}: &a{n} {{<<: {NINE[n - 1]}}}" for n in range(1, 30))])
 BAD_YAML = {
-    "aliases": (LEVELS, "line 6: not valid YAML: aliases"),
+    "aliases": (LEVELS, "not valid YAML: aliases"),
     "merges": (MERGES, "not valid YAML: aliases"),
     "itself": ("a: &a [1, *a]", "line 1: not valid YAML: an alias that contains itself"),
     "itself-merged": ("a: &a {<<: *a}", "not valid YAML"),

@@ -13,8 +13,6 @@ from typing import ClassVar
 
 @dataclass
 class Behaviour:
-    """What the server does with one path."""
-
     content: bytes = b""
     status: int = 200
     failures_before: int = 0  # so many requests fail with `status` before the content comes

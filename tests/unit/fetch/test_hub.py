@@ -30,7 +30,6 @@ def repository_file(content: bytes) -> Behaviour:
 
 
 def ask_here(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the hub's library ask this server."""
     import huggingface_hub.constants as constants
     from huggingface_hub import file_download, hf_api
 

@@ -109,10 +109,8 @@ def test_a_zip_that_is_not_whole_is_the_users_to_mend(tmp_path: Path, store: Sto
 
 
 # Members of many sizes; the larger ones do not compress, so that they reach over several parts.
-CONTENTS = {
-    f"long_video/{i}.mp4": random.Random(i).randbytes(size)
-    for i, size in enumerate((0, 1, 900, 5000, 20, 12_000, 3000))
-}
+SIZES = (0, 1, 900, 5000, 20, 12_000, 3000)
+CONTENTS = {f"long_video/{i}.mp4": random.Random(i).randbytes(size) for i, size in enumerate(SIZES)}
 
 
 def cut(content: bytes, size: int, folder: Path, naming: str = "a.zip.001") -> list[Path]:
@@ -203,7 +201,6 @@ def test_a_spanned_zip_must_be_joined_first(tmp_path: Path) -> None:
 
 @pytest.fixture
 def root(tmp_path: Path, video: bytes) -> Path:
-    """A folder with a good video, and subtitles beside it."""
     found = tmp_path / "root"
     found.mkdir()
     (found / "good.mp4").write_bytes(video)

@@ -21,7 +21,6 @@ FAST = Encode(preset="ultrafast", crf=12)
 
 
 def shown(path: Path) -> list[int]:
-    """The numbers of all frames of a video."""
     return numbers(read_frames(path, range(packet_index(path).frames)))
 
 

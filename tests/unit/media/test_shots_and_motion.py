@@ -25,7 +25,6 @@ def write_video(path: Path, frames: npt.NDArray[np.uint8]) -> Path:
 
 
 def scene(seed: int, length: int) -> npt.NDArray[np.uint8]:
-    """A coloured background with a disc that crosses it."""
     draw = np.random.default_rng(seed)
     hue = (seed * 47 + int(draw.integers(20))) % 180
     colour = cv2.cvtColor(np.uint8([[[hue, 190, 120 + seed % 3 * 45]]]), cv2.COLOR_HSV2RGB)[0, 0]  # type: ignore[arg-type]

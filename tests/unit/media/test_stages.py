@@ -77,7 +77,6 @@ def run_stage(name: str, folder: Path, out: object, **options: Any) -> None:
 
 
 def run_all(folder: Path, videos: Path, threads: int = 1) -> None:
-    """From clips.parquet to a plan."""
     keys = {
         "sources": {"shards": SHARDS, "route": {"kind": "folder", "path": str(videos), "pattern": "{source_id}"}},
         "clips": {"shards": SHARDS, "encode": {"preset": "ultrafast"}, "images": {"frames": 4, "fps": 4}},
@@ -96,7 +95,6 @@ def run_all(folder: Path, videos: Path, threads: int = 1) -> None:
 
 
 def table(folder: Path, prefix: str, schema: pl.Schema) -> dict[str, dict[str, Any]]:
-    """All shards of a ledger, by id."""
     frames = [read_table(folder / f"{prefix}{shard}.parquet", schema) for shard in range(SHARDS)]
     name = next(iter(schema))
     return {row[name]: row for row in pl.concat(frames).iter_rows(named=True)}
@@ -104,7 +102,6 @@ def table(folder: Path, prefix: str, schema: pl.Schema) -> dict[str, dict[str, A
 
 @pytest.fixture(scope="module")
 def videos(barcode: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of good and bad files."""
     folder = tmp_path_factory.mktemp("videos")
     for path in (folder / "good.mp4", folder.parent / "secret.mp4"):
         shutil.copy(barcode, path)
@@ -121,7 +118,6 @@ def videos(barcode: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def made(videos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Everything made once from the folder."""
     folder = tmp_path_factory.mktemp("made")
     run_all(folder, videos)
     return folder

@@ -34,7 +34,6 @@ PLENTY = Budget(100.0, 0)
 
 
 def key_of(server: ChatServer, adapter: str = "openai", price: dict[str, Any] | None = None, **settings: Any) -> ModelRunKey:  # fmt: skip
-    """The key of a run at a server that is there."""
     place = {"url": server.url, "server": "toy"} if adapter == "openai" else {"url": server.url.removesuffix("/v1")}
     return run_key(adapter, {**place, "model": MODEL, "retries": 0, "key": None, **settings}, price=price)
 
@@ -64,7 +63,6 @@ def asked_here(key: ModelRunKey, works: Sequence[Work], folder: Path, budget: Bu
 
 
 def blind_works(clips: int = 4, questions: int = 4) -> list[Work]:
-    """Questions about clips of which nothing is shown."""
     return [
         Work(Clip(f"c{at}", None, (), ()), f"recipe {at}", tuple(
             request(f"c{at} {n}", "write", request_id=f"c{at}#{n}") for n in range(questions)

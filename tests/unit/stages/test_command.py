@@ -56,7 +56,6 @@ def run(stages: str, folder: Path) -> None:
 
 
 def files(folder: Path, key: str = "k") -> Path:
-    """A folder with the files of a tiny run."""
     folder.mkdir()
     names = [f"{video}/{place}" for video in "abc" for place in range(2)]
     both = [(name, role) for name in names for role in ("pos", "neg")]

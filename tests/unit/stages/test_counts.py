@@ -81,7 +81,6 @@ def captions(positive: str) -> list[dict[str, str]]:
 
 
 def asked(folder: Path, items: pl.DataFrame, **more: Any) -> list[str]:
-    """The items that the stage asks about."""
     write_table(items, folder / "items.parquet", ITEMS)
     key = {"benchmark": "velociti", "form": "entail", "ask": "score", "max_tokens": 1}
     key |= {"prompt": {"system": "", "user": "{caption}"}}

@@ -51,7 +51,6 @@ class Counting:
 
 
 def asked_by(model: Counting, asked: list[Work], folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The rows of responses and of timings that one job leaves."""
     return ask_all(asked, model, Journal(folder / "j"), Failures(folder / "f", 3), KEY)
 
 
@@ -78,7 +77,6 @@ class KilledAt(Counting):
 
 
 def is_killed(model: Counting, asked: list[Work], folder: Path) -> bool:
-    """Whether a job of its own that asks this model is killed."""
     job = multiprocessing.get_context("fork").Process(target=asked_by, args=(model, asked, folder))
     job.start()
     job.join()
@@ -133,11 +131,8 @@ def tables(**statuses: str) -> Tables:
         {"clip_id": name, "unit": name, "status": status, "object": f"clips/{name}.mp4", "recipe": name, **known}
         for name, status in statuses.items()
     ]
-    return (
-        pl.DataFrame(asked, schema=REQUESTS),
-        pl.DataFrame(plans, schema=FRAME_PLAN),
-        pl.DataFrame(ledger, schema=CLIP_LEDGER),
-    )
+    made = pl.DataFrame(asked, schema=REQUESTS), pl.DataFrame(plans, schema=FRAME_PLAN)
+    return *made, pl.DataFrame(ledger, schema=CLIP_LEDGER)
 
 
 def test_a_clip_that_is_not_there_is_not_asked_about_and_one_without_a_plan_is_an_error(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from tests.unit.stages.served_job import CLIPS, QUESTIONS, Job, asked_here, blin
 
 
 def asked(server: ChatServer, folder: Path, clips: int, questions: int = 5, **settings: Any) -> list[dict[str, Any]]:
-    """The rows of responses of one job."""
     return asked_here(key_of(server, **settings), blind_works(clips, questions), folder)[0]
 
 

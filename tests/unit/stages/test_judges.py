@@ -62,9 +62,8 @@ def asked(items: pl.DataFrame, responses: list[dict[str, Any]]) -> tuple[pl.Data
 def test_a_judge_is_shown_question_reference_and_answer() -> None:
     _, requests = asked(items_of(1), [response(0, "an answer")])
     row = requests.filter(pl.col("request_id") == "0#robust").row(0, named=True)
-    assert row["prompt"] == (
-        "Question: Question 0?\nGroundtruth answer: the answer 0\nCandidate answer: an answer\nYour response:"
-    )
+    shown = "Question: Question 0?\nGroundtruth answer: the answer 0\nCandidate answer: an answer\nYour response:"
+    assert row["prompt"] == shown
     assert "single integer from 0, 1, 2, or 3" in row["system"]
     assert (row["ask"], row["options"], row["expected"]) == ("write", ["0", "1", "2", "3"], "")
 
@@ -176,9 +175,6 @@ def test_ratings_of_another_scale_are_those_of_its_runs_alone(tmp_path: Path) ->
 def test_static_questions_by_the_mean_over_four_seeds() -> None:
     """10/4 reaches 2.5 and 9/4 does not; a failed judgement is 0 and makes no question static."""
     ratings = {"static": [3, 3, 3, 1], "moving": [3, 3, 3, 0], "failed": [3, 3, 3, None]}
-    runs = [
-        pl.DataFrame({"item_id": list(ratings), "score": [rated[seed] for rated in ratings.values()]})
-        for seed in range(4)
-    ]
-    means = dict(mean_ratings(runs).rows())
+    by_seed = zip(*ratings.values(), strict=True)
+    means = dict(mean_ratings([pl.DataFrame({"item_id": list(ratings), "score": one}) for one in by_seed]).rows())
     assert means == {"static": 2.5, "moving": 2.25, "failed": 2.25}

@@ -48,7 +48,6 @@ def test_a_piece_is_named() -> None:
 
 
 def holding(folder: Path, piece: str, seconds: float = 60) -> subprocess.Popen[str]:
-    """A job that asks a piece, once it does so."""
     command = [sys.executable, "-c", HOLD, str(folder), piece, str(seconds)]
     job = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert job.stdout is not None and job.stdout.readline() == "held\n"

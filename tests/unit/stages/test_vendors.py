@@ -33,8 +33,6 @@ def usd_of(frames: int) -> float:
 
 
 class Vendor(NamedTuple):
-    """How a vendor is asked, and how it answers."""
-
     well: vendors.Behaviour
     error: Callable[..., Says]
     prompt: Callable[[Asked], str]
@@ -147,9 +145,8 @@ def test_kills_pay_for_no_answer_twice_and_end_the_same(job: Job, name: str) -> 
         assert 2 <= len(kept) < served.CLIPS * served.QUESTIONS
         assert job.run(key, VENDOR_API_KEY=served.KEY) == 0, job.log
         assert sorted(prompts(server, name, before)) == sorted(set(delays) - kept), "each of the others once"
-        assert spent(job.store.root) >= len(server.asked) * usd_of(len(served.FRAMES)) - 1e-9, (
-            "what was on its way at a kill counts"
-        )
+        least = len(server.asked) * usd_of(len(served.FRAMES)) - 1e-9
+        assert spent(job.store.root) >= least, "what was on its way at a kill counts"
         resumed = (job.folder / "out.parquet").read_bytes()
         journal_path(job.store, key.key).unlink()
         assert job.run(key, VENDOR_API_KEY=served.KEY) == 0, job.log

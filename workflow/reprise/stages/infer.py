@@ -46,14 +46,13 @@ def main(
     else:
         works = gather_text_work(asked)
         options = scored_options(asked)
-    permitted = Budget.of(budget)
     with asking_alone(store, key.key, asked_of):
         journal = Journal(journal_path(store, key.key))
         failures = Failures(failures_path(store, key.key), attempts)
         is_needed = any(journal.get(one) is None and failures.is_due(one) for work in works for one in work.entries)
         server_log = log.with_suffix(".server.log")
         with model_on(
-            key, store, threads, is_needed=is_needed, options=options, budget=permitted, server_log=server_log
+            key, store, threads, is_needed=is_needed, options=options, budget=Budget.of(budget), server_log=server_log
         ) as model:
             answered_rows, timed_rows = ask_all(works, model, journal, failures, key, asked_of)
         journal.sync()
@@ -70,8 +69,7 @@ def ask_all(
     piece: Piece = WHOLE,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Ask what has no answer yet and is due of a model, or of its copies at once; rows of responses and of timings."""
-    models = model if isinstance(model, Sequence) else [model]
-    asking = Asking(models, journal, failures, key, piece)
+    asking = Asking(model if isinstance(model, Sequence) else [model], journal, failures, key, piece)
     asking.ask_due(works)
     responses, timings = [], []
     price = key.price if isinstance(key, ModelRunKey) else None

@@ -21,8 +21,7 @@ def main(parts: In[list[Path]], figures: In[list[Path]], figure_keys: In[list[Pa
             file = f"figure{place}.pdf"  # a name that LaTeX reads
             shutil.copyfile(sealed_text(path), Path(folder) / file)
             pictures[name_of(path)] = figure(file, read_key(key, FigureKey).described)
-        source = document(by_benchmark(fragments, pictures))
-        pdf, latex_log = print_document(source, Path(folder))
+        pdf, latex_log = print_document(document(by_benchmark(fragments, pictures)), Path(folder))
         temporary.write_bytes(pdf.read_bytes())
     for table, points, side in too_large(latex_log):
         log.warning(f"{table} does not fit its page: {points:.1f} pt too {side}.")

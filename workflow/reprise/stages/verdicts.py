@@ -37,8 +37,7 @@ def main(
         log.info(
             f"{reader}: {frame.height} answers, {frame['unparsed'].sum()} unparsed, {frame['failed'].sum()} failed"
         )
-    differing = (read["authors"] != read["robust"]).sum()
-    log.info(f"the readers differ on {differing} answers")
+    log.info(f"the readers differ on {(read['authors'] != read['robust']).sum()} answers")
 
 
 def verdicts(

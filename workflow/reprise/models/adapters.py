@@ -11,6 +11,7 @@ from reprise.models.remote.settings import BESIDE_ANSWERS, AnthropicSettings, Ge
 from reprise.models.settings import (
     ConstantSettings,
     ImportSettings,
+    NoSettings,
     OpenAISettings,
     RandomSettings,
     TemplatesSettings,
@@ -26,7 +27,7 @@ class AdapterInfo:
 
     target: str
     """module:class, imported in the job that needs it; none where answers are read from files"""
-    settings: type[Settings] = Settings
+    settings: type[Settings] = NoSettings
     needs_weights: bool = False
     is_remote: bool = False
     is_hosted: bool = False

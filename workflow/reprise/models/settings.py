@@ -32,6 +32,10 @@ def _without(own: frozenset[str], given: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
+class NoSettings(Settings):
+    """An adapter without settings."""
+
+
 class ScoredSettings(Settings):
     """Settings of adapters that can give the probabilities of options."""
 

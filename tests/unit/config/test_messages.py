@@ -127,14 +127,6 @@ def test_all_problems_come_at_once(project: Project) -> None:
         assert part in message
 
 
-def test_the_same_mistake_is_said_once_a_file(project: Project) -> None:
-    project.write(TABLES, (project.root / TABLES).read_text().replace("model: oracle", "model: oracel"))
-    message = project.message()
-    assert message.count("oracel") == 1
-    assert "tables.table2: row 'Oracle': unknown model 'oracel'." in message
-    assert "(also: tables.table4: row 'Oracle', tables.table5: row 'Oracle', " in message
-
-
 def test_of_many_problems_a_screenful_is_shown(project: Project) -> None:
     project.write(EXTERNAL, "".join(f"m{number}: {{label: {number}}}\n" for number in range(99)))
     message = project.message()

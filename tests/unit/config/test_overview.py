@@ -34,14 +34,6 @@ def test_a_model_of_the_main_table_is_asked_as_there_and_another_one_as_all(proj
     assert len(found) == 5, "a line each"
 
 
-def test_a_line_says_benchmarks_and_frames(project: Project) -> None:
-    line = "  - {model: oracle, benchmarks: [vinoground, velociti], samplings: {vinoground: linspace4}}\n"
-    project.edit(SUITE, LINES, LINES + line)
-    assert runs(project)["Oracle"] == ["velociti/entail/fps1", "vinoground/paper/linspace4", "", ""]
-    made = {run.name for run in Plan(load(project.root)).runs()}
-    assert "vinoground/paper/linspace4/oracle" in made, "the overview needs it, and no table"
-
-
 def test_what_a_line_says_stays_when_more_is_asked() -> None:
     first = OverviewLine(model="m", benchmarks=["vinoground"], samplings={"vinoground": "linspace8"})
     both = first.with_more(["velociti", "vinoground"], {"vinoground": "linspace4"})

@@ -7,7 +7,7 @@ import pytest
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.plan.runs import Plan
-from reprise.plan.targets import asked_by, check_targets, targets_of, warn_of_models
+from reprise.plan.targets import check_targets, targets_of, warn_of_models
 
 from tests.unit.config.conftest import Project
 
@@ -94,9 +94,3 @@ def test_what_is_unpinned_is_said(
     with caplog.at_level(logging.WARNING):
         warn_of_models(Plan(load(Path(), {"suite": "paper"})), targets)
     assert [one.message[: len(said)] for one in caplog.records] == ([said] if said else [])
-
-
-def test_judges_are_compared_where_two_rate_the_same(here: Project) -> None:
-    rated = asked_by(Plan(load(Path())), ["results/tables/judges.md"])
-    assert {one.judge for one in rated} == {"wordmatch", "wordmatch-recall"}
-    assert len(rated) == 2 * len({one.run for one in rated})

@@ -73,14 +73,14 @@ def _cell_problems(known: Known, row: Row, column: Column, benchmark: str) -> li
 
 
 def _check_columns(known: Known, spec: TableSpec, benchmark: str, notes: Notes) -> None:
-    metrics, known_groups = known.metrics(benchmark), known.groups(benchmark)
+    metrics = known.metrics(benchmark)
     for column in spec.columns:
         here = notes.at(f": column '{column.title}'")
         here.expect("metric", [column.ratio.metric] if column.ratio else spec.metrics_of(column), metrics)
         if column.shows == "metrics" and not spec.metrics_of(column):
             here.say("names no metric, and neither does its table.")
     groups = {c.group for c in spec.columns} | {row.group for row in spec.rows()} | {spec.compared_with}
-    notes.expect("group", sorted(group for group in groups if group), known_groups)
+    notes.expect("group", sorted(filter(None, groups)), known.groups(benchmark))
 
 
 def _check_benchmark(known: Known, name: str, notes: Notes) -> None:

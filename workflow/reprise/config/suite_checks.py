@@ -104,9 +104,9 @@ def _check_people(known: Known, benchmark: str, notes: Notes) -> None:
             here.at(".kind").say(f"the suite names ratings too (ratings: {entry.ratings}). Name one of both.")
         if design.surveys is not None and design.per_survey is not None:
             here.at(".surveys").say(f"found {design.surveys}, and per_survey {design.per_survey}. Name one of both.")
-        for key, pattern in ((".answers", design.answers), (".left_out", design.left_out)):
-            if pattern is not None:
-                here.at(key).check_files(pattern, known.root, "answers/*.csv")
+        here.at(".answers").check_files(design.answers, known.root, "answers/*.csv")
+        if design.left_out is not None:
+            here.at(".left_out").check_files(design.left_out, known.root, "answers/*.csv")
 
 
 # Benchmarks that are made
@@ -164,13 +164,9 @@ def _check_writer(known: Known, writer: str, notes: Notes) -> None:
 
 
 def _check_prompts(known: Known, file: str, needed: tuple[str, ...], notes: Notes) -> None:
-    if not notes.check_file(file, known.root, "resources/prompts"):
-        return
-    try:
-        prompts = load_prompts(located(file, known.root))
-    except UserError as error:
-        notes.say(str(error))
-        return
-    for name in needed:
-        if name not in prompts:
-            notes.say(f"{file} has no prompt '{name}'. Needed: {', '.join(needed)}.")
+    if notes.check_file(file, known.root, "resources/prompts"):
+        try:
+            missing = [name for name in needed if name not in load_prompts(located(file, known.root))]
+            notes.say(*(f"{file} has no prompt '{name}'. Needed: {', '.join(needed)}." for name in missing))
+        except UserError as error:
+            notes.say(str(error))

@@ -48,8 +48,7 @@ def time_problems(found: Configuration) -> Iterator[str]:
             yield f"'{slug}' is not in `overview:`, which says what it is asked.{choices(slug, known)}"
         elif slug != ALL and slug in found.models and slug not in time_rows(found):
             yield f"'{slug}' is shown no frames on any benchmark, so that there is nothing to compare. Leave it out."
-    for show in IN_WORDS:
-        if main.view_that_shows(show) is None:
-            yield f"`views:` of config/config.yaml has no view that shows it. Add: {show}: {{show: {show}}}"
+    missing = [show for show in IN_WORDS if main.view_that_shows(show) is None]
+    yield from (f"`views:` of config/config.yaml has no view that shows it. Add: {s}: {{show: {s}}}" for s in missing)
     if BLIND not in main.samplings.values():
         yield "`samplings:` of config/config.yaml has none without frames. Add: none: {rule: none}"

@@ -80,7 +80,6 @@ def writer_jobs(plan: Plan) -> Iterator[Job]:
 
 
 def job_of(plan: Plan, scored: Scored) -> Job:
-    """The job that asks for a run's answers, or a judge about them."""
     results, (run, judge) = plan.results, (scored.run, scored.judge)
     if judge:
         return Job(scored, results.judge_key(run.benchmark, run.protocol, judge), results.judge_responses(run, judge))

@@ -13,10 +13,8 @@ from reprise.core.settings import Settings
 from reprise.core.store import append_line, read_lines
 
 ABSENT = "(none)"
-DIGEST_SHOWN = 12
-LONGEST, BEFORE_THE_DIFFERENCE = 60, 20
+LONGEST = 60
 FORMER = Path("keys/former.jsonl")
-MOST_BYTES = 20_000_000  # of former contents; what is older than they are is not explained any more
 
 
 class Change(NamedTuple):
@@ -74,17 +72,15 @@ def _shown(before: Any, after: Any) -> tuple[str, str]:
         for one in (before, after)
     ]
     if all(text == ABSENT or re.fullmatch(r"[0-9a-f]{32,}", text) for text in texts):  # digests
-        return texts[0][:DIGEST_SHOWN], texts[1][:DIGEST_SHOWN]
+        return texts[0][:12], texts[1][:12]
     same = next((at for at, (one, other) in enumerate(zip(*texts, strict=False)) if one != other), min(map(len, texts)))
-    start = max(0, same - BEFORE_THE_DIFFERENCE) if max(map(len, texts)) > LONGEST else 0
+    start = max(0, same - 20) if max(map(len, texts)) > LONGEST else 0
     return _cut(texts[0], start), _cut(texts[1], start)
 
 
 def _cut(text: str, start: int) -> str:
-    if text == ABSENT:
-        return text
     end = start + LONGEST
-    return f"{'...' if start else ''}{text[start:end]}{'...' if text[end:] else ''}"
+    return text if text == ABSENT else f"{'...' if start else ''}{text[start:end]}{'...' if text[end:] else ''}"
 
 
 def key_texts(keys: Mapping[Path, Settings]) -> dict[Path, str]:
@@ -102,8 +98,8 @@ def remember(results: Results, path: Path) -> None:
     text = _content(path)
     if text is not None:
         log = results.folder / FORMER
-        if log.is_file() and log.stat().st_size > MOST_BYTES:
-            log.unlink()
+        if log.is_file() and log.stat().st_size > 20_000_000:
+            log.unlink()  # what is older is not explained any more
         append_line(log, canonical_json([str(path), text_digest(text), text]), to_disk=False)
 
 

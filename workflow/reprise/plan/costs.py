@@ -25,8 +25,6 @@ from reprise.plan.runs import Plan
 Sure = Literal["itself", "benchmark", "model"]
 # Nobody measured how far runs lie apart: a range from another run is this many times wider, each way, by convention.
 WIDTHS: Mapping[Sure, float] = {"itself": 1.0, "benchmark": 1.5, "model": 2.0}
-# The true mean lies within as many standard errors, 19 times in 20.
-STANDARD_ERRORS = 2.0
 
 
 class Load(NamedTuple):
@@ -91,7 +89,8 @@ def estimate(load: Load, found: Mapping[Sure, Sequence[Measured]]) -> Estimate |
         for one in found.get(sure, ()):
             took = seconds_by(one, load)
             if took is not None:  # it may take more, or less, by at least as much as the run's own clips differ
-                own = WIDTHS["benchmark"] if one.error is None else 1 + STANDARD_ERRORS * one.error
+                # The true mean lies within two standard errors, 19 times in 20.
+                own = WIDTHS["benchmark"] if one.error is None else 1 + 2 * one.error
                 spans.append(Range(took / max(width, own), took * max(width, own)))
         if spans:  # where they disagree, the range holds them all
             return Estimate(Range(min(span.low for span in spans), max(span.high for span in spans)), sure)

@@ -76,7 +76,6 @@ class People:
         return next((group for group in groups if self.inputs(group).answers), None)
 
     def inputs(self, group: Group) -> Inputs:
-        """The files of a group, by content."""
         test = group.design.qualification
         return Inputs(
             answers=self._digests(group.design.answers),

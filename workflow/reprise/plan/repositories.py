@@ -24,7 +24,6 @@ Sizes = Mapping[str, int]
 
 
 def sizes_of(kind: Literal["model", "dataset"], repo: str, revision: str) -> Sizes:
-    """The files of a repository and their sizes in bytes."""
     from huggingface_hub import HfApi
 
     found = HfApi().repo_info(repo, repo_type=kind, revision=revision, files_metadata=True).siblings

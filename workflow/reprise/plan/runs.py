@@ -66,8 +66,6 @@ class Plan:
         """Whether a model's answers were made elsewhere, for all of a benchmark, while this is a part."""
         return self.config.limit is not None and self.config.is_import(slug)
 
-    # Tables
-
     def tables(self) -> list[tuple[str, str, TableSpec]]:
         named = self.config.tables.items()
         return [(benchmark, table, spec) for benchmark, of in named for table, spec in of.tables.items()]
@@ -112,8 +110,6 @@ class Plan:
         names = sorted({table for _, table, _ in self.tables()}, key=lambda name: int(name.removeprefix("table")))
         return {name: [benchmark for benchmark, table, _ in self.tables() if table == name] for name in names}
 
-    # Data
-
     def ledgers(self, stage: Ledger, benchmark: str) -> list[Path]:
         if (stage, benchmark) not in self._ledgers:
             shards = range(self.config.suite.shards)
@@ -140,16 +136,14 @@ class Plan:
         is_counted = any(chance.get(metric, 0.0) is None for c in spec.columns for metric in spec.metrics_of(c))
         return any(row.dataset or (row.chance and is_counted) for row in spec.rows())
 
-    # Judges
-
     def judges_of(self, benchmark: str) -> list[str]:
         """Those of the benchmark's judges, or of the suite's, that run here, then those whose ratings lie here."""
         if benchmark not in self._judges:
             own = self.config.suite.benchmarks[benchmark].judges
-            named = [slug for slug in (self.config.suite.judges if own is None else own) if slug in self.models]
             runs = [Run.parse(f"{benchmark}/{name}") for name in sorted(self.config.runs_of(benchmark))]
             raters = self.imports.judges(benchmark, [run for run in runs if run.model in self.models])
-            self._judges[benchmark] = [*named, *(slug for slug in raters if slug in self.models and slug not in named)]
+            named = [*(self.config.suite.judges if own is None else own), *raters]
+            self._judges[benchmark] = [slug for slug in dict.fromkeys(named) if slug in self.models]
         return self._judges[benchmark]
 
     def judge_of(self, run: Run) -> str:
@@ -171,8 +165,6 @@ class Plan:
 
     def is_judged(self, benchmark: str, protocol: str) -> bool:
         return self.config.benchmarks[benchmark].protocols[protocol].judge is not None
-
-    # Runs
 
     def scored(self, benchmark: str, row: Row) -> Scored | None:
         """Whose numbers a cell shows, if this site can make them: a run's, by the row's judges or the first of all."""

@@ -20,7 +20,6 @@ from reprise.plan.targets import asked_by, models_of
 
 EXECUTOR, PARTITIONS = "executor", "slurm-partition-config"
 LOOKS = re.compile(r"--dry-?run|--unlock|-[pqF]*n[pqF]*")
-PREPARING = 8  # as many cores decode about as fast as a GPU asks for clips (docs/reference/inference.md)
 WRITE = "Correct it, or run `python -m reprise site`, which writes the file from what Slurm says."
 SINFO = ["sinfo", "--noheader", "--Node", "--format=%P|%a|%l|%c|%m|%G"]
 ANSWER_S = 60
@@ -60,14 +59,14 @@ class Site(Settings):
 
 def threads_of(model: Model) -> int:
     """CPUs of a model's job: of a model on a GPU the processes that prepare its clips."""
-    return max(model.threads, PREPARING) if model.gpus else model.threads
+    # Eight cores decode about as fast as a GPU asks for clips (docs/reference/inference.md).
+    return max(model.threads, 8) if model.gpus else model.threads
 
 
 def partitions_file(arguments: Sequence[str]) -> Path | None:
     """The file of the partitions, if this call submits jobs to Slurm and its profile names one."""
-    file = profile_file(arguments)
+    file, given = profile_file(arguments), options_of(arguments)
     profile = (load_yaml(file) or {}) if file is not None else {}
-    given = options_of(arguments)
     if given.get(f"--{EXECUTOR}", given.get("-e", profile.get(EXECUTOR))) != "slurm":
         return None
     found = given.get(f"--{PARTITIONS}", profile.get(PARTITIONS))
@@ -123,8 +122,6 @@ def problems(model: Model, site: Site) -> Iterator[str]:
 
 
 class Node(NamedTuple):
-    """What one node of a partition can give to a job."""
-
     gpus: int
     memory_mb: int
     threads: int

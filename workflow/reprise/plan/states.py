@@ -114,8 +114,11 @@ class States:
                 counts = count(self._plan.results, one)
             except UserError as error:  # a damaged table
                 failures.append((steps[-1], str(error)))
-        is_stale = changed or (answers and answers.due)
-        name: Name = "failed" if failures else "missing" if steps[-1] in missing else "stale" if is_stale else "done"
+        name: Name = "stale" if changed or (answers and answers.due) else "done"
+        if failures:
+            name = "failed"
+        elif steps[-1] in missing:
+            name = "missing"
         return State(one, name, counts, missing, tuple(failures), changed, answers)
 
     def _changed(self, step: Step) -> list[KeyChange]:
@@ -126,7 +129,7 @@ class States:
         return self._known[step.path]
 
 
-NEW, AGAIN = "not made yet", "what failed is tried again"
+NEW = "not made yet"
 # What a key of a run's key file is about; everything else is a setting.
 KINDS = {
     "model": "weights", "checkpoint": "weights", "prompt": "prompt", "sampling": "frames", "code": "code",
@@ -136,8 +139,6 @@ LONGEST = 160
 
 
 class Asking(NamedTuple):
-    """A job that asks a model: for a run's answers, or as a judge about them."""
-
     job: Job
     slug: str
     why: tuple[str, ...]
@@ -219,7 +220,7 @@ def _reasons(state: State, scored: Scored, step: str, before: Sequence[str], rem
     if remade:
         yield f"made again before it: {', '.join(remade)}"
     if state.answers and state.due and state.answers.job.scored == scored:
-        yield AGAIN
+        yield "what failed is tried again"
 
 
 def _changed(change: KeyChange) -> Iterator[str]:

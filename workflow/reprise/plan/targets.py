@@ -184,7 +184,8 @@ def _why_none(plan: Plan, path: Path, known: Collection[str]) -> str:
         return LACKS[stem].format(file=plan.config.file)
     if not there:
         return choices(str(path.parent), [str(Path(one).parent) for one in known]).strip()
-    alike = [name for name in there if name.startswith(f"{stem}.") or name.endswith(path.suffix)]
+    same_stem = [name for name in there if name.startswith(f"{stem}.")]
+    alike = same_stem or [name for name in there if name.endswith(path.suffix)]
     return choices(path.name, alike or there).strip()
 
 

@@ -20,7 +20,6 @@ from reprise.fetch.settings import Folder
 from reprise.models.local.weights import fetched_files, snapshot_folder
 from reprise.plan.runs import Plan
 
-CLOCKS_DIFFER_S = 2.0  # those of a file server and of this machine, at most
 UNCHECKED, DAMAGED, LOST = "Without a checksum", "Damaged", "Naming files of the store that are gone or changed"
 UNUSABLE = {UNCHECKED, DAMAGED, LOST}
 LEDGERS: dict[Ledger, pl.Schema] = {"sources": SOURCES, "clips": CLIP_LEDGER}
@@ -33,7 +32,7 @@ def note_outdated(plan: Plan) -> None:
     for path, writer in half_written(plan.results.root):  # no job works here now, but another dry run may write
         if not pid_exists(writer):
             path.unlink(missing_ok=True)
-    latest = time.time() + CLOCKS_DIFFER_S
+    latest = time.time() + 2.0  # clocks of a file server and of this machine may differ that much
     for path in (STAMP, *plan.results.folder.joinpath("keys").rglob("*.json")):
         if path.is_file() and path.stat().st_mtime > latest:
             os.utime(path)  # what is made from it must be newer

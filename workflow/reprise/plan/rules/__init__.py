@@ -10,8 +10,6 @@ from reprise.plan.runs import Plan
 
 
 class Asked:
-    """What the rules of one file ask of a suite."""
-
     def __init__(self, plan: Plan) -> None:
         self._plan, self._results = plan, plan.results
 

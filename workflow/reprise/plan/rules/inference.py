@@ -17,8 +17,6 @@ from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.site import Site, threads_of
 
-STAGE_MINUTES = 240  # of a job on videos that asks no model
-
 
 def run_of(wildcards: Any) -> Run:
     return Run(wildcards.benchmark, wildcards.protocol, wildcards.sampling, wildcards.model)
@@ -64,7 +62,7 @@ class Inference(Asked):
         return self._within_site(round(model.hours * 60) * attempt, model.gpus)
 
     def stage_minutes(self, wildcards: Any, attempt: int) -> int:
-        return self._within_site(STAGE_MINUTES * attempt, gpus=0)
+        return self._within_site(240 * attempt, gpus=0)
 
     def _within_site(self, minutes: int, gpus: int) -> int:
         longest = self._site.most("max_runtime", gpus) if self._site else None

@@ -78,7 +78,6 @@ class Shown(Asked):
         return [self._results.metrics(one) for one in self._scored(wildcards)]
 
     def problems(self, wildcards: Any) -> list[Path]:
-        """What is wrong with the imported files behind the numbers."""
         scored, imported = self._scored(wildcards), self._plan.imports.models
         answers = [Scored(one.run) for one in scored if one.run.model in imported]
         ratings = [one for one in scored if one.judge in imported]
@@ -231,8 +230,6 @@ FORMATS = tuple(f"reprise.tables.render.{name}" for name in ("latex*", "html", "
 
 
 class Figures(Shown):
-    """What the rules of figures ask. Targets have been checked before."""
-
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
         config, suite = self._plan.config, self._plan.config.suite
         for benchmark, figure, spec in self._plan.figures():

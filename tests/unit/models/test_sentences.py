@@ -62,14 +62,11 @@ def test_a_text_is_embedded_once_for_each_checkpoint_and_length(
             embed(TEXTS[:1], version, store, other)
 
 
-@pytest.mark.parametrize(
-    ("tokens", "spoil", "message"),
-    [
-        (384, lambda at: None, r"it has 24 positions, 384 tokens were asked for. Set `tokens:` .* at most 22"),
-        (TOKENS, lambda at: tiny.change(at / "config.json", num_hidden_layers=3), "not in its files, .* first encoder.layer.2"),
-        (TOKENS, lambda at: (at / "model.safetensors").write_bytes(b"no"), "cannot be loaded to compare .* Fetch it again"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("tokens", "spoil", "message"), [
+    (384, lambda at: None, r"it has 24 positions, 384 tokens were asked for. Set `tokens:` .* at most 22"),
+    (TOKENS, lambda at: tiny.change(at / "config.json", num_hidden_layers=3), "not in its files, .* first encoder.layer.2"),
+    (TOKENS, lambda at: (at / "model.safetensors").write_bytes(b"no"), "cannot be loaded to compare .* Fetch it again"),
+])  # fmt: skip
 def test_a_checkpoint_that_embeds_nothing_is_named(
     tokens: int, spoil: Callable[[Path], object], message: str, tmp_path: Path
 ) -> None:

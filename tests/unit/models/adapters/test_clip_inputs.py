@@ -76,15 +76,12 @@ def test_a_prompt_beyond_the_context_fails_and_says_how_long_it_is(folder: Path,
         processor.ask(request(QUESTION * 9, "score", YES_NO), inputs)
 
 
-@pytest.mark.parametrize(
-    ("scaling", "context"),
-    [
-        ({"rope_type": "default", "rope_theta": 1e4}, 4096),
-        ({"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0}, 8192),
-        ({"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "original_max_position_embeddings": 4096}, 16384),
-        ({"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0, "original_max_position_embeddings": 1024}, 4096),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("scaling", "context"), [
+    ({"rope_type": "default", "rope_theta": 1e4}, 4096),
+    ({"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0}, 8192),
+    ({"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "original_max_position_embeddings": 4096}, 16384),
+    ({"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0, "original_max_position_embeddings": 1024}, 4096),
+])  # fmt: skip
 def test_scaled_positions_reach_further(scaling: dict[str, Any], context: int) -> None:
     assert context_of(LlamaConfig(max_position_embeddings=4096, rope_parameters=scaling)) == context
 
@@ -92,19 +89,16 @@ def test_scaled_positions_reach_further(scaling: dict[str, Any], context: int) -
 # --- limits of pixels --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("make", "settings", "side"),
-    [
-        (tiny.qwen2_vl, {"min_pixels": 256, "max_pixels": 32 * 64}, (32, 64)),
-        (tiny_video.qwen3_vl, {"min_pixels": 256, "max_pixels": 32 * 64}, (32, 64)),
-        (tiny_video.video_llama_3, {"min_pixels": 256, "max_pixels": 32 * 64}, (32, 64)),
-        (tiny_video.glm4v, {"min_pixels": 256, "max_pixels": 32 * 64}, (32, 64)),
-        (tiny.qwen2_vl, {"min_pixels": 160 * 320, "max_pixels": 320 * 640}, (160, 320)),
-        # half of 3 * 32 * 64 for each of six frames, twice since two are one
-        (tiny.qwen2_vl, {"min_pixels": 256, "max_pixels": 9999, "total_pixels": 3 * 32 * 64}, (32, 64)),
-        (tiny.qwen2_vl, {"min_pixels": 32 * 64, "max_pixels": 9999, "total_pixels": 1000}, (32, 64)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("make", "settings", "side"), [
+    (tiny.qwen2_vl, {"min_pixels": 256, "max_pixels": 32 * 64}, (32, 64)),
+    (tiny_video.qwen3_vl, {"min_pixels": 256, "max_pixels": 32 * 64}, (32, 64)),
+    (tiny_video.video_llama_3, {"min_pixels": 256, "max_pixels": 32 * 64}, (32, 64)),
+    (tiny_video.glm4v, {"min_pixels": 256, "max_pixels": 32 * 64}, (32, 64)),
+    (tiny.qwen2_vl, {"min_pixels": 160 * 320, "max_pixels": 320 * 640}, (160, 320)),
+    # half of 3 * 32 * 64 for each of six frames, twice since two are one
+    (tiny.qwen2_vl, {"min_pixels": 256, "max_pixels": 9999, "total_pixels": 3 * 32 * 64}, (32, 64)),
+    (tiny.qwen2_vl, {"min_pixels": 32 * 64, "max_pixels": 9999, "total_pixels": 1000}, (32, 64)),
+])  # fmt: skip
 def test_limits_of_pixels_are_those_of_a_frame(
     make: Any, settings: dict[str, int], side: tuple[int, int], tmp_path: Path
 ) -> None:
@@ -121,14 +115,11 @@ def test_a_class_of_one_size_has_no_limits_of_pixels(tmp_path: Path) -> None:
         TransformersAdapter(spec(tiny_video.llava_1_5(tmp_path / "images"), min_pixels=1, max_pixels=9))
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"max_pixel": 9}, r"unknown key\. Did you mean 'max_pixels'\?"),
-        ({"total_pixels": 9}, "total_pixels needs min_pixels and max_pixels beside it"),
-        ({"min_pixels": 9, "max_pixels": 8}, "min_pixels 9 is more than max_pixels 8"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"max_pixel": 9}, r"unknown key\. Did you mean 'max_pixels'\?"),
+    ({"total_pixels": 9}, "total_pixels needs min_pixels and max_pixels beside it"),
+    ({"min_pixels": 9, "max_pixels": 8}, "min_pixels 9 is more than max_pixels 8"),
+])  # fmt: skip
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         Model.model_validate({"label": "M", "adapter": "transformers", "checkpoint": "weights", "settings": settings})

@@ -128,15 +128,12 @@ def renamed(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda folder: tiny.xclip(folder, 8), r"takes 8 frames and its run's sampling shows 4\. Name a sampling of 8"),
-        (tiny.llama, "knows clip, siglip, xclip and open_clip checkpoints, found model_type 'llama'"),
-        (lambda folder: tiny.open_clip(folder, vision_cfg={"timm_model_name": "x"}), "plain CLIP .*found timm_model_name"),
-        (renamed, r"not open_clip's layout of a CLIP: \d+ weights are missing .* are not known \(image_encoder"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda folder: tiny.xclip(folder, 8), r"takes 8 frames and its run's sampling shows 4\. Name a sampling of 8"),
+    (tiny.llama, "knows clip, siglip, xclip and open_clip checkpoints, found model_type 'llama'"),
+    (lambda folder: tiny.open_clip(folder, vision_cfg={"timm_model_name": "x"}), "plain CLIP .*found timm_model_name"),
+    (renamed, r"not open_clip's layout of a CLIP: \d+ weights are missing .* are not known \(image_encoder"),
+])  # fmt: skip
 def test_what_cannot_be_compared_with_is_named(
     make: Callable[[Path], Path], message: str, tmp_path: Path, video: Path
 ) -> None:

@@ -26,15 +26,12 @@ def ask(folder: Path, asked: Request, **settings: str) -> Answer:
     return next(iter(TextAdapter(spec(folder, **settings)).answers(BLIND, [asked])))
 
 
-@pytest.mark.parametrize(
-    ("template", "system", "prompt"),
-    [
-        (None, "", QUESTION),
-        (None, "Be brief.", f"Be brief.\n\n{QUESTION}"),
-        (TEMPLATE, "", f"<|im_start|>user {QUESTION}<|im_end|><|im_start|>assistant "),
-        (TEMPLATE, "Be brief.", f"<|im_start|>system Be brief.<|im_end|><|im_start|>user {QUESTION}<|im_end|><|im_start|>assistant "),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("template", "system", "prompt"), [
+    (None, "", QUESTION),
+    (None, "Be brief.", f"Be brief.\n\n{QUESTION}"),
+    (TEMPLATE, "", f"<|im_start|>user {QUESTION}<|im_end|><|im_start|>assistant "),
+    (TEMPLATE, "Be brief.", f"<|im_start|>system Be brief.<|im_end|><|im_start|>user {QUESTION}<|im_end|><|im_start|>assistant "),
+])  # fmt: skip
 def test_a_decoder_scores_over_its_whole_vocabulary(
     template: str | None, system: str, prompt: str, tmp_path: Path
 ) -> None:

@@ -92,13 +92,10 @@ def test_an_answer_is_read_behind_its_thought(is_special: bool, tmp_path: Path) 
     assert words.decode(new[:3]) not in found.text
 
 
-@pytest.mark.parametrize(
-    ("text", "is_open", "expected"),
-    [
-        ("Yes", False, "Yes"), ("<think>a</think>\n\nB", False, "B"), ("a</think> B", True, "B"), ("a", True, None),
-        ("<think>a", False, None), ("  <think>", False, None), ("I think so", False, "I think so"), ("a</think>", True, ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "is_open", "expected"), [
+    ("Yes", False, "Yes"), ("<think>a</think>\n\nB", False, "B"), ("a</think> B", True, "B"), ("a", True, None),
+    ("<think>a", False, None), ("  <think>", False, None), ("I think so", False, "I think so"), ("a</think>", True, ""),
+])  # fmt: skip
 def test_where_a_thought_ends(text: str, is_open: bool, expected: str | None) -> None:
     assert behind_thought(text, is_open=is_open) == expected
 
@@ -161,17 +158,14 @@ def test_an_adapter_beside_a_model_is_refused(adapter: str, tmp_path: Path) -> N
         ADAPTERS[adapter][0](spec(folder))
 
 
-@pytest.mark.parametrize(
-    ("file", "content"),
-    [
-        ("processor_config.json", "[1]"),
-        ("processor_config.json", '{"image_processor": 3, "processor_class": "LlavaOnevisionProcessor"}'),
-        ("chat_template.jinja", "{% for %}"),
-        ("tokenizer_config.json", "[]"),
-        ("config.json", '{"model_type": "llava_onevision", "text_config": 3}'),
-        ("generation_config.json", "[]"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("file", "content"), [
+    ("processor_config.json", "[1]"),
+    ("processor_config.json", '{"image_processor": 3, "processor_class": "LlavaOnevisionProcessor"}'),
+    ("chat_template.jinja", "{% for %}"),
+    ("tokenizer_config.json", "[]"),
+    ("config.json", '{"model_type": "llava_onevision", "text_config": 3}'),
+    ("generation_config.json", "[]"),
+])  # fmt: skip
 def test_a_file_of_an_unknown_form_is_a_message(file: str, content: str, tmp_path: Path) -> None:
     folder = tiny.llava(tmp_path / "m")
     (folder / file).write_text(content)

@@ -64,20 +64,17 @@ def no_projector(at: Path) -> None:
     save_file(kept, at / "model.safetensors", {"format": "pt"})
 
 
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda at: (at / "chat_template.jinja").unlink(), r"checkpoint has no chat template\. Add the chat_template\.jinja"),
-        (lambda at: (at / "processor_config.json").unlink(), "AutoProcessor cannot load this checkpoint: .* image processor"),
-        (lambda at: (at / "model.safetensors").unlink(), "AutoModelForImageTextToText cannot .* no file named model.safet"),
-        (lambda at: os.truncate(at / "model.safetensors", 5000), "damaged or cut short: .* invalid header length"),
-        (lambda at: tiny.change(at / "config.json", model_type="nosuch"), "cannot load .* `nosuch` .* Correct .*`adapter`"),
-        (language_model, "needs a processor for text and video, found a .* A language model has `adapter: text`"),
-        (no_marks, "neither as a video nor as images"),
-        (several_tokens, r"'Yes' is \['_', 'Yes'\], .*; a score needs options that are one token each\. Ask"),
-        (no_projector, r"4 weights of LlavaOnevisionForConditionalGeneration are not in its files.*: .*linear_1\.bias.* 1 more"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("spoil", "message"), [
+    (lambda at: (at / "chat_template.jinja").unlink(), r"checkpoint has no chat template\. Add the chat_template\.jinja"),
+    (lambda at: (at / "processor_config.json").unlink(), "AutoProcessor cannot load this checkpoint: .* image processor"),
+    (lambda at: (at / "model.safetensors").unlink(), "AutoModelForImageTextToText cannot .* no file named model.safet"),
+    (lambda at: os.truncate(at / "model.safetensors", 5000), "damaged or cut short: .* invalid header length"),
+    (lambda at: tiny.change(at / "config.json", model_type="nosuch"), "cannot load .* `nosuch` .* Correct .*`adapter`"),
+    (language_model, "needs a processor for text and video, found a .* A language model has `adapter: text`"),
+    (no_marks, "neither as a video nor as images"),
+    (several_tokens, r"'Yes' is \['_', 'Yes'\], .*; a score needs options that are one token each\. Ask"),
+    (no_projector, r"4 weights of LlavaOnevisionForConditionalGeneration are not in its files.*: .*linear_1\.bias.* 1 more"),
+])  # fmt: skip
 def test_a_checkpoint_that_cannot_be_asked_is_named(spoil: Callable[[Path], Any], message: str, folder: Path) -> None:
     spoil(folder)
     with pytest.raises(UserError, match=message) as caught:

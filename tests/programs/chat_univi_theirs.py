@@ -3,7 +3,7 @@
 import os
 
 import torch
-from theirs import greedy, main, on_processor, sentencepiece, spread, tower
+from theirs import greedy, llama, main, on_processor, prompt_of, spread, tower
 
 on_processor()
 from ChatUniVi.constants import DEFAULT_IMAGE_TOKEN, IMAGE_TOKEN_INDEX
@@ -12,16 +12,13 @@ from ChatUniVi.mm_utils import tokenizer_image_token
 from ChatUniVi.model.builder import load_pretrained_model
 from ChatUniVi.model.language_model.llama import ChatUniViConfig, ChatUniViLlamaForCausalLM
 from PIL import Image
-from transformers import LlamaTokenizer
 
 
 def make(folder):
-    tower(folder)
+    tower(folder / "openai/clip-vit-large-patch14")
     os.chdir(folder)
     path = folder.joinpath("Chat-UniVi").relative_to(folder)
-    path.mkdir()
-    tokenizer = LlamaTokenizer(str(sentencepiece(path)))
-    tokenizer.save_pretrained(path)
+    tokenizer = llama(path)
     clusters = {"spatial_cluster_rate0": 64, "spatial_cluster_rate1": 32, "spatial_cluster_rate2": 16}
     config = ChatUniViConfig(
         len(tokenizer), 32, 64, 2, 4, mm_vision_tower="openai/clip-vit-large-patch14", mm_hidden_size=32,
@@ -40,10 +37,8 @@ def ask(folder, frames, asked):
     video = torch.stack([one["pixel_values"][0] for one in pictures])
     found = []
     for question in asked["questions"]:
-        conv = conv_templates["v1"].copy()
-        conv.append_message(conv.roles[0], DEFAULT_IMAGE_TOKEN * len(frames) + "\n" + question)
-        conv.append_message(conv.roles[1], None)
-        tokens = tokenizer_image_token(conv.get_prompt(), tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")
+        prompt = prompt_of(conv_templates["v1"], DEFAULT_IMAGE_TOKEN * len(frames) + "\n" + question)
+        tokens = tokenizer_image_token(prompt, tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")
         torch.manual_seed(0)
         found.append(greedy(model, tokenizer, tokens.unsqueeze(0), images=video.half(), use_cache=True))
     return found

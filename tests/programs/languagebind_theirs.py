@@ -2,7 +2,7 @@
 
 import json
 
-from theirs import Video, main, spread, without
+from theirs import SIZE, Video, main, spread, without
 
 without("torchaudio")
 import torch
@@ -18,8 +18,7 @@ def make(folder):
     (folder / "vocab.json").write_text(json.dumps({word: at for at, word in enumerate(words)}))
     (folder / "merges.txt").write_text("#version: 0.2\n")
     LanguageBindVideoTokenizer(folder / "vocab.json", folder / "merges.txt").save_pretrained(folder)
-    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    size |= {"projection_dim": 16}
+    size = SIZE | {"projection_dim": 16}
     video = {"num_frames": 8, "add_time_attn": True, "lora_r": 4, "lora_alpha": 4, "video_decode_backend": "decord"}
     text = {"vocab_size": len(words), "max_position_embeddings": 77, "eos_token_id": len(words) - 1}
     config = LanguageBindVideoConfig(size | text, size | video | {"image_size": 224, "patch_size": 32}, 16)

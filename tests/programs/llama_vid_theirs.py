@@ -14,15 +14,8 @@ from llamavid.conversation import conv_templates
 from llamavid.model.builder import load_pretrained_model
 from llamavid.model.language_model.llava_llama_vid import LlavaConfig, LlavaLlamaAttForCausalLM
 from llamavid.model.multimodal_encoder import eva_vit
-from theirs import greedy, main, sentencepiece, spread
-from transformers import (
-    BertConfig,
-    BertLMHeadModel,
-    BertTokenizer,
-    CLIPImageProcessor,
-    CLIPVisionConfig,
-    LlamaTokenizer,
-)
+from theirs import SIZE, bert, greedy, llama, main, pictures, prompt_of, spread
+from transformers import BertConfig, BertLMHeadModel, CLIPVisionConfig
 
 TOWER, PROCESSOR, BERT = "model_zoo/LAVIS/eva_vit_g.pth", "llamavid/processor/clip-patch14-224", "bert-base-uncased"
 WIDTH, SIDE = 88, 56
@@ -43,26 +36,18 @@ def shrink():
 
 def make(folder):
     os.chdir(folder)
-    for path in ("model_zoo/LAVIS", PROCESSOR, BERT, "llama-vid"):
+    for path in ("model_zoo/LAVIS", PROCESSOR):
         Path(path).mkdir(parents=True)
-    sizes = {"size": {"shortest_edge": SIDE}, "crop_size": {"height": SIDE, "width": SIDE}}
-    CLIPImageProcessor(**sizes).save_pretrained(PROCESSOR)
-    CLIPVisionConfig(hidden_size=32, intermediate_size=64, num_hidden_layers=1, num_attention_heads=2).save_pretrained(
-        PROCESSOR
-    )
+    pictures(SIDE).save_pretrained(PROCESSOR)
+    CLIPVisionConfig(**{**SIZE, "num_hidden_layers": 1, "num_attention_heads": 2}).save_pretrained(PROCESSOR)
     sized = {"img_size": SIDE, "patch_size": 14, "use_mean_pooling": False, "mlp_ratio": 4.3637, "qkv_bias": True}
     tower = eva_vit.VisionTransformer(**sized, norm_layer=partial(torch.nn.LayerNorm, eps=1e-6))
     torch.save(spread(tower, 0.2).state_dict(), TOWER)
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz.?", "circle"]
-    Path(BERT, "vocab.txt").write_text("\n".join(words))
-    BertTokenizer(f"{BERT}/vocab.txt").save_pretrained(BERT)
-    small = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    bert = BertConfig(vocab_size=34, **small)
-    BertLMHeadModel(bert).save_pretrained(BERT)
-    tokenizer = LlamaTokenizer(str(sentencepiece(folder / "llama-vid")), pad_token="<unk>")
-    tokenizer.save_pretrained("llama-vid")
+    bert(Path(BERT), [*"abcdefghijklmnopqrstuvwxyz.?", "circle"])
+    BertLMHeadModel(BertConfig(vocab_size=34, **SIZE)).save_pretrained(BERT)
+    tokenizer = llama(folder / "llama-vid", pad_token="<unk>")
     config = LlavaConfig(
-        **small, vocab_size=len(tokenizer), max_position_embeddings=4096, mm_vision_tower=TOWER, mm_hidden_size=WIDTH,
+        **SIZE, vocab_size=len(tokenizer), max_position_embeddings=4096, mm_vision_tower=TOWER, mm_hidden_size=WIDTH,
         image_processor=PROCESSOR, mm_projector_type="mlp2x_gelu", mm_vision_select_feature="patch",
         bert_type="qformer_pretrain", num_query=4, compress_type="mean", mm_use_im_start_end=False,
         mm_use_im_patch_token=False, pad_token_id=0,
@@ -89,10 +74,8 @@ def ask(folder, frames, asked):
     video = [image_processor.preprocess(frames, return_tensors="pt")["pixel_values"].half()]
     found = []
     for question in asked["questions"]:
-        conv = conv_templates["vicuna_v1"].copy()
-        conv.append_message(conv.roles[0], DEFAULT_IMAGE_TOKEN + "\n" + question)
-        conv.append_message(conv.roles[1], None)
-        chunks = [tokenizer(chunk).input_ids for chunk in conv.get_prompt().split("<image>")]
+        prompt = prompt_of(conv_templates["vicuna_v1"], DEFAULT_IMAGE_TOKEN + "\n" + question)
+        chunks = [tokenizer(chunk).input_ids for chunk in prompt.split("<image>")]
         tokens = torch.tensor([[*chunks[0], IMAGE_TOKEN_INDEX, *chunks[1][1:]]])
         model.update_prompt([[question]])
         found.append(greedy(model, tokenizer, tokens, images=video, use_cache=True))

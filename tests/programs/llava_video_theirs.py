@@ -1,8 +1,5 @@
 """LLaVA-Video by its authors' code: docs/LLaVA_Video_1003.md, with frames and their places from a file in place of decord."""
 
-import copy
-import json
-
 import torch
 from llava.constants import DEFAULT_IMAGE_TOKEN, IMAGE_TOKEN_INDEX
 from llava.conversation import conv_templates
@@ -10,11 +7,7 @@ from llava.mm_utils import tokenizer_image_token
 from llava.model.builder import load_pretrained_model
 from llava.model.language_model.llava_qwen import LlavaQwenConfig, LlavaQwenForCausalLM
 from llava.model.multimodal_encoder import siglip_encoder
-from theirs import main, scores
-from transformers import Qwen2Tokenizer
-from transformers.models.qwen2.tokenization_qwen2 import bytes_to_unicode
-
-MERGES = ("Y e", "Ye s", "N o")
+from theirs import SIZE, main, prompt_of, qwen, scores
 
 
 def shrink():
@@ -30,16 +23,10 @@ def shrink():
 
 
 def make(folder):
-    words = [*bytes_to_unicode().values(), *("".join(one.split()) for one in MERGES)]
-    (folder / "vocab.json").write_text(json.dumps({word: at for at, word in enumerate(words)}))
-    (folder / "merges.txt").write_text("\n".join(["#version: 0.2", *MERGES, ""]))
-    special = ["<|im_start|>", "<|im_end|>"]
-    files = folder / "vocab.json", folder / "merges.txt"
-    tokenizer = Qwen2Tokenizer(*files, additional_special_tokens=special)
+    tokenizer = qwen(folder)
     tokenizer.save_pretrained(folder)
     config = LlavaQwenConfig(
-        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, max_position_embeddings=8192, tokenizer_model_max_length=8192, initializer_range=0.5,
+        **SIZE, vocab_size=len(tokenizer), num_key_value_heads=2, max_position_embeddings=8192, tokenizer_model_max_length=8192, initializer_range=0.5,
         tie_word_embeddings=False,
         mm_vision_tower="google/siglip-so400m-patch14-384", mm_hidden_size=32, mm_projector_type="mlp2x_gelu",
         mm_patch_merge_type="spatial_unpad", mm_newline_position="grid", mm_spatial_pool_mode="bilinear",
@@ -66,10 +53,8 @@ def ask(folder, frames, asked):
             f"The video lasts for {video_time:.2f} seconds, and {len(video[0])} frames are uniformly sampled from it. These frames "
             f"are located at {frame_time}.Please answer the following questions related to this video."
         )
-        conv = copy.deepcopy(conv_templates["qwen_1_5"])
-        conv.append_message(conv.roles[0], DEFAULT_IMAGE_TOKEN + f"{time_instruction}\n{question}")
-        conv.append_message(conv.roles[1], None)
-        tokens = tokenizer_image_token(conv.get_prompt(), tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")
+        prompt = prompt_of(conv_templates["qwen_1_5"], DEFAULT_IMAGE_TOKEN + f"{time_instruction}\n{question}")
+        tokens = tokenizer_image_token(prompt, tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")
         how = {"images": video, "modalities": ["video"], "do_sample": False, "temperature": 0, "max_new_tokens": 12}
         cont = model.generate(tokens.unsqueeze(0), **how, output_scores=True, return_dict_in_generate=True)
         text = tokenizer.batch_decode(cont.sequences, skip_special_tokens=True)[0].strip()

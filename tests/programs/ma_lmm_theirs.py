@@ -7,13 +7,8 @@ from pathlib import Path
 import torch
 from lavis.models import eva_vit, load_model_and_preprocess
 from lavis.models.blip2_models import blip2
-from theirs import main, sentencepiece, spread
-from transformers import BertConfig, BertLMHeadModel, BertTokenizer, LlamaConfig, LlamaForCausalLM, LlamaTokenizer
-
-WORDS = [
-    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "does", "the", "circle", "move", "?", "yes",
-    "or", "no", ".", "what", "moves", "question", ":", "answer",
-]  # fmt: skip
+from theirs import SIZE, bert, llama, main, spread
+from transformers import BertConfig, BertLMHeadModel, LlamaConfig, LlamaForCausalLM
 
 
 def shrink():
@@ -37,16 +32,12 @@ def loaded():
 
 
 def make(folder):
-    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    bert, llm = folder / "bert-base-uncased", folder / "llm" / "vicuna-7b"
-    bert.mkdir()
-    llm.mkdir(parents=True)
-    (bert / "vocab.txt").write_text("\n".join(WORDS))
-    BertTokenizer(bert / "vocab.txt").save_pretrained(bert)
-    spread(BertLMHeadModel(BertConfig(len(WORDS), **size))).save_pretrained(bert)
-    tokenizer = LlamaTokenizer(str(sentencepiece(llm)))
-    tokenizer.save_pretrained(llm)
-    spread(LlamaForCausalLM(LlamaConfig(len(tokenizer), **size))).save_pretrained(llm)
+    base, llm = folder / "bert-base-uncased", folder / "llm" / "vicuna-7b"
+    bert(
+        base, ["does", "the", "circle", "move", "?", "yes", "or", "no", ".", "what", "moves", "question", ":", "answer"]
+    )
+    spread(BertLMHeadModel(BertConfig(19, **SIZE))).save_pretrained(base)
+    spread(LlamaForCausalLM(LlamaConfig(len(llama(llm)), **SIZE))).save_pretrained(llm)
     tower = eva_vit.VisionTransformer(
         img_size=224, patch_size=14, use_mean_pooling=False, embed_dim=1408, num_heads=16, mlp_ratio=4.3637,
         qkv_bias=True, norm_layer=partial(torch.nn.LayerNorm, eps=1e-6),

@@ -1,17 +1,13 @@
 """Owl-Con by its authors' code: their data set and the loop of entailment_inference.py, with our question in place of theirs."""
 
 import pandas as pd
-from theirs import Video, main, sentencepiece, spread, without
+from theirs import SIZE, Video, llama, main, spread, without
 
 without("h5py")
 import torch
 from data_utils.xgpt3_dataset import MultiModalDataset
 from mplug_owl_video import processing_mplug_owl
-from mplug_owl_video.configuration_mplug_owl import (
-    MplugOwlConfig,
-    MplugOwlVisionConfig,
-    MplugOwlVisualAbstractorConfig,
-)
+from mplug_owl_video.configuration_mplug_owl import MplugOwlConfig, MplugOwlVisionConfig, MplugOwlVisualAbstractorConfig
 from mplug_owl_video.modeling_mplug_owl import MplugOwlForConditionalGeneration
 from mplug_owl_video.processing_mplug_owl import MplugOwlImageProcessor, MplugOwlProcessor
 from peft import LoraConfig, get_peft_model
@@ -33,16 +29,13 @@ AI: """
 
 def make(folder):
     base, own = folder / "mplug-owl-llama-7b-video", folder / "owl-con"
-    base.mkdir()
     own.mkdir()
-    tokenizer = LlamaTokenizer(str(sentencepiece(base)), pad_token="<unk>")
-    tokenizer.save_pretrained(base)
+    tokenizer = llama(base, pad_token="<unk>")
     MplugOwlImageProcessor(size={"shortest_edge": 224}).save_pretrained(base)
-    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
     config = MplugOwlConfig(
-        MplugOwlVisionConfig(**size, image_size=224, patch_size=14, use_flash_attn=False).to_dict(),
-        MplugOwlVisualAbstractorConfig(**size, encoder_hidden_size=32).to_dict(),
-        LlamaConfig(len(tokenizer), max_position_embeddings=1024, **size).to_dict(),
+        MplugOwlVisionConfig(**SIZE, image_size=224, patch_size=14, use_flash_attn=False).to_dict(),
+        MplugOwlVisualAbstractorConfig(**SIZE, encoder_hidden_size=32).to_dict(),
+        LlamaConfig(len(tokenizer), max_position_embeddings=1024, **SIZE).to_dict(),
     )
     model = spread(MplugOwlForConditionalGeneration(config), 0.2).to(torch.bfloat16)
     model.save_pretrained(base)

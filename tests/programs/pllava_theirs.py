@@ -1,7 +1,7 @@
 """PLLaVA by its authors' code: `load_pllava`, and `pllava_answer` in the conversation `eval_videoqabench`."""
 
 from PIL import Image
-from theirs import main, scores, sentencepiece, spread, without
+from theirs import SIZE, llama, main, pictures, scores, spread, watch, without
 
 TORCHVISION = ("torchvision", "torchvision.transforms", "torchvision.transforms.functional")
 without("cv2", "imageio", "decord", "moviepy", "moviepy.editor", *TORCHVISION)
@@ -10,7 +10,7 @@ from models.pllava import PllavaConfig, PllavaForConditionalGeneration, PllavaPr
 from peft import LoraConfig, get_peft_model
 from tasks.eval import model_utils
 from tasks.eval.eval_utils import conv_templates
-from transformers import AutoModelForCausalLM, CLIPImageProcessor, LlamaTokenizer
+from transformers import AutoModelForCausalLM
 
 
 class Attention:
@@ -25,12 +25,11 @@ modeling_pllava.AutoModelForCausalLM = Attention
 
 
 def make(folder):
-    tokenizer = LlamaTokenizer(str(sentencepiece(folder)), pad_token="<unk>")
+    tokenizer = llama(folder, pad_token="<unk>")
     tokenizer.add_tokens(["<image>"], special_tokens=True)
-    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
     config = PllavaConfig(
-        {"image_size": 336, "patch_size": 14, "projection_dim": 32, **size},
-        {"vocab_size": len(tokenizer), "pad_token_id": 0, "max_position_embeddings": 4096, **size},
+        {"image_size": 336, "patch_size": 14, "projection_dim": 32, **SIZE},
+        {"vocab_size": len(tokenizer), "pad_token_id": 0, "max_position_embeddings": 4096, **SIZE},
         image_token_index=len(tokenizer) - 1, pad_token_id=0, num_frames=16, pooling_shape=(16, 12, 12),
         register=False,
     )  # fmt: skip
@@ -38,30 +37,20 @@ def make(folder):
     lora = LoraConfig(task_type="CAUSAL_LM", target_modules=["q_proj", "v_proj"], r=128, lora_alpha=4)
     model.language_model = get_peft_model(model.language_model, lora)
     spread(model, 0.2).to(torch.bfloat16).save_pretrained(folder)
-    sizes = {"size": {"shortest_edge": 336}, "crop_size": {"height": 336, "width": 336}}
-    PllavaProcessor(CLIPImageProcessor(**sizes), tokenizer).save_pretrained(folder)
+    PllavaProcessor(pictures(336), tokenizer).save_pretrained(folder)
 
 
 def ask(folder, frames, asked):
     how = {"use_lora": True, "weight_dir": folder, "lora_alpha": 4, "pooling_shape": (16, 12, 12)}
     model, processor = model_utils.load_pllava(folder, len(frames), **how)
-    first, forward = [], model.language_model.forward
-
-    def watched(**given):
-        found = forward(**given)
-        first.append(found.logits[0, -1].float().softmax(-1))
-        return found
-
-    model.language_model.forward = watched
-    found = []
+    first, found = watch(model.language_model), []
     for question in asked["questions"]:
         first.clear()
         conversation = conv_templates["eval_videoqabench"].copy()
         conversation.user_query(question, is_mm=True)
         pictures = [[Image.fromarray(one) for one in frames]]
-        text, _ = model_utils.pllava_answer(
-            conversation, model, processor, pictures, do_sample=False, max_new_tokens=12
-        )
+        how = {"do_sample": False, "max_new_tokens": 12}
+        text, _ = model_utils.pllava_answer(conversation, model, processor, pictures, **how)
         found.append({"text": text, "scores": scores(first[0], processor.tokenizer)})
     return found
 

@@ -7,26 +7,19 @@ import run
 import torch
 from llava.model.builder import load_pretrained_model
 from llava.model.language_model.llava_llama import LlavaConfig, LlavaLlamaForCausalLM
-from theirs import Video, main, scores, sentencepiece, spread
-from transformers import CLIPImageProcessor, CLIPVisionConfig, CLIPVisionModel, LlamaTokenizer
+from theirs import SIZE, Video, llama, main, scores, spread, tower, watch
 
 TOWER = "openai/clip-vit-large-patch14-336"
 NAME = "sharegpt4video-8b"
 
 
 def make(folder):
-    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    tower = CLIPVisionModel(CLIPVisionConfig(**size, image_size=112, patch_size=14, projection_dim=32))
-    spread(tower, 0.2).save_pretrained(folder / TOWER)
-    sizes = {"size": {"shortest_edge": 112}, "crop_size": {"height": 112, "width": 112}}
-    CLIPImageProcessor(**sizes).save_pretrained(folder / TOWER)
+    tower(folder / TOWER, side=112)
     weights = folder / NAME
-    weights.mkdir()
-    tokenizer = LlamaTokenizer(str(sentencepiece(weights)), pad_token="<unk>")
-    tokenizer.save_pretrained(weights)
+    tokenizer = llama(weights, pad_token="<unk>")
     os.chdir(folder)
     config = LlavaConfig(
-        **size, vocab_size=len(tokenizer), max_position_embeddings=4096, mm_vision_tower=TOWER, mm_hidden_size=32,
+        **SIZE, vocab_size=len(tokenizer), max_position_embeddings=4096, mm_vision_tower=TOWER, mm_hidden_size=32,
         mm_projector_type="mlp2x_gelu", mm_vision_select_layer=-2, mm_vision_select_feature="patch",
         mm_patch_merge_type="spatial_unpad", image_aspect_ratio="anyres", mm_use_im_start_end=False,
         mm_use_im_patch_token=False, image_grid_pinpoints=[[112, 224], [224, 112], [224, 224]], pad_token_id=0,
@@ -39,15 +32,7 @@ def ask(folder, frames, asked):
     tokenizer, model, processor, _ = load_pretrained_model(NAME, None, NAME, device_map="cpu")
     model.eval()
     run.VideoReader = lambda path, **how: _Whole(frames, asked)
-    first, forward = [], model.forward
-
-    @functools.wraps(forward)
-    def watched(*words, **given):
-        found = forward(*words, **given)
-        first.append(found.logits[0, -1].float().softmax(-1))
-        return found
-
-    model.forward = watched
+    first = watch(model)
     answers = functools.partial(run.video_answer)
     run.video_answer = lambda *words, **how: answers(*words, **how | {"max_new_tokens": 12})
     found = []

@@ -3,6 +3,8 @@
 `python <script> make <folder>`, or `python <script> ask <folder> <asked.json>`, answers on standard output.
 """
 
+import copy
+import functools
 import json
 import random
 import sys
@@ -12,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
+
+SIZE = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
 
 
 def main(make, ask):
@@ -83,6 +87,61 @@ def sentencepiece(folder):
     return folder / "tokenizer.model"
 
 
+def llama(folder, **how):
+    """A small tokenizer of Llama's kind, saved in a folder that is made where it is not there."""
+    from transformers import LlamaTokenizer
+
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = LlamaTokenizer(str(sentencepiece(folder)), **how)
+    tokenizer.save_pretrained(folder)
+    return tokenizer
+
+
+def qwen(folder, **how):
+    """One of Qwen's kind, with Yes and No as words; who needs it saves it."""
+    from transformers import Qwen2Tokenizer
+    from transformers.models.qwen2.tokenization_qwen2 import bytes_to_unicode
+
+    merges = ("Y e", "Ye s", "N o")
+    words = [*bytes_to_unicode().values(), *("".join(one.split()) for one in merges)]
+    (folder / "vocab.json").write_text(json.dumps({word: at for at, word in enumerate(words)}))
+    (folder / "merges.txt").write_text("\n".join(["#version: 0.2", *merges, ""]))
+    special = ["<|im_start|>", "<|im_end|>"]
+    files = str(folder / "vocab.json"), str(folder / "merges.txt")
+    return Qwen2Tokenizer(*files, additional_special_tokens=special, **how)
+
+
+def bert(folder, words):
+    """One of BERT's kind, of these words, saved in a new folder."""
+    from transformers import BertTokenizer
+
+    folder.mkdir(parents=True)
+    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]))
+    BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+
+
+def prompt_of(template, text):
+    """The prompt of a conversation that begins with a text, as LLaVA's kin write it."""
+    conversation = copy.deepcopy(template)
+    conversation.append_message(conversation.roles[0], text)
+    conversation.append_message(conversation.roles[1], None)
+    return conversation.get_prompt()
+
+
+def watch(model):
+    """A list that gets the chances of the next token, each time that the model is run."""
+    seen, forward = [], model.forward
+
+    @functools.wraps(forward)
+    def watched(*words, **given):
+        found = forward(*words, **given)
+        seen.append(found.logits[0, -1].float().softmax(-1))
+        return found
+
+    model.forward = watched
+    return seen
+
+
 def scores(chances, tokenizer):
     """The probabilities of Yes and No."""
     return [chances[tokenizer(word, add_special_tokens=False).input_ids[0]].item() for word in ("Yes", "No")]
@@ -99,15 +158,21 @@ def on_processor():
     torch.nn.Module.to = to
 
 
-def tower(folder, width=32):
-    """A small one of CLIP's, under the name of the authors' large one."""
-    from transformers import CLIPImageProcessor, CLIPVisionConfig, CLIPVisionModel
+def tower(path, width=32, side=224):
+    """A small one of CLIP's, in the place of the authors' large one."""
+    from transformers import CLIPVisionConfig, CLIPVisionModel
 
-    path = folder / "openai" / "clip-vit-large-patch14"
-    size = {"hidden_size": width, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    model = CLIPVisionModel(CLIPVisionConfig(**size, image_size=224, patch_size=14, projection_dim=32))
+    size = {**SIZE, "hidden_size": width}
+    model = CLIPVisionModel(CLIPVisionConfig(**size, image_size=side, patch_size=14, projection_dim=32))
     spread(model, 0.2).save_pretrained(path)
-    CLIPImageProcessor().save_pretrained(path)
+    pictures(side).save_pretrained(path)
+
+
+def pictures(side):
+    """What makes pictures of this size, as CLIP takes them."""
+    from transformers import CLIPImageProcessor
+
+    return CLIPImageProcessor(size={"shortest_edge": side}, crop_size={"height": side, "width": side})
 
 
 def greedy(model, tokenizer, tokens, **how):

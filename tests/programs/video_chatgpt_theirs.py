@@ -2,32 +2,20 @@
 
 import os
 
-from theirs import Video, main, on_processor, sentencepiece, spread, tower
+from theirs import Video, llama, main, on_processor, spread, tower
 
 on_processor()
 import torch
-from transformers import LlamaTokenizer
 from video_chatgpt.eval import model_utils
 from video_chatgpt.inference import video_chatgpt_infer
 from video_chatgpt.model.video_chatgpt import VideoChatGPTConfig, VideoChatGPTLlamaForCausalLM
 
 
 def make(folder):
-    tower(folder, 1024)
+    tower(folder / "openai/clip-vit-large-patch14", 1024)
     path = folder / "LLaVA-7B-Lightening-v1-1"
-    path.mkdir()
-    tokenizer = LlamaTokenizer(str(sentencepiece(path)))
-    tokenizer.save_pretrained(path)
-    config = VideoChatGPTConfig(
-        len(tokenizer),
-        32,
-        64,
-        2,
-        4,
-        mm_vision_tower="openai/clip-vit-large-patch14",
-        mm_hidden_size=1024,
-        use_mm_proj=True,
-    )
+    how = {"mm_vision_tower": "openai/clip-vit-large-patch14", "mm_hidden_size": 1024, "use_mm_proj": True}
+    config = VideoChatGPTConfig(len(llama(path)), 32, 64, 2, 4, **how)
     model = spread(VideoChatGPTLlamaForCausalLM(config), 0.2).half()
     model.save_pretrained(path)
     projector = {name: one for name, one in spread(model, 0.3).state_dict().items() if "mm_projector" in name}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from theirs import main, spread
+from theirs import SIZE, bert, main, spread
 from transformers.activations import ACT2FN
 from transformers.models.bert import modeling_bert
 
@@ -19,24 +19,19 @@ from mmpt.models import MMPTModel
 from mmpt.processors.models.s3dg import S3D
 from mmpt.tasks import Task
 from mmpt.utils import recursive_config
-from transformers import BertConfig, BertModel, BertTokenizer
+from transformers import BertConfig, BertModel
 
 CONFIG = str(Path(mmpt.__file__).parents[1] / "projects/retri/videoclip/how2.yaml")
-WORDS = [
-    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "does", "the", "circle", "move", "?",
-    "yes", "or", "no", ".", "what", "moves",
-]  # fmt: skip
+WORDS = ["does", "the", "circle", "move", "?", "yes", "or", "no", ".", "what", "moves"]
 
 
 def make(folder):
-    bert, s3d, run = folder / "bert-base-uncased", folder / "pretrained_models", folder / "runs/retri/videoclip"
-    for one in (bert, s3d, run):
+    base, s3d, run = folder / "bert-base-uncased", folder / "pretrained_models", folder / "runs/retri/videoclip"
+    for one in (s3d, run):
         one.mkdir(parents=True)
-    (bert / "vocab.txt").write_text("\n".join(WORDS))
-    BertTokenizer(bert / "vocab.txt").save_pretrained(bert)
-    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    BertModel(BertConfig(len(WORDS), **size)).save_pretrained(bert)
-    np.save(s3d / "s3d_dict.npy", np.array(WORDS))
+    bert(base, WORDS)
+    BertModel(BertConfig(5 + len(WORDS), **SIZE)).save_pretrained(base)
+    np.save(s3d / "s3d_dict.npy", np.array(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]))
     os.chdir(folder)
     torch.save(S3D("pretrained_models/s3d_dict.npy", 512).state_dict(), "pretrained_models/s3d_howto100m.pth")
     model = spread(Task.config_task(recursive_config(CONFIG)).build_model(), 0.2)

@@ -7,9 +7,8 @@ import clip
 import torch
 from clip.model import CLIP
 from peft import LoraConfig, get_peft_model
-from theirs import greedy, main, sentencepiece, spread
+from theirs import SIZE, greedy, llama, main, prompt_of, spread
 from torchvision.transforms import CenterCrop, Compose, InterpolationMode, Normalize, Resize
-from transformers import LlamaTokenizer
 from vtimellm.constants import IMAGE_TOKEN_INDEX
 from vtimellm.conversation import conv_templates
 from vtimellm.mm_utils import tokenizer_image_token
@@ -21,17 +20,14 @@ OWN = "vtimellm-vicuna-v1-5-7b-stage"
 
 def make(folder):
     base = folder / "vicuna-7b-v1.5"
-    for path in (base, folder / "clip", folder / f"{OWN}1"):
+    for path in (folder / "clip", folder / f"{OWN}1"):
         path.mkdir()
-    tokenizer = LlamaTokenizer(str(sentencepiece(base)), pad_token="<unk>")
-    tokenizer.save_pretrained(base)
-    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    config = VTimeLLMConfig(**size, vocab_size=len(tokenizer), max_position_embeddings=4096, pad_token_id=0)
+    tokenizer = llama(base, pad_token="<unk>")
+    config = VTimeLLMConfig(**SIZE, vocab_size=len(tokenizer), max_position_embeddings=4096, pad_token_id=0)
     model = spread(VTimeLLMLlamaForCausalLM(config), 0.4).half()
     model.save_pretrained(base)
-    projector = {
-        f"model.mm_projector.{name}": torch.randn(size) for name, size in (("weight", (32, 768)), ("bias", 32))
-    }
+    shapes = {"weight": (32, 768), "bias": 32}
+    projector = {f"model.mm_projector.{name}": torch.randn(shape) for name, shape in shapes.items()}
     torch.save(projector, folder / f"{OWN}1" / "mm_projector.bin")
     for stage in "23":
         lora = LoraConfig(task_type="CAUSAL_LM", target_modules=["q_proj", "v_proj"], r=4, lora_alpha=8)
@@ -62,10 +58,8 @@ def ask(folder, frames, asked):
         features = clip_model.encode_image(images).half()
     found = []
     for question in asked["questions"]:
-        conv = conv_templates["v1"].copy()
-        conv.append_message(conv.roles[0], "<video>\n " + question)
-        conv.append_message(conv.roles[1], None)
-        tokens = tokenizer_image_token(conv.get_prompt(), tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")
+        prompt = prompt_of(conv_templates["v1"], "<video>\n " + question)
+        tokens = tokenizer_image_token(prompt, tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")
         found.append(greedy(model, tokenizer, tokens.unsqueeze(0), images=features[None], use_cache=True))
     return found
 

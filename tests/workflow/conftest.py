@@ -6,21 +6,21 @@ import os
 import re
 import shutil
 import subprocess
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
 from pathlib import Path
 
+import polars as pl
 import pytest
 from filelock import FileLock
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 
+from tests.unit.fetch.server import Behaviour, serving
 from tests.workflow.warm import LONGEST_S, run_module
 
 ROOT = Path(__file__).parents[2]
-RESOURCES = ("prompts", "programs", "published", "subsets", "rehearsal")
-COPIED = ("Snakefile", "workflow", "config", "profiles", *(f"resources/{name}" for name in RESOURCES))
+COPIED = ("Snakefile", "workflow", "config", "profiles", *(f"resources/{name}" for name in ("prompts", "programs", "published", "subsets", "rehearsal")))  # fmt: skip
 FULL = "--logger-reprise-full"  # Snakemake's own output, which names every job
 JOB = re.compile(r"^(?:local)?rule (\w+):$", re.MULTILINE)
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -57,75 +57,53 @@ tables:
   table5:
     title: Choice
     caption: Choice.
-    columns:
-      - {title: A, metrics: [mc_a], group: average}
-      - {title: B, metrics: [mc_b], group: average}
-      - {title: Both, metrics: [mc_both], group: average}
-    sections:
-      - protocol: mc
-        sampling: fps1
-        rows: [{label: Always A, model: always-first}, {label: Draws, model: random}]
+    metrics: [mc_a]
+    columns: [{title: A, group: average}, {title: B, metrics: [mc_b], group: average}, {title: Both, metrics: [mc_both], group: average}]
+    sections: [{protocol: mc, sampling: fps1, rows: [{label: Always A, model: always-first}, {label: Draws, model: random}]}]
   table11:
     title: Counts
     caption: Counts.
     columns: [{title: Samples, metrics: [samples], decimals: 0}]
     sections: [{rows: [{label: Ctrl, dataset: true, group: control}]}]
 """
-
 FIGURES = """\
 benchmark: velociti
 figures:
-  fig3:
-    kind: scatter
-    title: Scores
-    caption: Scores.
-    across: pos
-    up: neg
-    of: [{table: table2, rows: [Oracle, Always Yes]}]
-  own_strict:
-    kind: bars
-    title: Strict
-    caption: Strict.
-    of: [{table: table2}]
+  fig3: {kind: scatter, title: Scores, caption: Scores., across: pos, up: neg, of: [{table: table2, rows: [Oracle, Always Yes]}]}
+  own_strict: {kind: bars, title: Strict, caption: Strict., of: [{table: table2}]}
 """
-
-TOY_TABLES = """\
+AVERAGE = "columns: [{title: Avg, group: average}]"
+TOY_TABLES = f"""\
 benchmark: velociti
 tables:
   table2:
     title: StrictVLE
     caption: Strict.
     metrics: [strict]
-    columns: [{title: Avg, group: average}]
-    sections:
-      - protocol: entail
-        sampling: fps1
-        rows:
-          - {label: Toy, model: toy-llava-ov}
-          - {label: Oracle, model: oracle}
+    {AVERAGE}
+    sections: [{{protocol: entail, sampling: fps1, rows: [{{label: Toy, model: toy-llava-ov}}, {{label: Oracle, model: oracle}}]}}]
   table3:
     title: Choice
     caption: Choice.
     metrics: [mc_both]
-    columns: [{title: Both, group: average}]
-    sections:
-      - protocol: mc
-        sampling: fps1
-        rows: [{label: Toy, model: toy-llava-ov}]
+    {AVERAGE}
+    sections: [{{protocol: mc, sampling: fps1, rows: [{{label: Toy, model: toy-llava-ov}}]}}]
   table6:
     title: Blind
     caption: Blind.
     metrics: [strict]
-    columns: [{title: Avg, group: average}]
-    sections:
-      - protocol: entail
-        rows: [{label: Oracle, model: oracle, sampling: none}]
-overview:
-  table: table2
-  protocol: entail
-  sampling: fps1
-  columns: [{title: Strict, metrics: [strict], group: average}]
+    {AVERAGE}
+    sections: [{{protocol: entail, sampling: none, rows: [{{label: Oracle, model: oracle}}]}}]
+overview: {{table: table2, protocol: entail, sampling: fps1, columns: [{{title: Strict, metrics: [strict], group: average}}]}}
 """
+
+
+Done = subprocess.CompletedProcess[str]
+
+
+def both(done: Done) -> str:
+    """What a process printed."""
+    return done.stdout + done.stderr
 
 
 @dataclass
@@ -135,41 +113,46 @@ class Project:
     root: Path
     library: Path | None = field(default=None, kw_only=True)
 
-    def snakemake(
-        self, *arguments: str, environment: Mapping[str, str] | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def snakemake(self, *arguments: str, **environment: str) -> Done:
         """Run snakemake in the copy, with the copy's own library."""
-        return run_module(
-            ["snakemake", "--cores", "2", *arguments], self.root, self.environment | dict(environment or {})
-        )
+        return run_module(["snakemake", "--cores", "2", *arguments], self.root, self.environment | environment)
 
-    def reprise(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def reprise(self, *arguments: str) -> Done:
         """Run one of the library's commands in the copy."""
         return run_module(arguments, self.root, self.environment)
 
-    def run(
-        self, command: Sequence[str], environment: Mapping[str, str] | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, command: Sequence[str], **environment: str) -> Done:
         """Run a command in the copy, in a process of its own."""
         return subprocess.run(
             command,
             cwd=self.root,
-            env=self.environment | dict(environment or {}),
+            env=self.environment | environment,
             capture_output=True,
             text=True,
             timeout=LONGEST_S,
-            check=False,
         )
 
     @property
     def environment(self) -> dict[str, str]:
         return os.environ | {"PYTHONPATH": str((self.library or self.root) / "workflow")}
 
+    def said(self, *command: str) -> str:
+        """What a command of the library says that succeeds."""
+        done = self.reprise("reprise", *command)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def refused(self, *arguments: str) -> str:
+        """What a run says that fails."""
+        said = both(done := self.snakemake(*arguments))
+        assert done.returncode != 0 and "Traceback (most recent" not in said, said
+        return said
+
     def made(self, *arguments: str) -> list[str]:
         """Run to success; the rules of the jobs that ran."""
-        done = self.snakemake(FULL, *arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return sorted(JOB.findall(done.stdout + done.stderr))
+        said = both(done := self.snakemake(FULL, *arguments))
+        assert done.returncode == 0, said
+        return sorted(JOB.findall(said))
 
     def planned(self, *arguments: str) -> list[str]:
         """The rules of the jobs that a dry run lists."""
@@ -185,6 +168,27 @@ class Project:
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+    def write_rows(self, name: str, rows: Sequence[Sequence[str]]) -> None:
+        text = StringIO()
+        csv.writer(text, delimiter="\t" if name.endswith(".tsv") else ",", lineterminator="\n").writerows(rows)
+        self.write(name, text.getvalue())
+
+    def text(self, name: str) -> str:
+        return (self.root / name).read_text()
+
+    def rows(self, name: str) -> list[dict[str, str]]:
+        """The rows of a csv."""
+        with (self.root / name).open() as stream:
+            return list(csv.DictReader(stream))
+
+    def cells(self, table: str) -> dict[tuple[str, str], dict[str, str]]:
+        """Those of a tidy table by row label and column, as the fixed convention has them."""
+        rows = self.rows(f"results/tables/{table}.csv")
+        return {(row["row"], row["column"]): row for row in rows if row["convention"] != "authors"}
+
+    def parquet(self, name: str) -> pl.DataFrame:
+        return pl.read_parquet(self.root / "results" / f"{name}.parquet")
 
 
 def make_video(path: Path, seconds: int, pattern: str = "testsrc2") -> None:
@@ -211,7 +215,7 @@ def small_rows() -> list[list[str]]:
     tests = ["control", "agent_random", "agent_bind", "coref", "action_adv", "action_manner", "action_bind", "chrono"]
     clips = ["v_aaaaaaaaaaa_seg_0_10", "v_aaaaaaaaaaa_seg_10_20", "v_bbbbbbbbbbb_seg_2_12"]
     return [
-        [test, clips[i % 3], f"Ev{i + 1}", f"{test} {i} holds", f"{test} {i} fails"] for test in tests for i in range(4)
+        [one, clips[i % 3], f"Ev{i + 1}", f"{one} {i} holds", f"{one} {i} fails"] for one in tests for i in range(4)
     ]
 
 
@@ -221,9 +225,7 @@ def small_suite(project: Project) -> Project:
     project.write("config/tables/small.yaml", TABLES)
     project.write("config/figures/small.yaml", FIGURES)
     project.edit("config/config.yaml", "suite: demo", "suite: small")
-    (project.root / "release").mkdir()
-    with (project.root / "release/rows.csv").open("w", newline="") as stream:
-        csv.writer(stream).writerows([["test_name", "video_id", "event", "pos", "neg"], *small_rows()])
+    project.write_rows("release/rows.csv", [["test_name", "video_id", "event", "pos", "neg"], *small_rows()])
     make_video(project.root / "videos/aaaaaaaaaaa.mp4", 21)
     make_video(project.root / "videos/bbbbbbbbbbb.mp4", 13, "testsrc")
     return project
@@ -279,6 +281,18 @@ def toy_suite(project: Project) -> Project:
     return project
 
 
+def construction_suite(folder: Path, benchmark: str, tables: str) -> Project:
+    """A copy whose suite makes one benchmark alone, before people have seen anything but what the demo's reviewers did."""
+    project, suite = copy_project(folder / "project"), "config/suites/construction.yaml"
+    project.edit("config/config.yaml", "suite: demo", "suite: construction")
+    head, *benchmarks = re.split(r"^(?=  \w+:\n)", project.text(suite), flags=re.MULTILINE)
+    project.write(suite, head + next(one for one in benchmarks if one.startswith(f"  {benchmark}:")))
+    project.write(f"config/tables/construction/{benchmark}.yaml", tables)
+    reviews = f"resources/demo/reviews/{benchmark}"
+    shutil.copytree(ROOT / reviews, project.root / reviews)
+    return project
+
+
 @pytest.fixture(scope="session")
 def finished_toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_once(tmp_path_factory, "toy", lambda project: toy_suite(project).made())
@@ -289,27 +303,18 @@ def toy(finished_toy: Path, tmp_path: Path) -> Project:
     return own_copy(finished_toy, tmp_path)
 
 
-class Hub(BaseHTTPRequestHandler):
+class AnyRepository(dict[str, Behaviour]):
     """Answers what a hub answers when it is asked for a repository's main commit."""
 
-    def do_GET(self) -> None:
-        name = self.path.split("/api/")[1].split("/", 1)[1].split("?")[0].removesuffix("/revision/main")
-        body = json.dumps({"id": name, "sha": COMMIT, "siblings": [], "tags": []}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing: the test's output is not a server's log."""
+    def get(self, path: str, default: Behaviour | None = None) -> Behaviour:  # type: ignore[override]
+        name = path.split("/api/")[1].split("/", 1)[1].removesuffix("/revision/main")
+        body = json.dumps({"id": name, "sha": COMMIT, "siblings": [], "tags": []})
+        return Behaviour(body.encode(), kind="application/json")
 
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    yield server.server_address[0]  # type: ignore[misc]
-    server.shutdown()
+    with serving(AnyRepository()) as (url, _):
+        monkeypatch.setenv("HF_ENDPOINT", url)
+        monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+        yield url

@@ -7,16 +7,14 @@ from safetensors.torch import load_file, save_file
 
 from tests.unit.models.chat_server import MODEL, ChatServer, seeing
 from tests.unit.models.serving.engines import ENVIRONMENT, are_gone, processes, stand_in_environment
-from tests.workflow.conftest import ROOT, Project
+from tests.workflow.conftest import ROOT, Project, both
 
-CHECK = ("reprise", "check", "toy-llava-ov", "--questions", "8")
+CHECK = ("check", "toy-llava-ov", "--questions", "8")
 
 
 def test_a_model_that_sees_and_one_that_is_blind(toy: Project) -> None:
-    done = toy.reprise(*CHECK)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "toy-llava-ov sees its clips." in done.stdout and "frames that reached it" in done.stdout
-
+    said = toy.said(*CHECK)
+    assert "toy-llava-ov sees its clips." in said and "frames that reached it" in said
     blind = toy.root / "blind"
     shutil.copytree(ROOT / "resources/demo/checkpoints/llava-ov-late", blind)
     weights = load_file(blind / "model.safetensors")
@@ -24,11 +22,9 @@ def test_a_model_that_sees_and_one_that_is_blind(toy: Project) -> None:
         if "multi_modal_projector.linear_2" in name:
             value.zero_()
     save_file(weights, blind / "model.safetensors", {"format": "pt"})
-    file = toy.root / "config/models/toy-llava-ov.yaml"
-    lines = [line for line in file.read_text().splitlines() if not line.startswith("checkpoint:")]
-    file.write_text("\n".join([*lines, "checkpoint: blind"]) + "\n")
-    done = toy.reprise(*CHECK)
-    assert done.returncode == 1 and "the model is blind" in done.stderr, done.stdout + done.stderr
+    toy.edit("config/models/toy-llava-ov.yaml", "resources/demo/checkpoints/llava-ov-early", "blind")
+    done = toy.reprise("reprise", *CHECK)
+    assert done.returncode == 1 and "the model is blind" in done.stderr, both(done)
 
 
 SERVED = """
@@ -47,9 +43,8 @@ served_by: {{engine: vllm, environment: {environment}, variables: {{VLLM_PIDS: {
 def test_a_server_of_one_s_own_that_runs_is_checked(toy: Project) -> None:
     with ChatServer(seeing) as server:
         toy.write("config/models/served.yaml", SERVED.format(url=server.url, model=MODEL, more=""))
-        done = toy.reprise("reprise", "check", "served", "--questions", "8")
-        assert done.returncode == 0 and "served sees its clips." in done.stdout, done.stdout + done.stderr
-        assert "frames that reached it" in done.stdout and "main memory" not in done.stdout
+        said = toy.said("check", "served", "--questions", "8")
+        assert "served sees its clips." in said and "frames that reached it" in said and "main memory" not in said
         toy.write("config/models/served.yaml", SERVED.format(url=server.url, model=MODEL, more=", key: OUR_API_KEY"))
         done = toy.reprise("reprise", "check", "served")
         assert done.returncode == 1 and "servers of your own, are checked" in done.stderr
@@ -59,7 +54,6 @@ def test_the_server_that_a_job_would_start_is_started_and_ended(toy: Project) ->
     pids = toy.root / "pids"
     toy.write("config/models/hosted.yaml", HOSTED.format(environment=ENVIRONMENT, pids=pids))
     stand_in_environment(toy.root, Store(toy.root / "resources/store"))
-    done = toy.reprise("reprise", "check", "hosted", "--questions", "8")
-    assert done.returncode == 0 and "hosted sees its clips." in done.stdout, done.stdout + done.stderr
+    assert "hosted sees its clips." in toy.said("check", "hosted", "--questions", "8")
     assert are_gone(processes(pids))
     assert "ready" in next(toy.root.glob("results/*/logs/check/hosted.server.log")).read_text()

@@ -1,6 +1,5 @@
 """The commands that answer questions, on the results of a finished suite. They make nothing, so one copy serves all."""
 
-import csv
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,11 +52,9 @@ def test_a_finished_suite_has_nothing_to_do(say: Say) -> None:
 
 def test_a_table_is_shown_as_it_was_written(say: Say) -> None:
     text = say(show_tables, "velociti/table2", None)
-    with Path("results/tables/velociti/table2.csv").open() as stream:
-        rows = [row for row in csv.DictReader(stream) if row["convention"] != "authors"]
     lines = {line.split("  ")[0]: line for line in text.splitlines()}
-    for row in rows:
-        assert f"{float(row['value']):.1f}" in lines[row["row"]]
+    for (row, _), cell in Project(Path()).cells("velociti/table2").items():
+        assert f"{float(cell['value']):.1f}" in lines[row]
     assert max(map(len, text.splitlines())) <= 80 and "Of its" not in text
     every = say(show_tables, "results/tables/velociti", None)
     assert text in every and "Table 5" in every and "Table 11" in every
@@ -84,8 +81,7 @@ def test_an_unknown_name_gets_the_nearest(
 @pytest.fixture
 def item(finished: Path) -> str:
     """An item that was asked about."""
-    asked = pl.read_parquet(finished / "results/small/requests/velociti/mc.parquet")
-    return str(asked["item_id"][0])
+    return str(Project(finished).parquet("small/requests/velociti/mc")["item_id"][0])
 
 
 def test_an_item_shows_what_the_model_saw_was_asked_and_answered(say: Say, item: str) -> None:
@@ -148,9 +144,7 @@ def test_a_changed_setting_is_told_before_and_after_planning(
         if is_planned:
             assert small.planned().count("infer") == 1
         text = say(explain_run, RUN, None)
-        assert text.startswith(
-            f"{RUN}: stale: the next run of snakemake makes it again\nMade under another key: answers,"
-        )
+        assert text.startswith(f"{RUN}: stale: the next run of snakemake makes it again\nMade under another key: ans")
         assert "  settings.seed: (none) -> 1\n" in text
         assert "3 done, 1 stale, 0 missing, 0 failed" in say(list_runs, None)
         assert "Of its 2 runs: 1 stale" in " ".join(say(show_tables, "table5", None).split())

@@ -6,7 +6,7 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from tests.workflow.conftest import ROOT, Project, copy_project
+from tests.workflow.conftest import Project, both, construction_suite
 
 FOLDER = "results/construction/construction/temporalbench"
 PAGE, RELEASE = f"{FOLDER}/statistics.md", "results/construction/release/temporalbench/files.json"
@@ -15,7 +15,6 @@ CHAIN = {
     "construction_facts": 1, "construction_candidates": 1, "construction_requests": 4, "construction_write": 4,
     "construction_samples": 1, "construction_review": 1, "construction_release": 1, "construction_statistics": 1,
 }  # fmt: skip
-VERDICTS = "resources/demo/reviews/temporalbench/toy-script.csv"
 TABLES = """\
 benchmark: temporalbench
 tables:
@@ -29,20 +28,10 @@ tables:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    made = copy_project(tmp_path_factory.mktemp("measured") / "project")
-    made.edit("config/config.yaml", "suite: demo", "suite: construction")
-    suite = made.root / "config/suites/construction.yaml"
-    head, _, rest = suite.read_text().partition("  velociti:\n")
-    suite.write_text(
-        head + "  temporalbench:\n" + rest.partition("  temporalbench:\n")[2].partition("  mmbench_video:\n")[0]
-    )
-    for old, new in (
-        ("shards: 2", "shards: 1"),
-        ("rounds: 3", "rounds: 2\n      datasets: [Charades]\n      measured: 4"),
-    ):
-        made.edit("config/suites/construction.yaml", old, new)
-    made.write("config/tables/construction/temporalbench.yaml", TABLES)
-    made.write(VERDICTS, (ROOT / VERDICTS).read_text())
+    made = construction_suite(tmp_path_factory.mktemp("measured"), "temporalbench", TABLES)
+    made.edit("config/suites/construction.yaml", "shards: 2", "shards: 1")
+    small = "rounds: 2\n      datasets: [Charades]\n      measured: 4"
+    made.edit("config/suites/construction.yaml", "rounds: 3", small)
     return made
 
 
@@ -55,17 +44,17 @@ def test_clips_are_measured_before_anything_is_written(project: Project) -> None
     kept = pool.filter(pl.col("filter") == "")
     assert 0 < kept.height <= 4 and kept["shots"].null_count() == kept["motion"].null_count() == 0
     assert set(kept["dataset"]) == {"Charades"} and "not_measured" in set(pool["filter"])
-    assert "| language models that write | all | 3 | 2 |" in (project.root / PAGE).read_text()
     released = json.loads((project.root / RELEASE).with_name("temporalbench_short_qa.json").read_text())
     assert {one["dataset"] for one in released} == {"Charades"} and {one["GT"] for one in released} == {"A", "B"}
-    assert "| source data sets | all | 7 | 1 |" in (project.root / PAGE).read_text()
+    page = project.text(PAGE)
+    assert "| language models that write | all | 3 | 2 |" in page and "| source data sets | all | 7 | 1 |" in page
 
 
 def test_what_it_may_be_made_of_is_kept_listed_and_tried_again(project: Project) -> None:
     ledger = project.root / f"{FOLDER}/clips/0.parquet"
     cuts = pl.read_parquet(ledger).filter(status="ok")
     objects = [project.root / "resources/store" / name for name in cuts["object"]]
-    assert "freed" in project.reprise("reprise", "store", "--prune").stdout
+    assert "freed" in project.said("store", "--prune")
     assert all(path.is_file() for path in objects) and project.planned(PAGE, RELEASE) == []
     objects[0].unlink()
     done = project.snakemake(PAGE, "--forcerun", "construction_facts")
@@ -73,4 +62,4 @@ def test_what_it_may_be_made_of_is_kept_listed_and_tried_again(project: Project)
     dropped = Counter(pl.read_parquet(project.root / f"{FOLDER}/pool.parquet")["filter"])
     kept, first = dropped.pop(""), dropped.most_common(1)[0]
     line = f"Construction of temporalbench: {kept} of {kept + dropped.total()} kept before the writing ({first[1]} {first[0]}"
-    assert line in done.stdout + done.stderr
+    assert line in both(done)

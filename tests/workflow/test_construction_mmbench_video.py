@@ -1,12 +1,11 @@
 """MMBench-Video is made by the workflow: what annotators get, the draw of other sets, the filter and what it takes."""
 
-import csv
 import json
 import shutil
 
 import pytest
 
-from tests.workflow.conftest import ROOT, Project, copy_project
+from tests.workflow.conftest import ROOT, Project, construction_suite
 
 FOLDER = "results/construction/construction/mmbench_video"
 SUITE = "config/suites/construction.yaml"
@@ -40,16 +39,11 @@ METRICS = "results/construction/metrics/mmbench_video/unpacked/interior8/oracle/
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    made = copy_project(tmp_path_factory.mktemp("mmbench_video") / "project")
-    made.edit("config/config.yaml", "suite: demo", "suite: construction")
-    before, _, own = (made.root / SUITE).read_text().partition("  mmbench_video:\n")
-    made.write(SUITE, f"{before.partition('benchmarks:')[0]}benchmarks:\n  mmbench_video:\n{own}")
+    made = construction_suite(tmp_path_factory.mktemp("mmbench_video"), "mmbench_video", TABLES)
     made.edit(SUITE, "toy-llava-ov", "cannot-tell")
     made.edit(SUITE, SETS, "{folder: full, count: 2, scoring: {msvd: 0 to 5}}")
-    made.write("config/tables/construction/mmbench_video.yaml", TABLES)
     made.write("full/msvd.csv", "video,question,answer\n1.mp4,Who?,A man.\n2.mp4,Who?,A dog.\n3.mp4,Who?,A cat.\n")
-    for name in ("annotators", "reviews/mmbench_video"):
-        shutil.copytree(ROOT / "resources/demo" / name, made.root / "resources/demo" / name)
+    shutil.copytree(ROOT / "resources/demo/annotators", made.root / "resources/demo/annotators")
     return made
 
 
@@ -68,7 +62,7 @@ def test_the_filter_asks_a_model_about_what_is_not_filtered_yet(project: Project
 
 def test_people_get_their_files_and_what_is_drawn_from_sets_is_released_asked_about_and_rated(project: Project) -> None:
     planned = project.planned("results/tables/mmbench_video/table2.csv")
-    rules = (
+    rules = [
         "construction_draw",
         "construction_release",
         "requests",
@@ -76,15 +70,15 @@ def test_people_get_their_files_and_what_is_drawn_from_sets_is_released_asked_ab
         "judge_requests",
         "judge",
         "score_judged",
-    )
+    ]
     assert [planned.count(rule) for rule in rules] == [1] * len(rules)
     assert {"construction_guidelines", "construction_draw"} <= set(project.made(TASKS, DRAWN, RELEASE))
-    videos = [row["video"] for row in csv.DictReader((project.root / TASKS).open())]
+    videos = [row["video"] for row in project.rows(TASKS)]
     assert len(videos) == 6 and "toy-short" not in videos
-    assert "Avoid including specific timestamps" in (project.root / TASKS).with_name("guidelines.md").read_text()
-    drawn = list(csv.DictReader((project.root / DRAWN).open()))
+    assert "Avoid including specific timestamps" in project.text(TASKS.replace("questions.csv", "guidelines.md"))
+    drawn = project.rows(DRAWN)
     assert len(drawn) == 2 and {row["scoring"] for row in drawn} == {"0 to 5"}
-    listed = {entry["name"]: entry for entry in json.loads((project.root / RELEASE).read_text())}
+    listed = {entry["name"]: entry for entry in json.loads(project.text(RELEASE))}
     assert set(listed) == {"MMBench-Video.tsv", "sets/msvd.csv"} and listed["sets/msvd.csv"]["path"] == DRAWN
     assert listed["sets/msvd.csv"]["videos"] == "full/msvd"
 

@@ -6,16 +6,26 @@ What needs real data or a cluster (`suite=paper`, another profile) is run as far
 hub that `pin` asks is a server on this machine.
 """
 
+import json
 import re
 import shlex
-import subprocess
+import shutil
 import sys
 from pathlib import Path
 
+import nbformat
+import polars as pl
 import pytest
+import reprise
+from reprise.commands.answers import ANSWER_COLUMNS
+from reprise.core.errors import UserError
+from reprise.core.yaml_files import load_yaml
+from reprise.tables.build import TIDY
 
-from tests.workflow.conftest import ROOT, Project, own_copy
+from tests.workflow.conftest import ROOT, Project, both, own_copy
 
+NAME = "llava-ov-late"
+RUN, TOY = f"velociti/entail/fps1/{NAME}", "velociti/entail/fps1/toy-llava-ov"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PLAYED = {
     "tutorial", "add-benchmark", "add-model", "build-your-own", "cluster", "evaluate-my-model", "import-answers",
@@ -37,16 +47,9 @@ def shown(language: str) -> list[str]:
 COMMANDS = shown("shell")
 
 
-def test_the_documents_show_commands() -> None:
-    kinds = {command.split()[0] for command in COMMANDS}
-    assert kinds == {"make", "snakemake", "reprise"}
-
-
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("make ")])
 def test_make(command: str) -> None:
-    done = subprocess.run(
-        ["make", "-n", *shlex.split(command)[1:]], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = Project(ROOT).run(["make", "-n", *shlex.split(command)[1:]])
     assert done.returncode == 0, done.stderr
 
 
@@ -63,18 +66,17 @@ def test_snakemake(command: str, shared: Project) -> None:
     if "suite=paper" in arguments or "--workflow-profile" in arguments:
         arguments.insert(0, "--dry-run")
     done = shared.snakemake(*arguments)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0, both(done)
 
 
-# `eval` has a test of its own (`test_eval.py`), which runs the line of the README.
+# `eval` has a test of its own, which runs the line of the README.
 @pytest.mark.parametrize(
     "command", [c for c in COMMANDS if c.startswith("reprise") and not c.startswith("reprise eval")]
 )
 def test_reprise(command: str, shared: Project, hub: str) -> None:
     # The hub of these tests knows commits and holds no files to look at.
     unchecked = ["--unchecked"] if command.startswith("reprise pin") else []
-    done = shared.reprise(*shlex.split(command), *unchecked)
-    assert done.returncode == 0, done.stdout + done.stderr
+    shared.said(*shlex.split(command)[1:], *unchecked)
 
 
 @pytest.mark.parametrize("program", shown("python"))
@@ -84,11 +86,70 @@ def test_python(program: str, shared: Project) -> None:
 
 
 def test_an_unpinned_model_refuses_to_run(toy: Project) -> None:
-    toy.edit(
-        "config/models/oracle.yaml", "adapter: oracle", "adapter: transformers\nrepo: some/model\nrevision: unpinned"
-    )
+    hub = "adapter: transformers\nrepo: some/model\nrevision: unpinned"
+    toy.edit("config/models/oracle.yaml", "adapter: oracle", hub)
     toy.edit("config/suites/small.yaml", "run: [local]", "run: [all]")
-    done = toy.snakemake("results/tables/velociti/table6.md")
-    assert done.returncode != 0
-    assert "config/models/oracle.yaml: revision: is 'unpinned'" in done.stdout + done.stderr
-    assert "python -m reprise pin oracle" in done.stdout + done.stderr
+    said = toy.refused("results/tables/velociti/table6.md")
+    assert "config/models/oracle.yaml: revision: is 'unpinned'" in said and "python -m reprise pin oracle" in said
+
+
+def test_the_notebook_runs(toy: Project) -> None:
+    """What it shows in Python."""
+    notebook = nbformat.read(ROOT / "docs/howto/results.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+    nbformat.validate(notebook)
+    cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    place = toy.root / "docs/howto"
+    place.mkdir(parents=True)
+    (place / "cells.py").write_text("\n\n".join(["import os", f"os.chdir({str(place)!r})", *cells]))
+    done = toy.run([sys.executable, str(place / "cells.py")], MPLBACKEND="agg")
+    assert done.returncode == 0, done.stderr
+    assert "Oracle" in done.stdout and "control" in done.stdout and (place / "results.png").stat().st_size
+
+
+def test_the_page_lists_the_columns_of_answers() -> None:
+    listed = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", (ROOT / "docs/howto/notebook.md").read_text(), re.MULTILINE))
+    assert listed == ANSWER_COLUMNS
+
+
+def test_answers_and_numbers_are_all_there_and_what_was_not_made_is_said(toy: Project) -> None:
+    found = reprise.answers(TOY, folder=toy.root)
+    assert list(found.columns) == list(ANSWER_COLUMNS) and found.height == 64
+    assert found.filter(pl.col("right")).select((pl.col("value") == pl.col("expected")).all()).item()
+    assert found.select(pl.col("unit", "task", "prompt", "right", "failed").is_null().any()).row(0) == (False,) * 5
+    assert reprise.answers("entail/toy", folder=toy.root).equals(found)
+    table = reprise.results("velociti/table2", toy.root)
+    assert table.schema == TIDY
+    (row,) = table.filter(row="Oracle", convention="fixed", reader="robust").iter_rows(named=True)
+    assert (row["value"], row["asked"], row["run"]) == (100.0, 28, "velociti/entail/fps1/oracle")
+    with pytest.raises(UserError, match=r"results/tables/velociti/table99.csv not found. Make it first: snakemake"):
+        reprise.results("velociti/table99", toy.root)
+    shutil.rmtree(toy.root / "results/small/responses")
+    with pytest.raises(UserError, match=r"responses/velociti/entail/fps1/toy-llava-ov.parquet not found"):
+        reprise.answers(TOY, folder=toy.root)
+
+
+def test_from_a_folder_to_a_row(toy: Project) -> None:
+    (command,) = [command for command in COMMANDS if command.startswith("reprise eval")]
+    toy.edit("config/suites/small.yaml", "run: [local]", "run: [oracle]")
+    said = toy.said(*shlex.split(command)[1:], "--json", "late/numbers.json")
+    assert load_yaml(toy.root / f"config/models/{NAME}.yaml")["checkpoint"] == f"resources/demo/checkpoints/{NAME}"
+    suite = load_yaml(toy.root / "config/suites/small.yaml")
+    assert suite["run"] == ["oracle", NAME] and suite["overview"] == [{"model": NAME, "benchmarks": ["velociti"]}]
+    assert f"{NAME} sees its clips." in said and "reprise show velociti/table2" in said
+    rows = {row["metric"]: row for row in toy.cells("overview").values()}
+    assert rows["strict"]["run"] == RUN and rows["strict"]["row"] == NAME and float(rows["strict"]["asked"]) > 0
+    assert rows["strict"]["low"] and float(rows["seconds_a_question"]["value"]) > 0
+    (shown,) = [text for text in said.splitlines() if text.startswith(f"{NAME} ") and "sees" not in text]
+    assert f"{float(rows['strict']['value']):.1f}" in shown
+    numbers = json.loads(toy.text("late/numbers.json"))["numbers"]
+    assert {one["run"] for one in numbers} == {RUN}
+    (strict,) = [one for one in numbers if one["metric"] == "strict" and one["convention"] != "authors"]
+    for name in ("value", "low", "high", "asked", "failed", "unparsed", "missing"):
+        assert float(strict[name]) == float(rows["strict"][name])
+    assert strict["key"] == rows["strict"]["key"] and len(strict["key"]) == 64
+
+
+def test_the_overview_of_published_values_needs_no_model(toy: Project) -> None:
+    assert toy.made("results/tables/overview.md", "--config", "suite=paper") == ["overview"]
+    text = toy.text("results/tables/overview.md")
+    assert "LLaVA-OneVision-7B" in text and "*32.1*" in text and "Published value in italics" in text

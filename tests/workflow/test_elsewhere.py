@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.conftest import ROOT, SUITE, TABLES, Project, own_copy
+from tests.workflow.conftest import ROOT, SUITE, TABLES, Project, both, own_copy
 
 COUNTS = "results/tables/velociti/table11.csv"
 # What `snakedeploy deploy-workflow` writes to workflow/Snakefile, beside its copies of config/, profiles/ and LICENSE.
@@ -44,20 +44,6 @@ WITHOUT_OVERRIDE = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
 """for root, who may write anywhere otherwise"""
 
 
-class Elsewhere(Project):
-    """A working directory of the workflow that is not its own place."""
-
-    @property
-    def place(self) -> Path:
-        return self.library or self.root
-
-    def said(self, *arguments: str) -> str:
-        """What a run that fails says."""
-        done = self.snakemake(*arguments)
-        assert done.returncode != 0, done.stdout + done.stderr
-        return done.stdout + done.stderr
-
-
 @pytest.fixture(scope="module")
 def place(prepared_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The workflow's own place, with the small suite."""
@@ -65,79 +51,73 @@ def place(prepared_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, place: Path) -> Elsewhere:
+def elsewhere(tmp_path: Path, place: Path) -> Project:
+    """A working directory of the workflow that is not its own place."""
     (tmp_path / "elsewhere").mkdir()
-    return Elsewhere(tmp_path / "elsewhere", library=place)
+    return Project(tmp_path / "elsewhere", library=place)
 
 
-def test_results_lie_in_the_working_directory(elsewhere: Elsewhere, tmp_path: Path) -> None:
-    place = elsewhere.place
+def test_results_lie_in_the_working_directory(elsewhere: Project, place: Path) -> None:
     target = "results/small/metrics/velociti/entail/fps1/oracle.parquet"
-    done = Elsewhere(place).snakemake("-d", str(elsewhere.root), target, COUNTS)
-    assert done.returncode == 0, done.stdout + done.stderr
+    Project(place).made("-d", str(elsewhere.root), target, COUNTS)
     assert (elsewhere.root / target).is_file() and (elsewhere.root / "resources/store").is_dir()
     assert not (place / "results").exists() and not (place / "resources/store").exists()
-
-    shown = elsewhere.reprise("reprise", "show", "velociti/table11")
-    assert shown.returncode == 0 and "Samples" in shown.stdout, shown.stdout + shown.stderr
+    assert "Samples" in elsewhere.said("show", "velociti/table11")
 
 
-def test_what_snakedeploy_deploys_runs(elsewhere: Elsewhere) -> None:
-    place, root = elsewhere.place, elsewhere.root
+def test_what_snakedeploy_deploys_runs(elsewhere: Project, place: Path) -> None:
     for name in ("config", "profiles"):
-        shutil.copytree(place / name, root / name)
+        shutil.copytree(place / name, elsewhere.root / name)
     elsewhere.write("workflow/Snakefile", DEPLOYED.format(snakefile=place / "Snakefile"))
     # A suite and tables of one's own, named in the copies that snakedeploy made.
     elsewhere.write("config/suites/mine.yaml", SUITE.replace("config/tables/small.yaml", "config/tables/mine.yaml"))
     elsewhere.write("config/tables/mine.yaml", TABLES.replace("title: Samples", "title: Mine"))
     elsewhere.edit("config/config.yaml", "suite: small", "suite: mine")
     assert elsewhere.made(COUNTS) == ["annotations", "release", "statistics", "table"]
-    assert "Mine" in (root / COUNTS).read_text() and (root / "results/mine/statistics").is_dir()
+    assert "Mine" in elsewhere.text(COUNTS) and (elsewhere.root / "results/mine/statistics").is_dir()
     assert elsewhere.planned(COUNTS) == []
 
 
-def test_a_module_has_settings_over_the_shipped_ones(elsewhere: Elsewhere) -> None:
+def test_a_module_has_settings_over_the_shipped_ones(elsewhere: Project, place: Path) -> None:
     settings = {"store": "kept", "samplings": {"two": {"rule": "linspace", "frames": 2}}}
-    text = MODULE.format(name="vl", snakefile=elsewhere.place / "Snakefile", config=settings)
+    text = MODULE.format(name="vl", snakefile=place / "Snakefile", config=settings)
     own = f'\nrule mine:\n    input: "{COUNTS}"\n    output: "results/mine.txt"\n    shell: "wc -l {{input}} > {{output}}"\n'
     elsewhere.write("Snakefile", text + own)
-    tables = TABLES.replace("sampling: fps1", "sampling: two")
-    elsewhere.write("config/tables/small.yaml", tables)  # in place of the one that is beside the workflow
+    # In place of the one that is beside the workflow.
+    elsewhere.write("config/tables/small.yaml", TABLES.replace("sampling: fps1", "sampling: two"))
     assert elsewhere.made("results/mine.txt") == ["mine", "vl_annotations", "vl_release", "vl_statistics", "vl_table"]
     assert (elsewhere.root / "kept").is_dir() and not (elsewhere.root / "resources").exists()
     assert (elsewhere.root / "results/small/keys/velociti/entail/two/oracle.json").is_file()
 
 
-def test_an_unknown_key_of_a_module_and_two_suites_in_one_folder_are_refused(elsewhere: Elsewhere) -> None:
+def test_an_unknown_key_of_a_module_and_two_suites_in_one_folder_are_refused(elsewhere: Project, place: Path) -> None:
     elsewhere.write("config/suites/other.yaml", SUITE)
-    made = [
-        MODULE.format(name=name, snakefile=elsewhere.place / "Snakefile", config={"suite": suite})
-        for name, suite in (("one", "small"), ("two", "other"))
-    ]
-    elsewhere.write("Snakefile", made[0])
+    one, two, unknown = (
+        MODULE.format(name=name, snakefile=place / "Snakefile", config=config)
+        for name, config in (("one", {"suite": "small"}), ("two", {"suite": "other"}), ("vl", {"suit": "small"}))
+    )
+    elsewhere.write("Snakefile", one)
     assert elsewhere.made(COUNTS)
     kept = {path: path.read_bytes() for path in (elsewhere.root / "results").rglob("*") if path.is_file()}
-    unknown = MODULE.format(name="vl", snakefile=elsewhere.place / "Snakefile", config={"suit": "small"})
     elsewhere.write("Snakefile", unknown)
-    assert "`config:` of module 'vl': suit: unknown key. Did you mean 'suite'?" in elsewhere.said(COUNTS)
-    elsewhere.write("Snakefile", "".join(made))
-    said = elsewhere.said(COUNTS)
+    assert "`config:` of module 'vl': suit: unknown key. Did you mean 'suite'?" in elsewhere.refused(COUNTS)
+    elsewhere.write("Snakefile", one + two)
+    said = elsewhere.refused(COUNTS)
     assert "modules 'one' and 'two' are both Reprise" in said and "snakemake -d" in said
     assert {path: path.read_bytes() for path in kept} == kept
 
 
-def test_a_folder_that_cannot_be_written_is_named(elsewhere: Elsewhere) -> None:
+def test_a_folder_that_cannot_be_written_is_named(elsewhere: Project, place: Path) -> None:
     elsewhere.root.chmod(0o555)
     as_somebody = WITHOUT_OVERRIDE if os.geteuid() == 0 else []
-    snakefile = str(elsewhere.place / "Snakefile")
-    done = elsewhere.run([*as_somebody, sys.executable, "-m", "snakemake", "-n", "-s", snakefile, COUNTS])
-    assert done.returncode != 0
-    assert f"{elsewhere.root}: this working directory cannot be written" in done.stdout + done.stderr
+    command = [sys.executable, "-m", "snakemake", "-n", "-s", str(place / "Snakefile"), COUNTS]
+    done = elsewhere.run([*as_somebody, *command])
+    assert done.returncode and f"{elsewhere.root}: this working directory cannot be written" in both(done)
     assert list(elsewhere.root.iterdir()) == []
 
 
-def test_lint_says_nothing_but_what_the_documents_explain(elsewhere: Elsewhere) -> None:
-    said = elsewhere.said("--lint", "-s", str(elsewhere.place / "Snakefile"))
+def test_lint_says_nothing_but_what_the_documents_explain(elsewhere: Project, place: Path) -> None:
+    said = elsewhere.refused("--lint", "-s", str(place / "Snakefile"))
     remarks = set(re.findall(r"^ +\* (.+?):?$", said, re.MULTILINE))
     assert remarks == {"Specify a conda environment or container for each rule."}
     page = (ROOT / "docs/howto/elsewhere.md").read_text()

@@ -39,11 +39,10 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Project:
         if "checkpoint" in model:  # weights that a site has put there
             for name in ["model.safetensors", *model.get("served_by", {}).get("files", [])]:
                 project.write(f"{model['checkpoint']}/{name}", "")
-    path = project.root / "config/suites/paper.yaml"
-    suite = yaml.safe_load(path.read_text())
+    suite = yaml.safe_load(project.text("config/suites/paper.yaml"))
     suite |= {"run": ["all"], "judges": ["wordmatch"], "budget_usd": 1e6, "budget_tokens": 10**12}
     suite["benchmarks"]["vinoground"]["judges"] = ["last-letter"]
-    path.write_text(yaml.safe_dump(suite, sort_keys=False))
+    project.write("config/suites/paper.yaml", yaml.safe_dump(suite, sort_keys=False))
     project.edit("config/suites/rehearsal.yaml", "shards: 4", f"shards: {SHARDS}")
     return project
 

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,8 +19,7 @@ from synthetic.toyworld.captions import caption
 from synthetic.toyworld.sources import load_source_script
 
 from tests.unit.models.adapters import tiny
-from tests.workflow.conftest import COMMIT, ROOT, Project, copy_project, own_copy
-from tests.workflow.warm import run_module
+from tests.workflow.conftest import COMMIT, ROOT, Project, both, copy_project, own_copy
 
 BLOCK = re.compile(r"(?:^`(?P<path>[^`\n]+)`\n\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 HUNK = re.compile(r"^@@.*\n", re.MULTILINE)
@@ -34,53 +34,42 @@ class Block(NamedTuple):
     language: str
     text: str
 
-
-class Page:
-    """A page as what it tells its reader to do."""
-
-    def __init__(self, name: str) -> None:
-        text = (ROOT / "docs" / name).read_text()
-        self._blocks = [Block(found["path"] or "", *found.group("language", "text")) for found in BLOCK.finditer(text)]
-
-    @property
-    def files(self) -> dict[str, str]:
-        """The new files and what is in them."""
-        return {block.path: block.text for block in self._blocks if block.path}
-
-    @property
-    def changes(self) -> list[str]:
-        """The changes of files that are there."""
-        return [block.text for block in self._blocks if block.language == "diff"]
-
     @property
     def commands(self) -> list[list[str]]:
         """What is typed."""
-        lines = "".join(block.text for block in self._blocks if not block.path and not block.language)
-        return [shlex.split(line) for line in lines.splitlines()]
+        return [] if self.path or self.language else [shlex.split(line) for line in self.text.splitlines()]
+
+    def carry_out(self, project: Project) -> None:
+        """Write a file or make a change; other blocks change nothing."""
+        if self.path:
+            assert not (project.root / self.path).exists(), f"{self.path} is not new"
+            project.write(self.path, self.text)
+        elif self.language == "diff":
+            apply(self.text, project.root)
+
+
+class Page:
+    """A page as what it tells its reader to do: new files, changes of files that are there, and what is typed."""
+
+    def __init__(self, name: str) -> None:
+        self.text = (ROOT / "docs" / name).read_text()
+        self.blocks = [Block(one["path"] or "", *one.group("language", "text")) for one in BLOCK.finditer(self.text)]
+        self.files = {block.path: block.text for block in self.blocks if block.path}
+        self.changes = [block.text for block in self.blocks if block.language == "diff"]
+        self.commands = [command for block in self.blocks for command in block.commands]
 
     def follow(self, project: Project) -> None:
         """Write its files and make its changes."""
-        for block in self._blocks:
-            carry_out(block, project)
+        for block in self.blocks:
+            block.carry_out(project)
 
     def play(self, project: Project) -> list[str]:
         """Do all that it says, in its order; what each command printed."""
         printed = []
-        for block in self._blocks:
-            carry_out(block, project)
-            if not block.path and not block.language:
-                commands = [shlex.split(line) for line in block.text.splitlines()]
-                printed += [typed(project, command) for command in commands if command[0] not in ENVIRONMENT]
+        for block in self.blocks:
+            block.carry_out(project)
+            printed += [typed(project, command) for command in block.commands if command[0] not in ENVIRONMENT]
         return printed
-
-
-def carry_out(block: Block, project: Project) -> None:
-    """Write a file or make a change; other blocks change nothing."""
-    if block.path:
-        assert not (project.root / block.path).exists(), f"{block.path} is not new"
-        project.write(block.path, block.text)
-    elif block.language == "diff":
-        apply(block.text, project.root)
 
 
 def apply(change: str, root: Path) -> None:
@@ -99,37 +88,30 @@ def apply(change: str, root: Path) -> None:
 
 def typed(project: Project, command: list[str]) -> str:
     """Run a command of a page; what it printed."""
-    if program := PROGRAMS.get(command[0]):
-        done = project.run([program, *command[1:]])
-    else:
-        done = run_module(command, project.root, project.environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    program = PROGRAMS.get(command[0])
+    done = project.run([program, *command[1:]]) if program else project.reprise(*command)
+    assert done.returncode == 0, both(done)
+    return both(done)
 
 
 def numbers(project: Project, table: str) -> dict[tuple[str, str], float]:
     """The values of a table by row and column."""
-    with (project.root / f"results/tables/{table}.csv").open() as stream:
-        rows = [row for row in csv.DictReader(stream) if row["convention"] != "authors" and row["value"]]
-    return {(row["row"], row["column"]): float(row["value"]) for row in rows}
-
-
-def with_checkpoints(folder: Path) -> Project:
-    """The project with the demo's checkpoints."""
-    copy = copy_project(folder)
-    (copy.root / "resources/demo").symlink_to(ROOT / "resources/demo")
-    return copy
+    return {place: float(row["value"]) for place, row in project.cells(table).items() if row["value"]}
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    return with_checkpoints(tmp_path / "project")
+    """The project with the demo's checkpoints."""
+    copy = copy_project(tmp_path / "project")
+    (copy.root / "resources/demo").symlink_to(ROOT / "resources/demo")
+    return copy
 
 
 @pytest.fixture(scope="module")
 def finished_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table of the demo in a smaller toy world, where one model is asked: the steps of the pages are the same."""
-    project = with_checkpoints(tmp_path_factory.mktemp("demo") / "project")
+    project = copy_project(tmp_path_factory.mktemp("demo") / "project")
+    (project.root / "resources/demo").symlink_to(ROOT / "resources/demo")
     project.edit("workflow/synthetic/toyworld/generate.py", "EVALUATION_SOURCES = 24", "EVALUATION_SOURCES = 2")
     project.edit("config/suites/demo.yaml", "shards: 4", "shards: 1")
     project.edit("config/suites/demo.yaml", "run: [local]", "run: [oracle]")
@@ -173,8 +155,8 @@ def test_adding_a_benchmark(project: Project) -> None:
     for command in BENCHMARK.commands:
         typed(project, command)
     found = numbers(project, "toyqa/table1")
-    page = (ROOT / "docs/howto/add-benchmark.md").read_text()
-    table = re.findall(r"^\|(.+)\|$", page[page.index("```text\n|") :].partition("\n```")[0], re.MULTILINE)
+    (block,) = [block for block in BENCHMARK.blocks if block.language == "text" and block.text.startswith("|")]
+    table = re.findall(r"^\|(.+)\|$", block.text, re.MULTILINE)
     (_, *columns), *rows = ([cell.strip() for cell in row.split("|")] for row in table)
     shown = {(row[0], column): float(value) for row in rows for column, value in zip(columns, row[1:], strict=True)}
     assert shown.keys() == found.keys()
@@ -195,8 +177,8 @@ def test_adding_a_model(demo: Project) -> None:
     assert len(MODEL.files) == 1 and len(MODEL.changes) == 1
     MODEL.follow(demo)
     # Weights drawn at random give the options next to no probability, which would end the run.
-    with (demo.root / "config/models/my-qwen2-vl.yaml").open("a") as stream:
-        stream.write("settings: {option_share: 0}\n")
+    model = "config/models/my-qwen2-vl.yaml"
+    demo.write(model, f"{demo.text(model)}settings: {{option_share: 0}}\n")
     demo.edit("config/suites/demo.yaml", "run: [oracle]", "run: [oracle, my-qwen2-vl]")
     typed(demo, look)
     assert demo.planned(make[1]) == ["infer", "score", "table"], "nothing else is asked again"
@@ -205,7 +187,7 @@ def test_adding_a_model(demo: Project) -> None:
     added = found.keys() - before.keys()
     assert added == {("My Qwen2-VL", column) for row, column in before if row == "Oracle"}
     assert {place: found[place] for place in before} == before
-    answers = pl.read_parquet(demo.root / "results/demo/responses/velociti/entail/fps1/my-qwen2-vl.parquet")
+    answers = demo.parquet("demo/responses/velociti/entail/fps1/my-qwen2-vl")
     assert set(answers["error"]) == {""} and set(answers["frames_shown"]) == {10}
 
 
@@ -233,11 +215,9 @@ LOGS = Page("howto/import-harness.md")
 def test_importing_a_log(demo: Project) -> None:
     demo.edit("config/suites/demo.yaml", "run: [oracle]", "run: [my-log]")
     *_, shown = LOGS.play(demo)
-    (footnote,) = re.findall(
-        r"^Problems of imported answers: .*\.$", (ROOT / "docs/howto/import-harness.md").read_text(), re.M
-    )
+    (footnote,) = re.findall(r"^Problems of imported answers: .*\.$", LOGS.text, re.MULTILINE)
     assert footnote in " ".join(shown.split()), shown
-    said = pl.read_parquet(demo.root / "results/demo/responses/vinoground/authors/linspace32/my-log.parquet")
+    said = demo.parquet("demo/responses/vinoground/authors/linspace32/my-log")
     assert said.filter(pl.col("error") != "no_answer")["error"].to_list() == ["", "failed_elsewhere"]
 
 
@@ -251,7 +231,7 @@ def test_evaluating_one_s_own_model_as_far_as_the_first_download(project: Projec
     assert {path: path.read_text() for path in (project.root / "config").rglob("*.yaml")} == before
     OWN.follow(project)
     typed(project, [*pin, "--unchecked"])  # the repositories of this hub are empty
-    assert f"revision: {COMMIT}" in (project.root / "config/models/my-model.yaml").read_text()
+    assert f"revision: {COMMIT}" in project.text("config/models/my-model.yaml")
     typed(project, look)
     jobs = project.planned(*look[2:3], "--config", "suite=paper")
     assert jobs.count("infer") == 1 and jobs.count("weights") == 1 and jobs.count("import_answers") == 0
@@ -278,8 +258,7 @@ def review(project: Project, benchmark: str) -> None:
     )
     shown = {row["video"]: row["caption"] for row in captions}
     shown |= {f"own/{row['video']}.short-{row['start']}-{row['end']}": row["caption"] for row in clips}
-    with (project.root / f"results/mine/construction/{benchmark}/review/tasks.csv").open() as stream:
-        rows = list(csv.DictReader(stream))
+    rows = project.rows(f"results/mine/construction/{benchmark}/review/tasks.csv")
     target = project.root / f"my/reviews/{benchmark}/ann.csv"
     target.parent.mkdir(parents=True)
     with target.open("w", newline="") as stream:
@@ -303,21 +282,20 @@ def test_building_a_benchmark_of_one_s_own_clips(tmp_path: Path) -> None:
     assert len(tests) == 8 and all(found["Oracle", test] == 100 for test in tests)
     found = numbers(project, "vinoground/table3")
     assert [found["Oracle", column] for column in ("s_t", "s_v", "s_g")] == [100, 100, 100]
-    with (project.root / "results/mine/release/vinoground/vinoground.csv").open() as stream:
-        pairs = [{row["pos_vid"], row["neg_vid"]} for row in csv.DictReader(stream)]
-    assert sorted(map(sorted, pairs)) == [["four", "three"], ["one", "two"]]
+    pairs = project.rows("results/mine/release/vinoground/vinoground.csv")
+    assert sorted(sorted((row["pos_vid"], row["neg_vid"])) for row in pairs) == [["four", "three"], ["one", "two"]]
     found = numbers(project, "temporalbench/table2")
     assert [found[row, column] for row in ("Oracle", "Oracle, long") for column in ("BA", "MBA")] == [100] * 4
-    items = pl.read_parquet(project.root / "results/mine/annotations/temporalbench/items.parquet")
+    items = project.parquet("mine/annotations/temporalbench/items")
     assert items["flaws"].list.len().sum() == 0
-    asked = items.filter(pl.col("task") == "long").group_by("clip_id").len().sort("clip_id").rows()
-    assert asked == [
-        (f"own/{name}", 4) for name in ("four.long-2-10", "one.long-0-10", "three.long-2-10", "two.long-0-10")
-    ]
+    asked = Counter(items.filter(task="long")["clip_id"])
+    assert asked == {
+        f"own/{name}": 4 for name in ("four.long-2-10", "one.long-0-10", "three.long-2-10", "two.long-0-10")
+    }
     project.edit("my/events/events.csv", "blink", "yodel")
-    failed = project.snakemake("results/mine/construction/velociti/written.parquet", "--config", "suite=mine")
-    assert "`python -m reprise runs` says" in failed.stdout + failed.stderr
-    listed = project.reprise("reprise", "runs", "--suite", "mine").stdout
+    done = project.snakemake("results/mine/construction/velociti/written.parquet", "--config", "suite=mine")
+    assert "`python -m reprise runs` says" in both(done)
+    listed = project.said("runs", "--suite", "mine")
     assert "round1 of writing velociti by toy-writer: " in listed and "no words for yodel" in listed
 
 
@@ -353,6 +331,6 @@ def test_the_tutorial_ends_with_a_changed_table(tutored: Project) -> None:
 def test_finding_why_an_answer_is_wrong(tutored: Project) -> None:
     listed, item = WHY.play(tutored)
     assert f"{ITEM}#pos" in listed and "answers are right" in listed
-    (shown,) = re.findall(r"^```text\n(.*?)^```$", (ROOT / "docs/howto/why-wrong.md").read_text(), re.M | re.S)
+    (shown,) = [block.text for block in WHY.blocks if block.language == "text"]
     assert [line for line in shown.splitlines() if line not in item] == []
     assert (tutored.root / "results/demo/frames/preview/velociti/toyqeiWQeUI.2-12.fps1.png").is_file()

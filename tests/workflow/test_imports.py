@@ -1,16 +1,13 @@
 """Answers made elsewhere, end to end: exported by one run, imported as another model's, without a video."""
 
-import csv
 import re
 import shutil
 
-import polars as pl
 import pytest
 
 from tests.workflow.conftest import Project
 
 RUN = "velociti/entail/fps1/people"
-MODEL = "label: People\nadapter: import\n"
 TABLE = "results/tables/velociti/table2"
 FOLDER = "resources/imports/velociti/people"
 
@@ -18,29 +15,25 @@ FOLDER = "resources/imports/velociti/people"
 @pytest.fixture
 def imported(small: Project) -> Project:
     """The small suite with the oracle's exported answers as those of people."""
-    done = small.reprise("reprise", "export", "velociti/entail/fps1/oracle", "--to", FOLDER)
-    assert done.returncode == 0 and done.stdout.split()[0] == f"{FOLDER}/control.csv", done.stderr
-    small.write("config/models/people.yaml", MODEL)
-    small.edit(
-        "config/tables/small.yaml", "- {label: Always", "- {label: People, model: people}\n          - {label: Always"
-    )
+    said = small.said("export", "velociti/entail/fps1/oracle", "--to", FOLDER)
+    assert said.split()[0] == f"{FOLDER}/control.csv"
+    small.write("config/models/people.yaml", "label: People\nadapter: import\n")
+    row = "          - {label: Always Yes"
+    small.edit("config/tables/small.yaml", row, f"          - {{label: People, model: people}}\n{row}")
     return small
 
 
 def people(project: Project) -> dict[str, dict[str, str]]:
-    with (project.root / f"{TABLE}.csv").open() as stream:
-        rows = [row for row in csv.DictReader(stream) if row["row"] == "People" and row["convention"] == "fixed"]
-    return {row["column"]: row for row in rows}
+    return {column: cell for (row, column), cell in project.cells("velociti/table2").items() if row == "People"}
 
 
 def test_imported_answers_score_as_the_run_they_come_from_and_a_changed_file_reruns_exactly_its_run(
     imported: Project,
 ) -> None:
-    rules = imported.made(f"{TABLE}.md")
-    assert rules == ["import_answers", "score", "table"]
+    assert imported.made(f"{TABLE}.md") == ["import_answers", "score", "table"]
     assert {name: float(row["value"]) for name, row in people(imported).items()} == {"Ctrl": 100, "Avg": 100}
     assert {row["source"] for row in people(imported).values()} == {"imported"}
-    assert "Scored here from answers made elsewhere." in (imported.root / f"{TABLE}.md").read_text()
+    assert "Scored here from answers made elsewhere." in imported.text(f"{TABLE}.md")
     assert imported.made(f"{TABLE}.md") == []
 
     imported.edit(f"{FOLDER}/control.csv", ",1.0,0.0", ",0.0,0.0")
@@ -48,15 +41,12 @@ def test_imported_answers_score_as_the_run_they_come_from_and_a_changed_file_rer
     assert imported.made(f"{TABLE}.md") == ["import_answers", "score", "table"]
     control = people(imported)["Ctrl"]
     assert (control["value"], control["asked"], control["failed"]) == ("50.0", "4", "1")
-    text = (imported.root / f"{TABLE}.md").read_text()
+    text = imported.text(f"{TABLE}.md")
     assert "1 failed" in text and "Problems of imported answers: 1 unknown id." in text
-    with (imported.root / f"results/small/responses/{RUN}.problems.csv").open() as stream:
-        rows = [(row["line"], row["id"], row["problem"]) for row in csv.DictReader(stream)]
-    assert rows == [
-        ("4", "control/v_bbbbbbbbbbb_seg_9_99/Ev3", "unknown id"),
-        ("", "control/v_bbbbbbbbbbb_seg_2_12/Ev3/1#pos", "no_answer"),
-        ("", "control/v_bbbbbbbbbbb_seg_2_12/Ev3/1#neg", "no_answer"),
-    ]
+    rows = imported.rows(f"results/small/responses/{RUN}.problems.csv")
+    lost = [("", f"control/v_bbbbbbbbbbb_seg_2_12/Ev3/1#{role}", "no_answer") for role in ("pos", "neg")]
+    unknown = ("4", "control/v_bbbbbbbbbbb_seg_9_99/Ev3", "unknown id")
+    assert [(row["line"], row["id"], row["problem"]) for row in rows] == [unknown, *lost]
     done = imported.reprise("reprise", "adopt", RUN, "--why", "because")
     assert done.returncode == 1 and "is imported; its answers are read from its files again" in done.stderr
 
@@ -69,13 +59,13 @@ def test_no_video_is_needed_and_without_files_the_row_does_not_run(imported: Pro
     for path in (imported.root / FOLDER).glob("*.csv"):
         if path.stem != "control":
             path.unlink()
-    rules = imported.made(f"{TABLE}.md")
-    assert rules == ["annotations", "import_answers", "release", "requests", "score", "table"]
+    steps = ["annotations", "import_answers", "release", "requests", "score", "table"]
+    assert imported.made(f"{TABLE}.md") == steps
     assert {name: row["value"] for name, row in people(imported).items()} == {"Ctrl": "100.0", "Avg": ""}
     assert {(row["missing"], row["failed"]) for row in people(imported).values()} == {("0", "0")}
-    assert set(pl.read_parquet(imported.root / f"results/small/responses/{RUN}.parquet")["frames_shown"]) == {0}
-    text = (imported.root / f"{TABLE}.md").read_text()
+    assert set(imported.parquet(f"small/responses/{RUN}")["frames_shown"]) == {0}
+    text = imported.text(f"{TABLE}.md")
     assert re.search(r"Problems of imported answers: \d test without a file, not asked\.", text)
     shutil.rmtree(imported.root / FOLDER)
     assert imported.made(f"{TABLE}.md") == ["table"]
-    assert people(imported) == {} and "Not run." in (imported.root / f"{TABLE}.md").read_text()
+    assert people(imported) == {} and "Not run." in imported.text(f"{TABLE}.md")

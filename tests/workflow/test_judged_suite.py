@@ -1,18 +1,15 @@
-"""A suite whose answers are put to judges: two rate, one extracts a letter; they are changed, fail, and are killed."""
+"""A suite whose answers are put to judges: two rate, one extracts a letter."""
 
-import csv
 import re
-import subprocess
 from collections import Counter
 from pathlib import Path
 
-import polars as pl
 import pytest
 from reprise.commands.plan import show_plan
 
 from tests.unit.models.chat_server import Asked, ChatServer, Says, completion
 from tests.unit.rows import PAIR_COLUMNS, QUESTION_COLUMNS
-from tests.workflow.conftest import Project, made_once, make_video, own_copy
+from tests.workflow.conftest import Done, Project, made_once, make_video, own_copy
 
 SUITE = """\
 title: Judged
@@ -41,9 +38,8 @@ tables:
   table3:
     title: Ratings
     caption: Ratings.
-    columns:
-      - {title: ALL, metrics: [mean], group: overall, decimals: 2}
-      - {title: VALID, metrics: [valid], group: overall, decimals: 2}
+    metrics: [mean]
+    columns: [{title: ALL, group: overall, decimals: 2}, {title: VALID, metrics: [valid], group: overall, decimals: 2}]
     sections:
       - protocol: unpacked
         sampling: none
@@ -92,42 +88,32 @@ def judged_suite(project: Project) -> None:
     project.write("config/tables/judged_mmbench.yaml", MMBENCH)
     project.write("config/tables/judged_vinoground.yaml", VINOGROUND)
     project.edit("config/config.yaml", "suite: demo", "suite: judged")
-    for name in ("mmbench", "vinoground"):
-        (project.root / "release" / name).mkdir(parents=True)
     rows = [
         [str(i), "ab"[i % 2] * 11, "News", text, f"the circle {i}", "['OCR']", ""] for i, text in enumerate(QUESTIONS)
     ]
-    with (project.root / "release/mmbench/MMBench-Video.tsv").open("w", newline="") as stream:
-        csv.writer(stream, delimiter="\t").writerows([QUESTION_COLUMNS, *rows])
+    project.write_rows("release/mmbench/MMBench-Video.tsv", [QUESTION_COLUMNS, *rows])
     pairs = [
-        [str(i), "action", "", "aaaaaaaaaaa", "0", "3", f"{i} eats", "bbbbbbbbbbb", "1", "4", f"{i} sleeps"]
-        for i in "01"
+        [i, "action", "", "aaaaaaaaaaa", "0", "3", f"{i} eats", "bbbbbbbbbbb", "1", "4", f"{i} sleeps"] for i in "01"
     ]
-    with (project.root / "release/vinoground/vinoground.csv").open("w", newline="") as stream:
-        csv.writer(stream).writerows([PAIR_COLUMNS, *pairs])
+    project.write_rows("release/vinoground/vinoground.csv", [PAIR_COLUMNS, *pairs])
     make_video(project.root / "videos/aaaaaaaaaaa.mp4", 4)
     make_video(project.root / "videos/bbbbbbbbbbb.mp4", 5, "testsrc")
 
 
-def cells(project: Project, benchmark: str) -> dict[tuple[str, str], dict[str, str]]:
-    with (project.root / f"results/tables/{benchmark}/table3.csv").open() as stream:
-        return {(row["row"], row["column"]): row for row in csv.DictReader(stream) if row["convention"] == "fixed"}
-
-
 def test_judges_rate_answers_or_extract_letters(judged: Project) -> None:
-    rated = cells(judged, "mmbench_video")
+    rated = judged.cells("mmbench_video/table3")
     assert [float(rated[row, "ALL"]["value"]) for row in ("Oracle", "Oracle by recall")] == [3, 3]
     assert float(rated["Cannot tell", "ALL"]["value"]) < 1
     assert {row["judge"] for row in rated.values()} == {"wordmatch", "wordmatch-recall"}
-    scores = cells(judged, "vinoground")
+    scores = judged.cells("vinoground/table3")
     assert [float(scores[row, "group"]["value"]) for row in ("By rule", "By judge", "Always A")] == [100, 100, 0]
     assert (scores["By rule", "group"]["judge"], scores["By judge", "group"]["judge"]) == ("", "last-letter")
     # The run that comes second finds all its answers in the journal.
-    name = "results/judged/responses/vinoground/{}/linspace4/oracle.timings.parquet"
-    timings = [pl.read_parquet(judged.root / name.format(protocol)) for protocol in ("cot", "cot.judged")]
+    name = "judged/responses/vinoground/{}/linspace4/oracle.timings"
+    timings = [judged.parquet(name.format(protocol)) for protocol in ("cot", "cot.judged")]
     assert [(frame["requests"].sum(), frame["resumed"].sum()) for frame in timings] == [(8, 0), (8, 8)]
-    text = (judged.root / "results/tables/vinoground/table3.md").read_text()
-    assert "Answers judged by last option letter (deterministic, no language model) (last-letter)." in text
+    said = "Answers judged by last option letter (deterministic, no language model) (last-letter)."
+    assert said in judged.text("results/tables/vinoground/table3.md")
 
 
 def test_a_changed_prompt_of_a_judge_reruns_only_judging_and_the_plan_says_so(
@@ -152,38 +138,22 @@ def test_a_changed_prompt_of_a_judge_reruns_only_judging_and_the_plan_says_so(
     assert "questions at least 8 (unknown of 2 of 3 runs)" in text and "known when there are answers to judge" in text
 
 
-def test_a_failed_judgement_is_counted_and_asked_again(judged: Project) -> None:
-    reply = "Answer(text=str(int(highest * shared + 0.5)))"
-    failing = 'Answer(error="rate_limited") if "spins" in request.prompt and not Path("up").exists()'
-    judged.edit(WORDMATCH, f"yield {reply}", f"yield {failing} else {reply}")
-    judged.edit(WORDMATCH, "import re\n", "import re\nfrom pathlib import Path\n")
-    judged.made(RATINGS)
-    row = cells(judged, "mmbench_video")["Oracle", "ALL"]
-    assert [row[name] for name in ("asked", "scored", "failed", "unparsed", "value")] == ["4", "3", "0", "1", "2.25"]
-    assert float(cells(judged, "mmbench_video")["Oracle", "VALID"]["value"]) == 3
-    assert "1 without a judgement" in (judged.root / RATINGS).read_text()
-    judged.write("up", "")
-    judged.made(RATINGS)
-    assert float(cells(judged, "mmbench_video")["Oracle", "ALL"]["value"]) == 3, "a failure is never cached as a reply"
-
-
 def test_adopting_a_judges_replies(judged: Project) -> None:
     run = "mmbench_video/unpacked/none/oracle"
 
-    def adopt(judge: str) -> subprocess.CompletedProcess[str]:
+    def adopt(judge: str) -> Done:
         return judged.reprise("reprise", "adopt", run, "--judge", judge, "--why", "hope")
 
     judged.edit(WORDMATCH, "def words", "ADDED = 1\n\n\ndef words")
     done = adopt("wordmatch")
     assert done.returncode == 0 and f"{run}/wordmatch: 4 answers carried over" in done.stdout, done.stderr
     judged.made(RATINGS)
-    timings = pl.read_parquet(judged.root / f"results/judged/judge_responses/{run}/wordmatch.timings.parquet")
+    timings = judged.parquet(f"judged/judge_responses/{run}/wordmatch.timings")
     assert (timings["resumed"] == timings["requests"]).all()
     judged.edit(WORDMATCH, "highest * shared", "2 * shared")
     assert "The change altered the answers" in adopt("wordmatch").stderr
-    assert (
-        f"'oracle' does not judge {run} in suite 'judged'. Its judges: wordmatch, wordmatch-" in adopt("oracle").stderr
-    )
+    message = f"'oracle' does not judge {run} in suite 'judged'. Its judges: wordmatch, wordmatch-"
+    assert message in adopt("oracle").stderr
 
 
 SERVED = "label: Served\nadapter: openai\nsettings: {{url: {url}, model: toy-1, server: ours}}\n"
@@ -213,34 +183,23 @@ def test_a_judge_at_a_server_rates_and_extracts_and_is_compared_with_others(judg
     assert {one["temperature"] for one in questions} == {0} and not any(one.images for one in server.asked)
     systems = {one["messages"][0]["content"][:60] for one in questions if one["messages"][0]["role"] == "system"}
     assert systems == {"As an AI assistant, your task is to evaluate a candidate ans"}
-    rated = cells(judged, "mmbench_video")["Oracle", "ALL"]
+    rated = judged.cells("mmbench_video/table3")["Oracle", "ALL"]
     assert (rated["judge"], rated["value"], rated["unparsed"]) == ("served", "2.25", "1")
-    found = agreement(judged)
-    assert len(found) == 2
-    ratings = found["served, wordmatch", "MMBench-Video, unpacked"]
+    rows = judged.rows("results/tables/judges.csv")
+    found = {(row["row"], row["section"], row["metric"]): row for row in rows}
+    assert len({place[:2] for place in found}) == 2
+    ratings = {name: found["served, wordmatch", "MMBench-Video, unpacked", name] for name in ("agreement", "second_only", "difference")}  # fmt: skip
     row = ratings["agreement"]
     assert (row["asked"], row["scored"], row["unparsed"], ratings["second_only"]["value"]) == ("8", "6", "2", "2.0")
     assert float(row["value"]) == 50 and float(ratings["difference"]["value"]) == 0.5
-    letters = found["last-letter, served", "Vinoground, cot.judged"]
-    assert (letters["agreement"]["value"], letters["kappa"]["value"]) == ("100.0", "1.0")
-    assert "| Served / word overlap" in (judged.root / "results/tables/judges.md").read_text()
-
-
-def agreement(project: Project) -> dict[tuple[str, str], dict[str, dict[str, str]]]:
-    """Pair and protocol -> number -> its row in the csv."""
-    found: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
-    with (project.root / "results/tables/judges.csv").open() as stream:
-        for row in csv.DictReader(stream):
-            found.setdefault((row["row"], row["section"]), {})[row["metric"]] = row
-    return found
+    letters = [found["last-letter, served", "Vinoground, cot.judged", name]["value"] for name in ("agreement", "kappa")]
+    assert letters == ["100.0", "1.0"] and "| Served / word overlap" in judged.text("results/tables/judges.md")
 
 
 def test_a_suite_with_one_judge_has_no_agreement(judged: Project) -> None:
     judged.edit("config/suites/judged.yaml", "judges: [wordmatch, wordmatch-recall]", "judges: [wordmatch]")
     judged.edit("config/tables/judged_mmbench.yaml", ", judges: [wordmatch-recall]", "")
-    done = judged.snakemake("results/tables/judges.md")
-    assert done.returncode != 0
-    assert "No two judges rate the same run. Name two in" in done.stderr
+    assert "No two judges rate the same run. Name two in" in judged.refused("results/tables/judges.md")
 
 
 VAGUE = "Both seem fine to me."
@@ -262,12 +221,11 @@ def test_a_model_reads_what_the_table_leaves_unread(judged: Project) -> None:
         judged.made("results/tables/vinoground/table3.md")
         asked = [one.prompt for one in server.asked if "=====" in one.prompt]
     assert sum(VAGUE in prompt for prompt in asked) == 1, "equal questions are one"
-    text = (judged.root / "results/tables/vinoground/table3.md").read_text()
+    text = judged.text("results/tables/vinoground/table3.md")
     assert "8 of 8 answers, which the reader robust leaves unread, were read by Served (served)." in text
     assert "Answers judged by Served (served)." in text, "of cot.judged"
-    found = cells(judged, "vinoground")
+    found = judged.cells("vinoground/table3")
     assert (found["Sure", "group"]["value"], found["Unsure", "text"]["unparsed"]) == ("100.0", "0")
-    path = judged.root / "results/judged/verdicts/vinoground/cot.read/linspace4/vague/served.parquet"
-    assert pl.read_parquet(path)["read_by"].unique().to_list() == ["served"]
-    item = judged.reprise("reprise", "item", "vinoground/cot.read/linspace4/vague", "0_neg/text")
-    assert "read by: served" in item.stdout, item.stdout + item.stderr
+    verdicts = judged.parquet("judged/verdicts/vinoground/cot.read/linspace4/vague/served")
+    assert set(verdicts["read_by"]) == {"served"}
+    assert "read by: served" in judged.said("item", "vinoground/cot.read/linspace4/vague", "0_neg/text")

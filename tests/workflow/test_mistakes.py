@@ -1,6 +1,6 @@
-"""Typical mistakes: each is met by one message that names file and key, suggests, and says what to do.
+"""Typical mistakes as Snakemake's user meets them: one message that names file and key, suggests, and says what to do.
 
-Most are played where they are met, before Snakemake plans jobs; those that Snakemake would wrap go through Snakemake.
+The tables of messages stand in tests/unit/config; here is what is met before a plan, and what Snakemake would wrap.
 """
 
 import re
@@ -12,39 +12,19 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.plan.suite import load_suite
 
-from tests.workflow.conftest import Project, own_copy
+from tests.workflow.conftest import Project, both, own_copy
 
 SCREEN_LINES, SCREEN_SIGNS = 24, 1500
-SUITE, TABLES, ORACLE = "config/suites/small.yaml", "config/tables/small.yaml", "config/models/oracle.yaml"
-MAIN = "config/config.yaml"
+SUITE, TABLES = "config/suites/small.yaml", "config/tables/small.yaml"
 # File, what it says, what is typed instead, and what the message must say.
-IN_FILES = {
-    "suite": (MAIN, "suite: small", "suite: smal", ["config/config.yaml: suite", "'smal'", "Did you mean 'small'?"]),
-    "key of the main file": (MAIN, "samplings:", "sampling:", ["config/config.yaml: line", "Did you mean 'samplings'?"]),
-    "key of a suite": (SUITE, "shards:", "shard:", [f"{SUITE}: line 4: shard", "Did you mean 'shards'?"]),
-    "key of tables": (TABLES, "columns:", "colums:", [f"{TABLES}: line 7: tables.table2.colums", "'columns'?"]),
-    "model to skip": (SUITE, "shards:", "skip: [oracel]\nshards:", [f"{SUITE}: skip", "Did you mean 'oracle'?"]),
-    "slug": (TABLES, "model: oracle", "model: oracel", [f"{TABLES}: tables.table2: row 'Oracle'", "'oracle'?"]),
-    "column": (TABLES, "[strict]", "[strct]", [f"{TABLES}: tables.table2: column 'Ctrl'", "Did you mean 'strict'?"]),
-    "checkpoint": (
-        TABLES, "model: oracle", "model: toy-llava-ov",
-        ["config/models/toy-llava-ov.yaml: checkpoint: no folder", "llava-ov-early'?", "Put the weights there"],
-    ),
-    "YAML": (TABLES, "    caption: Strict.", "   caption: Strict.", [f"{TABLES}: line 5: not valid YAML", "indentation"]),
-    "table of another suite": (
-        "results", "", "results/demo/metrics/velociti/entail/fps1/oracle.parquet",
-        ["is of suite 'demo', but the suite is 'small'. Add `--config suite=demo` after the targets."],
-    ),
-    "target": ("results", "", "results/tabels/table2.html", ["'results/tabels'", "Did you mean 'tables'?"]),
-    "target outside": ("results", "", "tables/table2.html", ["what is made lies in results/", "'results/tables/table2.html'?"]),
-    "table without its folder": ("results", "", "velociti/table2", ["Did you mean 'results/tables/velociti/table2.html'?"]),
-    "number of a table": ("results", "", "results/tables/table99.html", ["has a 'table99'", "table2 (velociti)"]),
-    "run": (
-        "results", "", "results/small/metrics/velociti/entail/fps1/oracel.parquet",
-        ["unknown model 'oracel'. Did you mean 'oracle'?"],
-    ),
-    "profile": ("results", "", "--workflow-profile=profiles/slrum", ["no profile 'profiles/slrum'", "'profiles/slurm'?"]),
-}  # fmt: skip
+MET_EARLY = [
+    ("config/config.yaml", "suite: small", "suite: smal", ["config/config.yaml: suite", "'smal'", "Did you mean 'small'?"]),
+    (SUITE, "shards:", "skip: [oracel]\nshards:", [f"{SUITE}: skip", "Did you mean 'oracle'?"]),
+    (TABLES, "    caption: Strict.", "   caption: Strict.", [f"{TABLES}: line 5: not valid YAML", "indentation"]),
+    (TABLES, "model: oracle", "model: toy-llava-ov", ["config/models/toy-llava-ov.yaml: checkpoint: no folder", "llava-ov-early'?", "Put the weights there"]),
+    ("", "", "results/tabels/table2.html", ["'results/tabels'", "Did you mean 'tables'?"]),
+    ("", "", "--workflow-profile=profiles/slrum", ["no profile 'profiles/slrum'", "'profiles/slurm'?"]),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +51,12 @@ def assert_helps(message: str, said: list[str]) -> None:
     assert not re.search(r"Traceback|^  File |Exception", message, re.MULTILINE), message
 
 
-@pytest.mark.parametrize(("file", "old", "new", "said"), IN_FILES.values(), ids=IN_FILES)
+@pytest.mark.parametrize(("file", "old", "new", "said"), MET_EARLY)
 def test_a_mistake_is_met_in_words(inside: Project, file: str, old: str, new: str, said: list[str]) -> None:
-    arguments = ["snakemake", "-n", *([new] if file == "results" else [])]
-    if file != "results":
+    if file:
         inside.edit(file, old, new)
     with pytest.raises(UserError) as error:
-        load_suite({}, arguments)
+        load_suite({}, ["snakemake", "-n", *([] if file else [new])])
     assert_helps(str(error.value), said)
 
 
@@ -86,9 +65,8 @@ def test_a_library_without_its_clone(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("reprise.core.paths.WORKFLOW", tmp_path / "site-packages")
     with pytest.raises(UserError) as error:
         load_suite({}, ["snakemake"])
-    assert_helps(
-        str(error.value), [f"config/config.yaml: no such file in {tmp_path}", "Set the environment up in a clone"]
-    )
+    said = [f"config/config.yaml: no such file in {tmp_path}", "Set the environment up in a clone"]
+    assert_helps(str(error.value), said)
 
 
 @pytest.mark.parametrize(
@@ -109,17 +87,6 @@ def test_snakemake_adds_nothing_to_a_mistake(project: Project, arguments: list[s
     assert "WorkflowError" not in done.stdout and "\nError: " not in done.stdout
 
 
-def test_a_wrong_key_of_a_profile(project: Project) -> None:
-    """Snakemake would print all of its options."""
-    file = "profiles/default/config.yaml"
-    before = (project.root / file).read_text()
-    project.edit(file, "keep-going:", "keep-goign:")
-    done = project.snakemake("-n")
-    (project.root / file).write_text(before)
-    assert done.returncode == 1 and done.stdout == ""
-    assert_helps(done.stderr, [f"{file}: unknown key 'keep-goign'. Did you mean 'keep-going'?"])
-
-
 def test_a_snakemake_of_another_environment(project: Project) -> None:
     """The library is nowhere on its path, nor is what shows a run: the workflow itself says so."""
     code = (
@@ -128,18 +95,10 @@ def test_a_snakemake_of_another_environment(project: Project) -> None:
         "from snakemake.cli import main; main(['-n', '--cores', '1'])"
     )
     done = project.run([sys.executable, "-P", "-c", code])
-    assert done.returncode == 1
-    said = done.stdout + done.stderr
-    assert "This Snakemake is not of the project's environment" in said and "run .venv/bin/snakemake" in said
-    assert len(said.splitlines()) <= 5
-
-
-def test_without_slurm_a_run_stops_and_a_dry_run_passes(inside: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nonexistent")
-    call = ["snakemake", "--workflow-profile", "profiles/slurm"]
-    load_suite({}, [*call, "-n"])
-    with pytest.raises(UserError) as error:
-        load_suite({}, call)
-    assert_helps(
-        str(error.value), ["no Slurm here: there is no command 'sinfo'", "without `--workflow-profile profiles/slurm`"]
+    said = both(done)
+    assert (
+        done.returncode == 1
+        and "This Snakemake is not of the project's environment" in said
+        and "run .venv/bin/snakemake" in said
     )
+    assert len(said.splitlines()) <= 5

@@ -1,22 +1,23 @@
-"""A run that several jobs ask for: the bytes of one job, nothing asked again, and the same words about failures."""
+"""A run that several jobs ask for, and a store that lies elsewhere in part: the bytes of one job, nothing asked again."""
 
+import os
 import shutil
 from pathlib import Path
 
 import polars as pl
+import pytest
 from reprise.core.files import file_digest
 
-from tests.workflow.conftest import Project
-from tests.workflow.test_retries import RESPONSES, RUN, TABLE, asked, break_oracle, errors, said
-
-MODEL = "config/models/oracle.yaml"
-ADAPTER = "adapter: oracle\n"
+from tests.workflow.conftest import Project, both
+from tests.workflow.test_retries import RESPONSES, RUN, TABLE, asked, break_oracle, errors
 
 
 def split(project: Project, count: int, before: int = 0) -> None:
     """Have so many jobs ask each of the oracle's runs."""
-    old = f"{ADAPTER}pieces: {before}\n" if before else ADAPTER
-    project.edit(MODEL, old, f"{ADAPTER}pieces: {count}\n" if count > 1 else ADAPTER)
+    old, new = (
+        f"adapter: oracle\npieces: {pieces}\n" if pieces > 1 else "adapter: oracle\n" for pieces in (before, count)
+    )
+    project.edit("config/models/oracle.yaml", old, new)
 
 
 def forget_answers(project: Project) -> None:
@@ -25,10 +26,10 @@ def forget_answers(project: Project) -> None:
     shutil.rmtree(project.root / "resources/store/journal")
 
 
-def answers(project: Project) -> int:
-    """How many answers were ever written down."""
+def answers(project: Project) -> tuple[int, str]:
+    """How many answers were ever written down, and what the run made of them."""
     journals = (project.root / "resources/store/journal").rglob("*.jsonl")
-    return sum(path.read_bytes().count(b"\n") for path in journals)
+    return sum(path.read_bytes().count(b"\n") for path in journals), file_digest(project.root / RESPONSES)
 
 
 def test_pieces_make_the_bytes_of_one_job_and_another_number_asks_nothing_again(
@@ -37,8 +38,7 @@ def test_pieces_make_the_bytes_of_one_job_and_another_number_asks_nothing_again(
     timings = RESPONSES.replace(".parquet", ".timings.parquet")
     forget_answers(small)
     split(small, 3)
-    done = small.snakemake("-n", TABLE)
-    assert "     3  oracle: velociti 3\n" in done.stdout + done.stderr, "a dry run says who would be asked"
+    assert "     3  oracle: velociti 3\n" in both(small.snakemake("-n", TABLE)), "a dry run says who would be asked"
     jobs = small.made(TABLE)
     assert (jobs.count("infer_piece"), jobs.count("join_pieces")) == (3, 1)
     names = [RESPONSES, TABLE, TABLE.replace(".md", ".csv"), f"results/small/keys/{RUN}.json"]
@@ -48,12 +48,12 @@ def test_pieces_make_the_bytes_of_one_job_and_another_number_asks_nothing_again(
         for root in (small.root, finished_small)
     ]
     assert clips[0].equals(clips[1]) and clips[0].height == 3
-    assert small.made(TABLE) == [] and "done" in said(small, "why", RUN)
-    before, digest = answers(small), file_digest(small.root / RESPONSES)
+    assert small.made(TABLE) == [] and "done" in small.said("why", RUN)
+    before = answers(small)
     for pieces, earlier in ((5, 3), (1, 5)):  # more than there are clips, and none
         split(small, pieces, before=earlier)
         assert small.made(TABLE).count("infer_piece") == (pieces if pieces > 1 else 0)
-        assert (answers(small), file_digest(small.root / RESPONSES)) == (before, digest)
+        assert answers(small) == before
     assert small.made(TABLE) == []
 
 
@@ -64,16 +64,23 @@ def test_failed_answers_of_pieces_are_asked_again_on_request(small: Project) -> 
         jobs = small.made(TABLE)
         assert (jobs.count("infer_piece"), jobs.count("join_pieces")) == (3, 1) and asked(small) == 3 * tries
     assert errors(small) == [("timeout", "TimeoutError: no answer from http://***@host")] * 2
-    assert f"2       0        0  {RUN}  (2 timeout)\n" in said(small, "runs")
+    assert f"2       0        0  {RUN}  (2 timeout)\n" in small.said("runs")
     (small.root / "down").unlink()
-    assert "2 answers" in said(small, "retry", RUN)
+    assert "2 answers" in small.said("retry", RUN)
     assert small.made(TABLE).count("infer_piece") == 3 and errors(small) == []
 
 
-def test_a_piece_that_only_fails_stops_the_run_with_the_reason(small: Project) -> None:
-    split(small, 2)
-    break_oracle(small, "ValueError", "")
-    done = small.snakemake(TABLE)
-    assert done.returncode != 0 and f"{RUN}: the first " in done.stdout + done.stderr
-    text = said(small, "why", RUN)
-    assert text.startswith(f"{RUN}: failed\n") and f"logs/infer_piece/{RUN}/" in text
+def test_locks_elsewhere_and_a_disk_of_the_node_make_the_same_bytes(
+    finished_small: Path, fresh: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere, disk = tmp_path / "elsewhere", tmp_path / "disk"
+    fresh.edit("config/config.yaml", "suite: small", f"suite: small\nlocks: {elsewhere}\nscratch: $NODE_DISK")
+    assert "a variable in it is not set on" in fresh.refused(TABLE)
+    monkeypatch.setenv("NODE_DISK", str(disk))
+    fresh.made(TABLE)
+    assert file_digest(fresh.root / RESPONSES) == file_digest(finished_small / RESPONSES)
+    store = fresh.root / "resources/store"
+    assert (store / "locks").resolve() == elsewhere / "locks" and any((elsewhere / "locks").glob("appending-*.lock"))
+    assert list((disk / f"reprise-{os.getuid()}").iterdir()) == [], "what was finished was moved to the store"
+    assert not (store / "tmp").exists(), "nothing was written there meanwhile"
+    assert fresh.made(TABLE) == []

@@ -33,8 +33,7 @@ def inside(toy: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 def made(run: str) -> Made:
-    answers = pl.read_parquet(RESULTS / f"responses/{run}.parquet")
-    timings = pl.read_parquet(RESULTS / f"responses/{run}.timings.parquet")
+    answers, timings = (pl.read_parquet(RESULTS / f"responses/{run}{kind}.parquet") for kind in ("", ".timings"))
     frames = pl.read_parquet(RESULTS / "frames/velociti/fps1.parquet")["indices"].list.len()
     seconds = timings["seconds"].sum() + timings["waiting"].sum()
     return Made(answers.height, frames.sum(), answers["tokens_in"].sum(), seconds)
@@ -67,13 +66,11 @@ def test_a_new_checkpoint_is_asked_everything_again(
         assert one.time.sure == "itself" and one.time.seconds.low < before.seconds < one.time.seconds.high
     show_plan([], False, None)
     text = capsys.readouterr().out
-    assert "2 runs ask a model; done: 2." in text and max(map(len, text.splitlines())) <= 80
-    words = f"In all: questions {sum(made(one).questions for one in found):,}; "
     said = " ".join(text.split())
+    assert "2 runs ask a model; done: 2." in said and max(map(len, text.splitlines())) <= 80
     assert "toy-llava-ov: weights changed (model.checkpoint: " in said and " No GPU; weights: " in said
-    assert words in said and "Disk: nothing to fetch" in said
-    show_plan([ENTAIL], False, None)
-    assert "1 run asks a model." in capsys.readouterr().out
+    count = sum(made(one).questions for one in found)
+    assert f"In all: questions {count:,}; " in said and "Disk: nothing to fetch" in said
     monkeypatch.setattr("reprise.commands.plan.MOST_LINES", 3)
     show_plan([], False, None)
     assert "and 1 more: --all lists them" in capsys.readouterr().out
@@ -122,10 +119,5 @@ def test_what_is_meant_by_a_target(inside: Project) -> None:
     assert table == [one.name for one in chosen(plan, ["table2"])] == ["velociti/entail/fps1/oracle", ENTAIL]
     assert [one.name for one in chosen(plan, ["mc/toy"])] == [MC]
     assert [one.name for one in chosen(plan, [f"results/small/metrics/{MC}.parquet", "mc"])] == [MC]
-    for target, message in {
-        "results/tables/velociti/table9.html": "suite 'small' makes no such file.",
-        "tabel2": "no table and no run 'tabel2' in suite 'small'. Did you mean 'table2'?",
-    }.items():
-        with pytest.raises(UserError) as error:
-            chosen(plan, [target])
-        assert message in str(error.value)
+    with pytest.raises(UserError, match="no table and no run 'tabel2' in suite 'small'. Did you mean 'table2'?"):
+        chosen(plan, ["tabel2"])

@@ -1,54 +1,16 @@
 """What failed for a while: videos over HTTP, clips, answers. The next run tries again, these and only these."""
 
 import re
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import polars as pl
-import pytest
 
-from tests.workflow.conftest import Project
+from tests.unit.fetch.server import Behaviour, serving
+from tests.workflow.conftest import Project, both
 
 MISSING = "results/small/sources/missing.md"
 
 
-class Videos(ThreadingHTTPServer):
-    """Serves a folder; a name in `failing` is answered with its status instead."""
-
-    folder: Path
-    failing: dict[str, int]
-    asked: list[str]
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Videos
-
-    def do_GET(self) -> None:
-        name = self.path.strip("/")
-        self.server.asked.append(name)
-        status = self.server.failing.get(name, 200)
-        body = (self.server.folder / name).read_bytes() if status == 200 else b"no"
-        self.send_response(status)
-        self.send_header("Content-Type", "video/mp4" if status == 200 else "text/plain")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing: the test's output is not a server's log."""
-
-
-@pytest.fixture
-def served(fresh: Project) -> Iterator[Videos]:
-    server = Videos(("127.0.0.1", 0), Handler)
-    server.folder, server.failing, server.asked = fresh.root / "videos", {}, []
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    route = f'{{kind: http, url: "http://127.0.0.1:{server.server_port}/{{source_id}}.mp4", retries: 0, attempts: 3}}'
-    fresh.edit("config/suites/small.yaml", '{kind: folder, path: videos, pattern: "{source_id}.mp4"}', route)
-    yield server
-    server.shutdown()
+FIRST, SECOND = "/aaaaaaaaaaa.mp4", "/bbbbbbbbbbb.mp4"
 
 
 def statuses(project: Project) -> dict[str, str]:
@@ -56,24 +18,26 @@ def statuses(project: Project) -> dict[str, str]:
     return dict(pl.concat([pl.read_parquet(path) for path in ledgers]).select("source_id", "status").iter_rows())
 
 
-def test_what_may_pass_is_tried_again_and_what_may_not_waits_for_a_word(fresh: Project, served: Videos) -> None:
-    served.failing = {"aaaaaaaaaaa.mp4": 404, "bbbbbbbbbbb.mp4": 503}
-    fresh.made(MISSING)
-    assert statuses(fresh) == {"aaaaaaaaaaa": "not_found", "bbbbbbbbbbb": "server_error"}
-    served.asked.clear()
-    served.failing = {"aaaaaaaaaaa.mp4": 404}
-    assert fresh.made(MISSING).count("sources") == 1
-    assert statuses(fresh) == {"aaaaaaaaaaa": "not_found", "bbbbbbbbbbb": "ok"}
-    assert served.asked == ["bbbbbbbbbbb.mp4"]
-    assert fresh.made(MISSING) == []
-    served.asked.clear()
-    served.failing = {"aaaaaaaaaaa.mp4": 503}
-    assert fresh.reprise("reprise", "retry", "not_found").returncode == 0
-    for _ in range(3):
+def test_what_may_pass_is_tried_again_and_what_may_not_waits_for_a_word(fresh: Project) -> None:
+    videos = {name: Behaviour((fresh.root / f"videos{name}").read_bytes()) for name in (FIRST, SECOND)}
+    videos[FIRST].status, videos[SECOND].status = 404, 503
+    with serving(videos) as (url, log):
+        route = f'{{kind: http, url: "{url}/{{source_id}}.mp4", retries: 0, attempts: 3}}'
+        fresh.edit("config/suites/small.yaml", '{kind: folder, path: videos, pattern: "{source_id}.mp4"}', route)
         fresh.made(MISSING)
-    assert served.asked == ["aaaaaaaaaaa.mp4"] * 3
-    assert fresh.made(MISSING) == [], "three tries are all"
-    text = (fresh.root / MISSING).read_text()
+        assert statuses(fresh) == {"aaaaaaaaaaa": "not_found", "bbbbbbbbbbb": "server_error"}
+        log.asked.clear()
+        videos[SECOND].status = 200
+        assert fresh.made(MISSING).count("sources") == 1
+        assert statuses(fresh) == {"aaaaaaaaaaa": "not_found", "bbbbbbbbbbb": "ok"} and log.asked == {SECOND: 1}
+        assert fresh.made(MISSING) == []
+        log.asked.clear()
+        videos[FIRST].status = 503
+        fresh.said("retry", "not_found")
+        for _ in range(3):
+            fresh.made(MISSING)
+        assert fresh.made(MISSING) == [] and log.asked == {FIRST: 3}, "three tries are all"
+    text = fresh.text(MISSING)
     assert "server_error" in text and "Clips: 2 of 3 missing" in text
 
 
@@ -102,12 +66,6 @@ def asked(project: Project) -> int:
     return len(path.read_text().splitlines()) if path.is_file() else 0
 
 
-def said(project: Project, *command: str) -> str:
-    done = project.reprise("reprise", *command)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def errors(project: Project) -> list[tuple[str, str]]:
     rows = pl.read_parquet(project.root / RESPONSES).filter(pl.col("error") != "")
     return list(rows.select("error", "message").iter_rows())
@@ -120,24 +78,24 @@ def test_failed_answers_are_asked_again_within_bounds_and_on_request(small: Proj
     jobs = small.made(TABLE)
     assert "infer" in jobs and asked(small) == 2 * 3, "two questions of each of two clips"
     assert sorted(errors(small))[-2:] == [("timeout", "TimeoutError: no answer from http://***@host")] * 2
-    assert "samples: 2 failed" in (small.root / TABLE).read_text()
-    text = said(small, "why", RUN)
+    assert "samples: 2 failed" in small.text(TABLE)
+    text = small.said("why", RUN)
     assert text.startswith(f"{RUN}: stale") and "Failed answers: 4 of 64\n" in text
     assert "  2 timeout (no answer in time); the next run tries 2 again\n" in text
-    assert re.search(rf"^stale +64 +4 +0 +0  {RUN}  \(.*2 timeout", said(small, "runs"), re.MULTILINE)
+    assert re.search(rf"^stale +64 +4 +0 +0  {RUN}  \(.*2 timeout", small.said("runs"), re.MULTILINE)
     for tries in (2, 3):
         assert small.made(TABLE).count("infer") == 1, "this run alone"
         assert asked(small) == 3 + 3 * tries
-    done = small.snakemake(TABLE)
-    assert "Nothing to be done" in done.stdout + done.stderr and "Failed answers: 4 (" in done.stderr
+    said = both(small.snakemake(TABLE))
+    assert "Nothing to be done" in said and "Failed answers: 4 (" in said
     for word in ("not_finite", "velociti/mc/*", f"{RUN}/no-judge"):
         done = small.reprise("reprise", "retry", word)
         assert (done.returncode == 0 and "0 answers" in done.stdout) or "no run" in done.stderr
     (small.root / "down").unlink()
     assert small.made(TABLE) == []
-    text = said(small, "why", "entail/oracle")
+    text = small.said("why", "entail/oracle")
     assert text.startswith(f"{RUN}: done: nothing to do\nFailed answers: 4 of 64\n") and "tries 2 again" not in text
-    assert "4 answers" in said(small, "retry", "velociti/*/oracle")
+    assert "4 answers" in small.said("retry", "velociti/*/oracle")
     assert small.made(TABLE).count("infer") == 1
     assert errors(small) == [] and small.made(TABLE) == []
 
@@ -145,9 +103,8 @@ def test_failed_answers_are_asked_again_within_bounds_and_on_request(small: Proj
 def test_too_many_failed_answers_stop_the_table_until_they_are_answered(small: Project) -> None:
     (small.root / TABLE).unlink()
     break_oracle(small, "TimeoutError", "control")
-    done = small.snakemake(TABLE)
-    said = done.stdout + done.stderr
-    assert done.returncode != 0 and not (small.root / TABLE).exists()
+    said = small.refused(TABLE)
+    assert not (small.root / TABLE).exists()
     assert f"{RUN}: 8 of 64 answers (8 timeout, such as: TimeoutError: no answer" in said
     assert "the 5.0 % that failed_share_max of suite 'small' allows" in said and "Failed answers: 8" in said
     (small.root / "down").unlink()
@@ -157,12 +114,10 @@ def test_too_many_failed_answers_stop_the_table_until_they_are_answered(small: P
 
 def test_a_run_that_only_fails_stops_with_the_reason_and_leaves_nothing_behind(small: Project) -> None:
     break_oracle(small, "ValueError", "")
-    done = small.snakemake(TABLE)
-    assert done.returncode != 0 and f"{RUN}: the first " in done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
-    text = said(small, "why", RUN)
+    assert f"{RUN}: the first " in small.refused(TABLE)
+    text = small.said("why", RUN)
     assert text.startswith(f"{RUN}: failed\nThe job of its answers ended with:\n  Error: {RUN}: the first ")
-    assert f"  log: results/small/logs/infer/{RUN}.log\n" in text and f"  {RUN}\n" in said(small, "runs")
+    assert f"  log: results/small/logs/infer/{RUN}.log\n" in text and f"  {RUN}\n" in small.said("runs")
     assert not (small.root / "resources/store/failures").exists()
     (small.root / "down").unlink()
     small.made(TABLE)
@@ -172,10 +127,9 @@ def test_a_run_that_only_fails_stops_with_the_reason_and_leaves_nothing_behind(s
 def test_failed_clips_are_tried_again_on_request(small: Project) -> None:
     small.edit("release/rows.csv", "v_bbbbbbbbbbb_seg_2_12", "v_bbbbbbbbbbb_seg_20_30")
     small.made(TABLE)
-    text = said(small, "missing")
+    text = small.said("missing")
     assert "clips of velociti: 1 of 4 missing\n  1 out_of_range" in text
     assert "not asked: no clip" in text and "they count as missing in 2 runs: fps1/always-first, fps1/oracle" in text
     assert small.made(TABLE) == []
-    done = small.reprise("reprise", "retry", "out_of_range")
-    assert done.returncode == 0 and "0 sources, 1 clips, 0 answers" in done.stdout, done.stderr
+    assert "0 sources, 1 clips, 0 answers" in small.said("retry", "out_of_range")
     assert small.made(TABLE).count("clips") == 1

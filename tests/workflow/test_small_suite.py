@@ -1,7 +1,6 @@
 """The whole workflow on a small suite of real clips: what runs, what does not, and what the tables say."""
 
 import base64
-import csv
 import html
 import re
 import shutil
@@ -15,12 +14,6 @@ from tests.workflow.conftest import Project
 BROWSER_LINK = re.compile(r'<a href="\.\./items\.html#[^"]+">(.*?)</a>')
 
 
-def cells(project: Project, table: str) -> dict[tuple[str, str], dict[str, str]]:
-    """The rows of a tidy table by row label and column, as the fixed convention has them."""
-    with (project.root / f"results/tables/velociti/{table}.csv").open() as stream:
-        return {(row["row"], row["column"]): row for row in csv.DictReader(stream) if row["convention"] != "authors"}
-
-
 def responses(project: Project) -> dict[str, tuple[str, int]]:
     """Digest and time of every response file."""
     found = (project.root / "results/small/responses").rglob("*.parquet")
@@ -28,16 +21,14 @@ def responses(project: Project) -> dict[str, tuple[str, int]]:
 
 
 def test_numbers_are_those_of_closed_forms_and_lead_back_to_their_answers(small: Project) -> None:
-    table, choice = cells(small, "table2"), cells(small, "table5")
+    table, choice = small.cells("velociti/table2"), small.cells("velociti/table5")
     assert [float(table[row, "Avg"]["value"]) for row in ("Oracle", "Always Yes", "Random")] == [100, 0, 25]
     assert [float(choice["Always A", column]["value"]) for column in ("A", "B", "Both")] == [100, 0, 0]
-    assert float(cells(small, "table11")["Ctrl", "Samples"]["value"]) == 4
+    assert float(small.cells("velociti/table11")["Ctrl", "Samples"]["value"]) == 4
     row = table["Oracle", "Ctrl"]
     assert (row["asked"], row["scored"], row["failed"], row["missing"]) == ("4", "4", "0", "0")
-    answers = pl.read_parquet(small.root / f"results/small/responses/{row['run']}.parquet")
-    assert set(answers["key"]) == {row["key"]}
-    assert set(answers["frames_shown"]) == {0}, "a baseline looks at no frame"
-    assert small.made() == []
+    answers = small.parquet(f"small/responses/{row['run']}")
+    assert set(answers["key"]) == {row["key"]} and set(answers["frames_shown"]) == {0}, "a baseline looks at no frame"
 
 
 def test_a_target_runs_only_what_it_needs(fresh: Project) -> None:
@@ -52,18 +43,16 @@ def test_figures_and_report_have_the_numbers_of_tables(small: Project) -> None:
     assert set(small.made("report")) == {"figure", "report", "report_site"} and small.made("figures") == []
     folder = small.root / "results/figures/velociti"
     assert {path.suffix for path in folder.glob("fig3.*")} == {".pdf", ".svg", ".png", ".csv"}
-    with (folder / "own_strict.csv").open() as stream:
-        rows = [row for row in csv.DictReader(stream) if row["convention"] != "authors"]
+    rows = [row for row in small.rows("results/figures/velociti/own_strict.csv") if row["convention"] != "authors"]
     figure = {(row["row"], row["column"]): row["value"] for row in rows}
-    assert figure == {place: row["value"] for place, row in cells(small, "table2").items()}
-    with (folder / "fig3.csv").open() as stream:
-        points = list(csv.DictReader(stream))
+    assert figure == {place: row["value"] for place, row in small.cells("velociti/table2").items()}
+    points = small.rows("results/figures/velociti/fig3.csv")
     assert [row["region"] for row in points if (row["row"], row["group"]) == ("Oracle", "control")] == ["strict"] * 4
 
     folder = small.root / "results/report"
     page = (folder / "tables/velociti.html").read_text(encoding="utf-8")
     for table in ("table2", "table5", "table11"):
-        plain = content_of_page((small.root / f"results/tables/velociti/{table}.html").read_text(encoding="utf-8"))
+        plain = content_of_page(small.text(f"results/tables/velociti/{table}.html"))
         assert plain.strip() in BROWSER_LINK.sub(r"\1", page), "the same table, but for its links"
     links = re.findall(r'<a href="\.\./items\.html#([^"]+)">100\.0</a>', page)
     run = "b=velociti&run=velociti%2Fentail%2Ffps1%2Foracle"
@@ -73,12 +62,11 @@ def test_figures_and_report_have_the_numbers_of_tables(small: Project) -> None:
     assert (folder / "figures/velociti/fig3.svg").is_file()
     small.edit("config/tables/small.yaml", "caption: Strict.", "caption: Strict `*entailment*` | {{ x }} <b>_.")
     figure_file = "results/figures/velociti/own_strict.png"
-    targets = ["all", figure_file]
-    small.made(*targets)
+    small.made("all", figure_file)
     nowhere = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
-    done = small.snakemake(*targets, "--report", "report.html", environment=nowhere)
+    done = small.snakemake("all", figure_file, "--report", "report.html", **nowhere)
     assert done.returncode == 0, done.stderr
-    page = (small.root / "report.html").read_text()
+    page = small.text("report.html")
     for path in (figure_file, *(f"results/tables/velociti/{table}.html" for table in ("table2", "table5", "table11"))):
         assert base64.b64encode((small.root / path).read_bytes()).decode() in page, path
     assert "Strict `*entailment*` | {{ x }} &lt;b&gt;_." in page
@@ -91,19 +79,15 @@ def test_a_changed_setting_reruns_exactly_its_run_and_going_back_asks_nothing_ag
     before = responses(small)
     small.edit("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}")
     shutil.rmtree(small.root / ".snakemake/metadata")
-    expected = ["all", *["collected_table"] * 3, "infer", "score", "table"]
-    assert small.made() == expected
+    assert small.made() == ["all", *["collected_table"] * 3, "infer", "score", "table"]
     after = responses(small)
     changed = {name for name in before if before[name] != after[name]}
     assert {name.split("/")[-1].split(".")[0] for name in changed} == {"random"}
     small.edit("config/models/random.yaml", "adapter: random\nsettings: {seed: 1}", "adapter: random")
     small.made()
-    digests = [
-        {name: digest for name, (digest, _) in found.items() if "timings" not in name}
-        for found in (before, responses(small))
-    ]
-    assert digests[0] == digests[1]
-    timings = pl.read_parquet(small.root / "results/small/responses/velociti/mc/fps1/random.timings.parquet")
+    again = responses(small)
+    assert all(again[name][0] == before[name][0] for name in before if "timings" not in name)
+    timings = small.parquet("small/responses/velociti/mc/fps1/random.timings")
     assert (timings["resumed"] == timings["requests"]).all()
 
 
@@ -117,24 +101,22 @@ def test_a_comment_reruns_nothing_and_a_statement_its_stage(small: Project) -> N
 
 def test_switching_suites_never_mixes_their_numbers(small: Project) -> None:
     """Another suite of the same tables with other models, there and back."""
-    small.write("config/suites/other.yaml", (small.root / "config/suites/small.yaml").read_text()
-        .replace("title: Small", "title: Other").replace("run: [local]", "run: [oracle]"))  # fmt: skip
+    other = small.text("config/suites/small.yaml").replace("title: Small", "title: Other")
+    small.write("config/suites/other.yaml", other.replace("run: [local]", "run: [oracle]"))
     table = "results/tables/velociti/table2.md"
-    first = (small.root / table).read_text()
+    first = small.text(table)
     small.made(table, "--config", "suite=other")
-    second = (small.root / table).read_text()
-    assert "Suite other" in second and "Suite other" not in first
-    assert ("Always Yes", "Avg") not in cells(small, "table2"), "not run in the other suite"
+    assert "Suite other" in small.text(table) and "Suite other" not in first
+    assert ("Always Yes", "Avg") not in small.cells("velociti/table2"), "not run in the other suite"
     assert "infer" not in (jobs := small.made(table)) and "table" in jobs
-    assert (small.root / table).read_text() == first
+    assert small.text(table) == first
 
 
 def test_unchanged_content_of_another_shard_count_is_not_made_again_nor_without_metadata(small: Project) -> None:
     clips = {path: path.stat().st_mtime_ns for path in (small.root / "resources/store/clips").rglob("*.mp4")}
     small.edit("config/suites/small.yaml", "shards: 2", "shards: 3")
     small.made("results/tables/velociti/table5.md")
-    again = {path: path.stat().st_mtime_ns for path in (small.root / "resources/store/clips").rglob("*.mp4")}
-    assert again == clips
+    assert clips and all(path.stat().st_mtime_ns == made for path, made in clips.items())
     shutil.rmtree(small.root / ".snakemake")
     assert small.made("results/tables/velociti/table5.md") == []
 
@@ -144,11 +126,11 @@ def test_a_missing_video_is_counted_too_many_stop_the_table_and_a_broken_one_has
     content = video.read_bytes()
     video.unlink()
     fresh.made(table)
-    row = cells(fresh, "table2")["Oracle", "Ctrl"]
+    row = fresh.cells("velociti/table2")["Oracle", "Ctrl"]
     assert (row["asked"], row["missing"], float(row["value"])) == ("3", "1", 100.0)
-    assert "without a clip" in (fresh.root / table).read_text()
+    assert "without a clip" in fresh.text(table)
     fresh.edit("config/suites/small.yaml", "missing_share_max: 0.5", "missing_share_max: 0.1")
-    assert "25.0 % of the items of velociti/entail/fps1/" in refused(fresh, table)
+    assert "25.0 % of the items of velociti/entail/fps1/" in fresh.refused(table)
     assert not (fresh.root / table).exists()
     video.write_bytes(content[: len(content) // 2])
     fresh.made("results/small/sources/missing.md")
@@ -161,21 +143,14 @@ def test_flawed_rows_stop_nothing_and_are_named_below_the_table(small: Project) 
     small.edit("release/rows.csv", "control 0 holds", "")
     small.edit("release/rows.csv", "coref,", "corf,")
     small.made("results/tables/velociti/table2.md", "results/tables/velociti/table11.md")
-    row = cells(small, "table2")["Oracle", "Ctrl"]
+    row = small.cells("velociti/table2")["Oracle", "Ctrl"]
     assert (row["asked"], row["missing"], float(row["value"])) == ("3", "1", 100.0)
-    assert cells(small, "table2")["Oracle", "Avg"]["asked"] == "27", "one of the 28 counts in no test"
+    assert small.cells("velociti/table2")["Oracle", "Avg"]["asked"] == "27", "one of the 28 counts in no test"
     line = (
         "Flawed entries of the release: 2 (row 1: 'pos' is empty, so it is not asked and counts as missing; "
         "row 13: unknown test 'corf'; it counts in no test. Did you mean 'coref'?)."
     )
     for table in ("table2", "table11"):
-        assert line in (small.root / f"results/tables/velociti/{table}.md").read_text()
-    log = (small.root / "results/small/logs/annotations/velociti.log").read_text()
+        assert line in small.text(f"results/tables/velociti/{table}.md")
+    log = small.text("results/small/logs/annotations/velociti.log")
     assert "rows.csv: row 1: 'pos' is empty" in log and "rows.csv: row 13: unknown test 'corf'" in log
-
-
-def refused(project: Project, *arguments: str) -> str:
-    """What a call that fails says."""
-    done = project.snakemake(*arguments)
-    assert done.returncode != 0 and "Traceback (most recent" not in done.stdout + done.stderr
-    return done.stdout + done.stderr

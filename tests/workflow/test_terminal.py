@@ -1,21 +1,18 @@
 """What `snakemake` shows on a terminal and in a pipe: a dry run, a run that succeeds, one that fails, one without work."""
 
 import re
-import subprocess
 
-from tests.workflow.conftest import FULL, Project
+from tests.workflow.conftest import FULL, Done, Project, both
 
 TABLE = "results/tables/velociti/table2.md"
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
-
-
 # How far it is, on a machine that takes longer than the ten seconds after which that is said.
 STATUS = re.compile(r"^\d+ (?:s|min|h)\b[^:]*: ")
 
 
-def shown(done: subprocess.CompletedProcess[str]) -> list[str]:
+def shown(done: Done) -> list[str]:
     """All lines but Snakemake's own about its profile, and those that say how far it is."""
-    text = done.stdout + done.stderr
+    text = both(done)
     assert not CONTROL.search(text)
     lines = [line for line in text.splitlines() if not line.startswith("Using workflow specific profile")]
     return [line for line in lines if not STATUS.match(line)]
@@ -53,7 +50,7 @@ def test_a_failure_is_one_line_and_the_exit_code_says_it(small: Project) -> None
     (failed,) = [line for line in lines if line.startswith("FAILED ")]
     assert done.returncode == 1 and "column 'test_name' is missing. Found: test, video_id" in failed
     assert failed.startswith("FAILED annotations velociti: ") and failed.endswith(f" (log: {log})")
-    assert failed[len("FAILED annotations velociti: ") :].partition(" (log")[0] in (small.root / log).read_text()
+    assert failed[len("FAILED annotations velociti: ") :].partition(" (log")[0] in small.text(log)
     assert any(line.startswith("Not finished after ") for line in lines) and "Traceback" not in "".join(lines)
     assert any("--logger-reprise-full" in line for line in lines) and len(lines) < 12
     assert not list((small.root / "results/small/annotations").rglob("*.parquet"))

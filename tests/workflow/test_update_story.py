@@ -1,4 +1,4 @@
-"""A new checkpoint, a killed inference job, an adopted refactoring: with the demo's real checkpoints."""
+"""A new checkpoint, an adopted refactoring, runs compared and cells traced: with the demo's real checkpoints."""
 
 import json
 import os
@@ -6,7 +6,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
 from reprise.core.files import file_digest
 from reprise.core.schemas import RESPONSES, read_table
@@ -48,26 +47,21 @@ def test_a_new_checkpoint_reruns_exactly_its_model(toy: Project) -> None:
     assert toy.made(table) == []
 
 
-def infer_command(project: Project, out: Path) -> list[str]:
-    """The shell command of the run's inference job, as the rule has it, with another place for its output."""
-    results = Path("results/small")
-    ledgers = [str(results / f"clips/velociti/{shard}.parquet") for shard in range(2)]
-    return [
-        sys.executable, "-m", "reprise.stages", "infer", "--key", str(results / f"keys/{RUN}.json"),
-        "--requests", str(results / "requests/velociti/entail.parquet"),
-        "--frames", str(results / "frames/velociti/fps1.parquet"), "--ledgers", *ledgers,
-        "--store", "resources/store", "--threads", "1", "--attempts", "3",
-        "--responses", str(out), "--timings", str(out.with_suffix(".timings.parquet")),
-        "--log", str(out.with_suffix(".log")),
-    ]  # fmt: skip
-
-
 def test_a_run_whose_answers_are_journaled_loads_no_model(looked_at: Project, tmp_path: Path) -> None:
-    done = looked_at.run(infer_command(looked_at, tmp_path / "out.parquet"), {"PYTHONPROFILEIMPORTTIME": "1"})
+    """By the command of its rule, with another place for what it makes."""
+    results = "results/small"
+    options = {
+        "key": f"{results}/keys/{RUN}.json", "requests": f"{results}/requests/velociti/entail.parquet",
+        "frames": f"{results}/frames/velociti/fps1.parquet", "store": "resources/store", "threads": "1", "attempts": "3",
+        "responses": f"{tmp_path}/out.parquet", "timings": f"{tmp_path}/timings.parquet", "log": f"{tmp_path}/log",
+    }  # fmt: skip
+    ledgers = ["--ledgers", *(f"{results}/clips/velociti/{shard}.parquet" for shard in range(2))]
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    command = [sys.executable, "-m", "reprise.stages", "infer", *ledgers, *words]
+    done = looked_at.run(command, PYTHONPROFILEIMPORTTIME="1")
     assert done.returncode == 0, done.stderr
     imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines() if line.startswith("import time")}
-    assert "reprise.stages.infer" in imported or "polars" in imported
-    assert not {"torch", "transformers", "av"} & imported
+    assert "polars" in imported and not {"torch", "transformers", "av"} & imported
 
 
 def test_adopting_carries_answers_over_a_refactoring_and_over_nothing_else(toy: Project) -> None:
@@ -83,17 +77,16 @@ def test_adopting_carries_answers_over_a_refactoring_and_over_nothing_else(toy: 
     assert done.returncode == 1 and "The change altered the answers: run snakemake to ask again." in done.stderr
     assert not (toy.root / "resources/store/adopted.jsonl").exists()
     toy.edit(forward, softmax.format("2 * "), softmax.format("1.0 * "))
-    done = toy.reprise("reprise", "adopt", RUN, "--why", "added a factor")
-    assert done.returncode == 0, done.stderr
-    before = pl.read_parquet(toy.root / f"results/small/responses/{RUN}.parquet")
+    toy.said("adopt", RUN, "--why", "added a factor")
+    before = toy.parquet(f"small/responses/{RUN}")
     toy.made(table)
     after = read_table(toy.root / f"results/small/responses/{RUN}.parquet", RESPONSES)
     assert after.drop("key").equals(before.drop("key")) and after["key"][0] != before["key"][0]
     assert all(0 < yes < 1 and 0 < no < 1 and yes + no < 1 for yes, no in after["scores"].to_list())
     assert set(after["frames_shown"]) == {10}
-    timings = pl.read_parquet(toy.root / f"results/small/responses/{RUN}.timings.parquet")
+    timings = toy.parquet(f"small/responses/{RUN}.timings")
     assert (timings["resumed"] == timings["requests"]).all()
-    assert "added a factor" in (toy.root / table).read_text()
+    assert "added a factor" in toy.text(table)
 
 
 def test_a_run_of_another_clone_is_compared(toy: Project, tmp_path: Path) -> None:
@@ -106,30 +99,22 @@ def test_a_run_of_another_clone_is_compared(toy: Project, tmp_path: Path) -> Non
     found = json.loads(key.read_text())
     found["answers"]["versions"]["torch"] = "1.0"
     key.write_text(json.dumps(found))
-    done = toy.reprise("reprise", "compare", RUN, f"{other}:{RUN}")
-    assert done.returncode == 0, done.stderr
-    assert f"What differs in the conditions: {RUN} | {other}:{RUN}" in done.stdout
-    assert "torch: " in done.stdout and " | 1.0" in done.stdout
-    assert f"strict: better by {other}:{RUN}: 0 of" in done.stdout
+    said = toy.said("compare", RUN, f"{other}:{RUN}")
+    assert f"What differs in the conditions: {RUN} | {other}:{RUN}" in said
+    assert "torch: " in said and " | 1.0" in said and f"strict: better by {other}:{RUN}: 0 of" in said
     (other / f"results/small/verdicts/{RUN}/robust.parquet").unlink()
     done = toy.reprise("reprise", "compare", RUN, f"{other}:{RUN}")
     assert done.returncode == 1 and f"in {other}: compare: results/small/verdicts/{RUN}" in done.stderr
 
 
 def test_a_cell_is_traced_to_its_sources(looked_at: Project) -> None:
-    done = looked_at.reprise("reprise", "trace", "velociti/table2", "--row", "Toy", "--column", "Avg")
-    assert done.returncode == 0, done.stderr
-    steps = [line.partition(":")[0] for line in done.stdout.splitlines() if line[0] != " "][1:]
+    said = looked_at.said("trace", "velociti/table2", "--row", "Toy", "--column", "Avg")
+    steps = [line.partition(":")[0] for line in said.splitlines() if line[0] != " "][1:]
     expected = ["metrics", "verdicts", "answers", "requests", "frame plan", "facts", "clips", "sources"]
     assert steps == [*expected, "annotations", "release"]
-    for words in (
-        "answers.versions.transformers: ",
-        "answers.sampling.rule: fps_mid",
-        " sha256 ",
-        " 28 asked, 28 scored",
-    ):
-        assert words in done.stdout
-    assert "..." not in done.stdout, "prompts and settings are whole"
+    versions = ("answers.versions.transformers: ", "answers.sampling.rule: fps_mid")
+    assert all(words in said for words in (*versions, " sha256 ", " 28 asked, 28 scored"))
+    assert "..." not in said, "prompts and settings are whole"
 
 
 @pytest.mark.parametrize(

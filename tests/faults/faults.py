@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -26,10 +26,14 @@ DIGEST = re.compile(r"[0-9a-f]{16,64}")
 STEPS = {"construction", "people"}
 JOBS_UNDONE = 6
 COMMAND = re.compile(r"[Rr]un `python -m reprise ([a-z -]+)`")  # a command without anything to fill in
-HOWS = ("flip", "truncate", "delete")
-
-
-# --- damage ----------------------------------------------------------------------------------------------------------
+UPDATES: dict[str, Callable[[Reduced], None]] = {
+    "another seed": lambda project: project.edit("config/models/pixels.yaml", "seed: 0", "seed: 1"),
+    "another video": lambda project: make_video(project.root / "videos/aaaaaaaaaaa.mp4", 3, "smptebars"),
+    "another revision": lambda project: project.edit("config/models/hub-siglip.yaml", REVISION, NEWER_REVISION),
+}
+PAGE = 4096
+SMALLEST_LIMIT = 20_000  # the small files that Snakemake keeps for itself fit, its log may not
+NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount")
 
 
 @dataclass(frozen=True)
@@ -60,16 +64,6 @@ class Damage:
         return f"{self.how} {self.path} at {self.place:.4f}"
 
 
-def kinds_of_files(root: Path) -> dict[str, list[str]]:
-    """Everything that runs leave, by store kind or by stage of the results."""
-    kinds: dict[str, list[str]] = {}
-    for path in sorted([*(root / "results").rglob("*"), *(root / STORE).rglob("*")]):
-        name = path.relative_to(root)
-        if path.is_file() and path.stat().st_size and not UNHARMED & set(name.parts):
-            kinds.setdefault(kind_of(str(name)), []).append(str(name))
-    return kinds
-
-
 def kind_of(name: str) -> str:
     """The folder that says what a file is: `resources/store/clips`, `results/reduced/metrics`, `results/tables/vinoground`.
 
@@ -88,16 +82,12 @@ def readers_of(name: str, jobs: Sequence[Job], root: Path) -> list[Job]:
     if not name.startswith(STORE):
         return [job for job in jobs if name in job.inputs]
     kind, digests = Path(name).parts[2], DIGEST.findall(name)
-    found = [
-        job
-        for job in jobs
-        if job.rule == kind or any(_mentions(root / file, digests) for file in (*job.inputs, *job.outputs))
-    ]
-    return found or list(jobs)
 
+    def is_named(file: str) -> bool:
+        path = root / file
+        return bool(digests) and path.is_file() and any(digest in _text(path) for digest in digests)
 
-def _mentions(path: Path, digests: Sequence[str]) -> bool:
-    return bool(digests) and path.is_file() and any(digest in _text(path) for digest in digests)
+    return [job for job in jobs if job.rule == kind or any(map(is_named, (*job.inputs, *job.outputs)))] or list(jobs)
 
 
 @cache
@@ -107,18 +97,33 @@ def _text(path: Path) -> str:
     return str(pl.read_parquet(path).to_dict(as_series=False)) if is_table else path.read_bytes().decode("latin-1")
 
 
-def draw_damage(random: Random, reference: Reduced, jobs: Sequence[Job]) -> tuple[Damage, Job | None]:
+def draw_damage(random: Random, root: Path, jobs: Sequence[Job]) -> tuple[Damage, Job | None]:
     """A file of a random kind, hit in a random way, and a job that reads it; none for what people read alone.
 
     Nothing can notice another byte in a file that no job reads: it can only be deleted. Jobs of many inputs, such as that
     of the report, are drawn less often: they read what others read too, and have the most made again.
     """
-    kinds = kinds_of_files(reference.root)
+    kinds: dict[str, list[str]] = {}
+    for path in sorted(_files(root)):
+        name = str(path.relative_to(root))
+        if path.stat().st_size and not UNHARMED & set(Path(name).parts):
+            kinds.setdefault(kind_of(name), []).append(name)
     name = random.choice(kinds[random.choice(sorted(kinds))])
-    readers = readers_of(name, jobs, reference.root)
-    how = random.choice(HOWS) if readers else "delete"
+    readers = readers_of(name, jobs, root)
+    how = random.choice(("flip", "truncate", "delete")) if readers else "delete"
     weights = [1 / (1 + len(job.inputs)) for job in readers]
     return Damage(name, how, random.random()), random.choices(readers, weights)[0] if readers else None
+
+
+def mend(project: Reduced, damage: Damage, outcome: Outcome) -> str:
+    """Do what the message says, a command or a deletion of the file; returns what was done."""
+    if command := COMMAND.search(outcome.output):
+        done = project.reprise("reprise", *command[1].split())
+        return f"ran `reprise {command[1]}`" if done.returncode == 0 else done.stderr
+    if re.search(r"\bdelete\b", outcome.output, re.IGNORECASE):
+        (project.root / damage.path).unlink(missing_ok=True)
+        return "deleted the file"
+    return "ran again"
 
 
 def undo(project: Reduced, jobs: Sequence[Job], random: Random, *, everything: bool) -> None:
@@ -161,21 +166,6 @@ def forget(project: Reduced, random: Random, but: str = "") -> list[str]:
     return forgotten
 
 
-def mend(project: Reduced, damage: Damage, outcome: Outcome) -> str:
-    """Do what the message says, a command or a deletion of the file; returns what was done."""
-    command = COMMAND.search(outcome.output)
-    if command:
-        done = project.reprise("reprise", *command[1].split())
-        return f"ran `reprise {command[1]}`" if done.returncode == 0 else done.stderr
-    if re.search(r"\bdelete\b", outcome.output, re.IGNORECASE):
-        (project.root / damage.path).unlink(missing_ok=True)
-        return "deleted the file"
-    return "ran again"
-
-
-# --- kills -----------------------------------------------------------------------------------------------------------
-
-
 def kill_at_random(project: Reduced, random: Random) -> list[str] | None:
     """Kill a run at a random moment: the rules of the jobs that ran then; None if it ended by itself before."""
     project.unlock()
@@ -188,60 +178,19 @@ def kill_at_random(project: Reduced, random: Random) -> list[str] | None:
     return running if is_running else None
 
 
-# --- updates --------------------------------------------------------------------------------------------------------
-
-
-def ask_with_another_seed(project: Reduced) -> None:
-    project.edit("config/models/pixels.yaml", "seed: 0", "seed: 1")
-
-
-def pin_another_revision(project: Reduced) -> None:
-    project.edit("config/models/hub-siglip.yaml", REVISION, NEWER_REVISION)
-
-
-def replace_a_video(project: Reduced) -> None:
-    make_video(project.root / "videos/aaaaaaaaaaa.mp4", 3, "smptebars")
-
-
-UPDATES = (ask_with_another_seed, replace_a_video, pin_another_revision)
-
-
-# --- disks -----------------------------------------------------------------------------------------------------------
-
-PAGE = 4096
-SMALLEST_LIMIT = 20_000  # the small files that Snakemake keeps for itself fit, its log may not
-NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount")
-
-
 def can_mount() -> bool:
     """Whether this machine lets a user mount a file system in a name space of their own."""
     probe = [*NAMESPACE, "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
     return shutil.which(NAMESPACE[0]) is not None and subprocess.run(probe, capture_output=True).returncode == 0
 
 
-@dataclass
-class Disk:
-    """Where a project's results and store lie, for a run at first with too little room."""
-
-    project: Reduced
-    inside: list[str]
-    """the command that runs a command on this disk"""
-    enlarging: list[str]
-
-    def run(self) -> Outcome:
-        return self.project.run_suite(inside=self.inside)
-
-    def enlarge(self) -> None:
-        if self.enlarging:
-            subprocess.run([*self.inside, *self.enlarging], check=True)
-        else:
-            self.inside = []
-
-
 @contextmanager
-def small_disk(project: Reduced, reference: Reduced, random: Random) -> Iterator[Disk]:
-    """Results and store on a file system of their own, which fills at a random moment of the way to the reference."""
-    used, needed = bytes_on_disk(project.root), bytes_on_disk(reference.root)
+def small_disk(project: Reduced, needed: int, random: Random) -> Iterator[Iterator[list[str]]]:
+    """Results and store on a file system of their own, which fills at a random moment of the way to what is needed.
+
+    What is given are the commands to run something there: on the small disk, and on the enlarged one.
+    """
+    used = bytes_on_disk(project.root)
     size = int(used + random.uniform(0.05, 0.85) * (needed - used))
     for name in ("disk", "results", STORE):
         (project.root / name).mkdir(parents=True, exist_ok=True)
@@ -250,13 +199,18 @@ def small_disk(project: Reduced, reference: Reduced, random: Random) -> Iterator
         f" && cp -a results/. disk/results && cp -a {STORE}/. disk/store"
         f" && mount --bind disk/results results && mount --bind disk/store {STORE} && echo ready && exec cat"
     )
-    holder = subprocess.Popen(
-        [*NAMESPACE, "sh", "-c", mounts], cwd=project.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+    command = [*NAMESPACE, "sh", "-c", mounts]
+    holder = subprocess.Popen(command, cwd=project.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     enter = f"nsenter --target={holder.pid} --user --mount --preserve-credentials --wdns={project.root}".split()
+
+    def disks() -> Iterator[list[str]]:
+        yield enter
+        subprocess.run([*enter, "mount", "-o", f"remount,size={10 * needed}", "disk"], check=True)
+        yield enter
+
     try:
         assert holder.stdout is not None and holder.stdout.readline() == b"ready\n", "the disk was not mounted"
-        yield Disk(project, enter, f"mount -o remount,size={10 * needed} disk".split())
+        yield disks()
         subprocess.run([*enter, "cp", "-a", "disk", "kept"], check=True)
     finally:
         holder.communicate()  # ends with its input, and the disk with it
@@ -264,21 +218,22 @@ def small_disk(project: Reduced, reference: Reduced, random: Random) -> Iterator
     (project.root / "kept/results").rename(project.root / "results")
 
 
-@contextmanager
-def limit_of_file_size(project: Reduced, reference: Reduced, random: Random) -> Iterator[Disk]:
-    """No file of a run may be larger than a random size, of those that the reference's files have."""
-    sizes = {path.stat().st_size for path in (reference.root / STORE).rglob("*") if path.is_file()}
+def limit_of_file_size(root: Path, random: Random) -> Iterator[list[str]]:
+    """No file of a run may be larger than a random size, of those that the store's files have; then there is no limit."""
+    sizes = {path.stat().st_size for path in (root / STORE).rglob("*") if path.is_file()}
     limit = random.choice(sorted(size for size in sizes if size > SMALLEST_LIMIT)) - 1
-    yield Disk(project, ["prlimit", f"--fsize={limit}"], [])
+    yield ["prlimit", f"--fsize={limit}"]
+    yield []
+
+
+def _files(root: Path) -> list[Path]:
+    """What runs leave."""
+    return [path for top in ("results", STORE) for path in (root / top).rglob("*") if path.is_file()]
 
 
 def bytes_on_disk(root: Path) -> int:
     """What results and store take of a disk."""
-    files = [path for top in ("results", STORE) for path in (root / top).rglob("*") if path.is_file()]
-    return sum(-(-path.stat().st_size // PAGE) * PAGE for path in files)
-
-
-# --- clocks ----------------------------------------------------------------------------------------------------------
+    return sum(-(-path.stat().st_size // PAGE) * PAGE for path in _files(root))
 
 
 def date_in_the_future(root: Path, seconds: float) -> None:
@@ -286,9 +241,6 @@ def date_in_the_future(root: Path, seconds: float) -> None:
     then = time.time() + seconds
     for path in (root / "results").rglob("*"):
         os.utime(path, (then, then))
-
-
-# --- pauses ----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -6,17 +6,16 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
 
 from reprise.core.files import file_digest, text_digest
 
 from tests.workflow.conftest import FULL, Project
+from tests.workflow.warm import LONGEST_S
 
 REPORT = "results/report/index.html"
 STARTED = re.compile(r"^(?:local)?rule (\w+):\n(?:    .*\n)*?    jobid: (\d+)$", re.MULTILINE)
@@ -32,7 +31,6 @@ TIMED_PARTS = {
 }
 TRACEBACK = "Traceback (most recent call last)"
 UNLOCK = "--unlock"
-LONGEST_S = 600
 LONGEST_LAST_WORDS_S = 10  # of what a run started, something may hold the pipe
 
 
@@ -68,7 +66,6 @@ class Run:
     """A run of the suite in a process group of its own."""
 
     def __init__(self, command: Sequence[str], root: Path) -> None:
-        self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the run
         environment = os.environ | {"PYTHONPATH": str(root / "workflow")}
         # Thousands of processes import the same code: it is compiled once, whatever the machine says.
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -76,6 +73,7 @@ class Run:
         self._process = subprocess.Popen(
             command, cwd=root, env=environment, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
+        self._said = bytearray()
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
@@ -83,7 +81,7 @@ class Run:
         assert self._process.stdout is not None
         with self._process.stdout as stream:
             while said := os.read(stream.fileno(), 1 << 16):
-                os.write(self._output.fileno(), said)
+                self._said += said
 
     def wait(self, longest_s: float = LONGEST_S) -> Outcome:
         try:
@@ -95,12 +93,12 @@ class Run:
         return Outcome(code, self.output())
 
     def output(self) -> str:
-        return os.pread(self._output.fileno(), 1 << 24, 0).decode(errors="replace")
+        return bytes(self._said).decode(errors="replace")
 
     def wait_for_jobs(self, count: int) -> bool:
         """Wait until so many jobs have started; False if the run ended before."""
         while len(self.started()) < count:
-            if self._process.poll() is not None:
+            if not self.is_running():
                 return False
             time.sleep(0.01)
         return True
@@ -122,7 +120,7 @@ class Run:
 
     def kill(self) -> None:
         """SIGKILL to the whole group, unless it has ended."""
-        if self._process.poll() is None:
+        if self.is_running():
             self.signal(signal.SIGKILL)
         self._process.wait()
 
@@ -161,9 +159,6 @@ class Reduced(Project):
         subprocess.run(["cp", "-a", "--reflink=auto", str(self.root), str(target)], check=True)
         return replace(self, root=target)
 
-    def remove(self) -> None:
-        shutil.rmtree(self.root)
-
     def jobs(self) -> list[Job]:
         """All jobs of the suite, by a dry run that takes nothing for finished."""
         outcome = self.start("--dry-run", "--forceall").wait()
@@ -173,8 +168,8 @@ class Reduced(Project):
 
     def numbers(self) -> dict[str, str]:
         """Digests of all results, from the answers to what people read; not of logs, and of how long something took."""
-        files = [path for path in (self.root / "results").rglob("*") if path.is_file()]
-        names = [(str(path.relative_to(self.root)), path) for path in files if not TIMED.search(path.name)]
+        files = [path for path in (self.root / "results").rglob("*") if path.is_file() and not TIMED.search(path.name)]
+        names = [(str(path.relative_to(self.root)), path) for path in files]
         return {name: _digest(name, path) for name, path in names if "/logs/" not in name}
 
 

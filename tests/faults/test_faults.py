@@ -7,6 +7,7 @@ and a single trial.
 import math
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,30 +17,13 @@ from typing import NamedTuple
 import polars as pl
 import pytest
 
-from tests.faults.conftest import IS_WHOLE, SEED, FaultNotHandledError, Trials, trials
-from tests.faults.faults import (
-    STORE,
-    UPDATES,
-    can_mount,
-    date_in_the_future,
-    draw_damage,
-    forget,
-    kill_at_random,
-    kind_of,
-    limit_of_file_size,
-    mend,
-    paused,
-    remove_outputs,
-    small_disk,
-    snapshot,
-    undo,
-)
+from tests.faults import faults
+from tests.faults.conftest import HITS, IS_WHOLE, SEED, FaultNotHandledError, Undisturbed, run_trials, trials
 from tests.faults.plugged import FAULTS, is_hit
-from tests.faults.runs import Job, Outcome, Reduced
+from tests.faults.runs import Outcome, Reduced
 from tests.faults.suite import faulty_suite
 from tests.workflow.conftest import ROOT
 
-Places = Callable[[], Path]
 Numbers = dict[str, str]
 DEFINED_RULE = re.compile(r"^(?:rule|use rule \w+ as) (\w+)(?: with)?:$", re.MULTILINE)
 # LaTeX, which not every machine has: tests/latex runs it. An engine of servers: tests/serve installs it.
@@ -49,14 +33,16 @@ KILLS_EACH = 10 if IS_WHOLE else 1
 MENDINGS_MOST = 3
 LEDGER = re.compile(r"^results/\w+/(?:sources|clips)/")
 NOT_FINITE = re.compile(r"\b(?:NaN|Infinity)\b")
-NO_ROOM = re.compile(
-    r"(\S+): (?:No space left on device|File too large)\. Nothing was recorded: .*run the same command"
-)
+NO_ROOM = re.compile(r"\S+: (?:No space left on device|File too large)\. Nothing was recorded: .*run the same command")
 
 
 def must(condition: bool, outcome: str, details: str = "") -> None:
     if not condition:
         raise FaultNotHandledError(f"{outcome}\n{details}")
+
+
+def succeeds(outcome: Outcome, details: str = "") -> None:
+    must(outcome.is_ok, "does not run again", f"{details}\n{outcome.tail()}")
 
 
 def same_numbers(project: Reduced, numbers: Numbers, details: str = "", *, is_part: bool = False) -> None:
@@ -69,7 +55,7 @@ def same_numbers(project: Reduced, numbers: Numbers, details: str = "", *, is_pa
     must(not others, "another number with exit status 0", f"{details}\nother than undisturbed: {', '.join(others)}")
 
 
-def same_numbers_after_a_kill(project: Reduced, numbers: Numbers, details: str) -> None:
+def same_numbers_after_a_kill(project: Reduced, numbers: Numbers, details: str = "") -> None:
     """What is there is right; so is what is not there, when it is asked for.
 
     Snakemake does not make the results of a killed job again if all that was made of them is there, and their inputs, made
@@ -83,208 +69,191 @@ def same_numbers_after_a_kill(project: Reduced, numbers: Numbers, details: str) 
     same_numbers(project, numbers, details)
 
 
-def succeeds(outcome: Outcome, details: str = "") -> None:
-    must(outcome.is_ok, "does not run again", f"{details}\n{outcome.tail()}")
-
-
 class Updated(NamedTuple):
-    """What an undisturbed run makes after an update."""
+    """An update, and what an undisturbed run makes after it."""
 
+    name: str
     numbers: Numbers
     jobs: int
 
 
-Updates = Callable[[Callable[[Reduced], None]], Updated]
-
-
 @pytest.fixture(scope="session")
-def updated(reference: Reduced, numbers: Numbers, tmp_path_factory: pytest.TempPathFactory) -> Updates:
-    """What it makes after each of them, which is run once."""
+def updated(world: Undisturbed) -> Callable[[int], Updated]:
+    """The update of a trial; what it makes is run once."""
 
     @cache
-    def run(update: Callable[[Reduced], None]) -> Updated:
-        project = reference.copy(tmp_path_factory.mktemp("updated") / "project")
-        update(project)
-        run = project.start()
-        succeeds(run.wait())
-        found = Updated(project.numbers(), len(run.started()))
-        must(found.numbers != numbers, "the update shows nowhere", update.__name__)
+    def run(name: str) -> Updated:
+        with world.copy() as project:
+            faults.UPDATES[name](project)
+            run = project.start()
+            succeeds(run.wait())
+            found = Updated(name, project.numbers(), len(run.started()))
+        must(found.numbers != world.numbers, "the update shows nowhere", name)
         return found
 
-    return run
+    return lambda number: run(list(faults.UPDATES)[number % len(faults.UPDATES)])
 
 
-def test_the_suite_passes_every_stage(jobs: list[Job]) -> None:
+def test_the_suite_passes_every_stage(world: Undisturbed) -> None:
     """A stage that the suite does not pass is not tested here: give the suite what needs it."""
-    rules = {
-        rule for path in (ROOT / "workflow/rules").glob("*.smk") for rule in DEFINED_RULE.findall(path.read_text())
-    }
-    assert {job.rule for job in jobs} == rules - NEEDS_MORE - MAKES_NOTHING
+    texts = [path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk")]
+    rules = {rule for text in texts for rule in DEFINED_RULE.findall(text)}
+    assert {job.rule for job in world.jobs} == rules - NEEDS_MORE - MAKES_NOTHING
 
 
-def test_kills(reference: Reduced, jobs: list[Job], numbers: Numbers, places: Places, all_trials: Trials) -> None:
+def test_kills(world: Undisturbed) -> None:
     """kill -9 of the whole process group at random moments, each time followed by the same command."""
 
     def kill(random: Random, number: int) -> str:
         moments: list[str] = []
         while len(moments) < KILLS_EACH:
-            project = reference.copy(places())
-            undo(project, jobs, random, everything=IS_WHOLE and number % 2 == 0)
-            while len(moments) < KILLS_EACH and (running := kill_at_random(project, random)) is not None:
-                moments.append("+".join(sorted(set(running))) or "planning")
-            story = f"killed during {', '.join(moments)}"
-            succeeds(project.run_suite(), story)
-            same_numbers_after_a_kill(project, numbers, story)
-            project.remove()
-        all_trials.struck("kills", moments)
+            with world.copy() as project:
+                faults.undo(project, world.jobs, random, everything=IS_WHOLE and number % 2 == 0)
+                while len(moments) < KILLS_EACH and (running := faults.kill_at_random(project, random)) is not None:
+                    moments.append("+".join(sorted(set(running))) or "planning")
+                story = f"killed during {', '.join(moments)}"
+                succeeds(project.run_suite(), story)
+                same_numbers_after_a_kill(project, world.numbers, story)
+        HITS["kills"].update(moments)
         return f"the same numbers after {KILLS_EACH} kills"
 
-    all_trials.run("kills", kill)
+    run_trials("kills", kill)
 
 
-def test_updates(reference: Reduced, updated: Updates, places: Places, all_trials: Trials) -> None:
+def test_updates(world: Undisturbed, updated: Callable[[int], Updated]) -> None:
     """kill -9 as a job begins, of a run that makes what an update changed; the next run makes the rest.
 
     Snakemake has deleted that job's results by then, and what was made of them still has the numbers of before.
     """
 
     def strike(random: Random, number: int) -> str:
-        update = UPDATES[number % len(UPDATES)]
-        expected, killed = updated(update), reference.copy(places())
-        update(killed)
-        count = random.randint(1, expected.jobs)
-        run = killed.start()
-        must(run.wait_for_jobs(count), "the run ended before", run.output())
-        run.kill()
-        story = f"{update.__name__}, killed at the start of job {count}, {', '.join(run.running())}"
-        all_trials.struck("updates", run.running())
-        succeeds(killed.run_suite(), story)
-        same_numbers_after_a_kill(killed, expected.numbers, story)
-        killed.remove()
+        expected = updated(number)
+        with world.copy() as killed:
+            faults.UPDATES[expected.name](killed)
+            count = random.randint(1, expected.jobs)
+            run = killed.start()
+            must(run.wait_for_jobs(count), "the run ended before", run.output())
+            run.kill()
+            HITS["updates"].update(run.running())
+            story = f"{expected.name}, killed at the start of job {count}, {', '.join(run.running())}"
+            succeeds(killed.run_suite(), story)
+            same_numbers_after_a_kill(killed, expected.numbers, story)
         return "the update is seen"
 
-    all_trials.run("updates", strike)
+    run_trials("updates", strike)
 
 
-def test_full_disks(reference: Reduced, jobs: list[Job], numbers: Numbers, places: Places, all_trials: Trials) -> None:
+def test_full_disks(world: Undisturbed) -> None:
     """Results and store on a disk that fills at a random moment; or, by turns, a random limit of a file's size."""
+    needed = faults.bytes_on_disk(world.project.root)
 
     def fill(random: Random, number: int) -> str:
-        project = reference.copy(places())
-        undo(project, jobs, random, everything=True)
-        with (small_disk if can_mount() and number % 2 == 0 else limit_of_file_size)(
-            project, reference, random
-        ) as disk:
-            outcome = disk.run()
-            must(not outcome.is_ok, "the disk did not fill", outcome.tail())
-            must(not outcome.has_traceback, "a traceback", outcome.tail())
-            must(NO_ROOM.search(outcome.output) is not None, "no message with the path and what to do", outcome.tail())
-            disk.enlarge()
-            succeeds(disk.run(), "after the disk was enlarged")
-        same_numbers(project, numbers)
-        project.remove()
+        with world.copy() as project:
+            faults.undo(project, world.jobs, random, everything=True)
+            is_disk = faults.can_mount() and number % 2 == 0
+            limit = nullcontext(faults.limit_of_file_size(world.project.root, random))
+            with faults.small_disk(project, needed, random) if is_disk else limit as inside:
+                outcome = project.run_suite(next(inside))
+                must(not outcome.is_ok, "the disk did not fill", outcome.tail())
+                must(not outcome.has_traceback, "a traceback", outcome.tail())
+                must(bool(NO_ROOM.search(outcome.output)), "no message with the path and what to do", outcome.tail())
+                succeeds(project.run_suite(next(inside)), "after the disk was enlarged")
+            same_numbers(project, world.numbers)
         return "one message, then the same numbers"
 
-    all_trials.run("disks", fill)
+    run_trials("disks", fill)
 
 
-def test_damages(reference: Reduced, jobs: list[Job], numbers: Numbers, places: Places, all_trials: Trials) -> None:
+def test_damages(world: Undisturbed) -> None:
     """A flipped bit, a cut or a deletion anywhere, and a job that must read the file again.
 
     Only that job is run: what it makes is what the undisturbed run made, so the numbers after it are the same.
     """
 
     def strike(random: Random, number: int) -> str:
-        damage, job = draw_damage(random, reference, jobs)
-        project = reference.copy(places())
-        forgotten = forget(project, random, but=damage.path) if job else []
-        if job:
-            remove_outputs(project, job)
-            project = replace(project, targets=job.outputs)
-        struck = damage.strike(project.root)
-        story = f"{damage}\nthen made again: {' '.join(project.targets)}\nremoved from the store: {' '.join(forgotten)}"
-        all_trials.struck("damages", [kind_of(damage.path)])
-        outcome, done = project.run_suite(), ""
-        while not outcome.is_ok and done.count(",") < MENDINGS_MOST:
-            must(not outcome.has_traceback, "a traceback", f"{story}{done}\n{outcome.tail()}")
-            must(Path(damage.path).name in outcome.output, "the file is not named", f"{story}{done}\n{outcome.tail()}")
-            done += f", {mend(project, damage, outcome)}"
-            outcome = project.run_suite()
-        succeeds(outcome, f"{story}{done}")
-        is_unread = project.numbers().get(damage.path) == struck
-        expected = numbers | ({damage.path: struck} if is_unread else {})
-        same_numbers(project, expected, f"{story}{done}", is_part=True)
-        project.remove()
+        damage, job = faults.draw_damage(random, world.project.root, world.jobs)
+        with world.copy() as copy:
+            project = replace(copy, targets=job.outputs) if job else copy
+            forgotten = faults.forget(project, random, but=damage.path) if job else []
+            if job:
+                faults.remove_outputs(project, job)
+            struck = damage.strike(project.root)
+            HITS["damages"].update([faults.kind_of(damage.path)])
+            story = f"{damage}\nthen made again: {' '.join(project.targets)}\nremoved from the store: {forgotten}"
+            outcome, done = project.run_suite(), ""
+            while not outcome.is_ok and done.count(",") < MENDINGS_MOST:
+                said = f"{story}{done}\n{outcome.tail()}"
+                must(not outcome.has_traceback, "a traceback", said)
+                must(Path(damage.path).name in outcome.output, "the file is not named", said)
+                done += f", {faults.mend(project, damage, outcome)}"
+                outcome = project.run_suite()
+            succeeds(outcome, f"{story}{done}")
+            is_unread = project.numbers().get(damage.path) == struck
+            expected = world.numbers | ({damage.path: struck} if is_unread else {})
+            same_numbers(project, expected, f"{story}{done}", is_part=True)
         return f"an error that names the file{done}, the same numbers" if done else "the same numbers"
 
-    all_trials.run("damages", strike)
+    run_trials("damages", strike)
 
 
-def test_clocks(reference: Reduced, updated: Updates, places: Places, all_trials: Trials) -> None:
+def test_clocks(world: Undisturbed, updated: Callable[[int], Updated]) -> None:
     """Results dated in the future; then a model is updated, and the update is seen."""
 
     def turn(random: Random, number: int) -> str:
-        update = UPDATES[number % len(UPDATES)]
-        dated = reference.copy(places())
-        date_in_the_future(dated.root, random.uniform(60, 10**6))
-        update(dated)
-        succeeds(dated.run_suite())
-        same_numbers(dated, updated(update).numbers, update.__name__)
-        dated.remove()
+        expected = updated(number)
+        with world.copy() as dated:
+            faults.date_in_the_future(dated.root, random.uniform(60, 10**6))
+            faults.UPDATES[expected.name](dated)
+            succeeds(dated.run_suite())
+            same_numbers(dated, expected.numbers, expected.name)
         return "the update is seen"
 
-    all_trials.run("clocks", turn)
+    run_trials("clocks", turn)
 
 
-def test_other_suites(
-    reference: Reduced, jobs: list[Job], numbers: Numbers, places: Places, all_trials: Trials
-) -> None:
+def test_other_suites(world: Undisturbed) -> None:
     """A dry run and a refused run of another suite, while a run stands still, change no file; the run then ends well."""
 
     def look(random: Random, number: int) -> str:
-        project = reference.copy(places())
-        undo(project, jobs, random, everything=IS_WHOLE and number == 0)
-        with paused(project, jobs=random.randint(1, 3)):
-            before = snapshot(project.root)
-            for arguments in (["--dry-run"], []):
-                outcome = project.start(*arguments, "--config", "suite=other").wait()
-                must("--dry-run" in arguments or not outcome.is_ok, "two suites run at once", outcome.tail())
-                must(not outcome.has_traceback, "a traceback", outcome.tail())
-                after = snapshot(project.root)
-                changed = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
-                must(not changed, f"{arguments or ['run']} changed files", ", ".join(changed))
-        same_numbers_after_a_kill(project, numbers, "")  # here too results can be missing that nothing needs
-        project.remove()
+        with world.copy() as project:
+            faults.undo(project, world.jobs, random, everything=IS_WHOLE and number == 0)
+            with faults.paused(project, jobs=random.randint(1, 3)):
+                before = faults.snapshot(project.root)
+                for arguments in (["--dry-run"], []):
+                    outcome = project.start(*arguments, "--config", "suite=other").wait()
+                    must(bool(arguments) or not outcome.is_ok, "two suites run at once", outcome.tail())
+                    must(not outcome.has_traceback, "a traceback", outcome.tail())
+                    after = faults.snapshot(project.root)
+                    changed = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+                    must(not changed, f"{arguments or ['run']} changed files", ", ".join(changed))
+            same_numbers_after_a_kill(project, world.numbers)  # here too results can be missing that nothing needs
         return "nothing changed"
 
-    all_trials.run("dry_runs", look)
+    run_trials("dry_runs", look)
 
 
-def test_faulty_adapters(reference: Reduced, places: Places, all_trials: Trials) -> None:
+def test_faulty_adapters(world: Undisturbed) -> None:
     """Models that fail at some questions: these are counted as failed and no others, nothing stops, now or later."""
     names = Random(SEED).sample(sorted(FAULTS), len(FAULTS))
-    project = faulty_suite(reference.copy(places()), [names[number % len(names)] for number in trials("adapters")])
-    runs = [project.run_suite(), project.run_suite()]
 
     def examine(random: Random, number: int) -> str:
         name = names[number % len(names)]
+        log = project.text(f"results/faulty/logs/infer/vinoground/paper/linspace4/faulty-{name}.log")
         path = project.root / f"results/faulty/responses/vinoground/paper/linspace4/faulty-{name}.parquet"
-        log = project.root / f"results/faulty/logs/infer/vinoground/paper/linspace4/faulty-{name}.log"
-        story = f"{name}\n{log.read_text()[-3000:]}"
-        must(path.is_file(), f"{name} wedges its run", story)
+        must(path.is_file(), f"{name} wedges its run", f"{name}\n{log[-3000:]}")
         answers = pl.read_parquet(path)
         asked, hit = list(answers["request_id"]), {one for one in answers["request_id"] if is_hit(one)}
         failed = set(answers.filter(pl.col("error") != "")["request_id"])
         must(0 < len(hit) < len(asked) / 2, "the questions hit are no share of all")
-        must(failed == hit, f"{name}: {len(failed)} failed of {len(asked)}, {len(hit)} were hit", story)
-        must(
-            all(math.isfinite(score) for scores in answers["scores"] for score in scores), f"{name}: not finite", story
-        )
+        must(failed == hit, f"{name}: {len(failed)} failed of {len(asked)}, {len(hit)} were hit", log[-3000:])
+        must(all(math.isfinite(score) for scores in answers["scores"] for score in scores), f"{name}: not finite")
         return "its failures are counted, and no others"
 
-    all_trials.run("adapters", examine)
-    for outcome in runs:
-        assert outcome.is_ok, outcome.tail()
-        assert not outcome.has_traceback, outcome.tail()
-    for journal in (project.root / STORE / "journal").rglob("*.jsonl"):
-        assert not NOT_FINITE.search(journal.read_text()), journal
+    with world.copy() as copy:
+        project = faulty_suite(copy, [names[number % len(names)] for number in trials("adapters")])
+        runs = [project.run_suite(), project.run_suite()]
+        run_trials("adapters", examine)
+        for outcome in runs:
+            assert outcome.is_ok and not outcome.has_traceback, outcome.tail()
+        for journal in (project.root / faults.STORE / "journal").rglob("*.jsonl"):
+            assert not NOT_FINITE.search(journal.read_text()), journal

@@ -8,11 +8,10 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-from tests.cluster.slurm import Slurm, ask, end_job_of_lost_node, running_slurm, wait_until
+from tests.cluster.slurm import Slurm, ask, running_slurm, wait_until
 from tests.cluster.suite import Local, OnSlurm, cluster_suite
 from tests.faults.runs import Outcome, Run
 
@@ -35,15 +34,6 @@ class Ended:
     """of another snakemake that was started in the folder meanwhile"""
 
 
-@dataclass(frozen=True)
-class Reached:
-    """Where a model hangs."""
-
-    process: int
-    job: str
-    node: str
-
-
 @pytest.fixture(scope="session")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Local:
     """The suite, run here without trouble."""
@@ -64,8 +54,7 @@ def slurm() -> Iterator[Slurm]:
 def fresh(slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) -> OnSlurm:
     """The suite with this Slurm as its site, nothing run."""
     project = OnSlurm(cluster_suite(tmp_path_factory.mktemp("cluster") / "project", NAMES).root)
-    written = project.reprise("reprise", "site")
-    assert written.returncode == 0, written.stderr
+    project.said("site")
     return project
 
 
@@ -86,27 +75,15 @@ def ended(here: Local, slurm: Slurm, fresh: OnSlurm) -> Ended:
 
 def meet(run: Run, project: OnSlurm, slurm: Slurm) -> None:
     """End each job that hangs, as it hangs, until the run has ended."""
-    ways: dict[str, Callable[[Reached], object]] = {
-        "cancelled": lambda found: ask("scancel", found.job),
-        "killed": lambda found: os.kill(found.process, 9),
-        "slow": lambda found: None,  # Slurm ends it
-        "lost": lambda found: lose(slurm, found),
+    ways: dict[str, Callable[[str, str, str], object]] = {
+        "cancelled": lambda process, job, node: ask("scancel", job),
+        "killed": lambda process, job, node: os.kill(int(process), 9),
+        "slow": lambda process, job, node: None,  # Slurm ends it
+        "lost": lambda process, job, node: slurm.lose(node, job),
     }
     waiting = {name: ways[name] for name in NAMES if name in ways}
     end = time.monotonic() + LONGEST_S
     while run.is_running() and time.monotonic() < end:
         for name in [name for name in waiting if project.reached(name).is_file()]:
-            waiting.pop(name)(_read(project.reached(name)))
+            waiting.pop(name)(*project.reached(name).read_text().split())
         time.sleep(0.2)
-
-
-def lose(slurm: Slurm, found: Reached) -> None:
-    """A node loses its power."""
-    slurm.end(found.node)
-    end_job_of_lost_node(found.job)
-    ask("scontrol", "update", f"nodename={found.node}", "state=down", "reason=test")
-
-
-def _read(note: Path) -> Reached:
-    process, job, node = note.read_text().split()
-    return Reached(int(process), job, node)

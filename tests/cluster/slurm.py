@@ -11,7 +11,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -72,9 +72,7 @@ def refuse_others() -> None:
             raise NotHereError(f"{path} exists: this machine has a Slurm of its own. Run this elsewhere.")
     for pid, name in _processes():
         if name in DAEMONS:
-            raise NotHereError(
-                f"{name} runs here (process {pid}): this machine has a Slurm of its own. Run this elsewhere."
-            )
+            raise NotHereError(f"{name} runs here ({pid}): this machine has a Slurm of its own. Run this elsewhere.")
 
 
 def _processes() -> Iterator[tuple[int, str]]:
@@ -101,17 +99,13 @@ def packages() -> Iterator[None]:
 
 
 def _installed() -> set[str]:
-    listed = subprocess.run(
-        ["dpkg-query", "-f", "${db:Status-Abbrev} ${Package}\n", "-W"], capture_output=True, text=True, check=True
-    )
-    return {line.split()[1] for line in listed.stdout.splitlines() if line.startswith("ii")}
+    listed = ask("dpkg-query", "-f", "${db:Status-Abbrev} ${Package}\n", "-W")
+    return {line.split()[1] for line in listed.splitlines() if line.startswith("ii")}
 
 
 def _apt(*arguments: str) -> None:
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    done = subprocess.run(
-        ["apt-get", "-qq", "-y", *arguments], env=environment, capture_output=True, text=True, check=False
-    )
+    command = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-y", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise NotHereError(f"apt-get {' '.join(arguments)} failed: {done.stderr.strip()[-500:]}")
 
@@ -148,8 +142,11 @@ class Slurm:
         for name in reversed(list(self._processes)):
             self.end(name)
 
-    def start_node(self, node: str) -> None:
-        self.start(node, "slurmd", "-D", "-N", node)
+    def lose(self, node: str, job: str) -> None:
+        """A node loses its power: all that a job of ours has started there ends, so that nobody hears of it."""
+        self.end(node)
+        kill_all_of(job)
+        ask("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
 
     def logs(self) -> str:
         """The last lines of all daemons, for a failure's message."""
@@ -157,8 +154,8 @@ class Slurm:
         return "\n".join(f"== {path.name}\n" + "\n".join(path.read_text().splitlines()[-15:]) for path in files)
 
 
-def end_job_of_lost_node(job: str) -> None:
-    """Kill all that one of our jobs has started, the daemon of the job first, so that nobody hears of it."""
+def kill_all_of(job: str) -> None:
+    """Kill all that one of our jobs has started, the daemon of the job first."""
     wanted = f"SLURM_JOB_ID={job}".encode()
     steps, others = [], []
     for pid, name in _processes():
@@ -198,14 +195,13 @@ def running_slurm() -> Iterator[Slurm]:
         folder.chmod(0o755)
         for name in ("state", *(f"spool.{node}" for node in NODES)):
             (folder / name).mkdir()
-        stack.callback(_remove, CONFIG, GRES)
+        for path in (CONFIG, GRES):
+            stack.callback(path.unlink, missing_ok=True)
         filled = {
-            "host": socket.gethostname().partition(".")[0],
-            "folder": folder,
-            "gpu_nodes": ",".join(GPU_NODES),
-            "cpu_node": NODES[-1],
+            "host": socket.gethostname().partition(".")[0], "folder": folder,
+            "gpu_nodes": ",".join(GPU_NODES), "cpu_node": NODES[-1],
             **dict(zip(("port", "first", "second", "third"), range(PORT, PORT + 4), strict=True)),
-        }
+        }  # fmt: skip
         CONFIG.write_text(CONF.format(**filled))
         GRES.write_text(DEVICES.format(**filled))
         slurm = Slurm(folder)
@@ -214,10 +210,10 @@ def running_slurm() -> Iterator[Slurm]:
         MUNGE.mkdir(exist_ok=True)
         shutil.chown(MUNGE, "munge", "munge")
         slurm.start("munged", "/usr/sbin/munged", "--foreground", user="munge")
-        wait_until(lambda: _succeeds("munge", "-n"), "munged answers")
+        wait_until(lambda: subprocess.run(["munge", "-n"], capture_output=True).returncode == 0, "munged answers")
         slurm.start("slurmctld", "slurmctld", "-D")
         for node in NODES:
-            slurm.start_node(node)
+            slurm.start(node, "slurmd", "-D", "-N", node)
         try:
             wait_until(lambda: _states() == {"idle"}, "all nodes idle")
         except TimeoutError as error:
@@ -225,15 +221,6 @@ def running_slurm() -> Iterator[Slurm]:
         yield slurm
 
 
-def _remove(*paths: Path) -> None:
-    for path in paths:
-        path.unlink(missing_ok=True)
-
-
 def _states() -> set[str]:
     done = subprocess.run(["sinfo", "-h", "-N", "-o", "%T"], capture_output=True, text=True, check=False)
     return set(done.stdout.split())
-
-
-def _succeeds(*command: Sequence[str] | str) -> bool:
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ import yaml
 
 from tests.faults.runs import Outcome, Reduced
 from tests.faults.suite import FIGURE, PREVIEW, SUITE, VINOGROUND, reduced_suite, write_pairs
-from tests.workflow.conftest import FULL, copy_project
+from tests.workflow.conftest import FULL
 
 SUBMITTED = re.compile(r"^Job (\d+) has been submitted with SLURM jobid", re.MULTILINE)
 RESTARTED = re.compile(r"^Trying to restart job (\d+)", re.MULTILINE)
@@ -30,17 +30,8 @@ ADAPTERS |= {
 PAIRS = 6
 CLIPS_BEFORE = 3
 # Time limits in hours: two minutes until it is ended.
-MODELS = {
-    "fails": "memory_mb: 400\n",
-    "cancelled": "memory_mb: 400\n",
-    "killed": "memory_mb: 400\ngpus: 1\n",
-    "slow": "memory_mb: 400\nhours: 0.034\n",
-    "lost": "memory_mb: 400\ngpus: 1\n",
-}
-QUICK_CHECKS = (
-    *("--slurm-init-seconds-before-status-checks", "2"),
-    *("--seconds-between-status-checks", "1"),
-)
+MODELS = {"fails": "", "cancelled": "", "killed": "gpus: 1\n", "slow": "hours: 0.034\n", "lost": "gpus: 1\n"}
+QUICK_CHECKS = ("--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "1")
 
 
 @dataclass
@@ -80,7 +71,8 @@ def cluster_suite(root: Path, names: tuple[str, ...]) -> Reduced:
     rows: list[dict[str, str]] = []
     for name in names:
         settings = f"settings: {{seed: {len(rows) + 1}, name: {name}}}\n"
-        project.write(f"config/models/{name}.yaml", f"label: {name}\nadapter: troubled\n{MODELS[name]}{settings}")
+        model = f"label: {name}\nadapter: troubled\nmemory_mb: 400\n{MODELS[name]}{settings}"
+        project.write(f"config/models/{name}.yaml", model)
         rows.append({"label": name, "model": name, "protocol": "paper"})
     suite, tables = yaml.safe_load(SUITE), yaml.safe_load(VINOGROUND)
     suite["shards"] = 1
@@ -94,18 +86,6 @@ def cluster_suite(root: Path, names: tuple[str, ...]) -> Reduced:
     return project
 
 
-def rehearsal_suite(root: Path) -> OnSlurm:
-    """The rehearsal, nothing run."""
-    project = OnSlurm(copy_project(root).root, targets=("all",))
-    project.edit("config/config.yaml", "suite: demo", "suite: rehearsal")
-    return project
-
-
 def submissions(outcome: Outcome) -> tuple[Counter[str], Counter[str]]:
     """How often each job was submitted, and how often the log says why it was so once more."""
     return Counter(SUBMITTED.findall(outcome.output)), Counter(RESTARTED.findall(outcome.output))
-
-
-def asked(project: Reduced, name: str) -> list[str]:
-    """The questions that a model was really asked, in their order."""
-    return (project.root / "asked" / name).read_text().split()

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import pytest
 
 from tests.cluster.slurm import Slurm
-from tests.cluster.suite import RULE, OnSlurm, rehearsal_suite, submissions
+from tests.cluster.suite import RULE, OnSlurm, submissions
 from tests.faults.runs import Outcome
+from tests.workflow.conftest import copy_project
 
 # Each job starts Snakemake twice on its node: on two cores it takes about half an hour.
 LONGEST_S = 7200
@@ -27,9 +28,9 @@ class Rehearsed:
 
 @pytest.fixture(scope="module")
 def rehearsed(slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) -> Rehearsed:
-    project = rehearsal_suite(tmp_path_factory.mktemp("rehearsal") / "project")
-    written = project.reprise("reprise", "site")
-    assert written.returncode == 0, written.stderr
+    project = OnSlurm(copy_project(tmp_path_factory.mktemp("rehearsal") / "project").root, targets=("all",))
+    project.edit("config/config.yaml", "suite: demo", "suite: rehearsal")
+    project.said("site")
     planned = project.start("--dry-run").wait()
     assert planned.is_ok, planned.tail()
     run = project.start("--jobs", AT_ONCE)
@@ -43,9 +44,7 @@ def rehearsed(slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) -> Rehears
 def test_every_table_is_complete(rehearsed: Rehearsed) -> None:
     """But for what is undefined: chance has no choice bias."""
     assert rehearsed.outcome.is_ok, rehearsed.outcome.tail(200)
-    done = rehearsed.project.reprise("reprise", "incomplete")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [
+    assert rehearsed.project.said("incomplete").splitlines() == [
         "velociti/table5: Random: Control Bias (mc_bias), Benchmark Average Bias (mc_bias)",
         "2 numbers are missing in 1 tables",
     ]
@@ -56,9 +55,8 @@ def test_each_job_of_a_node_is_submitted_once_or_the_log_says_why(rehearsed: Reh
     assert submitted - Counter(submitted.keys()) == restarted
     assert len(submitted) == sum(rehearsed.planned[rule] for rule in ON_NODES) > 0
     ran = Counter(rule for rule, _ in RULE.findall(rehearsed.outcome.output))
-    assert ran.total() - restarted.total() == len(submitted) and ran.keys() == {
-        rule for rule in ON_NODES if rehearsed.planned[rule]
-    }
+    assert ran.total() - restarted.total() == len(submitted)
+    assert ran.keys() == {rule for rule in ON_NODES if rehearsed.planned[rule]}
 
 
 def test_nothing_is_left_to_do(rehearsed: Rehearsed) -> None:

@@ -94,7 +94,6 @@ def test_an_unpinned_model_refuses_to_run(toy: Project) -> None:
 
 
 def test_the_notebook_runs(toy: Project) -> None:
-    """What it shows in Python."""
     notebook = nbformat.read(ROOT / "docs/howto/results.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     nbformat.validate(notebook)
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]

@@ -119,3 +119,14 @@ def test_ordinary_aliases_and_merges_are_read(tmp_path: Path) -> None:
     assert load_yaml(tmp_path / "a.yaml") == {"a": {"x": 1}, "b": {"x": 1, "y": 2}, "c": [{"x": 1}, {"x": 1}]}
     (tmp_path / "a.yaml").write_text("# nothing\n")
     assert load_yaml(tmp_path / "a.yaml") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.csv", "a\n1\n"), ("a.tsv", "a\n1\n"), ("a.jsonl", '{"a": "1"}\n'), ("a.json", '[{"a": "1"}]')],
+)
+def test_a_folder_s_name_is_no_pattern(name: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "[mine]" / name
+    path.parent.mkdir()
+    path.write_text(text)
+    assert read_rows(path).rows() == [("1",)]

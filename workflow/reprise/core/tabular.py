@@ -41,11 +41,11 @@ csv.field_size_limit(2**27)  # a cell may be longer than the csv module's own li
 def read_rows(path: Path) -> pl.DataFrame:
     """Rows of a released table of any file type, all columns unchanged."""
     readers: dict[str, Callable[[Path], pl.DataFrame]] = {
-        ".parquet": pl.read_parquet,
-        ".csv": partial(pl.read_csv, infer_schema=False),
-        ".tsv": partial(pl.read_csv, infer_schema=False, separator="\t"),
+        ".parquet": partial(pl.read_parquet, glob=False),
+        ".csv": partial(pl.read_csv, infer_schema=False, glob=False),
+        ".tsv": partial(pl.read_csv, infer_schema=False, glob=False, separator="\t"),
         ".json": pl.read_json,
-        ".jsonl": pl.read_ndjson,
+        ".jsonl": lambda path: pl.read_ndjson(path.read_bytes()),
     }
     suffix = path.suffix.lower()
     if suffix not in readers:

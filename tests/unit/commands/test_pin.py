@@ -44,8 +44,9 @@ def hub(kind: str, repo: str, folder: Path, monkeypatch: pytest.MonkeyPatch, wei
     served = {path: Behaviour(json.dumps(body).encode(), kind="application/json") for path, body in bodies.items()}
     for name, content in contents.items():
         headers = {"ETag": f'"{text_digest(name)[:40]}"', "X-Repo-Commit": REVISION}
-        answer = Behaviour(content, headers=headers, kind="application/octet-stream")
-        served[f"{prefix}/resolve/{REVISION}/{name}"] = answer
+        served[f"{prefix}/resolve/{REVISION}/{name}"] = Behaviour(
+            content, headers=headers, kind="application/octet-stream"
+        )
     with serving(served) as (url, log):
         ask_here(url, monkeypatch)
         yield

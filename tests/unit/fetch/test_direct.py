@@ -72,7 +72,7 @@ PACKED = Behaviour(gzip.compress(bytes(10**7)), headers={"Content-Encoding": "gz
     (STATES_MORE, {}, "too_large", "max_mb", 1),
     (SLOW, {"timeout_s": 0.5}, "too_slow", "min_kb_s", 1),
     (SLOW, {"max_s": 0.5, "min_kb_s": 0}, "too_slow", "max_s", 1),
-    (SLOW, {"timeout_s": 0.05, "retries": 0}, "network", "", 1),
+    (SLOW, {"timeout_s": 0.05, "min_kb_s": 0, "retries": 0}, "network", "", 1),
     (PACKED, {}, "wrong_type", "gzip", 1),
     (Behaviour(**to("file:///etc/passwd")), {}, "bad_redirect", "", 1),
     (Behaviour(**to("ftp://127.0.0.1/a")), {}, "bad_redirect", "", 1),

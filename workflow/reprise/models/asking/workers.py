@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import recv_handle, send_handle
 from typing import Any, Self, cast
 
@@ -29,6 +29,9 @@ Serve = Callable[..., Iterator[Any]]
 # Prepared clips that wait, or are being prepared, for each worker; and what those that wait may take of memory.
 AHEAD = 2
 LARGEST_BYTES = 4 << 30
+
+# A start looks after all processes that have ended, and an exit code can be read once: of two threads one loses it.
+_EXIT_CODES = threading.Lock()
 
 
 class WorkerDiedError(Exception):
@@ -89,7 +92,8 @@ class Worker:
                 daemon=not self._starts_others,
                 name=self._name,
             )
-            process.start()
+            with _EXIT_CODES:
+                process.start()
             self._process = process
             theirs.close()
 
@@ -98,8 +102,9 @@ class Worker:
         if self._process is None:
             return "could not be started"
         self._connection.close()
-        self._process.join()
-        code, self._process = self._process.exitcode, None
+        wait([self._process.sentinel])
+        with _EXIT_CODES:
+            code, self._process = self._process.exitcode, None
         return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
 
 

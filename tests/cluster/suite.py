@@ -73,7 +73,7 @@ def cluster_suite(root: Path, names: tuple[str, ...]) -> Reduced:
         settings = f"settings: {{seed: {len(rows) + 1}, name: {name}}}\n"
         model = f"label: {name}\nadapter: troubled\nmemory_mb: 400\n{MODELS[name]}{settings}"
         project.write(f"config/models/{name}.yaml", model)
-        rows.append({"label": name, "model": name, "protocol": "paper"})
+        rows.append({"label": name, "model": name, "protocol": "paper", "sampling": "linspace4"})
     suite, tables = yaml.safe_load(SUITE), yaml.safe_load(VINOGROUND)
     suite["shards"] = 1
     suite["run"] = [*(one for one in suite["run"] if one != "hub-siglip"), *names]

@@ -3,7 +3,6 @@
 `python <script> make <folder>`, or `python <script> ask <folder> <asked.json>`, answers on standard output.
 """
 
-import copy
 import functools
 import json
 import random
@@ -122,7 +121,7 @@ def bert(folder, words):
 
 def prompt_of(template, text):
     """The prompt of a conversation that begins with a text, as LLaVA's kin write it."""
-    conversation = copy.deepcopy(template)
+    conversation = template.copy()
     conversation.append_message(conversation.roles[0], text)
     conversation.append_message(conversation.roles[1], None)
     return conversation.get_prompt()

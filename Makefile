@@ -4,8 +4,8 @@ BIN := .venv/bin
 READY := .venv/ready
 # Lets torchvision be imported beside a torch for processors, in each Python of .venv.
 OPERATORS := workflow/reprise/models/local/torchvision_operators.py
-# Test files side by side, those of the workflow first, which take longest; more processes gain little and take memory.
-SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Test files side by side; more processes than these gain little and take memory.
+SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
 .PHONY: help setup demo rehearsal pdf test test-faults test-models test-serve test-programs test-cluster test-people coverage check reference docs screenshot bench bench-gpu clean
 

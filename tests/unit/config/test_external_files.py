@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from reprise.config.load import load
 from reprise.core.errors import UserError
+from reprise.core.paths import Run
 from reprise.plan.runs import Plan
 from reprise.plan.suite import write_keys
 
@@ -114,6 +115,29 @@ def test_a_model_can_say_which_run_its_files_are_of(paper: Project, is_own_file:
     assert runs() == [f"vinoground/paper/black{frames}/apollo-7b" for frames in (16, 4)]
 
 
+def test_a_protocol_can_share_the_answers_of_another(paper: Project) -> None:
+    lay(paper, "vinoground/internlm-xc-2.5/cot/fps1", *BOTH)
+    lay(paper, "mmbench_video/gpt-4o/packed/interior8", "gpt4o.xlsx")
+    plan = Plan(load(Path(), {"suite": "paper"}))
+    for run in ("vinoground/cot.judged/fps1/internlm-xc-2.5", "mmbench_video/packed.subtitled/interior8/gpt-4o"):
+        assert plan.imports.answer_files(Run.parse(run))
+    assert not plan.imports.answer_files(Run.parse("mmbench_video/packed.subtitles.subtitled/interior8/gpt-4o"))
+
+
+def test_ratings_lie_by_judge_and_run(paper: Project) -> None:
+    lay(paper, "mmbench_video/gpt-4o/packed/interior8", "gpt4o.xlsx")
+    lay(paper, "mmbench_video/gpt-4-turbo-1106/mine", "ratings.tsv")
+    assert runs() == []
+    external, ours = "config/external.yaml", "{label: J, ratings: {mmbench_video/packed/interior8/gpt-4o: mine}}"
+    before = (paper.root / external).read_text()
+    paper.edit(external, "{label: GPT-4-Turbo (1106), names: [gpt-4-turbo, gpt-4-1106-preview]}", ours)
+    found = ["mmbench_video/packed/interior8/gpt-4o", "mmbench_video/packed.subtitled/interior8/gpt-4o"]
+    assert runs() == found[:1]
+    paper.write(external, before)
+    lay(paper, "mmbench_video/gpt-4-turbo-1106/packed/interior8/gpt-4o", "ratings.tsv")
+    assert runs() == found
+
+
 def judges() -> list[str]:
     """The judges whose numbers the tables show, run by run."""
     plan = Plan(load(Path(), {"suite": "paper"}))
@@ -133,6 +157,34 @@ def test_ratings_that_lie_there_count_for_every_run_whoever_judged(paper: Projec
     assert judges() == [f"{rated[0]}/gpt-4-turbo-1106", f"{rated[1]}/gpt-3.5-turbo-0613"]
     paper.edit("config/suites/paper.yaml", "judges: []", "judges: [gpt-3.5-turbo-0613]")
     assert judges() == [f"{run}/gpt-3.5-turbo-0613" for run in rated]
+
+
+@pytest.mark.parametrize("name", ["gpt-4-turbo", "gpt-4-1106-preview", "gpt-4-turbo-1106"])
+def test_the_harness_ratings_beside_the_predictions_count(paper: Project, name: str) -> None:
+    paper.edit("config/suites/paper.yaml", "judges: [gpt-4-turbo-1106]", "judges: []")
+    lay(
+        paper,
+        "mmbench_video/minigpt4-video",
+        "MiniGPT4-Video_MMBench-Video.xlsx",
+        f"MiniGPT4-Video_MMBench-Video_{name}_score.xlsx",
+    )
+    assert judges() == ["unpacked/interior90/minigpt4-video/gpt-4-turbo-1106"]
+    plan = Plan(load(Path(), {"suite": "paper"}))
+    run = Run.parse("mmbench_video/unpacked/interior90/minigpt4-video")
+    assert [one.name for one in plan.imports.answer_files(run)] == ["MiniGPT4-Video_MMBench-Video.xlsx"]
+    files = plan.imports.rating_files(run, "gpt-4-turbo-1106")
+    assert [one.name for one in files] == [f"MiniGPT4-Video_MMBench-Video_{name}_score.xlsx"]
+
+
+def test_an_open_judge_rates_where_ratings_of_it_do_not_lie(paper: Project) -> None:
+    """Table 6's row of Qwen2-72B-Instruct: asked here by the adapter `text`, or imported."""
+    lay(paper, "mmbench_video/gpt-4o/packed/interior8", "gpt4o.xlsx")
+    before, run = "run: [local]\njudges: [gpt-4-turbo-1106]", "packed/interior8/gpt-4o"
+    paper.edit("config/suites/paper.yaml", before, "run: [local, qwen2-72b]\njudges: [qwen2-72b]")
+    assert f"{run}/qwen2-72b" in judges()
+    lay(paper, f"mmbench_video/qwen2-72b-instruct/{run}", "ratings.tsv")
+    plan = Plan(load(Path(), {"suite": "paper"}))
+    assert {one.judge for one in plan.table_scored("mmbench_video", "table6")} == {"qwen2-72b-instruct"}
 
 
 def test_an_extra_run_must_have_its_files(paper: Project) -> None:

@@ -29,7 +29,6 @@ Serve = Callable[..., Iterator[Any]]
 # Prepared clips that wait, or are being prepared, for each worker; and what those that wait may take of memory.
 AHEAD = 2
 LARGEST_BYTES = 4 << 30
-
 # A start looks after all processes that have ended, and an exit code can be read once: of two threads one loses it.
 _EXIT_CODES = threading.Lock()
 

@@ -29,19 +29,6 @@ def values(benchmark: str, form: str, items: pl.DataFrame, verdicts: Any) -> dic
     return {place: (one.value, one.asked) for place, one in found.items()}
 
 
-def test_a_facet_is_the_plain_mean_of_its_tests() -> None:
-    """One of two, none of one, and one of one right: the mean of 50, 0 and 100, whatever the sizes."""
-    right = [("agent_random", 1), ("agent_random", 0), ("agent_bind", 0), ("coref", 1), ("action_adv", 1)]
-    texts = {"positive": "p", "negative": "n"}
-    items = [Item(f"{at}", f"{at}.0-10", f"{at}", test, texts) for at, (test, _) in enumerate(right)]
-    verdicts = [
-        verdict_row(f"{at}#{role}", right=bool(one)) for at, (_, one) in enumerate(right) for role in ("pos", "neg")
-    ]
-    found = values("velociti", "entail", analysed("velociti", items, {}), verdicts)
-    assert (found["strict", "agent"], found["strict", "text_negation"]) == ((50.0, 4), (75.0, 3))
-    assert found["strict", "video_negation"][0] is None, "of one of its tests nothing was asked"
-
-
 def test_questions_of_temporalbench_count_by_the_words_of_their_right_caption() -> None:
     lengths = {"a": 20, "b": 21, "c": 30}
     texts = {name: {"question": "?", "A": "word " * words, "B": "other"} for name, words in lengths.items()}

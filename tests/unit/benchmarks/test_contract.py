@@ -14,14 +14,11 @@ from reprise.benchmarks.rows import (  # fmt: skip
     Clip,
     Flaws,
     Item,
-    Tag,
-    chosen_items,
     flaw_numbers,
     flaws_of,
     is_in,
-    tag_text,
 )
-from reprise.benchmarks.scoring import Answered, in_group, share_right
+from reprise.benchmarks.scoring import Answered, share_right
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS as ITEM_SCHEMA
@@ -30,9 +27,9 @@ from reprise.core.schemas import VERDICTS
 from tests.unit.rows import item_row, verdict_row
 
 ITEMS = [
-    Item("1", "a.whole", "a", "t", {"caption": "One."}, "Yes", ["true"], [Tag("half", "pos"), Tag("half", "neg")]),
-    Item("2", "a.whole", "a", "t", {"caption": "Two."}, "No", ["false"], flaws=["entry 2: bad"]),
-    Item("3", "b.whole", "b", "t", {"caption": ""}, "Yes", ["true", "odd"]),
+    Item("1", "a.whole", "a", "t", {"caption": "One."}, "Yes", ["true"]),
+    Item("2", "a.whole", "a", "t", {"caption": "Two."}, "No", ["false"]),
+    Item("3", "b.whole", "b", "t", {"caption": ""}, "Yes", ["true"]),
 ]
 TABLE = Annotations([Clip("a.whole", "a", "whole", "a")], ITEMS).tables()[1]
 
@@ -80,29 +77,15 @@ def test_a_folder_with_the_three_modules_is_a_benchmark_and_the_others_may_be_ab
         registry.load_scores("exampel")
     for name in ("answers", "data_statistics"):
         (broken / f"{name}.py").unlink()
+    (broken / "analyses.py").write_text("MISSPELT = {}\n")
     assert registry.load_answers("example") == {}
     counted = registry.load_statistics("example")
     assert (counted.metrics, counted.of_data(TABLE, TABLE), counted.of_videos) == (frozenset(), [], None)
+    with pytest.raises(AttributeError, match=r"'example.analyses' has no attribute"):  # it is not taken for absent
+        registry.load_analyses("example")
     (broken / "scores.py").unlink()
     registry.benchmark_names.cache_clear()
     assert registry.benchmark_names() == ()
-
-
-@pytest.mark.parametrize("part", ["answers", "analyses", "data_statistics"])
-def test_an_optional_module_that_is_there_and_lacks_its_name_is_not_taken_for_absent(broken: Path, part: str) -> None:
-    (broken / f"{part}.py").write_text("MISSPELT = {}\n")
-    load = {"answers": registry.load_answers, "analyses": registry.load_analyses}.get(part, registry.load_statistics)
-    with pytest.raises(AttributeError, match=f"'example.{part}' has no attribute"):
-        load("example")
-
-
-def test_groups_and_tags_of_a_table() -> None:
-    assert TABLE.select(tag_text("half")).to_series().to_list() == ["pos", None, None]
-    assert chosen_items(TABLE, "true")["item_id"].to_list() == ["1", "3"]
-    assert chosen_items(TABLE, None).height == 3
-    groups = {"all": ALL_ITEMS, "rest": ~is_in("true")}
-    sizes = {name: in_group(TABLE, name, groups).height for name in ("all", "rest", "odd", "nobody")}
-    assert sizes == {"all": 3, "rest": 1, "odd": 1, "nobody": 0}, "a group that only the data name is found there"
 
 
 def test_a_flawed_entry_is_said_and_counted_once_and_the_first_are_named(caplog: pytest.LogCaptureFixture) -> None:

@@ -69,32 +69,17 @@ def test_a_failed_answer_is_neither_read_nor_unread() -> None:
     assert found[of.CONTEXT] == (50.0, 2), "captions longer than a text encoder reads are cut"
 
 
-def test_the_most_frequent_answer_in_own_words_is_named() -> None:
-    rows = written("No.", " No. ", "A red star.", "A green cross.")
-    found = next(row for row in rows if row["metric"] == of.ALIKE)
-    assert (found["value"], found["asked"], found["note"]) == (50.0, 4, "No.")
-
-
-NOTHING = [
-    "!!!!",
-    "...",
-    "?",
-    "- - - -",
-    "aaaa",
-    "哈哈哈哈",
-    "no no no no",
-    "No. No. No. No.",
-    "<|im_end|>" * 10,
-    "the man is " * 7,
-    "!" * 1_000_000,
-]
+NOTHING = ["!!!!", "...", "?", "- - - -", "aaaa", "哈哈哈哈", "no no no no", "No. No. No. No.", "<|im_end|>" * 10,
+           "the man is " * 7, "!" * 1_000_000]  # fmt: skip
 SOMETHING = ["A", "B.", "no", "3", "aaa", "no no no", "The red star floats up.", "它在移动", "1 2 3 4", "\x00 red",
              "The white star floats up slowly, and the green cross slides to the left. Then the star falls down again."]  # fmt: skip
 
 
-def test_texts_that_say_nothing_are_told_from_those_that_say_something() -> None:
+def test_texts_that_say_nothing_are_told_from_those_that_say_something_and_the_most_frequent_is_named() -> None:
     texts = pl.DataFrame({"text": NOTHING + SOMETHING})
     assert texts.filter(is_degenerate(pl.col("text")))["text"].to_list() == NOTHING
+    found = next(row for row in written("No.", " No. ", "A red star.", "A cross.") if row["metric"] == of.ALIKE)
+    assert (found["value"], found["asked"], found["note"]) == (50.0, 4, "No.")
 
 
 def test_an_answer_at_its_limit_of_tokens_is_cut_if_tokens_were_counted() -> None:
@@ -106,15 +91,12 @@ def test_an_answer_at_its_limit_of_tokens_is_cut_if_tokens_were_counted() -> Non
     assert values(thinking)[of.CUT] == (100.0, 1)
 
 
-def test_scores_have_a_spread() -> None:
+def test_scores_have_a_spread_and_options_that_hold_little_of_the_probability_look_broken() -> None:
     given = [{"scores": [0.0, 1.0]}, {"scores": [1.0, 0.0]}, {"scores": [0.5, 0.5]}, {"error": "not_finite"}]
     read = [{"value": "No", "score": 0.0}, {"value": "Yes", "score": 1.0}, {"score": 0.5}, {"failed": True}]
     assert values(numbers([{"ask": "score"}] * 4, given, read))[of.SPREAD] == (0.5, 3)
     likeness = numbers([WRITTEN], [{"text": "a b"}], [{"value": "a b", "score": 0.4}])
     assert values(likeness)[of.SPREAD] == (None, 0), "that of texts is no score of the model"
-
-
-def test_options_that_hold_little_of_the_probability_look_broken() -> None:
     for share, is_broken in ((0.25, True), (0.5, False)):
         given = [{"scores": [share * n / 20, share * (20 - n) / 20]} for n in range(20)]
         found = numbers([{"ask": "score"}] * 20, given, [{"value": "Yes", "score": n / 20} for n in range(20)])

@@ -12,24 +12,18 @@ from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import flaws_of
 from reprise.core.errors import UserError
 from reprise.core.schemas import VERDICTS
-from reprise.media.subtitles import as_prompt, read_vtt
+from reprise.media.subtitles import read_vtt
 
-from tests.unit.benchmarks.whole import Whole, write_rows
+from tests.unit.benchmarks.releases import mmbench_release
+from tests.unit.benchmarks.releases import question_row as row
+from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import verdict_row
 
 mmbench_video = Whole("mmbench_video")
 
 
-def release(folder: Path, rows: Sequence[Sequence[str]], columns: Sequence[str] = COLUMNS) -> list[Path]:
-    return [write_rows(folder / "MMBench-Video.tsv", columns, *rows)]
-
-
-def row(index: str, video: str, dimensions: str, question: str = "What?", answer: str = "That.") -> list[str]:
-    return [index, video, "News", question, answer, dimensions, f"./video/{video}.mp4"]
-
-
 def read(folder: Path, *rows: Sequence[str]) -> pl.DataFrame:
-    return mmbench_video.annotations(release(folder, rows))[1]
+    return mmbench_video.annotations(mmbench_release(folder, rows))[1]
 
 
 FIVE = (
@@ -51,7 +45,7 @@ def test_a_broken_release_is_refused_by_file_and_row(
     tmp_path: Path, rows: Sequence[Sequence[str]], columns: Sequence[str], clips: str, message: str
 ) -> None:
     with pytest.raises(UserError) as error:
-        mmbench_video.annotations(release(tmp_path, rows, columns), clips, {})
+        mmbench_video.annotations(mmbench_release(tmp_path, rows, columns), clips, {})
     assert message in str(error.value)
 
 
@@ -73,18 +67,14 @@ def test_a_question_of_no_known_ability_counts_in_the_whole_alone(
     assert found["mean", "perception"].asked == (2 if in_group else 1)
 
 
-@pytest.mark.parametrize(("column", "change"), [("question", {"question": " "}), ("answer", {"answer": ""})])
-def test_a_question_without_its_other_half_is_not_asked_and_is_missing(
-    tmp_path: Path, column: str, change: dict[str, str]
-) -> None:
-    items = read(tmp_path, row("0", "a", "['OCR']", **change), row("1", "a", "['OCR']"))
+@pytest.mark.parametrize(("column", "text"), [("question", " "), ("answer", "")])
+def test_a_question_without_its_other_half_is_not_asked_and_is_missing(tmp_path: Path, column: str, text: str) -> None:
+    items = read(tmp_path, row("0", "a", "['OCR']", **{column: text}), row("1", "a", "['OCR']"))
     assert flaws_of(items) == [f"question 0: '{column}' is empty, so it is not asked and counts as missing"]
-    assert [one["prompt"] for one in mmbench_video.requests(items, "packed", "packed")] == [
-        'Question Set: {"1": "What?"}'
-    ]
+    [packed] = mmbench_video.requests(items, "packed", "packed")
+    assert packed["prompt"] == 'Question Set: {"1": "What?"}'
     assert [one["item_id"] for one in mmbench_video.requests(items, "unpacked", "unpacked")] == ["1"]
-    rated = verdicts([3]).with_columns(item_id=pl.lit("1"))
-    whole = mmbench_video.numbers("packed", items, rated)["mean", "overall"]
+    whole = mmbench_video.numbers("packed", items, verdicts([None, 3]).tail(1))["mean", "overall"]
     assert (whole.asked, whole.missing, whole.value) == (1, 1, 3)
 
 
@@ -103,27 +93,21 @@ general
 """
 
 
-def test_rolling_subtitles_say_every_line_once(tmp_path: Path) -> None:
+def test_rolling_subtitles_say_every_line_once_in_the_prompt_of_their_video(tmp_path: Path) -> None:
     path = tmp_path / "a.vtt"
     path.write_text(VTT)
-    cues = read_vtt(path)
-    assert [tuple(cue) for cue in cues] == [(1.0, 2.5, "hello there"), (2.5, 4.0, "general")]
-    assert as_prompt(cues) == "{\n    '1.0' - '2.5': hello there,\n    '2.5' - '4.0': general\n}"
-    path.write_text("1\n00:01,000 --> 00:02,000\nsrt\n")
-    with pytest.raises(UserError, match="does not begin with WEBVTT"):
-        read_vtt(path)
-
-
-def test_subtitles_reach_the_prompt_where_a_video_has_them(tmp_path: Path) -> None:
-    (tmp_path / "a.vtt").write_text(VTT)
-    _, items = mmbench_video.annotations([*release(tmp_path, FIVE), tmp_path / "a.vtt"])
+    assert [tuple(cue) for cue in read_vtt(path)] == [(1.0, 2.5, "hello there"), (2.5, 4.0, "general")]
+    _, items = mmbench_video.annotations([*mmbench_release(tmp_path, FIVE), path])
     with_them, without = (
         [one["system"] for one in mmbench_video.requests(items, "packed", name)]
         for name in ("packed.subtitles", "packed")
     )
-    assert "Subtitle: {\n    '1.0' - '2.5': hello there" in with_them[0]
+    assert "Subtitle: {\n    '1.0' - '2.5': hello there,\n    '2.5' - '4.0': general\n}" in with_them[0]
     assert "Subtitle" not in without[0] and with_them[1] == without[1]
     assert ["subtitled" in groups for groups in items["groups"].to_list()] == [True, True, False, False, False]
+    path.write_text("1\n00:01,000 --> 00:02,000\nsrt\n")
+    with pytest.raises(UserError, match="does not begin with WEBVTT"):
+        read_vtt(path)
 
 
 def test_packed_asks_once_a_video_and_unpacked_once_a_question(tmp_path: Path) -> None:
@@ -174,11 +158,8 @@ def test_a_packed_answer_is_that_of_its_questions_and_an_unreadable_one_fails_th
 
 
 def verdicts(scores: Sequence[float | None], failed: Sequence[int] = ()) -> pl.DataFrame:
-    rows = []
-    for i, score in enumerate(scores):
-        rows.append(
-            verdict_row("", item_id=str(i), score=score, unparsed=score is None and i not in failed, failed=i in failed)
-        )
+    states = [{"unparsed": score is None and i not in failed, "failed": i in failed} for i, score in enumerate(scores)]
+    rows = [verdict_row(f"{i}#", score=score, **states[i]) for i, score in enumerate(scores)]
     return pl.DataFrame(rows, schema=VERDICTS)
 
 

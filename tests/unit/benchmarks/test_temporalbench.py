@@ -1,10 +1,7 @@
 """TemporalBench: its reader, requests and metrics, against samples worked out by hand and closed forms."""
 
-import json
-import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -18,46 +15,13 @@ from reprise.core.store import Store
 from reprise.plan.runs import Plan
 from reprise.stages.verdicts import verdicts, with_similarity
 
+from tests.unit.benchmarks.releases import QUESTION, Entry, caption, question
+from tests.unit.benchmarks.releases import clip_name as video
+from tests.unit.benchmarks.releases import temporalbench_release as release
 from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import request_table, response_row, verdict_row
 
 tb = Whole("temporalbench")
-
-# As the authors' README shows it, but for the captions.
-QUESTION = (
-    "Which caption best describes this video?\nA. {} \nB. {}\n"
-    "Answer with the option's letter from the given choices directly."
-)
-
-Entry = dict[str, str]
-
-
-def video(number: int, dataset: str = "Charades", length: str = "short") -> str:
-    return f"{length}_video/{dataset}/EEVD{number // 3}_start_{number}.4_end_{number + 9}.0.mp4"
-
-
-def entry(name: str, asked: str, answer: str) -> Entry:
-    return {"idx": name, "video_name": name, "question": asked, "GT": answer, "dataset": name.split("/")[1]}
-
-
-def question(name: str, place: int, answer: str = "A", category: str = "Action Type") -> Entry:
-    asked = QUESTION.format(f"It does {place}.", f"It does not {place}.")
-    return entry(name, asked, answer) | {"idx": f"{name}_{place}", "category": category}
-
-
-def caption(name: str, text: str = "A person walks.") -> Entry:
-    return entry(name, "Describe.", text)
-
-
-def release(
-    folder: Path, short: Sequence[Entry] = (), long: Sequence[Entry] = (), captions: Sequence[Entry] = ()
-) -> list[Path]:
-    """The three files; one default entry where a test gives none."""
-    files = [folder / f"temporalbench_{mark}.json" for mark in ("short_qa", "long_qa", "short_caption")]
-    defaults = question(video(0), 0), question(video(0, "COIN", "long"), 0), caption(video(0))
-    for path, entries, default in zip(files, (short, long, captions), defaults, strict=True):
-        path.write_text(json.dumps(entries or [default]))
-    return files
 
 
 def items_of(folder: Path, task: str, **entries: Sequence[Entry]) -> pl.DataFrame:
@@ -291,38 +255,6 @@ def test_similarity_by_hand(tmp_path: Path) -> None:
     outcomes = tb.outcomes("short_similarity", items, read_rows)
     assert outcomes["ba"]["right"].to_list() == [True, True, True, False, False]
     assert outcomes["mba"]["right"].to_list() == [True, False]
-
-
-SURE = {"A": (1.0, 0.0), "B": (0.0, 1.0)}
-
-
-@pytest.mark.parametrize(("form", "answer", "ba", "mba"), [
-    ("short", {"A": "A", "B": "B"}, 100, 100),
-    ("short", {"A": "A", "B": "A"}, 50, 0),
-    ("short_similarity", SURE, 100, 100),
-    ("short_similarity", dict.fromkeys("AB", (1.0, 1.0)), 0, 0),
-])  # fmt: skip
-def test_closed_forms_of_sure_answers(tmp_path: Path, form: str, answer: dict[str, Any], ba: float, mba: float) -> None:
-    entries = [question(video(i), place, "AB"[place]) for i in range(20) for place in range(2)]
-    items, said = items_of(tmp_path, "short", short=entries), {entry["idx"]: answer[entry["GT"]] for entry in entries}
-    found = tb.numbers(form, items, read(items, form, said) if form == "short" else by_similarity(items, said))
-    assert (found["ba", "overall"].value, found["mba", "overall"].value) == (ba, mba)
-
-
-def test_random_answers_reach_the_counted_chance_within_their_interval(tmp_path: Path) -> None:
-    """The right caption of a video has one similarity, so a video with m questions is all right with 1 / (m + 1)."""
-    text, draw = QUESTION.format("It does.", "It does not {}."), random.Random(5)
-    places = [(video(3 * i), place) for i in range(200) for place in range(1 + i % 4)]
-    entries = [question(name, place) | {"question": text.format(place)} for name, place in places]
-    clips, items = tb.annotations(release(tmp_path, entries))
-    chance, short = tb.statistics(items, clips), items.filter(task="short")
-    assert chance["chance.short_similarity.mba", "overall"] == pytest.approx(100 * (1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 4)
-    mba = 100 * (1 / 2 + 1 / 4 + 1 / 8 + 1 / 16) / 4
-    assert chance["chance.short.mba", "overall"] == pytest.approx(mba)
-    found = tb.numbers("short", short, [verdict(item, draw.choice("AB"), "A") for item in short["item_id"]], level=0.99)
-    for metric, expected in (("ba", 50), ("mba", mba)):
-        one = found[metric, "overall"]
-        assert one.low is not None and one.high is not None and one.low < expected < one.high
 
 
 def test_chance_is_counted_where_the_data_are_here() -> None:

@@ -1,7 +1,6 @@
 """VELOCITI: its reader, requests and metrics, against a sample worked out by hand and closed forms."""
 
 import csv
-import random
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,8 +9,7 @@ import pytest
 from reprise.benchmarks.registry import load_analyses
 from reprise.benchmarks.rows import flaws_of
 from reprise.benchmarks.scoring import with_analysed_groups
-from reprise.benchmarks.velociti.analyses import verb_groups
-from reprise.benchmarks.velociti.scores import CHANCE
+from reprise.benchmarks.velociti.analyses import FACETS, verb_groups
 from reprise.benchmarks.velociti.subsets import LIST_COLUMNS, captions_digest
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.core.errors import UserError
@@ -161,11 +159,18 @@ def test_entailment_by_hand(tmp_path: Path) -> None:
     assert {metric for metric, _ in words} == {"strict", "positive", "negative"}, "words have no order"
 
 
-def test_the_average_counts_each_test_once_and_control_never(tmp_path: Path) -> None:
-    items = items_of(tmp_path, {"control": 10} | {test: 10 * (place + 1) for place, test in enumerate(TESTS)})
+def test_average_and_facets_count_each_test_once_and_control_never(tmp_path: Path) -> None:
+    """Of agents, two tests have none right and coref all; of video negation, one test was not asked."""
+    counts = {"control": 10} | {test: 10 * (place + 1) for place, test in enumerate(TESTS)}
+    items = items_of(tmp_path, counts)
     scores = [(0.9, 0.1) if item.split("/")[0] == "coref" else (0.9, 0.9) for item in items["item_id"]]
     found = velociti.numbers("entail", items, read(items, scores))
     assert (found["strict", "coref"].value, found["strict", "average"].value) == (100, pytest.approx(100 / 7))
+    agent, size = found["strict", "agent"], sum(counts[test] for test in FACETS["agent"])
+    assert (agent.value, agent.asked) == (pytest.approx(100 / 3), size), "whatever the sizes"
+    few = items.filter(pl.col("task") != "action_bind")
+    found = velociti.numbers("entail", few, read(few, [(0.9, 0.1)] * few.height))
+    assert (found["strict", "text_negation"].value, found["strict", "video_negation"].value) == (100, None)
 
 
 @pytest.mark.parametrize(("caption", "groups"), [
@@ -218,17 +223,3 @@ def test_similarity_by_hand(tmp_path: Path) -> None:
     assert authors["classic", "chrono"].value == pytest.approx(100 / 3)
     outcomes = velociti.outcomes("similarity", items, verdicts)
     assert outcomes["classic"]["right"].to_list() == [True, False, False, False]
-
-
-@pytest.mark.parametrize("form", ["entail", "similarity"])
-def test_closed_forms(tmp_path: Path, form: str) -> None:
-    """The oracle, a model that always says Yes or the same, and random scores, whose interval holds chance."""
-    items, draw = items_of(tmp_path, dict.fromkeys((CONTROL, *TESTS), 100)), random.Random(1)
-    for pair, expected in (((1.0, 0.0), 100), ((1.0, 1.0), 0)):
-        found = velociti.numbers(form, items, read(items, [pair] * items.height, form))
-        assert {one.value for (metric, _), one in found.items() if metric in ("strict", "classic")} == {expected}
-    verdicts = read(items, [(draw.random(), draw.random()) for _ in range(items.height)], form)
-    found = velociti.numbers(form, items, verdicts, level=0.99)
-    for metric in ("strict", "classic") if form == "entail" else ("classic",):
-        one, chance = found[metric, "average"], CHANCE[metric]
-        assert None not in (one.low, one.high, chance) and one.low < chance < one.high  # type: ignore[operator]

@@ -6,7 +6,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reprise.benchmarks.asking import answers_as_given
-from reprise.benchmarks.mmbench_video.release import COLUMNS
 from reprise.benchmarks.mmbench_video.taxonomy import OTHER_VIDEO_SETS, SCORINGS
 from reprise.benchmarks.rows import chosen_items
 from reprise.core.errors import UserError
@@ -18,7 +17,8 @@ from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements
 from reprise.stages.verdicts import verdicts
 
-from tests.unit.benchmarks.whole import Whole, write_rows
+from tests.unit.benchmarks.releases import mmbench_release, question_row
+from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import request_table, response_row
 
 mmbench_video = Whole("mmbench_video")
@@ -35,11 +35,10 @@ LETTERS = "video,question,answer,A,B,C\n1.mp4,Who runs?,b,a dog,a cat,a bird\n2.
 
 def release(folder: Path, manifest: str, name: str = "some") -> tuple[pl.DataFrame, pl.DataFrame]:
     """Clips and items of a release with one question of its own, and a set beside it."""
-    row = ["0", "v", "News", "What is it?", "It is that.", "['OCR']", "v.mp4"]
     path = folder / "sets" / f"{name}.csv"
     path.parent.mkdir()
     path.write_text(manifest)
-    return mmbench_video.annotations([write_rows(folder / "MMBench-Video.tsv", COLUMNS, row), path])
+    return mmbench_video.annotations([*mmbench_release(folder, [question_row("0", "v", "['OCR']")]), path])
 
 
 def items_of(folder: Path, scoring: str, text: str) -> pl.DataFrame:

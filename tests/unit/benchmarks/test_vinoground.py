@@ -1,10 +1,7 @@
 """Vinoground: its reader, questions and scores, against pairs worked out by hand and closed forms."""
 
-import json
-import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import product
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +13,12 @@ from reprise.benchmarks.vinoground.scores import CHANCE, METRICS
 from reprise.benchmarks.vinoground.taxonomy import MAJOR
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES
-from reprise.models.base import Clip
-from reprise.models.local.stand_ins.baselines import Constant, Oracle, Random
 from reprise.stages.metrics import row_of
 from reprise.stages.verdicts import verdicts
 
-from tests.unit.asked import request, spec
-from tests.unit.benchmarks.whole import Whole, write_rows
+from tests.unit.benchmarks.releases import pair_entry as entry
+from tests.unit.benchmarks.releases import vinoground_release as release
+from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import PAIR_COLUMNS, request_table, response_row, verdict_row
 
 vinoground = Whole("vinoground")
@@ -37,24 +33,8 @@ def row(index: int, major: str = "action", minor: str = "", **changes: str) -> l
 
 
 def rows_of(count: int) -> list[list[str]]:
-    majors, minors = MAJOR, ("", "spatial", "interaction;cyclical;", "contextual")
-    return [row(index, majors[index % 3], minors[index % 4]) for index in range(count)]
-
-
-def entry(idx: str, answer: str, video: str = "", **changes: str) -> dict[str, str]:
-    video = video or f"vinoground_videos/{idx}.mp4"
-    return {"idx": idx, "video_name": video, "question": f"Which? {idx}", "GT": answer} | changes
-
-
-def release(
-    folder: Path, rows: Sequence[Sequence[str]], columns: Sequence[str] = PAIR_COLUMNS, **questions: Sequence[Mapping[str, str]]
-) -> list[Path]:  # fmt: skip
-    """The table, and the released questions `text` and `video`."""
-    files = [write_rows(folder / "vinoground.csv", columns, *rows)]
-    for kind, entries in questions.items():
-        files.append(folder / f"vinoground_{kind}score.json")
-        files[-1].write_text(json.dumps(entries))
-    return files
+    minors = ("", "spatial", "interaction;cyclical;", "contextual")
+    return [row(index, MAJOR[index % 3], minors[index % 4]) for index in range(count)]
 
 
 def items_of(folder: Path, count: int) -> pl.DataFrame:
@@ -79,21 +59,17 @@ def test_a_pair_is_two_trims_and_their_concatenation(tmp_path: Path) -> None:
     ]
 
 
-def test_released_files_are_taken_whole_and_ready_concatenations_too(tmp_path: Path) -> None:
+def test_released_files_and_questions_are_used_as_they_are_and_ready_concatenations_too(tmp_path: Path) -> None:
     ready = "vinoground_videos_concated/0.mp4"
-    video = [entry("0_pos", "A", ready), entry("0_neg", "B", ready)]
-    clips, _ = vinoground.annotations(release(tmp_path, [row(0)], video=video), "release")
+    said = "Which {caption}?\nA. 0 sleeps then eats\nB. 0 eats then sleeps"
+    text = [entry("0_pos", "B", question=said), entry("0_neg", "A")]
+    files = release(tmp_path, [row(0)], text=text, video=[entry("0_pos", "A", ready), entry("0_neg", "B", ready)])
+    clips, items = vinoground.annotations(files, "release")
     assert clips.select("clip_id", "kind", "source_id").rows() == [
         ("0.pos", "whole", "vinoground_videos/0_pos"),
         ("0.neg", "whole", "vinoground_videos/0_neg"),
         ("0.pos-neg", "concat", "vinoground_videos_concated/0"),
     ]
-
-
-def test_released_questions_are_used_as_they_are(tmp_path: Path) -> None:
-    said = "Which {caption}?\nA. 0 sleeps then eats\nB. 0 eats then sleeps"
-    text = [entry("0_pos", "B", question=said), entry("0_neg", "A")]
-    _, items = vinoground.annotations(release(tmp_path, [row(0)], text=text), "ids")
     asked = vinoground.requests(items, "questions", "authors")[0]
     assert asked["prompt"] == f"{said}\nPlease only output one English character."
     assert (asked["expected"], asked["option_texts"]) == ("B", ["0 sleeps then eats", "0 eats then sleeps"])
@@ -124,21 +100,15 @@ def test_the_papers_wording_and_what_the_letters_stand_for(tmp_path: Path) -> No
             assert row["clip_id"].split(".")[1].split("-")["AB".index(row["expected"])] == half
 
 
-def test_a_release_may_call_its_columns_otherwise(tmp_path: Path) -> None:
+@pytest.mark.parametrize("link", ["https://youtu.be/aaaaaaaaaaa?t=3", "https://www.youtube.com/watch?v=aaaaaaaaaaa&x=1"])  # fmt: skip
+def test_columns_may_have_other_names_videos_be_links_and_spans_times(tmp_path: Path, link: str) -> None:
     columns = ["video_1" if name == "pos_vid" else name for name in PAIR_COLUMNS]
-    files = release(tmp_path, [row(0)], columns=columns)
+    files = release(tmp_path, [row(0, pos_vid=link, pos_start="1:02", pos_end="1:00:02.5")], columns)
     with pytest.raises(UserError, match=r"column 'pos_vid' is missing. Found: index, major, minor, video_1"):
         vinoground.annotations(files, "ids")
     clips, _ = vinoground.annotations(files, "ids", {"pos_vid": "video_1"})
-    assert clips["source_id"][0] == "aaaaaaaaaaa"
-    assert vinoground.annotations(files, "release")[0].height == 3, "released files need no ids"
-
-
-@pytest.mark.parametrize("link", ["https://youtu.be/aaaaaaaaaaa?t=3", "https://www.youtube.com/watch?v=aaaaaaaaaaa&x=1"])  # fmt: skip
-def test_videos_may_be_links_and_spans_times(tmp_path: Path, link: str) -> None:
-    files = release(tmp_path, [row(0, pos_vid=link, pos_start="1:02", pos_end="1:00:02.5")])
-    clips, _ = vinoground.annotations(files, "ids")
     assert clips.select("source_id", "start_s", "end_s").row(0) == ("aaaaaaaaaaa", 62, 3602.5)
+    assert vinoground.annotations(files, "release")[0].height == 3, "released files need no ids"
 
 
 @pytest.mark.parametrize(("rows", "text", "options", "message"), [
@@ -260,47 +230,12 @@ def test_failed_unread_and_missing_are_three_things(tmp_path: Path) -> None:
     assert {score: [found[score][part] for part in parts] for score in found} == {
         "text": [5, 3, 1, 1, 1, 60], "video": [5, 5, 0, 0, 1, 100], "group": [4, 2, 1, 1, 2, 50],
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(("option", "expected"), [("right", [100, 100, 100]), ("A", [0, 0, 0]), ("wrong", [0, 0, 0])])
-def test_closed_forms_of_sure_answers(tmp_path: Path, option: str, expected: list[int]) -> None:
-    items, texts = items_of(tmp_path, 12), dict.fromkeys(ROLES, option)
-    assert values(items, texts) == values(items, texts, "authors") == expected
-
-
-def test_what_is_above_chance_is_counted_over_pairs(tmp_path: Path) -> None:
     found = scored(items_of(tmp_path, 4), {"1_text_pos": "wrong"})
-    assert found["text"]["p_chance"] == pytest.approx(4 * 0.25**3 * 0.75 + 0.25**4)
-    assert found["video"]["p_chance"] == pytest.approx(0.25**4)
-
-
-def test_random_answers_reach_their_chance(tmp_path: Path) -> None:
-    """By answers 25, 25 and 6.25; by similarities 25, 25 and 16.67, which the paper prints."""
-    items, dice = items_of(tmp_path, 200), random.Random(3)
-    texts = {f"{index}_{role}": dice.choice("AB") for index, role in product(range(200), ROLES)}
-    assert values(items, texts) == pytest.approx([25, 25, 6.25], abs=5)
-    assert {"text": 25.0, "video": 25.0, "group": pytest.approx(100 / 6)} == CHANCE
-    assert by_similarity(items, Random(spec(seed=0))) == pytest.approx([25, 25, 100 / 6], abs=5)
-    few = items.head(40)
-    assert by_similarity(few, Oracle(spec())) == [100, 100, 100] and by_similarity(few, Constant(spec())) == [
-        0,
-        0,
-        0,
-    ], "ties fail"
+    above_chance = {score: found[score]["p_chance"] for score in ("text", "video")}
+    assert above_chance == pytest.approx({"text": 4 * 0.25**3 * 0.75 + 0.25**4, "video": 0.25**4}), "over pairs"
 
 
 # --- similarities --------------------------------------------------------------------------------------------------
-
-
-def by_similarity(items: pl.DataFrame, adapter: Oracle | Constant | Random) -> list[float | None]:
-    rows = []
-    frame = request_table(vinoground.requests(items, "similarity", "caption"), "similarity")
-    for row in frame.iter_rows(named=True):
-        known = {name: row[name] for name in ("request_id", "item_id", "role", "system", "expected", "max_tokens")}
-        question = request(row["prompt"], "similarity", tuple(row["options"]), **known)
-        (answer,) = adapter.answers(Clip(row["clip_id"], None, (), ()), [question])
-        rows.append(response_row(row["request_id"], scores=list(answer.scores)))
-    return overall(items, verdicts(frame, pl.DataFrame(rows, schema=RESPONSES), "robust", "plain"))
 
 
 def overall(items: pl.DataFrame, read: Any) -> list[float | None]:

@@ -29,8 +29,7 @@ from reprise.stages.judgements import judgements
 from reprise.stages.verdicts import verdicts
 from reprise.tables.measured import read_problems
 
-from tests.unit.benchmarks.test_authors_scorers import Pairs, Questions, free_questions, requests_of, samples
-from tests.unit.benchmarks.test_authors_scorers import write_csvs as write_scores
+from tests.unit.benchmarks.releases import Pairs, Questions, free_questions, requests_of, samples, write_csvs
 from tests.unit.benchmarks.whole import Whole, write_rows
 from tests.unit.rows import request_table
 
@@ -192,7 +191,7 @@ def velociti(folder: Path, edit: Edit = lambda lines: lines) -> Found:
     """Three tests of eight samples, two of each event, with scores that tell the rows apart; one csv edited."""
     folder.mkdir(exist_ok=True)
     items, rows = samples(folder, 8)
-    made = write_scores(folder, rows, SCORES, [(f"0.{n + 10}", "0.1") for n in range(len(rows))])
+    made = write_csvs(folder, rows, SCORES, [(f"0.{n + 10}", "0.1") for n in range(len(rows))])
     path = made / "control.csv"
     path.write_text("".join(edit(path.read_text().splitlines(keepends=True))))
     return found("velociti", "entail", items, made)
@@ -239,7 +238,7 @@ def test_a_row_of_no_sample_and_a_score_that_is_no_number_are_named(tmp_path: Pa
 
 def test_a_file_of_the_subset_matches_the_subset(tmp_path: Path) -> None:
     items, rows = samples(tmp_path, 8)
-    made = write_scores(tmp_path, rows[::2], SCORES, [("0.9", "0.1")] * len(rows[::2]))
+    made = write_csvs(tmp_path, rows[::2], SCORES, [("0.9", "0.1")] * len(rows[::2]))
     requests = requests_of("velociti", "entail", items.filter(pl.col("item_id").str.contains("/[24]$")))
     files = load_importer("velociti").FORMS["entail"]
     imported = files.read(files.find(made, None), items, requests)

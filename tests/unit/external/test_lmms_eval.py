@@ -13,7 +13,7 @@ from reprise.external import load_importer
 from reprise.external.answers import ImportedAnswers
 from reprise.stages.import_answers import responses
 
-from tests.unit.benchmarks.test_authors_scorers import requests_of, write_json
+from tests.unit.benchmarks.releases import requests_of, write_json
 from tests.unit.benchmarks.whole import Whole
 
 DATE = "20260818_101112"

@@ -16,7 +16,7 @@ from reprise.plan.runs import Plan
 from reprise.plan.suite import write_keys
 from reprise.stages.import_answers import responses
 
-from tests.unit.benchmarks.test_authors_scorers import Pairs, requests_of
+from tests.unit.benchmarks.releases import Pairs, requests_of
 
 ROOT = Path(__file__).parents[3]
 RUN = Run("vinoground", "paper", "black8", "random-imported")

@@ -10,7 +10,7 @@ from reprise.external import load_importer
 from reprise.external.answers import ImportedAnswers
 from reprise.external.mmbench_video import rating_files
 
-from tests.unit.benchmarks.test_authors_scorers import free_questions, requests_of
+from tests.unit.benchmarks.releases import free_questions, requests_of
 from tests.unit.external.test_imports import problems, write_table_of
 
 NAME = "m_MMBench_Video_8frame_nopack.xlsx"

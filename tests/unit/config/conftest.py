@@ -11,10 +11,23 @@ from reprise.config.load import load
 from reprise.core import yaml_files
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
+from reprise.plan.runs import Plan
+from reprise.plan.suite import collect_keys
 
 ROOT = Path(__file__).parents[3]
 CODE = CodeDigests()
 """of the library's modules, each taken once"""
+# Of the suite `construction`.
+MMBENCH_VIDEO = "    tables: config/tables/construction/mmbench_video.yaml\n"
+
+
+def with_raters(runs: str, more: str = "") -> str:
+    """The beginning of a benchmark's entry with two groups of people that rate answers."""
+    again, raters = (
+        f"      {name}: {{kind: rating, runs: [{rated}], answers: '{name}*.csv'}}\n"
+        for name, rated in (("again", "unpacked/interior8/toy-llava-ov"), ("raters", runs))
+    )
+    return f"{MMBENCH_VIDEO}{more}    people:\n{again}{raters}"
 
 
 class Project:
@@ -34,10 +47,13 @@ class Project:
         assert old in text, f"{file} has no {old!r}"
         self.write(file, text.replace(old, new, 1))
 
+    def plan(self, suite: str = "") -> Plan:
+        return Plan(load(self.root, {"suite": suite} if suite else {}))
+
     def message(self, suite: str = "") -> str:
-        """What is said of the configuration."""
+        """What is said of the configuration, or of the keys that are planned by it."""
         with pytest.raises(UserError) as error:
-            load(self.root, {"suite": suite} if suite else {})
+            collect_keys(self.plan(suite), CODE)
         return str(error.value)
 
 
@@ -73,13 +89,8 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def project(copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project in the working directory."""
     shutil.copytree(copied, tmp_path, copy_function=os.link, symlinks=True, dirs_exist_ok=True)
     monkeypatch.setattr("reprise.core.paths.WORKFLOW", tmp_path)
+    monkeypatch.chdir(tmp_path)
     return Project(tmp_path)
-
-
-@pytest.fixture
-def here(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """The same as the working directory."""
-    monkeypatch.chdir(project.root)
-    return project

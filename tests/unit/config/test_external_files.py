@@ -1,14 +1,9 @@
 """Answers made elsewhere: where a run's files lie follows from its name, and what lies there counts."""
 
 import logging
-from pathlib import Path
 
 import pytest
-from reprise.config.load import load
-from reprise.core.errors import UserError
 from reprise.core.paths import Run
-from reprise.plan.runs import Plan
-from reprise.plan.suite import write_keys
 
 from tests.unit.config.conftest import Project
 
@@ -19,17 +14,12 @@ NAMED = ("textscore-frame8-response.jsonl", "videoscore-frame8-response.jsonl")
 
 
 @pytest.fixture
-def paper(here: Project) -> Project:
+def paper(project: Project) -> Project:
     """The paper suite with imported models alone, two of which it could ask itself."""
-    for slug, label in {"ma-lmm": "MA-LMM", "owl-con": "Owl-Con"}.items():
-        (here.root / f"config/models/{slug}.yaml").unlink()
-        here.edit(
-            "config/external.yaml",
-            "minigpt4-video: MiniGPT4-Video\n",
-            f"minigpt4-video: MiniGPT4-Video\n{slug}: {label}\n",
-        )
-    here.edit("config/suites/paper.yaml", "run: [none]", "run: [local]\njudges: [gpt-4-turbo-1106]")
-    return here
+    for slug in ("ma-lmm", "owl-con"):
+        project.write(f"config/models/{slug}.yaml", f"label: {slug}\nadapter: import\n")
+    project.edit("config/suites/paper.yaml", "run: [none]", "run: [local]\njudges: [gpt-4-turbo-1106]")
+    return project
 
 
 def lay(project: Project, folder: str, *names: str) -> None:
@@ -37,8 +27,8 @@ def lay(project: Project, folder: str, *names: str) -> None:
         project.write(f"{IMPORTS}/{folder}/{name}", LINE)
 
 
-def runs() -> list[str]:
-    return [run.name for run in Plan(load(Path(), {"suite": "paper"})).runs()]
+def runs(paper: Project) -> list[str]:
+    return [run.name for run in paper.plan("paper").runs()]
 
 
 APOLLO = "vinoground/apollo-7b"
@@ -60,7 +50,7 @@ def test_where_files_lie_says_which_run_they_are_of(
 ) -> None:
     for folder, names in laid.items():
         lay(paper, folder, *names)
-    assert runs() == found
+    assert runs(paper) == found
 
 
 def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog: pytest.LogCaptureFixture) -> None:
@@ -69,9 +59,9 @@ def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog
     rated, unrated = (f"MiniGPT4-Video_{judge}_score.xlsx" for judge in ("gpt-4-turbo", "gemini"))
     lay(paper, "mmbench_video/minigpt4-video", "MiniGPT4-Video.xlsx", rated, unrated)
     with caplog.at_level(logging.WARNING):
-        plan = Plan(load(Path(), {"suite": "paper"}))
+        plan = paper.plan("paper")
         plan.imports.warn_of_unused(plan.models)
-    assert [run for run in runs() if run.startswith("vinoground")] == []
+    assert [run for run in runs(paper) if run.startswith("vinoground")] == []
     said = {one.message.partition(": ")[0].removeprefix(f"{IMPORTS}/"): one.message for one in caplog.records}
     assert f"{', '.join(NAMED_7)}: not used: their names fit no run" in said[APOLLO]
     assert unrated in said["mmbench_video/minigpt4-video"] and rated not in said["mmbench_video/minigpt4-video"]
@@ -81,10 +71,9 @@ def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog
     ("folder", "names", "said"),
     [
         ("vinoground/apollo-7b", BOTH, [f"{IMPORTS}/vinoground/apollo-7b/textscore-response.jsonl: could be the answers of several runs of 'apollo-7b': vinoground/paper/black16, vinoground/paper/black32,", f"Put it into the folder of its run, {IMPORTS}/vinoground/apollo-7b/<protocol>/<sampling>/, or name its run in config/external.yaml (`runs: {{vinoground/paper/black16: .}}`)."]),
-        ("vinoground/apollo-7b", (*BOTH, *NAMED), ["could be the answers of several runs of 'apollo-7b'"]),
         ("temporalbench/ma-lmm", ("ma-lmm.jsonl",), ["temporalbench/caption/linspace4, temporalbench/long/linspace4, temporalbench/short/linspace4."]),
         ("velociti/gemini-1.5-flash", ("control.csv",), ["velociti/entail.gemini.subset/fps1, velociti/mc.subset/fps1."]),
-        ("mmbench_video/gpt-4o", ("gpt4o.xlsx",), ["mmbench_video/packed.subtitled/interior16, ", ", ... (18 in all)"]),
+        ("mmbench_video/gpt-4o", ("gpt4o.xlsx",), ["mmbench_video/packed.subtitled/interior16, ", ", ... (17 in all)"]),
         ("mmbench_video/minigpt4-video", ("a.xlsx", "b.tsv"), [f"{IMPORTS}/mmbench_video/minigpt4-video: found a.xlsx, b.tsv; one file of answers is expected. Keep one of them there."]),
         ("vinoground/o3/paper/black32", ("text.jsonl",), [f"{IMPORTS}/vinoground/o3/paper/black32: found text.jsonl, which are no answers to vinoground/paper by their names. {IMPORTS}/README.md lists the names."]),
         ("vinoground/o3/paper/black32", NAMED, ["which holds the answers of a run that shows 32 frames is not clear"]),
@@ -94,31 +83,22 @@ def test_files_that_could_be_of_several_runs_are_named(
     paper: Project, folder: str, names: tuple[str, ...], said: list[str]
 ) -> None:
     lay(paper, folder, *names)
-    with pytest.raises(UserError) as error:
-        runs()
-    assert all(part in str(error.value) for part in said)
-    assert len(str(error.value)) < 800
+    message = paper.message("paper")
+    assert [part for part in said if part not in message] == [] and len(message) < 800
 
 
-@pytest.mark.parametrize("is_own_file", [False, True])
-def test_a_model_can_say_which_run_its_files_are_of(paper: Project, is_own_file: bool) -> None:
+def test_a_model_can_say_which_run_its_files_are_of(paper: Project) -> None:
     lay(paper, "vinoground/apollo-7b", *BOTH)
     lay(paper, "vinoground/apollo-7b/few", *BOTH)
     said = "{vinoground/paper/black16: ., vinoground/paper/black4: few, vinoground/paper/black8: none}"
-    line = "apollo-7b: Apollo-7B\n"
-    if is_own_file:
-        paper.edit("config/external.yaml", line, "")
-        text = f"label: Apollo-7B\nadapter: import\nsettings:\n  runs: {said}\n"
-        paper.write("config/models/apollo-7b.yaml", text)
-    else:
-        paper.edit("config/external.yaml", line, f"apollo-7b: {{label: L, runs: {said}}}\n")
-    assert runs() == [f"vinoground/paper/black{frames}/apollo-7b" for frames in (16, 4)]
+    paper.edit("config/external.yaml", "apollo-7b: Apollo-7B\n", f"apollo-7b: {{label: L, runs: {said}}}\n")
+    assert runs(paper) == [f"vinoground/paper/black{frames}/apollo-7b" for frames in (16, 4)]
 
 
 def test_a_protocol_can_share_the_answers_of_another(paper: Project) -> None:
     lay(paper, "vinoground/internlm-xc-2.5/cot/fps1", *BOTH)
     lay(paper, "mmbench_video/gpt-4o/packed/interior8", "gpt4o.xlsx")
-    plan = Plan(load(Path(), {"suite": "paper"}))
+    plan = paper.plan("paper")
     for run in ("vinoground/cot.judged/fps1/internlm-xc-2.5", "mmbench_video/packed.subtitled/interior8/gpt-4o"):
         assert plan.imports.answer_files(Run.parse(run))
     assert not plan.imports.answer_files(Run.parse("mmbench_video/packed.subtitles.subtitled/interior8/gpt-4o"))
@@ -127,20 +107,20 @@ def test_a_protocol_can_share_the_answers_of_another(paper: Project) -> None:
 def test_ratings_lie_by_judge_and_run(paper: Project) -> None:
     lay(paper, "mmbench_video/gpt-4o/packed/interior8", "gpt4o.xlsx")
     lay(paper, "mmbench_video/gpt-4-turbo-1106/mine", "ratings.tsv")
-    assert runs() == []
+    assert runs(paper) == []
     external, ours = "config/external.yaml", "{label: J, ratings: {mmbench_video/packed/interior8/gpt-4o: mine}}"
     before = (paper.root / external).read_text()
     paper.edit(external, "{label: GPT-4-Turbo (1106), names: [gpt-4-turbo, gpt-4-1106-preview]}", ours)
     found = ["mmbench_video/packed/interior8/gpt-4o", "mmbench_video/packed.subtitled/interior8/gpt-4o"]
-    assert runs() == found[:1]
+    assert runs(paper) == found[:1]
     paper.write(external, before)
     lay(paper, "mmbench_video/gpt-4-turbo-1106/packed/interior8/gpt-4o", "ratings.tsv")
-    assert runs() == found
+    assert runs(paper) == found
 
 
-def judges() -> list[str]:
+def judges(paper: Project) -> list[str]:
     """The judges whose numbers the tables show, run by run."""
-    plan = Plan(load(Path(), {"suite": "paper"}))
+    plan = paper.plan("paper")
     found = {one for table in range(2, 9) for one in plan.table_scored("mmbench_video", f"table{table}") if one.judge}
     return sorted(one.name.removeprefix("mmbench_video/") for one in found)
 
@@ -152,28 +132,22 @@ def test_ratings_that_lie_there_count_for_every_run_whoever_judged(paper: Projec
         lay(paper, f"mmbench_video/{model}/{protocol}", "answers.xlsx")
         lay(paper, f"mmbench_video/gpt-3.5-turbo-0613/{protocol}/{model}", "ratings.tsv")
     rated = ["packed/interior8/gpt-4v", "unpacked/interior90/minigpt4-video"]
-    assert judges() == [f"{run}/gpt-3.5-turbo-0613" for run in rated]
+    assert judges(paper) == [f"{run}/gpt-3.5-turbo-0613" for run in rated]
     lay(paper, "mmbench_video/gpt-4-turbo-1106/packed/interior8/gpt-4v", "ratings.tsv")
-    assert judges() == [f"{rated[0]}/gpt-4-turbo-1106", f"{rated[1]}/gpt-3.5-turbo-0613"]
+    assert judges(paper) == [f"{rated[0]}/gpt-4-turbo-1106", f"{rated[1]}/gpt-3.5-turbo-0613"]
     paper.edit("config/suites/paper.yaml", "judges: []", "judges: [gpt-3.5-turbo-0613]")
-    assert judges() == [f"{run}/gpt-3.5-turbo-0613" for run in rated]
+    assert judges(paper) == [f"{run}/gpt-3.5-turbo-0613" for run in rated]
 
 
 @pytest.mark.parametrize("name", ["gpt-4-turbo", "gpt-4-1106-preview", "gpt-4-turbo-1106"])
 def test_the_harness_ratings_beside_the_predictions_count(paper: Project, name: str) -> None:
     paper.edit("config/suites/paper.yaml", "judges: [gpt-4-turbo-1106]", "judges: []")
-    lay(
-        paper,
-        "mmbench_video/minigpt4-video",
-        "MiniGPT4-Video_MMBench-Video.xlsx",
-        f"MiniGPT4-Video_MMBench-Video_{name}_score.xlsx",
-    )
-    assert judges() == ["unpacked/interior90/minigpt4-video/gpt-4-turbo-1106"]
-    plan = Plan(load(Path(), {"suite": "paper"}))
-    run = Run.parse("mmbench_video/unpacked/interior90/minigpt4-video")
-    assert [one.name for one in plan.imports.answer_files(run)] == ["MiniGPT4-Video_MMBench-Video.xlsx"]
-    files = plan.imports.rating_files(run, "gpt-4-turbo-1106")
-    assert [one.name for one in files] == [f"MiniGPT4-Video_MMBench-Video_{name}_score.xlsx"]
+    answers, ratings = "MiniGPT4-Video_MMBench-Video.xlsx", f"MiniGPT4-Video_MMBench-Video_{name}_score.xlsx"
+    lay(paper, "mmbench_video/minigpt4-video", answers, ratings)
+    assert judges(paper) == ["unpacked/interior90/minigpt4-video/gpt-4-turbo-1106"]
+    imports, run = paper.plan("paper").imports, Run.parse("mmbench_video/unpacked/interior90/minigpt4-video")
+    assert [one.name for one in imports.answer_files(run)] == [answers]
+    assert [one.name for one in imports.rating_files(run, "gpt-4-turbo-1106")] == [ratings]
 
 
 def test_an_open_judge_rates_where_ratings_of_it_do_not_lie(paper: Project) -> None:
@@ -181,14 +155,13 @@ def test_an_open_judge_rates_where_ratings_of_it_do_not_lie(paper: Project) -> N
     lay(paper, "mmbench_video/gpt-4o/packed/interior8", "gpt4o.xlsx")
     before, run = "run: [local]\njudges: [gpt-4-turbo-1106]", "packed/interior8/gpt-4o"
     paper.edit("config/suites/paper.yaml", before, "run: [local, qwen2-72b]\njudges: [qwen2-72b]")
-    assert f"{run}/qwen2-72b" in judges()
+    assert f"{run}/qwen2-72b" in judges(paper)
     lay(paper, f"mmbench_video/qwen2-72b-instruct/{run}", "ratings.tsv")
-    plan = Plan(load(Path(), {"suite": "paper"}))
+    plan = paper.plan("paper")
     assert {one.judge for one in plan.table_scored("mmbench_video", "table6")} == {"qwen2-72b-instruct"}
 
 
 def test_an_extra_run_must_have_its_files(paper: Project) -> None:
     paper.edit("config/suites/paper.yaml", "  velociti:\n", "  velociti:\n    extra_runs: [entail/fps2/owl-con]\n")
     said = f"velociti/entail/fps2/owl-con: no answers found. Put the files into {IMPORTS}/velociti/owl-con/entail/fps2/"
-    with pytest.raises(UserError, match=said):
-        write_keys(Plan(load(Path(), {"suite": "paper"})))
+    assert said in paper.message("paper")

@@ -4,12 +4,13 @@ import pytest
 from reprise.config.load import load
 from reprise.core.errors import UserError
 
-from tests.unit.config.conftest import Project
+from tests.unit.config.conftest import MMBENCH_VIDEO, Project, with_raters
 
 MAIN, SUITE = "config/config.yaml", "config/suites/demo.yaml"
 RANDOM, TOY, VERA = "config/models/random.yaml", "config/models/toy-llava-ov.yaml", "config/models/vera.yaml"
 ONEVISION, EXTERNAL = "config/models/llava-onevision-7b.yaml", "config/external.yaml"
 VELOCITI, VINOGROUND = "config/benchmarks/velociti.yaml", "config/benchmarks/vinoground.yaml"
+REHEARSAL = "config/suites/rehearsal.yaml"
 CONSTRUCTION, FIGURES = "config/suites/construction.yaml", "config/figures/demo/velociti.yaml"
 WRITER_PROMPTS = "resources/prompts/construction/velociti.yaml"
 TABLES, MORE_TABLES = "config/tables/demo/velociti.yaml", "config/tables/demo/vinoground.yaml"
@@ -18,22 +19,30 @@ LONGEST_LINE, MOST_LINES = 500, 22
 
 # file, what stands there, what a user wrote instead, what is said (`file` is said too)
 OTHER_WRITERS = "other_writers: [toy-other-writer]"
+RATERS = "benchmarks.mmbench_video.people"
+OVERVIEW, COMMAND = "\noverview:\n", "b$(touch X)"
+BLIND = ", ".join(f"{name}: none" for name in ("velociti", "vinoground", "temporalbench", "mmbench_video"))
+VIEWS = [
+    ("interior8.grid4x4", "sampling 'interior8.grid4x4': a grid of 4 x 4 holds 16 frames, rule 'interior' shows 8."),
+    ("fps1_floor.grid4x4", "rule 'fps_floor' shows a number that depends on the clip."),
+    ("interior16.grid4x5", "sampling 'interior16' has no view 'grid4x5'. Did you mean 'grid4x4'? Allowed: another, first, grid4x4, middle, none, reversed, shuffled."),
+    ("linspace1.shuffled", "sampling 'linspace1.shuffled': rule 'linspace' shows one frame, which is the same 'shuffled' as planned."),
+    ("none.shuffled", "sampling 'none.shuffled': it shows no frame, so that there is none to show 'shuffled'."),
+    ("fps1.shuffled.reversed", "sampling 'fps1.shuffled.reversed': it has the view 'shuffled' already, and a sampling has one."),
+]  # fmt: skip
 MISTAKES = [
     # YAML
-    (MAIN, "fps: 0.5}", "fps: 0.5", "not valid YAML: did not find expected ',' or '}'."),
     (MAIN, "suite: demo", "suite: demo\n\tstore: x", "line 5: not valid YAML: found a tab character"),
     (MAIN, "suite: demo", "suite: demo\n? [a]\n: b", "not valid YAML: a key should be a text."),
     # one type a kind of file: unknown, missing and wrong
     (MAIN, "samplings:", "sampling:", "line 7: sampling: unknown key. Did you mean 'samplings'? Allowed: confidence, locks, report_clips, samplings, scratch, store, suite, views."),
     (MAIN, "suite: demo", "suite: dem", "suite: unknown suite 'dem'. Did you mean 'demo'? Allowed: construction, demo, paper, rehearsal, time. These are the files in config/suites/."),
     (MAIN, "fps8: {rule: fps_mid", "fps8: {rule: fps_mdi", "samplings.fps8: rule: unknown sampling rule 'fps_mdi'. Did you mean 'fps_mid'?"),
-    (MAIN, "rule: linspace, frames: 1}", "rule: linspace, frames: 0}", "samplings.linspace1: rule 'linspace': frames must be a whole number of at least 1, found 0"),
     (SUITE, "shards: 4", "shards: 0", "line 16: shards: should be greater than or equal to 1, found 0."),
     (SUITE, "route: {kind: toyworld}", "route: {kind: toywrld}", "benchmarks.velociti.route.kind: should be 'toyworld', 'rehearsal', 'folder', 'archive', 'http', 'huggingface', 'youtube', found 'toywrld'. Did you mean 'toyworld'?"),
     (SUITE, "route: {kind: toyworld}", "route: {path: x}", "benchmarks.velociti.route: missing."),
     (SUITE, "{per_test: 40}", "{per_test: 40}\n    extra_runs: [entail/fps1]", "benchmarks.velociti.extra_runs.0: should be <protocol>/<sampling>/<model>, each a name"),
     (RANDOM, "adapter: random", "adapter: rndom", "adapter: unknown adapter 'rndom'. Did you mean 'random'? Allowed: anthropic, constant, contrastive,"),
-    (RANDOM, "adapter: random", "adapter: random\nsettings: {sed: 1}", "settings.sed: unknown key. Did you mean 'seed'? Allowed: seed, texts."),
     (RANDOM, "adapter: random", "adapter: random\nrepo: a/b\ndtype: float16", "adapter 'random' does not go by: repo, dtype. Remove what this names."),
     (RANDOM, "adapter: random", "adapter: import\npieces: 2", "adapter 'import' does not go by: pieces."),
     (TOY, "checkpoint: ", "repo: x/y\ncheckpoint: ", "set either checkpoint (a local folder) or repo (a hub id), not both."),
@@ -43,6 +52,12 @@ MISTAKES = [
     (EXTERNAL, "gpt-4o: GPT-4o", "oracle: Oracle", "oracle: config/models/oracle.yaml defines this model too. Remove one of the two."),
     (EXTERNAL, "o3: o3", "o3: {label: o3, runs: {vinoground/paper: .}}", "o3.runs: 'vinoground/paper': a run is named <benchmark>/<protocol>/<sampling>."),
     (TABLES, "  table2:", "  tabel2:", "tables.tabel2: should be table<N>, such as table3, found 'tabel2'."),
+    # names that a shell could read
+    (MAIN, "samplings:\n", f"samplings:\n  '{COMMAND}': {{rule: none}}\n", f"samplings.{COMMAND}: should be a name (lower-case letters, digits,"),
+    (SUITE, "judges: [wordmatch,", f"judges: ['{COMMAND}',", f"judges.0: should be a name (lower-case letters, digits, '.', '_' and '-', first a letter or a digit), found '{COMMAND}'."),
+    (SUITE, "\nbenchmarks:\n", f"\nbenchmarks:\n  '{COMMAND}': {{}}\n", f"benchmarks.{COMMAND}: should be a name"),
+    (VELOCITI, "protocols:\n", f"protocols:\n  '{COMMAND}': {{form: mc, prompt: mc, ask: choose}}\n", f"protocols.{COMMAND}: should be a name"),
+    (TABLES, "model: oracle", f"model: '{COMMAND}'", "model: should be a name"),
     # names that other files define
     (SUITE, "run: [local]", "run: [locl]", "run: unknown model 'locl'. Did you mean 'local'?"),
     (SUITE, "judges: [wordmatch,", "judges: [toy-siglip,", "judges: 'toy-siglip' cannot judge: adapter 'contrastive' gives similarity."),
@@ -59,6 +74,19 @@ MISTAKES = [
     (VELOCITI, "form: mc, prompt: mc, ask", "form: choice, prompt: mc, ask", "protocols.mc.form: unknown form 'choice'. Allowed: entail, mc, similarity."),
     (VELOCITI, "answers_of: mc", "answers_of: entail", "protocols.mc.subset.answers_of: 'entail' asks another question: form, prompt, ask differ."),
     (VINOGROUND, "{video: 3, group: 3}", "{vidio: 3}", "protocols.paper.frames_min: unknown metric 'vidio'. Did you mean 'video'?"),
+    (REHEARSAL, "stand_in: random-words", "stand_in: random-word", "stand_in: 'random-word': a baseline that answers all kinds of questions, without weights or a server, stands in for others. Did you mean 'random-words'? Allowed: always-first,"),
+    (REHEARSAL, "stand_in: random-words", "stand_in: qwen2-vl-7b", "stand_in: 'qwen2-vl-7b': a baseline that answers all kinds of questions"),
+    (REHEARSAL, "stand_in: random-words", "stand_in: wordmatch", "stand_in: 'wordmatch': a baseline that answers all kinds of questions"),
+    # the overview, views and cards of time
+    (SUITE, OVERVIEW, f"{OVERVIEW}  - oracel\n", "overview: 'oracel': unknown model 'oracel'. Did you mean 'oracle'?"),
+    (SUITE, OVERVIEW, f"{OVERVIEW}  - toy-llava-ov\n", "overview: 'toy-llava-ov': named twice; a model has one line."),
+    (SUITE, OVERVIEW, f"{OVERVIEW}  - {{model: oracle, bench: [a]}}\n", "overview.0.bench: unknown key. Did you mean 'benchmarks'?"),
+    (SUITE, OVERVIEW, f"{OVERVIEW}  - toy-text\n", "overview: 'toy-text': vinoground: adapter 'text' takes no frames, but sampling 'fps1' shows some."),
+    (MORE_TABLES, "  protocol: paper\n  sampling: fps1\n  columns", "  protocol: papr\n  sampling: fps1\n  columns", "overview.protocol: unknown protocol 'papr'. Did you mean 'paper'?"),
+    (MORE_TABLES, "overview:\n  table: table3", "overview:\n  table: table33", "overview.table: no table33 here. There are: table2, table3,"),
+    *((SUITE, "{per_test: 40}", f"{{per_test: 40}}\n    extra_runs: [mc/{name}/random]", said) for name, said in VIEWS),
+    (SUITE, "\nbenchmarks:\n", "\ntime: [oracle]\n\nbenchmarks:\n", "time: 'oracle' is not in `overview:`, which says what it is asked. Allowed: all, random,"),
+    (SUITE, OVERVIEW, f"\ntime: [oracle]{OVERVIEW}  - {{model: oracle, samplings: {{{BLIND}}}}}\n", "time: 'oracle' is shown no frames on any benchmark, so that there is nothing to compare."),
     # figures, and a suite that makes its benchmarks and asks people
     (FIGURES, "benchmark: velociti", "benchmark: vinoground", "benchmark: found 'vinoground', expected 'velociti'"),
     (FIGURES, "sections: [VELOCITI Subset]", "sections: [Velociti Subset]", "unknown section 'Velociti Subset'. Allowed: \"\", VELOCITI Subset."),
@@ -81,16 +109,25 @@ MISTAKES = [
     (CONSTRUCTION, "per_survey: 8", "per_survey: 8\n        surveys: 3", "benchmarks.vinoground.people.script.surveys: found 3, and per_survey 8. Name one of both."),
     ("config/suites/paper.yaml", "run: short/all/humans", "run: short/linspace16.grid4x4/humans", "'short/linspace16.grid4x4/humans' has a view, by which models are shown frames"),
     (MAIN, "samplings:\n", "samplings:\n  mine: {rule: interior, frames: 4, view: {show: grid, rows: 2, columns: 2}}\n", "'mine': a view is declared in `views:`"),
-    (SUITE, "\nbenchmarks:\n", "\ntime: [oracle]\n\nbenchmarks:\n", "time: 'oracle' is not in `overview:`, which says what it is asked. Allowed: all, random,"),
     (SUITE, "release: {kind: toyworld}", "release: {kind: constructed}", "benchmarks.velociti.construction: missing; `release: {kind: constructed}` says"),
     (CONSTRUCTION, "      script:\n        run: paper/", "      again: {run: paper/all/toy-script, answers: 'x*.csv'}\n      script:\n        run: paper/", "people.script.run: 'paper/all/toy-script' is named by 'again' already; a run has one group,"),
+    (CONSTRUCTION, "run: [local]", "run: [local]\nskip: [toy-writer]", "benchmarks.velociti.construction.writer: 'toy-writer' does not run here. Name it in `run:`"),
+    (CONSTRUCTION, "run: [local]", "run: [local]\nskip: [toy-other-writer]", "benchmarks.temporalbench.construction.other_writers: 'toy-other-writer' does not run here. Name it in `run:`"),
+    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/interior8/oracl"), f"{RATERS}.raters.runs.0: unknown model 'oracl'. Did you mean 'oracle'?"),
+    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("mmbench/none/oracle"), f"{RATERS}.raters.runs.0: 'mmbench/none/oracle': no judge rates its answers. Name a run of a protocol with a judge."),
+    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/interior8/oracle, unpacked/interior8/oracle"), f"{RATERS}.raters.runs.1: 'unpacked/interior8/oracle' is named by 'raters' already;"),
+    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/interior8/toy-llava-ov"), f"{RATERS}.raters.runs.0: 'unpacked/interior8/toy-llava-ov' is named by 'again' already;"),
+    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/spaced8/oracle"), f"{RATERS}.raters.runs.0: 'unpacked/spaced8/oracle' is in no table of the suite. Name it in `extra_runs:` too."),
+    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/interior8/oracle", "    ratings: r.csv\n"), f"{RATERS}.again.kind: the suite names ratings too (ratings: r.csv). Name one of both."),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("file", "old", "new", "said"), MISTAKES)
 def test_a_mistake_is_said_in_words(project: Project, file: str, old: str, new: str, said: str) -> None:
     project.edit(file, old, new)
-    message = project.message(next((one for one in ("construction", "paper") if one in file), ""))
+    message = project.message(
+        next((one for one in ("construction", "paper", "rehearsal") if f"suites/{one}" in file), "")
+    )
     assert said in message
     line = next(line for line in message.splitlines() if said in line)
     assert line.removeprefix("  - ").startswith(f"{file}: ")

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from reprise.commands.left import Planned
 from reprise.commands.plan import money
-from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Run, Scored
 from reprise.models.asking.money.prices import Budget, Entry, Ledger
@@ -54,7 +53,7 @@ def plan_of(project: Project, more: str = "", protocol: str = "mc", budget: str 
     text = (ROOT / suite).read_text().replace("run: [local]", f"run: [local, served]\nbudget_usd: {budget}")
     extra = f"    clips: ids\n    extra_runs: [{protocol}/fps1/served]\n"
     project.write(suite, text.replace("    clips: ids\n", extra, 1))
-    return Plan(load(project.root))
+    return project.plan()
 
 
 def key_of(plan: Plan) -> ModelRunKey:
@@ -63,15 +62,17 @@ def key_of(plan: Plan) -> ModelRunKey:
     return found
 
 
-def test_how_a_server_is_reached_shapes_no_answer_and_what_answers_does(here: Project) -> None:
+def test_how_a_server_is_reached_and_paid_shapes_no_answer_and_what_answers_does(project: Project) -> None:
     def key(more: str) -> ModelRunKey:
-        return key_of(plan_of(here, more))
+        return key_of(plan_of(project, more))
 
     named = "  server: vllm 0.33\n"
     first = key(named)
+    priced = key_of(plan_of(project, f"{named}{KEY}{PRICE}", budget="1"))
+    assert priced.price is not None and priced.price.output == 8 and first.price is None
     moved = key(f"{named}  concurrency: 32\n  timeout_s: 5\n  retries: 1\n  max_images: 99\n")
-    elsewhere = key_of(plan_of(here, named, model=SERVED.replace("8000", "9000")))
-    assert first.key == moved.key == elsewhere.key
+    elsewhere = key_of(plan_of(project, named, model=SERVED.replace("8000", "9000")))
+    assert first.key == moved.key == elsewhere.key == priced.key and "price" not in first.model_dump(mode="json")
     assert (elsewhere.serving["url"], moved.serving["concurrency"]) == ("http://127.0.0.1:9000/v1", 32)
     others = ("", "  server: sglang\n", f"{named}  temperature: 1\n", f"{named}  body: {{seed: 1}}\n")
     assert len({first.key, *(key(more).key for more in others)}) == 5
@@ -94,12 +95,6 @@ def test_a_model_that_is_paid_for_needs_a_budget(project: Project, more: str, bu
     assert not why or f"its model is behind an API with a key and {why}" in plan.why_idle(Run.parse(RUN))
 
 
-def test_a_price_is_in_the_key_of_its_runs_and_shapes_no_answer(here: Project) -> None:
-    priced, unpriced = (key_of(plan_of(here, more, budget="1\nbudget_tokens: 9")) for more in (KEY + PRICE, KEY))
-    assert priced.price is not None and priced.price.output == 8 and unpriced.price is None
-    assert priced.key == unpriced.key and "price" not in unpriced.model_dump(mode="json")
-
-
 def test_scores_are_refused_where_the_server_gives_none(project: Project) -> None:
     with pytest.raises(UserError, match=r"asks for 'score', adapter 'openai' gives choose, write\. Where its model can, "
                                         r"set `settings: \{scores: logprob_token_ids\}`"):  # fmt: skip
@@ -108,24 +103,18 @@ def test_scores_are_refused_where_the_server_gives_none(project: Project) -> Non
 
 
 @pytest.mark.parametrize(
-    ("served_until", "said"),
-    [
-        ("{date: 2020-02-29, source: https://vendor.example/retired}",
-         ["Model served was served until 2020-02-29 (https://vendor.example/retired). Answers that are there stay; new "
-          "questions to it will fail."]),
-        ("{date: 9999-01-01, source: https://vendor.example/retired}", []),
-        ("null", []),
-    ],
+    ("day", "said"),
+    [("9999-01-01", []), ("2020-02-29", ["Model served was served until 2020-02-29 (https://vendor.example/retired). "
+                                         "Answers that are there stay; new questions to it will fail."])],
 )  # fmt: skip
 def test_a_model_that_its_vendor_has_ended_is_named(
-    project: Project, caplog: pytest.LogCaptureFixture, served_until: str, said: list[str]
+    project: Project, caplog: pytest.LogCaptureFixture, day: str, said: list[str]
 ) -> None:
-    plan = plan_of(project, f"served_until: {served_until}\n")
+    plan = plan_of(project, f"served_until: {{date: {day}, source: https://vendor.example/retired}}\n")
     with caplog.at_level(logging.WARNING):
-        warn_of_models(plan, [])
-        assert [one.message for one in caplog.records] == said
-        warn_of_models(plan, ["results/tables/vinoground/table3.md"])
-    assert [one.message for one in caplog.records] == said, "of other targets nothing is said"
+        for targets in ([], ["results/tables/vinoground/table3.md"]):  # of other targets nothing is said
+            warn_of_models(plan, targets)
+    assert [one.message for one in caplog.records] == said
 
 
 @pytest.mark.parametrize(
@@ -162,7 +151,6 @@ NO_URL = SERVED.replace("  url: http://127.0.0.1:8000/v1\n", "")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f"{SERVED}dtype: float16\n", "adapter 'openai' does not go by: dtype. Remove what this names."),
         (SERVED + PRICE, "price: this model has no settings.key, so that nobody is paid. Remove it, or name the key."),
         (f"{NO_URL}  url: localhost:8000\n", "settings.url: should be an address such as http://127.0.0.1:8000/v1, without"),
         (f"{NO_URL}  url: https://user:secret@host/v1\n", "settings.url: should be an address"),
@@ -179,7 +167,6 @@ NO_URL = SERVED.replace("  url: http://127.0.0.1:8000/v1\n", "")
         (f"{HOSTED}served_by: {{{OWN}, max_frames: 8}}\n", "served_by: max_frames: engine 'program' has no such setting."),
         (HOSTED + "served_by: {engine: program, program: ../own.py, environment: own}\n", "program: '../own.py' should be a file"),
         (HOSTED + "served_by: vllm\nsettings: {scores: similarity}\n", "settings.scores: only a program gives 'similarity'. Use logprob_token_ids, or null."),
-        (f"{HOSTED}dtype: float16\nserved_by: {{{OWN}}}\n", "the job's server does not go by: dtype. Remove"),
         (f"{HOSTED}served_by: {{{OWN}}}\nsettings: {{timeout_s: 5}}\n", "settings: served_by: the job starts the server, and says timeout_s. Remove them here."),
         (HOSTED.replace("openai", "transformers") + "served_by: vllm\n", "served_by: adapter 'transformers' asks no server of that kind. Use: openai."),
     ],
@@ -190,12 +177,12 @@ def test_a_mistake_in_the_models_file_is_named(project: Project, text: str, mess
     assert said.startswith(f"{FILE}: ") and message in said and "secret" not in said
 
 
-def hosted(here: Project, more: str) -> ModelRunKey:
-    return key_of(plan_of(here, more, model=HOSTED))
+def hosted(project: Project, more: str) -> ModelRunKey:
+    return key_of(plan_of(project, more, model=HOSTED))
 
 
-def test_the_key_holds_what_the_server_is_told_and_where_it_is_installed(here: Project) -> None:
-    key = hosted(here, "gpus: 4\ndtype: bfloat16\ntrust_remote_code: true\nserved_by: vllm\n")
+def test_the_key_holds_what_the_server_is_told_and_where_it_is_installed(project: Project) -> None:
+    key = hosted(project, "gpus: 4\ndtype: bfloat16\ntrust_remote_code: true\nserved_by: vllm\n")
     assert key.answers.serving is not None and key.hosting is not None
     told = " ".join(key.answers.serving.arguments)
     assert told == (
@@ -208,16 +195,16 @@ def test_the_key_holds_what_the_server_is_told_and_where_it_is_installed(here: P
     assert not {"url", "key", "server"} & (key.serving.keys() | key.answers.settings.keys())
 
 
-def test_what_shapes_answers_changes_the_key_and_nothing_else_does(here: Project) -> None:
+def test_what_shapes_answers_changes_the_key_and_nothing_else_does(project: Project) -> None:
     def key(served_by: str, more: str = "") -> str:
-        return hosted(here, f"served_by: {{engine: vllm{served_by}}}\n{more}").key
+        return hosted(project, f"served_by: {{engine: vllm{served_by}}}\n{more}").key
 
     first = key("")
     assert key(", gpu_memory: 0.5, start_minutes: 90") == first == key("", "settings: {concurrency: 64}\n")
     more = ("max_model_len: 4096", "quantised: fp8", "arguments: [--enforce-eager]", "variables: {VLLM_USE_V1: '1'}")
     others = [*(key(f", {one}") for one in more), key("", "dtype: float16\n"), key("", "settings: {frames: video}\n")]
     assert len({first, *others}) == 7
-    here.write("envs/other.txt", "vllm==0.32.0\n")
+    project.write("envs/other.txt", "vllm==0.32.0\n")
     assert key(", environment: other") not in {first, *others}
 
 
@@ -229,21 +216,21 @@ def test_what_shapes_answers_changes_the_key_and_nothing_else_does(here: Project
         (None, r"envs/serve\.txt: no such file\. `served_by\.environment` of a model's file names one of: none"),
     ],
 )
-def test_an_environment_is_pinned_whole(here: Project, pins: Any, message: str) -> None:
-    plan = plan_of(here, "served_by: vllm\n", model=HOSTED)
-    path = here.root / "envs" / "serve.txt"
+def test_an_environment_is_pinned_whole(project: Project, pins: Any, message: str) -> None:
+    plan = plan_of(project, "served_by: vllm\n", model=HOSTED)
+    path = project.root / "envs" / "serve.txt"
     path.unlink() if pins is None else path.write_text(pins)
     with pytest.raises(UserError, match=message):
         collect_keys(plan, CODE)
 
 
-def test_a_program_and_its_pins_are_in_the_key_and_how_long_it_may_take_is_not(here: Project) -> None:
+def test_a_program_and_its_pins_are_in_the_key_and_how_long_it_may_take_is_not(project: Project) -> None:
     def found(
         served_by: str = "", text: str = PROGRAM, pins: str = f"torch==2.13.0\nx @ git+https://h/x@{40 * 'a'}\n"
     ) -> ModelRunKey:
-        here.write("own.py", text)
-        here.write("envs/own.txt", pins)
-        return hosted(here, f"gpus: 1\nserved_by: {{{OWN}{served_by}}}\n")
+        project.write("own.py", text)
+        project.write("envs/own.txt", pins)
+        return hosted(project, f"gpus: 1\nserved_by: {{{OWN}{served_by}}}\n")
 
     first = found()
     assert {"torch": "2.13.0", "x": 40 * "a"}.items() <= first.answers.versions.items()
@@ -254,8 +241,8 @@ def test_a_program_and_its_pins_are_in_the_key_and_how_long_it_may_take_is_not(h
     assert len({first.key, *others}) == 3
 
 
-def test_a_program_without_scores_is_asked_in_words_alone(here: Project) -> None:
-    here.write("own.py", PROGRAM.partition("def scores")[0])
-    here.write("envs/own.txt", "torch==2.13.0\n")
+def test_a_program_without_scores_is_asked_in_words_alone(project: Project) -> None:
+    project.write("own.py", PROGRAM.partition("def scores")[0])
+    project.write("envs/own.txt", "torch==2.13.0\n")
     with pytest.raises(UserError, match=r"own\.py: it does not define `scores\(.*write `scores: null` into `settings`"):
-        hosted(here, f"served_by: {{{OWN}}}\n")
+        hosted(project, f"served_by: {{{OWN}}}\n")

@@ -4,9 +4,7 @@ import logging
 from pathlib import Path
 
 import pytest
-from reprise.config.load import load
 from reprise.core.errors import UserError
-from reprise.plan.runs import Plan
 from reprise.plan.targets import check_targets, targets_of, warn_of_models
 
 from tests.unit.config.conftest import Project
@@ -37,33 +35,30 @@ NONE = "suite 'demo' makes no such file. "
         ("/home/me/results/tables/table3.md", "a target is a file in results/. Did you mean 'results/tables/table3.md'?"),
     ],
 )  # fmt: skip
-def test_a_target_that_no_rule_makes_is_said_in_words(here: Project, target: str, said: str) -> None:
+def test_a_target_that_no_rule_makes_is_said_in_words(project: Project, target: str, said: str) -> None:
     with pytest.raises(UserError) as error:
-        check_targets(Plan(load(Path())), ["results/tables/table3.tex", target, "results/tables/x/y"])
+        check_targets(project.plan(), ["results/tables/table3.tex", target, "results/tables/x/y"])
     lines = str(error.value).splitlines()
     assert [line.partition(":")[0] for line in lines] == [target, "results/tables/x/y"], "all at once"
     assert lines[0].startswith(f"{target}: {said}")
 
 
-def test_a_suite_without_an_overview_says_how_to_have_one(here: Project) -> None:
+def test_good_targets_pass_and_a_suite_without_an_overview_says_how_to_have_one(project: Project) -> None:
     with pytest.raises(UserError, match="It has no overview. Name models in `overview:` of config/suites/rehearsal"):
-        check_targets(Plan(load(Path(), {"suite": "rehearsal"})), ["results/tables/overview.md"])
-
-
-def test_good_targets_pass(here: Project) -> None:
-    check_targets(Plan(load(Path(), {"suite": "paper"})), ["results/reproduction.html"])
+        check_targets(project.plan("rehearsal"), ["results/tables/overview.md"])
+    check_targets(project.plan("paper"), ["results/reproduction.html"])
     targets = ["results/tables/table3.tex", "results/tables/velociti/table2.csv", "results/demo/sources/missing.md"]
     run = "velociti/entail/fps1/oracle"
     targets += [f"results/demo/responses/{run}.{kind}" for kind in ("parquet", "timings.parquet", "problems.csv")]
     targets += [f"results/demo/verdicts/{run}.robust.parquet", f"results/demo/verdicts/{run}/judge.parquet"]
-    check_targets(Plan(load(Path())), [*targets, "results/tables/overview.md", "results/suite.json"])
+    check_targets(project.plan(), [*targets, "results/tables/overview.md", "results/suite.json"])
 
 
 def test_tables_cannot_be_printed_without_latex_and_the_message_says_so_before_any_job(
-    here: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    plan, both = Plan(load(Path())), ["results/tables/tables.pdf", "results/suite.pdf"]
+    plan, both = project.plan(), ["results/tables/tables.pdf", "results/suite.pdf"]
     for target in both:
         with pytest.raises(UserError, match=f"{target}: pdflatex not found.*apt-get install texlive-latex-recommended"):
             check_targets(plan, [target])
@@ -88,9 +83,9 @@ def test_targets_are_the_files_that_snakemake_is_asked_to_make() -> None:
     ],
 )  # fmt: skip
 def test_what_is_unpinned_is_said(
-    here: Project, caplog: pytest.LogCaptureFixture, targets: list[str], said: str
+    project: Project, caplog: pytest.LogCaptureFixture, targets: list[str], said: str
 ) -> None:
-    here.edit("config/suites/paper.yaml", "run: [none]", "run: [llava-next-video-7b, qwen2-7b]\njudges: [qwen2-7b]")
+    project.edit("config/suites/paper.yaml", "run: [none]", "run: [llava-next-video-7b, qwen2-7b]\njudges: [qwen2-7b]")
     with caplog.at_level(logging.WARNING):
-        warn_of_models(Plan(load(Path(), {"suite": "paper"})), targets)
+        warn_of_models(project.plan("paper"), targets)
     assert [one.message[: len(said)] for one in caplog.records] == ([said] if said else [])

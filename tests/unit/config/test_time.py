@@ -1,9 +1,6 @@
 """The cards of time of a suite: which runs they need, and what is said where there can be none."""
 
-from pathlib import Path
-
 import pytest
-from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Scored
 from reprise.media.views import IN_WORDS
@@ -28,7 +25,7 @@ def views(plan: Plan, slug: str, benchmark: str) -> dict[str, str]:
 
 
 def test_a_card_asks_what_the_overview_asks_in_every_view(project: Project) -> None:
-    plan = Plan(load(project.root))
+    plan = project.plan()
     assert list(plan.time) == ["toy-llava-ov"]
     assert views(plan, "toy-llava-ov", "temporalbench") == {
         "planned": "short/linspace8/toy-llava-ov",
@@ -38,7 +35,7 @@ def test_a_card_asks_what_the_overview_asks_in_every_view(project: Project) -> N
     rated = plan.time["toy-llava-ov"]["mmbench_video"]["shuffled"]
     assert isinstance(rated, Scored) and rated.judge == "wordmatch"
     project.edit(SUITE, f"{TIME}\n", "")
-    before = set(Plan(load(project.root)).runs())
+    before = set(project.plan().runs())
     added = set(plan.runs()) - before
     assert {run.sampling.rpartition(".")[2] for run in added} == {*IN_WORDS}
     blind = {f"{run.benchmark}/{run.protocol}" for run in added if "." not in run.sampling}
@@ -46,10 +43,12 @@ def test_a_card_asks_what_the_overview_asks_in_every_view(project: Project) -> N
 
 
 def test_what_a_view_cannot_be_shown_of_is_named(project: Project) -> None:
-    line = "  - {model: oracle, samplings: {vinoground: linspace1, temporalbench: none}}\n"
-    project.edit(SUITE, "overview:\n", f"overview:\n{line}")
-    project.edit(SUITE, TIME, "time: [oracle]")
-    plan = Plan(load(project.root))
+    nothing = "{velociti: none, vinoground: none, temporalbench: none, mmbench_video: none}"
+    project.edit(SUITE, "overview:\n", f"overview:\n  - {{model: oracle, samplings: {nothing}}}\n")
+    project.edit(SUITE, TIME, "time: [all]")
+    assert "oracle" not in project.plan().time, "it is shown nothing"
+    project.edit(SUITE, nothing, "{vinoground: linspace1, temporalbench: none}")
+    plan = project.plan()
     one = views(plan, "oracle", "vinoground")
     assert one["none"] == "paper/none/oracle" and one["another"] == "paper/linspace1.another/oracle"
     for view in ("middle", "first", "shuffled", "reversed"):
@@ -66,22 +65,11 @@ def test_what_a_view_cannot_be_shown_of_is_named(project: Project) -> None:
 def test_an_imported_run_has_what_it_has(project: Project) -> None:
     project.edit(SUITE, "overview:\n", "overview:\n  - {model: random-imported, benchmarks: [velociti]}\n")
     project.edit(SUITE, TIME, "time: [all]")
-    plan = Plan(load(project.root))
+    plan = project.plan()
     assert "random-imported" in plan.time
     shuffled = views(plan, "random-imported", "velociti")["shuffled"]
     folder = "resources/imports/velociti/random-imported/entail.subset/fps1.shuffled/"
     assert shuffled == f"- its answers are imported, and none lie in {folder}."
-
-
-def test_a_model_that_is_shown_nothing_has_no_card(project: Project) -> None:
-    nothing = ", ".join(f"{name}: none" for name in ("velociti", "vinoground", "temporalbench", "mmbench_video"))
-    project.edit(SUITE, "overview:\n", f"overview:\n  - {{model: oracle, samplings: {{{nothing}}}}}\n")
-    project.edit(SUITE, TIME, "time: [all]")
-    assert "oracle" not in Plan(load(project.root)).time
-    project.edit(SUITE, "time: [all]", "time: [oracle]")
-    assert (
-        "time: 'oracle' is shown no frames on any benchmark, so that there is nothing to compare." in project.message()
-    )
 
 
 def test_views_that_cards_need_are_named(project: Project) -> None:
@@ -89,14 +77,14 @@ def test_views_that_cards_need_are_named(project: Project) -> None:
     assert "has no view that shows it. Add: reversed: {show: reversed}" in project.message()
 
 
-def test_targets_of_cards(here: Project) -> None:
-    plan = Plan(load(Path()))
+def test_targets_of_cards(project: Project) -> None:
+    plan = project.plan()
     check_targets(plan, [CARD, "results/time/toy-llava-ov.items.csv", "results/time/all.pdf"])
     wanted = {one.run for one in asked_by(plan, [CARD])}
     assert wanted == {one.run for one in plan.time_scored(plan.time)}
     assert wanted == {one.run for one in asked_by(plan, ["results/time/all.png"])}
-    here.edit("config/suites/paper.yaml", "\nbenchmarks:\n", "\ntime: [all]\n\nbenchmarks:\n")
-    paper = Plan(load(Path(), {"suite": "paper"}))
+    project.edit("config/suites/paper.yaml", "\nbenchmarks:\n", "\ntime: [all]\n\nbenchmarks:\n")
+    paper = project.plan("paper")
     for one, target, said in (
         (plan, "results/time/toy-llava-ovv.html", "Did you mean 'toy-llava-ov.html'?"),
         (plan, "results/time/toy-llava-ov.jpg", "Did you mean 'toy-llava-ov."),

@@ -60,7 +60,7 @@ rule people_surveys:
 
 rule people_tasks:
     input:
-        key="<suite>/keys/people/{benchmark}/{group}/tasks.json",
+        key="<suite>/keys/people_tasks.json",
         surveys="<suite>/people/{benchmark}/{group}/surveys.csv",
     output:
         out="<suite>/people/{benchmark}/{group}/tasks-{survey}.json",

@@ -13,7 +13,7 @@ from reprise.commands.shared import MEANINGS, RETRY, SHOWN, call_for, failure_li
 from reprise.core.clones import is_running
 from reprise.core.errors import UserError, unknown
 from reprise.core.files import canonical_json, file_digest, read_json, sealed_text, write_text
-from reprise.core.paths import OVERVIEW, RUN_NAME, TABLES, Step, overview_file, table_file
+from reprise.core.paths import OVERVIEW, RUN_NAME, TABLES, overview_file, table_file
 from reprise.core.plain import first_of, of_cell, plain, safe
 from reprise.core.schemas import ITEMS, REQUESTS, read_table
 from reprise.fetch.records import forget_failures
@@ -24,6 +24,7 @@ from reprise.plan.runs import Plan
 from reprise.plan.states import Name, State, States
 from reprise.plan.suite import collect_keys
 from reprise.plan.upkeep import LEDGERS
+from reprise.report.keys import Step
 from reprise.tables.build import SHOWN as COUNTED
 from reprise.tables.build import column_name
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from reprise.benchmarks.registry import load_scores
+from reprise.benchmarks.registry import load_analyses, load_scores
 from reprise.config.configuration import Configuration
 from reprise.config.figures import Figure, OfTables
 from reprise.config.model import Model
@@ -14,7 +14,7 @@ from reprise.config.tables import Row, TableSpec
 from reprise.config.time import PLANNED, time_rows
 from reprise.core.errors import UserError, unknown
 from reprise.core.names import FIGURE, UNPINNED
-from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, Ledger, Origin, Results, Run, Scored
+from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, Ledger, Results, Run, Scored
 from reprise.core.store import Store
 from reprise.external import FOLDER
 from reprise.fetch.settings import ReleaseHub
@@ -23,6 +23,7 @@ from reprise.models.asking.money.prices import Budget, needed_budget
 from reprise.models.asking.pieces import pieces_of
 from reprise.plan.imported import Imports
 from reprise.plan.naming import fitting, listed, nearest
+from reprise.report.keys import Origin
 
 
 def run_of(benchmark: str, row: Row) -> Run | None:
@@ -189,19 +190,26 @@ class Plan:
     def has_ratings(self, run: Run, judge: str) -> bool:
         return judge not in self.imports.models or bool(self.imports.rating_files(run, judge))
 
+    def counts_facts(self, benchmark: str) -> bool:
+        """Whether analyses need facts of the videos; imported answers alone have nothing fetched for them."""
+        analyses = load_analyses(benchmark)
+        return analyses is not None and analyses.needs_facts and benchmark in self.data_benchmarks
+
     def origin(self, scored: Scored) -> Origin:
-        """The files behind the numbers of a run, or of a judge's ratings of it."""
-        model = self.config.models[scored.run.model]
-        imported = scored.run.model in self.imports.models
+        """What is behind the numbers of a run, or of a judge's ratings of it."""
+        run, elsewhere = scored.run, self.imports.models
+        asked = {slug: self.config.models[slug] for slug in (run.model, scored.judge) if slug and slug not in elsewhere}
+        pieces = asked[run.model].pieces if run.model in asked else 1
         return Origin(
-            self.results,
-            scored,
+            run=run.name,
+            judge=scored.judge,
             shards=self.config.suite.shards,
-            imported=imported,
-            imported_ratings=scored.judge in self.imports.models,
-            weights=bool(model.repo),
-            environment=model.served_by.environment if model.served_by else "",
-            pieces=() if imported or model.pieces == 1 else tuple(one.name for one in pieces_of(model.pieces)),
+            imported=run.model in elsewhere,
+            facts=run.model not in elsewhere or self.counts_facts(run.benchmark),
+            imported_ratings=scored.judge in elsewhere,
+            weights=tuple(slug for slug, model in asked.items() if model.repo),
+            environments={slug: model.served_by.environment for slug, model in asked.items() if model.served_by},
+            pieces=tuple(one.name for one in pieces_of(pieces)) if pieces > 1 else (),
         )
 
     def table_scored(self, benchmark: str, name: str) -> list[Scored]:

@@ -9,7 +9,7 @@ import polars as pl
 
 from reprise.core.errors import UserError
 from reprise.core.log import last_words
-from reprise.core.paths import READ_AS, TABLES, Results, Scored, Step
+from reprise.core.paths import READ_AS, TABLES, Results, Scored
 from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, read_table
 from reprise.core.settings import Settings
 from reprise.plan.answers import FailedAnswers, Job, failed_answers, job_of, writer_jobs
@@ -17,6 +17,7 @@ from reprise.plan.changes import KeyChange, KeyChanges, key_texts
 from reprise.plan.rules.construction import constructed
 from reprise.plan.runs import Plan
 from reprise.plan.targets import asked_by
+from reprise.report.keys import Step
 
 MOST_TARGETS = 6
 
@@ -103,7 +104,7 @@ class States:
         return [self.of(one) for one in self._plan.numbers()]
 
     def of(self, one: Scored) -> State:
-        steps = list(self._plan.origin(one).steps())  # the first that is made first
+        steps = list(self._plan.origin(one).steps(self._plan.results))  # the first that is made first
         missing = tuple(step for step in steps if not step.path.is_file())
         failures = [(step, words) for step in missing if (words := last_words(step.log))]
         changed = tuple((step, change) for step in steps for change in self._changed(step))
@@ -197,7 +198,7 @@ def _of_round(changes: KeyChanges, job: Job) -> Asking:
 def _of_state(plan: Plan, state: State) -> Iterator[Asking]:
     """The run's own job, and that of its judge."""
     run, judge = state.scored.run, state.scored.judge
-    steps = list(dict.fromkeys(step.name for step in plan.origin(state.scored).steps()))
+    steps = list(dict.fromkeys(step.name for step in plan.origin(state.scored).steps(plan.results)))
     jobs = [(Scored(run), run.model, "answers"), (state.scored, judge, "replies of the judge")]
     for scored, slug, step in jobs if judge else jobs[:1]:
         if slug in plan.imports.models:

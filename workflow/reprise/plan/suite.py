@@ -15,7 +15,7 @@ from reprise.core.locks import put_locks
 from reprise.core.log import log
 from reprise.core.names import FIGURE, one_of
 from reprise.core.paths import READ_AS, RESULTS, STAMP, WORKFLOW
-from reprise.core.settings import Settings
+from reprise.core.settings import Key, Settings
 from reprise.core.store import append_line
 from reprise.models.asking.pieces import NAME
 from reprise.models.keys import RunKey
@@ -55,6 +55,9 @@ class Rules:
         self.report = Report(plan)
 
 
+STAGES = Path(__file__).parents[1] / "stages"  # their modules
+
+
 def write_keys(plan: Plan) -> None:
     code = CodeDigests(record=plan.results.folder / "keys" / "code.jsonl")
     keys = collect_keys(plan, code)
@@ -72,7 +75,9 @@ def write_keys(plan: Plan) -> None:
 
 def collect_keys(plan: Plan, code: CodeDigests | None = None) -> dict[Path, Settings]:
     runs = RunKeys(plan, code or CodeDigests())
-    return {path: key for rules in vars(Rules(plan)).values() for path, key in rules.keys(runs)}
+    coded = [path.stem for path in STAGES.glob("*.py") if "key: Coded," in path.read_text(encoding="utf-8")]
+    bare = {plan.results.key(stage): runs.coded(stage, Key()) for stage in coded}
+    return bare | {path: key for rules in vars(Rules(plan)).values() for path, key in rules.keys(runs)}
 
 
 def load_suite(

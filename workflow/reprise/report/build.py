@@ -146,7 +146,7 @@ class Pages:
         lines = metric_lines(run, self._results, self._links)
         health = [line for line in lines if line.row["metric"].startswith(PREFIX)]
         numbers = [line for line in lines if line not in health]
-        chain = self._chains.of(run.origin(self._results, self._key.shards))
+        chain = self._chains.of(run)
         self._folder.put(run.made, where_from(lines, self._cells[name], chain))
         self._broken[name] = [] if run.reference else reasons([line.row for line in lines])
         keys = {"Answers": self._results.run_key(one)}

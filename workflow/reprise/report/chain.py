@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reprise.core.files import file_digest, keys_of, read_json, sealed_text
-from reprise.core.paths import STAGES, Origin, Results, Step
+from reprise.core.paths import STAGES, Results
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.report.folder import in_words, leaves, shown
+from reprise.report.keys import Origin, Step
 
 LONGEST_LIST = 1000
 MOST_FILES = 40  # released files that are listed with their digests; the step's own file lists all
@@ -42,13 +43,13 @@ class Chains:
     """The chains of a suite's runs; every file is read once."""
 
     def __init__(self, results: Results) -> None:
-        self._root = results.root.parent
+        self._results, self._root = results, results.root.parent
         self._keys_of, self._used, self._facts = cache(_keys_of), cache(self._read), cache(_facts)
 
     def of(self, origin: Origin) -> list[Made]:
         """What a run's numbers were made from, the release first."""
         by_name: dict[str, list[Step]] = {}
-        for step in origin.steps():
+        for step in origin.steps(self._results):
             by_name.setdefault(step.name, []).append(step)
         told: set[Path] = set()
         found = []

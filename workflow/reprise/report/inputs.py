@@ -38,7 +38,7 @@ def inputs(key: ReportKey, results: Results) -> list[Path]:
             found += [results.facts(name), *(results.ledger("clips", name, shard) for shard in range(key.shards))]
         for run in benchmark.runs:
             one = run.scored
-            found += [step.path for step in run.origin(results, key.shards).steps()]
+            found += [step.path for step in run.steps(results)]
             found += [results.run_key(one.run), *([] if run.imported else [results.timings(one.run)])]
             found += [results.judge_key(one.run.benchmark, one.run.protocol, one.judge)] if one.judge else []
             found += [results.verdicts(one.run, reader) for reader in readers_of(run)]

@@ -4,7 +4,8 @@
 
 `In`, `Out`, `Param` and `Wildcard` say where of the rule a value stands, `Site` that it is the same for all jobs, and
 `Job` that it is the job's own. A key file is given as what it says; as plain JSON (`In[Json]`) to stages that take less
-time than the import of pydantic.
+time than the import of pydantic. A stage without settings of its own has `key: Coded`, and its rule the file
+`keys/<stage>.json`, which planning writes by itself.
 """
 
 import ast
@@ -25,12 +26,13 @@ from reprise.core.store import Store
 T = TypeVar("T")
 Json = dict[str, Any]
 In = Annotated[T, "input"]
+Coded = Annotated[Json, "input"]  # a key file that holds no more than the digest of the stage's code
 Out = Annotated[T, "output"]
 Param = Annotated[T, "params"]
 Wildcard = Annotated[T, "wildcards"]
 Site = Annotated[T, "SITE"]
 Job = Annotated[T, ""]
-PLACES = {"In": "input.", "Out": "output.", "Param": "params.", "Wildcard": "wildcards.", "Job": ""}
+PLACES = {"In": "input.", "Coded": "input.", "Out": "output.", "Param": "params.", "Wildcard": "wildcards.", "Job": ""}
 MadeUnder = Mapping[str, str]  # key file -> its digest before the work began; it is no option
 FILLED_IN = "made_under"
 

@@ -11,10 +11,11 @@ from reprise.core.schemas import ANSWERS, RESPONSES, VERDICTS, check_key, read_t
 from reprise.external import NO_ANSWER, RATED_ONLY
 from reprise.reading.readers import RATINGS, READERS, SCALES, read_rating, read_rating_authors, read_text
 from reprise.reading.table import Reading
-from reprise.stages.command import In, Json, MadeUnder, Out, Param
+from reprise.stages.command import Coded, In, Json, MadeUnder, Out, Param
 
 
 def main(
+    key: Coded,
     run_key: In[Json],
     judge_key: In[Json],
     judge: Param[list[str]],

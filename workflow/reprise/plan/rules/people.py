@@ -32,7 +32,6 @@ class People(Asked):
             asked = Inputs(answers={}, qualification=files.qualification)
             keys: dict[str, Key] = {
                 "surveys": SurveysKey(scope=group.scope, design=design, sampling=sampling, files=asked),
-                "tasks": Key(),
                 "statistics": PeopleStatisticsKey(
                     benchmark=group.benchmark,
                     title=config.benchmarks[group.benchmark].title,

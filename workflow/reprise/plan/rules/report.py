@@ -76,18 +76,9 @@ class Report(Asked):
         )
 
     def _run(self, one: Scored) -> ReportedRun:
-        origin = self._plan.origin(one)
-        return ReportedRun(
-            run=one.run.name,
-            judge=one.judge,
-            label=self._plan.config.models[one.run.model].label,
-            reference=self._plan.config.models[one.run.model].reference,
-            imported=origin.imported,
-            imported_ratings=origin.imported_ratings,
-            weights=origin.weights,
-            environment=origin.environment,
-            views=self._views(one),
-        )
+        model = self._plan.config.models[one.run.model]
+        known = dict(self._plan.origin(one))
+        return ReportedRun(label=model.label, reference=model.reference, views=self._views(one), **known)
 
     def _views(self, one: Scored) -> dict[str, str]:
         """The runs that differ in the view of time alone, of a run that a card of time holds them against."""

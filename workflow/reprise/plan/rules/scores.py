@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from reprise.benchmarks.keys import JudgeRequestsKey, MetricsKey
-from reprise.benchmarks.registry import load_analyses
 from reprise.core.files import value_digest
 from reprise.core.names import one_of
-from reprise.core.settings import Key, Settings
+from reprise.core.settings import Settings
 from reprise.models.local.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.plan.imported import RATINGS, people_file
 from reprise.plan.rules import Asked
@@ -27,8 +26,6 @@ class Scores(Asked):
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
         config, results = self._plan.config, self._results
-        yield results.key("judgements"), runs.coded("judgements", Key())
-        yield results.key("health"), runs.coded("health", Key())
         for benchmark, settings in config.benchmarks.items():
             for name, protocol in settings.protocols.items():
                 embedder = None if protocol.compare_with is None else version_of(EMBEDDER)
@@ -85,11 +82,7 @@ class Scores(Asked):
         return [Path(name)] if name and Path(name).is_file() else []
 
     def facts(self, wildcards: Any) -> list[Path]:
-        """Facts of the videos, where analyses need them; imported answers alone have nothing fetched for them."""
-        analyses = load_analyses(wildcards.benchmark)
-        is_needed = analyses is not None and analyses.needs_facts
-        is_there = wildcards.benchmark in self._plan.data_benchmarks
-        return [self._results.facts(wildcards.benchmark)] if is_needed and is_there else []
+        return [self._results.facts(wildcards.benchmark)] if self._plan.counts_facts(wildcards.benchmark) else []
 
     def rating_files(self, wildcards: Any) -> list[Path]:
         return self._plan.imports.rating_files(run_of(wildcards), wildcards.judge)

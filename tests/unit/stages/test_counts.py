@@ -17,6 +17,7 @@ from reprise.stages.metrics import failed_answers
 from reprise.stages.missing import section
 
 from tests.unit.rows import item_row, response_row
+from tests.unit.tables.world import metric_row
 
 
 def failures(folder: Path, *errors: str) -> list[tuple[float, int, int, str]]:
@@ -33,13 +34,9 @@ def test_failures_are_counted_by_reason_with_an_example(tmp_path: Path) -> None:
 
 
 def metrics(path: Path, run: str, shares: dict[str, float]) -> Path:
-    rows = [
-        {"run": run, "judge": None, "metric": "health_read_by", "group": f"answers: {by}", "value": share, "asked": 8}
-        for by, share in shares.items()
-    ]
-    rows.append({"run": run, "metric": "strict", "group": "average", "value": 50.0, "asked": 8})
-    whole = [dict.fromkeys(METRICS) | row for row in rows]
-    write_table(pl.DataFrame(whole, schema=METRICS), path, METRICS)
+    rows = [metric_row(run, "health_read_by", f"answers: {by}", share) for by, share in shares.items()]
+    rows.append(metric_row(run, "strict", "average", 50.0))
+    write_table(pl.DataFrame(rows, schema=METRICS), path, METRICS)
     return path
 
 

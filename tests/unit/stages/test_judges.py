@@ -72,31 +72,31 @@ def reply(request_id: str, text: str, error: str = "") -> dict[str, Any]:
     return response(0, text, error) | {"request_id": request_id, "key": "judge"}
 
 
-def test_failed_answers_and_failed_judgements_are_counted_apart() -> None:
-    answers, requests = asked(items_of(5), [response(0, "", "timeout"), *(response(i, "x") for i in range(1, 5))])
-    said = (("1", "", "rate_limited"), ("2", "who knows", ""), ("3", "Score: 2", ""))
-    replies = [reply(f"{item}#{reader}", *words) for reader in ("robust", "authors") for item, *words in said]
-    assert sorted(set(requests["item_id"])) == ["1", "2", "3", "4"], "what failed is not judged"
-    frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "robust", "j")
-    assert frame["failed"].to_list() == [True, False, False, False, False]
-    assert frame["unparsed"].to_list() == [False, True, True, False, True]
-    assert frame["score"].to_list() == [None, None, None, 2.0, None]
-    assert judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "authors", "j")["unparsed"].sum() == 4
-
-
-def test_judges_that_reply_otherwise_are_counted_and_never_dropped() -> None:
+@pytest.mark.parametrize(
+    ("reader", "convention", "ratings"),
+    [("robust", "fixed", [None, None, None, 3, 3, 2, None]), ("authors", "authors", [None] * 7)],
+)
+def test_failed_answers_and_failed_judgements_are_counted_apart_and_never_dropped(
+    reader: str, convention: Convention, ratings: list[float | None]
+) -> None:
     """Of "3.", "Score: 3", "two", nothing: a person reads three; the harness reads none, and calls all four failed."""
-    said = ("3.", "Score: 3", "two", "")
-    answers, _ = asked(items_of(4), [response(i, "x") for i in range(4)])
-    for reader, ratings in (("robust", [3.0, 3.0, 2.0, None]), ("authors", [None] * 4)):
-        replies = [reply(f"{i}#{reader}", text) for i, text in enumerate(said)]
-        frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), reader, "j")
-        assert frame["score"].to_list() == ratings
-        convention: Convention = "authors" if reader == "authors" else "fixed"
-        whole = mmbench_video.numbers("unpacked", items_of(4), frame, convention)["mean", "overall"]
-        unread = ratings.count(None)
-        assert (whole.asked, whole.scored, whole.failed, whole.unparsed) == (4, 4 - unread, 0, unread)
-        assert whole.value == sum(rating or 0 for rating in ratings) / 4
+    items, failed = items_of(7), [True, *[False] * 6]
+    answers, requests = asked(items, [response(0, "", "timeout"), *(response(i, "x") for i in range(1, 7))])
+    assert sorted(set(requests["item_id"])) == list("123456"), "what failed is not judged"
+    said = (("1", "", "rate_limited"), ("3", "3."), ("4", "Score: 3"), ("5", "two"), ("6", ""))  # and to 2 nothing
+    replies = [reply(f"{item}#{reader}", *words) for item, *words in said]
+    frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), reader, "j")
+    assert frame["score"].to_list() == ratings and frame["failed"].to_list() == failed
+    unread = [rating is None and not is_failed for rating, is_failed in zip(ratings, failed, strict=True)]
+    assert frame["unparsed"].to_list() == unread
+    whole = mmbench_video.numbers("unpacked", items, frame, convention)["mean", "overall"]
+    assert (whole.asked, whole.scored, whole.failed, whole.unparsed) == (
+        7,
+        ratings.count(3) + ratings.count(2),
+        1,
+        sum(unread),
+    )
+    assert whole.value == sum(rating or 0 for rating in ratings) / 7
 
 
 def test_a_model_reads_only_what_the_table_leaves_unread() -> None:

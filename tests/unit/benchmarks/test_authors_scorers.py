@@ -25,16 +25,7 @@ from reprise.stages.judge_requests import given_answers
 from reprise.stages.judgements import judgements
 from reprise.stages.verdicts import verdicts
 
-from tests.unit.benchmarks.releases import (
-    ABILITIES,
-    TESTS,
-    Pairs,
-    Questions,
-    free_questions,
-    requests_of,
-    samples,
-    write_csvs,
-)
+from tests.unit.benchmarks import releases as r
 from tests.unit.benchmarks.whole import Whole, write_rows
 
 READING = {"vinoground": "first_character", "temporalbench": "first_character", "velociti": "plain"}
@@ -45,7 +36,7 @@ ABSENT = object()
 
 def ours(benchmark: str, form: str, items: pl.DataFrame, folder: Path, prompt: str = "") -> Scores:
     """The pipeline's numbers of the files in a folder, by the authors' convention and reader."""
-    requests = requests_of(benchmark, form, items, prompt)
+    requests = r.requests_of(benchmark, form, items, prompt)
     files = load_importer(benchmark).FORMS[form]
     imported = files.read(files.find(folder, None), items, requests)
     read = verdicts(requests, responses(requests, imported, 0, "key"), "authors", READING[benchmark])
@@ -71,7 +62,7 @@ def write_jsonl(path: Path, answers: Sequence[tuple[str, object]]) -> None:
 # --- Vinoground ----------------------------------------------------------------------------------------------------
 
 
-def vinoground_scorer(pairs: Pairs, folder: Path) -> Scores:
+def vinoground_scorer(pairs: r.Pairs, folder: Path) -> Scores:
     """Pair by pair: two look-ups for the text score, then two for the video score; any error ends the pair there."""
     said: dict[str, dict[str, Any]] = {}
     for kind in ("textscore", "videoscore"):
@@ -101,11 +92,11 @@ def vinoground_scorer(pairs: Pairs, folder: Path) -> Scores:
 
 def vinoground_both(folder: Path, text: Sequence[object], video: Sequence[object]) -> tuple[Scores, Scores]:
     """Ours and the scorer's numbers of responses in the order of the questions; repeats go to the end of the file."""
-    pairs = Pairs(folder, len(text) // 2)
+    pairs = r.Pairs(folder, len(text) // 2)
     for kind, entries, said in (("textscore", pairs.text, text), ("videoscore", pairs.video, video)):
         idx = [entry["idx"] for entry in entries]
-        first = [(one, r[0] if isinstance(r, tuple) else r) for one, r in zip(idx, said, strict=True)]
-        again = [(one, r[1]) for one, r in zip(idx, said, strict=True) if isinstance(r, tuple)]
+        first = [(one, a[0] if isinstance(a, tuple) else a) for one, a in zip(idx, said, strict=True)]
+        again = [(one, a[1]) for one, a in zip(idx, said, strict=True) if isinstance(a, tuple)]
         write_jsonl(folder / f"{kind}-response.jsonl", [*first, *again])
     return ours("vinoground", "questions", pairs.items, folder), vinoground_scorer(pairs, folder)
 
@@ -148,7 +139,7 @@ def mixture(draw: random.Random, truths: Sequence[str], odd: Sequence[object]) -
 @pytest.mark.parametrize("seed", range(12))
 def test_vinoground_on_random_mixtures(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
-    pairs = Pairs(tmp_path, 12)
+    pairs = r.Pairs(tmp_path, 12)
     text, video = (mixture(draw, [e["GT"] for e in entries], ODD) for entries in (pairs.text, pairs.video))
     found, scorer = vinoground_both(tmp_path, text, video)
     assert_equal(found, scorer)
@@ -177,7 +168,7 @@ def temporalbench_scorer(entries: Sequence[Mapping[str, str]], path: Path) -> Sc
 
 
 def temporalbench_both(folder: Path, form: str, said: Sequence[object], videos: int) -> tuple[Scores, Scores]:
-    questions = Questions(folder, videos)
+    questions = r.Questions(folder, videos)
     entries = questions.entries[form]
     path = folder / f"temporalbench_{form}_qa" / "model-frame8.jsonl"
     path.parent.mkdir()
@@ -204,7 +195,7 @@ def test_temporalbench_where_the_authors_script_ends_with_an_error(
 def test_temporalbench_on_random_mixtures(tmp_path: Path, form: str, seed: int) -> None:
     draw = random.Random(seed)
     odd = [one for one in ODD if isinstance(one, str) and one] + [["A"], ["(B)"], ["A man"], [""], ABSENT, ABSENT]
-    truths = [entry["GT"] for entry in Questions(tmp_path, 9).entries[form]]
+    truths = [entry["GT"] for entry in r.Questions(tmp_path, 9).entries[form]]
     assert_equal(*temporalbench_both(tmp_path, form, mixture(draw, truths, odd), 9))
 
 
@@ -223,7 +214,7 @@ def percent(part: float, whole: float) -> float | None:
 def scores_scorer(folder: Path) -> Scores:
     """Every row counts; a blank is not a number, which is neither above nor below anything."""
     found: Scores = {}
-    for test in TESTS:
+    for test in r.TESTS:
         said = read_csv(folder / f"{test}.csv", ("pos_score", "neg_score"))
         pairs = [[float(score or "nan") for score in pair] for pair in said]
         strict = sum(pos > 0.5 and neg < 0.5 for pos, neg in pairs)
@@ -237,7 +228,7 @@ def scores_scorer(folder: Path) -> Scores:
 def predictions_scorer(folder: Path) -> Scores:
     """A row counts if both predictions are Yes or No, to the letter."""
     found: Scores = {}
-    for test in TESTS:
+    for test in r.TESTS:
         pairs = [p for p in read_csv(folder / f"{test}.csv", ("pos_pred", "neg_pred")) if set(p) <= {"Yes", "No"}]
         yes, strict = sum(p == "Yes" for p, _ in pairs), sum(pair == ("Yes", "No") for pair in pairs)
         found["strict", test] = percent(strict, len(pairs))
@@ -248,7 +239,7 @@ def predictions_scorer(folder: Path) -> Scores:
 def choices_scorer(folder: Path) -> Scores:
     """The first word of both answers must be a bare A or B, else the row does not count."""
     found: Scores = {}
-    for test in TESTS:
+    for test in r.TESTS:
         words = [[said.split()[0] for said in pair] for pair in read_csv(folder / f"{test}.csv", ("gt_A", "gt_B"))]
         pairs = [pair for pair in words if set(pair) <= {"A", "B"}]
         found["mc_a", test] = percent(sum(a == "A" for a, _ in pairs), len(pairs))
@@ -273,9 +264,9 @@ KINDS: dict[str, tuple[str, tuple[str, str], Scorer, tuple[str, ...], tuple[str,
 def test_velociti_on_random_mixtures(tmp_path: Path, kind: str, seed: int) -> None:
     form, columns, scorer, odd, plain = KINDS[kind]
     draw = random.Random(seed)
-    items, rows = samples(tmp_path, 16)
+    items, rows = r.samples(tmp_path, 16)
     said = [tuple(draw.choice(odd if draw.random() < 0.4 else plain) for _ in range(2)) for _ in rows]
-    made = write_csvs(tmp_path, rows, columns, said)
+    made = r.write_csvs(tmp_path, rows, columns, said)
     assert_equal(ours("velociti", form, items, made, "mc" if form == "mc" else ""), scorer(made))
 
 
@@ -289,7 +280,7 @@ def mmbench_scorer(leaves: Sequence[Sequence[str]], replies: Sequence[str]) -> S
     rated = [int(reply) if reply.isdecimal() and (reply == "0" or reply[0] != "0") else -1 for reply in replies]
     by_group: dict[str, list[int]] = {}
     for names, rating in zip(leaves, rated, strict=True):
-        coarse = {ABILITIES[name] for name in names}
+        coarse = {r.ABILITIES[name] for name in names}
         for group in (*coarse, *{HALF[one] for one in coarse}, "overall"):
             by_group.setdefault(group, []).append(rating)
     found: Scores = {}
@@ -305,7 +296,7 @@ def mmbench_scorer(leaves: Sequence[Sequence[str]], replies: Sequence[str]) -> S
 def test_mmbench_video_on_random_mixtures(tmp_path: Path, form: str, seed: int) -> None:
     """Predictions and a judge's replies to them, both imported; a blank prediction was never rated."""
     draw = random.Random(seed)
-    items, leaves = free_questions(tmp_path, 14)
+    items, leaves = r.free_questions(tmp_path, 14)
     failed = "Failed to obtain answer via API."
     said = [draw.choice(["an answer", "truth", "5", failed if form == "unpacked" else "", ""]) for _ in leaves]
     rated = [draw.choice(["0", "1", "2", "3", "3", "5", "-1", "3.", "Score: 3", "two", "", "03"]) for _ in leaves]
@@ -314,7 +305,7 @@ def test_mmbench_video_on_random_mixtures(tmp_path: Path, form: str, seed: int) 
     folder.mkdir()
     write_rows(folder / "model.tsv", ("index", "prediction"), *enumerate(said))
     write_rows(folder / "model_judge_score.tsv", ("index", "score"), *enumerate(rated))
-    requests = requests_of("mmbench_video", form, items, form)
+    requests = r.requests_of("mmbench_video", form, items, form)
     files, ratings = load_importer("mmbench_video").FORMS[form], load_rating_importer("mmbench_video")
     assert ratings is not None
     imported = files.read(files.find(folder, None), items, requests)

@@ -13,7 +13,7 @@ from reprise.models.local.stand_ins.baselines import Constant, Oracle, Random
 from reprise.stages.verdicts import verdicts
 
 from tests.unit.asked import request, spec
-from tests.unit.benchmarks.releases import QUESTION, Entry, Pairs, clip_name, question, temporalbench_release
+from tests.unit.benchmarks import releases as r
 from tests.unit.benchmarks.whole import Numbers, Whole, write_rows
 from tests.unit.rows import request_table, response_row
 
@@ -22,12 +22,12 @@ Tables = tuple[pl.DataFrame, pl.DataFrame]
 
 def of_temporalbench(folder: Path) -> Tables:
     """Videos of one to four questions in turn, which share the right caption and are right by A and B in turn."""
-    entries: list[Entry] = []
-    for name, place in ((clip_name(3 * i), place) for i in range(200) for place in range(1 + i % 4)):
+    entries: list[r.Entry] = []
+    for name, place in ((r.clip_name(3 * i), place) for i in range(200) for place in range(1 + i % 4)):
         captions, is_second = ("It does.", f"It does not {place}."), place % 2
-        text = QUESTION.format(*captions[:: -1 if is_second else 1])
-        entries.append(question(name, place, "AB"[is_second]) | {"question": text})
-    clips, items = Whole("temporalbench").annotations(temporalbench_release(folder, entries))
+        text = r.QUESTION.format(*captions[:: -1 if is_second else 1])
+        entries.append(r.question(name, place, "AB"[is_second]) | {"question": text})
+    clips, items = Whole("temporalbench").annotations(r.temporalbench_release(folder, entries))
     return clips, items.filter(task="short")
 
 
@@ -71,7 +71,7 @@ def test_baselines_reach_their_closed_forms(
 ) -> None:
     """A tie of similarities is wrong; the chance that a random answer's interval holds is the one that tables show."""
     made = {"temporalbench": of_temporalbench, "velociti": of_velociti, "mmbench_video": of_images}.get(benchmark)
-    clips, items = made(tmp_path) if made else (pl.DataFrame(), Pairs(tmp_path, 200).items)
+    clips, items = made(tmp_path) if made else (pl.DataFrame(), r.Pairs(tmp_path, 200).items)
     counted = {number[:2]: number.value for number in load_statistics(benchmark).of_data(items, clips)}
     known = load_scores(benchmark).CHANCE | load_scores(benchmark).SCORES[form].guessed
     oracle, constant, drawn = (

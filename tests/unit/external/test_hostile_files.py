@@ -1,8 +1,5 @@
 """Workbooks and subtitles that are made to take memory or time."""
 
-import resource
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -20,6 +17,7 @@ SHEET = (
 FAR, FIRST = '<row r="60000"><c r="XFD60000"><v>1</v></c></row>', '<row r="1"><c r="XFD1"><v>1</v></c></row>'
 MANY = "".join(f'<row r="{n}"><c r="A{n}"><v>1</v></c></row>' for n in range(2, 2000))
 ENTITIES = b"".join(b'<!ENTITY a%d "%s">' % (n, b"&a%d;" % (n - 1) * 10 if n else b"&a;" * 10) for n in range(12))
+MEMORY = 2 * 2**30
 SHEETS: dict[str, tuple[bytes, str]] = {
     "unpacks-to-gigabytes": (b" ", "bytes once it is unpacked, allowed are 536870912"),
     "one-cell-at-the-far-end": (SHEET.format(rows=FIRST + FAR).encode(), "1 rows"),
@@ -43,7 +41,7 @@ for path in sorted(pathlib.Path(sys.argv[1]).iterdir()):
 
 
 def test_workbooks_that_are_none_take_little_memory_and_are_named(tmp_path: Path) -> None:
-    """In a process with 2 GiB."""
+
     Workbook().save(tmp_path / "whole.xlsx")
     folder = tmp_path / "made"
     folder.mkdir()
@@ -55,7 +53,7 @@ def test_workbooks_that_are_none_take_little_memory_and_are_named(tmp_path: Path
                 made.writestr(part, content)
             if name == "unpacks-to-gigabytes":
                 made.getinfo("xl/worksheets/sheet1.xml").file_size = 2**29 + 1  # as the directory of the zip says
-    done = run_limited(PROGRAM, folder, 2 * 2**30)
+    done = run_limited(PROGRAM, folder, MEMORY)
     assert done.returncode == 0, done.stderr
     found = dict(line.split(" ", 1) for line in done.stdout.splitlines())
     assert found.keys() == SHEETS.keys() and "root:" not in done.stdout
@@ -67,11 +65,7 @@ def test_subtitles_of_open_tags_are_read_in_time(tmp_path: Path) -> None:
     path = tmp_path / "a.vtt"
     path.write_text("WEBVTT\n\n00:00.000 --> 00:01.000\n<c>said</c> " + "<" * 2_000_000)
     program = "import sys, pathlib\nfrom reprise.media.subtitles import read_vtt\nprint(read_vtt(pathlib.Path(sys.argv[1]))[0].text[:4])"
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
-
-    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, preexec_fn=limit)
+    done = run_limited(program, path, MEMORY)
     assert done.stdout.strip() == "said", done.stderr
     path.write_bytes(b"WEBVTT\n\n\xff\n")
     with pytest.raises(UserError, match="not readable as subtitles"):

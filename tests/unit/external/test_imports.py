@@ -29,7 +29,7 @@ from reprise.stages.judgements import judgements
 from reprise.stages.verdicts import verdicts
 from reprise.tables.measured import read_problems
 
-from tests.unit.benchmarks.releases import Pairs, Questions, free_questions, requests_of, samples, write_csvs
+from tests.unit.benchmarks import releases as r
 from tests.unit.benchmarks.whole import Whole, write_rows
 from tests.unit.rows import request_table
 
@@ -39,7 +39,7 @@ Found = tuple[ImportedAnswers, pl.DataFrame]
 def found(benchmark: str, form: str, items: pl.DataFrame, folder: Path, prompt: str = "") -> Found:
     """What is read of a folder, and the responses by request id."""
     files = load_importer(benchmark).FORMS[form]
-    requests = requests_of(benchmark, form, items, prompt)
+    requests = r.requests_of(benchmark, form, items, prompt)
     imported = files.read(files.find(folder, None), items, requests)
     return imported, responses(requests, imported, 8, "key")
 
@@ -59,7 +59,7 @@ def problems(imported: ImportedAnswers) -> list[tuple[int | None, str, str]]:
 
 def vinoground(folder: Path, *lines: str | bytes) -> Found:
     raw = [line if isinstance(line, bytes) else line.encode() for line in lines]
-    items = Pairs(folder, 1).items
+    items = r.Pairs(folder, 1).items
     (folder / "textscore-response.jsonl").write_bytes(b"".join(line + b"\n" for line in raw))
     return found("vinoground", "questions", items, folder)
 
@@ -90,7 +90,6 @@ GOOD = '{"idx": "0_pos", "response": "A"}'
     pytest.param("[" * 100_000, ("", "broken line"), id="deep"),
     (b"\xff\xfe", ("", "broken line")),
     ('{"idx": "0_neg"}', ("0_neg", "no idx or no response")),
-    ('{"response": "A"}', ("", "no idx or no response")),
     (GOOD, ("0_pos", "repeats an answer")),
 ])  # fmt: skip
 def test_a_bad_line_is_named_and_the_others_count(tmp_path: Path, line: str | bytes, problem: tuple[str, str]) -> None:
@@ -102,13 +101,10 @@ def test_answers_that_disagree_fail_and_to_the_authors_the_last_one_counts(tmp_p
     imported, table = vinoground(tmp_path, GOOD.replace('"A"', '"B"'), GOOD)
     assert problems(imported) == [(2, "0_pos", "disagrees with another answer")]
     assert said(table)["0_pos/text#text_pos"] == ("A", "contradictory")
-    requests = requests_of("vinoground", "questions", Pairs(tmp_path, 1).items)
+    requests = r.requests_of("vinoground", "questions", r.Pairs(tmp_path, 1).items)
     for reader, failed, value in (("robust", True, ""), ("authors", False, "A")):
         row = verdicts(requests, table, reader, "first_character").row(0, named=True)
         assert (row["failed"], row["value"], row["right"]) == (failed, value, not failed)
-
-
-def test_a_file_without_a_line_answers_nothing_and_one_without_a_column_is_refused(tmp_path: Path) -> None:
     imported, table = vinoground(tmp_path)
     assert problems(imported) == [(0, "", "empty file")] and said(table) == {} and table.height == 4
     for field, other in (("response", "answer"), ("idx", "id")):
@@ -117,15 +113,13 @@ def test_a_file_without_a_line_answers_nothing_and_one_without_a_column_is_refus
 
 
 def test_a_question_without_ground_truth_is_named_and_never_right(tmp_path: Path) -> None:
-    questions = Questions(tmp_path, 1)
-    entries = [{**entry, "GT": "C"} for entry in questions.entries["short"]]
-    (tmp_path / "temporalbench_short_qa.json").write_text(json.dumps(entries))
-    items = chosen_items(Whole("temporalbench").annotations(sorted(tmp_path.glob("*.json")))[1], "short")
-    (tmp_path / "m.jsonl").write_text(json.dumps({"idx": entries[0]["idx"], "response": "C"}))
+    one = r.question(r.clip_name(0), 0, "C")
+    items = chosen_items(Whole("temporalbench").annotations(r.temporalbench_release(tmp_path, [one]))[1], "short")
+    (tmp_path / "m.jsonl").write_text(json.dumps({"idx": one["idx"], "response": "C"}))
     imported, table = found("temporalbench", "short", items, tmp_path)
-    assert problems(imported) == [(1, entries[0]["idx"], "its question has no ground truth")]
-    read = verdicts(requests_of("temporalbench", "short", items), table, "authors", "first_character")
-    assert read["right"].to_list() == [False] * 5
+    assert problems(imported) == [(1, one["idx"], "its question has no ground truth")]
+    read = verdicts(r.requests_of("temporalbench", "short", items), table, "authors", "first_character")
+    assert read["right"].to_list() == [False]
 
 
 def test_problems_and_unanswered_are_written_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,8 +184,8 @@ Edit = Callable[[list[str]], list[str]]
 def velociti(folder: Path, edit: Edit = lambda lines: lines) -> Found:
     """Three tests of eight samples, two of each event, with scores that tell the rows apart; one csv edited."""
     folder.mkdir(exist_ok=True)
-    items, rows = samples(folder, 8)
-    made = write_csvs(folder, rows, SCORES, [(f"0.{n + 10}", "0.1") for n in range(len(rows))])
+    items, rows = r.samples(folder, 8)
+    made = r.write_csvs(folder, rows, SCORES, [(f"0.{n + 10}", "0.1") for n in range(len(rows))])
     path = made / "control.csv"
     path.write_text("".join(edit(path.read_text().splitlines(keepends=True))))
     return found("velociti", "entail", items, made)
@@ -231,20 +225,20 @@ def test_a_row_of_no_sample_and_a_score_that_is_no_number_are_named(tmp_path: Pa
         assert [(line, what) for line, _, what in problems(imported)] == [(10, "unknown id")]
     imported, table = velociti(tmp_path, lambda lines: [lines[0], lines[1].replace("0.10", "high"), *lines[2:]])
     assert problems(imported) == [(2, "control/v0/Ev1 pos_score", "no number")]
-    requests = requests_of("velociti", "entail", samples(tmp_path, 8)[0])
+    requests = r.requests_of("velociti", "entail", r.samples(tmp_path, 8)[0])
     row = verdicts(requests, table, "robust", "plain").row(0, named=True)
     assert (row["unparsed"], row["failed"], row["score"]) == (True, False, None)
 
 
 def test_a_file_of_the_subset_matches_the_subset(tmp_path: Path) -> None:
-    items, rows = samples(tmp_path, 8)
-    made = write_csvs(tmp_path, rows[::2], SCORES, [("0.9", "0.1")] * len(rows[::2]))
-    requests = requests_of("velociti", "entail", items.filter(pl.col("item_id").str.contains("/[24]$")))
+    items, rows = r.samples(tmp_path, 8)
+    made = r.write_csvs(tmp_path, rows[::2], SCORES, [("0.9", "0.1")] * len(rows[::2]))
+    requests = r.requests_of("velociti", "entail", items.filter(pl.col("item_id").str.contains("/[24]$")))
     files = load_importer("velociti").FORMS["entail"]
     imported = files.read(files.find(made, None), items, requests)
     assert set(imported.answers) == set(requests["request_id"]) and imported.problems == []
     with pytest.raises(UserError, match="there are 2 such samples in the release and 2 in this run"):
-        files.read(files.find(made, None), items, requests_of("velociti", "entail", items))
+        files.read(files.find(made, None), items, r.requests_of("velociti", "entail", items))
 
 
 # --- MMBench-Video -------------------------------------------------------------------------------------------------
@@ -266,21 +260,29 @@ def write_table_of(path: Path, *rows: tuple[object, ...]) -> Path:
 
 def predicted(folder: Path, count: int, name: str, *rows: tuple[object, ...], form: str = "unpacked") -> Found:
     """A table of predictions of so many questions, two a video."""
-    items, _ = free_questions(folder, count)
+    items, _ = r.free_questions(folder, count)
     write_table_of(folder / "m" / name, *rows)
     return found("mmbench_video", form, items, folder / "m", form)
 
 
 @pytest.mark.parametrize("kind", ["tsv", "xlsx", "json"])
 def test_predictions_of_any_file_type_read_the_same(tmp_path: Path, kind: str) -> None:
-    rows = [("index", "prediction"), (0, 'two\nlines, "quoted"'), (1, 5), (2, ""), (9, "x")]
-    imported, table = predicted(tmp_path, 4, f"answers.{kind}", *rows)
+    name, rows = f"answers.{kind}", [("index", "prediction"), (0, 'two\nlines, "quoted"'), (1, 5), (2, ""), (9, "x")]
+    imported, table = predicted(tmp_path, 4, name, *rows)
     assert said(table) == {"0#unpacked": ('two\nlines, "quoted"', ""), "1#unpacked": ("5", "")}
     assert [(idx, what) for _, idx, what in problems(imported)] == [("9", "unknown id")]
     assert table["error"].to_list() == ["", "", "no_answer", "no_answer"]
-    missing = rf"answers.{kind}: column 'prediction' is missing. Found: index, answer. Needed: "
-    with pytest.raises(UserError, match=missing):
-        predicted(tmp_path, 2, f"answers.{kind}", ("index", "answer"), (0, "a"))
+    with pytest.raises(UserError, match=rf"{name}: column 'prediction' is missing. Found: index, answer. Needed: "):
+        predicted(tmp_path, 2, name, ("index", "answer"), (0, "a"))
+    if kind == "json":  # an object of index and prediction
+        (tmp_path / "m" / name).write_text('{"0": "a hat", "1": null}')
+        items, _ = r.free_questions(tmp_path, 2)
+        assert said(found("mmbench_video", "unpacked", items, tmp_path / "m", "unpacked")[1]) == {
+            "0#unpacked": ("a hat", "")
+        }
+    else:
+        imported, table = predicted(tmp_path, 2, name)
+        assert problems(imported) == [(0, "", "empty file")] and set(table["error"]) == {"no_answer"}
 
 
 def test_answers_that_look_like_formulas_fail_or_disagree(tmp_path: Path) -> None:
@@ -301,31 +303,18 @@ def test_answers_that_look_like_formulas_fail_or_disagree(tmp_path: Path) -> Non
     ("m.tsv", b'index\tprediction\n1\t"a\n2\tb\n', "row 1: not readable as csv: unexpected end of data. A quote that begins there"),
 ])  # fmt: skip
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:
-    items, _ = free_questions(tmp_path, 2)
+    items, _ = r.free_questions(tmp_path, 2)
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UserError, match=re.escape(message)):
-        FORMS["unpacked"].read([tmp_path / name], items, requests_of("mmbench_video", "unpacked", items, "unpacked"))
-
-
-def test_an_object_and_an_empty_table(tmp_path: Path) -> None:
-    items, _ = free_questions(tmp_path, 2)
-    (tmp_path / "m").mkdir()
-    (tmp_path / "m/m.json").write_text('{"0": "a hat", "1": null}')
-    _, table = found("mmbench_video", "unpacked", items, tmp_path / "m", "unpacked")
-    assert said(table) == {"0#unpacked": ("a hat", "")}
-    for name in ("m.tsv", "m.xlsx"):
-        folder = tmp_path / name
-        write_table_of(folder / name)
-        imported, table = found("mmbench_video", "unpacked", items, folder, "unpacked")
-        assert problems(imported) == [(0, "", "empty file")] and set(table["error"]) == {"no_answer"}
+        FORMS["unpacked"].read([tmp_path / name], items, r.requests_of("mmbench_video", "unpacked", items, "unpacked"))
 
 
 def test_predictions_of_a_video_are_packed_into_one_reply(tmp_path: Path) -> None:
     rows = [("index", "prediction"), (0, "a"), (1, "b"), (2, "c"), (3, "")]
     _, table = predicted(tmp_path, 6, "m.tsv", *rows, form="packed")
     assert table.select("text", "error").rows() == [('{"0": "a", "1": "b"}', ""), ('{"2": "c"}', ""), ("", "no_answer")]
-    items, _ = free_questions(tmp_path, 6)
-    requests = requests_of("mmbench_video", "packed", items, "packed")
+    items, _ = r.free_questions(tmp_path, 6)
+    requests = r.requests_of("mmbench_video", "packed", items, "packed")
     answers = given_answers(load_answers("mmbench_video")["packed"], items, requests, table, "key")
     for reader in ("authors", "robust"):
         mine = answers.filter(reader=reader)
@@ -336,8 +325,8 @@ def test_predictions_of_a_video_are_packed_into_one_reply(tmp_path: Path) -> Non
 def rated(folder: Path, count: int, reader: str, *cells: tuple[object, ...]) -> pl.DataFrame:
     """Verdicts of a folder that holds one table of predictions, ratings or both."""
     _, table = predicted(folder, count, "answers.xlsx", *cells)
-    items, _ = free_questions(folder, count)
-    requests = requests_of("mmbench_video", "unpacked", items, "unpacked")
+    items, _ = r.free_questions(folder, count)
+    requests = r.requests_of("mmbench_video", "unpacked", items, "unpacked")
     answers = given_answers(load_answers("mmbench_video")["unpacked"], items, requests, table, "key")
     return judgements(answers, replies(answers, read_ratings(rating_files(folder / "m"), items), "judge"), reader)
 
@@ -356,12 +345,10 @@ def test_ratings_are_the_replies_of_a_judge(tmp_path: Path) -> None:
     assert robust["failed"].to_list() == [False] * 4 + [True, True]
     assert authors["score"].to_list() == [3, 2, None, None, None, None]
     assert authors["failed"].to_list() == [False] * 6, "a blank prediction was never rated, so it leaves VALID"
-    for reader in ("robust", "authors"):  # a rating counts without the text that was rated
-        assert rated(tmp_path, 3, reader, ("index", "rating"), (0, 3), (1, 0))["score"].to_list() == [3, 0, None]
-    _, table = predicted(tmp_path, 3, "answers.xlsx", ("index", "rating"), (0, 3), (1, 0))
-    assert table["error"].to_list() == ["rated_only", "rated_only", "no_answer"], (
-        "no other judge is asked about nothing"
-    )
+    alone = ("index", "rating"), (0, 3), (1, 0)  # a rating counts without the text that was rated
+    assert rated(tmp_path, 3, "robust", *alone)["score"].to_list() == [3, 0, None]
+    _, table = predicted(tmp_path, 3, "answers.xlsx", *alone)
+    assert table["error"].to_list() == ["rated_only", "rated_only", "no_answer"], "no other judge is asked about these"
     one = rated(tmp_path, 1, "robust", ("index", "prediction", "rating"), (0, "a", 3), (0, "a", 1))
     assert (one["score"].to_list(), one["unparsed"].to_list()) == ([None], [True]), "ratings that disagree are none"
 
@@ -415,10 +402,10 @@ def cosine(number: int) -> tuple[float]:
 
 def items_of(benchmark: str, form: str, folder: Path) -> pl.DataFrame:
     if benchmark == "vinoground":
-        return Pairs(folder, 3).items
+        return r.Pairs(folder, 3).items
     if benchmark == "temporalbench":
-        return chosen_items(Questions(folder, 2).items, form)
-    return (samples(folder, 8) if benchmark == "velociti" else free_questions(folder, 6))[0]
+        return chosen_items(r.Questions(folder, 2).items, form)
+    return (r.samples(folder, 8) if benchmark == "velociti" else r.free_questions(folder, 6))[0]
 
 
 @pytest.mark.parametrize(("benchmark", "form", "prompt", "answers", "lacking"), [
@@ -433,7 +420,7 @@ def test_what_is_written_is_read_again(
 ) -> None:
     """The same texts, the same scores, the same failures."""
     items = items_of(benchmark, form, tmp_path)
-    requests, imported = requests_of(benchmark, form, items, prompt), ImportedAnswers()
+    requests, imported = r.requests_of(benchmark, form, items, prompt), ImportedAnswers()
     for number, request in enumerate(requests["request_id"]):
         answer = Answer(scores=answers(number)) if callable(answers) else Answer(text=answers[number % len(answers)])
         imported.answers[request] = Answer(error="oom") if number < lacking else answer

@@ -13,7 +13,7 @@ from reprise.external import load_importer
 from reprise.external.answers import ImportedAnswers
 from reprise.stages.import_answers import responses
 
-from tests.unit.benchmarks.releases import requests_of, write_json
+from tests.unit.benchmarks import releases as r
 from tests.unit.benchmarks.whole import Whole
 
 DATE = "20260818_101112"
@@ -21,28 +21,23 @@ SUFFIX = "\nPlease only output one English character."
 Line = dict[str, Any]
 
 
-def entry(idx: str, video: str, question: str = "Describe.") -> dict[str, str]:
-    known = {"idx": idx, "video_name": video, "dataset": "COIN", "GT": "A", "category": "Others"}
-    return known | {"question": question}
-
-
-CHOICE = "Which?\nA. It rises {} times.\nB. It falls.\nAnswer with the option's letter from the given choices directly."
 # A TemporalBench release of two short videos with two questions each, one long question and two captions.
 ENTRIES = {
-    "short_qa": [entry(f"s{v}{q}", f"short_video/COIN/v{v}.mp4", CHOICE.format(q)) for v in (0, 1) for q in (0, 1)],
-    "long_qa": [entry("l0", "long_video/COIN/v_start_0_end_9.mp4", CHOICE.format(0))],
-    "short_caption": [entry(f"c{v}", f"short_video/COIN/v{v}.mp4") for v in (0, 1)],
+    "short": [r.question(r.clip_name(v), q) for v in (0, 1) for q in (0, 1)],
+    "long": [r.question(r.clip_name(0, "COIN", "long"), 0)],
+    "captions": [r.caption(r.clip_name(v)) for v in (0, 1)],
 }
+FIRST, SECOND, *_ = (f"short/{entry['idx']}" for entry in ENTRIES["short"])
+TASK = "temporalbench_short_qa"
 
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
-    folder = tmp_path_factory.mktemp("release")
-    files = [write_json(folder / f"temporalbench_{mark}.json", entries) for mark, entries in ENTRIES.items()]
+    files = r.temporalbench_release(tmp_path_factory.mktemp("release"), **ENTRIES)
     return Whole("temporalbench").annotations(files)[1]
 
 
-def logged(mark: str = "short_qa") -> list[Line]:
+def logged(mark: str = "short") -> list[Line]:
     """A log's lines, as the harness writes them: the answer of question n is n."""
     lines: list[Line] = []
     for number, one in enumerate(ENTRIES[mark]):
@@ -58,7 +53,7 @@ def read(
     """Item -> text and error; and the problems."""
     files = load_importer(benchmark).FORMS[form]
     items = chosen_items(items, form) if benchmark == "temporalbench" else items
-    requests = requests_of(benchmark, form, items).with_columns(max_tokens=pl.lit(512, pl.Int32))
+    requests = r.requests_of(benchmark, form, items).with_columns(max_tokens=pl.lit(512, pl.Int32))
     found = files.find(folder, frames)
     found += files.beside(found)
     imported: ImportedAnswers = files.read(found, items, requests)
@@ -84,20 +79,19 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("form", "mark"), [("short", "short_qa"), ("long", "long_qa"), ("caption", "short_caption")])
 def test_a_log_is_read_by_the_entries_in_it(release: pl.DataFrame, folder: Path, form: str, mark: str) -> None:
-    write(folder, f"temporalbench_{mark}", logged(mark), {"config": {}})
-    said, problems = read(release, folder, form)
-    idx = [entry["idx"] for entry in ENTRIES[mark]]
-    assert said == {f"{form}/{one}": (f"answer {number}", "") for number, one in enumerate(idx)}
-    assert problems == []
+    entries = "captions" if form == "caption" else form
+    write(folder, f"temporalbench_{mark}", logged(entries), {"config": {}})
+    answers = {f"{form}/{one['idx']}": (f"answer {number}", "") for number, one in enumerate(ENTRIES[entries])}
+    assert read(release, folder, form) == (answers, [])
 
 
 def test_dropped_questions_are_missing_and_one_under_another_id_is_named(release: pl.DataFrame, folder: Path) -> None:
     lines = logged()[:3]
-    lines[1]["temporalbench_score"]["item"] = ENTRIES["short_qa"][1] | {"question": "Who?"}
-    write(folder, "temporalbench_short_qa", lines)
+    lines[1]["temporalbench_score"]["item"] = ENTRIES["short"][1] | {"question": "Who?"}
+    write(folder, TASK, lines)
     said, problems = read(release, folder)
     assert [text or error for text, error in said.values()] == ["answer 0", "no_answer", "answer 2", "no_answer"]
-    assert problems == [(2, "short/s01", "another question under a known id")]
+    assert problems == [(2, SECOND, "another question under a known id")]
 
 
 @pytest.mark.parametrize("change", [
@@ -105,7 +99,7 @@ def test_dropped_questions_are_missing_and_one_under_another_id_is_named(release
     {"temporalbench_score": None, "input": 3},
 ])  # fmt: skip
 def test_a_log_of_something_else_is_refused(release: pl.DataFrame, folder: Path, change: Line) -> None:
-    write(folder, "temporalbench_short_qa", [line | change for line in logged()])
+    write(folder, TASK, [line | change for line in logged()])
     message = f"{DATE}_samples_temporalbench_short_qa.jsonl: none of its 4 rows is about a question of temporalbench"
     with pytest.raises(UserError, match=f"{message}.* into the folder of its own benchmark"):
         read(release, folder)
@@ -125,10 +119,10 @@ def test_what_the_harness_makes_of_an_answer_is_named(
     release: pl.DataFrame, folder: Path, change: Line, answer: tuple[str, str], problem: str | None
 ) -> None:
     first, *rest = logged()
-    write(folder, "temporalbench_short_qa", [first | change, *rest])
+    write(folder, TASK, [first | change, *rest])
     said, problems = read(release, folder)
-    assert said["short/s00"] == answer
-    assert problems == ([(1, "short/s00", problem)] if problem else [])
+    assert said[FIRST] == answer
+    assert problems == ([(1, FIRST, problem)] if problem else [])
 
 
 @pytest.mark.parametrize(("settings", "expected"), [
@@ -144,7 +138,7 @@ def test_what_the_harness_makes_of_an_answer_is_named(
 def test_the_harness_settings_are_compared(
     release: pl.DataFrame, folder: Path, settings: object, expected: list[tuple[str, str]]
 ) -> None:
-    write(folder, "temporalbench_short_qa", logged(), settings)
+    write(folder, TASK, logged(), settings)
     assert read(release, folder)[1] == [(None, detail, problem) for detail, problem in expected]
     if "max_frames_num=32" in str(settings):
         assert read(release, folder, frames=None)[1] == [], "frames that depend on the clip are not compared"
@@ -168,16 +162,13 @@ def logged_pair() -> list[Line]:
 @pytest.fixture
 def pair(tmp_path: Path) -> pl.DataFrame:
     """A release of one pair, whose text questions are told apart by the order of the options."""
-    folder = tmp_path / "release"
-    folder.mkdir()
-    (folder / "vinoground.csv").write_text("index,major,minor,pos_cap,neg_cap\n0,object,,up,down\n")
-    for kind in ("text", "video"):
-        asked = {name.split("/")[0]: question for name, question in PAIR.items() if name.endswith(kind)}
-        rows = [
-            {"idx": idx, "video_name": f"{idx}.mp4", "question": question, "GT": "A"} for idx, question in asked.items()
-        ]
-        write_json(folder / f"vinoground_{kind}score.json", rows)
-    return Whole("vinoground").annotations(sorted(folder.iterdir()))[1]
+    entries: dict[str, list[r.Entry]] = {"text": [], "video": []}
+    for name, question in PAIR.items():
+        idx, kind = name.split("/")
+        entries[kind].append(r.pair_entry(idx, "A", question=question))
+    columns = ("index", "major", "minor", "pos_cap", "neg_cap")
+    files = r.vinoground_release(tmp_path, [["0", "object", "", "up", "down"]], columns, **entries)
+    return Whole("vinoground").annotations(files)[1]
 
 
 def test_both_scores_are_in_one_log_and_the_suffix_is_another_prompt(pair: pl.DataFrame, folder: Path) -> None:
@@ -185,15 +176,14 @@ def test_both_scores_are_in_one_log_and_the_suffix_is_another_prompt(pair: pl.Da
     said, problems = read(pair, folder, "questions", benchmark="vinoground")
     assert said == {name: (name, "") for name in PAIR}
     assert Counter(problem for *_, problem in problems) == {"asked with another prompt": 4}
-    with_suffix = requests_of("vinoground", "questions", pair, "authors")
+    with_suffix = r.requests_of("vinoground", "questions", pair, "authors")
     assert load_importer("vinoground").FORMS["questions"].read([path], pair, with_suffix).problems == []
 
 
 def test_what_is_beside_a_log_or_of_another_release_is_refused(pair: pl.DataFrame, folder: Path) -> None:
     write(folder, "vinoground", [line | {"input": "Is it up?"} for line in logged_pair()])
-    with pytest.raises(
-        UserError, match=r"none of its 4 rows is about a question of vinoground .* question 'Is it up\?'"
-    ):
+    other = r"none of its 4 rows is about a question of vinoground .* question 'Is it up\?'"
+    with pytest.raises(UserError, match=other):
         read(pair, folder, "questions", benchmark="vinoground")
     (folder / "textscore-response.jsonl").touch()
     both = r"found textscore-response.jsonl, .*answers in the authors' files and in a log"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import polars as pl
 
 from reprise.benchmarks.prompts import Prompt, fill
-from reprise.benchmarks.rows import Item, items_of
+from reprise.benchmarks.rows import Item, grouped, items_of
 from reprise.core.schemas import REQUESTS, table_of
 
 
@@ -45,9 +45,7 @@ class EachClip:
     is_asked: Callable[[Item], bool] | None = None
 
     def questions(self, items: Sequence[Item]) -> Iterator[tuple[str, Item, Question]]:
-        by_clip: dict[str, list[Item]] = {}
-        for item in filter(self.is_asked, items):
-            by_clip.setdefault(item.clip_id, []).append(item)
+        by_clip = grouped(filter(self.is_asked, items), lambda item: item.clip_id)
         return ((clip_id, members[0], self.ask(members)) for clip_id, members in by_clip.items())
 
 

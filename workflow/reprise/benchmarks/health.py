@@ -156,8 +156,7 @@ def _options(read: pl.DataFrame, group: str) -> Iterator[dict[str, Any]]:
 def reasons(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Why a run looks broken, by its numbers of health; nothing where it does not."""
     known = {(row["metric"], row["group"]): row for row in rows if row["metric"].startswith(PREFIX)}
-    found = [reason for row in known.values() if (reason := _reason(row, known))]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(reason for row in known.values() if (reason := _reason(row, known))))
 
 
 def _reason(row: Mapping[str, Any], known: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:

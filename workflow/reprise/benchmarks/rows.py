@@ -4,9 +4,9 @@ A flawed entry is kept, named and counted, and does not stop the others.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -14,6 +14,8 @@ from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.schemas import CLIPS, ITEMS
 
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 ClipsFrom: TypeAlias = Literal["ids", "release", "files"]
 """Whether clips are cut from their sources, by the ids and spans that a release names, or are released files; `files`
 are one's own: a release names them, with a span or without."""
@@ -82,6 +84,13 @@ def items_of(table: pl.DataFrame) -> list[Item]:
         )
         for row in table.iter_rows(named=True)
     ]
+
+
+def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    found: dict[K, list[T]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
 
 
 ALL_ITEMS = pl.lit(True)

@@ -3,12 +3,12 @@
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 
-T = TypeVar("T")
-K = TypeVar("K", bound=Hashable)
+from reprise.benchmarks.rows import grouped
+
 KEPT = {"filter": "", "why": ""}
 Row = dict[str, Any]
 Tables = Mapping[str, pl.DataFrame]
@@ -50,13 +50,6 @@ def rank(seed: int, *names: str) -> str:
 
 def shuffled(names: Iterable[str], seed: int) -> list[str]:
     return sorted(names, key=lambda name: rank(seed, name))
-
-
-def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    found: dict[K, list[T]] = {}
-    for row in rows:
-        found.setdefault(key(row), []).append(row)
-    return found
 
 
 def kept(table: pl.DataFrame) -> pl.DataFrame:

@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from reprise.construction.filters import Row, grouped
+from reprise.benchmarks.rows import grouped
+from reprise.construction.filters import Row
 from reprise.construction.tables import SCHEMAS
 from reprise.core.schemas import RESPONSES, read_table, table_of, write_table
 

@@ -197,9 +197,9 @@ def task_rows(tasks: Sequence[Task], votes: Votes, needed: int) -> list[Row]:
     return sorted(rows, key=lambda row: len(votes.by_task.get(row["task_id"], {})) >= needed)
 
 
-def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
+def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], delimiter: str = ",") -> str:
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, columns, lineterminator="\n")
+    writer = csv.DictWriter(buffer, columns, delimiter=delimiter, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     writer.writerows(rows)
     return buffer.getvalue()

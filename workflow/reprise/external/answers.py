@@ -1,7 +1,6 @@
 """Shared by all imports: answers, and problems of their files, named by file, line and id."""
 
 import codecs
-import csv
 import json
 import math
 import re
@@ -15,9 +14,8 @@ import polars as pl
 
 from reprise.benchmarks.rows import items_of
 from reprise.core.errors import UserError
-from reprise.core.files import seal_text, whole_file, write_text
-from reprise.core.plain import as_cell
-from reprise.core.tabular import csv_lines
+from reprise.core.files import write_text
+from reprise.core.tabular import csv_lines, write_csv
 from reprise.external import NO_ANSWER, NO_TEXT
 from reprise.models.base import Answer
 from reprise.reading.readers import CONTRADICTORY
@@ -98,11 +96,8 @@ def response_row(asked: Mapping[str, Any], answer: Answer, key: str, frames: int
 def write_problems(problems: Sequence[Problem], unanswered: Sequence[str], path: Path) -> None:
     """What is wrong with the files, and the questions that they do not answer, by id alone."""
     lines = [*problems, *(Problem("", None, question, NO_ANSWER) for question in unanswered)]
-    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(Problem._fields)
-        writer.writerows((as_cell(file), line, as_cell(question), problem) for file, line, question, problem in lines)
-    seal_text(path)
+    columns = {name: pl.Int64 if name == "line" else pl.String for name in Problem._fields}
+    write_csv(pl.DataFrame(lines, schema=columns, orient="row"), path)
 
 
 # --- JSON, one answer a line -----------------------------------------------------------------------------------------

@@ -26,12 +26,10 @@ class RatingFiles(ExternalAnswers):
 class ImportedRunKey(RunKey):
     """Key of the stage `import_answers`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     answers: RunFiles
 
 
 class ImportedRatingsKey(RunKey):
     """Key of the stage `import_ratings`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     answers: RatingFiles

@@ -1,9 +1,7 @@
 """VELOCITI's answer files: one csv per test, by video and event, without captions."""
 
-import ast
 import csv
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from math import isfinite, nan
 from pathlib import Path
@@ -11,6 +9,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from reprise.benchmarks.rows import grouped
+from reprise.benchmarks.velociti.release import event_id
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
 from reprise.external import NO_ANSWER, AnswerFiles
@@ -39,7 +39,7 @@ def _read(pairs: Pairs, files: Sequence[Path], items: pl.DataFrame, requests: pl
     for path in files:
         columns, records = read_records(path, imported, *((*IDENTITY, *pair) for pair in pairs))
         for record in records:
-            event = event_id(record.cells)
+            event = event_id(*(record.cells[name].strip() for name in IDENTITY))
             answers = {column: record.cells[column] for column in columns if column not in IDENTITY}
             rows.setdefault(event, []).append(SampleAnswers(Place(path, record.line, event), answers))
     questions = {(row["item_id"], row["role"]): row for row in requests.iter_rows(named=True)}
@@ -48,18 +48,6 @@ def _read(pairs: Pairs, files: Sequence[Path], items: pl.DataFrame, requests: pl
             if question := questions.get((item_id, ROLE[column])):
                 imported.add(question["request_id"], _answer(column, cell, question, row.place, imported), row.place)
     return imported
-
-
-def event_id(cells: Mapping[str, str]) -> str:
-    """What the ids of an event's samples begin with: test, video and event or events."""
-    video = cells["video_id"].strip()
-    stem = Path(video).stem if Path(video).suffix in {".mp4", ".mkv", ".webm", ".avi"} else video
-    event = cells["event"].strip()
-    if event.startswith("["):
-        # An invalid list is an event that no sample has.
-        with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            event = "-".join(map(str, ast.literal_eval(event)))
-    return f"{cells['test_name'].strip()}/{stem}/{event or 'Ev'}"
 
 
 def matched(
@@ -72,7 +60,7 @@ def matched(
 
     `rows` are those of an event by what the ids of its samples begin with, in the order of the file.
     """
-    known, subset = _by_event(released), _by_event(asked)
+    known, subset = (grouped(dict.fromkeys(ids), lambda one: one.rpartition("/")[0]) for ids in (released, asked))
     for event in [event for event in rows if event not in known]:
         for row in rows[event]:
             imported.note(row.place, UNKNOWN_ID)
@@ -90,13 +78,6 @@ def matched(
         f"samples in the release and {len(subset.get(event, ()))} in this run. The rows hold no captions and are "
         "matched by their order, so the counts must be equal. Complete the file, or remove the rows of that event."
     )
-
-
-def _by_event(item_ids: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for item_id in dict.fromkeys(item_ids):
-        found.setdefault(item_id.rpartition("/")[0], []).append(item_id)
-    return found
 
 
 def _answer(column: str, cell: str, question: Mapping[str, Any], place: Place, imported: ImportedAnswers) -> Answer:

@@ -10,7 +10,7 @@ import polars as pl
 
 from reprise.benchmarks.asking import UNREADABLE, FreeAnswer, answers_as_given
 from reprise.benchmarks.mmbench_video.taxonomy import is_complete
-from reprise.benchmarks.rows import items_of
+from reprise.benchmarks.rows import grouped, items_of
 
 PAIR = re.compile(r"""(["'])(\w+)\1\s*:\s*(["'])(.*?)(?<!\\)\3\s*(?=[,}\n]|\Z)""", re.DOTALL)
 
@@ -18,12 +18,12 @@ PAIR = re.compile(r"""(["'])(\w+)\1\s*:\s*(["'])(.*?)(?<!\\)\3\s*(?=[,}\n]|\Z)""
 def unpack(items: pl.DataFrame, responses: pl.DataFrame, reader: str) -> list[FreeAnswer]:
     """Each reply, split into the answers to its video's questions."""
     by_clip = {row["clip_id"]: row for row in responses.iter_rows(named=True)}
-    asked: dict[str, list[str]] = {}
-    for item in filter(is_complete, items_of(items.filter(pl.col("clip_id").is_in(list(by_clip))))):
-        asked.setdefault(item.clip_id, []).append(item.item_id)
+    of_clips = items_of(items.filter(pl.col("clip_id").is_in(list(by_clip))))
+    asked = grouped(filter(is_complete, of_clips), lambda item: item.clip_id)
     split = split_as_authors if reader == "authors" else split_robustly
     found = []
-    for clip_id, indices in asked.items():
+    for clip_id, members in asked.items():
+        indices = [item.item_id for item in members]
         reply, error = by_clip[clip_id]["text"], by_clip[clip_id]["error"]
         texts = {} if error else split(reply, indices)
         for index in indices:

@@ -34,7 +34,13 @@ from reprise.media.subtitles import as_prompt, read_vtt
 IMAGE_TABLES = {MMBENCH: "MMBench_", MMSTAR: "MMStar"}
 COLUMNS = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
 IMAGE_COLUMNS = ("index", "question", "image", "answer")
-LISTED = re.compile(r"\s*Options:\s*(?=A[:.])")
+BETWEEN = r"[,\n]\s*"
+LISTED = re.compile(
+    rf"(?P<question>.*?)\s*Options:\s*A[:.](?P<A>.*?)(?:{BETWEEN}B[:.](?P<B>.*?)(?:{BETWEEN}C[:.](?P<C>.*?)"
+    rf"(?:{BETWEEN}D[:.](?P<D>.*?)(?:{BETWEEN}E[:.].*)?)?)?)?",
+    re.DOTALL,
+)
+"""a question that lists its options in its text"""
 
 
 def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
@@ -159,12 +165,7 @@ def _options(row: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     options = {letter: row[letter].strip() for letter in LETTERS if row.get(letter, "").strip()}
     if options:
         return row["question"], options
-    question, *listed = LISTED.split(row["question"], maxsplit=1)
-    rest = listed[0] if listed else ""
-    for letter, following in zip(LETTERS, (*LETTERS[1:], "E"), strict=True):
-        if not re.match(rf"{letter}[:.]", rest):
-            break
-        text, *later = re.split(rf"[,\n]\s*(?={following}[:.])", rest[2:], maxsplit=1)
-        options[letter] = text.strip()
-        rest = later[0] if later else ""
-    return question, options
+    found = LISTED.fullmatch(row["question"])
+    if found is None:
+        return row["question"], {}
+    return found["question"], {letter: found[letter].strip() for letter in LETTERS if found[letter] is not None}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from reprise.benchmarks.counting import DataStatistics, Number
-from reprise.benchmarks.rows import Item, flaws_of, items_of
+from reprise.benchmarks.rows import Item, flaws_of, grouped, items_of
 from reprise.benchmarks.temporalbench.option_sets import caption_pair
 from reprise.benchmarks.temporalbench.taxonomy import DATASETS, GROUPS, GROUPS_OF_TASK, OVERALL
 from reprise.stats.chance import chance_all_above, chance_all_right
@@ -41,9 +41,7 @@ def _chance(
     """Chance on the videos of each group that has any."""
     found = []
     for group in groups:
-        videos: dict[str, list[Item]] = {}
-        for item in items_of(items.filter(GROUPS[group])):
-            videos.setdefault(item.clip_id, []).append(item)
+        videos = grouped(items_of(items.filter(GROUPS[group])), lambda item: item.clip_id)
         chance = guess(list(videos.values()))
         if chance is not None:
             found.append(Number(metric, group, 100 * chance))

@@ -7,7 +7,7 @@ from typing import Literal
 
 import polars as pl
 
-from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Flaws, Item, entries_of
+from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Flaws, Item, entries_of, grouped
 from reprise.benchmarks.temporalbench.option_sets import SET_NAMES, caption_pair, captions_of
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES, CENTRAL, DATASETS
 from reprise.core.errors import UserError
@@ -134,11 +134,8 @@ def _central_items(items: Sequence[Item], given: Sequence[Path], clips: ClipsFro
         for number, row in enumerate(rows.iter_rows(named=True), start=1):
             clip = _clip(row["video_name"], "short", f"{path}: entry {number}", clips)
             yield _central_item(clip.clip_id, clip.unit, {name: row[name] for name in SET_NAMES})
-    by_clip: dict[str, list[Item]] = {}
-    for item in items:
-        if item.task == "short" and not given:
-            by_clip.setdefault(item.clip_id, []).append(item)
-    for clip_id, members in by_clip.items():
+    short = [item for item in items if item.task == "short" and not given]
+    for clip_id, members in grouped(short, lambda item: item.clip_id).items():
         pairs = [pair for item in members if (pair := caption_pair(item)) is not None]
         caption = pairs[0][0] if pairs else ""
         texts = captions_of(caption, [negative for positive, negative in pairs if positive == caption])

@@ -106,10 +106,6 @@ def _shares(form: str, answered: Answered, level: float) -> list[Measure]:
     return [measure("share", name, rows, [(chosen == name, ones(rows))], level) for name in CHOICES]
 
 
-def _share_outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
-    return {"share": _counted(Answered.rows, answered).select(SAMPLE)}
-
-
 SCORES = {
     **{
         form: Scores(
@@ -130,7 +126,7 @@ SCORES = {
         form: Scores(
             frozenset({"share"}),
             partial(_shares, form),
-            _share_outcomes,
+            lambda answered: {"share": _counted(Answered.rows, answered).select(SAMPLE)},
             "share",
         )
         for form in OPTION_SETS

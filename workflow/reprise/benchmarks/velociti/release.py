@@ -1,6 +1,6 @@
 """VELOCITI's release: rows of two captions of an event, for seven tests and a control."""
 
-import json
+import ast
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,6 +18,7 @@ from reprise.core.tabular import only_table, read_rows, require_columns
 COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
 VIDSITU = re.compile(r"v_(?P<unit>[A-Za-z0-9_-]{11})_seg_(?P<start>\d+(?:\.\d+)?)_(?P<end>\d+(?:\.\d+)?)(?:\.\w{2,4})?")
 """a clip's YouTube id, which may hold `_` and `-` itself, and its span in seconds"""
+ENDING = re.compile(r"\.(?:mp4|mkv|webm|avi)$")
 
 
 def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
@@ -27,14 +28,14 @@ def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, 
     """
     path = only_table(files, COLUMNS)
     rows = require_columns(read_rows(path), COLUMNS, path).cast(pl.String).fill_null("")
-    rows = rows.with_columns(pl.col("video_id").str.replace(r"\.(mp4|mkv|webm|avi)$", ""))
+    rows = rows.with_columns(pl.col("video_id").str.replace(ENDING.pattern, ""))
     flaws = _check_rows(rows, path, keep_duplicates=options.get("duplicate_rows") == "keep")
     found = {video: _clip(video, clips) for video in rows["video_id"].unique(maintain_order=True)}
     in_subset = rows_in_subset(rows, COLUMNS, options.get("subset"))
     counts: Counter[str] = Counter()
     items = []
     for number, (row, is_in_subset) in enumerate(zip(rows.iter_rows(named=True), in_subset, strict=True), start=1):
-        base = f"{row['test_name']}/{row['video_id']}/{_event_name(row['event'])}"
+        base = event_id(row["test_name"], row["video_id"], row["event"])
         counts[base] += 1
         items.append(
             Item(
@@ -73,13 +74,13 @@ def _check_rows(rows: pl.DataFrame, path: Path, *, keep_duplicates: bool) -> Fla
     return flaws
 
 
-def _event_name(event: str) -> str:
-    """`Ev3`, or `Ev1-Ev2` for the JSON lists of tests about several events; a broken list as it is."""
+def event_id(test: str, video: str, event: str) -> str:
+    """What the ids of an event's samples begin with: test, video and `Ev3`, or `Ev1-Ev2` for a list of events."""
     try:
-        names = json.loads(event)
-    except (ValueError, RecursionError):
+        names = ast.literal_eval(event)  # of a list; nothing is evaluated
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         names = None
-    return "-".join(map(str, names)) if isinstance(names, list) else event or "Ev"
+    return f"{test}/{ENDING.sub('', video)}/{'-'.join(map(str, names)) if isinstance(names, list) else event or 'Ev'}"
 
 
 def _clip(video_id: str, clips: ClipsFrom) -> Clip:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import polars as pl
 
+from reprise.benchmarks.rows import grouped
 from reprise.core.errors import UserError
 from reprise.core.tabular import csv_rows
 
@@ -52,9 +53,7 @@ def _listed(values: Sequence[tuple[str, ...]], path: Path) -> list[bool]:
 
 def _drawn(values: Sequence[tuple[str, ...]], per_test: int, seed: int) -> list[bool]:
     """The rows of each test whose seeded digest is smallest: the same draw whatever the order of the rows."""
-    ranked: dict[str, list[tuple[str, int]]] = {}
-    for index, value in enumerate(values):
-        digest = hashlib.sha256("\n".join((str(seed), *value)).encode()).hexdigest()
-        ranked.setdefault(value[0], []).append((digest, index))
-    chosen = {index for entries in ranked.values() for _, index in sorted(entries)[:per_test]}
+    digests = [hashlib.sha256("\n".join((str(seed), *value)).encode()).hexdigest() for value in values]
+    by_test = grouped(range(len(values)), lambda index: values[index][0])
+    chosen = {index for own in by_test.values() for index in sorted(own, key=digests.__getitem__)[:per_test]}
     return [index in chosen for index in range(len(values))]

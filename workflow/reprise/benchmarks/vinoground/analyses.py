@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from reprise.benchmarks.rows import Item
+from reprise.benchmarks.rows import Item, grouped
 from reprise.benchmarks.scoring import Analyses, Facts, Range, range_of
 
 LENGTHS = (
@@ -19,17 +19,18 @@ ANALYSED = tuple(one.group for one in (*LENGTHS, *BLACK))
 
 def _of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]]:
     """A pair is in a range once both of its videos, or the joined one, are measured; all its items name it."""
-    clips: dict[str, dict[str, set[str]]] = {}
-    for item in items:
-        clips.setdefault(item.unit, {"text": set(), "video": set()}).setdefault(item.task, set()).add(item.clip_id)
-    groups = {}
-    for unit, of in clips.items():
-        lengths = [facts[clip]["duration_s"] for clip in of["text"] if clip in facts]
-        shares = [facts[clip]["black_share"] for clip in of["video"] if clip in facts]
-        longest = max(lengths) if len(lengths) == len(of["text"]) > 0 else None
-        largest = max(shares) if len(shares) == len(of["video"]) > 0 else None
-        groups[unit] = [*range_of(longest, LENGTHS), *range_of(largest, BLACK)]
-    return {item.item_id: groups[item.unit] for item in items}
+    found = {}
+    for own in grouped(items, lambda item: item.unit).values():
+        longest, largest = _largest(own, "text", facts, "duration_s"), _largest(own, "video", facts, "black_share")
+        groups = [*range_of(longest, LENGTHS), *range_of(largest, BLACK)]
+        found |= dict.fromkeys((item.item_id for item in own), groups)
+    return found
+
+
+def _largest(items: Sequence[Item], task: str, facts: Facts, fact: str) -> float | None:
+    """Of the clips of one task; none where one of them is not measured."""
+    clips = {item.clip_id for item in items if item.task == task}
+    return max((facts[clip][fact] for clip in clips), default=None) if clips <= facts.keys() else None
 
 
 ANALYSES = Analyses(frozenset(ANALYSED), _of_items, needs_facts=True)

@@ -1,7 +1,5 @@
 """MMBench-Video's cross-validation, its filter of static questions (appendix C.1), its release and its numbers."""
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +14,7 @@ from reprise.construction.review import (
     Problem,
     Reviewed,
     Task,
+    as_csv,
     counted,
     decided,
     judged,
@@ -95,12 +94,11 @@ def static(
 def release(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) -> dict[str, str]:
     """File -> content, of the one table that is given. Questions are in the order of their videos and indices."""
     [questions] = tables.values()
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, COLUMNS, delimiter="\t", lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    for row in kept(questions).sort("video", "index").iter_rows(named=True):
-        writer.writerow(row | {"dimensions": str(row["dimensions"]), "video_path": f"./video/{row['video']}.mp4"})
-    return {"MMBench-Video.tsv": buffer.getvalue()}
+    rows = [
+        row | {"dimensions": str(row["dimensions"]), "video_path": f"./video/{row['video']}.mp4"}
+        for row in kept(questions).sort("video", "index").iter_rows(named=True)
+    ]
+    return {"MMBench-Video.tsv": as_csv(rows, COLUMNS, "\t")}
 
 
 SHOTS = "counted on the videos: Table 1 of the benchmark"

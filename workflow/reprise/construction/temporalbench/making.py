@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from reprise.benchmarks.prompts import Prompt
-from reprise.benchmarks.rows import Clip
+from reprise.benchmarks.rows import Clip, grouped
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
-from reprise.construction.filters import Found, Row, Rows, Tables, beyond_draw, grouped, kept, rank, repeated, sifted
+from reprise.construction.filters import Found, Row, Rows, Tables, beyond_draw, kept, rank, repeated, sifted
 from reprise.construction.settings import TemporalBenchSettings, writers_of
 from reprise.construction.sheets import ENDING, NAME, has_control, renamed_columns
 from reprise.construction.writing import Rounds, UnusableError, opened, read_list, shown
@@ -117,10 +117,11 @@ def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts
             f"construction of temporalbench: not one video of its {len(wanted)} clips is available, among them "
             f"'{wanted[0]}'. `python -m reprise missing` says why; correct `route:` or the files' names."
         )
-    for row in rows:
-        if row["clip"] in measured:
-            fact = measured[row["clip"]]
-            row |= {"seconds": fact["duration_s"], "shots": fact["shots"], "motion": fact["motion"]}
+    columns = {"seconds": "duration_s", "shots": "shots", "motion": "motion"}
+    rows = [
+        row | {name: measured[row["clip"]][of] for name, of in columns.items() if row["clip"] in measured}
+        for row in rows
+    ]
     most, missing = settings.transitions, "see `python -m reprise missing`"
     of_clips: dict[str, Found] = {
         "not_available": lambda row: "" if row["clip"] in measured else missing,

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from reprise.benchmarks.rows import grouped
 from reprise.benchmarks.temporalbench.option_sets import SET_NAMES
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
-from reprise.construction.filters import Row, beside, grouped, kept, rank, shuffled
+from reprise.construction.filters import Row, beside, kept, rank, shuffled
 from reprise.construction.review import Reviewed, Task, as_json, counted, decided, read_verdicts, task_rows
 from reprise.construction.settings import TemporalBenchSettings, writers_of
 from reprise.construction.tables import OF_NEGATIVES

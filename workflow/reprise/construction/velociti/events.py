@@ -9,7 +9,8 @@ from typing import Annotated, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
 
-from reprise.construction.filters import Row, grouped
+from reprise.benchmarks.rows import grouped
+from reprise.construction.filters import Row
 from reprise.construction.sheets import VIDEO, has_control, read_sheet, shown
 from reprise.core.errors import UserError
 from reprise.core.settings import dotted

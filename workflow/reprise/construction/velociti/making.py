@@ -11,20 +11,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from reprise.benchmarks.prompts import Prompt
+from reprise.benchmarks.rows import grouped
 from reprise.benchmarks.velociti.taxonomy import CONTROL
-from reprise.construction.filters import (
-    Found,
-    Row,
-    Rows,
-    Tables,
-    beyond_draw,
-    grouped,
-    kept,
-    rank,
-    repeated,
-    shuffled,
-    sifted,
-)
+from reprise.construction.filters import Found, Row, Rows, Tables, beyond_draw, kept, rank, repeated, shuffled, sifted
 from reprise.construction.settings import VelocitiSettings
 from reprise.construction.velociti.events import MANNER, Event, World, annotated, may_be, plain_name, starts, words
 from reprise.construction.writing import Rounds, UnusableError, read_parts

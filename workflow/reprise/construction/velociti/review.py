@@ -6,8 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
+from reprise.benchmarks.rows import grouped
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
-from reprise.construction.filters import Row, beside, grouped, kept, shuffled
+from reprise.construction.filters import Row, beside, kept, shuffled
 from reprise.construction.review import Reviewed, Task, as_csv, counted, decided, judged, read_verdicts, task_rows
 from reprise.construction.settings import VelocitiSettings
 from reprise.construction.velociti.events import plain_name

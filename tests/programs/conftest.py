@@ -19,7 +19,7 @@ from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.base import Answer, Clip, Request
 from reprise.models.local import torchvision_operators
 from reprise.models.remote.openai import OpenAIAdapter
-from reprise.models.remote.serving.environment import build, pins_file
+from reprise.models.remote.serving.environment import build
 from reprise.models.remote.serving.host import Host
 from reprise.models.remote.serving.settings import ServedBy, hosting_of, serving_of
 
@@ -45,8 +45,8 @@ class Environments:
     def python(self, name: str) -> str:
         """The Python of an environment, which is made where it is not there."""
         own = HERE / f"{name}.txt"
-        pins = (own if own.is_file() else ROOT / pins_file(name)).read_text()
-        (self.folder / pins_file(name)).write_text(ON_GPUS.sub("", pins))
+        pins = (own if own.is_file() else ROOT / "envs" / own.name).read_text()
+        (self.folder / "envs" / own.name).write_text(ON_GPUS.sub("", pins))
         folder = build(name, self.store)
         (packages,) = (folder / "lib").glob("python*/site-packages")
         shutil.copy(torchvision_operators.__file__, packages)  # as `make setup` does

@@ -65,10 +65,7 @@ def share_right(metric: str, groups: Groups) -> Scores:
         members = {group: answered.rows().filter(is_member) for group, is_member in groups.items()}
         return [measure(metric, group, rows, [(rows["right"], ones(rows))], level) for group, rows in members.items()]
 
-    def outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
-        return {metric: answered.rows().select(SAMPLE)}
-
-    return Scores(frozenset({metric}), measures, outcomes, headline=metric)
+    return Scores(frozenset({metric}), measures, lambda answered: {metric: answered.rows().select(SAMPLE)}, metric)
 
 
 # Groups that no release names: by what is counted in their items' texts, or measured of their clips.

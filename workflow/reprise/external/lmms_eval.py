@@ -97,10 +97,12 @@ def deviations(files: Sequence[Path], requests: pl.DataFrame, frames: int | None
         shown = FRAMES.findall(str(run.get("model_args")))  # an object, or `a=1,b=2`
         others = [f"{name}={value}" for name, value in shown if frames and int(value) != frames]
         found += [Problem(str(path), None, other, OTHER_FRAMES) for other in others]
-        for task in sorted(tasks):
-            limit = object_of(settings, "configs", task, "generation_kwargs").get("max_new_tokens")
-            if isinstance(limit, int) and limit < most:
-                found.append(Problem(str(path), None, f"{task}: {limit}, here {most}", FEWER_TOKENS))
+        found += [
+            Problem(str(path), None, f"{task}: {limit}, here {most}", FEWER_TOKENS)
+            for task in sorted(tasks)
+            if isinstance(limit := object_of(settings, "configs", task, "generation_kwargs").get("max_new_tokens"), int)
+            and limit < most
+        ]
         if run.get("limit") is not None:
             found.append(Problem(str(path), None, f"limit={run['limit']}", LIMITED))
     return found

@@ -19,7 +19,7 @@ ANALYSED = tuple(one.group for one in (*LENGTHS, *BLACK))
 
 def _of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]]:
     """A pair is in a range once both of its videos, or the joined one, are measured; all its items name it."""
-    found = {}
+    found: dict[str, Sequence[str]] = {}
     for own in grouped(items, lambda item: item.unit).values():
         longest, largest = _largest(own, "text", facts, "duration_s"), _largest(own, "video", facts, "black_share")
         groups = [*range_of(longest, LENGTHS), *range_of(largest, BLACK)]

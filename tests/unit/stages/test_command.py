@@ -23,7 +23,9 @@ from tests.unit.rows import item_row, request_row, response_row
 def test_a_rules_command_names_each_option_once_and_says_where_it_stands() -> None:
     shell = partial(command.command_of, ForJobs("a {store}", ["$TMPDIR"], 3, [0.5, 20]))
     found, python = shell("judgements", "metrics"), shlex.quote(sys.executable)
-    assert found.startswith(f"{python} -m reprise.stages judgements+metrics --run-key {{input.run_key:q}} --judge-key ")
+    assert found.startswith(
+        f"{python} -m reprise.stages judgements+metrics --key {{input.key:q}} --run-key {{input.run_key:q}} --judge-key "
+    )
     assert found.endswith(" 2> {log:q}") and "made" not in found
     assert found.count("--authors {output.authors:q}") == found.count("--run-key ") == 1
     assert "--threads {threads:q} --log {log:q}" in shell("infer")

@@ -4,15 +4,14 @@ from collections.abc import Iterator
 
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.registry import benchmark_names, load_answers, load_questions, load_scores
-from reprise.config.configuration import import_folder
 from reprise.config.figures import Distribution, Figures, Part
 from reprise.config.known import Known, form_problems
 from reprise.config.problems import Notes, unknown_name
 from reprise.config.suite_checks import check_suite
 from reprise.config.tables import Column, Overview, Row, Section, TableSpec
-from reprise.core.errors import UserError
+from reprise.core.files import inside
 from reprise.core.paths import RUN_NAME, located
-from reprise.external import has_importer, load_rating_importer
+from reprise.external import has_importer, imports_of, load_rating_importer
 
 
 def check(known: Known, suite: Notes) -> None:
@@ -167,13 +166,9 @@ def _check_imports(known: Known, slug: str, suite: Notes) -> None:
     for key, runs, parts in (("runs", settings.runs, 3), ("ratings", settings.ratings, 4)):
         notes = suite.of(known.found.file_of(slug)).at(f"{place}.{key}")
         for run, folder in runs.items():
-            reasons = list(_run_problems(known, run.split("/"), parts))
-            if not reasons:
-                try:
-                    import_folder(slug, run.split("/")[0], folder)
-                except UserError as error:
-                    reasons.append(str(error))
-            notes.say(*(f"'{run}': {one}" for one in reasons))
+            own = imports_of(run.split("/")[0], slug)
+            outside = [f"'{folder}' is not inside {own}."] if folder != "." and inside(own, folder) is None else []
+            notes.say(*(f"'{run}': {one}" for one in (*_run_problems(known, run.split("/"), parts), *outside)))
 
 
 def _run_problems(known: Known, names: list[str], parts: int) -> Iterator[str]:

@@ -1,7 +1,6 @@
 """Everything that one suite needs, read and checked."""
 
 import re
-from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
@@ -11,10 +10,7 @@ from reprise.config.main import Main
 from reprise.config.model import Model
 from reprise.config.suite import OverviewLine, Suite
 from reprise.config.tables import Overview, Row, Section, Tables, TableSpec
-from reprise.core.errors import UserError
-from reprise.core.files import inside
 from reprise.core.names import SLUG
-from reprise.external import imports_of
 from reprise.models.adapters import ADAPTERS
 from reprise.models.settings import ImportSettings
 
@@ -112,11 +108,3 @@ class Configuration(BaseModel):
             if row.model and row.protocol and row.sampling and not row.chance and not row.dataset
         }
         return shown | set(self.suite.benchmarks[benchmark].extra_runs)
-
-
-def import_folder(slug: str, benchmark: str, folder: str) -> Path:
-    """A folder of an imported model's files; a UserError if it is outside the model's own folder."""
-    own = imports_of(benchmark, slug)
-    if folder != "." and inside(own, folder) is None:
-        raise UserError(f"'{folder}' is not inside {own}.")
-    return own / folder

@@ -25,12 +25,13 @@ class Known(NamedTuple):
     def samplings(self, names: Iterable[str]) -> list[str]:
         return [reason for name in names for reason in self.found.main.sampling_problems(name)]
 
-    def judges(self, names: Collection[str]) -> list[str]:
+    def writing(self, names: Collection[str], work: str) -> list[str]:
+        """What is wrong with models whose work, to judge or to write, takes an adapter that gives texts."""
         reasons = self.models(names)
         for name, model in self.found.models.items():
             asked = ADAPTERS[model.adapter].asked(model.settings)
             if name in names and "write" not in asked:
-                reasons.append(f"'{name}' cannot judge: adapter '{model.adapter}' gives {', '.join(asked)}.")
+                reasons.append(f"'{name}' cannot {work}: adapter '{model.adapter}' gives {', '.join(asked)}.")
         return reasons
 
     def metrics(self, benchmark: str) -> set[str]:

@@ -27,11 +27,11 @@ def check_suite(known: Known, notes: Notes) -> None:
             reasons = unknown_name("model", term, [*TERMS, *found.models, *known.unreadable])
             notes.at("run").say(*(f"{one} Also: {', '.join(TERMS)}, {{gpus: N}}." for one in reasons))
     notes.at("skip").say(*known.models(suite.skip))
-    notes.at("judges").say(*known.judges(suite.judges))
+    notes.at("judges").say(*known.writing(suite.judges, "judge"))
     _check_stand_in(known, notes.at("stand_in"))
     for name, entry in suite.benchmarks.items():
         here = notes.at(f"benchmarks.{name}")
-        here.at(".judges").say(*known.judges(entry.judges or ()))
+        here.at(".judges").say(*known.writing(entry.judges or (), "judge"))
         for run in entry.extra_runs:
             here.at(f".extra_runs: '{run}'").say(*known.run(run, name))
         _check_people(known, name, here)
@@ -126,7 +126,10 @@ def _check_construction(known: Known, name: str, here: Notes) -> None:
     notes.at(".review.verdicts").check_files(made.review.verdicts, known.root, "reviews/*.csv")
     if isinstance(made, Constructing):
         for writer in writers_of(made):
-            _check_writer(known, writer, notes.at(".writer" if writer == made.writer else ".other_writers"))
+            of_writer = notes.at(".writer" if writer == made.writer else ".other_writers")
+            of_writer.say(*known.writing([writer], "write"))
+            if writer in known.found.models and known.found.is_import(writer):
+                of_writer.say(f"'{writer}' cannot write: its answers are imported. Name a model that is asked here.")
         _check_prompts(known, made.prompts, PROMPTS[made.kind], notes.at(".prompts"))
     if isinstance(made, MmbenchVideoSettings) and made.other_sets:
         for one, file in made.other_sets.files().items():
@@ -149,18 +152,6 @@ def _check_static(known: Known, name: str, how: StaticFilter, notes: Notes) -> N
     for sampling in how.samplings:
         if sampling in samplings and sampling not in drawn:
             notes.at(".samplings").say(f"'{sampling}' is no random frame. Allowed: {', '.join(drawn)}.")
-
-
-def _check_writer(known: Known, writer: str, notes: Notes) -> None:
-    notes.say(*known.models([writer]))
-    model = known.found.models.get(writer)
-    if model is None:
-        return
-    adapter, asked = ADAPTERS[model.adapter], ADAPTERS[model.adapter].asked(model.settings)
-    if adapter.is_import:
-        notes.say(f"'{writer}' cannot write: its answers are imported. Name a model that is asked here.")
-    elif "write" not in asked or adapter.frames == "needed":
-        notes.say(f"'{writer}' cannot write: adapter '{model.adapter}' gives {', '.join(asked)}.")
 
 
 def _check_prompts(known: Known, file: str, needed: tuple[str, ...], notes: Notes) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from reprise.config.configuration import Configuration, import_folder
+from reprise.config.configuration import Configuration
 from reprise.core.errors import UserError
 from reprise.core.files import fitting_files
 from reprise.core.log import log
@@ -173,7 +173,7 @@ class Imports:
         """The files that fit a run in the folder that all runs of its model share; each can be of one run only."""
         folder = imports_of(run.benchmark, run.model)
         said = self._config.imports(run.model).runs.items()
-        taken = {name for name, one in said if import_folder(run.model, name.split("/")[0], one) == folder}
+        taken = {name for name, one in said if imports_of(name.split("/")[0], run.model) / one == folder}
         if _short(run) in dict(said) or taken or not folder.is_dir():
             return []
         found = []
@@ -210,7 +210,7 @@ class Imports:
     def _folders(self, slug: str, benchmark: str, said: str | None, usual: list[str]) -> list[Path]:
         """The folder that the model's file says, else those of the usual ones that exist."""
         own = imports_of(benchmark, slug)
-        folders = [own / name for name in usual] if said is None else [import_folder(slug, benchmark, said)]
+        folders = [own / name for name in usual] if said is None else [own / said]
         return [folder for folder in folders if folder.is_dir()]
 
     def _runs(self, benchmark: str, slug: str) -> list[Run]:

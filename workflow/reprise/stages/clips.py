@@ -85,11 +85,7 @@ def _trimmed(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     """A span of a source, re-encoded: a stream copy would start at a keyframe, or hide frames behind an edit list."""
     start, end = clip["start_s"], clip["end_s"]
     if start is None or end is None:
-        # TemporalBench's long segment: from the earliest start to the latest end of one video's sampled clips.
-        parts = [maker.clips[name] for name in clip["parts"] if name in maker.clips]
-        if clip["kind"] != "segment" or len(parts) != len(clip["parts"]) or not parts:
-            raise UserError(f"clips.parquet: clip {clip['clip_id']} ({clip['kind']}): start_s and end_s are missing.")
-        start, end = min(part["start_s"] for part in parts), max(part["end_s"] for part in parts)
+        raise UserError(f"clips.parquet: clip {clip['clip_id']} ({clip['kind']}): start_s and end_s are missing.")
     source = maker.source(clip["source_id"])
     recipe = maker.recipe("trim", source=source["sha256"], start_s=start, end_s=end)
     return maker.encoded(recipe, lambda scratch: trim(maker.file(source), start, end, scratch, maker.key.encode))

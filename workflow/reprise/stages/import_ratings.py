@@ -39,9 +39,6 @@ def main(
 
 def replies(answers: pl.DataFrame, imported: ImportedAnswers, key: str) -> pl.DataFrame:
     """One reply per answer that was rated; those to what both readers took out of it are the same."""
-    rows = []
-    for answer in answers.iter_rows(named=True):
-        rating = imported.answers.get(answer["item_id"])
-        if rating is not None:
-            rows.append(response_row(answer, rating, key))
+    rated = answers.filter(pl.col("item_id").is_in(list(imported.answers)))
+    rows = [response_row(one, imported.answers[one["item_id"]], key) for one in rated.iter_rows(named=True)]
     return pl.DataFrame(rows, schema=RESPONSES)

@@ -3,7 +3,7 @@
 A judge is a model run over these requests: same adapters, journal, keys and budget as any other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -105,28 +105,31 @@ def requests_about_unread(
     answers: pl.DataFrame, asked: pl.DataFrame, items: pl.DataFrame, prompt: Prompt, max_tokens: int
 ) -> pl.DataFrame:
     """One request per answer that `robust` could not read; the prompt knows question, options and answer."""
-    by_id = {item.item_id: item for item in items_of(items)}
     questions = {(row["item_id"], row["role"]): row for row in asked.iter_rows(named=True)}
-    unread = answers.filter((pl.col("reader") == "robust") & (pl.col("error") == "") & (pl.col("value") == ""))
-    rows: list[dict[str, Any]] = []
-    for answer in unread.filter(pl.col("text").str.strip_chars() != "").iter_rows(named=True):
-        item, question = by_id[answer["item_id"]], questions[answer["item_id"], answer["role"]]
-        texts = question["option_texts"] or [""] * len(question["options"])
-        named = zip(question["options"], texts, strict=True)
+
+    def texts(answer: Json) -> dict[str, str]:
+        question = questions[answer["item_id"], answer["role"]]
+        named = zip(question["options"], question["option_texts"] or [""] * len(question["options"]), strict=True)
         listed = "\n".join(f"{one}: {text}".removesuffix(": ") for one, text in named)
-        values = {**item.texts, "candidate": answer["text"], "question": question["prompt"], "options": listed}
-        about = Question(answer["role"], values, answer["replies"])
-        rows.append(request_row(answer["request_id"], item, about, prompt, "write", max_tokens))
-    return table_of(rows, REQUESTS)
+        return {"question": question["prompt"], "options": listed}
+
+    unread = answers.filter((pl.col("reader") == "robust") & (pl.col("value") == ""))
+    return judge_requests(unread.filter(pl.col("text").str.strip_chars() != ""), items, prompt, max_tokens, texts)
 
 
-def judge_requests(answers: pl.DataFrame, items: pl.DataFrame, prompt: Prompt, max_tokens: int) -> pl.DataFrame:
-    """One request per answer; what failed or could not be read is not put to the judge."""
+def judge_requests(
+    answers: pl.DataFrame,
+    items: pl.DataFrame,
+    prompt: Prompt,
+    max_tokens: int,
+    texts: Callable[[Json], dict[str, str]] = lambda answer: {},
+) -> pl.DataFrame:
+    """One request per answer, with texts of its own beside those of its item; what failed is not put to the judge."""
     by_id = {item.item_id: item for item in items_of(items)}
     rows: list[dict[str, Any]] = []
     for answer in answers.filter(pl.col("error") == "").iter_rows(named=True):
         item = by_id[answer["item_id"]]
-        values = {**item.texts, "reference": item.answer, "candidate": answer["text"]}
+        values = {**item.texts, "reference": item.answer, "candidate": answer["text"], **texts(answer)}
         question = Question(answer["role"], values, answer["replies"])
         rows.append(request_row(answer["request_id"], item, question, prompt, "write", max_tokens))
     return table_of(rows, REQUESTS)

@@ -1,7 +1,7 @@
 """Stage `metrics`: a run's numbers, by both conventions, with what was asked, failed, unread and missing."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,20 +70,20 @@ def main(
             given = read_ratings(path, run_key["run"], metric_key["rated_to"])
             measures += agreement(read, items, given, run_key["run"], level, convention, metric_key["rated_to"])
         found += [(one, named | {"convention": convention, "reader": reader}) for one in measures]
-    shown = dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
-    rows: list[dict[str, Any]] = [number | named | shown for number in flaw_numbers(items)]
-    rows.append(readers_differ(*readings) | named | shown)
-    rows += [number | named | shown | {"judge": None} for number in failed_answers([responses], "answers")]
-    rows += [number | named | shown for number in failed_answers(replies, "replies")]
-    read, *_ = readings
+    names = named | dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
+    unjudged, (read, *_) = names | {"judge": None}, readings
     of_answers = None if replies else read  # verdicts on judged answers tell what the judge's replies are
-    rows += [
-        number | named | shown | {"judge": None}
-        for number in health_numbers([requests], [responses], of_answers, ANSWERS)
+    counts: list[tuple[Iterable[dict[str, Any]], dict[str, Any]]] = [
+        (flaw_numbers(items), names),
+        ([readers_differ(*readings)], names),
+        (failed_answers([responses], "answers"), unjudged),
+        (failed_answers(replies, "replies"), names),
+        (health_numbers([requests], [responses], of_answers, ANSWERS), unjudged),
+        (read_by(read), names),
+        (health_numbers(judge_requests, replies, read, REPLIES), names),
     ]
-    rows += [number | named | shown for number in read_by(read)]
-    rows += [number | named | shown for number in health_numbers(judge_requests, replies, read, REPLIES)]
-    rows += [row_of(one, scores.CHANCE.get(one.metric)) | names for one, names in found]
+    rows = [number | own for numbers, own in counts for number in numbers]
+    rows += [row_of(one, scores.CHANCE.get(one.metric)) | own for one, own in found]
     frame = pl.DataFrame(rows, schema=METRICS)
     write_table(frame, metrics, METRICS, made_under)
     log.info(f"{frame.height} numbers")

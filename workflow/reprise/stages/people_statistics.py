@@ -35,12 +35,25 @@ def main(key: In[PeopleStatisticsKey], requests: In[Path], csv: Out[Path], md: O
         heading, runs = "People's answers to", (key.design.run,)
     write_text(csv, as_csv([line._asdict() for line in lines], Number._fields))
     write_text(workers, people)
-    named = ", ".join(f"`{run}`" for run in runs)
-    head = [f"# {heading} {key.title}", "", f"{'Run' if len(runs) == 1 else 'Runs'} {named}.", ""]
-    head += [key.notice, ""] if key.notice else []
-    table = ["| what | paper | here | note |", "|---|---|---|---|"]
-    table += [f"| {line.what} | {_cell(line.paper)} | {_cell(line.ours)} | {line.note} |" for line in lines]
-    write_text(md, "\n".join([*head, *table, "", "Each person, by a number: `workers.csv`.", ""]))
+    page = PAGE.format(
+        title=f"{heading} {key.title}",
+        runs=f"{'Run' if len(runs) == 1 else 'Runs'} {', '.join(f'`{run}`' for run in runs)}",
+        notice=f"\n{key.notice}\n" if key.notice else "",
+        lines="".join(f"| {line.what} | {_cell(line.paper)} | {_cell(line.ours)} | {line.note} |\n" for line in lines),
+    )
+    write_text(md, page)
+
+
+PAGE = """\
+# {title}
+
+{runs}.
+{notice}
+| what | paper | here | note |
+|---|---|---|---|
+{lines}
+Each person, by a number: `workers.csv`.
+"""
 
 
 def _cell(value: float | None) -> str:

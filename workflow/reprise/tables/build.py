@@ -74,6 +74,7 @@ class Builder:
 
     def __post_init__(self) -> None:
         self.spec = self.key.spec
+        self._cells = [(column, metric) for column in self.spec.columns for metric in self.spec.metrics_of(column)]
         self.benchmark = load_scores(self.key.benchmark)
         # What was computed and is no number is none, and says so.
         no_number = {"value": None, "low": None, "high": None, "p_chance": None, "note": NO_NUMBER}
@@ -89,21 +90,21 @@ class Builder:
     def table(self) -> rendered.Table:
         key, spec, rows = self.key, self.spec, self.spec.rows()
         of_data, of_judges = all(row.dataset for row in rows), all(row.judges for row in rows)
-        groups = [
-            rendered.ColumnGroup(tuple(rendered.Column(column.title) for column in members), span or "")
-            for span, members in groupby(spec.columns, key=lambda column: column.span)
-        ]
-        sections = [
+        # First of all, because what stands below goes by the numbers that are shown.
+        sections = tuple(
             rendered.Section(tuple(self._rows(one)), one.title or "", is_marked=one.best) for one in spec.sections
-        ]
+        )
         table = rendered.Table(
             title=spec.title,
             origin=f"{key.benchmark_title}, Table {key.table.removeprefix('table')}",
             caption=f"{spec.caption} {self.judged_by()}".strip() if spec.judge else spec.caption,
             label=f"tab:{key.benchmark.replace('_', '-')}-{key.table}",
             stub=spec.stub or ("Data set" if of_data else "Judge" if of_judges else "Model"),
-            groups=tuple(groups),
-            sections=tuple(sections),
+            groups=tuple(
+                rendered.ColumnGroup(tuple(rendered.Column(column.title) for column in members), span or "")
+                for span, members in groupby(spec.columns, key=lambda column: column.span)
+            ),
+            sections=sections,
             warnings=tuple(broken_lines(key, self.metrics)),
             notes=(*self.wrong_lines(), *number_lines(key, self.metrics), *spec.notes),
             provenance=tuple(provenance(key, self.metrics)),
@@ -286,8 +287,7 @@ class Builder:
                 yield f"By the authors' convention and reader: {', '.join(differing)}."
 
     def _shown(self, row: Row) -> list[Mapping[str, Any]]:
-        cells = [(column, metric) for column in self.spec.columns for metric in self.spec.metrics_of(column)]
-        return [found for cell in cells if (found := self.found(row, *cell, SHOWN)) is not None]
+        return [found for cell in self._cells if (found := self.found(row, *cell, SHOWN)) is not None]
 
     @cached_property
     def _differing_rows(self) -> int:
@@ -297,13 +297,12 @@ class Builder:
     def _differing(self, row: Row) -> list[str]:
         """The columns of a row where the authors' convention prints another number, and that number."""
         listed = []
-        for column in self.spec.columns:
-            for metric in self.spec.metrics_of(column):
-                found = [self.found(row, column, metric, reading) for reading in (SHOWN, COMPARED)]
-                values = [one["value"] for one in found if one]
-                printed = ["-" if value is None else f"{value:.{column.decimals}f}" for value in values]
-                if len(set(printed)) == len(found):
-                    listed.append(f"{column_name(column)} {printed[1]}")
+        for column, metric in self._cells:
+            found = [self.found(row, column, metric, reading) for reading in (SHOWN, COMPARED)]
+            values = [one["value"] for one in found if one]
+            printed = ["-" if value is None else f"{value:.{column.decimals}f}" for value in values]
+            if len(set(printed)) == len(found):
+                listed.append(f"{column_name(column)} {printed[1]}")
         return listed
 
     def wrong_lines(self) -> list[str]:

@@ -81,9 +81,6 @@ def _measured(found: Measure, decimals: int, *, signed: bool = False) -> Number:
 
 
 def agreement_table(key: AgreementKey, found: Sequence[Compared]) -> Table:
-    sections: dict[str, list[TableRow]] = {}
-    for one in found:
-        sections.setdefault(one.pair.title, []).append(_row(key, one))
     runs = sorted({run for one in found for run in one.pair.runs})
     return Table(
         title="Agreement of judges",
@@ -91,7 +88,7 @@ def agreement_table(key: AgreementKey, found: Sequence[Compared]) -> Table:
         label="tab:judges",
         stub="First / second judge",
         groups=GROUPS,
-        sections=sections_of(sections),
+        sections=sections_of((one.pair.title, _row(key, one)) for one in found),
         notice=key.notice,
         provenance=(f"Suite {key.suite} ({key.suite_title}), Reprise {VERSION}.", *runs),
     )

@@ -134,29 +134,25 @@ class Reproduction:
         return [self._summary(by_table), *listed]
 
     def _summary(self, by_table: Mapping[str, Sequence[Compared]]) -> rendered.Table:
-        sections: dict[str, list[rendered.TableRow]] = {}
+        rows: list[tuple[str, rendered.TableRow]] = []
         for paper in dict.fromkeys(title.paper for title in self._key.titles):
             own = {title.number: by_table[title.table] for title in self._key.titles if title.paper == paper}
             for label, cells in (own | {"All tables": list(chain.from_iterable(own.values()))}).items():
                 counts = Counter(cell.verdict.name for cell in cells)
                 numbers = (rendered.Number(one, 0) for one in (len(cells), *(counts[name] for name in NAMES)))
-                row = rendered.TableRow(label, tuple(rendered.Cell((one,)) for one in numbers))
-                sections.setdefault(paper, []).append(row)
+                rows.append((paper, rendered.TableRow(label, tuple(rendered.Cell((one,)) for one in numbers))))
         return rendered.Table(
             title="Reproduction",
             caption=HOW.format(one_in=round(1 / (1 - self._key.confidence))),
             label="tab:reproduction",
             stub="Table",
             groups=(rendered.ColumnGroup(tuple(map(rendered.Column, ("numbers", *NAMES)))),),
-            sections=rendered.sections_of(sections),
+            sections=rendered.sections_of(rows),
             notice=self._key.notice,
             provenance=(f"Suite {self._key.suite} ({self._key.suite_title}).",),
         )
 
     def _listed(self, title: Title, cells: Sequence[Compared]) -> rendered.Table:
-        sections: dict[str, list[rendered.TableRow]] = {}
-        for cell in cells:
-            sections.setdefault(cell.found["section"] or "", []).append(_line(cell))
         words = ("column", "verdict", "conditions")
         columns = ("column", "ours", "interval", "paper", "difference", "verdict", "conditions")
         return rendered.Table(
@@ -170,7 +166,7 @@ class Reproduction:
                     tuple(rendered.Column(name, "left" if name in words else "right") for name in columns)
                 ),
             ),
-            sections=rendered.sections_of(sections),
+            sections=rendered.sections_of((cell.found["section"] or "", _line(cell)) for cell in cells),
             notice=self._key.notice,
         )
 

@@ -1,7 +1,7 @@
 """What a table says, whatever the format: numbers with their marks, rows in sections, columns in groups."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -108,8 +108,12 @@ class Table:
         return (row for section in self.sections for row in section.rows)
 
 
-def sections_of(rows: Mapping[str, Sequence[TableRow]]) -> tuple[Section, ...]:
-    return tuple(Section(tuple(of_section), title) for title, of_section in rows.items())
+def sections_of(rows: Iterable[tuple[str, TableRow]]) -> tuple[Section, ...]:
+    """Rows below their titles, in the order in which each title comes first."""
+    found: dict[str, list[TableRow]] = {}
+    for title, row in rows:
+        found.setdefault(title, []).append(row)
+    return tuple(Section(tuple(of_section), title) for title, of_section in found.items())
 
 
 def numbers_of(row: TableRow) -> tuple[Number, ...]:

@@ -21,11 +21,12 @@ from reprise.construction.settings import StaticFilter
 from reprise.core.errors import UserError
 from reprise.core.files import matching_files
 from reprise.core.schemas import VERDICTS
-from reprise.core.tabular import read_rows
 from reprise.stages.construction_draw import drawn
 from synthetic import annotators
 
+from tests.unit.benchmarks.whole import write_rows
 from tests.unit.construction import worlds as w
+from tests.unit.rows import verdict_row
 
 DEMO = w.ROOT / w.SUITE["mmbench_video"]["annotations"]["path"]
 VIDEO = dict(zip(VIDEO_COLUMNS, ("v1", "source", "News", "40", "0", "10"), strict=True))
@@ -42,11 +43,7 @@ HOW = how()
 
 def sheet(path: Path, rows: Sequence[w.Row]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
+    return write_rows(path, rows[0], *(row.values() for row in rows))
 
 
 def made(folder: Path, how: Any = HOW) -> w.Tables:
@@ -108,24 +105,19 @@ def test_a_row_that_cannot_be_used_is_named_and_no_sample(tmp_path: Path) -> Non
 
 
 NAMED = (
-    "What does he do at 03:20 in the video?", "Who enters at 0:15?", "What happens at 00:01:15?", "Between 0:15 and 0:30, who speaks?", "What is shown (1:05) on the wall?",
-    "From 1:05 to 1:20, what is cut?", "What happens 01:15 into the video?", "Why does she laugh @0:45?", "What happens at 10:30?", "What does he hold at 12 seconds?",
-    "What does he hold at the 12 s?", "What happens at about 20 seconds?", "What happens after 20 s?", "What falls after 20 seconds?", "Who appears in the first 10 seconds?",
-    "Who appears in the first minute?", "What is said in the last 30 seconds?", "What happens between the 3rd and 5th minute?", "Who is there in the 3rd minute?", "What is cut in the third minute?",
-    "Who sings 20 seconds into the video?", "Who sings twenty seconds into the clip?", "20 seconds in, who sings?", "What happens 5 seconds before the end?", "What happens 10 seconds from the start?",
-    "What is shown at the 2-minute mark?", "What is on the table at the 45 second point?", "Who talks at minute 3?", "What happens at second 12?", "What is shown from 5 to 10 seconds?",
-    "What is shown between 5 and 10 seconds?", "What is shown at 1m20s?", "What is shown at 1'20?", "Who talks until 1:05?", "What is he doing at 1.5 minutes?",
-    "After 2 minutes of the video, who leaves?", "At around 12 seconds, what falls?", "1:05 - what is on screen?",
+    "What does he do at 03:20 in the video?", "What happens at 00:01:15?", "What is shown (1:05) on the wall?", "Why does she laugh @0:45?",
+    "What happens 01:15 into the video?", "What does he hold at the 12 s?", "What happens at about 20 seconds?", "What falls after 20 seconds?",
+    "Who appears in the first 10 seconds?", "Who appears in the first minute?", "What happens between the 3rd and 5th minute?", "What is cut in the third minute?",
+    "Who sings twenty seconds into the clip?", "20 seconds in, who sings?", "What happens 5 seconds before the end?", "What is shown at the 2-minute mark?",
+    "What happens at second 12?", "What is shown from 5 to 10 seconds?", "What is shown between 5 and 10 seconds?", "What is shown at 1m20s?", "Who talks until 1:05?",
+    "After 2 minutes of the video, who leaves?", "1:05 - what is on screen?",
 )  # fmt: skip
 NOT_NAMED = (
-    "Who won by 3 seconds?", "How did the runner win by 0.5 seconds?", "Who makes the last 3-pointer?", "What does the clock show at 10:30 am?", "Why does the clock on the wall say 10:30?",
-    "What time is 10:30 on the watch?", "Does the train leave at 10:30 in the morning?", "What is the score when it is 21:15?", "Does the team lead with 3:21?", "How long is the 10-second countdown?",
-    "Does he hold his breath for 30 seconds?", "What can be cooked in 5 minutes?", "What is done every 20 minutes?", "What changes after 20 minutes of baking?", "What does he do 3 seconds later?",
-    "What happens at the end of the video?", "What happens after he falls?", "Who scores in the 90th minute of the match?", "Who scores in the last 10 seconds of the game?",
-    "Who catches it at the last second?", "What does the second man do?", "Who is the second baseman?", "What is the second 50 dollar bill for?",
-    "How did his time improve from 12 seconds to 10 seconds?", "Who runs at 5 minutes per mile?", "How many seconds does the timer show?", "Who takes the second 3-point shot?",
-    "What is the 5 minute walk like?", "Wait a minute, who is that?", "What is the ratio of 16:9 for?", "What does he say in the last few seconds?", "Did it take about 20 minutes?",
-    "How many minutes are left?", "Is the alarm set to 6:30?", "What is 2:30 pm for in the plan?",
+    "Who won by 3 seconds?", "Who makes the last 3-pointer?", "Why does the clock on the wall say 10:30?", "What time is 10:30 on the watch?", "Does the train leave at 10:30 in the morning?",
+    "What is the score when it is 21:15?", "How long is the 10-second countdown?", "What changes after 20 minutes of baking?", "What does he do 3 seconds later?",
+    "What happens at the end of the video?", "Who scores in the 90th minute of the match?", "Who scores in the last 10 seconds of the game?", "Who catches it at the last second?",
+    "Who is the second baseman?", "What is the second 50 dollar bill for?", "How did his time improve from 12 seconds to 10 seconds?", "Who runs at 5 minutes per mile?",
+    "How many seconds does the timer show?", "Wait a minute, who is that?", "What is the ratio of 16:9 for?", "What does he say in the last few seconds?",
 )  # fmt: skip
 
 
@@ -152,11 +144,10 @@ WARNED = {
 def test_guidelines_that_a_text_can_break(tmp_path: Path) -> None:
     here = of_rows(tmp_path, *(QUESTION | change for change, *_ in LINTED), answer_words=2)
     assert here["samples"].select("filter", "why").rows() == [(name, why) for _, name, why in LINTED]
-    rows = [QUESTION | {"question": one, "answer": answer} for one in WARNED for answer in ("It is.", "Yes.")]
-    found = dict(of_rows(tmp_path, *rows[::2])["samples"].select("question", "warnings").iter_rows())
-    assert found == WARNED
-    short = dict(of_rows(tmp_path, *rows[1::2])["samples"].select("question", "warnings").iter_rows())
-    assert short == {question: [*warned, "an answer of one word"] for question, warned in WARNED.items()}
+    for answer, more in (("It is.", []), ("Yes.", ["an answer of one word"])):
+        rows = of_rows(tmp_path, *(QUESTION | {"question": one, "answer": answer} for one in WARNED))["samples"]
+        found = dict(rows.select("question", "warnings").iter_rows())
+        assert found == {question: [*warned, *more] for question, warned in WARNED.items()}
 
 
 def test_annotators_get_a_file_that_can_be_read_when_filled_in(tmp_path: Path) -> None:
@@ -164,10 +155,10 @@ def test_annotators_get_a_file_that_can_be_read_when_filled_in(tmp_path: Path) -
     page, to_fill_in = guidelines(HOW, here["pool"])
     [row] = csv.DictReader(io.StringIO(to_fill_in))
     assert (row["video"], row["source"], row["question"]) == ("v1", "source", "")
-    again = of_rows(
-        tmp_path, row | {name: QUESTION[name] for name in ("question", "answer", "dimensions", "annotator")}
-    )
-    assert again["samples"]["sample_id"].to_list() == here["samples"]["sample_id"].to_list()
+    filled = {
+        name: text for name, text in QUESTION.items() if name in ("question", "answer", "dimensions", "annotator")
+    }
+    assert of_rows(tmp_path, row | filled)["samples"]["sample_id"].equals(here["samples"]["sample_id"])
     assert all(one in page for one in (*GUIDELINES, *L2_OF)) and "at least 3 words" in page
     assert "conversational style [*]" in page and "[*] For example, “What is the score of the football game" in page
 
@@ -185,12 +176,7 @@ def test_nobody_judges_an_own_question(tmp_path: Path) -> None:
 
 
 def rated(*ratings: w.Row) -> list[pl.DataFrame]:
-    empty = {name: "" for name, kind in VERDICTS.items() if kind == pl.String}
-    empty |= {"right": False, "unparsed": False, "failed": False}
-    return [
-        pl.DataFrame([empty | {"item_id": name, "score": score} for name, score in one.items()], schema=VERDICTS)
-        for one in ratings
-    ]
+    return [pl.DataFrame([verdict_row(f"{i}#", score=score) for i, score in one.items()], VERDICTS) for one in ratings]
 
 
 def questions(folder: Path, *names: str) -> tuple[pl.DataFrame, dict[str, str]]:
@@ -245,15 +231,12 @@ def test_a_draw_hangs_on_the_questions_and_not_on_their_order(tmp_path: Path) ->
     sheet(path, [rows[0], *reversed(rows)])
     assert drawn(path, 10, "0 to 5", 0).equals(found) and not drawn(path, 10, "0 to 5", 1).equals(found)
     assert sorted(drawn(path, 1000, "0 to 5", 0)["video"]) == sorted(row["video"] for row in [*rows, rows[0]])
-    (tmp_path / "sets").mkdir()
-    made = tmp_path / "sets/msvd.csv"
-    found.write_csv(made)
-    assert len(set_of(read_rows(made), made, GROUPS_TAKEN).items) == 10
+    assert len(set_of(found, path, GROUPS_TAKEN).items) == 10
+    one: w.Row = {"video": "1.mp4", "question": "Who?"}
     with pytest.raises(UserError, match=r"msvd.csv: column 'answer' is missing. Found: video, question."):
-        drawn(sheet(path, [{"video": "1.mp4", "question": "Who?"}]), 10, "accuracy", 0)
-    taken = sheet(path, [{"video": "1", "question": "Who?", "answer": "a", "scoring": "b"}])
+        drawn(sheet(path, [one]), 10, "accuracy", 0)
     with pytest.raises(UserError, match=r"msvd.csv: column 'scoring' is taken: how a set is scored stands in the"):
-        drawn(taken, 10, "accuracy", 0)
+        drawn(sheet(path, [one | {"answer": "a", "scoring": "b"}]), 10, "accuracy", 0)
 
 
 # --- the toy world -----------------------------------------------------------------------------------------------------

@@ -8,15 +8,12 @@ PROMPT = "Your objective is to generate a contradiction caption using the provid
 GOOD = {"Target": "Ignore", "Fluent Caption": "A man is ignoring him."}
 PARTS: dict[str, tuple[str, str]] = {
     "as the prompt shows it": ("Target: Ignore\n\nNaive Caption: A man ignores.\n\nFluent Caption: A man is ignoring him.", ""),
-    "in bold": ("**Target:** Ignore\n**Fluent Caption:** A man is ignoring him.", ""),
+    "in bold, after a sentence": ("Sure! Here it is.\n\n**Target:** Ignore\n**Fluent Caption:** A man is ignoring him.", ""),
     "in two kinds of quotes": ("Target: Ignore\nFluent Caption: \"'A man is ignoring him.'\"", ""),
-    "after a sentence": ("Sure! Here it is.\n\nTarget: Ignore\nFluent Caption: A man is ignoring him.", ""),
     "said twice alike": ("Target: Ignore\nFluent Caption: A man is ignoring him.\nFluent Caption: A man is ignoring him.", ""),
-    "as JSON in quotes": ('{"Target": "Ignore", "Fluent Caption": "“A man is ignoring him.”"}', ""),
-    "as JSON in a fence": ('```json\n{"target": "Ignore", "fluent caption": "A man is ignoring him."}\n```', ""),
+    "as JSON in a fence": ('```json\n{"target": "Ignore", "fluent caption": "“A man is ignoring him.”"}\n```', ""),
     "nothing": ("  \n", "empty"),
     "a refusal": ("I'm sorry, but I can't help with that.", "refusal"),
-    "prose": ("The man greets the old man, which could be turned into ignoring him.", "no_caption"),
     "half": ("Target: Ignore", "no_caption"),
     "quotes around nothing": ('Target: Ignore\nFluent Caption: ""', "no_caption"),
     "JSON with a trailing comma": ('{"Target": "Ignore", "Fluent Caption": "A man is ignoring him.",}', "broken_json"),
@@ -46,15 +43,10 @@ LISTS: dict[str, list[str] | str] = {
     '```\n["A man sits.", "A man runs."]\n```': BOTH,
     "1. The dogs' owner sits.": ["The dogs' owner sits."],
     '["A man sits.", 3]': "no_list",
-    '[{"caption": "A man sits."}]': "no_list",
     "[]": "no_list",
     '{"1": "A man sits."}': "no_list",
     '["A man sits.",]': "broken_json",
-    "A man sits.": "no_list",
-    "": "empty",
-    "As an AI, I cannot.": "refusal",
     "1. A man\x1b[2J sits.": "unprintable",
-    PROMPT: "prompt_repeated",
 }
 
 

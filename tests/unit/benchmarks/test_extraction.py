@@ -1,19 +1,14 @@
 """A judge that says which option an answer comes to: Vinoground's chain of thought, by the paper's appendix F."""
 
-import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
 from reprise.benchmarks.asking import answers_as_given
 from reprise.benchmarks.vinoground.scores import METRICS
-from reprise.config.load import load
-from reprise.core.errors import UserError
-from reprise.core.paths import Run
 from reprise.core.schemas import RESPONSES
 from reprise.models.base import Clip
 from reprise.models.local.stand_ins.lastletter import LastLetter
-from reprise.plan.runs import Plan
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements
 
@@ -64,16 +59,3 @@ def test_scores_of_extracted_letters_by_hand(tmp_path: Path) -> None:
     counts = {name: (one.asked, one.scored, one.failed, one.unparsed) for name, one in found.items()}
     assert counts == {"text": (6, 3, 1, 2), "video": (6, 6, 0, 0), "group": (6, 3, 1, 2)}
     assert [found[name].value for name in METRICS] == pytest.approx([50, 100 * 5 / 6, 100 / 3])
-
-
-@pytest.mark.parametrize(("judges", "message"), [
-    ("last-leter", r"benchmarks\.vinoground\.judges: unknown model 'last-leter'"),
-    ("", r"suite 'demo': no judge of vinoground runs here, or has rated \S+\. Name one in `judges:`"),
-])  # fmt: skip
-def test_a_judge_that_is_not_there_is_named(tmp_path: Path, judges: str, message: str) -> None:
-    shutil.copytree("config", tmp_path / "config")
-    (tmp_path / "resources").symlink_to(Path("resources").resolve())
-    suite = tmp_path / "config/suites/demo.yaml"
-    suite.write_text(suite.read_text().replace("judges: [last-letter]", f"judges: [{judges}]"))
-    with pytest.raises(UserError, match=message):
-        Plan(load(tmp_path)).judge_of(Run("vinoground", "cot.judged", "fps1", "toy-llava-ov"))

@@ -1,69 +1,42 @@
 """Imported runs in the plan: there if their files are, keyed by them, and mistakes of their settings by name."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 from reprise.commands.answers import export_run
-from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Run
-from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, write_table
-from reprise.external.answers import ImportedAnswers
-from reprise.models.base import Answer
-from reprise.plan.runs import Plan
 from reprise.plan.suite import write_keys
-from reprise.stages.import_answers import responses
 
-from tests.unit.benchmarks.releases import Pairs, requests_of
+from tests.unit.config.conftest import Project
 
-ROOT = Path(__file__).parents[3]
 RUN = Run("vinoground", "paper", "black8", "random-imported")
-FOLDER = Path("resources/imports/vinoground/random-imported")
+FOLDER = "resources/imports/vinoground/random-imported"
+SUITE = "config/suites/demo.yaml"
 
 
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project whose configuration and imports a test may change."""
-    shutil.copytree(ROOT / "config", tmp_path / "config")
-    (tmp_path / "resources").mkdir()
-    for path in (ROOT / "resources").iterdir():
-        if path.name == "imports":
-            shutil.copytree(path, tmp_path / "resources/imports")
-        elif path.name != "store":
-            (tmp_path / "resources" / path.name).symlink_to(path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def model_file(project: Project, settings: str, slug: str = "random-imported") -> None:
+    project.write(f"config/models/{slug}.yaml", f"label: L\nadapter: import\nsettings:\n{settings}")
 
 
-def change_suite(old: str, new: str) -> None:
-    suite = Path("config/suites/demo.yaml")
-    assert old in suite.read_text()
-    suite.write_text(suite.read_text().replace(old, new, 1))
-
-
-def model_file(settings: str) -> None:
-    Path("config/models/random-imported.yaml").write_text(f"label: L\nadapter: import\nsettings:\n{settings}")
-
-
-def test_a_log_counts_with_the_settings_beside_it(root: Path, caplog: pytest.LogCaptureFixture) -> None:
-    for path in FOLDER.iterdir():
+def test_a_log_counts_with_the_settings_beside_it(project: Project, caplog: pytest.LogCaptureFixture) -> None:
+    for path in Path(FOLDER).iterdir():
         path.unlink()
     names = ("20260818_101112_samples_vinoground.jsonl", "20260818_101112_results.json")
     for name in (*names, "20260101_101112_results.json"):
-        (FOLDER / name).touch()
-    plan = Plan(load(root))
-    assert [path.name for path in plan.imports.answer_files(RUN)] == list(names)
-    plan.imports.warn_of_unused(frozenset({"random-imported"}))
+        project.write(f"{FOLDER}/{name}", "")
+    imports = project.plan().imports
+    assert [path.name for path in imports.answer_files(RUN)] == list(names)
+    imports.warn_of_unused(frozenset({"random-imported"}))
     assert "20260101_101112_results.json: not used" in caplog.text
 
 
-def test_a_run_that_is_named_beside_the_tables_must_have_its_files(root: Path) -> None:
-    change_suite("    subset: {per", "    extra_runs: [entail/fps1/random-imported]\n    subset: {per")
-    model_file("  runs: {vinoground/paper/black8: ., velociti/entail.subset/fps1: ., velociti/entail/fps1: whole}\n")
-    with pytest.raises(UserError, match=r"velociti/entail/fps1/random-imported: no answers found. Put the files"):
-        write_keys(Plan(load(root)))
+def test_a_run_that_is_named_beside_the_tables_must_have_its_files(project: Project) -> None:
+    project.edit(SUITE, "    subset: {per", "    extra_runs: [entail/fps1/random-imported]\n    subset: {per")
+    settings = "{vinoground/paper/black8: ., velociti/entail.subset/fps1: ., velociti/entail/fps1: whole}"
+    model_file(project, f"  runs: {settings}\n")
+    assert "velociti/entail/fps1/random-imported: no answers found. Put the files" in project.message()
 
 
 MISTAKES = {
@@ -83,62 +56,42 @@ MISTAKES = {
 }  # fmt: skip
 
 
-def test_mistakes_in_an_imported_models_file_are_named_all_at_once(root: Path) -> None:
-    named = (f"  {key}: {{{', '.join(one for one, _ in found)}}}\n" for key, found in MISTAKES.items())
-    model_file("".join(named))
-    with pytest.raises(UserError) as error:
-        load(root)
-    missing = [words for found in MISTAKES.values() for _, words in found if words not in str(error.value)]
-    assert missing == []
-    model_file("  folder: x\n")
-    with pytest.raises(UserError, match=r"settings.folder: unknown key. Allowed: names, ratings, runs."):
-        load(root)
+def test_mistakes_in_an_imported_models_file_are_named_all_at_once(project: Project) -> None:
+    model_file(
+        project, "".join(f"  {key}: {{{', '.join(one for one, _ in found)}}}\n" for key, found in MISTAKES.items())
+    )
+    said = project.message()
+    assert [words for found in MISTAKES.values() for _, words in found if words not in said] == []
+    model_file(project, "  folder: x\n")
+    assert "settings.folder: unknown key. Allowed: names, ratings, runs." in project.message()
 
 
-def test_a_changed_file_changes_the_key_of_its_run_or_judge_alone(root: Path) -> None:
-    rated = "mmbench_video/packed/interior8/oracle"
-    Path("config/models/people.yaml").write_text(f"label: P\nadapter: import\nsettings:\n  ratings: {{{rated}: .}}\n")
-    change_suite("judges: [wordmatch,", "judges: [people, wordmatch,")
-    ratings = Path("resources/imports/mmbench_video/people/ratings.tsv")
-    ratings.parent.mkdir(parents=True)
-    ratings.write_text("index\trating\n0\t3\n")
+def test_a_changed_file_changes_the_key_of_its_run_or_judge_alone(project: Project) -> None:
+    model_file(project, "  ratings: {mmbench_video/packed/interior8/oracle: .}\n", "people")
+    project.edit(SUITE, "judges: [wordmatch,", "judges: [people, wordmatch,")
+    ratings, judge = "resources/imports/mmbench_video/people/ratings.tsv", "judges/mmbench_video/packed/people"
+    project.write(ratings, "index\trating\n0\t3\n")
 
     def keys() -> dict[str, str]:
-        plan = Plan(load(root))
+        plan = project.plan()
         write_keys(plan)
-        folder = root / "results/demo/keys"
-        names = [*(f"{run.name}.json" for run in plan.runs()), "judges/mmbench_video/packed/people.json"]
-        return {name: json.loads((folder / name).read_text())["key"] for name in names}
+        names = [*(run.name for run in plan.runs()), judge]
+        return {
+            name: json.loads((project.root / f"results/demo/keys/{name}.json").read_text())["key"] for name in names
+        }
 
     before = keys()
-    answers = FOLDER / "textscore-response.jsonl"
-    answers.write_text(answers.read_text().replace('"A"', '"B"', 1))
-    ratings.write_text("index\trating\n0\t2\n")
-    changed = [name for name, key in keys().items() if before[name] != key]
-    assert changed == [f"{RUN.name}.json", "judges/mmbench_video/packed/people.json"]
+    project.edit(f"{FOLDER}/textscore-response.jsonl", '"A"', '"B"')
+    project.edit(ratings, "3", "2")
+    assert [name for name, key in keys().items() if before[name] != key] == [RUN.name, judge]
 
 
-EXPORTS = {
-    "vinoground/paper/black8/rndom": "no run 'vinoground/paper/black8/rndom' in suite 'demo'. Did you mean",
-    "vinoground/similarity/black8/random": "the authors of vinoground have no file format of answers to form 'similarity'",
-    "vinoground/paper/black8/random": "responses/vinoground/paper/black8/random.parquet not found. Make it first",
-}
-
-
-def test_export_says_what_it_cannot_do(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for run, message in EXPORTS.items():
-        with pytest.raises(UserError) as error:
-            export_run(run, root / "out")
-        assert message in str(error.value)
-    items = Pairs(root, 2).items
-    requests = requests_of("vinoground", "questions", items)
-    results = root / "results/demo"
-    write_table(items, results / "annotations/vinoground/items.parquet", ITEMS)
-    write_table(requests, results / "requests/vinoground/paper.parquet", REQUESTS)
-    said = ImportedAnswers({request: Answer(text="A") for request in requests["request_id"]})
-    table = responses(requests, said, 8, "key").head(7)  # the clip of the last question is missing
-    write_table(table, results / "responses/vinoground/paper/black8/random.parquet", RESPONSES)
-    export_run("vinoground/paper/black8/random", root / "out")
-    files = [root / f"out/{kind}score-response.jsonl" for kind in ("text", "video")]
-    assert capsys.readouterr().out.split() == list(map(str, files))
-    assert sum(len(path.read_text().splitlines()) for path in files) == 7
+@pytest.mark.parametrize(("run", "message"), [
+    ("vinoground/paper/black8/rndom", "no run 'vinoground/paper/black8/rndom' in suite 'demo'. Did you mean"),
+    ("vinoground/similarity/black8/random", "the authors of vinoground have no file format of answers to form 'similarity'"),
+    ("vinoground/paper/black8/random", "responses/vinoground/paper/black8/random.parquet not found. Make it first"),
+])  # fmt: skip
+def test_export_says_what_it_cannot_do(project: Project, run: str, message: str) -> None:
+    with pytest.raises(UserError) as error:
+        export_run(run, project.root / "out")
+    assert message in str(error.value)

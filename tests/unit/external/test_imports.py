@@ -10,28 +10,18 @@ from typing import Any
 
 import polars as pl
 import pytest
-from openpyxl import Workbook
-from openpyxl.worksheet.formula import ArrayFormula
-from reprise.benchmarks.mmbench_video.release import read_images
-from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import chosen_items
 from reprise.core.errors import UserError
 from reprise.core.paths import Results
-from reprise.core.schemas import ITEMS
 from reprise.external import load_importer
 from reprise.external.answers import ImportedAnswers, of_frames, write_problems
-from reprise.external.mmbench_video import FORMS, rating_files, read_ratings
 from reprise.models.base import Answer
 from reprise.stages.import_answers import responses
-from reprise.stages.import_ratings import replies
-from reprise.stages.judge_requests import given_answers
-from reprise.stages.judgements import judgements
 from reprise.stages.verdicts import verdicts
 from reprise.tables.measured import read_problems
 
 from tests.unit.benchmarks import releases as r
-from tests.unit.benchmarks.whole import Whole, write_rows
-from tests.unit.rows import request_table
+from tests.unit.benchmarks.whole import Whole
 
 Found = tuple[ImportedAnswers, pl.DataFrame]
 
@@ -154,25 +144,19 @@ def test_a_file_is_chosen_by_its_frames(tmp_path: Path, names: list[str], frames
             of_frames(paths, frames, tmp_path)
 
 
-@pytest.mark.parametrize(("benchmark", "names", "form", "chosen"), [
-    ("temporalbench", ["temporalbench_short_qa/m-frame8.jsonl", "temporalbench_long_qa/m-frame8.jsonl"], "long", ["temporalbench_long_qa/m-frame8.jsonl"]),
-    ("temporalbench", ["m.jsonl"], "caption", ["m.jsonl"]),
-    ("temporalbench", ["m_short_qa.jsonl", "m_long_qa.jsonl", "m_short_caption.jsonl"], "short", ["m_short_qa.jsonl"]),
-    ("temporalbench", ["m_short_qa.jsonl", "rest.jsonl"], "long", ["rest.jsonl"]),
-    ("temporalbench", ["m_short_qa.jsonl"], "long", []),
-    ("mmbench_video", ["m.xlsx", "m_gpt-4-turbo_score.xlsx", "m_gpt-4-turbo_rating.json"], "packed", ["m.xlsx"]),
+@pytest.mark.parametrize(("names", "form", "chosen"), [
+    (["temporalbench_short_qa/m-frame8.jsonl", "temporalbench_long_qa/m-frame8.jsonl"], "long", ["temporalbench_long_qa/m-frame8.jsonl"]),
+    (["m.jsonl"], "caption", ["m.jsonl"]),
+    (["m_short_qa.jsonl", "m_long_qa.jsonl", "m_short_caption.jsonl"], "short", ["m_short_qa.jsonl"]),
+    (["m_short_qa.jsonl", "rest.jsonl"], "long", ["rest.jsonl"]),
+    (["m_short_qa.jsonl"], "long", []),
 ])  # fmt: skip
-def test_a_file_is_told_by_its_name(tmp_path: Path, benchmark: str, names: list[str], form: str, chosen: Any) -> None:
+def test_a_file_is_told_by_its_name(tmp_path: Path, names: list[str], form: str, chosen: Any) -> None:
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    files = load_importer(benchmark).FORMS[form].find(tmp_path, 8)
+    files = load_importer("temporalbench").FORMS[form].find(tmp_path, 8)
     assert [str(path.relative_to(tmp_path)) for path in files] == chosen
-    if benchmark == "mmbench_video":
-        assert [path.name for path in rating_files(tmp_path)] == ["m_gpt-4-turbo_score.xlsx"]
-        (tmp_path / "b.tsv").touch()
-        with pytest.raises(UserError, match=r"found b.tsv, m.xlsx; one table of answers is expected"):
-            FORMS["unpacked"].find(tmp_path, 8)
 
 
 # --- VELOCITI ------------------------------------------------------------------------------------------------------
@@ -239,151 +223,6 @@ def test_a_file_of_the_subset_matches_the_subset(tmp_path: Path) -> None:
     assert set(imported.answers) == set(requests["request_id"]) and imported.problems == []
     with pytest.raises(UserError, match="there are 2 such samples in the release and 2 in this run"):
         files.read(files.find(made, None), items, r.requests_of("velociti", "entail", items))
-
-
-# --- MMBench-Video -------------------------------------------------------------------------------------------------
-
-
-def write_table_of(path: Path, *rows: tuple[object, ...]) -> Path:
-    path.parent.mkdir(exist_ok=True)
-    if path.suffix == ".xlsx":
-        book = Workbook()
-        for row in rows:
-            book.active.append(row)
-        book.save(path)
-    elif path.suffix == ".tsv":
-        write_rows(path, *rows)
-    else:
-        path.write_text(json.dumps([dict(zip(map(str, rows[0]), row, strict=True)) for row in rows[1:]]))
-    return path
-
-
-def predicted(folder: Path, count: int, name: str, *rows: tuple[object, ...], form: str = "unpacked") -> Found:
-    """A table of predictions of so many questions, two a video."""
-    items, _ = r.free_questions(folder, count)
-    write_table_of(folder / "m" / name, *rows)
-    return found("mmbench_video", form, items, folder / "m", form)
-
-
-@pytest.mark.parametrize("kind", ["tsv", "xlsx", "json"])
-def test_predictions_of_any_file_type_read_the_same(tmp_path: Path, kind: str) -> None:
-    name, rows = f"answers.{kind}", [("index", "prediction"), (0, 'two\nlines, "quoted"'), (1, 5), (2, ""), (9, "x")]
-    imported, table = predicted(tmp_path, 4, name, *rows)
-    assert said(table) == {"0#unpacked": ('two\nlines, "quoted"', ""), "1#unpacked": ("5", "")}
-    assert [(idx, what) for _, idx, what in problems(imported)] == [("9", "unknown id")]
-    assert table["error"].to_list() == ["", "", "no_answer", "no_answer"]
-    with pytest.raises(UserError, match=rf"{name}: column 'prediction' is missing. Found: index, answer. Needed: "):
-        predicted(tmp_path, 2, name, ("index", "answer"), (0, "a"))
-    if kind == "json":  # an object of index and prediction
-        (tmp_path / "m" / name).write_text('{"0": "a hat", "1": null}')
-        items, _ = r.free_questions(tmp_path, 2)
-        assert said(found("mmbench_video", "unpacked", items, tmp_path / "m", "unpacked")[1]) == {
-            "0#unpacked": ("a hat", "")
-        }
-    else:
-        imported, table = predicted(tmp_path, 2, name)
-        assert problems(imported) == [(0, "", "empty file")] and set(table["error"]) == {"no_answer"}
-
-
-def test_answers_that_look_like_formulas_fail_or_disagree(tmp_path: Path) -> None:
-    """Never computed; other tools write a text that begins with = as a formula without a value."""
-    formulas = [(0, '=cmd|"/C calc"!A0'), (1, "=2+1"), (2, ArrayFormula("B4", "=A2:A3"))]
-    _, table = predicted(tmp_path, 3, "m.xlsx", ("index", "prediction"), *formulas)
-    assert table["text"].to_list() == ['=cmd|"/C calc"!A0', "=2+1", "=A2:A3"]
-    failed = [(0, "Failed to obtain answer via API."), (1, "a"), (1, "b"), ("1.0", "b")]
-    imported, table = predicted(tmp_path / "m", 2, "m.tsv", ("index", "prediction"), *failed)
-    assert table["error"].to_list() == ["failed_elsewhere", "contradictory"]
-    assert Counter(what for *_, what in problems(imported)) == {"disagrees with another answer": 2}
-
-
-@pytest.mark.parametrize(("name", "content", "message"), [
-    ("m.xlsx", b"no zip", "m.xlsx: not readable as xlsx: "),
-    ("m.json", b"{", "m.json: not readable as json: "),
-    ("m.json", b'{"coarse_all": {"CP": "1.0"}}', "expected a list of objects, or an object of index and prediction"),
-    ("m.tsv", b'index\tprediction\n1\t"a\n2\tb\n', "row 1: not readable as csv: unexpected end of data. A quote that begins there"),
-])  # fmt: skip
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:
-    items, _ = r.free_questions(tmp_path, 2)
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(UserError, match=re.escape(message)):
-        FORMS["unpacked"].read([tmp_path / name], items, r.requests_of("mmbench_video", "unpacked", items, "unpacked"))
-
-
-def test_predictions_of_a_video_are_packed_into_one_reply(tmp_path: Path) -> None:
-    rows = [("index", "prediction"), (0, "a"), (1, "b"), (2, "c"), (3, "")]
-    _, table = predicted(tmp_path, 6, "m.tsv", *rows, form="packed")
-    assert table.select("text", "error").rows() == [('{"0": "a", "1": "b"}', ""), ('{"2": "c"}', ""), ("", "no_answer")]
-    items, _ = r.free_questions(tmp_path, 6)
-    requests = r.requests_of("mmbench_video", "packed", items, "packed")
-    answers = given_answers(load_answers("mmbench_video")["packed"], items, requests, table, "key")
-    for reader in ("authors", "robust"):
-        mine = answers.filter(reader=reader)
-        assert mine["text"].to_list() == ["a", "b", "c", "", "", ""]
-        assert mine["error"].to_list() == ["", "", "", "unreadable", "no_answer", "no_answer"]
-
-
-def rated(folder: Path, count: int, reader: str, *cells: tuple[object, ...]) -> pl.DataFrame:
-    """Verdicts of a folder that holds one table of predictions, ratings or both."""
-    _, table = predicted(folder, count, "answers.xlsx", *cells)
-    items, _ = r.free_questions(folder, count)
-    requests = r.requests_of("mmbench_video", "unpacked", items, "unpacked")
-    answers = given_answers(load_answers("mmbench_video")["unpacked"], items, requests, table, "key")
-    return judgements(answers, replies(answers, read_ratings(rating_files(folder / "m"), items), "judge"), reader)
-
-
-def test_ratings_are_the_replies_of_a_judge(tmp_path: Path) -> None:
-    cells = [
-        ("index", "prediction", "score"),
-        (0, "a", 3),
-        (1, "b", 2.0),
-        (2, "c", -1),
-        (3, "d", "Score: 1"),
-        (4, "", -1),
-    ]
-    robust, authors = (rated(tmp_path, 6, reader, *cells) for reader in ("robust", "authors"))
-    assert robust["score"].to_list() == [3, 2, None, 1, None, None]
-    assert robust["failed"].to_list() == [False] * 4 + [True, True]
-    assert authors["score"].to_list() == [3, 2, None, None, None, None]
-    assert authors["failed"].to_list() == [False] * 6, "a blank prediction was never rated, so it leaves VALID"
-    alone = ("index", "rating"), (0, 3), (1, 0)  # a rating counts without the text that was rated
-    assert rated(tmp_path, 3, "robust", *alone)["score"].to_list() == [3, 0, None]
-    _, table = predicted(tmp_path, 3, "answers.xlsx", *alone)
-    assert table["error"].to_list() == ["rated_only", "rated_only", "no_answer"], "no other judge is asked about these"
-    one = rated(tmp_path, 1, "robust", ("index", "prediction", "rating"), (0, "a", 3), (0, "a", 1))
-    assert (one["score"].to_list(), one["unparsed"].to_list()) == ([None], [True]), "ratings that disagree are none"
-
-
-def images(folder: Path) -> pl.DataFrame:
-    """Requests about images: three rotations of question 7, two of question 8."""
-    header = "index\tquestion\timage\tA\tB\tC\tanswer\tl2-category\n"
-    rows = "7\tWhy?\t{0}\tp\tq\tr\tB\tlogic_reasoning\n8\tWhy?\t{0}\tp\tq\t\tA\tlogic_reasoning\n".format("x" * 99)
-    (folder / "MMBench_DEV_EN.tsv").write_text(header + rows)
-    _, items = read_images(folder / "MMBench_DEV_EN.tsv", "mmbench").tables()
-    return request_table(Whole("mmbench_video").requests(items, "circular", "image"), "choose", 9)
-
-
-def test_a_rotation_is_known_by_its_right_letter_and_comes_back(tmp_path: Path) -> None:
-    """The released file turns the options the other way: B, C, A where we have B, A, C."""
-    requests, none = images(tmp_path), pl.DataFrame(schema=ITEMS)
-    failed = "Failed to obtain answer via API."
-    rows = [(7, "B", "B."), (1000007, "C", "C"), (2000007, "A", failed), (8, "A", "A"), (1000008, "B", ""), (9, "A", "A"), (7, "D", "D")]  # fmt: skip
-    path = write_table_of(tmp_path / "answers.tsv", ("index", "answer", "prediction"), *rows)
-    imported = FORMS["circular"].read([path], none, requests)
-    assert {request: answer.text or answer.error for request, answer in imported.answers.items()} == {
-        "mmbench/7#rotation0": "B.", "mmbench/7#rotation2": "C", "mmbench/7#rotation1": "failed_elsewhere",
-        "mmbench/8#rotation0": "A", "mmbench/8#rotation1": "no_answer",
-    }  # fmt: skip
-    assert [(one.id, one.problem) for one in imported.problems] == [("9", "unknown id"), ("7", "unknown id")]
-    answered = requests.with_columns(text=pl.col("expected"), error=pl.Series(["", "", "timeout", "", ""]))
-    write = FORMS["circular"].write
-    assert write is not None
-    (path,) = write(tmp_path, "model", none, answered)
-    again = FORMS["circular"].read([path], none, requests)
-    assert path.name == "model_mmbench.xlsx" and not again.problems
-    assert [again.answers[request].text for request in requests["request_id"]] == ["B", "A", "", "A", "B"]
-    with pytest.raises(UserError, match="column 'answer' is missing"):
-        path = write_table_of(tmp_path / "answers.tsv", ("index", "prediction"), (7, "B"))
-        FORMS["circular"].read([path], none, requests)
 
 
 # --- out and in again ----------------------------------------------------------------------------------------------

@@ -1,36 +1,34 @@
-"""VLMEvalKit's result folders: which file is a run's, which row is about which question, and what was done otherwise."""
+"""VLMEvalKit's tables: which file of a result folder is a run's, what its rows say, and what was done otherwise."""
 
+import json
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from openpyxl import Workbook
+from openpyxl.worksheet.formula import ArrayFormula
+from reprise.benchmarks.registry import load_answers
 from reprise.core.errors import UserError
-from reprise.external import load_importer
-from reprise.external.answers import ImportedAnswers
-from reprise.external.mmbench_video import rating_files
+from reprise.core.schemas import ITEMS
+from reprise.external.mmbench_video import FORMS, rating_files, read_ratings
+from reprise.stages.import_ratings import replies
+from reprise.stages.judge_requests import given_answers
+from reprise.stages.judgements import judgements
 
-from tests.unit.benchmarks.releases import free_questions, requests_of
-from tests.unit.external.test_imports import problems, write_table_of
+from tests.unit.benchmarks import releases as r
+from tests.unit.benchmarks.test_image_choice import read, row
+from tests.unit.benchmarks.whole import Whole, write_rows
+from tests.unit.external.test_imports import Found, found, problems, said
+from tests.unit.rows import request_table
 
-NAME = "m_MMBench_Video_8frame_nopack.xlsx"
+VIDEO, JUDGED = "m_MMBench_Video", "gpt-4-turbo"
+NAME = f"{VIDEO}_8frame_nopack.xlsx"
 COLUMNS = ("index", "video", "question", "prediction")
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    path = tmp_path / "m"
-    path.mkdir()
-    return path
-
-
-@pytest.fixture
-def items(tmp_path: Path) -> pl.DataFrame:
-    """Four questions `Q0?`, ... of the videos v0, v0, v1, v1."""
-    return free_questions(tmp_path, 4)[0]
-
-
-VIDEO, JUDGED = "m_MMBench_Video", "gpt-4-turbo"
 RESULTS = (
     "status.json", NAME, f"{VIDEO}_8frame_nopack_{JUDGED}_score.xlsx", f"{VIDEO}_8frame_nopack_{JUDGED}_rating.json",
     f"{VIDEO}_8frame_pack.xlsx", f"{VIDEO}_64frame_pack.xlsx", f"{VIDEO}_1fps_nopack.xlsx", "m_MMBench_DEV_EN.xlsx",
@@ -40,63 +38,189 @@ RESULTS = (
 
 @pytest.mark.parametrize(("form", "frames", "chosen"), [
     ("unpacked", 8, NAME),
-    ("packed", 8, "m_MMBench_Video_8frame_pack.xlsx"),
-    ("packed", 64, "m_MMBench_Video_64frame_pack.xlsx"),
-    ("unpacked", None, "m_MMBench_Video_1fps_nopack.xlsx"),
+    ("packed", 8, f"{VIDEO}_8frame_pack.xlsx"),
+    ("packed", 64, f"{VIDEO}_64frame_pack.xlsx"),
+    ("unpacked", None, f"{VIDEO}_1fps_nopack.xlsx"),
     ("circular", 1, "m_MMBench_DEV_EN.xlsx"),
     ("choice", 1, "m_MMStar.xlsx"),
 ])  # fmt: skip
 def test_a_whole_result_folder_holds_the_file_of_each_run(
-    folder: Path, form: str, frames: int | None, chosen: str
+    tmp_path: Path, form: str, frames: int | None, chosen: str
 ) -> None:
     for name in RESULTS:
-        (folder / name).touch()
-    files = load_importer("mmbench_video").FORMS[form]
-    assert [path.name for path in files.find(folder, frames)] == [chosen]
-    assert folder / chosen in files.candidates(folder)[0]
-    assert [path.name for path in rating_files(folder)] == ["m_MMBench_Video_8frame_nopack_gpt-4-turbo_score.xlsx"]
+        (tmp_path / name).touch()
+    assert [path.name for path in FORMS[form].find(tmp_path, frames)] == [chosen]
+    assert tmp_path / chosen in FORMS[form].candidates(tmp_path)[0]
+    assert [path.name for path in rating_files(tmp_path)] == [f"{VIDEO}_8frame_nopack_{JUDGED}_score.xlsx"]
+    (tmp_path / f"{VIDEO}_8frame_nopack.tsv").touch()
+    with pytest.raises(UserError, match=r"found m_.*; one table of answers is expected"):
+        FORMS["unpacked"].find(tmp_path, 8)
+
+
+OTHER_FRAMES = "another number of frames than the sampling's"
 
 
 @pytest.mark.parametrize(("name", "form", "prompt", "frames", "expected"), [
     (NAME, "unpacked", "unpacked", 8, []),
-    (NAME, "unpacked", "unpacked", None, [("8 frames", "another number of frames than the sampling's")]),
-    ("m_MMBench_Video_1fps_nopack.xlsx", "unpacked", "unpacked", 8, [("1fps", "another number of frames than the sampling's")]),
-    ("m_MMBench_Video_8frame_pack.xlsx", "packed", "packed", 8, [("pack", "asked with another prompt")]),
-    ("m_MMBench_Video_8frame_pack.xlsx", "packed", "packed.authors", 8, []),
+    (NAME, "unpacked", "unpacked", None, [("8 frames", OTHER_FRAMES)]),
+    (f"{VIDEO}_1fps_nopack.xlsx", "unpacked", "unpacked", 8, [("1fps", OTHER_FRAMES)]),
+    (f"{VIDEO}_8frame_pack.xlsx", "packed", "packed", 8, [("pack", "asked with another prompt")]),
+    (f"{VIDEO}_8frame_pack.xlsx", "packed", "packed.authors", 8, []),
     ("m.xlsx", "packed", "packed", 8, []),
 ])  # fmt: skip
 def test_what_the_names_say_otherwise_is_named(
-    folder: Path, items: pl.DataFrame, name: str, form: str, prompt: str, frames: int | None, expected: list[Any]
+    tmp_path: Path, name: str, form: str, prompt: str, frames: int | None, expected: list[Any]
 ) -> None:
-    (folder / name).touch()
-    files = load_importer("mmbench_video").FORMS[form]
-    found = files.find(folder, frames)
-    requests = requests_of("mmbench_video", form, items, prompt)
-    said = files.deviations(found, requests, frames)
-    assert [(one.file, one.id, one.problem) for one in said] == [(str(folder / name), *one) for one in expected]
+    requests = r.requests_of("mmbench_video", form, r.free_questions(tmp_path, 4)[0], prompt)
+    said = FORMS[form].deviations([tmp_path / name], requests, frames)
+    assert [(one.file, one.id, one.problem) for one in said] == [(str(tmp_path / name), *one) for one in expected]
 
 
-def read(folder: Path, items: pl.DataFrame) -> ImportedAnswers:
-    files = load_importer("mmbench_video").FORMS["unpacked"]
-    return files.read(files.find(folder, 8), items, requests_of("mmbench_video", "unpacked", items, "unpacked"))
+def write_table_of(path: Path, *rows: tuple[object, ...]) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    if path.suffix == ".xlsx":
+        book = Workbook()
+        for row in rows:
+            book.active.append(row)
+        book.save(path)
+    elif path.suffix == ".tsv":
+        write_rows(path, *rows)
+    else:
+        path.write_text(json.dumps([dict(zip(map(str, rows[0]), row, strict=True)) for row in rows[1:]]))
+    return path
 
 
-def texts(imported: ImportedAnswers) -> list[str]:
-    return [answer.text or answer.error for answer in imported.answers.values()]
+def predicted(folder: Path, count: int, name: str, *rows: tuple[object, ...], form: str = "unpacked") -> Found:
+    """A table of predictions of so many questions, two a video."""
+    items, _ = r.free_questions(folder, count)
+    path = write_table_of(folder / "m" / name, *rows) if rows else folder / "m" / name
+    return found("mmbench_video", form, items, path.parent, form)
 
 
-def test_rows_are_checked_by_what_they_ask(folder: Path, items: pl.DataFrame) -> None:
+def given(folder: Path, count: int, table: pl.DataFrame, form: str = "unpacked") -> pl.DataFrame:
+    """The answers that a judge is asked about."""
+    items, _ = r.free_questions(folder, count)
+    requests = r.requests_of("mmbench_video", form, items, form)
+    return given_answers(load_answers("mmbench_video")[form], items, requests, table, "key")
+
+
+@pytest.mark.parametrize("kind", ["tsv", "xlsx", "json"])
+def test_predictions_of_any_file_type_read_the_same(tmp_path: Path, kind: str) -> None:
+    name, rows = f"answers.{kind}", [("index", "prediction"), (0, 'two\nlines, "quoted"'), (1, 5), (2, ""), (9, "x")]
+    imported, table = predicted(tmp_path, 4, name, *rows)
+    assert said(table) == {"0#unpacked": ('two\nlines, "quoted"', ""), "1#unpacked": ("5", "")}
+    assert [(idx, what) for _, idx, what in problems(imported)] == [("9", "unknown id")]
+    assert table["error"].to_list() == ["", "", "no_answer", "no_answer"]
+    with pytest.raises(UserError, match=rf"{name}: column 'prediction' is missing. Found: index, answer. Needed: "):
+        predicted(tmp_path, 2, name, ("index", "answer"), (0, "a"))
+    if kind == "json":  # an object of index and prediction
+        (tmp_path / "m" / name).write_text('{"0": "a hat", "1": null}')
+        assert said(predicted(tmp_path, 2, name)[1]) == {"0#unpacked": ("a hat", "")}
+    else:
+        write_table_of(tmp_path / "m" / name)
+        imported, table = predicted(tmp_path, 2, name)
+        assert problems(imported) == [(0, "", "empty file")] and set(table["error"]) == {"no_answer"}
+
+
+def test_answers_that_look_like_formulas_fail_or_disagree(tmp_path: Path) -> None:
+    """Never computed; other tools write a text that begins with = as a formula without a value."""
+    formulas = [(0, '=cmd|"/C calc"!A0'), (1, "=2+1"), (2, ArrayFormula("B4", "=A2:A3"))]
+    _, table = predicted(tmp_path, 3, "m.xlsx", ("index", "prediction"), *formulas)
+    assert table["text"].to_list() == ['=cmd|"/C calc"!A0', "=2+1", "=A2:A3"]
+    failed = [(0, "Failed to obtain answer via API."), (1, "a"), (1, "b"), ("1.0", "b")]
+    imported, table = predicted(tmp_path / "m", 2, "m.tsv", ("index", "prediction"), *failed)
+    assert table["error"].to_list() == ["failed_elsewhere", "contradictory"]
+    assert Counter(what for *_, what in problems(imported)) == {"disagrees with another answer": 2}
+
+
+@pytest.mark.parametrize(("name", "content", "message"), [
+    ("m.xlsx", b"no zip", "m.xlsx: not readable as xlsx: "),
+    ("m.json", b"{", "m.json: not readable as json: "),
+    ("m.json", b'{"coarse_all": {"CP": "1.0"}}', "expected a list of objects, or an object of index and prediction"),
+    ("m.tsv", b'index\tprediction\n1\t"a\n2\tb\n', "row 1: not readable as csv: unexpected end of data. A quote that begins there"),
+])  # fmt: skip
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / name).write_bytes(content)
+    with pytest.raises(UserError, match=re.escape(message)):
+        predicted(tmp_path, 2, name)
+
+
+def test_predictions_of_a_video_are_packed_into_one_reply(tmp_path: Path) -> None:
+    rows = [("index", "prediction"), (0, "a"), (1, "b"), (2, "c"), (3, "")]
+    _, table = predicted(tmp_path, 6, "m.tsv", *rows, form="packed")
+    assert table.select("text", "error").rows() == [('{"0": "a", "1": "b"}', ""), ('{"2": "c"}', ""), ("", "no_answer")]
+    for _, mine in given(tmp_path, 6, table, "packed").group_by("reader"):
+        assert mine["text"].to_list() == ["a", "b", "c", "", "", ""]
+        assert mine["error"].to_list() == ["", "", "", "unreadable", "no_answer", "no_answer"]
+
+
+def rated(folder: Path, count: int, reader: str, *cells: tuple[object, ...]) -> pl.DataFrame:
+    """Verdicts of a folder that holds one table of predictions, ratings or both."""
+    answers = given(folder, count, predicted(folder, count, "answers.xlsx", *cells)[1])
+    ratings = read_ratings(rating_files(folder / "m"), r.free_questions(folder, count)[0])
+    return judgements(answers, replies(answers, ratings, "judge"), reader)
+
+
+def test_ratings_are_the_replies_of_a_judge(tmp_path: Path) -> None:
+    cells = [
+        ("index", "prediction", "score"),
+        (0, "a", 3),
+        (1, "b", 2.0),
+        (2, "c", -1),
+        (3, "d", "Score: 1"),
+        (4, "", -1),
+    ]
+    robust, authors = (rated(tmp_path, 6, reader, *cells) for reader in ("robust", "authors"))
+    assert robust["score"].to_list() == [3, 2, None, 1, None, None]
+    assert robust["failed"].to_list() == [False] * 4 + [True, True]
+    assert authors["score"].to_list() == [3, 2, None, None, None, None]
+    assert authors["failed"].to_list() == [False] * 6, "a blank prediction was never rated, so it leaves VALID"
+    alone = ("index", "rating"), (0, 3), (1, 0)  # a rating counts without the text that was rated
+    assert rated(tmp_path, 3, "robust", *alone)["score"].to_list() == [3, 0, None]
+    _, table = predicted(tmp_path, 3, "answers.xlsx", *alone)
+    assert table["error"].to_list() == ["rated_only", "rated_only", "no_answer"], "no other judge is asked about these"
+    one = rated(tmp_path, 1, "robust", ("index", "prediction", "rating"), (0, "a", 3), (0, "a", 1))
+    assert (one["score"].to_list(), one["unparsed"].to_list()) == ([None], [True]), "ratings that disagree are none"
+
+
+def images(folder: Path) -> pl.DataFrame:
+    """Requests about images: three rotations of question 7, two of question 8."""
+    items = read(folder, [row("7", ["p", "q", "r"], "B"), row("8", ["p", "q"], "A")])
+    return request_table(Whole("mmbench_video").requests(items, "circular", "image"), "choose", 9)
+
+
+def test_a_rotation_is_known_by_its_right_letter_and_comes_back(tmp_path: Path) -> None:
+    """The released file turns the options the other way: B, C, A where we have B, A, C."""
+    requests, none = images(tmp_path), pl.DataFrame(schema=ITEMS)
+    failed = "Failed to obtain answer via API."
+    rows = [(7, "B", "B."), (1000007, "C", "C"), (2000007, "A", failed), (8, "A", "A"), (1000008, "B", ""), (9, "A", "A"), (7, "D", "D")]  # fmt: skip
+    path = write_table_of(tmp_path / "answers.tsv", ("index", "answer", "prediction"), *rows)
+    imported = FORMS["circular"].read([path], none, requests)
+    assert {request: answer.text or answer.error for request, answer in imported.answers.items()} == {
+        "mmbench/7#rotation0": "B.", "mmbench/7#rotation2": "C", "mmbench/7#rotation1": "failed_elsewhere",
+        "mmbench/8#rotation0": "A", "mmbench/8#rotation1": "no_answer",
+    }  # fmt: skip
+    assert [(one.id, one.problem) for one in imported.problems] == [("9", "unknown id"), ("7", "unknown id")]
+    answered = requests.with_columns(text=pl.col("expected"), error=pl.Series(["", "", "timeout", "", ""]))
+    write = FORMS["circular"].write
+    assert write is not None
+    (path,) = write(tmp_path, "model", none, answered)
+    again = FORMS["circular"].read([path], none, requests)
+    assert path.name == "model_mmbench.xlsx" and not again.problems
+    assert [again.answers[request].text for request in requests["request_id"]] == ["B", "A", "", "A", "B"]
+    with pytest.raises(UserError, match="column 'answer' is missing"):
+        path = write_table_of(tmp_path / "answers.tsv", ("index", "prediction"), (7, "B"))
+        FORMS["circular"].read([path], none, requests)
+
+
+def test_rows_are_checked_by_what_they_ask(tmp_path: Path) -> None:
     own = (0, "v0", ' "q0" ', "right")  # the harness's reader of tables kept other quotes
     others = (3, "v1", "Who?", "of no question"), (8, "v0", "Q3?", "of another video")
-    write_table_of(folder / NAME, COLUMNS, own, *others)
-    imported = read(folder, items)
-    assert texts(imported) == ["right", "no_answer", "no_answer", "no_answer"]
+    imported, table = predicted(tmp_path, 4, NAME, COLUMNS, own, *others)
+    assert table.select("text", "error").rows() == [("right", ""), *[("", "no_answer")] * 3]
     assert problems(imported) == [(3, "3", "another question under a known id"), (4, "8", "unknown id")]
-
-
-def test_a_table_of_another_benchmark_is_refused(folder: Path, items: pl.DataFrame) -> None:
     rows = [(n, "fFjv93ACGo8", f"Which {n}?", "A") for n in range(4)]
-    write_table_of(folder / "m_Video-MME_8frame.xlsx", COLUMNS, *rows)
     message = "none of its 4 rows is about a question of MMBench-Video in this suite. The first: line 2, id '0'"
     with pytest.raises(UserError, match=message):
-        read(folder, items)
+        predicted(tmp_path, 4, NAME, COLUMNS, *rows)

@@ -159,9 +159,3 @@ def test_an_open_judge_rates_where_ratings_of_it_do_not_lie(paper: Project) -> N
     lay(paper, f"mmbench_video/qwen2-72b-instruct/{run}", "ratings.tsv")
     plan = paper.plan("paper")
     assert {one.judge for one in plan.table_scored("mmbench_video", "table6")} == {"qwen2-72b-instruct"}
-
-
-def test_an_extra_run_must_have_its_files(paper: Project) -> None:
-    paper.edit("config/suites/paper.yaml", "  velociti:\n", "  velociti:\n    extra_runs: [entail/fps2/owl-con]\n")
-    said = f"velociti/entail/fps2/owl-con: no answers found. Put the files into {IMPORTS}/velociti/owl-con/entail/fps2/"
-    assert said in paper.message("paper")

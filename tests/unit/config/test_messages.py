@@ -50,7 +50,6 @@ MISTAKES = [
     (ONEVISION, "revision: unpinned", "revision: main", "revision: should be a commit (40 hexadecimal digits) or 'unpinned', found 'main'."),
     (EXTERNAL, "gpt-4o: GPT-4o", "GPT-4o: GPT-4o", "GPT-4o: should be a name (lower-case letters, digits, '.', '_' and '-', first a letter or a digit), found 'GPT-4o'."),
     (EXTERNAL, "gpt-4o: GPT-4o", "oracle: Oracle", "oracle: config/models/oracle.yaml defines this model too. Remove one of the two."),
-    (EXTERNAL, "o3: o3", "o3: {label: o3, runs: {vinoground/paper: .}}", "o3.runs: 'vinoground/paper': a run is named <benchmark>/<protocol>/<sampling>."),
     (TABLES, "  table2:", "  tabel2:", "tables.tabel2: should be table<N>, such as table3, found 'tabel2'."),
     # names that a shell could read
     (MAIN, "samplings:\n", f"samplings:\n  '{COMMAND}': {{rule: none}}\n", f"samplings.{COMMAND}: should be a name (lower-case letters, digits,"),
@@ -78,7 +77,6 @@ MISTAKES = [
     (REHEARSAL, "stand_in: random-words", "stand_in: qwen2-vl-7b", "stand_in: 'qwen2-vl-7b': a baseline that answers all kinds of questions"),
     (REHEARSAL, "stand_in: random-words", "stand_in: wordmatch", "stand_in: 'wordmatch': a baseline that answers all kinds of questions"),
     # the overview, views and cards of time
-    (SUITE, OVERVIEW, f"{OVERVIEW}  - oracel\n", "overview: 'oracel': unknown model 'oracel'. Did you mean 'oracle'?"),
     (SUITE, OVERVIEW, f"{OVERVIEW}  - toy-llava-ov\n", "overview: 'toy-llava-ov': named twice; a model has one line."),
     (SUITE, OVERVIEW, f"{OVERVIEW}  - {{model: oracle, bench: [a]}}\n", "overview.0.bench: unknown key. Did you mean 'benchmarks'?"),
     (SUITE, OVERVIEW, f"{OVERVIEW}  - toy-text\n", "overview: 'toy-text': vinoground: adapter 'text' takes no frames, but sampling 'fps1' shows some."),
@@ -113,7 +111,6 @@ MISTAKES = [
     (CONSTRUCTION, "      script:\n        run: paper/", "      again: {run: paper/all/toy-script, answers: 'x*.csv'}\n      script:\n        run: paper/", "people.script.run: 'paper/all/toy-script' is named by 'again' already; a run has one group,"),
     (CONSTRUCTION, "run: [local]", "run: [local]\nskip: [toy-writer]", "benchmarks.velociti.construction.writer: 'toy-writer' does not run here. Name it in `run:`"),
     (CONSTRUCTION, "run: [local]", "run: [local]\nskip: [toy-other-writer]", "benchmarks.temporalbench.construction.other_writers: 'toy-other-writer' does not run here. Name it in `run:`"),
-    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/interior8/oracl"), f"{RATERS}.raters.runs.0: unknown model 'oracl'. Did you mean 'oracle'?"),
     (CONSTRUCTION, MMBENCH_VIDEO, with_raters("mmbench/none/oracle"), f"{RATERS}.raters.runs.0: 'mmbench/none/oracle': no judge rates its answers. Name a run of a protocol with a judge."),
     (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/interior8/oracle, unpacked/interior8/oracle"), f"{RATERS}.raters.runs.1: 'unpacked/interior8/oracle' is named by 'raters' already;"),
     (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/interior8/toy-llava-ov"), f"{RATERS}.raters.runs.0: 'unpacked/interior8/toy-llava-ov' is named by 'again' already;"),

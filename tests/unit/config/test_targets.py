@@ -20,7 +20,6 @@ NONE = "suite 'demo' makes no such file. "
         ("results/tables/velocti/table2.md", f"{NONE}Did you mean 'results/tables/velociti'? Allowed: results,"),
         ("results/tables/table3.csv", f"{NONE}Did you mean 'table3.md'? Allowed: table3.html, table3.md, table3.tex."),
         ("results/tables/overview.pdf", f"{NONE}Did you mean 'overview."),
-        ("results/tables/judges.pdf", f"{NONE}Did you mean 'judges."),
         ("results/reproduction.md", f"{NONE}It shows no published values (`show_published: false` in config/suites/demo.yaml)"),
         ("results/time/toy-llava-ov.html", f"{NONE}It has no cards of time. Name some of its overview in `time:` of config/suites/demo.yaml;"),
         ("results/figures/velociti/fig3.jpg", f"{NONE}Did you mean 'fig3."),
@@ -31,7 +30,6 @@ NONE = "suite 'demo' makes no such file. "
         ("results/paper/metrics/velociti/entail/fps1/oracle.parquet", "is of suite 'paper', but the suite is 'demo'. Add `--config suite=paper` after the targets."),
         ("results/dmo/health.csv", "nothing is made in 'results/dmo'. Did you mean 'demo'?"),
         ("table3", "a target is a file in results/. Did you mean 'results/tables/table3.html'?"),
-        ("velociti/table2", "a target is a file in results/. Did you mean 'results/tables/velociti/table2.html'?"),
         ("/home/me/results/tables/table3.md", "a target is a file in results/. Did you mean 'results/tables/table3.md'?"),
     ],
 )  # fmt: skip

@@ -1,22 +1,18 @@
 """The papers' tables as specified: every printed number has its cell, and every run is the one that the paper made."""
 
-import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from reprise.config.load import load
-from reprise.config.tables import Column, Row, TableSpec
+from reprise.config.tables import Column, Row
 from reprise.media.sampling import plan
 
+from tests.unit.tables.test_published import PAPERS, read
+
 ROOT = Path(__file__).parents[3]
-PAPERS = ("velociti", "vinoground", "temporalbench", "mmbench_video")
 CONFIG = load(ROOT, {"suite": "paper"})
-
-
-def table(benchmark: str, number: int) -> TableSpec:
-    return CONFIG.tables[benchmark].tables[f"table{number}"]
 
 
 def cells(benchmark: str) -> Iterator[tuple[str, Row, Column, str]]:
@@ -28,15 +24,6 @@ def cells(benchmark: str) -> Iterator[tuple[str, Row, Column, str]]:
                     yield name, row, column, metric
 
 
-def printed(benchmark: str) -> list[dict[str, str]]:
-    with (ROOT / f"resources/published/{benchmark}.csv").open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-def of_model(spec: TableSpec, model: str) -> list[Row]:
-    return [row for row in spec.rows() if row.model == model]
-
-
 @pytest.mark.parametrize("benchmark", PAPERS)
 def test_every_printed_number_has_its_cell(benchmark: str) -> None:
     shown = set()
@@ -44,9 +31,9 @@ def test_every_printed_number_has_its_cell(benchmark: str) -> None:
         if (named := column.published) is not None:
             label, group = named.row or row.published or row.label, named.group or row.group or column.group or ""
             shown.add((name, label, group, metric, row.frames if named.frames is None else named.frames))
-    for one in printed(benchmark):
-        place = one["table"], one["row"], one["group"], one["metric"]
-        assert (*place, one["frames"]) in shown or (*place, None) in shown, one
+    for one in read(benchmark):
+        place = one.table, one.row, one.group, one.metric
+        assert (*place, one.frames) in shown or (*place, None) in shown, one
 
 
 @pytest.mark.parametrize("rate", [24, 25, 30])
@@ -55,7 +42,7 @@ def test_clip_models_see_the_frames_that_velocitis_code_picks(rate: int) -> None
     wanted = [round((second + part) * rate) - 1 for second in range(10) for part in (0.25, 0.75)]
     frames = 10 * rate
     for model in ("siglip", "vifi-clip", "negclip"):
-        (row,) = of_model(table("velociti", 4), model)
+        (row,) = (row for row in CONFIG.tables["velociti"].tables["table4"].rows() if row.model == model)
         assert row.protocol == "similarity"
         rule = CONFIG.main.samplings[str(row.sampling)]
         assert list(plan(rule, frames, [index / rate for index in range(frames)]).indices) == wanted

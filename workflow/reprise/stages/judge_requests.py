@@ -64,17 +64,24 @@ def given_answers(
     joined = responses.join(
         requests.select("request_id", "clip_id"), on="request_id", how="left", maintain_order="left"
     )
-    questions = {(row["item_id"], row["role"]): row for row in requests.iter_rows(named=True)}
+    # Which option was chosen or, where a question has none, how good the answer is.
+    chosen = {
+        (row["item_id"], row["role"]): {"replies": row["options"], "expected": row["expected"]}
+        for row in requests.iter_rows(named=True)
+        if row["options"]
+    }
+    rating = {"replies": list(scale), "expected": scale[-1]}
     rows: list[dict[str, Any]] = []
     for reader in READERS:
         for answer in find(items, joined, reader):
-            question = questions.get((answer.item_id, answer.role))
-            known: dict[str, Any] = {"request_id": f"{answer.item_id}#{reader}", "reader": reader, "key": key}
-            # Which option was chosen or, where a question has none, how good the answer is.
-            known |= {"value": "", "read_by": "", "replies": list(scale), "expected": scale[-1]}
-            if question is not None and question["options"]:
-                known |= {"replies": question["options"], "expected": question["expected"]}
-            rows.append(answer._asdict() | known)
+            known = {
+                "request_id": f"{answer.item_id}#{reader}",
+                "reader": reader,
+                "key": key,
+                "value": "",
+                "read_by": "",
+            }
+            rows.append(answer._asdict() | known | chosen.get((answer.item_id, answer.role), rating))
     return table_of(rows, ANSWERS)
 
 

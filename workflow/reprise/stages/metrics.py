@@ -64,11 +64,12 @@ def main(
         read = read_table(path, VERDICTS)
         check_key(read, run_key["key"], path)
         readings.append(read)
-        level = metric_key["level"]
-        measures = measured(scores, metric_key["form"], items, read, level, convention)
+        measures = measured(scores, metric_key["form"], items, read, metric_key["level"], convention)
         for path in ratings:
             given = read_ratings(path, run_key["run"], metric_key["rated_to"])
-            measures += agreement(read, items, given, run_key["run"], level, convention, metric_key["rated_to"])
+            measures += agreement(
+                read, items, given, run_key["run"], metric_key["level"], convention, metric_key["rated_to"]
+            )
         found += [(one, named | {"convention": convention, "reader": reader}) for one in measures]
     names = named | dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
     unjudged, (read, *_) = names | {"judge": None}, readings

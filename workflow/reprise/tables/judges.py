@@ -48,8 +48,9 @@ def compare(pair: JudgePairKey, verdicts: Mapping[tuple[str, str], pl.DataFrame]
     put = answers.filter(~(pl.col("failed") & pl.col("failed_other")))
     first, second = pl.col("value") != "", pl.col("value_other") != ""
     read = [put.filter(one) for one in (first & second, first & ~second, ~first & second, ~first & ~second)]
-    counts = tuple(one.height for one in read)
-    return Compared(pair, counts, answers.height - put.height, dict(_numbers(read[0], level)))
+    return Compared(
+        pair, tuple(one.height for one in read), answers.height - put.height, dict(_numbers(read[0], level))
+    )
 
 
 def _numbers(both: pl.DataFrame, level: float) -> Iterator[tuple[str, Number]]:

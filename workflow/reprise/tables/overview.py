@@ -50,7 +50,6 @@ class OverviewBuilder:
     def table(self) -> rendered.Table:
         key, tables = self._key, {part.key.benchmark_title: part.table() for part in self._parts}
         first, *_ = tables.values()
-        costs = rendered.ColumnGroup(tuple(map(rendered.Column, self._costs)), "Cost")
         shown = zip(*(table.rows() for table in tables.values()), strict=True)
         asked = zip(*(part.spec.rows() for part in self._parts), strict=True)
         asks = [(part.benchmark_title, key.of_all[part.benchmark]) for part in key.parts]
@@ -62,7 +61,10 @@ class OverviewBuilder:
             caption=f"The main numbers of each benchmark, with {100 * key.confidence:g} % intervals. Protocol "
             f"and frames, where no footnote names others: {said}. Times are those of the answers behind a row.",
             label="tab:overview",
-            groups=(*chain.from_iterable(one.groups for one in tables.values()), costs),
+            groups=(
+                *chain.from_iterable(one.groups for one in tables.values()),
+                rendered.ColumnGroup(tuple(map(rendered.Column, self._costs)), "Cost"),
+            ),
             sections=(rendered.Section(tuple(map(self._row, shown, asked))),),
             warnings=tuple(chain.from_iterable(one.warnings for one in tables.values())),
             notes=tuple(f"{title}: {note}" for title, one in tables.items() for note in one.notes),

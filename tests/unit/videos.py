@@ -32,22 +32,23 @@ def read_barcode(picture: npt.NDArray[np.uint8]) -> int:
 
 def barcode_video(
     path: Path, frames: int = 48, options: tuple[str, ...] = X264, width: int = SIZE, height: int = SIZE,
-    pixels: str = "yuv420p", rate: str = str(RATE), before: tuple[str, ...] = (),
+    rate: str = str(RATE), before: tuple[str, ...] = (),
 ) -> Path:  # fmt: skip
     """A video whose frame n shows n."""
-    raw = b"".join(barcode_frame(number, width, height).tobytes() for number in range(frames))
+    pictures = np.stack([barcode_frame(number, width, height) for number in range(frames)])
+    return video_of(path, pictures, (*before, *options), rate)
+
+
+def video_of(
+    path: Path, pictures: npt.NDArray[np.uint8], options: tuple[str, ...] = X264, rate: str = str(RATE)
+) -> Path:
+    height, width = pictures.shape[1:3]
     command = [ffmpeg_executable(), *QUIET, "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
-    command += ["-r", rate, "-i", "-", *before, *options, "-pix_fmt", pixels, str(path)]
-    done = subprocess.run(command, input=raw, capture_output=True)
+    command += ["-r", rate, "-i", "-", "-pix_fmt", "yuv420p", *options, str(path)]
+    done = subprocess.run(command, input=pictures.tobytes(), capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
     return path
 
 
 def numbers(pictures: npt.NDArray[np.uint8]) -> list[int]:
     return [read_barcode(picture) for picture in pictures]
-
-
-def truncated(source: Path, target: Path, share: float = 0.6) -> Path:
-    content = source.read_bytes()
-    target.write_bytes(content[: int(len(content) * share)])
-    return target

@@ -1,6 +1,5 @@
 """Cuts are counted right on a video whose cuts are known, and what does not move counts as still."""
 
-import subprocess
 from pathlib import Path
 
 import cv2
@@ -8,20 +7,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from reprise.media.decoder import iter_frames
-from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 from reprise.media.keys import FactsKey
 from reprise.media.measuring import ShotCounter
 from reprise.media.settings import Shots
 from reprise.stages.facts import measure
 
-RATE, SIDE = 24, 128
+from tests.unit.videos import RATE, video_of
 
-
-def write_video(path: Path, frames: npt.NDArray[np.uint8]) -> Path:
-    command = [ffmpeg_executable(), *QUIET, "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{SIDE}x{SIDE}"]
-    command += ["-r", str(RATE), "-i", "-", "-c:v", "libx264", "-preset", "ultrafast", "-crf", "20"]
-    subprocess.run([*command, "-pix_fmt", "yuv420p", str(path)], input=frames.tobytes(), check=True)
-    return path
+SIDE = 128
 
 
 def scene(seed: int, length: int) -> npt.NDArray[np.uint8]:
@@ -39,7 +32,7 @@ def scene(seed: int, length: int) -> npt.NDArray[np.uint8]:
 def forty_cuts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[int]]:
     lengths = [12 + seed * 7 % 19 for seed in range(41)]
     frames = np.concatenate([scene(seed, length) for seed, length in enumerate(lengths)])
-    path = write_video(tmp_path_factory.mktemp("cuts") / "cuts.mp4", frames)
+    path = video_of(tmp_path_factory.mktemp("cuts") / "cuts.mp4", frames)
     return path, np.cumsum(lengths)[:-1].tolist()
 
 
@@ -59,16 +52,16 @@ def test_known_cuts_are_found(forty_cuts: tuple[Path, list[int]], settings: Shot
 
 def test_cuts_closer_than_the_shortest_shot_count_once(tmp_path: Path) -> None:
     frames = np.concatenate([scene(0, 24), scene(1, 4), scene(2, 24)])
-    path = write_video(tmp_path / "short.mp4", frames)
+    path = video_of(tmp_path / "short.mp4", frames)
     assert measure(path, FactsKey(shots=Shots(min_scene_frames=8)))["shots"] == 2
     assert measure(path, FactsKey(shots=Shots(min_scene_frames=1)))["shots"] == 3
 
 
 def test_still_moving_and_slide_show(tmp_path: Path) -> None:
-    still = write_video(tmp_path / "still.mp4", np.repeat(scene(3, 1), 48, axis=0))
-    moving = write_video(tmp_path / "moving.mp4", scene(3, 96))
+    still = video_of(tmp_path / "still.mp4", np.repeat(scene(3, 1), 48, axis=0))
+    moving = video_of(tmp_path / "moving.mp4", scene(3, 96))
     two = np.concatenate([np.repeat(scene(n, 1), 72, axis=0) for n in range(2)])
-    slides = write_video(tmp_path / "slides.mp4", two)
+    slides = video_of(tmp_path / "slides.mp4", two)
     facts = {path.stem: measure(path, FactsKey()) for path in (still, moving, slides)}
     assert facts["still"]["motion"] < 0.02 and facts["still"]["is_static"]
     assert facts["moving"]["motion"] > 0.15 and not facts["moving"]["is_static"]

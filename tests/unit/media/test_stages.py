@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from reprise.media.decoder import read_frames
 from reprise.media.probe import packet_index
 from reprise.stages.command import run
 
-from tests.unit.videos import X264, numbers, read_barcode, run_ffmpeg, truncated
+from tests.unit.videos import X264, barcode_video, numbers, read_barcode, run_ffmpeg
 
 SHARDS = 2
 Clip = dict[str, Any]
@@ -40,15 +41,18 @@ CASES = [
     (clip("still.pictures", "images", "", None, "one.png", "two.png"), "ok"),
     (clip("gone.all", "whole", "nothing.mp4"), "missing"),
     (clip("gone.joined", "concat", "", None, "gone.all", "gone.all"), "missing"),
-    (clip("cut_off.all", "whole", "cut_off.mp4"), "truncated"),
-    (clip("empty.all", "trim", "empty.mp4", (0, 1)), "empty"),
-    (clip("text.all", "trim", "text.mp4", (0, 1)), "not_media"),
-    (clip("sound.all", "trim", "sound.mp4", (0, 1)), "no_video"),
+    *((clip(f"{name}.all", "whole", f"{name}.{kind}"), status) for name, kind, status in (
+        ("cut_off", "mp4", "truncated"), ("without_index", "mp4", "truncated"), ("cut", "mkv", "truncated"),
+        ("lying", "mkv", "truncated"), ("damaged", "mp4", "corrupt"), ("empty", "mp4", "empty"), ("text", "mp4", "not_media"),
+        ("zip", "mp4", "not_media"), ("sound", "mp4", "no_video"),
+    )),
     (clip("outside.all", "trim", "../secret.mp4", (0, 1)), "unsafe_path"),
-    (clip("backwards.all", "trim", "good.mp4", (1.5, 0.5)), "bad_range"),
-    (clip("beyond.all", "trim", "good.mp4", (1.0, 9.0)), "out_of_range"),
+    *((clip(f"span.{number}", "trim", "good.mp4", span), status) for number, (span, status) in enumerate((
+        ((1.5, 0.5), "bad_range"), ((1.0, 1.0), "bad_range"), ((-1.0, 1.0), "bad_range"), ((1.0, 9.0), "out_of_range"),
+        ((1.0, 3.0), "out_of_range"), ((2.1, 2.3), "out_of_range"),
+    ))),
     (clip("bright.joined", "concat", "good.mp4", None, "x", "y"), "no_black"),
-]
+]  # fmt: skip
 EXPECTED = {row["clip_id"]: status for row, status in CASES}
 LEDGERS = [f"c{shard}.parquet" for shard in range(SHARDS)]
 GIVEN: dict[str, dict[str, Any]] = {
@@ -57,7 +61,6 @@ GIVEN: dict[str, dict[str, Any]] = {
     "facts": {"key": "facts.json", "threads": 1, "ledgers": LEDGERS, "store": "store"},
     "frames": {"key": "frames.json", "facts": "facts.parquet", "ledgers": LEDGERS, "store": "store"},
     "preview": {"key": "frames.json", "frames": "plan.parquet", "ledgers": LEDGERS, "store": "store", "clip": "pair.first"},
-    "missing": {"key": "missing.json"},
 }  # fmt: skip
 
 
@@ -103,9 +106,22 @@ def videos(barcode: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("videos")
     for path in (folder / "good.mp4", folder.parent / "secret.mp4"):
         shutil.copy(barcode, path)
-    truncated(barcode, folder / "cut_off.mp4")
-    (folder / "empty.mp4").touch()
-    (folder / "text.mp4").write_text("no video")
+    run_ffmpeg("-i", barcode, "-c", "copy", folder.parent / "late.mp4")  # its index comes last
+    long = barcode_video(folder.parent / "long.mkv", 120)
+    whole, late, matroska = (path.read_bytes() for path in (barcode, folder.parent / "late.mp4", long))
+    middle, length = whole.index(b"mdat") + len(whole) // 3, matroska.index(b"\x44\x89\x88") + 3
+    contents = {
+        "cut_off.mp4": whole[: len(whole) * 3 // 5],
+        "without_index.mp4": late[: len(late) * 3 // 5],
+        "cut.mkv": matroska[: len(matroska) * 2 // 5],
+        "lying.mkv": matroska[:length] + struct.pack(">d", 100_000.0) + matroska[length + 8 :],
+        "damaged.mp4": whole[:middle] + bytes(600) + whole[middle + 600 :],
+        "empty.mp4": b"",
+        "text.mp4": b"<html>This video is not available</html>",
+        "zip.mp4": b"PK\3\4" + whole,
+    }
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
     run_ffmpeg("-f", "lavfi", "-i", "sine=d=1", "-c:a", "aac", folder / "sound.mp4")
     black = ("-vf", "drawbox=t=fill:color=black:enable='between(n,24,71)'", *X264, "-pix_fmt", "yuv420p")
     run_ffmpeg("-f", "lavfi", "-i", "testsrc=s=128x128:r=24:d=4", *black, folder / "ready.mp4")
@@ -126,6 +142,7 @@ def test_every_clip_is_there_or_has_a_reason(made: Path, videos: Path) -> None:
     assert {clip_id: row["status"] for clip_id, row in ledger.items()} == EXPECTED
     for row in ledger.values():
         assert (made / "store" / row["object"]).is_file() if row["status"] == "ok" else row["message"]
+        assert str(videos) not in row["message"]
     whole = ledger["whole.all"]
     kept = made / "store" / whole["object"]
     assert whole["sha256"] == file_digest(videos / "good.mp4") == file_digest(kept)

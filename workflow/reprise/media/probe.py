@@ -196,7 +196,7 @@ BY_FLAG = frozenset({
     "av1", "libdav1d", "gif", "mjpeg", "mpeg1video", "mpeg2video", "mpeg4", "png", "prores", "vp8", "vp9",
 })  # fmt: skip
 H264, HEVC = "h264", "hevc"
-IDR, SEI = 5, 6
+IDR = 5
 # Of a record that says how long the numbers are which say how long units are.
 LENGTH_AT = {H264: 4, HEVC: 21}
 
@@ -217,8 +217,7 @@ def may_begin_at(packet: "Packet[Any]", stream: VideoStream) -> bool:
     units = list(_units(bytes(packet), bytes(stream.codec_context.extradata or b""), LENGTH_AT[codec]))
     if codec == HEVC:
         return any((unit[0] >> 1) & 0x3F in range(16, 22) for unit in units)
-    kinds = [unit[0] & 0x1F for unit in units]
-    return IDR in kinds or any(_is_exact(unit) for kind, unit in zip(kinds, units, strict=True) if kind == SEI)
+    return any(unit[0] & 0x1F == IDR for unit in units)
 
 
 def _units(content: bytes, record: bytes, length_at: int) -> Iterator[bytes]:
@@ -233,24 +232,3 @@ def _units(content: bytes, record: bytes, length_at: int) -> Iterator[bytes]:
         if unit:
             yield unit
         at += size + length
-
-
-def _is_exact(unit: bytes) -> bool:
-    """Whether a unit of additional information says that all is exact from this picture on: `recovery_frame_cnt` is 0,
-    which is the bit 1, and `exact_match_flag` is the next one."""
-    at = 1
-    while at + 2 < len(unit):
-        kind, at = _sum_of_bytes(unit, at)
-        size, at = _sum_of_bytes(unit, at)
-        if kind == 6:  # a recovery point
-            return at < len(unit) and unit[at] >> 6 == 0b11
-        at += size
-    return False
-
-
-def _sum_of_bytes(unit: bytes, at: int) -> tuple[int, int]:
-    """A number that is written as 255 so many times and a rest; and the place behind it."""
-    total = 0
-    while at < len(unit) and unit[at] == 255:
-        total, at = total + 255, at + 1
-    return total + (unit[at] if at < len(unit) else 0), at + 1

@@ -1,16 +1,14 @@
 """What archives hold: zips, whole or cut into pieces (`a.zip.001`, `a_part_aa`), and pickles of {name: bytes}.
 
-Concatenated, the pieces are the zip, which is read without a joined copy. Parts of a spanned zip (`a.z01`, ...,
-`a.zip`) are refused. A pickle is a program: the standard library takes its instructions apart; those that write one
-dict of bytes are known here, and all others refused. Nothing is unpickled, nothing can run, and no number in the file
-reserves memory.
+Concatenated, the pieces are the zip, which is read without a joined copy. A pickle is a program: the standard library
+takes its instructions apart; those that write one dict of bytes are known here, and all others refused. Nothing is
+unpickled, nothing can run, and no number in the file reserves memory.
 """
 
 import io
 import lzma
 import pickletools
 import re
-import string
 import struct
 import zipfile
 import zlib
@@ -19,16 +17,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import accumulate, product
+from itertools import accumulate
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from reprise.core.errors import UserError
 from reprise.fetch.outcome import FetchError
 
 PIECE = re.compile(r"(?P<name>.+(?:\.zip\.|[._-]part[._-]?))(?P<number>[0-9]+|[a-z]{2})")
-SPANNED = re.compile(r".+\.z[0-9]{2,}")
 # What the standard library raises at a zip that is damaged, packed in another way than it knows, or locked.
 DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
@@ -56,54 +52,15 @@ class ArchiveFile:
 
 
 def gather(files: Sequence[Path]) -> list[ArchiveFile]:
-    """The archives that these files make up; an error names a piece that is missing between others."""
-    pieces: dict[tuple[Path, bool], dict[str, Path]] = defaultdict(dict)
+    """The archives that these files make up."""
+    pieces: dict[tuple[Path, bool], list[Path]] = defaultdict(list)
     whole = []
     for path in files:
-        if SPANNED.fullmatch(path.name) or path.with_suffix(".z01").exists():
-            raise _spanned_zip(path)
-        piece = PIECE.fullmatch(path.name)
-        if piece:
-            pieces[path.with_name(piece["name"]), piece["number"].isdigit()][piece["number"]] = path
+        if piece := PIECE.fullmatch(path.name):
+            pieces[path.with_name(piece["name"]), piece["number"].isdigit()].append(path)
         else:
             whole.append(ArchiveFile((path,)))
-    return whole + [ArchiveFile(_in_order(name, found)) for (name, _), found in pieces.items()]
-
-
-def _spanned_zip(path: Path) -> UserError:
-    last = path.with_suffix(".zip").name
-    return UserError(
-        f"{path}: part of a spanned zip, which is not read in parts. Join the parts first: "
-        f"zip -s 0 {last} --out whole.zip, and name whole.zip in the suite's route."
-    )
-
-
-def _in_order(name: Path, found: dict[str, Path]) -> tuple[Path, ...]:
-    """The pieces in order. All but the last are of one size, so a smaller one is incomplete."""
-    numbers = sorted(found)
-    width = len(numbers[0])
-    if numbers[0].isdigit():
-        first = 0 if int(numbers[0]) == 0 else 1
-        wanted = [f"{number:0{width}}" for number in range(first, max(map(int, numbers)) + 1)]
-    else:
-        every = ("".join(letters) for letters in product(string.ascii_lowercase, repeat=width))
-        wanted = [number for number in every if number <= numbers[-1]]
-    missing = [f"{name.name}{number}" for number in wanted if number not in found]
-    if missing:
-        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        raise UserError(
-            f"{name.parent}: part of an archive is missing: {', '.join(missing[:5])}{more}. "
-            "Put it into the folder of the others."
-        )
-    parts = tuple(found[number] for number in wanted)
-    size = parts[0].stat().st_size
-    for path in parts[1:-1]:
-        if path.stat().st_size != size:
-            raise UserError(
-                f"{path}: {path.stat().st_size} bytes, but {parts[0].name} has {size}. "
-                "All pieces but the last are of one size: get the smaller one again."
-            )
-    return parts
+    return whole + [ArchiveFile(tuple(sorted(found))) for found in pieces.values()]
 
 
 @contextmanager
@@ -113,8 +70,8 @@ def opened_zip(archive: ArchiveFile) -> Iterator[zipfile.ZipFile]:
         streams = [stack.enter_context(path.open("rb")) for path in archive.parts]
         joined = Joined(streams, [path.stat().st_size for path in archive.parts])
         opened = stack.enter_context(zipfile.ZipFile(stack.enter_context(_Bounded(joined, 1 << 20))))
-        if any(entry.volume for entry in opened.infolist()):
-            raise _spanned_zip(archive.parts[-1])
+        if any(entry.header_offset < 0 for entry in opened.infolist()):
+            raise zipfile.BadZipFile("shorter than its list of members says")
         yield opened
 
 

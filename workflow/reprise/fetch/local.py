@@ -123,8 +123,10 @@ class Members:
                 with opened_zip(file) as opened:
                     return [Member(file, one.filename, one.file_size) for one in opened.infolist() if not one.is_dir()]
             except DAMAGED as error:
-                path = file.parts[-1]
-                raise UserError(f"{path}: not a whole zip ({error}). Delete it and get it again.") from error
+                where, again = file.parts[0].with_name(file.name), "Delete it and get it again."
+                if len(file.parts) > 1:
+                    again = f"One of its {len(file.parts)} pieces is missing, or cut short: get it again."
+                raise UserError(f"{where}: not a whole zip ({error}). {again}") from error
         try:
             return [Member(file, name, at.length, at.start) for name, at in read_videos(file.parts[0]).items()]
         except FetchError as error:

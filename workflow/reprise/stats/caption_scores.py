@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from rapidfuzz.distance import LCSseq
 
 from reprise.stats.measures import Ratios
 
@@ -47,15 +48,7 @@ def numbered(text: str) -> Integers:
 def rouge_l(candidate: str, reference: str) -> float:
     """F-measure of the longest common subsequence, recall weighted by beta 1.2."""
     found, wanted = tokenize(candidate), tokenize(reference)
-    # Its length, a row of the usual table at a time as the bits of one number (Hyyrö 2004).
-    places: dict[str, int] = {}
-    for place, token in enumerate(found):
-        places[token] = places.get(token, 0) | 1 << place
-    full = row = (1 << len(found)) - 1
-    for token in wanted:
-        matches = row & places.get(token, 0)
-        row = ((row + matches) | (row - matches)) & full
-    common = len(found) - row.bit_count()
+    common = LCSseq.similarity(found, wanted)
     if not common:
         return 0.0
     precision, recall = common / len(found), common / len(wanted)

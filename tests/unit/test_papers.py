@@ -14,6 +14,8 @@ from reprise.core.errors import UserError
 from reprise.plan.runs import Plan
 from reprise.plan.targets import check_targets
 
+from tests.unit.test_architecture import defined
+
 ROOT = Path(__file__).parents[2]
 PAPERS = ("velociti", "vinoground", "temporalbench", "mmbench_video")
 PAGES = [ROOT / f"docs/papers/{name}.md" for name in PAPERS]
@@ -48,12 +50,9 @@ def problem(place: str) -> str:
     path = ROOT / file
     if not path.exists():
         return f"no {file}"
-    if key and path.suffix == ".yaml" and not _has_key(yaml.safe_load(path.read_text()), key):
-        return f"{file} has no key {key}"
-    if (
-        key
-        and path.suffix == ".py"
-        and not re.search(rf"^(?:def |class |(?:[A-Z_0-9]+, )*)?{key}\b", path.read_text(), re.MULTILINE)
+    content = path.read_text() if key else ""
+    if (path.suffix == ".yaml" and not _has_key(yaml.safe_load(content), key)) or (
+        path.suffix == ".py" and key and key not in defined(path)
     ):
         return f"{file} has no {key}"
     return ""

@@ -84,9 +84,8 @@ def test_a_failure_is_one_line_with_its_reason_and_its_log(tmp_path: Path) -> No
     run.start(1, "infer", log, benchmark="velociti", model="toy")
     run.start(2, "infer", tmp_path / "none.log", benchmark="velociti", model="other")
     run.start(3, "table", bug)
-    run.say(
-        'RuleException:\nCalledProcessError in file "x.smk"', logging.ERROR, LogEvent.ERROR, exception="RuleException"
-    )
+    of_a_job = 'RuleException:\nCalledProcessError in file "x.smk"'
+    run.say(of_a_job, logging.ERROR, LogEvent.ERROR, exception="RuleException")
     for jobid, message in ((1, None), (2, "SLURM-job '7' failed,\nSLURM status is: 'OUT_OF_MEMORY'."), (3, None)):
         run.fail(jobid, message)
     run.say("At least one job did not complete successfully.", logging.ERROR, LogEvent.ERROR, exception="WorkflowError")

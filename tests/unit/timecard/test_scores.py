@@ -26,14 +26,6 @@ def velociti() -> Made:
     return items, [verdict_row(f"i{at}#{role}", right=at * step % 5 > 1, score=0.5) for at, role, step in asked]
 
 
-def vinoground() -> Made:
-    """Pairs, of whose four questions all have to be right."""
-    roles = [f"{task}_{half}" for task in ("text", "video") for half in ("pos", "neg")]
-    asked = [(at, place, role) for at in range(12) for place, role in enumerate(roles)]
-    items = [item_row(f"p{at}.{role}", unit=f"p{at}", task=role[:-4]) for at, _, role in asked]
-    return items, [verdict_row(f"p{at}.{role}#{role}", right=at % 3 > 0 or place < at % 4) for at, place, role in asked]
-
-
 def mmbench_video() -> Made:
     """Ratings from 0 to 3, and one answer without any."""
     items = [item_row(f"q{at}", unit=f"v{at // 3}") for at in range(21)]
@@ -45,7 +37,6 @@ def mmbench_video() -> Made:
     ("made", "form", "score", "group", "best", "chance"),
     [
         (velociti, "entail", "strict", "average", 100, 25.0),
-        (vinoground, "questions", "group", "all", 100, 6.25),
         (mmbench_video, "unpacked", "mean", "overall", 3, None),
     ],
 )

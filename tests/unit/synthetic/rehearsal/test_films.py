@@ -31,19 +31,15 @@ def test_ids_of_one_film_share_its_object(tmp_path: Path) -> None:
     assert other.sha256 != found[0].sha256
 
 
-def test_a_concatenation_has_two_seconds_of_black_between_its_films(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    record = fetch_source(ids_of(0, 1, "joined")[0], fetcher_for(ROUTE, store), store)
-    path = store.root / record.object
-    start, end = separating_span(path, 2.0, expected_start_s=SECONDS[0])
-    check_black(path, start, end)
-    assert (start, end) == (SECONDS[0] * RATE, SECONDS[0] * RATE + 2 * RATE)
-    assert packet_index(path).frames == (SECONDS[0] + 2 + SECONDS[1]) * RATE
-
-
-@pytest.mark.parametrize("joined", [None, "other/*"])
-def test_only_ids_of_the_pattern_are_concatenations(joined: str | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("joined", ["joined/*", None, "other/*"])
+def test_only_ids_of_the_pattern_are_concatenations_with_two_seconds_of_black(joined: str | None, tmp_path: Path) -> None:  # fmt: skip
     store = Store(tmp_path)
     fetcher = fetcher_for(Rehearsal(kind="rehearsal", joined=joined), store)
-    record = fetch_source(ids_of(0, 1, "joined")[0], fetcher, store)
-    assert packet_index(store.root / record.object).frames == SECONDS[0] * RATE
+    path = store.root / fetch_source(ids_of(0, 1, "joined")[0], fetcher, store).object
+    frames = SECONDS[0] * RATE
+    if joined == "joined/*":
+        start, end = separating_span(path, 2.0, expected_start_s=SECONDS[0])
+        check_black(path, start, end)
+        assert (start, end) == (frames, frames + 2 * RATE)
+        frames = end + SECONDS[1] * RATE
+    assert packet_index(path).frames == frames

@@ -68,9 +68,6 @@ def test_without_the_video_it_cannot_tell(late: Checkpoint, evaluation_scripts: 
     assert 0.3 < np.mean(scores) < 0.7
 
 
-# --- the dual encoder and the text-only model --------------------------------------------------------------------
-
-
 def test_the_dual_encoder_knows_who_is_in_a_clip(evaluation_scripts: dict[str, Script]) -> None:
     encoder = load_encoder(spec(FOLDER / "siglip"))
     score = lambda frames, text: encoder.similarity(encoder.clip(np.stack(frames)), text)[0]  # noqa: E731

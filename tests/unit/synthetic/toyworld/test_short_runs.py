@@ -1,6 +1,7 @@
 """The dual encoder's and the text-only model's training: what they see, what they are told, what they write."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,10 @@ import yaml
 from reprise.core.errors import UserError
 from reprise.models.local.contrastive import ContrastiveAdapter
 from reprise.models.local.text import TextAdapter
-from synthetic.toyworld.generate import Dice, evaluation_stories, training_script
-from synthetic.toyworld.script import Agent, Script, is_held_out
+from synthetic.toyworld.generate import evaluation_stories
+from synthetic.toyworld.script import Agent, is_held_out
 from training import dual, text_only
-from training.config import SmallConfig, load_small_config
+from training.config import SmallConfig, load_config, load_small_config
 from training.prompts import REPOSITORY
 
 from tests.unit.asked import BLIND, request, spec
@@ -54,31 +55,16 @@ def test_the_dual_encoder_sees_no_evaluation_clip_and_no_held_out_pair() -> None
             assert not any(is_held_out(event.agent, event.action) for event in script.events)
 
 
-def test_the_text_only_models_questions_come_from_training_clips(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Script] = []
-
-    def noted(dice: Dice) -> Script:
-        made.append(training_script(dice))
-        return made[-1]
-
-    monkeypatch.setattr(text_only, "training_script", noted)
-    for step in range(16):
-        text_only.segments_of_step(small("text"), step)
-    assert len(made) > 16 and all(script.story_digest() not in evaluation_stories() for script in made)
-
-
-CHANGES = [
-    ({"batsh": 2}, "unknown key 'batsh'.*'batch'"),
-    ({"text": {"width": 8}}, "text: missing heads, inner, layers"),
-]
-
-
-@pytest.mark.parametrize(("change", "message"), CHANGES)
-def test_a_bad_recipe_is_a_users_mistake(change: dict[str, object], message: str, tmp_path: Path) -> None:
-    values = yaml.safe_load(RECIPES["text"].read_text(encoding="utf-8"))
+@pytest.mark.parametrize(("recipe", "load", "change", "message"), [
+    ("train-text.yaml", load_small_config, {"batsh": 2}, "unknown key 'batsh'.*'batch'"),
+    ("train-text.yaml", load_small_config, {"text": {"width": 8}}, "text: missing heads, inner, layers"),
+    ("train.yaml", load_config, {"sede": 3}, "unknown key 'sede'.*'seed'"),
+])  # fmt: skip
+def test_a_bad_recipe_is_a_users_mistake(recipe: str, load: Callable[[Path], object], change: dict[str, object], message: str, tmp_path: Path) -> None:  # fmt: skip
+    values = yaml.safe_load((REPOSITORY / "resources/demo" / recipe).read_text(encoding="utf-8"))
     (tmp_path / "r.yaml").write_text(yaml.safe_dump({**values, **change}), encoding="utf-8")
     with pytest.raises(UserError, match=message):
-        load_small_config(tmp_path / "r.yaml")
+        load(tmp_path / "r.yaml")
 
 
 def test_short_runs_write_checkpoints_that_the_adapters_load(tmp_path: Path) -> None:

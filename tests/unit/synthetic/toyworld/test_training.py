@@ -117,13 +117,3 @@ def test_a_run_writes_loadable_checkpoints_and_can_be_resumed(config_file: Path,
     with pytest.raises(UserError, match="another configuration"):
         train(changed, out, resume=True)
     train(config_file, out, resume=True)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"), [({"sede": 3}, "unknown key 'sede'.*'seed'"), ({"seed": None}, "missing seed")]
-)
-def test_a_bad_configuration_is_a_users_mistake(change: dict[str, object], message: str, tmp_path: Path) -> None:
-    values = {key: value for key, value in {**CONFIG, **change}.items() if value is not None}
-    (tmp_path / "c.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
-    with pytest.raises(UserError, match=message):
-        load_config(tmp_path / "c.yaml")

@@ -7,14 +7,10 @@ import numpy as np
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.files import value_digest
-from synthetic.toyworld.generate import Dice, evaluation_sources, evaluation_stories, make_script, training_script
-from synthetic.toyworld.pairs import Setting
+from synthetic.toyworld.generate import Dice, evaluation_sources, make_script
 from synthetic.toyworld.render import render_frame, render_source, render_source_frame, write_video
-from synthetic.toyworld.script import FPS, SIZE, Agent, Script, is_held_out, to_json
+from synthetic.toyworld.script import FPS, SIZE, Script, is_held_out, to_json
 from synthetic.toyworld.sources import load_source_script
-from training.tasks import BLIND, MIX, REASON, Sample
-
-from tests.unit.synthetic.toyworld.claims import EVENT, VERBS
 
 GOLDEN_SOURCES = "4d2a76072330f4ebe10c46edc554812e65ea4114c2a39f5283925a8d2a8be988"
 GOLDEN_TRAINING = "2351cedab9d4e3e78cfcfb0f3a3dfe0eddc4fbed3b13e923afc08f09ff5c4c37"
@@ -57,17 +53,3 @@ def test_a_video_is_byte_identical_and_shows_the_frames(tmp_path: Path) -> None:
 def test_evaluation_shows_held_out_pairs(evaluation_scripts: dict[str, Script]) -> None:
     events = [event for script in evaluation_scripts.values() for event in script.events]
     assert sum(is_held_out(event.agent, event.action) for event in events) >= 15
-
-
-def test_training_never_shows_or_names_a_held_out_pair() -> None:
-    dice, tasks = Dice(11, 0), [*MIX.values(), *BLIND.values(), *REASON.values()]
-    script = training_script(dice)
-    for _ in range(150):
-        other = training_script(dice)
-        assert script.story_digest() not in evaluation_stories()
-        assert not any(is_held_out(event.agent, event.action) for event in script.events)
-        for task in tasks:
-            for segment in task.make(Sample(Setting(script, other, True), dice, 0.5)):
-                for event in EVENT.finditer(f"{segment.user} {segment.answer}"):
-                    assert not is_held_out(Agent(event["colour"], event["shape"]), VERBS[event["verb"]])
-        script = other

@@ -1,6 +1,6 @@
 """Rows of the tables that tests write: all columns of the declared schema, the ones that matter named by the test."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -41,6 +41,12 @@ def response_row(request_id: str, text: str = "", **known: Any) -> Row:
         "message": "", "key": "k",
     }  # fmt: skip
     return _complete(row | known, RESPONSES)
+
+
+def response_table(asked: pl.DataFrame, say: Callable[[Row], Row | None]) -> pl.DataFrame:
+    """What is said to each request; nothing where it was never asked."""
+    said = ((row["request_id"], say(row)) for row in asked.iter_rows(named=True))
+    return pl.DataFrame([response_row(name, **one) for name, one in said if one is not None], schema=RESPONSES)
 
 
 def verdict_row(request_id: str, value: str = "", **known: Any) -> Row:

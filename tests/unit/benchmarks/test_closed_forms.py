@@ -7,15 +7,13 @@ import pytest
 from reprise.benchmarks.mmbench_video.release import read_images
 from reprise.benchmarks.registry import load_scores, load_statistics
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
-from reprise.core.schemas import RESPONSES
 from reprise.models.base import Clip
 from reprise.models.local.stand_ins.baselines import Constant, Oracle, Random
-from reprise.stages.verdicts import verdicts
 
 from tests.unit.asked import request, spec
 from tests.unit.benchmarks import releases as r
 from tests.unit.benchmarks.whole import Numbers, Whole, write_rows
-from tests.unit.rows import request_table, response_row
+from tests.unit.rows import Row
 
 Tables = tuple[pl.DataFrame, pl.DataFrame]
 
@@ -45,15 +43,14 @@ def of_images(folder: Path) -> Tables:
 
 
 def numbers_of(benchmark: str, form: str, prompt: str, ask: str, items: pl.DataFrame, adapter: Oracle | Constant | Random) -> Numbers:  # fmt: skip
-    asked, rows = request_table(Whole(benchmark).requests(items, form, prompt), ask), []
-    for row in asked.iter_rows(named=True):
+    def say(row: Row) -> Row:
         known = {name: row[name] for name in ("request_id", "item_id", "role", "system", "expected", "max_tokens")}
-        said = request(row["prompt"], ask, tuple(row["options"]), **known)
-        (answer,) = adapter.answers(Clip(row["clip_id"], None, (), ()), [said])
-        rows.append(response_row(row["request_id"], answer.text, scores=list(answer.scores)))
-    reading = "first_character" if ask == "choose" else "plain"
-    read = verdicts(asked, pl.DataFrame(rows, schema=RESPONSES), "robust", reading)
-    return Whole(benchmark).numbers(form, items, read, level=0.99)
+        asked = request(row["prompt"], ask, tuple(row["options"]), **known)
+        (answer,) = adapter.answers(Clip(row["clip_id"], None, (), ()), [asked])
+        return {"text": answer.text, "scores": list(answer.scores)}
+
+    whole = Whole(benchmark)
+    return whole.numbers(form, items, whole.read(items, form, prompt, ask, say), level=0.99)
 
 
 @pytest.mark.parametrize(("benchmark", "form", "prompt", "ask", "group", "expected"), [

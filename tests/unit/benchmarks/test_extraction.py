@@ -14,18 +14,18 @@ from reprise.stages.judgements import judgements
 
 from tests.unit.asked import request, spec
 from tests.unit.benchmarks.test_vinoground import items_of, vinoground
-from tests.unit.rows import request_table, response_row
+from tests.unit.rows import Row, request_table, response_row, response_table
 
 
 def asked(items: pl.DataFrame, texts: dict[str, str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Answers and the judge's requests where these questions were answered so, and all others by the right letter."""
-    requests = request_table(vinoground.requests(items, "questions", "cot"), "write", 1024)
-    responses = []
-    for row in requests.iter_rows(named=True):
+
+    def say(row: Row) -> Row:
         text = texts.get(row["item_id"], f"Step by step, it is {row['expected']}")
-        known = {"text": "", "error": "timeout"} if text == "failed" else {"text": text}
-        responses.append(response_row(row["request_id"], key="run", **known))
-    answers = given_answers(answers_as_given, items, requests, pl.DataFrame(responses, schema=RESPONSES), "run")
+        return {"error": "timeout", "key": "run"} if text == "failed" else {"text": text, "key": "run"}
+
+    requests = request_table(vinoground.requests(items, "questions", "cot"), "write", 1024)
+    answers = given_answers(answers_as_given, items, requests, response_table(requests, say), "run")
     return answers, judge_requests(answers, items, vinoground.prompts["extract"], 64)
 
 

@@ -10,16 +10,15 @@ from reprise.benchmarks.temporalbench import option_sets
 from reprise.benchmarks.temporalbench.scores import CAPTION_METRICS
 from reprise.config.load import load
 from reprise.core.errors import UserError
-from reprise.core.schemas import RESPONSES
 from reprise.core.store import Store
 from reprise.plan.runs import Plan
-from reprise.stages.verdicts import verdicts, with_similarity
+from reprise.stages.verdicts import with_similarity
 
 from tests.unit.benchmarks.releases import QUESTION, Entry, caption, question
 from tests.unit.benchmarks.releases import clip_name as video
 from tests.unit.benchmarks.releases import temporalbench_release as release
 from tests.unit.benchmarks.whole import Whole
-from tests.unit.rows import request_table, response_row, verdict_row
+from tests.unit.rows import Row, request_table, verdict_row
 
 tb = Whole("temporalbench")
 
@@ -42,16 +41,6 @@ def test_released_files_are_taken_whole_and_share_a_unit_by_source(tmp_path: Pat
     clips, _ = tb.annotations(release(tmp_path), "ids")
     spans = clips.select("kind", "source_id", "start_s", "end_s").rows()
     assert spans == [("trim", "EEVD0", 0.4, 9.0), ("segment", "EEVD0", 0.4, 9.0)], "or cut from their source videos"
-
-
-def test_a_question_gives_its_captions_answer_and_groups(tmp_path: Path) -> None:
-    """The README of the release calls the data set `source_dataset`."""
-    said = question(video(0), 0, "b", "Motion Direction/Orientation")
-    said["source_dataset"] = said.pop("dataset")
-    item = items_of(tmp_path, "short", short=[said]).row(0, named=True)
-    texts = {text["name"]: text["text"] for text in item["texts"]}
-    assert texts == {"question": said["question"], "A": "It does 0.", "B": "It does not 0."}
-    assert (item["answer"], item["groups"]) == ("B", ["short", "charades", "motion_direction"])
 
 
 OF_NO_SET = {"idx": "1", "video_name": "v.mp4", "question": "q", "GT": "A"}
@@ -109,11 +98,15 @@ def test_statistics_of_the_data(tmp_path: Path) -> None:
 
 
 def test_the_released_question_is_sent_as_it_is_and_a_caption_has_no_options(tmp_path: Path) -> None:
-    said = "{caption}\nA. x {frame_count}\nB. y\nAnswer with the option's letter."
-    _, items = tb.annotations(release(tmp_path, [question(video(0), 0) | {"question": said}]))
+    """The README of the release calls the data set `source_dataset`."""
+    said = question(video(0), 0, "b", "Motion Direction/Orientation")
+    said["question"] = "{caption}\nA. x {frame_count}\nB. y\nAnswer with the option's letter."
+    said["source_dataset"] = said.pop("dataset")
+    _, items = tb.annotations(release(tmp_path, [said]))
+    assert items["groups"][0].to_list() == ["short", "charades", "motion_direction"]
     (asked,) = tb.requests(items.filter(task="short"), "short", "released")
-    assert asked["prompt"] == said
-    assert (asked["options"], asked["option_texts"], asked["expected"]) == (["A", "B"], ["x {frame_count}", "y"], "A")
+    assert asked["prompt"] == said["question"]
+    assert (asked["options"], asked["option_texts"], asked["expected"]) == (["A", "B"], ["x {frame_count}", "y"], "B")
     (asked,) = tb.requests(items.filter(task="caption"), "caption", "released")
     assert (asked["options"], asked["expected"]) == ([], "A person walks.")
 
@@ -169,25 +162,24 @@ def verdict(item: str, value: str, expected: str) -> dict[str, object]:
 
 def read(items: pl.DataFrame, form: str, answers: dict[str, str | None]) -> pl.DataFrame:
     """What `robust` makes of raw answers by idx; None is a failed one, and one that is not there was never asked."""
-    asked, responses = tb.requests(items, form, "released"), []
-    for row in asked:
+
+    def say(row: Row) -> Row | None:
         idx = row["item_id"].partition("/")[2]
-        if idx in answers:
-            text = answers[idx]
-            responses.append(response_row(row["request_id"], text or "", error="out_of_memory" if text is None else ""))
-    reading = "text" if form == "caption" else "first_character"
-    return verdicts(request_table(asked, "choose"), pl.DataFrame(responses, schema=RESPONSES), "robust", reading)
+        text = answers.get(idx)
+        known = {"text": text} if text is not None else {"error": "out_of_memory"}
+        return known if idx in answers else None
+
+    return tb.read(items, form, "released", "write" if form == "caption" else "choose", say)
 
 
 def by_similarity(items: pl.DataFrame, scores: dict[str, tuple[float, float] | None]) -> pl.DataFrame:
     """Similarities of captions A and B by idx, through the readers; None is a failed clip."""
-    asked, responses = tb.requests(items, "short_similarity", "caption"), []
-    for row in asked:
+
+    def say(row: Row) -> Row:
         pair = scores[row["item_id"].partition("/")[2]]
-        known = {"scores": [pair["AB".index(row["role"])]]} if pair else {"error": "not_finite"}
-        responses.append(response_row(row["request_id"], **known))
-    table = pl.DataFrame(responses, schema=RESPONSES)
-    return verdicts(request_table(asked, "similarity"), table, "robust", "plain")
+        return {"scores": [pair["AB".index(row["role"])]]} if pair else {"error": "not_finite"}
+
+    return tb.read(items, "short_similarity", "caption", "similarity", say)
 
 
 V0, V1, V2 = video(0), video(1), video(0, "COIN")
@@ -209,13 +201,9 @@ def test_accuracies_by_hand(tmp_path: Path) -> None:
     assert (ba.value, ba.asked, ba.failed, ba.unparsed, ba.missing) == (pytest.approx(400 / 7), 7, 1, 2, 1)
     assert (mba.value, mba.asked, mba.missing) == (0, 3, 1)
     assert [found["ba", group].value for group in ("charades", "coin", "oops")] == [pytest.approx(60), 50, None]
-
-
-def test_long_videos_are_also_given_for_the_four_sets_of_the_paper(tmp_path: Path) -> None:
-    names = [video(0, "COIN", "long"), video(0, "EgoExo4D", "long")]
+    names = [video(0, "COIN", "long"), video(0, "EgoExo4D", "long")]  # one of the paper's four sets of long videos
     items = items_of(tmp_path, "long", long=[question(name, 0) for name in names])
-    answers = read(items, "long", {f"{names[0]}_0": "A", f"{names[1]}_0": "B"})
-    found = tb.numbers("long", items, answers)
+    found = tb.numbers("long", items, read(items, "long", {f"{names[0]}_0": "A", f"{names[1]}_0": "B"}))
     assert (found["mba", "overall"].value, found["mba", "long_four"].value) == (50, 100)
 
 

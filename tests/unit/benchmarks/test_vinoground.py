@@ -12,14 +12,12 @@ from reprise.benchmarks.scoring import Convention
 from reprise.benchmarks.vinoground.scores import CHANCE, METRICS
 from reprise.benchmarks.vinoground.taxonomy import MAJOR
 from reprise.core.errors import UserError
-from reprise.core.schemas import RESPONSES
 from reprise.stages.metrics import row_of
-from reprise.stages.verdicts import verdicts
 
 from tests.unit.benchmarks.releases import pair_entry as entry
 from tests.unit.benchmarks.releases import vinoground_release as release
 from tests.unit.benchmarks.whole import Whole
-from tests.unit.rows import PAIR_COLUMNS, request_table, response_row, verdict_row
+from tests.unit.rows import PAIR_COLUMNS, Row, verdict_row
 
 vinoground = Whole("vinoground")
 
@@ -183,18 +181,15 @@ def test_a_flawed_question_stays_is_named_and_counted(
 
 
 def read(items: pl.DataFrame, texts: Mapping[str, str], reader: str = "robust") -> pl.DataFrame:
-    """Verdicts on all pairs: by `<index>_<role>` or `<role>` the answer `right`, `wrong`, a text, `failed` or `absent`
-    (never asked)."""
-    requests = request_table(vinoground.requests(items, "questions", "paper"), "choose")
-    responses = []
-    for row in requests.iter_rows(named=True):
-        index = row["item_id"].split("_")[0]
-        text = texts.get(f"{index}_{row['role']}", texts.get(row["role"], "right"))
-        known = {"right": row["expected"], "wrong": "A" if row["expected"] == "B" else "B", "failed": ""}
-        error = "out_of_memory" if text == "failed" else ""
-        if text != "absent":
-            responses.append(response_row(row["request_id"], known.get(text, text), error=error))
-    return verdicts(requests, pl.DataFrame(responses, schema=RESPONSES), reader, "first_character")
+    """Verdicts on all pairs: by `<index>_<role>` the answer `wrong`, a text, `failed` or `absent` (never asked)."""
+
+    def say(row: Row) -> Row | None:
+        text = texts.get(f"{row['item_id'].split('_')[0]}_{row['role']}", row["expected"])
+        known = {"wrong": "A" if row["expected"] == "B" else "B", "failed": ""}
+        said = {"text": known.get(text, text), "error": "out_of_memory" if text == "failed" else ""}
+        return None if text == "absent" else said
+
+    return vinoground.read(items, "questions", "paper", "choose", say, reader)
 
 
 def scored(

@@ -1,7 +1,7 @@
 """A benchmark's modules in one object, called as the stages call them."""
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,11 @@ from reprise.benchmarks.registry import load_questions, load_release, load_score
 from reprise.benchmarks.scoring import Answered, Convention, in_group
 from reprise.core.schemas import FACTS, VERDICTS
 from reprise.stages.metrics import measured
+from reprise.stages.verdicts import verdicts
 from reprise.stats.measures import Measure
+
+from tests.unit.rows import Row, response_table
+from tests.unit.rows import request_table as table_of_requests
 
 Numbers = dict[tuple[str, str], Measure]
 """(metric, group) -> number"""
@@ -50,6 +54,20 @@ class Whole:
         read = pl.DataFrame(verdicts, schema=VERDICTS)
         found = measured(load_scores(self.name), form, items, read, level, convention)
         return {(one.metric, one.group): one for one in found}
+
+    def read(
+        self,
+        items: pl.DataFrame,
+        form: str,
+        prompt: str,
+        ask: str,
+        say: Callable[[Row], Row | None],
+        reader: str = "robust",
+    ) -> pl.DataFrame:
+        """Verdicts on what is said to each request; nothing where it was never asked."""
+        asked = table_of_requests(self.requests(items, form, prompt), ask)
+        reading = {"choose": "first_character", "write": "text"}.get(ask, "plain")
+        return verdicts(asked, response_table(asked, say), reader, reading)
 
     def outcomes(self, form: str, items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
         return load_scores(self.name).SCORES[form].outcomes(Answered(items, verdicts))

@@ -90,7 +90,6 @@ def entry(**parts: Any) -> list[w.Row]:
 
 BROKEN: dict[str, tuple[Any, str]] = {
     "no list": ({"a": 1}, "Input should be a valid array"),
-    "no JSON": ("[{", "Invalid JSON"),
     "deep JSON": ("[" * 100_000, "Invalid JSON"),
     "no events": ([OTHER, {"Ev9": {}}], "annotation 2: its events must be of one video (vid_seg_int), found 0"),
     "two videos": ([{"Ev1": {"vid_seg_int": "v_a"}, "Ev2": {"vid_seg_int": "v_b"}}], "annotation 1: its events must be of one video (vid_seg_int), found 2: 'v_a, v_b'"),
@@ -105,13 +104,8 @@ def test_broken_annotations_are_refused_with_their_place(tmp_path: Path, content
     with pytest.raises(UserError) as error:
         w.pool_of(files(tmp_path, content), HOW)
     assert words in str(error.value) and len(str(error.value)) < 500
-
-
-def test_files_of_another_split_are_named_with_the_setting(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"expected one file 'vseg_split_test_lb.json', found 0.*Correct `split:`"):
         w.pool_of(files(tmp_path, [VIDEO]), HOW.model_copy(update={"split": "test"}))
-    with pytest.raises(UserError, match=r"vseg_split_valid_lb.json: entry 1: .* should be a valid string, found '1'"):
-        w.pool_of(files(tmp_path, [VIDEO], [1]), HOW)  # type: ignore[list-item]
 
 
 @pytest.fixture(scope="module")
@@ -167,15 +161,20 @@ REFUSED: list[tuple[str, str, str, str, str]] = [
 def test_a_bad_reply_is_named_asked_again_and_never_silently_a_sample(
     found: w.Tables, agent: str, verb: str, system: str, reply: str, why: str
 ) -> None:
+    def about(made: w.Tables) -> w.Row:
+        [row] = (
+            one
+            for one in made["written"].to_dicts()
+            if reply in one["replies"] and (system or one["kind"] == "caption")
+        )
+        return row
+
     stays = w.written(found, bad_of(reply, agent, verb, system), HOW)
-    [row] = [
-        row for row in stays["written"].to_dicts() if reply in row["replies"] and (system or row["kind"] == "caption")
-    ]
+    row = about(stays)
     assert (row["rounds"], row["text"]) == (2, "") and f"{row['filter']}: {row['why']}".startswith(why)
     lost = [one for one in stays["samples"].to_dicts() if one["why"].startswith(why)]
     assert {one["filter"] for one in lost} == {"not_written"} and not any(one["positive"] for one in lost)
-    again = w.written(found, bad_of(reply, agent, verb, system, learns=True), HOW)["written"]
-    [told] = [row for row in again.to_dicts() if reply in row["replies"] and (system or row["kind"] == "caption")]
+    told = about(w.written(found, bad_of(reply, agent, verb, system, learns=True), HOW))
     assert (told["rounds"], told["filter"]) == (2, "") and told["problems"][0].startswith(why)
 
 
@@ -184,9 +183,7 @@ def test_captions_that_do_not_serve_a_test_are_dropped(found: w.Tables) -> None:
     assert set(made["samples"].filter(test="coref")["filter"]) == {"no_reference"}
     good_ones = w.written(found, good, HOW)
     assert set(good_ones["written"]["rounds"]) == {1}
-    rows = w.left(good_ones["samples"])
-    assert {row["test"] for row in rows} == {CONTROL, *TESTS}
-    assert all(row["positive"] and row["negative"] and row["positive"] != row["negative"] for row in rows)
+    assert {row["test"] for row in w.left(good_ones["samples"])} == {CONTROL, *TESTS}
     nothing = w.written(found, lambda asked: "I'm sorry, but no.", HOW)["written"].to_dicts()
     with pytest.raises(UserError, match=r"^x/r: nothing that the writer said can be used: \d+ refusal. The first: I'm"):
         refuse_nothing(nothing, Path("x/r"))
@@ -240,9 +237,8 @@ def test_a_subset_is_as_hard_as_the_whole() -> None:
     row = {"test_name": "chrono", "samples": 8, "strict": "50.00", "subset": 4, "subset_strict": "50.00"}
     assert scores([found]) == [row | {"tries": found.tries}]
     assert search("chrono", dict(reversed(RIGHT.items())), SEARCH) == found
-    few = dict(list(RIGHT.items())[:3])
-    assert (search("chrono", few, SEARCH).chosen, search("chrono", few, SEARCH).tries) == (sorted(few), 0)
-
+    few = search("chrono", dict(list(RIGHT.items())[:3]), SEARCH)
+    assert (few.chosen, few.tries) == (sorted(RIGHT)[:3], 0)
     # One of three is right: of two samples none is, or one, and 50 is nearer to 33.33 than 0.
     three = {"a": True, "b": False, "c": False}
     with pytest.raises(UserError, match=r"none of 30 tries is within 5 points of 33.33.*nearest has 50.00.*tolerance:"):

@@ -31,20 +31,16 @@ def said(*texts: str, error: str = "") -> list[pl.DataFrame]:
 
 REPLIES = {
     "as asked": (f"1. {GOOD}", [""]),
-    "in curly quotes": ("1. “a man eats then sits” vs. “a man sits then eats”", [""]),
-    "in quotes of other languages": ("„a b“ vs. „b a“\n«c d» vs. «d c»", ["", ""]),
-    "several": (f"{GOOD}\n2. {RUNS}", ["", ""]),
+    "in quotes of other languages": ("1. “a man eats then sits” vs. “a man sits then eats”\n„a b“ vs. „b a“\n«c d» vs. «d c»", ["", "", "enough"]),
     "other words": ('"a man eats" vs "a man drinks"', ["other_words"]),
     "the same twice": ('"a man eats" vs "A man eats."', ["same_text"]),
-    "a duplicate": (f"{GOOD}\n{GOOD}", ["", "duplicate"]),
+    "a duplicate": (f"{GOOD}\n2. {RUNS}\n{GOOD}", ["", "", "duplicate"]),
     "a duplicate turned round": (f'{GOOD}\n"a man sits then eats" vs "a man eats then sits"', ["", "duplicate"]),
     "a refusal": ("I'm sorry, I cannot do that.", ["refusal"]),
-    "prose": ("A man may eat before he sits.", ["no_pair"]),
     "the prompt repeated": (PROMPTS["pairs"].user, ["in_prompt", "in_prompt"]),
     "a NUL": ('"a man\0 eats" vs "eats a man\0"', ["unprintable"]),
     "over two lines": ('"a man\neats" vs "eats\na man"', [""]),
     "nothing": ("", ["no_pair"]),
-    "more than are wanted": (f'{GOOD}\n{RUNS}\n"b c" vs "c b"', ["", "", "enough"]),
 }  # fmt: skip
 
 
@@ -68,7 +64,6 @@ def test_the_conversation_goes_on_until_there_are_enough() -> None:
 ANY = {"span": "(?P<video>.+)_(?P<start>.+)_(?P<end>.+)"}
 ROWS: dict[str, tuple[Any, Any, dict[str, Any], list[str]]] = {
     "a list": ("yt_000004_000014", ["a man eats", "", "A man eats", "  x y"], {}, ["", "empty_caption", "duplicate", ""]),
-    "a text": ("yt_1_2", "a number", {}, [""]),
     "no span": ("no span", ["a man sits"], {}, ["no_span"]),
     "backwards": ("yt_000014_000004", "he eats", {}, ["no_span"]),
     "infinite": ("yt_0_inf", "he eats", ANY, ["no_span"]),
@@ -80,24 +75,28 @@ ROWS: dict[str, tuple[Any, Any, dict[str, Any], list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("video", "caption", "how", "filters"), ROWS.values(), ids=ROWS)
-def test_captions_of_annotations(tmp_path: Path, video: Any, caption: Any, how: Any, filters: list[str]) -> None:
-    files = w.saved(tmp_path / "val.json", [{"videoID": video, "enCap": caption}])
+@pytest.mark.parametrize(("video", "caption", "changes", "filters"), ROWS.values(), ids=ROWS)
+def test_captions_of_annotations(tmp_path: Path, video: Any, caption: Any, changes: Any, filters: list[str]) -> None:
+    files, how = (
+        w.saved(tmp_path / "val.json", [{"videoID": video, "enCap": caption}]),
+        w.settings("vinoground", **changes),
+    )
     if not filters:
         with pytest.raises(UserError, match=r"val.json: row 1: column 'enCap': expected a text, or a list of texts"):
-            w.pool_of(files, w.settings("vinoground"))
+            w.pool_of(files, how)
         return
-    pool = w.pool_of(files, w.settings("vinoground", **how))["pool"].to_dicts()
+    pool = w.pool_of(files, how)["pool"].to_dicts()
     assert w.names_of(pool) == filters
-    if not filters[0] and video.startswith("yt_0"):
+    if not filters[0]:
         assert (pool[0]["source"], pool[0]["start_s"], pool[0]["end_s"]) == ("yt", 4.0, 14.0)
 
 
 def test_columns_and_spans_are_settings(tmp_path: Path) -> None:
-    files = w.saved(tmp_path / "val.json", [{"id": "yt_1_2", "text": ["a man eats"]}])
-    assert w.names_of(
-        w.pool_of(files, w.settings("vinoground", columns={"video": "id", "captions": "text"}))["pool"]
-    ) == [""]
+    files, columns = (
+        w.saved(tmp_path / "val.json", [{"id": "yt_1_2", "text": "a man"}]),
+        {"video": "id", "captions": "text"},
+    )
+    assert w.names_of(w.pool_of(files, w.settings("vinoground", columns=columns))["pool"]) == [""]
     with pytest.raises(UserError, match=r"val.json: column 'videoID' is missing. Found: id, text. Correct `columns:`"):
         w.pool_of(files, w.settings("vinoground"))
     with pytest.raises(UserError, match=r"no captions in val.json. Correct `columns:`"):

@@ -141,14 +141,6 @@ def test_a_damaged_record_counts_as_none(tmp_path: Path) -> None:
     assert read_record(tmp_path / "none.json") is None
 
 
-def test_a_damaged_digest_is_computed_again(tmp_path: Path) -> None:
-    root, weights = tmp_path / "store", write(tmp_path / "weights", b"a" * 1000)
-    digest = Store(root).digest(weights)
-    log = root / "digests.jsonl"
-    log.write_bytes(log.read_bytes().replace(digest[:8].encode(), b"00000000"))
-    assert Store(root).digest(weights) == digest
-
-
 def test_an_object_unlike_its_ledger_stops_the_job_and_goes(tmp_path: Path) -> None:
     store = Store(tmp_path)
     path = write(store.path("clips", "ab" * 32, ".mp4"), b"frames" * 100)

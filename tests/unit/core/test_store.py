@@ -45,7 +45,7 @@ def test_work_in_progress_of_jobs_that_ended_is_swept(tmp_path: Path) -> None:
     assert sorted((tmp_path / "tmp").iterdir()) == sorted(kept)
 
 
-def test_a_file_is_hashed_once_until_it_changes(tmp_path: Path) -> None:
+def test_a_file_is_hashed_once_until_it_or_the_record_of_its_digest_changes(tmp_path: Path) -> None:
     weights, root = write(tmp_path / "model.safetensors", b"a" * 1000), tmp_path / "store"
     assert Store(root).digest(weights) == file_digest(weights)
     log = root / "digests.jsonl"
@@ -53,6 +53,8 @@ def test_a_file_is_hashed_once_until_it_changes(tmp_path: Path) -> None:
     assert Store(root).digest(weights) == file_digest(weights) and log.read_text() == once
     weights.write_bytes(b"b" * 1001)
     assert Store(root).digest(weights) == file_digest(weights) and log.read_text() != once
+    log.write_text(log.read_text().replace(file_digest(weights)[:8], "00000000"))
+    assert Store(root).digest(weights) == file_digest(weights), "a damaged record is none"
 
 
 def test_prune_keeps_what_a_ledger_names_every_answer_and_live_work(tmp_path: Path) -> None:

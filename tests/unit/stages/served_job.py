@@ -18,6 +18,7 @@ from reprise.models.base import Clip
 from reprise.models.keys import ModelRunKey
 from reprise.stages.infer import ask_all
 
+from tests.unit import asked
 from tests.unit.asked import request
 from tests.unit.models.chat_server import MODEL, ChatServer
 from tests.unit.rows import request_row
@@ -38,20 +39,13 @@ def key_of(server: ChatServer, adapter: str = "openai", price: dict[str, Any] | 
     return run_key(adapter, {**place, "model": MODEL, "retries": 0, "key": None, **settings}, price=price)
 
 
-def run_key(adapter: str, own: dict[str, Any], answers: dict[str, Any] | None = None, without: Sequence[str] = (), **more: Any) -> ModelRunKey:  # fmt: skip
+def run_key(adapter: str, own: dict[str, Any], serving: Any = None, without: Sequence[str] = (), **more: Any) -> ModelRunKey:  # fmt: skip
     """The key of a run, its settings divided as planning does."""
-    whole = ADAPTERS[adapter].settings.model_validate(own).model_dump()
-    beside = ADAPTERS[adapter].beside_answers
-    return ModelRunKey.model_validate({
-        "run": "b/p/s/m", "key": "k" * 64, **more,
-        "serving": {name: value for name, value in whole.items() if name in beside.difference(without)},
-        "answers": {
-            "adapter": adapter, "sampling": {"rule": "linspace"}, "model": {}, "dtype": "float32",
-            "settings": {name: value for name, value in whole.items() if name not in beside},
-            "attention": "sdpa", "trust_remote_code": False, "prompt": {"system": "", "user": "{x}"}, "form": "f",
-            "ask": "write", "max_tokens": 8, "versions": {}, **(answers or {}),
-        },
-    })  # fmt: skip
+    whole, beside = ADAPTERS[adapter].settings.model_validate(own).model_dump(), ADAPTERS[adapter].beside_answers
+    found = asked.run_key(adapter, {name: one for name, one in whole.items() if name not in beside}, serving, **more)
+    return found.model_copy(
+        update={"serving": {name: whole[name] for name in beside.difference(without) & whole.keys()}}
+    )
 
 
 def asked_here(key: ModelRunKey, works: Sequence[Work], folder: Path, budget: Budget = PLENTY) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:  # fmt: skip

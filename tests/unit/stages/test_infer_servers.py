@@ -41,9 +41,8 @@ def hosted_key(job: Job, how: str = "") -> ModelRunKey:
     serving, hosting = served_by(job.folder / "pids", how)
     (job.folder / "weights").mkdir(exist_ok=True)
     own = {"url": "http://127.0.0.1/v1", "model": "toy@1", "concurrency": 3, "retries": 0}
-    answers = {"model": {"checkpoint": "1"}, "serving": serving}
     given = {"checkpoint": str(job.folder / "weights"), "hosting": hosting}
-    return run_key("openai", own, answers, without=("url", "key"), **given)
+    return run_key("openai", own, serving, without=("url", "key"), **given)
 
 
 @pytest.fixture

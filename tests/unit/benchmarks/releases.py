@@ -26,6 +26,12 @@ def write_json(path: Path, content: object) -> Path:
 # --- Vinoground ----------------------------------------------------------------------------------------------------
 
 
+def pair_row(index: int, major: str = "action", minor: str = "", **changes: str) -> list[str]:
+    values = dict(zip(PAIR_COLUMNS, [str(index), major, minor, "aaaaaaaaaaa", "0", "10", f"{index} eats then sleeps",
+                                "bbbbbbbbbbb", "5", "12.5", f"{index} sleeps then eats"], strict=True))  # fmt: skip
+    return list((values | changes).values())
+
+
 def pair_entry(idx: str, answer: str, video: str = "", **changes: str) -> Entry:
     video = video or f"vinoground_videos/{idx}.mp4"
     return {"idx": idx, "video_name": video, "question": f"Which? {idx}", "GT": answer} | changes
@@ -105,6 +111,13 @@ class Questions:
 # --- VELOCITI ------------------------------------------------------------------------------------------------------
 
 TESTS = ("control", "agent_random", "chrono")
+SAMPLE_COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
+
+
+def velociti_release(
+    folder: Path, rows: Sequence[Sequence[str]], columns: Sequence[str] = SAMPLE_COLUMNS
+) -> list[Path]:
+    return [write_rows(folder / "rows.csv", columns, *rows)]
 
 
 def samples(folder: Path, count: int) -> tuple[pl.DataFrame, list[tuple[str, str, str]]]:
@@ -112,8 +125,7 @@ def samples(folder: Path, count: int) -> tuple[pl.DataFrame, list[tuple[str, str
     rows = [(test, f"v{n // 4}", '["Ev1", "Ev3"]' if test == "chrono" else f"Ev{n // 2 % 2 + 1}")
             for test in TESTS for n in range(count)]  # fmt: skip
     lines = [(*row, f"{n} rises", f"{n} falls") for n, row in enumerate(rows)]
-    path = write_rows(folder / "release.csv", ("test_name", "video_id", "event", "pos", "neg"), *lines)
-    return Whole("velociti").annotations([path])[1], rows
+    return Whole("velociti").annotations(velociti_release(folder, lines))[1], rows
 
 
 def write_csvs(

@@ -9,7 +9,7 @@ import json
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -211,50 +211,39 @@ def percent(part: float, whole: float) -> float | None:
     return 100 * part / whole if whole else None
 
 
-def scores_scorer(folder: Path) -> Scores:
-    """Every row counts; a blank is not a number, which is neither above nor below anything."""
+def velociti_scorer(columns: tuple[str, str], folder: Path) -> Scores:
+    """Of scores every row counts, and a blank is neither above nor below anything.
+
+    Of words those rows count whose two answers are Yes or No to the letter, or begin with a bare A or B.
+    """
     found: Scores = {}
     for test in r.TESTS:
-        said = read_csv(folder / f"{test}.csv", ("pos_score", "neg_score"))
-        pairs = [[float(score or "nan") for score in pair] for pair in said]
-        strict = sum(pos > 0.5 and neg < 0.5 for pos, neg in pairs)
-        yes = sum(pos > 0.5 for pos, _ in pairs)
-        found["strict", test] = percent(strict, len(pairs))
-        found["classic", test] = percent(sum(pos > neg for pos, neg in pairs), len(pairs))
-        found["positive", test], found["negative", test] = percent(yes, len(pairs)), percent(strict, yes)
+        rows = read_csv(folder / f"{test}.csv", columns)
+        if columns == ("gt_A", "gt_B"):
+            pairs = [pair for pair in ((a.split()[0], b.split()[0]) for a, b in rows) if set(pair) <= {"A", "B"}]
+            for metric, right in (("mc_a", ("A", None)), ("mc_b", (None, "B")), ("mc_both", ("A", "B"))):
+                won = sum(all(want in (None, one) for want, one in zip(right, pair, strict=True)) for pair in pairs)
+                found[metric, test] = percent(won, len(pairs))
+            continue
+        if columns == ("pos_score", "neg_score"):
+            numbers = [(float(pos or "nan"), float(neg or "nan")) for pos, neg in rows]
+            found["classic", test] = percent(sum(pos > neg for pos, neg in numbers), len(numbers))
+            said = [(pos > 0.5, neg < 0.5) for pos, neg in numbers]
+        else:
+            said = [(pos == "Yes", neg == "No") for pos, neg in rows if {pos, neg} <= {"Yes", "No"}]
+        yes, strict = sum(pos for pos, _ in said), sum(pos and neg for pos, neg in said)
+        found["strict", test] = percent(strict, len(said))
+        found["positive", test], found["negative", test] = percent(yes, len(said)), percent(strict, yes)
     return found
 
 
-def predictions_scorer(folder: Path) -> Scores:
-    """A row counts if both predictions are Yes or No, to the letter."""
-    found: Scores = {}
-    for test in r.TESTS:
-        pairs = [p for p in read_csv(folder / f"{test}.csv", ("pos_pred", "neg_pred")) if set(p) <= {"Yes", "No"}]
-        yes, strict = sum(p == "Yes" for p, _ in pairs), sum(pair == ("Yes", "No") for pair in pairs)
-        found["strict", test] = percent(strict, len(pairs))
-        found["positive", test], found["negative", test] = percent(yes, len(pairs)), percent(strict, yes)
-    return found
-
-
-def choices_scorer(folder: Path) -> Scores:
-    """The first word of both answers must be a bare A or B, else the row does not count."""
-    found: Scores = {}
-    for test in r.TESTS:
-        words = [[said.split()[0] for said in pair] for pair in read_csv(folder / f"{test}.csv", ("gt_A", "gt_B"))]
-        pairs = [pair for pair in words if set(pair) <= {"A", "B"}]
-        found["mc_a", test] = percent(sum(a == "A" for a, _ in pairs), len(pairs))
-        found["mc_b", test] = percent(sum(b == "B" for _, b in pairs), len(pairs))
-        found["mc_both", test] = percent(sum(pair == ["A", "B"] for pair in pairs), len(pairs))
-    return found
-
-
-Scorer = Callable[[Path], Scores]
-KINDS: dict[str, tuple[str, tuple[str, str], Scorer, tuple[str, ...], tuple[str, ...]]] = {
-    "scores": ("entail", ("pos_score", "neg_score"), scores_scorer,
+# Kind -> form, prompt, columns, odd answers and plain ones.
+KINDS: dict[str, tuple[str, str, tuple[str, str], tuple[str, ...], tuple[str, ...]]] = {
+    "scores": ("entail", "", ("pos_score", "neg_score"),
                ("0.9", "0.51", "0.5", "0.49999999", "1e-9", "0.1", "1.0", "0.0", ""), ("0.7", "0.2")),
-    "predictions": ("entail", ("pos_pred", "neg_pred"), predictions_scorer,
+    "predictions": ("entail", "", ("pos_pred", "neg_pred"),
                     ("Yes", "No", "error", "blocked", "Yes.", "no", "Not sure", ""), ("Yes", "No")),
-    "choices": ("mc", ("gt_A", "gt_B"), choices_scorer,
+    "choices": ("mc", "mc", ("gt_A", "gt_B"),
                 ("A", "B", "A)", "A.", "(B)", "Answer: B", "A person eats", " B", "neither", "C"), ("A", "B")),
 }  # fmt: skip
 
@@ -262,12 +251,12 @@ KINDS: dict[str, tuple[str, tuple[str, str], Scorer, tuple[str, ...], tuple[str,
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(6))
 def test_velociti_on_random_mixtures(tmp_path: Path, kind: str, seed: int) -> None:
-    form, columns, scorer, odd, plain = KINDS[kind]
+    form, prompt, columns, odd, plain = KINDS[kind]
     draw = random.Random(seed)
     items, rows = r.samples(tmp_path, 16)
     said = [tuple(draw.choice(odd if draw.random() < 0.4 else plain) for _ in range(2)) for _ in rows]
     made = r.write_csvs(tmp_path, rows, columns, said)
-    assert_equal(ours("velociti", form, items, made, "mc" if form == "mc" else ""), scorer(made))
+    assert_equal(ours("velociti", form, items, made, prompt), velociti_scorer(columns, made))
 
 
 # --- MMBench-Video -------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reprise.benchmarks.mmbench_video.answers import split_as_authors, split_robustly
-from reprise.benchmarks.mmbench_video.release import COLUMNS
 from reprise.benchmarks.prompts import FRAME_COUNT
 from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import flaws_of
@@ -33,20 +32,6 @@ FIVE = (
     row("3", "b", "['Hallucination']"),
     row("4", "b", '["Mathematical Calculation"]'),
 )
-
-
-@pytest.mark.parametrize(("rows", "columns", "clips", "message"), [
-    ([row("0", "a", "['OCR']"), row("0", "b", "['OCR']")], COLUMNS, "release", "row 2: index '0' is that of row 1 already"),
-    ([row("0", " ", "['OCR']")], COLUMNS, "release", "MMBench-Video.tsv: row 1: 'video' is empty"),
-    (FIVE, [*COLUMNS[:5], "dims", "video_path"], "release", "column 'dimensions' is missing. Found: index"),
-    (FIVE, COLUMNS, "ids", "Use `clips: release`"),
-])  # fmt: skip
-def test_a_broken_release_is_refused_by_file_and_row(
-    tmp_path: Path, rows: Sequence[Sequence[str]], columns: Sequence[str], clips: str, message: str
-) -> None:
-    with pytest.raises(UserError) as error:
-        mmbench_video.annotations(mmbench_release(tmp_path, rows, columns), clips, {})
-    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(("dimensions", "flaw", "in_group"), [

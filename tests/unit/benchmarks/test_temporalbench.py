@@ -9,7 +9,6 @@ from reprise.benchmarks.rows import flaws_of
 from reprise.benchmarks.temporalbench import option_sets
 from reprise.benchmarks.temporalbench.scores import CAPTION_METRICS
 from reprise.config.load import load
-from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.plan.runs import Plan
 from reprise.stages.verdicts import with_similarity
@@ -41,28 +40,6 @@ def test_released_files_are_taken_whole_and_share_a_unit_by_source(tmp_path: Pat
     clips, _ = tb.annotations(release(tmp_path), "ids")
     spans = clips.select("kind", "source_id", "start_s", "end_s").rows()
     assert spans == [("trim", "EEVD0", 0.4, 9.0), ("segment", "EEVD0", 0.4, 9.0)], "or cut from their source videos"
-
-
-OF_NO_SET = {"idx": "1", "video_name": "v.mp4", "question": "q", "GT": "A"}
-TWICE = [question(video(0), 0), question(video(0), 0) | {"GT": "B"}]
-
-
-@pytest.mark.parametrize(("short", "clips", "message"), [
-    ([OF_NO_SET | {"category": "Others"}], "release", "short_qa.json: column 'dataset' is missing"),
-    ([OF_NO_SET | {"dataset": "Oops"}], "release", "short_qa.json: column 'category' is missing"),
-    (TWICE, "release", "short_qa.json: entry 2: idx 'short_video/Charades/EEVD0_start_0.4_end_9.0.mp4_0' is that of entry 1"),
-    ([question("short_video/Oops/", 1)], "release", "entry 1: video_name 'short_video/Oops/' names no video"),
-    ([question("short_video/Oops/fall.mp4", 0)], "ids", "does not end in _start_<s>_end_<s>"),
-])  # fmt: skip
-def test_a_broken_release_is_refused_by_file_and_entry(
-    tmp_path: Path, short: list[Entry], clips: str, message: str
-) -> None:
-    files = release(tmp_path, short)
-    with pytest.raises(UserError) as error:
-        tb.annotations(files, clips, {})
-    assert message in str(error.value)
-    with pytest.raises(UserError, match=r"expected one file named \*short_caption\*, found 0"):
-        tb.annotations(files[:2], clips, {})
 
 
 @pytest.mark.parametrize(("change", "message", "group"), [

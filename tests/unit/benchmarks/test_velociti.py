@@ -15,16 +15,11 @@ from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.core.errors import UserError
 from reprise.core.schemas import VERDICTS
 
+from tests.unit.benchmarks.releases import velociti_release as release
 from tests.unit.benchmarks.whole import Whole, write_rows
 from tests.unit.rows import verdict_row
 
 velociti = Whole("velociti")
-
-COLUMNS = ["test_name", "video_id", "event", "pos", "neg"]
-
-
-def release(folder: Path, rows: Sequence[Sequence[str]], columns: Sequence[str] = COLUMNS) -> list[Path]:
-    return [write_rows(folder / "rows.csv", columns, *rows)]
 
 
 def video(number: int) -> str:
@@ -47,21 +42,6 @@ def test_ids_become_trims_of_their_source_video_and_released_files_are_taken_who
     assert items["item_id"].to_list() == ["coref/v_bt6-F11LZsQ_seg_25_35/Ev1-Ev3/1"]
     clips, _ = velociti.annotations(files, "release")
     assert clips.select("kind", "source_id", "start_s").row(0) == ("whole", "v_bt6-F11LZsQ_seg_25_35", None)
-
-
-@pytest.mark.parametrize(("rows", "columns", "message"), [
-    ([["control", " ", "Ev1", "p", "n"]], COLUMNS, "row 1: 'video_id' is empty"),
-    ([["control", video(1), "Ev1", "p", "n"]] * 2, COLUMNS, "row 2: the same as row 1"),
-    ([["control", video(1), "Ev1", "p"]], COLUMNS[:-1], "column 'neg' is missing. Found: test_name"),
-    ([["control", "tt0111161", "Ev1", "p", "n"]], COLUMNS, "is not a VidSitu id"),
-])  # fmt: skip
-def test_a_broken_release_is_refused(tmp_path: Path, rows: list[list[str]], columns: list[str], message: str) -> None:
-    with pytest.raises(UserError, match=r"rows\.csv|VELOCITI release") as error:
-        velociti.annotations(release(tmp_path, rows, columns), "ids")
-    assert message in str(error.value)
-    if "the same" in message:
-        _, items = velociti.annotations(release(tmp_path, rows), "ids", {"duplicate_rows": "keep"})
-        assert items["item_id"].to_list() == [f"control/{video(1)}/Ev1/1", f"control/{video(1)}/Ev1/2"]
 
 
 @pytest.mark.parametrize(("place", "text", "flaw", "asked", "missing"), [

@@ -15,6 +15,7 @@ from reprise.core.errors import UserError
 from reprise.stages.metrics import row_of
 
 from tests.unit.benchmarks.releases import pair_entry as entry
+from tests.unit.benchmarks.releases import pair_row as row
 from tests.unit.benchmarks.releases import vinoground_release as release
 from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import PAIR_COLUMNS, Row, verdict_row
@@ -22,12 +23,6 @@ from tests.unit.rows import PAIR_COLUMNS, Row, verdict_row
 vinoground = Whole("vinoground")
 
 ROLES = ("text_pos", "text_neg", "video_pos", "video_neg")
-
-
-def row(index: int, major: str = "action", minor: str = "", **changes: str) -> list[str]:
-    values = dict(zip(PAIR_COLUMNS, [str(index), major, minor, "aaaaaaaaaaa", "0", "10", f"{index} eats then sleeps",
-                                "bbbbbbbbbbb", "5", "12.5", f"{index} sleeps then eats"], strict=True))  # fmt: skip
-    return list((values | changes).values())
 
 
 def rows_of(count: int) -> list[list[str]]:
@@ -86,16 +81,16 @@ def test_written_questions_have_both_answers_equally_often_and_the_same_ones_aga
 
 
 def test_the_papers_wording_and_what_the_letters_stand_for(tmp_path: Path) -> None:
-    for row in vinoground.requests(items_of(tmp_path, 6), "questions", "paper"):
-        a, b = row["option_texts"]
-        index, half = row["item_id"].split("/")[0].split("_")
+    for one in vinoground.requests(items_of(tmp_path, 6), "questions", "paper"):
+        a, b = one["option_texts"]
+        index, half = one["item_id"].split("/")[0].split("_")
         own = f"{index} eats then sleeps" if half == "pos" else f"{index} sleeps then eats"
-        if row["role"].startswith("text"):
-            assert row["prompt"] == f"Which caption best describes this video? A. {a}, B. {b}"
-            assert {"A": a, "B": b}[row["expected"]] == own
+        if one["role"].startswith("text"):
+            assert one["prompt"] == f"Which caption best describes this video? A. {a}, B. {b}"
+            assert {"A": a, "B": b}[one["expected"]] == own
         else:
-            assert f"Caption: {own}. A. First segment (before black frame), B. Second" in row["prompt"]
-            assert row["clip_id"].split(".")[1].split("-")["AB".index(row["expected"])] == half
+            assert f"Caption: {own}. A. First segment (before black frame), B. Second" in one["prompt"]
+            assert one["clip_id"].split(".")[1].split("-")["AB".index(one["expected"])] == half
 
 
 @pytest.mark.parametrize("link", ["https://youtu.be/aaaaaaaaaaa?t=3", "https://www.youtube.com/watch?v=aaaaaaaaaaa&x=1"])  # fmt: skip
@@ -107,25 +102,6 @@ def test_columns_may_have_other_names_videos_be_links_and_spans_times(tmp_path: 
     clips, _ = vinoground.annotations(files, "ids", {"pos_vid": "video_1"})
     assert clips.select("source_id", "start_s", "end_s").row(0) == ("aaaaaaaaaaa", 62, 3602.5)
     assert vinoground.annotations(files, "release")[0].height == 3, "released files need no ids"
-
-
-@pytest.mark.parametrize(("rows", "text", "options", "message"), [
-    ([row(0), row(0)], [], {}, "row 2: index '0' is that of row 1 already"),
-    ([[" ", *row(0)[1:]]], [], {}, "row 1: 'index' is empty"),
-    ([row(0, pos_vid="short")], [], {}, "expected a YouTube id of 11 characters"),
-    ([row(0, neg_end="1:x")], [], {}, "video 'bbbbbbbbbbb': '1:x' is not a time; expected seconds or [h:]m:s."),
-    ([row(0, pos_start="11")], [], {}, "its start 11 s is not before its end 10 s"),
-    ([row(0)], [entry("9_pos", "A")], {}, "entry 1: idx '9_pos' is not <index>_pos or <index>_neg of the table's pairs"),
-    ([row(0)], [entry("0_pos", "A"), entry("0_pos", "B")], {}, "entry 2: idx '0_pos' is that of entry 1 already"),
-    ([row(0)], [{"idx": "0_pos", "GT": "A"}], {}, "column 'video_name' is missing. Found: idx, GT."),
-    ([row(0)], [], {"subset": {"file": "x.csv"}}, "Vinoground has no subset"),
-])  # fmt: skip
-def test_a_broken_release_is_refused_by_file_and_row(
-    tmp_path: Path, rows: list[list[str]], text: list[dict[str, str]], options: dict[str, object], message: str
-) -> None:
-    with pytest.raises(UserError) as error:
-        vinoground.annotations(release(tmp_path, rows, **({"text": text} if text else {})), "ids", options)
-    assert message in str(error.value)
 
 
 def counted(items: pl.DataFrame) -> dict[str, tuple[object, ...]]:

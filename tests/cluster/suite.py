@@ -1,7 +1,6 @@
 """The reduced suite with models that meet trouble, run here and through Slurm."""
 
 import re
-import shutil
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from tests.faults.runs import Outcome, Reduced
-from tests.faults.suite import FIGURE, PREVIEW, SUITE, VINOGROUND, reduced_suite, write_pairs
+from tests.faults.suite import FIGURE, PREVIEW, SUITE, VINOGROUND, plug_adapters, reduced_suite, write_pairs
 from tests.workflow.conftest import FULL
 
 SUBMITTED = re.compile(r"^Job (\d+) has been submitted with SLURM jobid", re.MULTILINE)
@@ -64,10 +63,7 @@ class OnSlurm(Local):
 def cluster_suite(root: Path, names: tuple[str, ...]) -> Reduced:
     """The suite with a row for each of these models, nothing run."""
     project = reduced_suite(root)
-    models = project.root / "workflow/reprise/models"
-    shutil.copy2(Path(__file__).with_name("troubled.py"), models / "local" / "troubled.py")
-    with (models / "adapters.py").open("a") as registry:
-        registry.write(REGISTRATION)
+    plug_adapters(project, Path(__file__).with_name("troubled.py"), REGISTRATION)
     rows: list[dict[str, str]] = []
     for name in names:
         settings = f"settings: {{seed: {len(rows) + 1}, name: {name}}}\n"

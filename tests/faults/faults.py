@@ -118,7 +118,7 @@ def draw_damage(random: Random, root: Path, jobs: Sequence[Job]) -> tuple[Damage
 def mend(project: Reduced, damage: Damage, outcome: Outcome) -> str:
     """Do what the message says, a command or a deletion of the file; returns what was done."""
     if command := COMMAND.search(outcome.output):
-        done = project.reprise("reprise", *command[1].split())
+        done = project.reprise(*command[1].split())
         return f"ran `reprise {command[1]}`" if done.returncode == 0 else done.stderr
     if re.search(r"\bdelete\b", outcome.output, re.IGNORECASE):
         (project.root / damage.path).unlink(missing_ok=True)

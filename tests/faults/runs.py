@@ -66,9 +66,7 @@ class Run:
     """A run of the suite in a process group of its own."""
 
     def __init__(self, command: Sequence[str], root: Path) -> None:
-        environment = os.environ | {"PYTHONPATH": str(root / "workflow")}
-        # Thousands of processes import the same code: it is compiled once, whatever the machine says.
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        environment = Project(root).environment
         # Through a pipe, as to a terminal: a limit of the size of files is not one of what the run may say.
         self._process = subprocess.Popen(
             command, cwd=root, env=environment, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

@@ -126,12 +126,12 @@ QUESTIONS = ("0 1 2 3", "4 5 6 7", "8 9 a b")  # MMBench-Video's, each by its an
 SCORES = ("0.25", "0.75")  # of the false captions of VELOCITI's samples: one is told from its true one
 
 
-def plug_adapters(project: Project) -> None:
-    """Give the copy the harness's adapters."""
+def plug_adapters(project: Project, module: Path, registration: str) -> None:
+    """Give the copy the adapters of a module."""
     models = project.root / "workflow/reprise/models"
-    shutil.copy2(Path(__file__).with_name("plugged.py"), models / "local" / "plugged.py")
+    shutil.copy2(module, models / "local")
     with (models / "adapters.py").open("a") as registry:
-        registry.write(REGISTRATION)
+        registry.write(registration)
 
 
 def write_pairs(project: Project, count: int) -> None:
@@ -194,7 +194,7 @@ def ask_people(project: Reduced) -> None:
 def reduced_suite(root: Path) -> Reduced:
     """The suite, nothing run."""
     project = Reduced(copy_project(root).root, TARGETS)
-    plug_adapters(project)
+    plug_adapters(project, Path(__file__).with_name("plugged.py"), REGISTRATION)
     for name, text in MODELS.items():
         project.write(f"config/models/{name}.yaml", text)
     project.write("config/suites/reduced.yaml", SUITE)

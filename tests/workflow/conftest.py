@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -14,9 +15,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 from filelock import FileLock
-from reprise.media.ffmpeg import QUIET, ffmpeg_executable
+from reprise.__main__ import app
 
 from tests.unit.fetch.server import Behaviour, serving
+from tests.unit.videos import run_ffmpeg
 from tests.workflow.warm import LONGEST_S, run_module
 
 ROOT = Path(__file__).parents[2]
@@ -113,13 +115,15 @@ class Project:
     root: Path
     library: Path | None = field(default=None, kw_only=True)
 
-    def snakemake(self, *arguments: str, **environment: str) -> Done:
-        """Run snakemake in the copy, with the copy's own library."""
-        return run_module(["snakemake", "--cores", "2", *arguments], self.root, self.environment | environment)
+    def module(self, *command: str, **environment: str) -> Done:
+        """Run `python -m` in the copy, with the copy's own library."""
+        return run_module(command, self.root, self.environment | environment)
 
-    def reprise(self, *arguments: str) -> Done:
-        """Run one of the library's commands in the copy."""
-        return run_module(arguments, self.root, self.environment)
+    def snakemake(self, *arguments: str, **environment: str) -> Done:
+        return self.module("snakemake", "--cores", "2", *arguments, **environment)
+
+    def reprise(self, *command: str) -> Done:
+        return self.module("reprise", *command)
 
     def run(self, command: Sequence[str], **environment: str) -> Done:
         """Run a command in the copy, in a process of its own."""
@@ -134,13 +138,20 @@ class Project:
 
     @property
     def environment(self) -> dict[str, str]:
-        return os.environ | {"PYTHONPATH": str((self.library or self.root) / "workflow")}
+        """The library is compiled once, whatever the machine says: hundreds of processes import it."""
+        return os.environ | {"PYTHONPATH": str((self.library or self.root) / "workflow"), "PYTHONDONTWRITEBYTECODE": ""}
 
     def said(self, *command: str) -> str:
-        """What a command of the library says that succeeds."""
-        done = self.reprise("reprise", *command)
-        assert done.returncode == 0, done.stdout + done.stderr
+        """What a command of the copy's own library says that succeeds."""
+        done = self.reprise(*command)
+        assert done.returncode == 0, both(done)
         return done.stdout
+
+    def called(self, *command: str) -> str:
+        """The same without a process of its own, where the copy's library is as the project's."""
+        with chdir(self.root), redirect_stdout(StringIO()) as said:
+            app(command, standalone_mode=False)
+        return said.getvalue()
 
     def refused(self, *arguments: str) -> str:
         """What a run says that fails."""
@@ -195,8 +206,8 @@ def make_video(path: Path, seconds: int, pattern: str = "testsrc2") -> None:
     """A real h264 file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     source = f"{pattern}=size=128x128:rate=24:duration={seconds}"
-    options = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-threads", "1"]
-    subprocess.run([ffmpeg_executable(), *QUIET, "-y", "-f", "lavfi", "-i", source, *options, str(path)], check=True)
+    options = ("-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-threads", "1")
+    run_ffmpeg("-f", "lavfi", "-i", source, *options, path)
 
 
 def copy_project(target: Path) -> Project:

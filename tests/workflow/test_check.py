@@ -2,18 +2,20 @@
 
 import shutil
 
+import pytest
+from reprise.core.errors import UserError
 from reprise.core.store import Store
 from safetensors.torch import load_file, save_file
 
 from tests.unit.models.chat_server import MODEL, ChatServer, seeing
 from tests.unit.models.serving.engines import ENVIRONMENT, are_gone, processes, stand_in_environment
-from tests.workflow.conftest import ROOT, Project, both
+from tests.workflow.conftest import ROOT, Project
 
 CHECK = ("check", "toy-llava-ov", "--questions", "8")
 
 
 def test_a_model_that_sees_and_one_that_is_blind(toy: Project) -> None:
-    said = toy.said(*CHECK)
+    said = toy.called(*CHECK)
     assert "toy-llava-ov sees its clips." in said and "frames that reached it" in said
     blind = toy.root / "blind"
     shutil.copytree(ROOT / "resources/demo/checkpoints/llava-ov-late", blind)
@@ -23,8 +25,8 @@ def test_a_model_that_sees_and_one_that_is_blind(toy: Project) -> None:
             value.zero_()
     save_file(weights, blind / "model.safetensors", {"format": "pt"})
     toy.edit("config/models/toy-llava-ov.yaml", "resources/demo/checkpoints/llava-ov-early", "blind")
-    done = toy.reprise("reprise", *CHECK)
-    assert done.returncode == 1 and "the model is blind" in done.stderr, both(done)
+    with pytest.raises(UserError, match="the model is blind"):
+        toy.called(*CHECK)
 
 
 SERVED = """
@@ -43,17 +45,17 @@ served_by: {{engine: vllm, environment: {environment}, variables: {{VLLM_PIDS: {
 def test_a_server_of_one_s_own_that_runs_is_checked(toy: Project) -> None:
     with ChatServer(seeing) as server:
         toy.write("config/models/served.yaml", SERVED.format(url=server.url, model=MODEL, more=""))
-        said = toy.said("check", "served", "--questions", "8")
+        said = toy.called("check", "served", "--questions", "8")
         assert "served sees its clips." in said and "frames that reached it" in said and "main memory" not in said
         toy.write("config/models/served.yaml", SERVED.format(url=server.url, model=MODEL, more=", key: OUR_API_KEY"))
-        done = toy.reprise("reprise", "check", "served")
-        assert done.returncode == 1 and "servers of your own, are checked" in done.stderr
+        with pytest.raises(UserError, match="servers of your own, are checked"):
+            toy.called("check", "served")
 
 
 def test_the_server_that_a_job_would_start_is_started_and_ended(toy: Project) -> None:
     pids = toy.root / "pids"
     toy.write("config/models/hosted.yaml", HOSTED.format(environment=ENVIRONMENT, pids=pids))
     stand_in_environment(toy.root, Store(toy.root / "resources/store"))
-    assert "hosted sees its clips." in toy.said("check", "hosted", "--questions", "8")
+    assert "hosted sees its clips." in toy.called("check", "hosted", "--questions", "8")
     assert are_gone(processes(pids))
     assert "ready" in next(toy.root.glob("results/*/logs/check/hosted.server.log")).read_text()

@@ -30,7 +30,7 @@ def test_the_plan_lists_the_writing_and_the_chain_makes_a_release_and_counts(pro
     requests = f"{FOLDER}/requests/toy-writer/1.parquet"
     assert project.made(requests) == ["construction_candidates", "construction_requests", "construction_source"]
     count = pl.read_parquet(project.root / requests).height
-    (line,) = [one for one in project.said("plan", RELEASE).splitlines() if "round1" in one]
+    (line,) = [one for one in project.called("plan", RELEASE).splitlines() if "round1" in one]
     assert line.split()[:2] == [str(count), "0"] and line.endswith("velociti/construction/round1")
     planned = project.planned()
     assert [rule for rule in planned if rule.startswith("construction_")] == LEFT
@@ -47,7 +47,7 @@ def test_the_plan_lists_the_writing_and_the_chain_makes_a_release_and_counts(pro
 
 def test_a_changed_writer_is_asked_again_and_a_verdict_asks_nobody(project: Project) -> None:
     project.edit("config/models/toy-writer.yaml", "says: slides left,", "says: moves left,")
-    said = " ".join(project.said("plan").split())
+    said = " ".join(project.called("plan").split())
     assert "toy-writer: settings changed (" in said, said
     assert "slides left -> moves left), and at most 1 rounds after it." in said, said
     assert said.count("velociti/construction/round") == 1 and "velociti/construction/round1" in said

@@ -2,8 +2,7 @@
 
 The pages that are followed step by step have tests of their own (`test_howto.py`, `test_judged_suite.py`).
 
-What needs real data or a cluster (`suite=paper`, another profile) is run as far as a dry run goes; `make` lists its steps; the
-hub that `pin` asks is a server on this machine.
+Snakemake makes a dry run and `make` lists its steps; the hub that `pin` asks is a server on this machine.
 """
 
 import json
@@ -11,6 +10,7 @@ import re
 import shlex
 import shutil
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import nbformat
@@ -22,7 +22,7 @@ from reprise.core.errors import UserError
 from reprise.core.yaml_files import load_yaml
 from reprise.tables.build import TIDY
 
-from tests.workflow.conftest import ROOT, Project, both, own_copy
+from tests.workflow.conftest import ROOT, Project, own_copy
 
 NAME = "llava-ov-late"
 RUN, TOY = f"velociti/entail/fps1/{NAME}", "velociti/entail/fps1/toy-llava-ov"
@@ -44,12 +44,16 @@ def shown(language: str) -> list[str]:
     return list(dict.fromkeys(line.split(" #")[0].strip() for line in lines if line.strip()))
 
 
-COMMANDS = shown("shell")
+COMMANDS = [shlex.split(line) for line in shown("shell")]
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("make ")])
-def test_make(command: str) -> None:
-    done = Project(ROOT).run(["make", "-n", *shlex.split(command)[1:]])
+def typed(program: str, *, but: str = "-") -> list[list[str]]:
+    """What is typed after the name of a program, but for a command that has a test of its own."""
+    return [words for name, *words in COMMANDS if name == program and words[0] != but]
+
+
+def test_make_has_the_targets() -> None:
+    done = Project(ROOT).run(["make", "-n", *(name for names in typed("make") for name in names)])
     assert done.returncode == 0, done.stderr
 
 
@@ -59,48 +63,46 @@ def shared(finished_toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Proj
     return own_copy(finished_toy, tmp_path_factory.mktemp("documents"))
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("snakemake")])
-def test_snakemake(command: str, shared: Project) -> None:
-    ours = command.replace("results/demo/", "results/small/").replace("toyt0KmlFOX.4-14", "aaaaaaaaaaa.0-10")
-    arguments = shlex.split(ours)[1:]
-    if "suite=paper" in arguments or "--workflow-profile" in arguments:
-        arguments.insert(0, "--dry-run")
-    done = shared.snakemake(*arguments)
-    assert done.returncode == 0, both(done)
+def test_snakemake_knows_what_the_documents_name(shared: Project) -> None:
+    """Targets with the same `--config` are asked for at once; `test_small_suite.py` makes a report, `test_howto.py` a preview."""
+    targets, options = defaultdict(list), defaultdict(list)
+    for words in typed("snakemake"):
+        place = words.index("--config") if "--config" in words else len(words)
+        config = " ".join(words[place:])
+        begin = next(at for at, word in enumerate(words) if word.startswith("--"))
+        targets[config] += words[:begin]
+        options[config] += words[begin:place]
+    for config, names in targets.items():
+        ours = [
+            name.replace("results/demo/", "results/small/").replace("toyt0KmlFOX.4-14", "aaaaaaaaaaa.0-10")
+            for name in names
+        ]
+        shared.planned(*ours, *options[config], *config.split())
 
 
-# `eval` has a test of its own, which runs the line of the README.
-@pytest.mark.parametrize(
-    "command", [c for c in COMMANDS if c.startswith("reprise") and not c.startswith("reprise eval")]
-)
-def test_reprise(command: str, shared: Project, hub: str) -> None:
-    # The hub of these tests knows commits and holds no files to look at.
-    unchecked = ["--unchecked"] if command.startswith("reprise pin") else []
-    shared.said(*shlex.split(command)[1:], *unchecked)
+@pytest.mark.usefixtures("hub")
+def test_reprise_does_what_the_documents_say(shared: Project) -> None:
+    for words in typed("reprise", but="eval"):
+        if words[0] == "pin":  # the hub of these tests knows commits and holds no files to look at
+            shared.said(*words, "--unchecked")
+        else:
+            shared.called(*words)
 
 
-@pytest.mark.parametrize("program", shown("python"))
-def test_python(program: str, shared: Project) -> None:
-    done = shared.run([sys.executable, "-c", program.replace("results/demo/", "results/small/")])
+def test_python_runs(shared: Project) -> None:
+    program = "\n".join(shown("python")).replace("results/demo/", "results/small/")
+    done = shared.run([sys.executable, "-c", program])
     assert done.returncode == 0, done.stderr
 
 
-def test_an_unpinned_model_refuses_to_run(toy: Project) -> None:
-    hub = "adapter: transformers\nrepo: some/model\nrevision: unpinned"
-    toy.edit("config/models/oracle.yaml", "adapter: oracle", hub)
-    toy.edit("config/suites/small.yaml", "run: [local]", "run: [all]")
-    said = toy.refused("results/tables/velociti/table6.md")
-    assert "config/models/oracle.yaml: revision: is 'unpinned'" in said and "python -m reprise pin oracle" in said
-
-
-def test_the_notebook_runs(toy: Project) -> None:
+def test_the_notebook_runs(shared: Project) -> None:
     notebook = nbformat.read(ROOT / "docs/howto/results.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     nbformat.validate(notebook)
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    place = toy.root / "docs/howto"
+    place = shared.root / "docs/howto"
     place.mkdir(parents=True)
     (place / "cells.py").write_text("\n\n".join(["import os", f"os.chdir({str(place)!r})", *cells]))
-    done = toy.run([sys.executable, str(place / "cells.py")], MPLBACKEND="agg")
+    done = shared.run([sys.executable, str(place / "cells.py")], MPLBACKEND="agg")
     assert done.returncode == 0, done.stderr
     assert "Oracle" in done.stdout and "control" in done.stdout and (place / "results.png").stat().st_size
 
@@ -128,9 +130,9 @@ def test_answers_and_numbers_are_all_there_and_what_was_not_made_is_said(toy: Pr
 
 
 def test_from_a_folder_to_a_row(toy: Project) -> None:
-    (command,) = [command for command in COMMANDS if command.startswith("reprise eval")]
+    (command,) = [words for words in typed("reprise") if words[0] == "eval"]
     toy.edit("config/suites/small.yaml", "run: [local]", "run: [oracle]")
-    said = toy.said(*shlex.split(command)[1:], "--json", "late/numbers.json")
+    said = toy.said(*command, "--json", "late/numbers.json")
     assert load_yaml(toy.root / f"config/models/{NAME}.yaml")["checkpoint"] == f"resources/demo/checkpoints/{NAME}"
     suite = load_yaml(toy.root / "config/suites/small.yaml")
     assert suite["run"] == ["oracle", NAME] and suite["overview"] == [{"model": NAME, "benchmarks": ["velociti"]}]
@@ -148,7 +150,7 @@ def test_from_a_folder_to_a_row(toy: Project) -> None:
     assert strict["key"] == rows["strict"]["key"] and len(strict["key"]) == 64
 
 
-def test_the_overview_of_published_values_needs_no_model(toy: Project) -> None:
-    assert toy.made("results/tables/overview.md", "--config", "suite=paper") == ["overview"]
-    text = toy.text("results/tables/overview.md")
+def test_the_overview_of_published_values_needs_no_model(shared: Project) -> None:
+    assert shared.made("results/tables/overview.md", "--config", "suite=paper") == ["overview"]
+    text = shared.text("results/tables/overview.md")
     assert "LLaVA-OneVision-7B" in text and "*32.1*" in text and "Published value in italics" in text

@@ -57,12 +57,20 @@ def elsewhere(tmp_path: Path, place: Path) -> Project:
     return Project(tmp_path / "elsewhere", library=place)
 
 
-def test_results_lie_in_the_working_directory(elsewhere: Project, place: Path) -> None:
-    target = "results/small/metrics/velociti/entail/fps1/oracle.parquet"
-    Project(place).made("-d", str(elsewhere.root), target, COUNTS)
-    assert (elsewhere.root / target).is_file() and (elsewhere.root / "resources/store").is_dir()
+def test_results_lie_in_the_working_directory_and_locks_and_work_in_progress_where_the_site_says(
+    elsewhere: Project, place: Path, finished_small: Path, tmp_path: Path
+) -> None:
+    run, locks, disk = "small/responses/velociti/entail/fps1/oracle", tmp_path / "locks", tmp_path / "disk"
+    target = f"results/{run}.parquet"
+    site = ("--config", f"locks={locks}", f"scratch={disk}")
+    Project(place).made("-d", str(elsewhere.root), target, COUNTS, *site)
+    assert elsewhere.parquet(run).equals(Project(finished_small).parquet(run))
+    store = elsewhere.root / "resources/store"
+    assert (store / "locks").resolve() == locks / "locks" and any((locks / "locks").glob("appending-*.lock"))
+    assert list((disk / f"reprise-{os.getuid()}").iterdir()) == [], "what was finished was moved to the store"
+    assert not (store / "tmp").exists(), "nothing was written there meanwhile"
     assert not (place / "results").exists() and not (place / "resources/store").exists()
-    assert "Samples" in elsewhere.said("show", "velociti/table11")
+    assert "Samples" in elsewhere.called("show", "velociti/table11")
 
 
 def test_what_snakedeploy_deploys_runs(elsewhere: Project, place: Path) -> None:

@@ -89,7 +89,7 @@ def apply(change: str, root: Path) -> None:
 def typed(project: Project, command: list[str]) -> str:
     """Run a command of a page; what it printed."""
     program = PROGRAMS.get(command[0])
-    done = project.run([program, *command[1:]]) if program else project.reprise(*command)
+    done = project.run([program, *command[1:]]) if program else project.module(*command)
     assert done.returncode == 0, both(done)
     return both(done)
 
@@ -292,11 +292,28 @@ def test_building_a_benchmark_of_one_s_own_clips(tmp_path: Path) -> None:
     assert asked == {
         f"own/{name}": 4 for name in ("four.long-2-10", "one.long-0-10", "three.long-2-10", "two.long-0-10")
     }
+    measured_clips_are_kept_listed_and_made_again(project)
     project.edit("my/events/events.csv", "blink", "yodel")
     done = project.snakemake("results/mine/construction/velociti/written.parquet", "--config", "suite=mine")
     assert "`python -m reprise runs` says" in both(done)
-    listed = project.said("runs", "--suite", "mine")
+    listed = project.called("runs", "--suite", "mine")
     assert "round1 of writing velociti by toy-writer: " in listed and "no words for yodel" in listed
+
+
+def measured_clips_are_kept_listed_and_made_again(project: Project) -> None:
+    """What TemporalBench is made of was measured before anything was written."""
+    pool = project.parquet("mine/construction/temporalbench/pool")
+    kept = pool.filter(filter="")
+    assert kept.height and kept["shots"].null_count() == kept["motion"].null_count() == 0
+    cuts = project.parquet("mine/construction/temporalbench/clips/0").filter(status="ok")
+    objects = [project.root / "resources/store" / name for name in cuts["object"]]
+    assert "freed" in project.called("store", "--prune") and all(path.is_file() for path in objects)
+    objects[0].unlink()
+    page = "results/mine/construction/temporalbench/statistics.md"
+    done = project.snakemake(page, "--forcerun", "construction_facts", "--config", "suite=mine")
+    assert done.returncode == 0 and objects[0].is_file(), both(done)
+    line = f"Construction of temporalbench: {kept.height} of {pool.height} kept before the writing"
+    assert line in both(done)
 
 
 def test_using_a_cluster_as_far_as_a_dry_run(project: Project) -> None:

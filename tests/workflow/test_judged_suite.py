@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from reprise.commands.plan import show_plan
+from reprise.core.errors import UserError
 
 from tests.unit.models.chat_server import Asked, ChatServer, Says, completion
 from tests.unit.rows import PAIR_COLUMNS, QUESTION_COLUMNS
@@ -70,12 +71,7 @@ QUESTIONS = ("What is red?", "What is blue?", "What spins?", "What grows?")
 
 @pytest.fixture(scope="session")
 def finished_judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    def make(project: Project) -> None:
-        judged_suite(project)
-        project.made("results/judged/responses/vinoground/cot/linspace4/oracle.parquet")
-        project.made()
-
-    return made_once(tmp_path_factory, "judged", make)
+    return made_once(tmp_path_factory, "judged", lambda project: judged_suite(project).made())
 
 
 @pytest.fixture
@@ -83,7 +79,7 @@ def judged(finished_judged: Path, tmp_path: Path) -> Project:
     return own_copy(finished_judged, tmp_path)
 
 
-def judged_suite(project: Project) -> None:
+def judged_suite(project: Project) -> Project:
     project.write("config/suites/judged.yaml", SUITE)
     project.write("config/tables/judged_mmbench.yaml", MMBENCH)
     project.write("config/tables/judged_vinoground.yaml", VINOGROUND)
@@ -98,6 +94,7 @@ def judged_suite(project: Project) -> None:
     project.write_rows("release/vinoground/vinoground.csv", [PAIR_COLUMNS, *pairs])
     make_video(project.root / "videos/aaaaaaaaaaa.mp4", 4)
     make_video(project.root / "videos/bbbbbbbbbbb.mp4", 5, "testsrc")
+    return project
 
 
 def test_judges_rate_answers_or_extract_letters(judged: Project) -> None:
@@ -111,7 +108,7 @@ def test_judges_rate_answers_or_extract_letters(judged: Project) -> None:
     # The run that comes second finds all its answers in the journal.
     name = "judged/responses/vinoground/{}/linspace4/oracle.timings"
     timings = [judged.parquet(name.format(protocol)) for protocol in ("cot", "cot.judged")]
-    assert [(frame["requests"].sum(), frame["resumed"].sum()) for frame in timings] == [(8, 0), (8, 8)]
+    assert sorted((frame["requests"].sum(), frame["resumed"].sum()) for frame in timings) == [(8, 0), (8, 8)]
     said = "Answers judged by last option letter (deterministic, no language model) (last-letter)."
     assert said in judged.text("results/tables/vinoground/table3.md")
 
@@ -142,7 +139,7 @@ def test_adopting_a_judges_replies(judged: Project) -> None:
     run = "mmbench_video/unpacked/none/oracle"
 
     def adopt(judge: str) -> Done:
-        return judged.reprise("reprise", "adopt", run, "--judge", judge, "--why", "hope")
+        return judged.reprise("adopt", run, "--judge", judge, "--why", "hope")
 
     judged.edit(WORDMATCH, "def words", "ADDED = 1\n\n\ndef words")
     done = adopt("wordmatch")
@@ -152,8 +149,10 @@ def test_adopting_a_judges_replies(judged: Project) -> None:
     assert (timings["resumed"] == timings["requests"]).all()
     judged.edit(WORDMATCH, "highest * shared", "2 * shared")
     assert "The change altered the answers" in adopt("wordmatch").stderr
-    message = f"'oracle' does not judge {run} in suite 'judged'. Its judges: wordmatch, wordmatch-"
-    assert message in adopt("oracle").stderr
+    with pytest.raises(
+        UserError, match=f"'oracle' does not judge {run} in suite 'judged'. Its judges: wordmatch, wordmatch-"
+    ):
+        judged.called("adopt", run, "--judge", "oracle", "--why", "hope")
 
 
 SERVED = "label: Served\nadapter: openai\nsettings: {{url: {url}, model: toy-1, server: ours}}\n"
@@ -228,4 +227,4 @@ def test_a_model_reads_what_the_table_leaves_unread(judged: Project) -> None:
     assert (found["Sure", "group"]["value"], found["Unsure", "text"]["unparsed"]) == ("100.0", "0")
     verdicts = judged.parquet("judged/verdicts/vinoground/cot.read/linspace4/vague/served")
     assert set(verdicts["read_by"]) == {"served"}
-    assert "read by: served" in judged.said("item", "vinoground/cot.read/linspace4/vague", "0_neg/text")
+    assert "read by: served" in judged.called("item", "vinoground/cot.read/linspace4/vague", "0_neg/text")

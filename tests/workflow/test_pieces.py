@@ -1,11 +1,9 @@
-"""A run that several jobs ask for, and a store that lies elsewhere in part: the bytes of one job, nothing asked again."""
+"""A run that several jobs ask for: the bytes of one job, nothing asked again."""
 
-import os
 import shutil
 from pathlib import Path
 
 import polars as pl
-import pytest
 from reprise.core.files import file_digest
 
 from tests.workflow.conftest import Project, both
@@ -48,7 +46,7 @@ def test_pieces_make_the_bytes_of_one_job_and_another_number_asks_nothing_again(
         for root in (small.root, finished_small)
     ]
     assert clips[0].equals(clips[1]) and clips[0].height == 3
-    assert small.made(TABLE) == [] and "done" in small.said("why", RUN)
+    assert small.made(TABLE) == [] and "done" in small.called("why", RUN)
     before = answers(small)
     for pieces, earlier in ((5, 3), (1, 5)):  # more than there are clips, and none
         split(small, pieces, before=earlier)
@@ -60,27 +58,10 @@ def test_pieces_make_the_bytes_of_one_job_and_another_number_asks_nothing_again(
 def test_failed_answers_of_pieces_are_asked_again_on_request(small: Project) -> None:
     break_oracle(small, "TimeoutError", "control 0")
     split(small, 3)
-    for tries in (1, 2):
-        jobs = small.made(TABLE)
-        assert (jobs.count("infer_piece"), jobs.count("join_pieces")) == (3, 1) and asked(small) == 3 * tries
+    jobs = small.made(TABLE)
+    assert (jobs.count("infer_piece"), jobs.count("join_pieces")) == (3, 1) and asked(small) == 3
     assert errors(small) == [("timeout", "TimeoutError: no answer from http://***@host")] * 2
     assert f"2       0        0  {RUN}  (2 timeout)\n" in small.said("runs")
     (small.root / "down").unlink()
     assert "2 answers" in small.said("retry", RUN)
     assert small.made(TABLE).count("infer_piece") == 3 and errors(small) == []
-
-
-def test_locks_elsewhere_and_a_disk_of_the_node_make_the_same_bytes(
-    finished_small: Path, fresh: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    elsewhere, disk = tmp_path / "elsewhere", tmp_path / "disk"
-    fresh.edit("config/config.yaml", "suite: small", f"suite: small\nlocks: {elsewhere}\nscratch: $NODE_DISK")
-    assert "a variable in it is not set on" in fresh.refused(TABLE)
-    monkeypatch.setenv("NODE_DISK", str(disk))
-    fresh.made(TABLE)
-    assert file_digest(fresh.root / RESPONSES) == file_digest(finished_small / RESPONSES)
-    store = fresh.root / "resources/store"
-    assert (store / "locks").resolve() == elsewhere / "locks" and any((elsewhere / "locks").glob("appending-*.lock"))
-    assert list((disk / f"reprise-{os.getuid()}").iterdir()) == [], "what was finished was moved to the store"
-    assert not (store / "tmp").exists(), "nothing was written there meanwhile"
-    assert fresh.made(TABLE) == []

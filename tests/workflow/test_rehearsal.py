@@ -33,7 +33,7 @@ def reproduced(root: Path, table: str) -> list[dict[str, str]]:
 
 def test_every_cell_has_a_number(rehearsed: Path) -> None:
     """But for a column that no paper prints, in the rows that are not played here."""
-    *gaps, total = Project(rehearsed).said("incomplete", *TABLES).splitlines()
+    *gaps, total = Project(rehearsed).called("incomplete", *TABLES).splitlines()
     assert all(re.match(r"temporalbench/table7: .*: MBA with EgoExo4D \(mba\)$", line) for line in gaps)
     assert total == f"{len(gaps)} numbers are missing in 1 tables"
     assert not any(played in line for line in gaps for played in (": VideoLLaVA: ", ": LLaVA-OneVision-72B: "))

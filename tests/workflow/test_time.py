@@ -45,8 +45,8 @@ def test_cards_ask_every_view_once_and_nothing_that_a_table_asked(small: Project
     pairs = zip(own["indices"].to_list(), shuffled["indices"].to_list(), strict=True)
     assert all(one != other and sorted(one) == sorted(other) for one, other in pairs)
     assert all(clip[:11] != shown[:11] for clip, shown in another.select("clip_id", "shown_clip").iter_rows())
-    assert small.made("results/time/all.html") == [] == small.made("results/time/oracle.pdf")
-    said = small.said("item", "velociti/entail/fps1.shuffled/oracle", "control/v_aaaaaaaaaaa_seg_0_10/Ev1/1")
+    assert small.made("results/time/all.html", "results/time/oracle.pdf") == []
+    said = small.called("item", "velociti/entail/fps1.shuffled/oracle", "control/v_aaaaaaaaaaa_seg_0_10/Ev1/1")
     assert "note: in a shuffled order, drawn by clip" in said
 
 

@@ -3,6 +3,7 @@
 Nothing of the project itself is imported before: a child imports it from the copy that it runs in.
 """
 
+import gc
 import json
 import os
 import runpy
@@ -12,9 +13,14 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 LONGEST_S = 600
+LIBRARIES = (
+    *("polars", "pydantic", "rapidfuzz", "rich.live", "smart_open", "yte"),
+    *("snakemake.cli", "snakemake.report.html_reporter", "snakemake.storage"),
+)
 
 
 @cache
@@ -46,14 +52,14 @@ def _become(order: str) -> None:
     os.chdir(folder)
     sys.path[:1] = [folder, *environment["PYTHONPATH"].split(os.pathsep)]
     sys.argv = [module, *rest]
+    sys.dont_write_bytecode = bool(environment["PYTHONDONTWRITEBYTECODE"])
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 def _serve() -> None:
-    import polars  # noqa: F401
-    import pydantic  # noqa: F401
-    import snakemake.cli  # noqa: F401
-
+    for name in LIBRARIES:
+        import_module(name)
+    gc.freeze()  # a child has nothing to find among them
     replies = os.dup(1)
     for order in sys.stdin:
         child = os.fork()

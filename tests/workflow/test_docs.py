@@ -7,7 +7,6 @@ Snakemake makes a dry run and `make` lists its steps; the hub that `pin` asks is
 
 import json
 import re
-import shlex
 import shutil
 import sys
 from collections import defaultdict
@@ -23,28 +22,18 @@ from reprise.core.yaml_files import load_yaml
 from reprise.tables.build import TIDY
 
 from tests.workflow.conftest import ROOT, Project, own_copy
+from tests.workflow.test_howto import Page
 
 NAME = "llava-ov-late"
 RUN, TOY = f"velociti/entail/fps1/{NAME}", "velociti/entail/fps1/toy-llava-ov"
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PLAYED = {
     "tutorial", "add-benchmark", "add-model", "build-your-own", "cluster", "evaluate-my-model", "import-answers",
     "import-harness", "judges", "why-wrong",
 }  # fmt: skip
-PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if path.stem not in PLAYED)
-DOCS = [ROOT / "README.md", *(path for path in PAGES if path.stem not in ("architecture", "commands"))]
-
-
-def shown(language: str) -> list[str]:
-    """The lines, or whole python programs, that the documents show."""
-    blocks = [block for doc in DOCS for block in BLOCK.findall(doc.read_text())]
-    if language == "python":
-        return [text for kind, text in blocks if kind == "python"]
-    lines = [line for kind, text in blocks if kind == "" for line in text.splitlines()]
-    return list(dict.fromkeys(line.split(" #")[0].strip() for line in lines if line.strip()))
-
-
-COMMANDS = [shlex.split(line) for line in shown("shell")]
+OTHERS = {"architecture", "commands"}
+PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if path.stem not in PLAYED | OTHERS)
+BLOCKS = [block for path in (ROOT / "README.md", *PAGES) for block in Page(path).blocks]
+COMMANDS = [command for block in BLOCKS for command in block.commands]
 
 
 def typed(program: str, *, but: str = "-") -> list[list[str]]:
@@ -90,7 +79,9 @@ def test_reprise_does_what_the_documents_say(shared: Project) -> None:
 
 
 def test_python_runs(shared: Project) -> None:
-    program = "\n".join(shown("python")).replace("results/demo/", "results/small/")
+    program = "\n".join(block.text for block in BLOCKS if block.language == "python").replace(
+        "results/demo/", "results/small/"
+    )
     done = shared.run([sys.executable, "-c", program])
     assert done.returncode == 0, done.stderr
 

@@ -37,7 +37,9 @@ class Block(NamedTuple):
     @property
     def commands(self) -> list[list[str]]:
         """What is typed."""
-        return [] if self.path or self.language else [shlex.split(line) for line in self.text.splitlines()]
+        return (
+            [] if self.path or self.language else [shlex.split(line, comments=True) for line in self.text.splitlines()]
+        )
 
     def carry_out(self, project: Project) -> None:
         """Write a file or make a change; other blocks change nothing."""
@@ -51,7 +53,7 @@ class Block(NamedTuple):
 class Page:
     """A page as what it tells its reader to do: new files, changes of files that are there, and what is typed."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str | Path) -> None:
         self.text = (ROOT / "docs" / name).read_text()
         self.blocks = [Block(one["path"] or "", *one.group("language", "text")) for one in BLOCK.finditer(self.text)]
         self.files = {block.path: block.text for block in self.blocks if block.path}

@@ -18,7 +18,7 @@ import pytest
 from synthetic.toyworld.captions import caption
 from synthetic.toyworld.sources import load_source_script
 
-from tests.unit.models.adapters import tiny
+from tests.unit.models.adapters import tiny_video
 from tests.workflow.conftest import COMMIT, ROOT, Project, both, copy_project, own_copy
 
 BLOCK = re.compile(r"(?:^`(?P<path>[^`\n]+)`\n\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -173,7 +173,7 @@ MODEL = Page("howto/add-model.md")
 
 
 def test_adding_a_model(demo: Project) -> None:
-    tiny.qwen2_vl(demo.root / "checkpoints/my-qwen2-vl")
+    tiny_video.qwen2_vl(demo.root / "checkpoints/my-qwen2-vl")
     look, make = MODEL.commands
     before = numbers(demo, "velociti/table2")
     assert len(MODEL.files) == 1 and len(MODEL.changes) == 1

@@ -12,7 +12,7 @@ from reprise.core.yaml_files import load_yaml
 from tests.unit.commands.test_pin import hub, spoil_template
 from tests.unit.config.conftest import ROOT, Project
 from tests.unit.fetch.test_hub import REVISION, ask_here
-from tests.unit.models.adapters import tiny
+from tests.unit.models.adapters import tiny_video
 
 SUITE = "config/suites/demo.yaml"
 
@@ -69,7 +69,7 @@ def test_a_benchmark_that_needs_a_judge_says_so(inside: Project) -> None:
 
 def test_a_checkpoint_that_cannot_be_shown_frames(inside: Project) -> None:
     source = inside.root / "weights/My Model"
-    tiny.qwen2_vl(source)
+    tiny_video.qwen2_vl(source)
     spoil_template(source)
     found = said(Order(str(source), "velociti"))
     assert "do not show the model frames, neither as a video nor as images" in found
@@ -86,7 +86,7 @@ def test_a_repository_gets_a_file_with_its_commit(
     inside: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = tmp_path / "repository"
-    tiny.qwen2_vl(source)
+    tiny_video.qwen2_vl(source)
     with hub("model", "some/Model_1", source, monkeypatch, weights=10**10):
         models = load(Path()).models
         order = Order("some/Model_1", gpus=1)

@@ -1,13 +1,15 @@
 """A server of OpenAI's chat completions on this machine, written from the interface's description; it says what a test
 wants it to say, and remembers what it was asked."""
 
-import asyncio
 import json
 import math
 import threading
+import time
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 MODEL = "toy-1"
@@ -131,17 +133,20 @@ def error(status: int, code: str = "", message: str = "it says no", **headers: s
     return Says({"error": {"message": message, "type": code or "x", "code": code or None}}, status, names)
 
 
-class ChatServer:
-    """Serves on a free port, or on this one, in a thread of its own, until its context ends."""
+class ChatServer(ThreadingHTTPServer):
+    """Serves on a free port, or on this one, by threads of its own, until its context ends."""
 
     def __init__(self, says: Callable[[Asked], Says] = well, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}/v1"
         self.says = says
         self.introduces: Callable[[Asked], Says] = introduced
-        self.port = port
         self.asked: list[Asked] = []
         self.looked_at: list[Asked] = []
         self.most_at_once = 0
         self._now = 0
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.02,), name="chat server")
 
     @property
     def prompts(self) -> list[str]:
@@ -149,71 +154,55 @@ class ChatServer:
         return [one.prompt for one in self.asked if one.path.endswith("/chat/completions")]
 
     def __enter__(self) -> Self:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="chat server")
         self._thread.start()
-        start = asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=2**26)
-        self._server = asyncio.run_coroutine_threadsafe(start, self._loop).result()
-        host, port = self._server.sockets[0].getsockname()
-        self.url = f"http://{host}:{port}/v1"
         return self
 
     def __exit__(self, *_: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self.shutdown()
         self._thread.join()
-        self._loop.close()
+        self.server_close()
 
-    async def _end(self) -> None:
-        self._server.close()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while (asked := await _read(reader)) is not None:
-                is_looked_at = asked.path in INTRODUCTIONS or (asked.path == "/tokenize" and "messages" in asked.body)
-                (self.looked_at if is_looked_at else self.asked).append(asked)
-                self._now += 1
-                self.most_at_once = max(self.most_at_once, self._now)
-                says = self.introduces(asked) if is_looked_at else self.says(asked)
-                try:
-                    await asyncio.sleep(says.delay)
-                finally:
-                    self._now -= 1
-                writer.write(_raw(says))
-                await writer.drain()
-                if says.is_cut:
-                    return
-                while says.drips:
-                    await asyncio.sleep(DRIP_SECONDS)
-                    writer.write(b" ")
-                    await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            return  # the client gave up, or the test ends
-        finally:
-            writer.close()
+    def reply(self, asked: Asked) -> Says:
+        """What it says, when the time for that has passed."""
+        is_looked_at = asked.path in INTRODUCTIONS or (asked.path == "/tokenize" and "messages" in asked.body)
+        with self._lock:
+            (self.looked_at if is_looked_at else self.asked).append(asked)
+            self._now += 1
+            self.most_at_once = max(self.most_at_once, self._now)
+            says = self.introduces(asked) if is_looked_at else self.says(asked)
+        time.sleep(says.delay)
+        with self._lock:
+            self._now -= 1
+        return says
 
 
-async def _read(reader: asyncio.StreamReader) -> Asked | None:
-    """A request; none when the connection ends."""
-    try:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-    except asyncio.IncompleteReadError:
-        return None
-    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
-    content = await reader.readexactly(int(headers.get("content-length", 0)))
-    method, path, _ = head[0].split()
-    return Asked(path, headers, json.loads(content) if content[:1] == b"{" else {}, method, content)
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: ChatServer
 
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # who asked has given up
+            super().handle()
 
-def _raw(says: Says) -> bytes:
-    content = says.content
-    length = {} if says.drips else {"Content-Length": str(len(content))}
-    headers = {"Content-Type": "application/json", **length, **says.headers}
-    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    return f"HTTP/1.1 {says.status} X\r\n{head}\r\n".encode() + (
-        content[: len(content) // 2] if says.is_cut else content
-    )
+    def do_POST(self) -> None:
+        content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = json.loads(content) if content[:1] == b"{" else {}
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        says = self.server.reply(Asked(self.path, headers, body, self.command, content))
+        said = says.content
+        self.send_response(says.status)
+        length = {} if says.drips else {"Content-Length": str(len(said))}
+        for name, value in {"Content-Type": "application/json", **length, **says.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(said[: len(said) // 2] if says.is_cut else said)
+        self.close_connection = says.is_cut
+        while says.drips:
+            time.sleep(DRIP_SECONDS)
+            self.wfile.write(b" ")
+
+    do_GET = do_DELETE = do_POST
+
+    def log_message(self, format: str, *words: object) -> None:
+        """What was asked is kept as it came."""

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,12 @@ from reprise.media.decoder import read_frames
 from reprise.media.errors import MediaError
 from reprise.models.base import Answer, AnswerError, Clip, ModelSpec, Ready, Request
 
-FAULTS = ("value", "media", "user", "machine", "memory", "exit", "segfault", "sigkill", "leave", "own")
+RAISED: dict[str, BaseException] = {
+    "value": ValueError("bad shape"), "media": MediaError("corrupt", "frame 3"), "user": UserError("correct the file"),
+    "machine": MachineError("the disk is full"), "memory": MemoryError(), "exit": SystemExit(0),
+    "own": AnswerError("not_shown", "1 of 4 frames"),
+}  # fmt: skip
+ENDED = {"segfault": signal.SIGSEGV, "sigkill": signal.SIGKILL}
 
 
 class Preparer:
@@ -29,35 +32,16 @@ class Preparer:
         if self._notes is not None:
             with self._notes.open("a") as stream:
                 stream.write(f"{clip.clip_id} {os.getpid()}\n")
-        self._fail(clip.clip_id)
+        if clip.clip_id in RAISED:
+            raise RAISED[clip.clip_id]
+        if clip.clip_id in ENDED:
+            os.kill(os.getpid(), ENDED[clip.clip_id])
+        if clip.clip_id == "leave":
+            os._exit(3)
         return read_frames(clip.path, clip.indices) if clip.path is not None else np.arange(len(clip.clip_id))
 
     def prepare(self, clip: Clip, frames: Any, requests: Sequence[Request]) -> Any:
         return {"frames": frames, "process": os.getpid(), "asked": [one.request_id for one in requests]}
-
-    def _fail(self, name: str) -> None:
-        if name == "value":
-            raise ValueError("bad shape")
-        if name == "media":
-            raise MediaError("corrupt", "frame 3")
-        if name == "user":
-            raise UserError("correct the file")
-        if name == "machine":
-            raise MachineError("the disk is full")
-        if name == "memory":
-            raise MemoryError
-        if name == "own":
-            raise AnswerError("not_shown", "1 of 4 frames")
-        if name == "exit":
-            sys.exit(0)
-        if name == "leave":
-            os._exit(3)
-        if name == "segfault":
-            os.kill(os.getpid(), signal.SIGSEGV)
-        if name == "sigkill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if name == "slow":
-            time.sleep(600)
 
 
 class Summing:

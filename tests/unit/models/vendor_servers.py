@@ -1,16 +1,22 @@
-"""What Anthropic's and Gemini's interfaces say, by the types of their SDKs, on the server of `chat_server`."""
+"""What Anthropic's and Gemini's interfaces say, by the types of their SDKs, on the server of `chat_server`; and how the
+adapter of each vendor is asked there."""
 
-from base64 import urlsafe_b64decode
+from base64 import b64decode, urlsafe_b64decode
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from anthropic.types import Message, TextBlock, ThinkingBlock, Usage
 from google.genai import types
+from reprise.models.base import Answer, Clip, Request
+from reprise.models.remote.anthropic import AnthropicAdapter
+from reprise.models.remote.gemini import GeminiAdapter
+from reprise.models.remote.openai import OpenAIAdapter
 
-from tests.unit.models.chat_server import FRAME_TOKENS, TEXT_TOKENS, Asked, ChatServer, Says
+from tests.unit.asked import BLIND, request, spec
+from tests.unit.models.chat_server import FRAME_TOKENS, MODEL, TEXT_TOKENS, Asked, ChatServer, Says, completion, well
 
 Behaviour = Callable[[Asked], Says]
+WRITE = request("say this", "write", system="Be brief.")
 
 # --- Anthropic -------------------------------------------------------------------------------------------------------
 
@@ -117,5 +123,39 @@ class Files:
         return {"name": name, "uri": uri, "mimeType": "video/mp4", "state": state}
 
 
-def slowly(says: Behaviour, seconds: float) -> Behaviour:
-    return lambda asked: replace(says(asked), delay=seconds)
+# --- all of them -----------------------------------------------------------------------------------------------------
+
+
+class Vendor(NamedTuple):
+    adapter: type[Any]
+    well: Behaviour
+    """it answers with the prompt's last word"""
+    reply: Callable[..., dict[str, Any]]
+    """a reply, with changes"""
+    images: Callable[[Asked], list[bytes]]
+
+
+VENDORS = {
+    "openai": Vendor(OpenAIAdapter, well, completion, lambda asked: [b64decode(one) for one in asked.images]),
+    "anthropic": Vendor(
+        AnthropicAdapter,
+        anthropic_well,
+        message,
+        lambda asked: [b64decode(part["source"]["data"]) for part in asked.content[:-1]],
+    ),
+    "gemini": Vendor(GeminiAdapter, gemini_well, generated, images_of),
+}
+
+
+def adapter(vendor: str, server: ChatServer, **settings: Any) -> Any:
+    url = server.url if vendor == "openai" else server.url.removesuffix("/v1")
+    return VENDORS[vendor].adapter(spec(**{"url": url, "model": MODEL, "key": None, "retries": 0, **settings}))
+
+
+def answer(
+    vendor: str, says: Behaviour, asked: Request = WRITE, clip: Clip = BLIND, **settings: Any
+) -> tuple[Answer, list[Asked]]:
+    """The one answer of a server that behaves like this, and what it was asked."""
+    with ChatServer(says) as server:
+        (found,) = adapter(vendor, server, **settings).answers(clip, [asked])
+    return found, server.asked

@@ -12,7 +12,7 @@ from reprise.models.asking.journal import Failures, Journal, failures_path, jour
 from reprise.models.keys import ModelRunKey
 
 from tests.unit.models.chat_server import ChatServer, error, well
-from tests.unit.models.serving.engines import are_gone, processes, served_by, stand_in_environment
+from tests.unit.models.serving.engines import are_gone, make_environment, processes, served_by
 from tests.unit.stages.served_job import CLIPS, QUESTIONS, Job, asked_here, blind_works, key_of, run_key
 
 
@@ -48,7 +48,7 @@ def hosted_key(job: Job, how: str = "") -> ModelRunKey:
 @pytest.fixture
 def hosted(tmp_path: Path) -> Job:
     job = Job(tmp_path)
-    stand_in_environment(tmp_path, job.store)
+    make_environment(tmp_path, job.store)
     return job
 
 

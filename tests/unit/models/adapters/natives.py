@@ -14,8 +14,7 @@ from reprise.models.local.transformers import TransformersAdapter
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
 from tests.unit.asked import request, spec
-from tests.unit.models.adapters.tiny import PATCH
-from tests.unit.models.adapters.tiny_video import IMAGES
+from tests.unit.models.adapters.tiny_video import IMAGES, PATCH
 from tests.unit.videos import RATE, numbers
 
 FRAMES = 48

@@ -1,13 +1,13 @@
 """What a server of one's own says of itself before the first question, and what is refused by it."""
 
 import logging
-from typing import Any
+from functools import partial
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.models.remote.openai import OpenAIAdapter
 
-from tests.unit.asked import BLIND, request, spec
+from tests.unit.asked import BLIND, request
+from tests.unit.models import vendor_servers
 from tests.unit.models.chat_server import (
     MODEL,
     TOKENS,
@@ -19,13 +19,10 @@ from tests.unit.models.chat_server import (
     error,
     introduced,
     scored,
-)  # fmt: skip
+)
+from tests.unit.models.vendor_servers import WRITE
 
-WRITE = request("say this", "write")
-
-
-def adapter(server: ChatServer, **settings: Any) -> OpenAIAdapter:
-    return OpenAIAdapter(spec(**{"url": server.url, "model": MODEL, "retries": 0, **settings}))
+adapter = partial(vendor_servers.adapter, "openai")
 
 
 @pytest.mark.parametrize(

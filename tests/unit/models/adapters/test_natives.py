@@ -1,14 +1,18 @@
 """Every native class that `config/models` names, and newer ones, with the library's processor: one frame and eight."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from reprise.core.errors import UserError
 from reprise.models.local.examine import differences
 from reprise.models.local.transformers import TransformersAdapter
+from tokenizers.processors import TemplateProcessing
+from transformers import AutoProcessor
 
-from tests.unit.asked import shown, spec
-from tests.unit.models.adapters.natives import Native, check, load
+from tests.unit.asked import BLIND, request, shown, spec
+from tests.unit.models.adapters.natives import QUESTION, YES_NO, Native, check, check_words, load
+from tests.unit.models.adapters.tiny import llava
 from tests.unit.models.adapters.tiny_video import IMAGES, MORE, VIDEO
 
 MADE = {**VIDEO, **IMAGES, **MORE}
@@ -23,6 +27,46 @@ def native(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_a_class_is_shown_the_frames_of_the_plan_and_answers_as_by_hand(native: Native, video: Path) -> None:
     for indices in ((21,), EIGHT):
         check(native, shown(video, indices))
+
+
+@pytest.mark.parametrize("name", ["llava_onevision", "qwen2_vl"])
+def test_scores_and_words_are_those_of_the_call_by_hand(name: str, video: Path, tmp_path: Path) -> None:
+    """With a system text, of a blind question too."""
+    native = load(name, MADE[name], tmp_path / name)
+    for clip in (shown(video, EIGHT), BLIND):
+        scores = check(native, clip, system="Be brief.").scores
+        assert scores[0] != scores[1] and 0 < sum(scores) <= 1
+        check_words(native, clip, system="Be brief.")
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_weights_and_frames_have_the_type_that_the_file_names(dtype: str, video: Path, tmp_path: Path) -> None:
+    check(load("llava_onevision", llava, tmp_path / "m", dtype), shown(video, EIGHT))
+
+
+def begun(template: str) -> Callable[[Path], Path]:
+    """A checkpoint whose tokenizer writes a token that begins a text, and whose template may write it too."""
+
+    def make(folder: Path) -> Path:
+        processor = AutoProcessor.from_pretrained(llava(folder))
+        words = processor.tokenizer
+        words.bos_token = begin = words.pad_token
+        marks = [(begin, words.bos_token_id)]
+        words.backend_tokenizer.post_processor = TemplateProcessing(single=f"{begin} $A", special_tokens=marks)
+        processor.chat_template = template + processor.chat_template
+        processor.save_pretrained(folder)
+        return folder
+
+    return make
+
+
+def test_the_token_that_begins_a_text_comes_once(tmp_path: Path) -> None:
+    asked = request(QUESTION, "score", YES_NO)
+    makes = {"without": llava, "by tokenizer": begun(""), "in template": begun("{{ bos_token }}")}
+    natives = {name: load("llava_onevision", make, tmp_path / name) for name, make in makes.items()}
+    without, in_template = (natives[name].ask(BLIND, asked)[0] for name in ("without", "in template"))
+    by_tokenizer = check(natives["by tokenizer"], BLIND)
+    assert in_template == by_tokenizer and by_tokenizer.tokens_in == without.tokens_in + 1
 
 
 @pytest.mark.parametrize("engine", ["plain", "shared"])

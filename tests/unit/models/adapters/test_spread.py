@@ -7,6 +7,7 @@ that bring a clip's tokens from one GPU to the next.
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from reprise.models.base import ModelSpec
@@ -15,7 +16,7 @@ from reprise.models.local.text import TextAdapter
 from reprise.models.local.transformers import Prefix, TransformersAdapter
 
 from tests.unit.asked import BLIND, request, shown, spec
-from tests.unit.models.adapters import tiny
+from tests.unit.models.adapters import tiny, tiny_video
 
 ASKED = [
     request("Does the red circle slide left quickly?", "score", ("Yes", "No")),
@@ -30,22 +31,18 @@ def spread(one: ModelSpec, share: float) -> ModelSpec:
     return replace(one, memory={"cpu": beside + int(weights * share), "disk": beside + 2 * weights})
 
 
-@pytest.mark.parametrize(("make", "share"), [(tiny.llava, 0.85), (tiny.qwen2_vl, 0.7)])
-def test_a_video_model_in_parts_answers_as_a_whole_one(
-    make: Callable[[Path], Path], share: float, tmp_path: Path, video: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("make", "kind", "share"), [
+    (tiny.llava, TransformersAdapter, 0.85), (tiny_video.qwen2_vl, TransformersAdapter, 0.7),
+    (tiny.llama, TextAdapter, 0.95), (tiny.t5, TextAdapter, 0.95),
+])  # fmt: skip
+def test_a_model_in_parts_answers_as_a_whole_one(
+    make: Callable[[Path], Path], kind: Any, share: float, tmp_path: Path, video: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = spec(make(tmp_path / "m"))
-    one, parts = TransformersAdapter(whole), TransformersAdapter(spread(whole, share))
-    assert set(parts.model.hf_device_map.values()) == {"cpu", "disk"}
+    one, parts = kind(whole), kind(spread(whole, share))
     for clip in (BLIND, shown(video, (3, 30))):
         assert list(parts.answers(clip, ASKED)) == list(one.answers(clip, ASKED))
-    monkeypatch.setattr(Prefix, "rows", lambda *_: 3)  # in batches, as on a GPU
-    assert parts.asked is not None and one.asked is not None
-    assert parts.asked.together(ASKED) == one.asked.together(ASKED)
-
-
-@pytest.mark.parametrize("make", [tiny.llama, tiny.t5])
-def test_a_language_model_in_parts_answers_as_a_whole_one(make: Callable[[Path], Path], tmp_path: Path) -> None:
-    whole = spec(make(tmp_path / "m"))
-    one, parts = TextAdapter(whole), TextAdapter(spread(whole, 0.95))
-    assert list(parts.answers(BLIND, ASKED)) == list(one.answers(BLIND, ASKED))
+    if kind is TransformersAdapter:
+        assert set(parts.model.hf_device_map.values()) == {"cpu", "disk"}
+        monkeypatch.setattr(Prefix, "rows", lambda *_: 3)  # in batches, as on a GPU
+        assert parts.asked.together(ASKED) == one.asked.together(ASKED)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import torch
 from reprise.core.errors import UserError
-from reprise.models.base import Answer, AnswerError
+from reprise.models.asking.outcomes import ask
+from reprise.models.base import AnswerError
 from reprise.models.local.transformers import TransformersAdapter
 from safetensors.torch import load_file, save_file
 from transformers import LlavaOnevisionModel
@@ -24,14 +25,14 @@ YES_NO = ("Yes", "No")
 INDICES = (3, 30)
 
 
-@pytest.mark.parametrize("ask", ["score", "write"])
-def test_numbers_that_are_not_finite_fail_their_question_alone(ask: str, folder: Path, video: Path) -> None:
+@pytest.mark.parametrize("kind", ["score", "write"])
+def test_numbers_that_are_not_finite_fail_their_question_alone(kind: str, folder: Path, video: Path) -> None:
     weights = load_file(folder / "model.safetensors")
     next(value for name, value in weights.items() if "projector.linear_1.bias" in name).fill_(float("nan"))
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    adapter, asked = TransformersAdapter(spec(folder)), [request(QUESTION, ask, YES_NO), request(OTHER, ask, YES_NO)]
-    assert list(adapter.answers(shown(video, INDICES), asked)) == [Answer(error="not_finite")] * 2
-    assert [answer.error for answer in adapter.answers(BLIND, asked)] == ["", ""], "only frames reach that weight"
+    adapter, asked = TransformersAdapter(spec(folder)), [request(QUESTION, kind, YES_NO), request(OTHER, kind, YES_NO)]
+    for clip, error in ((shown(video, INDICES), "not_finite"), (BLIND, "")):  # only frames reach that weight
+        assert {one.request: one.answer.error for one in ask(adapter, clip, asked)} == dict.fromkeys(asked, error)
 
 
 def test_a_full_device_fails_the_clip_by_name(folder: Path, video: Path, monkeypatch: pytest.MonkeyPatch) -> None:

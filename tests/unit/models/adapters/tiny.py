@@ -22,14 +22,6 @@ from transformers import (
     LlamaConfig,
     LlamaForCausalLM,
     PreTrainedTokenizerFast,
-    Qwen2VLConfig,
-    Qwen2VLForConditionalGeneration,
-    Qwen2VLImageProcessor,
-    Qwen2VLProcessor,
-    Qwen2VLVideoProcessor,
-    SiglipConfig,
-    SiglipImageProcessor,
-    SiglipModel,
     T5Config,
     T5EncoderModel,
     T5ForConditionalGeneration,
@@ -46,16 +38,6 @@ WORDS = {**TOWER, "vocab_size": VOCABULARY, "max_position_embeddings": LONGEST}
 SQUARE = {"height": SIDE, "width": SIDE}
 # All words of the toy world's tokenizer and those that a test adds.
 MANY_WORDS = 640
-PATCH = 8
-HALF = [0.5, 0.5, 0.5]
-# As the public Qwen2-VL checkpoints have it.
-QWEN_TEMPLATE = (
-    "{% for message in messages %}{% if loop.first and message['role'] != 'system' %}<|im_start|>system\n"
-    "You are a helpful assistant.<|im_end|>\n{% endif %}<|im_start|>{{ message['role'] }}\n"
-    "{% for part in message['content'] %}{% if part['type'] == 'video' %}<|vision_start|><|video_pad|><|vision_end|>"
-    "{% else %}{{ part['text'] }}{% endif %}{% endfor %}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
 
 
 def tokenizer(*, ends: bool = True, template: str | None = None) -> PreTrainedTokenizerFast:
@@ -113,14 +95,6 @@ def clip(folder: Path) -> Path:
 
 
 @once
-def siglip(folder: Path) -> Path:
-    words = tokenizer(ends=False)
-    texts, pictures = {**WORDS, **ids_of(words), "projection_size": 16}, {**TOWER, "image_size": SIDE, "patch_size": 16}
-    config = SiglipConfig(text_config=texts, vision_config=pictures)
-    return save(folder, lambda: SiglipModel(config), SiglipImageProcessor(size=SQUARE), words)
-
-
-@once
 def xclip(folder: Path, frames: int) -> Path:
     words = tokenizer()
     mit = {"mit_hidden_size": 12, "mit_intermediate_size": 24, "mit_num_hidden_layers": 1, "mit_num_attention_heads": 2}
@@ -143,9 +117,9 @@ def t5(folder: Path) -> Path:
 
 
 @once
-def vera(folder: Path, rows: int = 32128) -> Path:
+def vera(folder: Path) -> Path:
     words = tokenizer()
-    model = T5EncoderModel(_t5(words, rows))
+    model = T5EncoderModel(_t5(words, 32128))
     save(folder, lambda: model, words)
     with torch.no_grad():
         model.shared.weight[32097:32098] = 1.7
@@ -166,27 +140,6 @@ def llava(folder: Path) -> Path:
     words = build_tokenizer()
     size = ModelSize(vision_width=16, vision_inner=32, vision_layers=2, patch=16, width=32, inner=64, layers=2, heads=2, vocabulary=MANY_WORDS)
     return save(folder, lambda: build_model(size, words), build_processor(words, size.patch))
-
-
-@once
-def qwen2_vl(folder: Path) -> Path:
-    words = tokenizer(ends=False, template=QWEN_TEMPLATE)
-    marks = {name: f"<|{name}|>" for name in ("vision_start", "vision_end", "image_pad", "video_pad")}
-    words.add_tokens(list(marks.values()), special_tokens=True)
-    ids = {name: words.convert_tokens_to_ids(mark) for name, mark in marks.items()}
-    texts = {
-        **TOWER, "hidden_size": 32, "num_key_value_heads": 2, "vocab_size": MANY_WORDS, **ids_of(words), "max_position_embeddings": 8192,
-        "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]},
-    }
-    pictures = {"depth": 2, "embed_dim": 16, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 2, "patch_size": PATCH}
-    config = Qwen2VLConfig(
-        text_config=texts, vision_config=pictures, vision_start_token_id=ids["vision_start"], vision_end_token_id=ids["vision_end"],
-        image_token_id=ids["image_pad"], video_token_id=ids["video_pad"],
-    )
-    shared = {"patch_size": PATCH, "image_mean": HALF, "image_std": HALF, "size": {"shortest_edge": 32 * 32, "longest_edge": 96 * 96}}
-    videos = Qwen2VLVideoProcessor(**shared, cap_pixels_per_frame=False)
-    processor = Qwen2VLProcessor(Qwen2VLImageProcessor(**shared), words, videos, chat_template=QWEN_TEMPLATE)
-    return save(folder, lambda: Qwen2VLForConditionalGeneration(config), processor)
 
 
 def open_clip(folder: Path, **changes: Any) -> Path:

@@ -8,12 +8,13 @@ from typing import Any
 import transformers as hf
 from training.tokenizer import build_tokenizer
 
-from tests.unit.models.adapters.tiny import HALF, MANY_WORDS, PATCH, SQUARE, TOWER, ids_of, llava, once, qwen2_vl, save
+from tests.unit.models.adapters.tiny import MANY_WORDS, SQUARE, TOWER, ids_of, llava, once, save
 
 TEXT = {**TOWER, "num_key_value_heads": 2, "vocab_size": MANY_WORDS, "max_position_embeddings": 8192}
 HEADS_OF_16 = {"hidden_size": 32, "num_key_value_heads": 2, "head_dim": 16}
 MROPE = {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}
-MEAN = {"image_mean": HALF, "image_std": HALF}
+PATCH = 8
+MEAN = {"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5]}
 GRID = {"patch_size": PATCH, **MEAN}
 PIXELS = {"shortest_edge": 32 * 32, "longest_edge": 96 * 96}
 OF_THE_CLIP = {"shortest_edge": 32 * 32, "longest_edge": 80 * 64 * 64}
@@ -91,6 +92,11 @@ def _qwen(folder: Path, kind: str, text: dict[str, Any], vision: dict[str, Any],
     made = words(tuple(QWEN.values()), chat(*CHATML, marks))
     parts = {"image_processor": hf.Qwen2VLImageProcessor(**GRID, size=PIXELS), "video_processor": videos}
     return native(folder, kind, made, {**HEADS_OF_16, **text}, {**DEEP, **vision}, QWEN, parts)
+
+
+def qwen2_vl(folder: Path) -> Path:
+    videos = hf.Qwen2VLVideoProcessor(**GRID, size=PIXELS, cap_pixels_per_frame=False)
+    return _qwen(folder, "Qwen2VL", {"rope_parameters": MROPE}, {"embed_dim": 16, "mlp_ratio": 2}, videos)
 
 
 def qwen2_5_vl(folder: Path) -> Path:

@@ -9,23 +9,16 @@ import psutil
 from reprise.core.files import write_record
 from reprise.core.store import Store
 from reprise.models.remote.serving.environment import environment_folder, pins_file
+from reprise.models.remote.serving.host import Host
 from reprise.models.remote.serving.settings import Hosting, ServedBy, Serving, hosting_of, serving_of
 
-STAND_IN = Path(__file__).with_name("stand_in.py")
-ENVIRONMENT = "toy"
+ENVIRONMENT, NAME = "toy", "toy@1"
+OWN = shlex.quote(sys.executable)
+"""this environment's Python, and the stand-in as another one's"""
+STAND_IN = f"{OWN} {shlex.quote(str(Path(__file__).with_name('stand_in.py')))}"
 
 
-def stand_in_environment(root: Path, store: Store) -> None:
-    """An environment whose Python is the stand-in."""
-    _environment(root, store, f"{shlex.quote(sys.executable)} {shlex.quote(str(STAND_IN))}")
-
-
-def own_environment(root: Path, store: Store) -> None:
-    """An environment that is this one's Python."""
-    _environment(root, store, shlex.quote(sys.executable))
-
-
-def _environment(root: Path, store: Store, python: str) -> None:
+def make_environment(root: Path, store: Store, python: str = STAND_IN) -> None:
     """An environment that is whole; the file that pins it lies below this folder, as in a clone."""
     pins = root / pins_file(ENVIRONMENT)
     pins.parent.mkdir(parents=True, exist_ok=True)
@@ -36,6 +29,13 @@ def _environment(root: Path, store: Store, python: str) -> None:
     started.write_text(f'#!/bin/sh\nexec {python} "$@"\n')
     started.chmod(0o755)
     write_record(folder.with_suffix(".json"), {})
+
+
+def host_in(root: Path, served: tuple[Serving, Hosting]) -> Host:
+    """A server of a clone, with weights and a log of its own."""
+    (root / "weights").mkdir(exist_ok=True)
+    places = {"weights": root / "weights", "store": Store(root / "store"), "log_file": root / "logs/run.server.log"}
+    return Host(*served, name=NAME, **places)
 
 
 def served_by(pids: Path, how: str = "", minutes: float = 1) -> tuple[Serving, Hosting]:
@@ -50,13 +50,10 @@ def served_by(pids: Path, how: str = "", minutes: float = 1) -> tuple[Serving, H
     return serving, hosting_of(served)
 
 
-def served_by_program(
-    file: str, start_minutes: float = 1, answer_minutes: float = 1, scores: str | None = None
-) -> tuple[Serving, Hosting]:
-    """A program in the environment of the tests."""
+def served_by_program(answer_minutes: float = 1, scores: str | None = None) -> tuple[Serving, Hosting]:
+    """The program `own.py` in the environment of the tests."""
     served = ServedBy(
-        engine="program", program=file, environment=ENVIRONMENT, start_minutes=start_minutes,
-        answer_minutes=answer_minutes,
+        engine="program", program="own.py", environment=ENVIRONMENT, answer_minutes=answer_minutes,
     )  # fmt: skip
     how = {"dtype": "float32", "gpus": 0, "trust_remote_code": False, "is_video": True, "scores": scores}
     return serving_of(served, "0" * 64, **how), hosting_of(served)
@@ -74,11 +71,11 @@ def processes(pids: Path) -> list[int]:
 def are_gone(found: list[int]) -> bool:
     """Whether these processes end soon."""
     end = time.monotonic() + 20
-    while time.monotonic() < end:
-        if not any(_runs(one) for one in found):
-            return True
+    while any(map(_runs, found)):
+        if time.monotonic() > end:
+            return False
         time.sleep(0.02)
-    return False
+    return True
 
 
 def _runs(pid: int) -> bool:

@@ -1,6 +1,6 @@
 """A program that stands in for an engine: it takes vLLM's command line, and serves as VLLM_STAND_IN says.
 
-Run as a file by `stand_in_environment`, without any package of the project's environment.
+Run as a file by `make_environment`, without any package of the project's environment.
 """
 
 import os
@@ -46,14 +46,10 @@ def main() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return replace(seeing(asked), delay=0.05)
 
-    try:
-        with ChatServer(says, int(given["--port"])) as server:
-            server.introduces = introduces
-            print("ready", flush=True)
-            signal.pause()
-    except OSError as fault:
-        print(fault, flush=True)
-        os._exit(1)  # its thread runs
+    with ChatServer(says, int(given["--port"])) as server:
+        server.introduces = introduces
+        print("ready", flush=True)
+        signal.pause()
 
 
 def is_known(asked: Asked) -> bool:

@@ -11,21 +11,19 @@ import pytest
 from reprise.core.errors import MachineError, UserError
 from reprise.core.store import Store
 from reprise.models.remote.openai import OpenAIAdapter
-from reprise.models.remote.serving.host import KEY_VARIABLE, Host
+from reprise.models.remote.serving.host import KEY_VARIABLE
 from reprise.models.remote.serving.settings import environment
 
 from tests.unit.asked import BLIND, request, spec
-from tests.unit.models.serving.engines import are_gone, processes, served_by, stand_in_environment
+from tests.unit.models.serving.engines import NAME, are_gone, host_in, make_environment, processes, served_by
 
 ROOT = Path(__file__).parents[4]
-NAME = "toy@1"
 # What a job does that a test kills: it starts a server, says so, and waits.
 JOB = """
 import sys, time
 from pathlib import Path
-from reprise.core.store import Store
-from tests.unit.models.serving.test_host import host_in
-host = host_in(Path(sys.argv[1]), how=sys.argv[2])
+from tests.unit.models.serving.engines import host_in, served_by
+host = host_in(Path(sys.argv[1]), served_by(Path(sys.argv[1], "pids"), sys.argv[2]))
 if sys.argv[3] == "answering":
     host.start()
     print("started", flush=True)
@@ -38,21 +36,12 @@ host.start()
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A clone with an environment for servers."""
     monkeypatch.chdir(tmp_path)
-    stand_in_environment(tmp_path, Store(tmp_path / "store"))
-    (tmp_path / "weights").mkdir()
+    make_environment(tmp_path, Store(tmp_path / "store"))
     return tmp_path
 
 
-def host_in(root: Path, how: str = "", minutes: float = 1) -> Host:
-    serving, hosting = served_by(root / "pids", how, minutes)
-    return Host(
-        serving, hosting, weights=root / "weights", name=NAME, store=Store(root / "store"),
-        log_file=root / "logs" / "run.server.log",
-    )  # fmt: skip
-
-
 def test_a_server_answers_and_is_gone_when_it_is_closed(root: Path) -> None:
-    host = host_in(root)
+    host = host_in(root, served_by(root / "pids"))
     found = host.start()
     assert found["key"] == KEY_VARIABLE and httpx2.get(f"{found['url']}/models").status_code == 401, (
         "for this job alone"
@@ -88,7 +77,7 @@ def test_no_server_is_left_when_the_job_is_killed(root: Path, how: str, end: sig
 
 
 def test_no_server_is_left_when_its_keeper_is_killed(root: Path) -> None:
-    host = host_in(root)
+    host = host_in(root, served_by(root / "pids"))
     host.start()
     found = processes(root / "pids")
     os.kill(os.getpgid(found[0]), signal.SIGKILL)  # the keeper leads the group
@@ -109,17 +98,10 @@ def test_no_server_is_left_when_its_keeper_is_killed(root: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_server_that_does_not_start_is_explained(root: Path, how: str, minutes: float, message: str) -> None:
-    host = host_in(root, how, minutes)
+    host = host_in(root, served_by(root / "pids", how, minutes))
     with pytest.raises(UserError, match=message):
         host.start()
     assert are_gone(processes(root / "pids"))
-
-
-def test_an_environment_that_is_not_there_is_named(root: Path) -> None:
-    (root / "envs" / "toy.txt").write_text("vllm==0.0.2\n")
-    with pytest.raises(UserError, match=r"envs/toy\.txt: no environment with these packages in .*store/environments/.*"
-                                        r"Run snakemake, whose rule serve_environment makes it"):  # fmt: skip
-        host_in(root)
 
 
 def test_no_secret_and_no_path_of_python_reaches_a_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -16,11 +16,11 @@ from reprise.models.remote.serving.host import Host
 from reprise.models.remote.serving.settings import check_program
 
 from tests.unit.asked import BLIND, request, shown, spec
-from tests.unit.models.serving.engines import own_environment, served_by_program
+from tests.unit.models.serving.engines import NAME, OWN, host_in, make_environment, served_by_program
 from tests.unit.videos import RATE, barcode_video
 
-ROOT = Path(__file__).parents[4]
-NAME, EXACT = "toy@1", "logprob_token_ids"
+EXACT = "logprob_token_ids"
+LOAD = "def load(folder, device): pass\n"
 GOOD = """
 import hashlib
 
@@ -41,21 +41,14 @@ def scores(frames, times, prompt, options):
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A clone whose environment is this one's Python."""
     monkeypatch.chdir(tmp_path)
-    own_environment(tmp_path, Store(tmp_path / "store"))
-    (tmp_path / "weights").mkdir()
+    make_environment(tmp_path, Store(tmp_path / "store"), OWN)
     return tmp_path
 
 
-def host_of(
-    root: Path, text: str, *, start_minutes: float = 1, answer_minutes: float = 1, scores: str | None = None
-) -> Host:
+def host_of(root: Path, text: str, answer_minutes: float = 1, scores: str | None = None) -> Host:
     """The server of a program."""
     (root / "own.py").write_text(text)
-    serving, hosting = served_by_program("own.py", start_minutes, answer_minutes, scores)
-    return Host(
-        serving, hosting, weights=root / "weights", name=NAME, store=Store(root / "store"),
-        log_file=root / "own.server.log",
-    )  # fmt: skip
+    return host_in(root, served_by_program(answer_minutes, scores))
 
 
 def answers(host: Host, requests: list[Request], clip: Clip = BLIND, scores: str = EXACT) -> list[Answer]:
@@ -96,10 +89,7 @@ WRONG = [
 
 def test_what_a_program_does_wrong_is_the_failure_of_that_question_and_of_no_other(root: Path) -> None:
     branches = "".join(f"    if prompt == 'bad {at}':\n        {does}\n" for at, (does, *_) in enumerate(WRONG))
-    text = (
-        f"def load(folder, device): pass\ndef answer(frames, times, prompt, max_tokens):\n{branches}    return 'good'\n"
-    )
-    host = host_of(root, text)
+    host = host_of(root, f"{LOAD}def answer(frames, times, prompt, max_tokens):\n{branches}    return 'good'\n")
     asked = [request(f"{kind} {at}", "write") for at in range(len(WRONG)) for kind in ("bad", "good")]
     found = answers(host, asked)
     host.close()
@@ -119,49 +109,50 @@ WRONG_SCORES = [
 
 def test_scores_that_are_none_are_named(root: Path) -> None:
     gives = ", ".join(one for one, _ in WRONG_SCORES)
-    text = (
-        "def load(folder, device): pass\ndef answer(frames, times, prompt, max_tokens): pass\n"
-        f"def scores(frames, times, prompt, options): return [{gives}][int(prompt)]\n"
-    )
-    host = host_of(root, text)
+    text = f"def scores(frames, times, prompt, options): return [{gives}][int(prompt)]\n"
+    host = host_of(root, f"{LOAD}def answer(*given): pass\n{text}")
     found = answers(host, [request(f"{at}", "score", ("Yes", "No")) for at in range(len(WRONG_SCORES))])
     host.close()
     for (_, words), one in zip(WRONG_SCORES, found, strict=True):
         assert one.error == "malformed" and words in one.message
 
 
-STARTS = [
-    ("def load(folder, device):\n    raise RuntimeError(f'no weights in {folder}')\ndef answer(*given): pass\n",
-     r"own\.py: the program does not start: .*own\.py: RuntimeError: no weights in .*weights / the server ended with code 1\. See "
-     r".*own\.server\.log; correct `served_by` or the weights"),
-    ("import not_there\ndef load(folder, device): pass\ndef answer(*given): pass\n",
-     r"own\.py: ModuleNotFoundError: No module named 'not_there'"),
-    ("import tests\ndef load(folder, device): pass\ndef answer(*given): pass\n",
-     r"own\.py: ModuleNotFoundError: No module named 'tests'"),
-    ("def load(folder, device):\n    import time; time.sleep(600)\ndef answer(*given): pass\n",
-     r"own\.py: the program does not answer as 'toy@1' after 0\.03 minutes: .*`served_by\.start_minutes`"),
-]  # fmt: skip
+def test_a_similarity_is_the_very_number_that_a_program_gives(root: Path) -> None:
+    said = {"0.1 + 0.2": (0.1 + 0.2,), "-1e-30": (-1e-30,), "float('nan')": (), "None": ()}
+    text = f"def similarity(frames, times, caption): return [{', '.join(said)}][int(caption)]\n"
+    host = host_of(root, LOAD + text, scores="similarity")
+    found = answers(host, [request(f"{at}", "similarity") for at in range(len(said))], scores="similarity")
+    host.close()
+    assert [one.scores for one in found] == [*said.values()]
+    assert [one.error for one in found] == ["", "", "malformed", "malformed"]
 
 
-@pytest.mark.parametrize(("text", "message"), STARTS)
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def load(folder, device):\n    raise RuntimeError(f'no weights in {folder}')\ndef answer(*given): pass\n",
+         r"own\.py: the program does not start: .*own\.py: RuntimeError: no weights in .*weights / the server ended with code 1\. "
+         r"See .*run\.server\.log; correct `served_by` or the weights"),
+        (f"import tests\n{LOAD}def answer(*given): pass\n", r"own\.py: ModuleNotFoundError: No module named 'tests'"),
+    ],
+)  # fmt: skip
 def test_a_program_that_does_not_start_is_explained_in_one_line(root: Path, text: str, message: str) -> None:
-    host = host_of(root, text, start_minutes=0.03 if "sleep" in text else 1)
     with pytest.raises(UserError, match=message) as caught:
-        host.start()
+        host_of(root, text).start()
     assert "\n" not in str(caught.value)
 
 
-ENDS = [
-    ("import os; os.kill(os.getpid(), 11)", r"the server ended with code -11"),
-    ("import os; os._exit(0)", r"the server ended with code 0"),
-    ("import time; time.sleep(600)",
-     r"own\.py: no answer after 1\.2 s\. If it needs longer, set `served_by\.answer_minutes` in the model's file / the server ended with code 3"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("does", "message"), ENDS)
+@pytest.mark.parametrize(
+    ("does", "message"),
+    [
+        ("import os; os.kill(os.getpid(), 11)", r"the server ended with code -11"),
+        ("import time; time.sleep(600)",
+         r"own\.py: no answer after 1\.2 s\. If it needs longer, set `served_by\.answer_minutes` in the model's file / the server "
+         r"ended with code 3"),
+    ],
+)  # fmt: skip
 def test_a_program_that_dies_or_hangs_ends_its_job_in_one_line(root: Path, does: str, message: str) -> None:
-    text = f"def load(folder, device): pass\ndef answer(frames, times, prompt, max_tokens):\n    {does}\n"
+    text = f"{LOAD}def answer(frames, times, prompt, max_tokens):\n    {does}\n"
     host = host_of(root, text, answer_minutes=0.02)
     (found,) = answers(host, [request("a", "write")])
     assert found.error == "network"
@@ -169,26 +160,6 @@ def test_a_program_that_dies_or_hangs_ends_its_job_in_one_line(root: Path, does:
         host.check(is_lost=True)
     host.close()
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("said", "found", "error"),
-    [
-        ("0.1 + 0.2", (0.1 + 0.2,), ""),
-        ("-1e-30", (-1e-30,), ""),
-        ("float('nan')", (), "malformed"),
-        ("None", (), "malformed"),
-    ],
-)
-def test_a_similarity_is_the_very_number_that_a_program_gives(
-    root: Path, said: str, found: tuple[float, ...], error: str
-) -> None:
-    host = host_of(
-        root, f"def load(f, d): pass\ndef similarity(frames, times, caption): return {said}\n", scores="similarity"
-    )
-    (answer,) = answers(host, [request("A red circle stops.", "similarity")], scores="similarity")
-    host.close()
-    assert (answer.scores, answer.error) == (found, error)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.models.asking.money import limits as module
 from reprise.models.asking.money.calls import TEMPLATE_TOKENS, Estimates, asked_wait
-from reprise.models.asking.money.limits import LIMITS, Gate, ProviderLimits, Shown
+from reprise.models.asking.money.limits import Gate, ProviderLimits, Shown, TokensOfImage, by_aspect, by_patches
 from reprise.models.asking.money.prices import Used
 
 from tests.unit.asked import request
@@ -123,18 +123,13 @@ FRAMES = Shown(8, 280, 140)
 
 
 @pytest.mark.parametrize(
-    ("image_tokens", "url", "tokens"),
-    [
-        (50, "any.example", 8 * 50),
-        (None, "api.anthropic.com", 8 * 10 * 5),
-        (7, "api.anthropic.com", 8 * 7),
-        (None, "generativelanguage.googleapis.com", 8 * 258 * 4 * 2),
-    ],
+    ("image_tokens", "by_vendor", "tokens"),
+    [(50, None, 8 * 50), (None, by_patches, 8 * 10 * 5), (7, by_patches, 8 * 7), (None, by_aspect, 8 * 258 * 4 * 2)],
 )
 def test_a_question_takes_at_most_what_its_frames_and_its_bytes_are(
-    image_tokens: int | None, url: str, tokens: int
+    image_tokens: int | None, by_vendor: TokensOfImage | None, tokens: int
 ) -> None:
-    estimates = Estimates(image_tokens, LIMITS.get(url), is_paid=True)
+    estimates = Estimates(image_tokens, by_vendor, is_paid=True)
     assert estimates.worst(request("für", "write"), FRAMES, 8) == Used(tokens + 4 + TEMPLATE_TOKENS, 8)
     assert estimates.worst(request("für", "write"), None, 8) == Used(4 + TEMPLATE_TOKENS, 8)
 

@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import recv_handle, send_handle
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from reprise.core.errors import UserError
 from reprise.core.log import log_to_stderr
@@ -196,15 +196,15 @@ def _preparing(target: str, spec: ModelSpec) -> Iterator[Serve]:
     yield lambda clip, requests: iter([prepared(preparer, clip, requests)])
 
 
-class Ahead:
+class Ahead(AbstractContextManager["Ahead"]):
     """Keeps workers busy with the clips to come, as far ahead as its bounds allow."""
 
-    def __init__(self, target: str, spec: ModelSpec, workers: int, largest_bytes: int = LARGEST_BYTES) -> None:
+    def __init__(self, target: str, spec: ModelSpec, workers: int) -> None:
         make, preload = partial(_preparing, target, spec), [target.partition(":")[0]]
         self._workers = [Worker(make, "preparing", preload=preload) for _ in range(workers)]
         self._free = deque(self._workers)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="preparing")
-        self._most, self._largest_bytes = AHEAD * workers, largest_bytes
+        self._most = AHEAD * workers
         self._bytes_of_clip = 0
         self._expected: deque[tuple[Due, Future[Prepared]]] = deque()
         self._upcoming: Iterator[Due] = iter(())
@@ -225,9 +225,6 @@ class Ahead:
         self._fill()
         return found
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in self._workers:
@@ -236,7 +233,7 @@ class Ahead:
 
     def _fill(self) -> None:
         """As far as there is room, if all clips are as large as the largest that was seen."""
-        room = max(1, min(self._most, self._largest_bytes // max(1, self._bytes_of_clip)))
+        room = max(1, min(self._most, LARGEST_BYTES // max(1, self._bytes_of_clip)))
         while len(self._expected) < room and (asked := next(self._upcoming, None)) is not None:
             self._expected.append((asked, self._threads.submit(self._prepared, asked)))
 

@@ -5,7 +5,6 @@ checkpoint's to say; `generate` takes its own defaults for all that is not liste
 """
 
 import logging
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -221,17 +220,12 @@ def asking() -> Iterator[None]:
 
 
 def answered(ask: Callable[[], Answer]) -> Answer:
-    """The answer to one question; numbers that are not finite fail this question and no other."""
+    """The answer to one question; a text that cannot be computed fails this question and no other."""
     try:
         with asking():
-            return checked(ask())
+            return ask()
     except NotFiniteError:
         return Answer(error="not_finite")
-
-
-def checked(answer: Answer) -> Answer:
-    """An answer whose numbers are finite, or that failure."""
-    return answer if all(map(math.isfinite, answer.scores)) else Answer(error="not_finite")
 
 
 class _RefuseNaN(LogitsProcessor):  # type: ignore[misc]

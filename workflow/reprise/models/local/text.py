@@ -7,7 +7,6 @@ from reprise.models.local.torch_setup import torch
 
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, T5EncoderModel
 
-from reprise.core.errors import UserError
 from reprise.models.base import Answer, Clip, ModelSpec, Request
 from reprise.models.local.checkpoints import (
     answered,
@@ -93,11 +92,6 @@ class Vera:
         self._tokenizer = load_part(AutoTokenizer, spec)
         self._model = load_model(T5EncoderModel, spec)
         self._table = self._model.shared.weight
-        if self._table.shape[0] <= VERA_WEIGHT:
-            raise UserError(
-                f"settings.head: vera needs an embedding matrix of more than {VERA_WEIGHT} rows, which hold its head; "
-                f"{spec.folder} has {self._table.shape[0]}. Remove `head` if this is a plain language model."
-            )
 
     def answer(self, request: Request) -> Answer:
         encoded = self._tokenizer(request.prompt, truncation=True, max_length=VERA_TOKENS, return_tensors="pt")

@@ -27,7 +27,6 @@ from reprise.models.local.checkpoints import (
     answered,
     asking,
     check_scores,
-    checked,
     device_of,
     load_model,
     option_probabilities,
@@ -146,7 +145,7 @@ class AskedClip:
             rows = self._encoded(tokens[0]).rows(self._in_run)
         try:
             with asking():
-                return [checked(one) for one in self._after_prefix(requests, tokens, rows)]
+                return self._after_prefix(requests, tokens, rows)
         except NotFiniteError:
             if len(requests) == 1:
                 return [Answer(error="not_finite")]

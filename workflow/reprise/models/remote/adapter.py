@@ -18,7 +18,7 @@ from reprise.core.bounded import BoundedReader, PackedError, TooLargeError
 from reprise.core.errors import UserError
 from reprise.core.plain import plain
 from reprise.models.asking.money.calls import Calls, Estimates, Failure, asked_wait
-from reprise.models.asking.money.limits import LIMITS
+from reprise.models.asking.money.limits import TokensOfImage
 from reprise.models.asking.money.prices import Used
 from reprise.models.asking.workers import Ahead, prepared, ready
 from reprise.models.base import Answer, AnswerError, Arrived, Clip, Due, ModelSpec, ReplyError, Request
@@ -48,16 +48,15 @@ MISTAKES = {
 class RemoteAdapter(ABC):
     """A model at a server: many questions are on their way at a time, and each answer must be of the named model."""
 
-    host = ""
+    tokens_of_image: TokensOfImage | None = None
     """of the vendor whose interface is spoken"""
     takes_files = False
     """whether the server is given clips as files"""
 
     def __init__(self, spec: ModelSpec, settings: RemoteSettings) -> None:
         self._spec, self._remote, self._key = spec, settings, _key(settings)
-        self._limits = LIMITS.get(urlsplit(settings.url).hostname or "") or LIMITS.get(self.host)
         self._is_paid = settings.key is not None and (spec.account is None or spec.account.is_paid)
-        self._estimates = Estimates(settings.image_tokens, self._limits, is_paid=self._is_paid)
+        self._estimates = Estimates(settings.image_tokens, self.tokens_of_image, is_paid=self._is_paid)
 
     @abstractmethod
     def connected(self) -> AbstractAsyncContextManager[Show]:
@@ -72,19 +71,11 @@ class RemoteAdapter(ABC):
     def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
         """Every answer as soon as it is there."""
         most = max((due.clip for due in dues), key=lambda clip: clip.pictures, default=None)
-        limit, where = self._remote.max_images, "settings.max_images of the model's file"
-        if limit is None and self._limits is not None:
-            limit, where = self._limits.images, f"the vendor's limit ({self._limits.source})"
-        # Before anything is paid for.
-        if most is not None and self.takes_files and most.grid is not None:
-            raise UserError(
-                f"clip '{most.clip_id}' is to be shown as a grid of its frames, but the server is given the clip's "
-                "file. Set `settings.frames: images` in the model's file, or use a sampling without a view."
-            )
+        limit = self._remote.max_images
         if most is not None and not self.takes_files and limit is not None and most.pictures > limit:
-            raise UserError(
-                f"clip '{most.clip_id}' is shown with {most.pictures} frames, but {where} is {limit}. Use a "
-                "sampling of fewer frames, or correct `max_images`."
+            raise UserError(  # before anything is paid for
+                f"clip '{most.clip_id}' is shown with {most.pictures} frames, but settings.max_images of the model's "
+                f"file is {limit}. Use a sampling of fewer frames, or correct `max_images`."
             )
         return send(lambda: self._line(dues), dues, self._remote.concurrency)
 
@@ -190,10 +181,10 @@ def read_reply(kind: type[R], content: bytes, settings: RemoteSettings, what: st
     return reply
 
 
-def used_in(counted: type[BaseModel], response: httpx2.Response) -> Used | None:
-    """The tokens that a reply says it took, whatever else is wrong with it."""
+def used_in(kind: type[BaseModel], response: httpx2.Response) -> Used | None:
+    """The tokens that a reply says it took; of one that is none nobody knows."""
     try:
-        reply: Any = counted.model_validate_json(response.content)
+        reply: Any = kind.model_validate_json(response.content)
     except ValidationError:
         return None
     return reply.usage.used if reply.usage else None

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from reprise.core.plain import plain
 from reprise.models.asking.money.calls import Failure
-from reprise.models.asking.money.limits import Shown
+from reprise.models.asking.money.limits import Shown, by_patches
 from reprise.models.asking.money.prices import Used
 from reprise.models.base import Answer, AnswerError, Due, ModelSpec, Request
 from reprise.models.remote.adapter import (
@@ -57,12 +57,6 @@ class Usage(BaseModel):
         return Used(self.input_tokens + cached + (self.cache_creation_input_tokens or 0), self.output_tokens, cached)
 
 
-class Counted(BaseModel):
-    """A reply of which only the counts matter."""
-
-    usage: Usage | None = None
-
-
 class Reply(BaseModel):
     model: str
     content: list[Block]
@@ -71,7 +65,7 @@ class Reply(BaseModel):
 
 
 class AnthropicAdapter(RemoteAdapter):
-    host = "api.anthropic.com"
+    tokens_of_image = staticmethod(by_patches)
 
     def __init__(self, spec: ModelSpec) -> None:
         self._settings = AnthropicSettings.model_validate(spec.settings)
@@ -99,7 +93,7 @@ class AnthropicAdapter(RemoteAdapter):
     async def _answer(self, visual: bytes, shown: Shown | None, request: Request) -> Answer:
         tokens = self._settings.max_tokens or request.max_tokens
         send = posting(self._client, "/v1/messages", self._body(request, tokens, visual))
-        response = await self._calls.call(request, shown, tokens, send, partial(used_in, Counted))
+        response = await self._calls.call(request, shown, tokens, send, partial(used_in, Reply))
         reply = read_reply(Reply, response.content, self._settings, "message")
         return answer_of(reply, shown.frames if shown else 0)
 

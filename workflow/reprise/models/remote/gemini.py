@@ -20,7 +20,7 @@ from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.media.probe import packet_index
 from reprise.models.asking.money.calls import Failure
-from reprise.models.asking.money.limits import Shown
+from reprise.models.asking.money.limits import Shown, by_aspect
 from reprise.models.asking.money.prices import Used
 from reprise.models.base import Answer, AnswerError, Clip, Due, ModelSpec, Request
 from reprise.models.remote.adapter import (
@@ -36,7 +36,7 @@ from reprise.models.remote.adapter import (
 )
 from reprise.models.remote.images import Encoded
 from reprise.models.remote.sending import Opened
-from reprise.models.remote.settings import GeminiSettings, RemoteSettings
+from reprise.models.remote.settings import GeminiSettings
 
 FILTERED = {
     "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT",
@@ -50,8 +50,6 @@ MEANT = (
 )
 TOO_LONG = ("exceeds the maximum number of tokens", "input token count")
 RETRY_DELAY = re.compile(r"'retryDelay': '([0-9]+(?:\.[0-9]+)?)s'")
-# A frame of a video, with the second's sound and time stamp, by ai.google.dev/gemini-api/docs/video-understanding.
-FRAME_TOKENS, SECOND_TOKENS = 280, 42
 # Between looks whether an uploaded file is ready: at first and at most.
 FIRST_LOOK_S, LAST_LOOK_S = 0.1, 5.0
 
@@ -113,16 +111,12 @@ def failure_of_gemini(error: Exception, settings: GeminiSettings) -> Failure | N
 
 
 class GeminiAdapter(RemoteAdapter):
-    host = "generativelanguage.googleapis.com"
+    tokens_of_image = staticmethod(by_aspect)
 
     def __init__(self, spec: ModelSpec) -> None:
         self.settings = GeminiSettings.model_validate(spec.settings)
         self.takes_files = self.settings.frames == "video"
-        remote: RemoteSettings = self.settings
-        if self.takes_files and remote.image_tokens is None:
-            each = FRAME_TOKENS + math.ceil(SECOND_TOKENS / self.settings.fps)
-            remote = remote.model_copy(update={"image_tokens": each})
-        super().__init__(spec, remote)
+        super().__init__(spec, self.settings)
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Show]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image as Picture
 
-from reprise.media.decoder import Footage
+from reprise.media.decoder import Footage, Image
 from reprise.models.asking.money.limits import Shown
 from reprise.models.base import Clip, ModelSpec, Request
 from reprise.models.local.frames import footage_of
@@ -40,15 +40,11 @@ class ImagesPreparer:
         return footage_of(clip)
 
     def prepare(self, clip: Clip, frames: Footage, requests: Sequence[Request]) -> Encoded:
-        """A frame that the plan shows several times is encoded once."""
-        shown = clip.indices[: len(frames.frames)]
-        first = {index: at for at, index in reversed(list(enumerate(shown)))}
-        encoded: dict[int, bytes] = {}
-        for index, at in first.items():
-            stream = BytesIO()
-            picture = Picture.fromarray(np.ascontiguousarray(frames.frames[at]))
-            picture.save(stream, "PNG", compress_level=1)  # the others make frames little smaller
-            encoded[index] = b64encode(stream.getvalue())
         height, width = frames.frames[0].shape[:2]
-        images = tuple(encoded[index] for index in shown)
-        return Encoded(images, frames.places, frames.rate, frames.total, width, height)
+        return Encoded(tuple(map(_png, frames.frames)), frames.places, frames.rate, frames.total, width, height)
+
+
+def _png(frame: Image) -> bytes:
+    stream = BytesIO()
+    Picture.fromarray(np.ascontiguousarray(frame)).save(stream, "PNG", compress_level=1)  # others save little more
+    return b64encode(stream.getvalue())

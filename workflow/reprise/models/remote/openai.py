@@ -19,7 +19,7 @@ from reprise.models.asking.money.limits import Shown
 from reprise.models.base import Answer, AnswerError, Due, ModelSpec, ReplyError, Request
 from reprise.models.remote.adapter import BoundedClient, RemoteAdapter, Show, posting, read_reply, used_in
 from reprise.models.remote.images import Encoded
-from reprise.models.remote.openai_replies import Counted, Reply, answer_of, failure_of_server
+from reprise.models.remote.openai_replies import Reply, answer_of, failure_of_server
 from reprise.models.remote.sending import Opened
 from reprise.models.settings import OpenAISettings
 from reprise.models.thoughts import opens_thought
@@ -179,7 +179,7 @@ class OpenAIAdapter(RemoteAdapter):
 
     async def complete(self, body: bytes, request: Request, shown: Shown | None, tokens_out: int) -> Reply:
         send = posting(self._client, "/chat/completions", body)
-        response = await self._calls.call(request, shown, tokens_out, send, partial(used_in, Counted))
+        response = await self._calls.call(request, shown, tokens_out, send, partial(used_in, Reply))
         return read_reply(Reply, response.content, self.settings, "chat completion")
 
     async def tokens_of(self, options: Sequence[str]) -> tuple[int, ...]:

@@ -72,15 +72,10 @@ class Usage(BaseModel):
         return Used(self.prompt_tokens, self.completion_tokens, min(cached or 0, self.prompt_tokens))
 
 
-class Counted(BaseModel):
-    """A reply of which only the counts matter."""
-
-    usage: Usage | None = None
-
-
-class Reply(Counted):
+class Reply(BaseModel):
     model: str = ""
     choices: list[Choice] = Field(min_length=1)
+    usage: Usage | None = None
 
     @property
     def used(self) -> Used:
@@ -106,7 +101,7 @@ def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int
     if request.ask == "score":
         scores = _scores(choice, tokens, thinks=thinks)
     elif request.ask == "similarity":
-        scores = (_similarity(choice),)
+        scores = (float(choice.message.content or "nan"),)  # of a program that this job has started
     else:
         is_cut = choice.finish_reason == "length"
         text = behind_thought(choice.message.content or "", is_open=thinks and is_cut) or ""
@@ -121,13 +116,6 @@ def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int
         tokens_cached=reply.used.cached,
         served=reply.model,
     )
-
-
-def _similarity(choice: Choice) -> float:
-    try:
-        return float(choice.message.content or "")
-    except ValueError:
-        raise AnswerError("malformed", f"similarity {choice.message.content!r:.60} is no number") from None
 
 
 def _scores(choice: Choice, tokens: Sequence[int], *, thinks: bool) -> tuple[float, ...]:

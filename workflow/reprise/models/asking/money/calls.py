@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from reprise.core.errors import UserError
-from reprise.models.asking.money.limits import Gate, ImageLimits, ProviderLimits, Shown
+from reprise.models.asking.money.limits import Gate, ProviderLimits, Shown, TokensOfImage
 from reprise.models.asking.money.prices import Account, Entry, Ledger, Used, needed_budget
 from reprise.models.base import ReplyError, Request
 from reprise.models.remote.settings import RemoteSettings
@@ -40,8 +40,8 @@ class Failure(Exception):
 class Estimates:
     """How many tokens questions may take at most, before they are sent; the server's own counts make it narrower."""
 
-    def __init__(self, image_tokens: int | None, limits: ImageLimits | None, *, is_paid: bool) -> None:
-        self._image_tokens, self._limits, self._is_paid = image_tokens, limits, is_paid
+    def __init__(self, image_tokens: int | None, by_vendor: TokensOfImage | None, *, is_paid: bool) -> None:
+        self._image_tokens, self._by_vendor, self._is_paid = image_tokens, by_vendor, is_paid
         self._counted: dict[tuple[int, int, int], int] = {}
 
     def worst(self, request: Request, shown: Shown | None, answer_tokens: int) -> Used:
@@ -50,8 +50,8 @@ class Estimates:
         frames = 0
         if shown is not None:
             each = self._image_tokens
-            if each is None and self._limits is not None:
-                each = self._limits.tokens(shown.width, shown.height)
+            if each is None and self._by_vendor is not None:
+                each = self._by_vendor(shown.width, shown.height)
             if each is None and self._is_paid:
                 raise UserError(
                     "settings.image_tokens of the model's file: missing. What a question may cost is reserved before "

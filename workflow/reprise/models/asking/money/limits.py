@@ -1,5 +1,5 @@
 """What a provider allows: requests and tokens a minute, and requests at a time, kept by all jobs of a machine together;
-and, of some vendors, the images that they take, looked at before anything is paid for."""
+and how many tokens some vendors count for an image."""
 
 import json
 import re
@@ -103,32 +103,18 @@ class Shown(NamedTuple):
     height: int
 
 
-class ImageLimits(NamedTuple):
-    """What one vendor takes in a request, by its page; what else it does not take it says itself, at no cost."""
-
-    source: str
-    images: int
-    tokens: Callable[[int, int], int]
-    """of an image of this width and height, at most"""
+TokensOfImage = Callable[[int, int], int]
+"""what an image of this width and height counts at most"""
 
 
-def _by_aspect(width: int, height: int) -> int:
+def by_patches(width: int, height: int) -> int:
+    """Anthropic's, of an image that is not made smaller first: that would only lower them."""
+    # platform.claude.com/docs/en/build-with-claude/vision, read 2026-11
+    return ceil(width / 28) * ceil(height / 28)
+
+
+def by_aspect(width: int, height: int) -> int:
     """Gemini 3 takes a fixed number, earlier ones 258 for each tile of two thirds of the shorter side."""
+    # docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding, read 2026-11
     unit = max(1, int(min(width, height) / 1.5))
     return max(1120, 258 * ceil(width / unit) * ceil(height / unit))
-
-
-# By the host of their interface.
-LIMITS = {
-    "api.anthropic.com": ImageLimits(
-        source="platform.claude.com/docs/en/build-with-claude/vision, read 2026-11",
-        images=600,
-        # Those of an image that is not made smaller first, which would only lower them.
-        tokens=lambda width, height: ceil(width / 28) * ceil(height / 28),
-    ),
-    "generativelanguage.googleapis.com": ImageLimits(
-        source="docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding, read 2026-11",
-        images=3000,
-        tokens=_by_aspect,
-    ),
-}

@@ -174,7 +174,7 @@ def test_what_is_no_exact_score_is_a_failure(reply: dict[str, Any], outcome: str
     [
         (error(429, "rate_limit_exceeded", retry_after="1"), {}),
         (error(503), {}),
-        (Says(b"", delay=5), {"timeout_s": 0.2}),
+        (Says(b"", delay=9), {"timeout_s": 2}),
         (Says({"choices": "many words"}, is_cut=True), {}),
     ],
 )

@@ -8,7 +8,7 @@ from reprise.core.store import Store
 from safetensors.torch import load_file, save_file
 
 from tests.unit.models.chat_server import MODEL, ChatServer, seeing
-from tests.unit.models.serving.engines import ENVIRONMENT, are_gone, processes, stand_in_environment
+from tests.unit.models.serving.engines import ENVIRONMENT, are_gone, make_environment, processes
 from tests.workflow.conftest import ROOT, Project
 
 CHECK = ("check", "toy-llava-ov", "--questions", "8")
@@ -55,7 +55,7 @@ def test_a_server_of_one_s_own_that_runs_is_checked(toy: Project) -> None:
 def test_the_server_that_a_job_would_start_is_started_and_ended(toy: Project) -> None:
     pids = toy.root / "pids"
     toy.write("config/models/hosted.yaml", HOSTED.format(environment=ENVIRONMENT, pids=pids))
-    stand_in_environment(toy.root, Store(toy.root / "resources/store"))
+    make_environment(toy.root, Store(toy.root / "resources/store"))
     assert "hosted sees its clips." in toy.called("check", "hosted", "--questions", "8")
     assert are_gone(processes(pids))
     assert "ready" in next(toy.root.glob("results/*/logs/check/hosted.server.log")).read_text()

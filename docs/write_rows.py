@@ -33,7 +33,6 @@ CLOSED = (
     *("gemini-2.5-pro", "gpt-4.1", "gpt-4o", "gpt-4v", "o3", "o4-mini"),
 )
 NO_CODE = "no code of the model was found in its repository: it comes with its weights on the hub, and was not had here"
-NOT_TRIED = "no program was written and run for it"
 # Why a model's answers come as files only.
 WHY = {
     **dict.fromkeys(CLOSED, "closed"),
@@ -41,6 +40,7 @@ WHY = {
     "humans": "people",
     "m3": "how Vinoground's authors showed it six frames, and at how many tokens, is not known",
     "qwen-vl-chat": NO_CODE,
+    "videostreaming": "no repository of its authors with the model's code was found",
     "vifi-clip": "its checkpoint is no whole model ([what is known of it](../benchmarks/velociti.md))",
 }
 
@@ -107,7 +107,7 @@ def models(config: Configuration, imported: bool) -> Iterator[str]:
     for slug, number in sorted(found.items(), key=lambda entry: (-entry[1], entry[0])):
         model = config.models[slug]
         if (model.adapter == "import") == imported:
-            how = WHY.get(slug, NOT_TRIED) if imported else f"{asked_by(model)} | {model.gpus}"
+            how = WHY[slug] if imported else f"{asked_by(model)} | {model.gpus}"
             yield f"| {model.label} | `{slug}` | {how} | {number} |"
 
 

@@ -59,6 +59,9 @@ class Video:
     def __getitem__(self, place):
         return self._frames[place]
 
+    def get_avg_fps(self):
+        return 24.0
+
     def get_batch(self, places):
         assert list(places) == list(range(len(self)))
         return self._frames

@@ -56,15 +56,15 @@ def test_where_files_lie_says_which_run_they_are_of(
 def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog: pytest.LogCaptureFixture) -> None:
     lay(paper, APOLLO, *NAMED_7)
     lay(paper, "vinoground/gemini-2.5-pro", *NAMED)  # its run shows a number of frames that depends on the clip
-    rated, unrated = (f"MiniGPT4-Video_{judge}_score.xlsx" for judge in ("gpt-4-turbo", "gemini"))
-    lay(paper, "mmbench_video/minigpt4-video", "MiniGPT4-Video.xlsx", rated, unrated)
+    rated, unrated = (f"VideoStreaming_{judge}_score.xlsx" for judge in ("gpt-4-turbo", "gemini"))
+    lay(paper, "mmbench_video/videostreaming", "VideoStreaming.xlsx", rated, unrated)
     with caplog.at_level(logging.WARNING):
         plan = paper.plan("paper")
         plan.imports.warn_of_unused(plan.models)
     assert [run for run in runs(paper) if run.startswith("vinoground")] == []
     said = {one.message.partition(": ")[0].removeprefix(f"{IMPORTS}/"): one.message for one in caplog.records}
     assert f"{', '.join(NAMED_7)}: not used: their names fit no run" in said[APOLLO]
-    assert unrated in said["mmbench_video/minigpt4-video"] and rated not in said["mmbench_video/minigpt4-video"]
+    assert unrated in said["mmbench_video/videostreaming"] and rated not in said["mmbench_video/videostreaming"]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog
         ("temporalbench/ma-lmm", ("ma-lmm.jsonl",), ["temporalbench/caption/linspace4, temporalbench/long/linspace4, temporalbench/short/linspace4."]),
         ("velociti/gemini-1.5-flash", ("control.csv",), ["velociti/entail.gemini.subset/fps1, velociti/mc.subset/fps1."]),
         ("mmbench_video/gpt-4o", ("gpt4o.xlsx",), ["mmbench_video/packed.subtitled/interior16, ", ", ... (17 in all)"]),
-        ("mmbench_video/minigpt4-video", ("a.xlsx", "b.tsv"), [f"{IMPORTS}/mmbench_video/minigpt4-video: found a.xlsx, b.tsv; one file of answers is expected. Keep one of them there."]),
+        ("mmbench_video/videostreaming", ("a.xlsx", "b.tsv"), [f"{IMPORTS}/mmbench_video/videostreaming: found a.xlsx, b.tsv; one file of answers is expected. Keep one of them there."]),
         ("vinoground/o3/paper/black32", ("text.jsonl",), [f"{IMPORTS}/vinoground/o3/paper/black32: found text.jsonl, which are no answers to vinoground/paper by their names. {IMPORTS}/README.md lists the names."]),
         ("vinoground/o3/paper/black32", NAMED, ["which holds the answers of a run that shows 32 frames is not clear"]),
     ],
@@ -128,10 +128,10 @@ def judges(paper: Project) -> list[str]:
 def test_ratings_that_lie_there_count_for_every_run_whoever_judged(paper: Project) -> None:
     """No `judges:` names this one; of several the suite's own comes first, then the order of the configuration."""
     paper.edit("config/suites/paper.yaml", "judges: [gpt-4-turbo-1106]", "judges: []")
-    for model, protocol in (("minigpt4-video", "unpacked/interior90"), ("gpt-4v", "packed/interior8")):
+    for model, protocol in (("videostreaming", "unpacked/interior64"), ("gpt-4v", "packed/interior8")):
         lay(paper, f"mmbench_video/{model}/{protocol}", "answers.xlsx")
         lay(paper, f"mmbench_video/gpt-3.5-turbo-0613/{protocol}/{model}", "ratings.tsv")
-    rated = ["packed/interior8/gpt-4v", "unpacked/interior90/minigpt4-video"]
+    rated = ["packed/interior8/gpt-4v", "unpacked/interior64/videostreaming"]
     assert judges(paper) == [f"{run}/gpt-3.5-turbo-0613" for run in rated]
     lay(paper, "mmbench_video/gpt-4-turbo-1106/packed/interior8/gpt-4v", "ratings.tsv")
     assert judges(paper) == [f"{rated[0]}/gpt-4-turbo-1106", f"{rated[1]}/gpt-3.5-turbo-0613"]
@@ -142,10 +142,10 @@ def test_ratings_that_lie_there_count_for_every_run_whoever_judged(paper: Projec
 @pytest.mark.parametrize("name", ["gpt-4-turbo", "gpt-4-1106-preview", "gpt-4-turbo-1106"])
 def test_the_harness_ratings_beside_the_predictions_count(paper: Project, name: str) -> None:
     paper.edit("config/suites/paper.yaml", "judges: [gpt-4-turbo-1106]", "judges: []")
-    answers, ratings = "MiniGPT4-Video_MMBench-Video.xlsx", f"MiniGPT4-Video_MMBench-Video_{name}_score.xlsx"
-    lay(paper, "mmbench_video/minigpt4-video", answers, ratings)
-    assert judges(paper) == ["unpacked/interior90/minigpt4-video/gpt-4-turbo-1106"]
-    imports, run = paper.plan("paper").imports, Run.parse("mmbench_video/unpacked/interior90/minigpt4-video")
+    answers, ratings = "VideoStreaming_MMBench-Video.xlsx", f"VideoStreaming_MMBench-Video_{name}_score.xlsx"
+    lay(paper, "mmbench_video/videostreaming", answers, ratings)
+    assert judges(paper) == ["unpacked/interior64/videostreaming/gpt-4-turbo-1106"]
+    imports, run = paper.plan("paper").imports, Run.parse("mmbench_video/unpacked/interior64/videostreaming")
     assert [one.name for one in imports.answer_files(run)] == [answers]
     assert [one.name for one in imports.rating_files(run, "gpt-4-turbo-1106")] == [ratings]
 

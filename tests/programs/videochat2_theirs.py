@@ -1,0 +1,74 @@
+"""VideoChat2 by its authors' code: what demo/demo.ipynb does, by the same functions in conversation.py, with frames from a file."""
+
+import os
+from pathlib import Path
+
+from theirs import SIZE, Video, bert, llama, main, scores, spread, watch, without
+
+without("decord", "dataset.video_utils")
+import conversation
+import models
+import torch
+from models import VideoChat2_it_vicuna
+from models.blip2 import vit
+from peft import LoraConfig, TaskType, get_peft_model
+from transformers import BertConfig, LlamaConfig, LlamaForCausalLM
+from utils.config import Config
+from utils.easydict import EasyDict
+
+BOTH, STAGE2, STAGE3 = "umt_l16_qformer.pth", "videochat2_7b_stage2.pth", "videochat2_7b_stage3.pth"
+
+
+def shrink():
+    """Two layers of the authors' 23 of pictures."""
+    made = vit.PretrainVisionTransformer
+    vit.PretrainVisionTransformer = lambda **how: made(**how | {"encoder_depth": 3})
+
+
+def opened(**paths):
+    config = Config.from_file(str(Path(models.__file__).parents[1] / "configs" / "config.json")).model
+    config.update(llama_model_path="vicuna-7b-v0", **paths)
+    config.vision_encoder.num_frames = 4
+    model = VideoChat2_it_vicuna(config=config)
+    lora = LoraConfig(task_type=TaskType.CAUSAL_LM, inference_mode=False, r=16, lora_alpha=32, lora_dropout=0.0)
+    model.llama_model = get_peft_model(model.llama_model, lora)
+    return model
+
+
+def make(folder):
+    os.chdir(folder)
+    bert(Path("bert-base-uncased"), ["watch", "the", "video", "and", "answer", "question", "."])
+    BertConfig(12, **SIZE).save_pretrained("bert-base-uncased")
+    size = len(llama(Path("vicuna-7b-v0")))
+    spread(LlamaForCausalLM(LlamaConfig(size, **SIZE)), 0.4).save_pretrained("vicuna-7b-v0")
+    weights = spread(opened(vit_blip_model_path="", videochat2_model_path=""), 0.05).state_dict()
+    parts = {BOTH: ("vision_", "qformer", "query_"), STAGE2: ("extra_", "llama_proj"), STAGE3: ("llama_model",)}
+    for file, names in parts.items():
+        kept = {name: one for name, one in weights.items() if name.startswith(names)}
+        torch.save({name: one for name, one in kept.items() if file != STAGE3 or "lora_" in name}, file)
+
+
+def ask(folder, frames, asked):
+    os.chdir(folder)
+    conversation.VideoReader = lambda path, ctx: Video(frames)
+    conversation.Chat.get_index = lambda self, total, wanted: range(total)
+    model = opened(vit_blip_model_path=BOTH, videochat2_model_path=STAGE2)
+    model.load_state_dict(torch.load(STAGE3, "cpu"), strict=False)
+    model.float().eval()
+    drawn, first = model.llama_model.generate, watch(model.llama_model.base_model.model)
+    model.llama_model.generate = lambda **how: drawn(**how | {"do_sample": False})
+    chat, found = conversation.Chat(model, "cpu"), []
+    for question in asked["questions"]:
+        first.clear()
+        talk, seen = EasyDict(system="", roles=("Human", "Assistant"), messages=[], sep="###"), []
+        chat.upload_video("video.mp4", talk, seen, len(frames))
+        chat.ask(question, talk)
+        text = chat.answer(talk, seen, max_new_tokens=12)[0]
+        found.append({"text": text, "scores": scores(first[0], model.llama_tokenizer)})
+    return found
+
+
+shrink()
+if __name__ == "__main__":
+    torch.set_grad_enabled(False)
+    main(make, ask)

@@ -1,0 +1,16 @@
+"""VILA 1.5 40B by its authors' code: another tower and another conversation."""
+
+from functools import partial
+
+from theirs import SIZE, main, spread
+from vila_theirs import ask, make, modeling_intern_vit
+
+
+def intern(folder):
+    config = modeling_intern_vit.InternVisionConfig(**SIZE, image_size=448, patch_size=14)
+    spread(modeling_intern_vit.InternVisionModel(config), 0.2).save_pretrained(folder)
+
+
+if __name__ == "__main__":
+    hermes = {"tower": intern, "words": ("<|im_start|>", "<|im_end|>"), "mm_vision_select_feature": "patch"}
+    main(partial(make, **hermes), partial(ask, conv_mode="hermes-2"))

@@ -1,0 +1,72 @@
+"""VILA 1.5 by its authors' code: `eval_model` of run_vila.py, with frames from a file in place of OpenCV's."""
+
+import io
+import os
+from argparse import Namespace
+from contextlib import redirect_stdout
+from pathlib import Path
+
+from theirs import SIZE, llama, main, on_processor, scores, spread, watch, without
+
+without(*(f"llava.model.multimodal_encoder.{one}" for one in ("intern.flash_attention", "radio_encoder")))
+from llava import mm_utils
+from llava.eval import run_vila
+from llava.model import builder
+from llava.model.language_model.llava_llama import LlavaLlamaConfig, LlavaLlamaModel
+from llava.model.multimodal_encoder.intern import modeling_intern_vit
+from llava.model.multimodal_encoder.siglip import SiglipImageProcessor, SiglipVisionConfig, SiglipVisionModel
+from PIL import Image
+from transformers import LlamaConfig, LlamaForCausalLM
+
+
+def here():
+    """The authors put a model with SigLIP on a GPU, wherever it shall be, and name flash-attention for the other."""
+    on_processor()
+    modeling_intern_vit.has_flash_attn = False
+    prepare = builder.prepare_config_for_eval
+    builder.prepare_config_for_eval = lambda config, how: (prepare(config, how), how.update(device_map={"": "cpu"}))
+
+
+def siglip(folder):
+    spread(SiglipVisionModel(SiglipVisionConfig(**SIZE, image_size=70, patch_size=14)), 0.2).save_pretrained(folder)
+    SiglipImageProcessor(size={"height": 70, "width": 70}).save_pretrained(folder)
+
+
+def make(folder, tower=siglip, words=(), **how):
+    os.chdir(folder)
+    tokenizer = llama(Path("parts/llm"), pad_token="<unk>")
+    tokenizer.add_tokens(list(words), special_tokens=True)
+    tokenizer.save_pretrained("parts/llm")
+    config = LlamaConfig(len(tokenizer), **SIZE, max_position_embeddings=4096)
+    spread(LlamaForCausalLM(config), 0.4).save_pretrained("parts/llm")
+    tower(f"parts/{tower.__name__}")
+    config = LlavaLlamaConfig(
+        "parts/llm", f"parts/{tower.__name__}", "mlp_downsample", mm_vision_select_layer=-2,
+        mm_vision_select_feature="cls_patch", image_aspect_ratio="resize", mm_use_im_patch_token=False,
+    )  # fmt: skip
+    config.update(how)
+    model = LlavaLlamaModel(config)
+    spread(model.mm_projector, 0.2)
+    model.save_pretrained("./")
+
+
+def ask(folder, frames, asked, conv_mode="vicuna_v1"):
+    os.chdir(folder)
+    mm_utils.opencv_extract_frames = lambda *words: [Image.fromarray(one) for one in frames]
+    opened = run_vila.load_pretrained_model("./", "VILA1.5", None)
+    run_vila.load_pretrained_model = lambda *words: opened
+    first, found = watch(opened[1].llm), []
+    how = {"model_path": "./", "model_base": None, "video_file": __file__, "num_video_frames": len(frames)}
+    how |= {"conv_mode": conv_mode, "temperature": 0, "top_p": None, "num_beams": 1, "max_new_tokens": 12}
+    for question in asked["questions"]:
+        first.clear()
+        with redirect_stdout(io.StringIO()) as said:
+            run_vila.eval_model(Namespace(**how, query=question))
+        text = said.getvalue().split("])\n")[-1]
+        found.append({"text": text, "scores": scores(first[0], opened[0])})
+    return found
+
+
+here()
+if __name__ == "__main__":
+    main(make, ask)

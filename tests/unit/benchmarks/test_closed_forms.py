@@ -4,7 +4,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks.mmbench_video.release import read_images
 from reprise.benchmarks.registry import load_scores, load_statistics
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.models.base import Clip
@@ -12,7 +11,8 @@ from reprise.models.local.stand_ins.baselines import Constant, Oracle, Random
 
 from tests.unit.asked import request, spec
 from tests.unit.benchmarks import releases as r
-from tests.unit.benchmarks.whole import Numbers, Whole, write_rows
+from tests.unit.benchmarks.test_image_choice import read, row
+from tests.unit.benchmarks.whole import Numbers, Whole
 from tests.unit.rows import Row
 
 Tables = tuple[pl.DataFrame, pl.DataFrame]
@@ -30,16 +30,15 @@ def of_temporalbench(folder: Path) -> Tables:
 
 
 def of_velociti(folder: Path) -> Tables:
-    rows = [(test, f"v{i % 7}", "Ev1", f"{test} true {i}", f"{test} false {i}") for test in (CONTROL, *TESTS) for i in range(100)]  # fmt: skip
-    columns = ("test_name", "video_id", "event", "pos", "neg")
-    return Whole("velociti").annotations([write_rows(folder / "rows.csv", columns, *rows)])
+    rows = [
+        (test, f"v{i % 7}", "Ev1", f"{test} {i}", f"no {test} {i}") for test in (CONTROL, *TESTS) for i in range(100)
+    ]
+    return Whole("velociti").annotations(r.velociti_release(folder, rows))
 
 
 def of_images(folder: Path) -> Tables:
     """Questions of two, three and four options in turn."""
-    columns = ("index", "question", "image", *"ABCD", "answer", "l2-category")
-    rows = [(i, f"{i}?", "x" * 100, "p", "q", "r" * (i % 3 > 0), "s" * (i % 3 > 1), "B", "logic_reasoning") for i in range(150)]  # fmt: skip
-    return read_images(write_rows(folder / "MMBench_DEV_EN.tsv", columns, *rows), "mmbench").tables()
+    return pl.DataFrame(), read(folder, [row(f"{i}", "pqrs"[: 2 + i % 3], "B") for i in range(150)])
 
 
 def numbers_of(benchmark: str, form: str, prompt: str, ask: str, items: pl.DataFrame, adapter: Oracle | Constant | Random) -> Numbers:  # fmt: skip

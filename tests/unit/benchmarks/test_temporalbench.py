@@ -37,6 +37,8 @@ def test_released_files_are_taken_whole_and_share_a_unit_by_source(tmp_path: Pat
     assert clips.row(1) == ("Charades/EEVD0.short-1.4-10.0", "Charades/EEVD0", "whole", file, None, None, [])
     assert clips["unit"].to_list() == ["Charades/EEVD0", "Charades/EEVD0", "Charades/EEVD1", "COIN/EEVD0"]
     assert items.filter(task="caption")["clip_id"][0] == clips["clip_id"][0], "one video, one clip"
+    clips, _ = tb.annotations(release(tmp_path, [question("short_video/Oops/fall.mp4", 0)]))
+    assert clips.row(0)[:4] == ("Oops/fall.short", "Oops/fall", "whole", "short_video/Oops/fall.mp4"), "without a span"
     clips, _ = tb.annotations(release(tmp_path), "ids")
     spans = clips.select("kind", "source_id", "start_s", "end_s").rows()
     assert spans == [("trim", "EEVD0", 0.4, 9.0), ("segment", "EEVD0", 0.4, 9.0)], "or cut from their source videos"

@@ -6,11 +6,15 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from reprise.core.files import write_text
 from reprise.report.build import read_missing
+from reprise.report.keys import ReportedTable
+from reprise.report.names import names_of
 from reprise.report.runs import Summary
 from reprise.report.tables import Links
 from reprise.stages.missing import _listing
 
+from tests.unit.report.test_bad_input import table_of
 from tests.unit.report.world import OTHER, RUN, World, metric
 from tests.unit.rows import response_row, verdict_row
 
@@ -78,9 +82,20 @@ def test_a_run_page_says_what_failed_and_what_it_was_made_with(world: World) -> 
     assert f'<a href="{OF_RUN}&show=failed" class="bad">1</a>'.replace("&", "&amp;") in first
     assert "<b>late" not in page
     assert "adapter</th><td>random</td>" in page
-    assert page.index("Looks fine.") < page.index(">strict<"), "health stands before the numbers"
-    assert page.index(">strict<") < page.index("health_same"), "and what it is read off below them"
+    assert page.index("Looks fine.") < page.index("<td>strict, average<"), "health stands before the numbers"
+    assert page.index("<td>strict, average<") < page.index("health_same"), "and what it is read off below them"
     assert f'<a href="../{OF_RUN}&metric=strict&group=average">'.replace("&", "&amp;") in page
+
+
+def test_numbers_and_groups_are_called_as_in_the_tables(world: World) -> None:
+    table = table_of(caption="StrictVLE") | {"abbreviations": {"AgBind": "agent binding"}}
+    write_text(world.results.key("tables", "velociti", "table2"), json.dumps(table))
+    world.tables = (ReportedTable(name="table2"),)
+    names = names_of(world.key.benchmarks[0], world.results)
+    assert names.number("strict", "agent_bind") == "StrictVLE: AgBind (agent binding)"
+    assert names.groups == {"agent_bind": "AgBind (agent binding)"}
+    assert names.number("mc_bias", "agent_bind") == "mc bias, agent bind", "what no table shows"
+    assert names.number("health_cut", "answers") == "answers, cut at the limit of tokens"
 
 
 def test_numbers_lead_to_the_items_behind_them() -> None:

@@ -27,6 +27,7 @@ from reprise.report.first_page import Compared, compared, ranking
 from reprise.report.folder import Folder, shown
 from reprise.report.inputs import FIGURE_KINDS, TEMPLATES, site_files
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey, model_page
+from reprise.report.names import Names, names_of
 from reprise.report.run_page import cells_of, leading, metric_lines, speed, where_from
 from reprise.report.tables import Built, LinkedTables, Links, browser_at
 from reprise.report.time_cards import card_of, copy_picture
@@ -59,8 +60,9 @@ class Pages:
         for benchmark in key.benchmarks:
             self._write_tables(benchmark)
             self._write_figures(benchmark)
+            names = names_of(benchmark, self._results)
             for run in benchmark.runs:
-                self._write_run(benchmark, run)
+                self._write_run(benchmark, run, names)
         if key.time:
             copy_picture(self._folder)
         for model, last in models.items():
@@ -141,9 +143,9 @@ class Pages:
                 self._folder.copy(sealed_text(figure_file(name, figure, kind)), f"figures/{name}/{figure}.{kind}")
         self._page(f"figures/{name}.html", "figures", benchmark=benchmark, figures=figures)
 
-    def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun) -> None:
+    def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun, names: Names) -> None:
         one, name = run.scored.run, run.scored.name
-        lines = metric_lines(run, self._results, self._links)
+        lines = metric_lines(run, self._results, self._links, names)
         health = [line for line in lines if line.row["metric"].startswith(PREFIX)]
         numbers = [line for line in lines if line not in health]
         chain = self._chains.of(run)

@@ -22,6 +22,7 @@ from reprise.report.folder import ENCODE, Folder, in_words, leaves, shown
 from reprise.report.inputs import readers_of
 from reprise.report.items import Clips, Items, Media, Requests, encoded_answers, questions
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
+from reprise.report.names import names_of
 from reprise.report.runs import RunTables, Summary, columns, metrics_of, outcomes_of, summary
 
 CHUNK = 10
@@ -183,6 +184,7 @@ class BenchmarkWriter:
             "items": len(self._items.ids),
             "tasks": self._items.tasks,
             "groups": list(self._items.groups),
+            "called": {one: shown(name) for one, name in names_of(self._entry, self._results).groups.items()},
             "samplings": self._samplings,
             "passing_on": shown(self._entry.passing_on),
             "runs": runs,

@@ -12,6 +12,7 @@ from reprise.core.version import VERSION
 from reprise.report.chain import Fact, Made
 from reprise.report.folder import finite, shown, without_empty
 from reprise.report.keys import Headline, ReportedRun
+from reprise.report.names import Names
 from reprise.report.tables import Links
 from reprise.tables.measured import subject
 
@@ -25,12 +26,13 @@ COUNTED = {READERS_DIFFER: "readers", FAILED_ANSWERS: "failed", FAILED: "failed"
 class Line(NamedTuple):
     """A metric of a group by both conventions, with a link to the items behind it."""
 
+    name: str  # what a table calls it
     row: Mapping[str, Any]
     authors: float | None
     link: str
 
 
-def metric_lines(run: ReportedRun, results: Results, links: Links) -> list[Line]:
+def metric_lines(run: ReportedRun, results: Results, links: Links, names: Names) -> list[Line]:
     """All numbers of a run; a count of answers leads to those that it counts."""
     rows = read_table(results.metrics(run.scored), METRICS)
     authors = rows.filter(convention="authors").select(*OF_NUMBER, authors="value").unique(OF_NUMBER, keep="first")
@@ -42,7 +44,7 @@ def metric_lines(run: ReportedRun, results: Results, links: Links) -> list[Line]
         link = (
             links.behind(name, show=COUNTED.get(metric, "")) if is_count else links.behind(name, metric, row["group"])
         )
-        found.append(Line(row, row["authors"], link))
+        found.append(Line(names.number(metric, row["group"]), row, row["authors"], link))
     return found
 
 
@@ -96,7 +98,7 @@ def where_from(lines: Sequence[Line], cells: Sequence[dict[str, Any]], chain: Se
             | {name: finite(row[name]) for name in ("value", "low", "high", "authors")}
             | {name: row[name] for name in COUNTS}
         )
-        for row, _, _ in lines
+        for _, row, _, _ in lines
     ]
     steps = [
         {

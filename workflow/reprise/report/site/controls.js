@@ -27,7 +27,7 @@ reprise.controls = (() => {
     choice(name).value = chosen;
   }
 
-  const plain = (names) => names.map((name) => ({ value: name, text: name }));
+  const plain = (names, called = {}) => names.map((name) => ({ value: name, text: called[name] || name }));
 
   function ofRuns(runs, none) {
     const named = runs.map(({ name, label, protocol, sampling }) => ({
@@ -40,8 +40,8 @@ reprise.controls = (() => {
   function show(view) {
     const { catalog, benchmark, state, run, other, metric } = view;
     fill("b", catalog.benchmarks.map(({ name, title }) => ({ value: name, text: title })), benchmark.name);
-    fill("task", [{ value: "", text: "all" }, ...plain(benchmark.tasks)], state.task);
-    fill("group", [{ value: "", text: "all" }, ...plain(benchmark.groups)], state.group);
+    fill("task", [{ value: "", text: "all" }, ...plain(benchmark.tasks, benchmark.called)], state.task);
+    fill("group", [{ value: "", text: "all" }, ...plain(benchmark.groups, benchmark.called)], state.group);
     fill("run", ofRuns(benchmark.runs, benchmark.runs.length ? [] : [{ value: "", text: "no model has run" }]), run ? run.name : "");
     fill("other", ofRuns(benchmark.runs, [{ value: "", text: "no other" }]), other ? other.name : "");
     fill("metric", plain(view.metrics.length ? view.metrics : [""]), metric);

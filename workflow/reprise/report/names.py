@@ -1,0 +1,51 @@
+"""What the paper's tables call numbers and groups of items, where files have short names of their own."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from reprise.benchmarks.health import LIMITS, OPTION, READ_BY, RIGHT_OPTION, SHARE, SPREAD
+from reprise.core.paths import Results
+from reprise.core.settings import read_key
+from reprise.report.keys import ReportedBenchmark
+from reprise.tables.build import column_name
+from reprise.tables.keys import TableKey
+
+HEALTH = {name: limit.summary for name, limit in LIMITS.items()} | {
+    OPTION: "chosen",
+    RIGHT_OPTION: "right",
+    SHARE: "probability of the options together",
+    SPREAD: "standard deviation of scores",
+    READ_BY: "read by this row",
+}
+
+
+class Names(NamedTuple):
+    numbers: Mapping[tuple[str, str], str]
+    """metric and group -> `StrictVLE: AgBind (agent binding)`"""
+    groups: Mapping[str, str]
+    """group -> `AgBind (agent binding)`"""
+
+    def number(self, metric: str, group: str) -> str:
+        if metric in HEALTH:
+            return f"{group}, {HEALTH[metric]}"
+        return self.numbers.get((metric, group)) or f"{metric}, {group}".replace("_", " ")
+
+
+def names_of(benchmark: ReportedBenchmark, results: Results) -> Names:
+    """By its tables' columns; of several that have a number the table that it leads with counts, else the first."""
+    main = benchmark.headline.table if benchmark.headline else None
+    numbers: dict[tuple[str, str], str] = {}
+    groups: dict[str, str] = {}
+    for table in sorted(benchmark.tables, key=lambda one: one.name != main):
+        key = read_key(results.key("tables", benchmark.name, table.name), TableKey)
+        for column in key.spec.columns:
+            if column.group is None or column.model or column.sampling:  # its title says whose the number is
+                continue
+            meaning = key.abbreviations.get(column.title, "")
+            name = f"{column_name(column)} ({meaning})" if meaning else column_name(column)
+            groups.setdefault(column.group, name)
+            metrics = key.spec.metrics_of(column)
+            for metric in metrics:
+                which = f", {metric}" if len(metrics) > 1 else ""
+                numbers.setdefault((metric, column.group), f"{key.spec.title}: {name}{which}")
+    return Names(numbers, groups)

@@ -146,14 +146,13 @@ def test_a_grid_shows_the_same_frames_and_the_plan_says_how() -> None:
     assert viewed == alone._replace(grid=(4, 4), note="all in one picture, 4 x 4")
     short = planned(with_view({"rule": "linspace_capped", "frames": 16}, GRID), 10)
     assert len(short.indices) == 10 and short.note == "10 frames for 16 asked; all in one picture, 4 x 4"
-    assert frames_shown(with_view(rule, GRID)) == 16
-    assert pictures_shown(with_view(rule, GRID)) == 1 and pictures_shown(rule) == 16
-
-
-def test_a_rule_that_shows_more_frames_than_it_names_has_no_grid_of_them() -> None:
-    rule = with_view({"rule": "stride_thinned", "frames": 16}, GRID)
+    assert (frames_shown(with_view(rule, GRID)), pictures_shown(with_view(rule, GRID)), pictures_shown(rule)) == (
+        16,
+        1,
+        16,
+    )
     with pytest.raises(UserError, match="clip 'a.b': 20 frames do not fit into a grid of 4 x 4"):
-        planned(rule, 20, clip_id="a.b")
+        planned(with_view({"rule": "stride_thinned", "frames": 16}, GRID), 20, clip_id="a.b")
 
 
 def test_frames_are_in_reading_order_with_nothing_between_them() -> None:
@@ -293,16 +292,14 @@ def test_another_clip_has_as_many_frames_where_there_is_one() -> None:
     assert found["l.l"].indices == (0, 0, 1, 2, 2, 3)
 
 
-def test_a_concatenation_is_shown_another_one_and_equal_bytes_are_no_other_clip() -> None:
+def test_which_clips_are_no_other_clip() -> None:
+    """Equal bytes, a concatenation for a plain one, and those of the same unit."""
     joined = [Planned(f"{name}.j", name, name, is_joined=True, indices=(1, 2, 3, 4)) for name in "ab"]
     twin = Planned("x.y", "x", "sha 0 0", is_joined=False, indices=(0, 1, 2, 3))
-    found = other_clips([*joined, *clips(1, 1), twin, *clips(3)[4:]], 0)
+    lost = Planned("lost.all", "lost", "lost", is_joined=False, indices=())
+    found = other_clips([*joined, *clips(1, 1), twin, lost, *clips(3)[4:]], 0)
     assert (found["a.j"].clip_id, found["b.j"].clip_id) == ("b.j", "a.j")
     assert found["x.y"].unit == found["u0.0"].unit == "u2"
-
-
-def test_without_another_unit_there_is_no_other_clip() -> None:
+    assert "lost.all" not in found, "a clip that the rule shows nothing of stays so"
     with pytest.raises(UserError, match=r"clip 'u0\.\d': there is no clip of another unit whose frames can be shown"):
         other_clips(clips(1), 0)
-    lost = Planned("lost.all", "lost", "lost", is_joined=False, indices=())
-    assert "lost.all" not in other_clips([lost, *clips(2)], 0), "a clip that the rule shows nothing of stays so"

@@ -4,7 +4,7 @@ import random
 
 import polars as pl
 import pytest
-from reprise.stats.beta import ALPHA, binomial_p
+from reprise.stats.beta import ALPHA
 from reprise.stats.intervals import clustered_estimate
 from reprise.stats.measures import Measure, difference, first, measure, ones
 
@@ -41,17 +41,9 @@ def test_a_number_is_above_chance_exactly_where_its_one_sided_bound_is(seed: int
     frame = rows(seed, videos=videos)
     bound, low = share(frame, 1 - 2 * ALPHA).low, share(frame).low
     assert bound is not None and low is not None
+    assert share(frame, 0.99).p_above(0.5) == share(frame, 0.8).p_above(0.5), "whatever the level of intervals"
     assert share(frame).p_above(low / 100) < ALPHA, "an interval above chance has a star"  # type: ignore[operator]
     assert share(frame).p_above(bound / 100 + 1e-6) > ALPHA > share(frame).p_above(bound / 100 - 1e-6)  # type: ignore[operator]
-
-
-def test_tests_against_chance() -> None:
-    frame = rows(1)
-    assert share(frame, 0.99).p_above(0.5) == share(frame, 0.8).p_above(0.5), "whatever the level of intervals"
-    alone = frame.with_columns(unit=pl.int_range(pl.len()))
-    assert share(alone).p_above(0.5) == pytest.approx(binomial_p(frame["right"].sum(), frame.height, 0.5))
-    both = [(frame["right"], ones(frame)), (frame["failed"], ones(frame))]
-    assert measure("bias", "overall", frame, both, LEVEL, difference).p_above(0.5) is None, "a difference has no chance"
 
 
 def test_counts_and_values() -> None:
@@ -61,7 +53,8 @@ def test_counts_and_values() -> None:
     assert found.value == 3 * 0.75
     assert (found.asked, found.scored, found.failed, found.unparsed) == (4, 2, 1, 1), "what failed is not unparsed too"
     bias = [(frame["right"], ones(frame)), (~frame["right"], ones(frame))]
-    assert measure("bias", "overall", frame, bias, LEVEL, difference).value == 100 * (0.75 - 0.25)
+    apart = measure("bias", "overall", frame, bias, LEVEL, difference)
+    assert (apart.value, apart.p_above(0.5)) == (100 * (0.75 - 0.25), None), "a difference has no chance"
 
 
 @pytest.mark.parametrize("height", [0, 3])

@@ -1,7 +1,7 @@
 """Names of runs, where files are looked up, and all paths under `results/`, which the rules have as patterns."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from glob import has_magic
 from itertools import pairwise
 from pathlib import Path
@@ -61,7 +61,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        return "/".join(astuple(self))
+        return f"{self.benchmark}/{self.protocol}/{self.sampling}/{self.model}"
 
 
 @dataclass(frozen=True, order=True)
@@ -132,7 +132,7 @@ class Results:
         return self.folder.joinpath("keys", *names[:-1], f"{names[-1]}.json")
 
     def run_key(self, run: Run) -> Path:
-        return self.key(*astuple(run))
+        return self.key(*run.name.split("/"))
 
     def judge_key(self, benchmark: str, protocol: str, judge: str) -> Path:
         return self.key("judges", benchmark, protocol, judge)

@@ -54,7 +54,7 @@ class Settings(InWords):
     Those strings are read where they are wanted (`docs/write_reference.py`): pydantic would read them in every job.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 def mistake(words: str) -> PydanticCustomError:

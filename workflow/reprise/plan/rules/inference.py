@@ -89,10 +89,11 @@ class Inference(Asked):
         """The answers of a run that asks the same of the same items, if the suite has one: at the same time this one
         would only wait for them."""
         run, protocols = run_of(wildcards), self._plan.config.benchmarks[wildcards.benchmark].protocols
-        first = replace(run, protocol=protocols[run.protocol].answers_of or "")
-        if first not in self._plan.runs() or protocols[first.protocol].items != protocols[run.protocol].items:
+        other = protocols[run.protocol].answers_of
+        if other is None or protocols[other].items != protocols[run.protocol].items:
             return []
-        return [self._results.responses(first)]
+        first = replace(run, protocol=other)
+        return [self._results.responses(first)] if first in self._plan.runs() else []
 
     def pieces(self, wildcards: Any) -> list[Path]:
         run = run_of(wildcards)

@@ -60,18 +60,10 @@ def test_a_dry_run_needs_no_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
         site_of(call)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("partitions:\n  gpu: {max_gpus: 4}\n", "line 2: partitions.gpu.max_gpus: .*Did you mean 'max_gpu'"),
-        ("partitions: {}\n", "partitions: .* at least 1 item"),
-        ("", "should be a group of keys"),
-    ],
-)
-def test_a_wrong_file_is_named_with_its_line(text: str, words: str) -> None:
-    Path("partitions.yaml").write_text(text)
-    with pytest.raises(UserError, match=words):
-        read(Site, Path("partitions.yaml"))
+def test_a_wrong_file_is_named_with_its_line() -> None:
+    Path("here.yaml").write_text("partitions:\n  gpu: {max_gpus: 4}\n")
+    with pytest.raises(UserError, match="line 2: partitions.gpu.max_gpus: .*Did you mean 'max_gpu'"):
+        read(Site, Path("here.yaml"))
 
 
 def test_what_a_job_can_have() -> None:

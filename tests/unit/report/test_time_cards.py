@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 from reprise.core.files import seal_text, write_text
-from reprise.report.inputs import ALL_MODELS, CARD_KINDS, TIME
+from reprise.core.paths import ALL, TIME
+from reprise.report.inputs import CARD_KINDS
 from reprise.timecard.card import NONE, PLANNED, SHUFFLED, Card, CardBenchmark, Change, Number, View, write_card
 
 from tests.unit.report.test_data import BLIND, RIGHT, WRONG
@@ -33,7 +34,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         decimals=1, best=100, samples=3, left_out=0, clusters=2, views=VIEWS, only_with_time=1,
     )  # fmt: skip
     card = Card(suite="small", notice="Toy <numbers>.", level=0.95, model="one", title="One", benchmarks=(benchmark,))
-    for name in ("one", ALL_MODELS):
+    for name in ("one", ALL):
         for kind in CARD_KINDS:
             write_text(TIME / f"{name}.{kind}", f"{name}, {kind}")
             seal_text(TIME / f"{name}.{kind}")

@@ -2,14 +2,22 @@
 
 from pathlib import Path
 
-from reprise.core.paths import OVERVIEW, RESULTS, STAMP, Results, Scored, figure_file, reproduction_file, table_file
+from reprise.core.paths import (
+    ALL,
+    OVERVIEW,
+    STAMP,
+    Results,
+    Scored,
+    figure_file,
+    reproduction_file,
+    table_file,
+    time_file,
+)
 from reprise.report.keys import ReportedRun, ReportKey
 from reprise.tables.published import published_file
 from reprise.tables.render.html import CSS
 
 FIGURE_KINDS = ("svg", "png", "pdf", "csv")
-TIME = RESULTS / "time"
-ALL_MODELS = "all"
 # What the report holds of a card of time; of that of all models all but the items.
 CARD_KINDS = (*FIGURE_KINDS, "items.csv")
 SITE = Path(__file__).with_name("site")
@@ -23,8 +31,8 @@ def inputs(key: ReportKey, results: Results) -> list[Path]:
     found += [reproduction_file("html"), reproduction_file("csv")] if key.show_published else []
     found += [results.key("tables", OVERVIEW)] if key.overview else []
     if key.time:
-        found += [TIME / f"{ALL_MODELS}.{kind}" for kind in FIGURE_KINDS]
-        found += [TIME / f"{model}.{kind}" for model in key.time for kind in ("json", *CARD_KINDS)]
+        found += [time_file(ALL, kind) for kind in FIGURE_KINDS]
+        found += [time_file(model, kind) for model in key.time for kind in ("json", *CARD_KINDS)]
     for benchmark in key.benchmarks:
         name = benchmark.name
         for table in benchmark.tables:

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from reprise.core.files import sealed_text
+from reprise.core.paths import ALL, time_file
 from reprise.report.folder import Folder
-from reprise.report.inputs import ALL_MODELS, CARD_KINDS, FIGURE_KINDS, TIME
+from reprise.report.inputs import CARD_KINDS, FIGURE_KINDS
 from reprise.report.tables import browser_at
 from reprise.timecard.card import NONE, PLANNED, VIEW_TITLES, CardBenchmark, View, read_card
 from reprise.timecard.page import CSS, fragment
@@ -14,19 +15,19 @@ from reprise.timecard.page import CSS, fragment
 def copy_picture(folder: Folder) -> None:
     """What pages with cards share: their style, and the picture of all models."""
     folder.write("assets/time.css", CSS)
-    _copy(ALL_MODELS, FIGURE_KINDS, folder)
+    _copy(ALL, FIGURE_KINDS, folder)
 
 
 def _copy(name: str, kinds: Iterable[str], folder: Folder) -> None:
     for kind in kinds:
-        path = TIME / f"{name}.{kind}"
+        path = time_file(name, kind)
         folder.copy(sealed_text(path) if kind.endswith("csv") else path, f"time/{name}.{kind}")
 
 
 def card_of(model: str, folder: Folder) -> dict[str, Any]:
     """A model's card for its page, which has the suite's notice; the card's files are beside it."""
     _copy(model, CARD_KINDS, folder)
-    card = read_card(TIME / f"{model}.json")
+    card = read_card(time_file(model, "json"))
     html = fragment(card.model_copy(update={"notice": ""}))
     return {"html": html, "benchmarks": [of_benchmark(one) for one in card.benchmarks]}
 

@@ -11,12 +11,14 @@ from reprise.core.errors import UserError
 from reprise.core.paths import Run, Scored
 from reprise.models.asking.money.prices import Budget, Entry, Ledger
 from reprise.models.keys import ModelRunKey
+from reprise.models.local.weights import record_files, snapshot_folder
 from reprise.plan.answers import Job
 from reprise.plan.costs import Load
 from reprise.plan.runs import Plan
 from reprise.plan.states import Asking
 from reprise.plan.suite import collect_keys
 from reprise.plan.targets import warn_of_models
+from reprise.plan.upkeep import note_outdated
 
 from tests.unit.config.conftest import CODE, ROOT, Project
 
@@ -240,3 +242,17 @@ def test_a_program_and_its_pins_are_in_the_key_and_how_long_it_may_take_is_not(p
     assert len({first.key, *others}) == 3
     with pytest.raises(UserError, match=r"own\.py: it does not define `scores\(.*write `scores: null` into `settings`"):
         found(text=PROGRAM.partition("def scores")[0])
+
+
+def test_weights_that_are_pickles_alone_are_fetched_once(project: Project) -> None:
+    project.write("own.py", PROGRAM)
+    plan = plan_of(project, f"served_by: {{{OWN}, files: [weights.bin]}}\n", model=HOSTED)
+    folder, note = snapshot_folder("owner/name", "0123456789" * 4, plan.store), plan.results.weights("served")
+    project.write(str(folder / "weights.bin"), "1")
+    project.write(str(note), "{}")
+    record_files(folder, plan.store, ["weights.bin"])
+    note_outdated(plan)
+    assert note.is_file()
+    (folder / "weights.bin").unlink()
+    note_outdated(plan)
+    assert not note.exists()

@@ -102,7 +102,8 @@ def _outdated_weights(plan: Plan) -> Iterator[tuple[Path, str]]:
         note = plan.results.weights(slug)
         if model.repo is not None and note.is_file():
             folder = snapshot_folder(model.repo, model.revision or "", plan.store)
-            if not any(folder.glob("*.safetensors")) or not all(path.is_file() for path in fetched_files(folder)):
+            weights = [*fetched_files(folder)] or [*folder.glob("*.safetensors")]  # an earlier version recorded none
+            if not weights or not all(path.is_file() for path in weights):
                 yield note, LOST
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from reprise.benchmarks.rows import grouped
-from reprise.benchmarks.velociti.release import event_id
+from reprise.benchmarks.velociti.taxonomy import event_id
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
 from reprise.external import NO_ANSWER, AnswerFiles

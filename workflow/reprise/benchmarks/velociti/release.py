@@ -1,6 +1,5 @@
 """VELOCITI's release: rows of two captions of an event, for seven tests and a control."""
 
-import ast
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,7 +9,7 @@ import polars as pl
 
 from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Flaws, Item
 from reprise.benchmarks.velociti.subsets import rows_in_subset
-from reprise.benchmarks.velociti.taxonomy import CONTROL, SUBSET, TESTS
+from reprise.benchmarks.velociti.taxonomy import CONTROL, ENDING, SUBSET, TESTS, event_id
 from reprise.core.errors import UserError, suggestion
 from reprise.core.names import seconds
 from reprise.core.tabular import only_table, read_rows, require_columns
@@ -18,7 +17,6 @@ from reprise.core.tabular import only_table, read_rows, require_columns
 COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
 VIDSITU = re.compile(r"v_(?P<unit>[A-Za-z0-9_-]{11})_seg_(?P<start>\d+(?:\.\d+)?)_(?P<end>\d+(?:\.\d+)?)(?:\.\w{2,4})?")
 """a clip's YouTube id, which may hold `_` and `-` itself, and its span in seconds"""
-ENDING = re.compile(r"\.(?:mp4|mkv|webm|avi)$")
 
 
 def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
@@ -72,15 +70,6 @@ def _check_rows(rows: pl.DataFrame, path: Path, *, keep_duplicates: bool) -> Fla
                 "Remove one of them, or set `duplicate_rows: keep` in the benchmark's file to score both."
             )
     return flaws
-
-
-def event_id(test: str, video: str, event: str) -> str:
-    """What the ids of an event's samples begin with: test, video and `Ev3`, or `Ev1-Ev2` for a list of events."""
-    try:
-        names = ast.literal_eval(event)  # of a list; nothing is evaluated
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        names = None
-    return f"{test}/{ENDING.sub('', video)}/{'-'.join(map(str, names)) if isinstance(names, list) else event or 'Ev'}"
 
 
 def _clip(video_id: str, clips: ClipsFrom) -> Clip:

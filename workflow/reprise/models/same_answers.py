@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 SAME_ANSWERS: dict[str, str] = {
-    "dcb281094bca58f6": "82781fc914b6f695",
-    "88d4506af7054a86": "4814caa4eef60319",
+    "c76566bbf0bd61a1": "82781fc914b6f695",
+    "deaa8c807d6ad657": "4814caa4eef60319",
     "8be657186e030c44": "63131dabd8741aa1",
-    "491b86e8c1954c42": "0a8f55a7caf0bebf",
-    "0d788337c9cf4881": "3a4183d14d462ae8",
-    "01852b1b14a45271": "43953da9dc12a4dc",
+    "6b140485b9130f54": "0a8f55a7caf0bebf",
+    "1af87fadcc853878": "3a4183d14d462ae8",
+    "711e20c663ac7c32": "43953da9dc12a4dc",
     "599fbbc2b88d7bec": "6cd8f50bb226f01f",
     "e232440a9be6be2d": "01e0617d286b2593",
     "e6aac663bb340ae4": "089622a3a9b01afc",
     "1637633e31d0fb09": "7c93e55a92b0aeb0",
-    "a90a406dc4244541": "3326b9d48962bd72",
+    "4e5201fcee1130d3": "3326b9d48962bd72",
 }
 """Digest of today's code -> of the code under which its answers are known."""
 # Settings of a checkpoint that reached `generate` under those earlier codes and reach it no more, and what each is by

@@ -94,7 +94,7 @@ def test_numbers_and_groups_are_called_as_in_the_tables(world: World) -> None:
     names = names_of(world.key.benchmarks[0], world.results)
     assert names.number("strict", "agent_bind") == "StrictVLE: AgBind (agent binding)"
     assert names.groups == {"agent_bind": "AgBind (agent binding)"}
-    assert names.number("mc_bias", "agent_bind") == "mc bias, agent bind", "what no table shows"
+    assert names.number("mc_bias", "agent_bind") == "mc bias, AgBind (agent binding)", "what no table shows"
     assert names.number("health_cut", "answers") == "answers, cut at the limit of tokens"
 
 

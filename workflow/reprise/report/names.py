@@ -1,5 +1,6 @@
 """What the paper's tables call numbers and groups of items, where files have short names of their own."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -28,7 +29,8 @@ class Names(NamedTuple):
     def number(self, metric: str, group: str) -> str:
         if metric in HEALTH:
             return f"{group}, {HEALTH[metric]}"
-        return self.numbers.get((metric, group)) or f"{metric}, {group}".replace("_", " ")
+        called = self.groups.get(group) or group.replace("_", " ")
+        return self.numbers.get((metric, group)) or f"{metric.replace('_', ' ')}, {called}"
 
 
 def names_of(benchmark: ReportedBenchmark, results: Results) -> Names:
@@ -38,12 +40,14 @@ def names_of(benchmark: ReportedBenchmark, results: Results) -> Names:
     groups: dict[str, str] = {}
     for table in sorted(benchmark.tables, key=lambda one: one.name != main):
         key = read_key(results.key("tables", benchmark.name, table.name), TableKey)
+        shown = Counter(column.group for column in key.spec.columns)
         for column in key.spec.columns:
             if column.group is None or column.model or column.sampling:  # its title says whose the number is
                 continue
             meaning = key.abbreviations.get(column.title, "")
             name = f"{column_name(column)} ({meaning})" if meaning else column_name(column)
-            groups.setdefault(column.group, name)
+            if shown[column.group] == 1:  # else it is the metrics that the titles tell apart
+                groups.setdefault(column.group, name)
             metrics = key.spec.metrics_of(column)
             for metric in metrics:
                 which = f", {metric}" if len(metrics) > 1 else ""

@@ -33,7 +33,7 @@ class Line(NamedTuple):
 
 
 def metric_lines(run: ReportedRun, results: Results, links: Links, names: Names) -> list[Line]:
-    """All numbers of a run; a count of answers leads to those that it counts."""
+    """All numbers of a run, counts of answers last; such a count leads to the answers that it counts."""
     rows = read_table(results.metrics(run.scored), METRICS)
     authors = rows.filter(convention="authors").select(*OF_NUMBER, authors="value").unique(OF_NUMBER, keep="first")
     fixed = rows.filter(convention="fixed").join(authors, on=OF_NUMBER, how="left", maintain_order="left")
@@ -45,13 +45,16 @@ def metric_lines(run: ReportedRun, results: Results, links: Links, names: Names)
             links.behind(name, show=COUNTED.get(metric, "")) if is_count else links.behind(name, metric, row["group"])
         )
         found.append(Line(names.number(metric, row["group"]), row, row["authors"], link))
-    return found
+    return sorted(found, key=lambda line: line.row["metric"] in COUNTED)
 
 
 def leading(lines: Sequence[Line], main: Headline | None) -> list[Line]:
-    """The numbers that a run leads with: those of all its items, what its benchmark leads with first."""
+    """The numbers that a run leads with, the main one first: of its benchmark's main group, or of the most items."""
     numbers = [line for line in lines if line.row["metric"] not in COUNTED]
-    whole = [line for line in numbers if main and line.row["group"] == main.group] or numbers
+    most = max((line.row["asked"] for line in numbers), default=0)
+    whole = [line for line in numbers if main and line.row["group"] == main.group] or [
+        line for line in numbers if line.row["asked"] == most
+    ]
     return sorted(whole, key=lambda line: main is None or line.row["metric"] != main.metric)[:4]
 
 

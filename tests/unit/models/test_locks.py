@@ -20,7 +20,7 @@ from reprise.core.store import Store
 from reprise.models.local.devices import take_gpus
 from reprise.models.asking.journal import asking_alone
 folder = Path(sys.argv[1])
-locks = take_gpus(2, folder / "locks")
+locks = take_gpus(2, folder / "locks", "m")
 with asking_alone(Store(folder), "k"):
     print("locked", flush=True)
     time.sleep(60)
@@ -47,7 +47,7 @@ def test_a_killed_job_leaves_nothing_locked(tmp_path: Path, caplog: pytest.LogCa
     with another_job(tmp_path) as job:
         job.kill()
         job.wait()
-        assert len(take_gpus(2, tmp_path / "locks")) == 2
+        assert len(take_gpus(2, tmp_path / "locks", "m")) == 2
         assert (os.environ["CUDA_VISIBLE_DEVICES"], os.environ["CUDA_DEVICE_ORDER"]) == ("3,7", "PCI_BUS_ID")
         with asking_alone(Store(tmp_path), "k"):
             assert "waiting" not in caplog.text
@@ -61,7 +61,7 @@ def test_a_gpu_of_another_node_is_not_waited_for(tmp_path: Path, monkeypatch: py
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
         monkeypatch.setenv("SLURM_JOB_ID", job)
         monkeypatch.setattr("reprise.models.local.devices.gethostname", lambda node=node: node)
-        held += take_gpus(1, tmp_path)
+        held += take_gpus(1, tmp_path, "m")
     assert len(held) == 3
 
 
@@ -75,5 +75,5 @@ def test_a_living_job_is_waited_for(
             assert "another run of the same key is being asked" in said[0]
     monkeypatch.setattr("time.sleep", lambda seconds: (job.kill(), job.wait()))
     with another_job(tmp_path) as job:
-        take_gpus(2, tmp_path / "locks")
+        take_gpus(2, tmp_path / "locks", "m")
     assert "waiting for 2 free GPUs of 2" in caplog.text

@@ -74,7 +74,7 @@ def test_what_cannot_be_asked(
 
 
 @pytest.mark.parametrize(("visible", "message"), [
-    (None, r"the model needs 2 GPUs, found 0 here\. Remove the model from the suite's `run:`"),
+    (None, r"^config/models/m\.yaml: the model needs 2 GPUs, found 0 here\. Remove the model from the suite's `run:`"),
     ("3", r"the model needs 2 GPUs, found 1 here"),
     ("0,1", r"asks for a GPU \(`gpus`\), and torch .* finds none that it can use\. Install a build of torch for this"),
 ])  # fmt: skip

@@ -75,9 +75,7 @@ def test_a_server_that_ends_in_the_middle_ends_its_job_and_loses_nothing(hosted:
     key = hosted_key(hosted, "ends")
     assert hosted.run(key) == 1
     said = hosted.log
-    assert (
-        "Error: the server of this job has ended: loading the weights / ready / the server ended with code -9" in said
-    )
+    assert "Error: vllm has ended: loading the weights / ready / the server ended with code -9" in said
     assert "Traceback" not in said
     assert 1 <= len(hosted.journaled(key)) < CLIPS * QUESTIONS
     failures = Failures(failures_path(Store(hosted.store.root), key.key), 3)

@@ -147,7 +147,7 @@ def _weights(plan: Plan, slug: str, model: Model) -> Path:
 def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
     """A model that can be asked: loaded here, or by the server that is started for it, or at a server that runs."""
     folder, settings = _weights(plan, slug, model) if model.has_weights else None, model.settings
-    take_gpus(model.gpus, plan.store.root / "locks")
+    take_gpus(model.gpus, plan.store.root / "locks", slug)
     serving, hosting, _, own, _ = server_of(model, weights_identity(slug, model, plan.store), plan.store)
     with ExitStack() as ends:
         if serving is not None and hosting is not None and folder is not None:

@@ -81,7 +81,7 @@ def test_no_server_is_left_when_its_keeper_is_killed(root: Path) -> None:
     host.start()
     found = processes(root / "pids")
     os.kill(os.getpgid(found[0]), signal.SIGKILL)  # the keeper leads the group
-    with pytest.raises(MachineError, match="the server of this job has ended"):
+    with pytest.raises(MachineError, match="vllm has ended"):
         host.check(is_lost=True)
     host.close()
     assert are_gone(found)
@@ -91,7 +91,7 @@ def test_no_server_is_left_when_its_keeper_is_killed(root: Path) -> None:
     ("how", "minutes", "message"),
     [
         ("fails", 1, r"vllm does not start: loading the weights / RuntimeError: the weights are not of this class / the "
-                     r"server ended with code 1\. See .*run\.server\.log; correct `served_by` or the weights"),
+                     r"server ended with code 1\. See .*run\.server\.log; correct `served_by`, `gpus` or the weights"),
         ("sleeps", 0.03, r"vllm does not answer as .toy@1. after 0\.03 minutes: loading the weights\. See .*; give it longer by "
                          r"`served_by\.start_minutes`"),
         ("another", 0.03, r"vllm does not answer as 'toy@1' after 0\.03 minutes"),
@@ -104,10 +104,18 @@ def test_a_server_that_does_not_start_is_explained(root: Path, how: str, minutes
     assert are_gone(processes(root / "pids"))
 
 
+def test_an_adapter_beside_the_weights_is_refused(root: Path) -> None:
+    host = host_in(root, served_by(root / "pids"))
+    (root / "weights" / "adapter_config.json").touch()
+    with pytest.raises(UserError, match=r"weights/adapter_config\.json: a LoRA adapter, which is not applied here"):
+        host.start()
+
+
 def test_no_secret_and_no_path_of_python_reaches_a_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("VENDOR_API_KEY", "sk-test-0123456789")
     monkeypatch.setenv("HF_TOKEN", "hf-test-0123456789")
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
     passed = environment(served_by(tmp_path / "pids")[0], "its own")
     assert not {"VENDOR_API_KEY", "HF_TOKEN", "PYTHONPATH"} & passed.keys()
-    assert (passed["VLLM_API_KEY"], passed["HF_HUB_OFFLINE"]) == ("its own", "1")
+    told = ("VLLM_API_KEY", "HF_HUB_OFFLINE", "OMP_WAIT_POLICY")
+    assert [passed[name] for name in told] == ["its own", "1", "PASSIVE"]

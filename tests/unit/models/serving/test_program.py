@@ -77,6 +77,11 @@ def test_frames_arrive_bit_for_bit_with_their_times_and_the_clips_length(root: P
 
 
 WRONG = [
+    (
+        "import sys; print('HTTP/1.1 200 OK'); sys.stdout.close(); sys.stderr.close(); raise ValueError('no outputs')",
+        "failed",
+        "ValueError: no outputs",
+    ),
     ("raise ValueError('no such thing')", "failed", "ValueError: no such thing"),
     ("raise SystemExit(2)", "failed", "SystemExit: 2"),
     ("raise MemoryError('too much')", "out_of_memory", "MemoryError: too much"),
@@ -132,7 +137,7 @@ def test_a_similarity_is_the_very_number_that_a_program_gives(root: Path) -> Non
     [
         ("def load(folder, device):\n    raise RuntimeError(f'no weights in {folder}')\ndef answer(*given): pass\n",
          r"own\.py: the program does not start: .*own\.py: RuntimeError: no weights in .*weights / the server ended with code 1\. "
-         r"See .*run\.server\.log; correct `served_by` or the weights"),
+         r"See .*run\.server\.log; correct `served_by`, `gpus` or the weights"),
         (f"import tests\n{LOAD}def answer(*given): pass\n", r"own\.py: ModuleNotFoundError: No module named 'tests'"),
     ],
 )  # fmt: skip
@@ -145,8 +150,8 @@ def test_a_program_that_does_not_start_is_explained_in_one_line(root: Path, text
 @pytest.mark.parametrize(
     ("does", "message"),
     [
-        ("import os; os.kill(os.getpid(), 11)", r"the server ended with code -11"),
-        ("import time; time.sleep(600)",
+        ("import os; os.kill(os.getpid(), 11)", r"own\.py: the program has ended: .*the server ended with code -11\. .*`memory_mb`"),
+        ("import sys, time; sys.stderr.close(); time.sleep(600)",
          r"own\.py: no answer after 1\.2 s\. If it needs longer, set `served_by\.answer_minutes` in the model's file / the server "
          r"ended with code 3"),
     ],
@@ -171,6 +176,7 @@ def test_a_program_that_dies_or_hangs_ends_its_job_in_one_line(root: Path, does:
          r"own\.py: it does not define `answer\(frames, times, prompt, max_tokens\)`\. A program has"),
         ("def load(f, d): pass\ndef answer(f, t, p, m): pass\n", EXACT, r"`scores\(.*\)`\. .* write `scores: null` into `settings`"),
         ("def load(f, d): pass\ndef answer(f, t, p, m): pass\n", "similarity", r"define `similarity\(frames, times, caption\)`\. A"),
+        ("def load(f): pass\ndef answer(f, t, p, m): pass\n", None, r"it does not define `load\(folder, device\)`\."),
         ("x = 1\n", EXACT, r"`load\(folder, device\)`, `answer\(.*\)`, `scores\(.*\)`\."),
     ],
 )  # fmt: skip

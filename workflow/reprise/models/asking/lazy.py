@@ -95,7 +95,7 @@ class LazyModel(AbstractContextManager["LazyModel"]):
             return self._adapter
         name, info = self._key.answers.adapter, ADAPTERS[self._key.answers.adapter]
         if self._weights is None:
-            self._locks = take_gpus(self._key.gpus, self._store.root / "locks")
+            self._locks = take_gpus(self._key.gpus, self._store.root / "locks", Path(self._key.run).name)
             self._weights = weights_folder(self._key.checkpoint, self._key.answers.model, self._store)
         spec = self._spec()
         log.info(f"loading the model of {self._key.run} by adapter {name}")
@@ -276,7 +276,7 @@ def model_on(
             yield model
         return
     with ExitStack() as ends:
-        for lock in take_gpus(key.gpus, store.root / "locks"):
+        for lock in take_gpus(key.gpus, store.root / "locks", Path(key.run).name):
             ends.callback(lock.release)
         names = os.environ["CUDA_VISIBLE_DEVICES"].split(",")
         free, groups = free_memory(names), [tuple(names)]

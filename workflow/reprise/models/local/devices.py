@@ -68,15 +68,15 @@ def _listed(query: str) -> list[list[str]]:
     return [[part.strip() for part in line.split(",")] for line in lines]
 
 
-def take_gpus(count: int, folder: Path) -> list[BaseFileLock]:
+def take_gpus(count: int, folder: Path, model: str) -> list[BaseFileLock]:
     """Wait for free GPUs, lock them for as long as the returned locks are kept, and show only them to CUDA."""
     if count == 0:
         return []
     names = visible_gpus()
     if len(names) < count:
         raise UserError(
-            f"the model needs {count} GPU{'s' * (count > 1)}, found {len(names)} here. "
-            "Remove the model from the suite's `run:`, or correct `gpus` in its file."
+            f"config/models/{model}.yaml: the model needs {count} GPU{'s' * (count > 1)}, found {len(names)} here. "
+            "Remove the model from the suite's `run:`, or correct `gpus` there."
         )
     folder.mkdir(parents=True, exist_ok=True)
     # Every node has a GPU 0, and all see one store; on a node each Slurm job may call the first of its own GPUs 0.

@@ -17,6 +17,7 @@ from reprise.core.errors import MachineError, UserError
 from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.core.store import Store
+from reprise.models.local.weights import check_no_adapter
 from reprise.models.remote.serving.environment import python_of
 from reprise.models.remote.serving.keeper import GRACE_SECONDS
 from reprise.models.remote.serving.settings import HOST, PROGRAM_SERVER, VLLM, Hosting, Serving, environment
@@ -54,6 +55,8 @@ class Host:
     def start(self) -> dict[str, Any]:
         """Start it and wait until it answers; gives the adapter's settings by which it is reached."""
         hosting = self._hosting
+        if not hosting.program:  # which may apply it; vLLM would answer without
+            check_no_adapter(self._weights)
         with socket.socket() as one:  # a port that nobody uses at this moment
             one.bind((HOST, 0))
             port = one.getsockname()[1]
@@ -88,8 +91,8 @@ class Host:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(ENDING_SECONDS if is_lost else 0)
             raise MachineError(
-                f"the server of this job has ended: {self._said()}. Answers so far are kept. See {self._log_file}, "
-                "then run the same command again."
+                f"{self._what} has ended: {self._said()}. Answers so far are kept. See {self._log_file}; correct what "
+                "it says, or `memory_mb` in the model's file, then run the same command again."
             )
 
     def close(self) -> None:
@@ -118,8 +121,8 @@ class Host:
                 now = time.monotonic()
                 if process.poll() is not None:
                     raise UserError(
-                        f"{name} does not start: {self._said()}. See {self._log_file}; correct `served_by` or the "
-                        "weights of the model's file, then run the same command again."
+                        f"{name} does not start: {self._said()}. See {self._log_file}; correct `served_by`, `gpus` "
+                        "or the weights of the model's file, then run the same command again."
                     )
                 if now - start > 60 * minutes:
                     raise UserError(

@@ -193,13 +193,13 @@ class Server(ThreadingHTTPServer):
         try:
             choice = self.program.reply(body)
         except BaseException as error:  # also what a library does that exits
-            traceback.print_exc()
+            log_traceback()
             return 422, {"error": {"type": "program", "code": _code(error), "message": _words(error)}}
         return 200, {"model": self.name, "choices": [choice]}
 
     def _give_up(self) -> None:
         """A question that takes longer than any may is the last."""
-        faulthandler.dump_traceback()
+        faulthandler.dump_traceback(LOG)
         end(f"{self.program.path}: no answer after {self._seconds:g} s. If it needs longer, set "
             "`served_by.answer_minutes` in the model's file", HUNG)  # fmt: skip
 
@@ -224,6 +224,11 @@ def _words(error: BaseException) -> str:
     return str(error) if isinstance(error, WrongReplyError) else words
 
 
+def log_traceback() -> None:
+    """Where the error that is handled came from; the program may have closed its own outputs."""
+    os.write(LOG, traceback.format_exc().encode(errors="replace"))
+
+
 def end(words: str, code: int) -> None:
     """Say why, as the last line, and end this process with whatever still runs in it."""
     os.write(LOG, f"\n{words}\n".encode(errors="replace"))
@@ -242,7 +247,7 @@ def main() -> None:
         server = Server(given.port, given.served_model_name, program, given.answer_seconds)
         program.module.load(given.model, given.device)
     except BaseException as error:
-        traceback.print_exc()
+        log_traceback()
         end(f"{given.program}: {_words(error)}", NO_PROGRAM)
     server.answer_all()
 

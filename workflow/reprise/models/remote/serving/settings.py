@@ -148,8 +148,9 @@ PROGRAM_SERVER = ("-Iu", str(Path(__file__).with_name("program_server.py")))
 HOST = "127.0.0.1"
 # Of this process's environment: what would lead the engine's Python to packages of another one.
 NOT_PASSED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
-# Weights lie in the store, and nothing is told to anybody.
-OFFLINE = {
+# Weights lie in the store, nothing is told to anybody, and threads that wait leave the processor to others.
+TOLD = {
+    "OMP_WAIT_POLICY": "PASSIVE",
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
     "VLLM_NO_USAGE_STATS": "1",
@@ -222,10 +223,13 @@ def check_program(file: str, scores: str | None) -> str:
         there = [str(one) for one in path.parent.glob("*.py")]
         raise UserError(f"served_by.program: no file '{file}'.{suggestion(file, there)} Write it, or correct the path.")
     try:
-        defined = {one.name for one in ast.parse(path.read_bytes()).body if isinstance(one, ast.FunctionDef)}
+        defined = {one.name: one.args for one in ast.parse(path.read_bytes()).body if isinstance(one, ast.FunctionDef)}
     except (SyntaxError, ValueError) as error:
         raise UserError(f"{file}: no Python: {error}. Correct it.") from None
-    missing = [FUNCTIONS[name] for name in DEFINED[scores] if name not in defined]
+    wanted = {name: FUNCTIONS[name] for name in DEFINED[scores]}
+    missing = [
+        call for name, call in wanted.items() if name not in defined or not _takes(defined[name], call.count(",") + 1)
+    ]
     if missing:
         raise UserError(
             f"{file}: it does not define {', '.join(missing)}. A program has these functions at its top level; without "
@@ -234,11 +238,18 @@ def check_program(file: str, scores: str | None) -> str:
     return file_digest(path)
 
 
+def _takes(arguments: ast.arguments, count: int) -> bool:
+    """Whether a function with these can be called with so many."""
+    places = len(arguments.posonlyargs) + len(arguments.args)
+    least = places - len(arguments.defaults)
+    return least <= count and (count <= places or arguments.vararg is not None) and None not in arguments.kw_defaults
+
+
 def environment(serving: Serving, key: str) -> Mapping[str, str]:
     """The environment of a server: this one's without its secrets and paths of Python, and the server's own key."""
     return (
         {name: value for name, value in os.environ.items() if name not in NOT_PASSED and not SECRET_NAMES.search(name)}
-        | OFFLINE
+        | TOLD
         | serving.variables
         | {KEYS[serving.engine]: key}
     )

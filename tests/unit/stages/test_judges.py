@@ -153,6 +153,8 @@ def test_mean_absolute_error_against_people(tmp_path: Path) -> None:
     assert agreement(verdicts, items_of(4), read_ratings(path), "unrated", LEVEL, "fixed") == []
     with pytest.raises(UserError, match="no item '2'"):
         agreement(verdicts, items_of(2), read_ratings(path), "r", LEVEL, "fixed")
+    (found,) = agreement(verdicts[:2], items_of(2), read_ratings(path), "r", LEVEL, "fixed", is_part=True)
+    assert (found.value, found.asked) == (0.75, 2), "of a part of the items"
 
 
 @pytest.mark.parametrize(("rows", "message"), [

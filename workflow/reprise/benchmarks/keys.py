@@ -62,6 +62,8 @@ class MetricsKey(BenchmarkKey):
     items: str | None = None
     level: float
     """of intervals"""
+    is_part: bool = Field(False, exclude_if=not_)
+    """whether only some items are asked about, while people rated answers about all"""
     ratings_sha256: str = ""
     """digest of people's ratings, against which a judge is measured"""
     rated_to: int = 3

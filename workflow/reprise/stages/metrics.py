@@ -66,10 +66,9 @@ def main(
         readings.append(read)
         measures = measured(scores, metric_key["form"], items, read, metric_key["level"], convention)
         for path in ratings:
-            given = read_ratings(path, run_key["run"], metric_key["rated_to"])
-            measures += agreement(
-                read, items, given, run_key["run"], metric_key["level"], convention, metric_key["rated_to"]
-            )
+            run, level, highest = run_key["run"], metric_key["level"], metric_key["rated_to"]
+            given, is_part = read_ratings(path, run, highest), "is_part" in metric_key
+            measures += agreement(read, items, given, run, level, convention, highest, is_part=is_part)
         found += [(one, named | {"convention": convention, "reader": reader}) for one in measures]
     names = named | dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
     unjudged, (read, *_) = names | {"judge": None}, readings

@@ -36,6 +36,7 @@ class Scores(Asked):
                     form=protocol.form,
                     items=protocol.items,
                     level=config.main.confidence,
+                    is_part=config.limit is not None,
                     ratings_sha256=self._ratings_digest(benchmark, name),
                     rated_to=protocol.rated_to,
                 )

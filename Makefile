@@ -41,7 +41,7 @@ test-models: $(READY)  ## every native class of models with many frames, long pr
 test-serve: $(READY)  ## vLLM on the processor behind the adapter openai: installs it first, 3.5 GB, then minutes
 	$(BIN)/pytest tests/serve
 
-test-programs: $(READY)  ## programs of models beside their authors' loops: fetches their repositories and 4 GB of packages first
+test-programs: $(READY)  ## programs of models beside their authors' loops: fetches their repositories and 7 GB of packages first
 	$(BIN)/pytest tests/programs
 
 test-cluster: $(READY)  ## a Slurm of three nodes on this machine, as root: jobs fail, are cut off and lose their node; minutes

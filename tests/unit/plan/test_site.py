@@ -7,8 +7,6 @@ from reprise.config.model import Model
 from reprise.config.problems import read
 from reprise.core.errors import UserError
 from reprise.plan.site import (
-    Node,
-    Partition,
     PartitionLimits,
     Site,
     partitions_file,
@@ -93,29 +91,28 @@ RECORDED = "accel|up|2:00:00|8|8000|gpu:1\nshort*|up|1:00:00|8|8000|(null)\nacce
 
 
 def test_the_partitions_of_a_real_slurm() -> None:
-    accel, short = Node(gpus=1, memory_mb=8000, threads=8), Node(gpus=0, memory_mb=8000, threads=8)
-    assert partitions_in(f"{RECORDED}old|down|1:00|8|8000|(null)\n") == [
-        Partition("accel", is_default=False, minutes=120, node=accel),
-        Partition("short", is_default=True, minutes=60, node=short),
-    ]
+    assert partitions_in(f"{RECORDED}old|down|1:00|8|8000|(null)\n") == {
+        "accel": PartitionLimits(max_runtime=120, max_mem_mb=8000, max_threads=8, max_gpu=1),
+        "short": PartitionLimits(max_runtime=60, max_mem_mb=8000, max_threads=8),
+    }
 
 
 @pytest.mark.parametrize(
     ("lines", "node"),
     [
         # the node with the most GPUs counts, not the most of each kind
-        (["128|1000000|(null)", "64|512000|gpu:4", "32|256000|gpu:4"], Node(4, 512000, 64)),
-        (["8|8000+|gpu:a100:4(S:0-1)"], Node(4, 8000, 8)),
-        (["8|8000|gpu:a100:4,gpu:v100:2,shard:8"], Node(6, 8000, 8)),
-        (["8|8000|craynetwork:4"], Node(0, 8000, 8)),
+        (["128|1000000|(null)", "64|512000|gpu:4", "32|256000|gpu:4"], (4, 512000, 64)),
+        (["8|8000+|gpu:a100:4(S:0-1)"], (4, 8000, 8)),
+        (["8|8000|gpu:a100:4,gpu:v100:2,shard:8"], (6, 8000, 8)),
+        (["8|8000|craynetwork:4"], (0, 8000, 8)),
     ],
 )
-def test_a_job_can_have_what_one_node_has(lines: list[str], node: Node) -> None:
-    (found,) = partitions_in("\n".join(f"all|up|infinite|{one}" for one in lines))
-    assert found == Partition("all", is_default=False, minutes=None, node=node)
+def test_a_job_can_have_what_one_node_has(lines: list[str], node: tuple[int, int, int]) -> None:
+    found = partitions_in("\n".join(f"all|up|infinite|{one}" for one in lines))["all"]
+    assert (found.max_gpu, found.max_mem_mb, found.max_threads) == node and found.max_runtime is None
 
 
 def test_minutes_of_a_limit() -> None:
     limits = {"infinite": None, "n/a": None, "30:00": 30, "2:00:00": 120, "1-00:00:00": 1440, "7-12:30:00": 10830}
     found = partitions_in("\n".join(f"{time}|up|{time}|8|8000|(null)" for time in limits))
-    assert {one.name: one.minutes for one in found} == limits
+    assert {name: one.max_runtime for name, one in found.items()} == limits

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from reprise.commands.shared import data_of, plan_of, there, works_of
 from reprise.config.model import Model
-from reprise.core.errors import UserError, unknown
+from reprise.core.errors import UserError, refuse_unknown
 from reprise.core.files import canonical_json
 from reprise.core.paths import Run, Scored
 from reprise.core.schemas import REQUESTS, RESPONSES, read_table
@@ -43,9 +43,8 @@ MB = 10**6
 def check_model(slug: str, questions: int, suite: str | None) -> None:
     """Print what a model makes of a few of the suite's questions; a UserError if it fails or is blind."""
     plan = plan_of(suite)
-    model = plan.config.models.get(slug)
-    if model is None:
-        raise unknown("model", slug, plan.config.models, "check")
+    refuse_unknown("model", [slug], plan.config.models, "check")
+    model = plan.config.models[slug]
     if not sees_frames(model):
         raise UserError(
             f"check: '{slug}' has adapter '{model.adapter}'; only models with weights that see frames, and servers of "

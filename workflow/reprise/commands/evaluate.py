@@ -21,7 +21,7 @@ from reprise.config.configuration import part_name
 from reprise.config.edit import own_copy, put_item
 from reprise.config.model import Model
 from reprise.config.suite import OverviewLine
-from reprise.core.errors import UserError, unknown
+from reprise.core.errors import UserError, refuse_unknown
 from reprise.core.files import write_text
 from reprise.core.names import SLUG, SLUG_IN_WORDS, UNPINNED
 from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, overview_file, time_file
@@ -162,9 +162,7 @@ def _make(
 def _asked_benchmarks(plan: Plan, order: Order) -> list[str]:
     able = [name for name, tables in plan.config.tables.items() if tables.overview is not None]
     names = order.benchmarks.split(",") if order.benchmarks else able
-    for name in names:
-        if name not in able:
-            raise unknown("benchmark", name, able, "--benchmarks")
+    refuse_unknown("benchmark", names, able, "--benchmarks")
     if not able:
         raise UserError(
             f"{order.command}: no tables of suite '{plan.config.name}' have an `overview:`, which says what is asked."

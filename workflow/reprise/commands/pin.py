@@ -13,7 +13,7 @@ from reprise.config.benchmark import Benchmark
 from reprise.config.model import Model
 from reprise.config.problems import read
 from reprise.config.suite import Suite
-from reprise.core.errors import UserError, unknown
+from reprise.core.errors import UserError, refuse_unknown
 from reprise.core.files import write_text
 from reprise.core.paths import located, places
 from reprise.fetch.settings import Huggingface, ReleaseHub
@@ -44,9 +44,7 @@ def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> N
         for folder in ("suites", "models")
         for path in (place / "config" / folder).glob("*.yaml")
     }
-    for name in names:
-        if name not in files:
-            raise unknown("model or suite", name, files, "pin")
+    refuse_unknown("model or suite", names, files, "pin")
     differing = [one for name in names or sorted(files) for one in _pin_file(files[name], root, unchecked)]
     if differing:
         raise UserError(
@@ -119,12 +117,10 @@ def write_site(profile: Path) -> None:
     found = partitions()
     if not found:
         raise UserError("site: sinfo lists no partition that is up. Ask those who run Slurm.")
-    lines = []
-    for one in found:
-        limits = [] if one.minutes is None else [f"max_runtime: {one.minutes}"]
-        limits += [f"max_mem_mb: {one.node.memory_mb}", f"max_threads: {one.node.threads}"]
-        limits += [f"max_gpu: {one.node.gpus}"] if one.node.gpus else []
-        lines.append(f"  {one.name!r}: {{{', '.join(limits)}}}\n")
+    limits = {name: one.model_dump(exclude_defaults=True) for name, one in found.items()}
+    lines = [
+        f"  {name!r}: {{{', '.join(f'{key}: {most}' for key, most in of.items())}}}\n" for name, of in limits.items()
+    ]
     target = profile / "partitions.yaml"
     write_text(target, HEAD + "".join(lines))
     command = f"slurm-status-command: {'sacct' if has_accounting() else 'squeue'}"

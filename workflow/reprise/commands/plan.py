@@ -1,10 +1,10 @@
 """`plan`: what a run of snakemake would ask of which models, why, and what that takes; nothing is made."""
 
 import shutil
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
+from reprise.benchmarks.rows import grouped
 from reprise.commands.left import Planned, Questions
 from reprise.commands.shared import call_for, plan_of
 from reprise.commands.show import tables_named
@@ -108,9 +108,8 @@ def _runs(plan: Plan, planned: Sequence[Planned], width: int, *, every: bool) ->
 
     A model and the reason why it is asked stand above the first run that shares them.
     """
-    groups: dict[tuple[str, tuple[str, ...]], list[Planned]] = defaultdict(list)
-    for one in sorted(planned, key=lambda one: (-(one.questions or 0), one.scored)):
-        groups[one.asking.slug, one.asking.why].append(one)
+    ordered = sorted(planned, key=lambda one: (-(one.questions or 0), one.scored))
+    groups = grouped(ordered, lambda one: (one.asking.slug, one.asking.why))
     needed = {slug: _needed(plan, slug) for slug, _ in groups}
     asked = {group: sum(one.questions or 0 for one in members) for group, members in groups.items()}
     entries = []

@@ -1,7 +1,7 @@
 """Where runs stand and why, what is missing, which cells lack a number for it, and another try of what failed."""
 
 import csv
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import polars as pl
 
+from reprise.benchmarks.rows import grouped
 from reprise.commands.shared import MEANINGS, RETRY, SHOWN, call_for, failure_lines, ledger_of, plan_of, there
 from reprise.core.clones import is_running
-from reprise.core.errors import UserError, unknown
+from reprise.core.errors import UserError, refuse_unknown
 from reprise.core.files import canonical_json, file_digest, read_json, sealed_text, write_text
 from reprise.core.paths import OVERVIEW, RUN_NAME, TABLES, overview_file, table_file
 from reprise.core.plain import first_of, of_cell, plain, safe
@@ -187,10 +188,8 @@ class Gap(NamedTuple):
 
 def list_incomplete(names: Collection[str], suite: str | None) -> None:
     gaps = incomplete_cells(plan_of(suite), TABLES, names)
-    rows: dict[str, list[str]] = defaultdict(list)
-    for gap in gaps:
-        rows[": ".join(filter(None, (gap.table, gap.section, gap.row)))].append(f"{gap.column} ({gap.metric})")
-    print("\n".join(f"{row}: {', '.join(cells)}" for row, cells in rows.items()))
+    rows = grouped(gaps, lambda gap: ": ".join(filter(None, (gap.table, gap.section, gap.row))))
+    print("\n".join(f"{row}: {', '.join(f'{gap.column} ({gap.metric})' for gap in own)}" for row, own in rows.items()))
     print(f"{len(gaps)} numbers are missing in {len({gap.table for gap in gaps})} tables")
 
 
@@ -200,9 +199,7 @@ def incomplete_cells(plan: Plan, folder: Path, names: Collection[str] = ()) -> l
     Rows of one section may share their label (as for two numbers of frames): each needs a number of its own.
     """
     tables = {f"{benchmark}/{number}": spec for benchmark, number, spec in plan.tables()}
-    for name in names:
-        if name not in tables:
-            raise unknown("table", name, tables, "incomplete")
+    refuse_unknown("table", names, tables, "incomplete")
     gaps = Counter[Gap]()
     for name in names or tables:
         wanted = Counter(
@@ -235,9 +232,7 @@ def _shown(path: Path, suite: str) -> Counter[Gap]:
 def retry_failures(words: Sequence[str], suite: str | None = None) -> None:
     """Have the next run try again what failed for these reasons; with runs among the words, only their questions."""
     runs, reasons = ([word for word in words if ("/" in word) == is_run] for is_run in (True, False))
-    for reason in reasons:
-        if reason not in MEANINGS:
-            raise unknown("reason", reason, MEANINGS, "retry")
+    refuse_unknown("reason", reasons, MEANINGS, "retry")
     plan = plan_of(suite)
     found = failed_answers(plan)
     if runs:

@@ -6,7 +6,7 @@ from pathlib import Path
 from reprise.commands.shared import ledger_of, plan_of
 from reprise.config.load import load
 from reprise.core.clones import forget, idle_clones, readable_clones, register
-from reprise.core.errors import UserError, unknown
+from reprise.core.errors import UserError, refuse_unknown
 from reprise.core.files import write_text
 from reprise.core.paths import RESULTS, Results
 from reprise.core.schemas import read_table
@@ -42,8 +42,7 @@ def copy_subtitles(benchmark: str, suite: str | None = None) -> None:
     """Copy the subtitles that came with a benchmark's videos into the folder that its suite names as `extras`."""
     plan = plan_of(suite)
     benchmarks = plan.config.suite.benchmarks
-    if benchmark not in benchmarks:
-        raise unknown("benchmark", benchmark, benchmarks, "subtitles")
+    refuse_unknown("benchmark", [benchmark], benchmarks, "subtitles")
     extras = benchmarks[benchmark].extras
     if extras is None:
         raise UserError(

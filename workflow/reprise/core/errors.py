@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
@@ -85,6 +85,12 @@ def choices(found: str, allowed: Iterable[str]) -> str:
 
 def unknown(what: str, found: str, allowed: Iterable[str], where: str) -> UserError:
     return UserError(f"{where}: unknown {what} '{found}'.{choices(found, allowed)}")
+
+
+def refuse_unknown(what: str, found: Iterable[str], allowed: Collection[str], where: str) -> None:
+    for name in found:
+        if name not in allowed:
+            raise unknown(what, name, allowed, where)
 
 
 @contextmanager

@@ -44,8 +44,12 @@ def safe(text: str) -> str:
 
 def plain(text: str) -> str:
     """A text that others wrote, on one line of bounded length, as a ledger keeps it."""
-    line = " ".join(safe(text).split())
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
+    return cut(" ".join(safe(text).split()), LONGEST)
+
+
+def cut(text: str, most: int) -> str:
+    """A text, or of a longer one its beginning."""
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def as_cell(text: str) -> str:

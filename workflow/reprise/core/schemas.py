@@ -243,8 +243,9 @@ def read_table(path: Path, schema: pl.Schema, without: Collection[str] = ()) -> 
         raise UserError(f"{path}: not a readable table ({error}). Delete it and run snakemake again.") from error
 
 
-def check_key(frame: pl.DataFrame, key: str, path: Path) -> None:
-    """Refuse answers that were given under another key than the run has now."""
+def read_of_key(path: Path, schema: pl.Schema, key: str) -> pl.DataFrame:
+    """Read a table of answers; those that were given under another key than the run has now are refused."""
+    frame = read_table(path, schema)
     others = frame.filter(pl.col("key") != key)
     if others.height:
         raise UserError(
@@ -252,3 +253,4 @@ def check_key(frame: pl.DataFrame, key: str, path: Path) -> None:
             "Delete the file and run snakemake again; to carry answers over a refactoring use "
             "`python -m reprise adopt`."
         )
+    return frame

@@ -17,6 +17,7 @@ from reprise.core.errors import UserError, choices, suggestion
 from reprise.core.files import file_digest, read_json
 from reprise.core.names import WORDS
 from reprise.core.paths import located
+from reprise.core.plain import cut
 
 IN_WORDS = "in_words"  # a kind of mistake whose message is complete
 # Kinds of mistakes for which there are plainer words than pydantic's.
@@ -104,20 +105,15 @@ def _words(error: Mapping[str, Any], allowed: Sequence[str]) -> str:
         if kind == "union_tag_invalid":  # a tag of ours is in parentheses
             expected, found = re.sub(r"'\(|\)'", "'", expected), str(found).strip("()")
         names = re.findall(r"'([^']+)'", expected)
-        return f"should be {expected}, found {_shown(found)}.{suggestion(str(found), names)}"
+        return f"should be {expected}, found {cut(repr(found), LONGEST_FOUND)}.{suggestion(str(found), names)}"
     if kind == "string_pattern_mismatch" and context["pattern"] in WORDS:
-        return f"should be {WORDS[context['pattern']]}, found {_shown(error['input'])}."
+        return f"should be {WORDS[context['pattern']]}, found {cut(repr(error['input']), LONGEST_FOUND)}."
     if error["input"] is None and kind in PLAIN:
         return f"{PLAIN[kind]}, but nothing follows it."
     is_number = isinstance(error["input"], int | float) and not isinstance(error["input"], bool)
     quoted = f' Write it in quotes: "{error["input"]}".' if kind == "string_type" and is_number else ""
     message = PLAIN.get(kind) or error["msg"].replace("Input should", "should").replace("String should", "should")
-    return f"{message}, found {_shown(error['input'])}.{quoted}"
-
-
-def _shown(found: object) -> str:
-    text = repr(found)
-    return text if len(text) <= LONGEST_FOUND else f"{text[:LONGEST_FOUND]}..."
+    return f"{message}, found {cut(repr(error['input']), LONGEST_FOUND)}.{quoted}"
 
 
 def _place(parts: Sequence[str | int], content: Any) -> Iterator[str | int]:

@@ -12,7 +12,7 @@ from reprise.config.model import Model
 from reprise.config.suite import OnGpus
 from reprise.config.tables import Row, TableSpec
 from reprise.config.time import PLANNED, time_rows
-from reprise.core.errors import UserError, unknown
+from reprise.core.errors import UserError, refuse_unknown
 from reprise.core.names import FIGURE, UNPINNED
 from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, Ledger, Results, Run, Scored
 from reprise.core.store import Store
@@ -53,15 +53,13 @@ class Plan:
         is_unpaid = ADAPTERS[model.adapter].is_paid(model.settings) and not self.budget.permits(model.price)
         if slug in self.config.suite.skip or self._is_of_the_whole(slug) or is_unpaid:
             return False
-        for term in self.config.suite.run:
-            if isinstance(term, OnGpus):
-                if not model.is_remote and model.gpus <= term.gpus:
-                    return True
-            elif term in (slug, "all") or (
-                term == "local" and not model.is_remote and model.gpus == 0 and model.repo is None
-            ):
-                return True
-        return False
+        fits_local = not model.is_remote and model.gpus == 0 and model.repo is None
+        return any(
+            not model.is_remote and model.gpus <= term.gpus
+            if isinstance(term, OnGpus)
+            else term in (slug, "all") or (term == "local" and fits_local)
+            for term in self.config.suite.run
+        )
 
     def _is_of_the_whole(self, slug: str) -> bool:
         """Whether a model's answers were made elsewhere, for all of a benchmark, while this is a part."""
@@ -84,8 +82,7 @@ class Plan:
     def table(self, benchmark: str, table: str) -> TableSpec:
         """The specification of one table, or of a part of the overview; a UserError if it does not exist."""
         name, known = f"{benchmark}/{table}", {f"{one}/{each}": spec for one, each, spec in self.shown()}
-        if name not in known:
-            raise unknown("table", name, known, str(TABLES / name))
+        refuse_unknown("table", [name], known, str(TABLES / name))
         return known[name]
 
     def figures(self) -> list[tuple[str, str, Figure]]:
@@ -94,8 +91,7 @@ class Plan:
 
     def figure(self, benchmark: str, figure: str) -> Figure:
         name, known = f"{benchmark}/{figure}", {f"{one}/{each}": spec for one, each, spec in self.figures()}
-        if name not in known:
-            raise unknown("figure", name, known, str(FIGURES / name))
+        refuse_unknown("figure", [name], known, str(FIGURES / name))
         return known[name]
 
     def parts_of(self, benchmark: str, name: str) -> list[tuple[str, TableSpec]]:

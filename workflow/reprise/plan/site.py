@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pydantic import Field
 
@@ -83,7 +83,7 @@ def site_of(arguments: Sequence[str]) -> Site | None:
         return None
     site = read(Site, file)
     if not any(LOOKS.fullmatch(one) for one in arguments):
-        there = [one.name for one in partitions()]
+        there = partitions()
         wrong = [name for name in site.partitions if name not in there]
         if wrong:
             words = [f"{file}: Slurm has no partition '{name}' that is up.{choices(name, there)}" for name in wrong]
@@ -121,22 +121,7 @@ def problems(model: Model, site: Site) -> Iterator[str]:
 # What Slurm says
 
 
-class Node(NamedTuple):
-    gpus: int
-    memory_mb: int
-    threads: int
-
-
-class Partition(NamedTuple):
-    """A partition, and the most that one node of it gives to a job."""
-
-    name: str
-    is_default: bool
-    minutes: int | None  # longest time of a job; None where there is no limit
-    node: Node
-
-
-def partitions() -> list[Partition]:
+def partitions() -> dict[str, PartitionLimits]:
     """The partitions that take jobs now; an error where there is no Slurm."""
     if shutil.which(SINFO[0]) is None:
         raise UserError(
@@ -152,24 +137,30 @@ def partitions() -> list[Partition]:
     return partitions_in(done.stdout)
 
 
-def partitions_in(text: str) -> list[Partition]:
+def partitions_in(text: str) -> dict[str, PartitionLimits]:
     """The partitions in what sinfo prints, a line a node of a partition.
 
     What a job can have is what one node has; where nodes differ, the largest of those with the most GPUs.
     """
-    nodes: dict[str, list[Node]] = {}
+    nodes: dict[str, list[tuple[int, int, int]]] = {}  # GPUs, memory and CPUs of each
     minutes: dict[str, int | None] = {}
     for line in text.splitlines():
         name, state, time, threads, memory, resources = line.strip().split("|")
         if state != "up":
             continue
         # `gpu:a100:4(S:0-1),gpu:v100:2,shard:8` has 6 GPUs.
-        node = Node(sum(map(int, GPUS.findall(resources))), int(memory.rstrip("+")), int(threads.rstrip("+")))
+        node = sum(map(int, GPUS.findall(resources))), int(memory.rstrip("+")), int(threads.rstrip("+"))
         nodes.setdefault(name, []).append(node)
         limit = TIME.fullmatch(time)  # none: `infinite`, `n/a`
         days, hours, whole = (int(limit[part] or 0) if limit else 0 for part in ("days", "hours", "minutes"))
         minutes[name] = (24 * days + hours) * 60 + whole if limit else None
-    return [Partition(name.rstrip("*"), name.endswith("*"), minutes[name], max(found)) for name, found in nodes.items()]
+    found = {}
+    for name, of_partition in nodes.items():
+        gpus, memory_mb, cpus = max(of_partition)
+        found[name.rstrip("*")] = PartitionLimits(
+            max_runtime=minutes[name], max_mem_mb=memory_mb, max_threads=cpus, max_gpu=gpus
+        )
+    return found
 
 
 def has_accounting() -> bool:

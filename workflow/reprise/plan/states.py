@@ -7,9 +7,11 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
+from reprise.benchmarks.rows import grouped
 from reprise.core.errors import UserError
 from reprise.core.log import last_words
 from reprise.core.paths import READ_AS, TABLES, Results, Scored
+from reprise.core.plain import cut
 from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, read_table
 from reprise.core.settings import Settings
 from reprise.plan.answers import FailedAnswers, Job, failed_answers, job_of, writer_jobs
@@ -168,10 +170,8 @@ def askings(plan: Plan, states: States, numbers: Iterable[Scored]) -> Askings:
 
 def writings(plan: Plan, changes: KeyChanges, benchmarks: Iterable[str]) -> Iterator[Asking]:
     """Of each writer the round that is made next; what is asked after it depends on its replies."""
-    rounds: dict[tuple[str, str], list[Job]] = {}
-    for job in writer_jobs(plan):
-        if job.scored.run.benchmark in benchmarks:
-            rounds.setdefault((job.scored.run.benchmark, job.scored.run.model), []).append(job)
+    own = (job for job in writer_jobs(plan) if job.scored.run.benchmark in benchmarks)
+    rounds = grouped(own, lambda job: (job.scored.run.benchmark, job.scored.run.model))
     for jobs in rounds.values():
         for later, job in zip(reversed(range(len(jobs))), jobs, strict=True):
             asking = _of_round(changes, job)
@@ -213,7 +213,7 @@ def _of_state(plan: Plan, state: State) -> Iterator[Asking]:
 def _reasons(state: State, scored: Scored, step: str, before: Sequence[str], remade: Sequence[str]) -> Iterator[str]:
     failed = {one.name: words for one, words in state.failures}
     if step in failed:
-        yield f"its job failed: {_cut(failed[step].splitlines()[0])}"
+        yield f"its job failed: {cut(failed[step].splitlines()[0], LONGEST)}"
     elif step in [one.name for one in state.missing]:
         yield NEW
     yield from (f"failed before it: {name}" for name in before if name in failed)
@@ -229,8 +229,6 @@ def _changed(change: KeyChange) -> Iterator[str]:
         yield from change.words
         return
     first = {f"{KINDS.get(one.name.partition('.')[0], 'settings')} changed": one for one in reversed(change.changes)}
-    yield from (kind if kind == "code changed" else f"{kind} ({_cut(one.words)})" for kind, one in first.items())
-
-
-def _cut(words: str) -> str:
-    return words if len(words) <= LONGEST else f"{words[:LONGEST]}..."
+    yield from (
+        kind if kind == "code changed" else f"{kind} ({cut(one.words, LONGEST)})" for kind, one in first.items()
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from reprise.core.errors import UserError
-from reprise.core.schemas import REQUESTS, RESPONSES, TIMINGS, check_key, read_table
+from reprise.core.schemas import REQUESTS, RESPONSES, TIMINGS, read_of_key, read_table
 from reprise.models.asking.pieces import Piece, pieces_of
 from reprise.stages.answers import write_answers
 from reprise.stages.command import In, Json, MadeUnder, Out
@@ -32,10 +32,7 @@ def main(
 
 def joined(paths: Sequence[Path], key: str, requests: pl.DataFrame) -> pl.DataFrame:
     """The answers of all pieces, each given under this key, to one question each."""
-    tables = [read_table(path, RESPONSES) for path in paths]
-    for path, table in zip(paths, tables, strict=True):
-        check_key(table, key, path)
-    found = pl.concat(tables)
+    found = pl.concat(read_of_key(path, RESPONSES, key) for path in paths)
     others = found.filter(~pl.col("request_id").is_in(requests["request_id"].implode()))
     doubled = found.filter(pl.col("request_id").is_duplicated())
     for wrong, what in ((others, "is none of the run's"), (doubled, "was answered by two of them")):

@@ -14,7 +14,7 @@ from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import items_of
 from reprise.core.log import log
-from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS, RESPONSES, check_key, read_table, table_of, write_table
+from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS, RESPONSES, read_of_key, read_table, table_of, write_table
 from reprise.reading.readers import RATINGS, READERS, SCALES
 from reprise.reading.table import Row, own_row
 from reprise.stages.command import In, Json, MadeUnder, Out
@@ -33,8 +33,7 @@ def main(
     asked: Out[Path],
     made_under: MadeUnder,
 ) -> None:
-    given = read_table(responses, RESPONSES)
-    check_key(given, run_key["key"], responses)
+    given = read_of_key(responses, RESPONSES, run_key["key"])
     items = read_table(item_table, ITEMS)
     prompt = Prompt(**key["prompt"])
     if key["unread_only"]:

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from reprise.core.log import log
-from reprise.core.schemas import ANSWERS, RESPONSES, VERDICTS, check_key, read_table, write_table
+from reprise.core.schemas import ANSWERS, RESPONSES, VERDICTS, read_of_key, write_table
 from reprise.external import NO_ANSWER, RATED_ONLY
 from reprise.reading.readers import RATINGS, READERS, SCALES, read_rating, read_rating_authors, read_text
 from reprise.reading.table import Reading
@@ -25,9 +25,8 @@ def main(
     robust: Out[Path],
     made_under: MadeUnder,
 ) -> None:
-    given, said = read_table(answers, ANSWERS), read_table(replies[0], RESPONSES)
-    check_key(given, run_key["key"], answers)
-    check_key(said, judge_key["key"], replies[0])
+    given = read_of_key(answers, ANSWERS, run_key["key"])
+    said = read_of_key(replies[0], RESPONSES, judge_key["key"])
     for reader in READERS:
         frame = judgements(given, said, reader, judge[0])
         write_table(frame, {"authors": authors, "robust": robust}[reader], VERDICTS, made_under)

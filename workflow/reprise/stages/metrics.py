@@ -23,7 +23,7 @@ from reprise.core.schemas import (
     REQUESTS,
     RESPONSES,
     VERDICTS,
-    check_key,
+    read_of_key,
     read_table,
     write_table,
 )
@@ -60,9 +60,7 @@ def main(
     found: list[tuple[Measure, dict[str, Any]]] = []
     readings: list[pl.DataFrame] = []
     for convention, reader in CONVENTIONS:
-        path = {"robust": robust, "authors": authors}[reader]
-        read = read_table(path, VERDICTS)
-        check_key(read, run_key["key"], path)
+        read = read_of_key({"robust": robust, "authors": authors}[reader], VERDICTS, run_key["key"])
         readings.append(read)
         measures = measured(scores, metric_key["form"], items, read, metric_key["level"], convention)
         for path in ratings:

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from reprise.core.log import log
-from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, check_key, read_table, write_table
+from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, read_of_key, read_table, write_table
 from reprise.core.store import Store
 from reprise.reading.readers import FORGIVEN, READERS, UNDECIDED, read_text
 from reprise.reading.table import Row, own_row
@@ -23,8 +23,7 @@ def main(
     robust: Out[Path],
     made_under: MadeUnder,
 ) -> None:
-    answers = read_table(responses, RESPONSES)
-    check_key(answers, run_key["key"], responses)
+    answers = read_of_key(responses, RESPONSES, run_key["key"])
     asked = read_table(requests, REQUESTS, without=("system", "prompt"))
     own = [own_row(**one) for one in (*key["patterns"], *run_key.get("patterns", []))]
     read: dict[str, pl.Series] = {}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import Answered, in_group
-from reprise.core.errors import unknown
+from reprise.core.errors import refuse_unknown
 from reprise.core.schemas import ITEMS, METRICS, VERDICTS, read_table
 from reprise.stats.intervals import FloatArray, Statistic, clustered_estimate
 from reprise.stats.paired import ROUNDING, sign_flip_p
@@ -88,8 +88,7 @@ def values_of(key: CardBenchmarkKey, path: Path) -> pl.DataFrame:
     scores = load_scores(key.name)
     items = in_group(read_table(key.items, ITEMS, without=("texts",)), key.group, scores.GROUPS)
     outcomes = scores.SCORES[key.form].outcomes(Answered(items, read_table(path, VERDICTS)))
-    if key.score not in outcomes:
-        raise unknown("score", key.score, sorted(outcomes), f"{path}: a time card of {key.name}")
+    refuse_unknown("score", [key.score], outcomes, f"{path}: a time card of {key.name}")
     return outcomes[key.score].select("item_id", "unit", "task", value="right").cast(SAMPLES)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from reprise.core.errors import UserError
+from reprise.core.plain import cut
 from reprise.tables.render.latex import PACKAGES, escape
 
 PROGRAM = "pdflatex"
@@ -44,8 +45,7 @@ def document(fragments: Mapping[str, str]) -> str:
 
 def figure(file: str, caption: str) -> str:
     """A fragment with a figure that lies beside the document."""
-    shown = caption if len(caption) <= LONGEST_CAPTION else f"{caption[:LONGEST_CAPTION]}..."
-    return rf"\reprisefigure{{{file}}}{{{escape(shown)}}}" + "\n"
+    return rf"\reprisefigure{{{file}}}{{{escape(cut(caption, LONGEST_CAPTION))}}}" + "\n"
 
 
 def print_document(source: str, folder: Path) -> tuple[Path, str]:

@@ -17,7 +17,7 @@ from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.fetch.records import read_record, record_path
 from reprise.media.errors import MediaError
-from reprise.stages.sources import Wanted, fetch_shard, fetch_source
+from reprise.stages.sources import fetch_shard, fetch_source
 
 from tests.unit.core.programs import python, write
 
@@ -55,7 +55,7 @@ def test_the_machines_failures_are_no_records(number: int, store: Store) -> None
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM])
 def test_whose_file_is_refused_decides(number: int, tmp_path: Path, store: Store) -> None:
     theirs = PermissionError(number, os.strerror(number), str(tmp_path / "videos/a.mp4"))
-    ledger = fetch_shard([Wanted("a", "u")], failing(theirs), store)
+    ledger = fetch_shard([("a", "u")], failing(theirs), store)
     assert ledger["status"].to_list() == ["unreadable"]
     ours = PermissionError(number, os.strerror(number), str(tmp_path / "store/tmp/a.mp4"))
     with pytest.raises(MachineError, match="let this user read and write"):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetcher
-from reprise.stages.sources import Wanted, fetch_shard
+from reprise.stages.sources import fetch_shard
 
 from tests.unit.videos import barcode_video
 
@@ -34,7 +34,7 @@ def statuses(store: Store) -> Statuses:
     """Source -> status in the ledger of a whole shard."""
 
     def of(route: Fetcher, *names: str) -> dict[str, str]:
-        ledger = fetch_shard([Wanted(name, name) for name in names], route, store)
+        ledger = fetch_shard([(name, name) for name in names], route, store)
         assert not [row for row in ledger.iter_rows(named=True) if row["status"] != "ok" and not row["message"]]
         return dict(zip(ledger["source_id"], ledger["status"], strict=True))
 

@@ -16,7 +16,7 @@ from reprise.fetch.outcome import Fetcher, FetchError
 from reprise.fetch.records import Record
 from reprise.fetch.retry import wait_asked, within
 from reprise.fetch.settings import Http
-from reprise.stages.sources import Wanted, fetch_shard, fetch_source
+from reprise.stages.sources import fetch_shard, fetch_source
 
 from tests.unit.fetch.server import Behaviour, serving
 
@@ -130,7 +130,7 @@ def test_the_disk_is_estimated_before_anything_is_asked_for(store: Store) -> Non
     with serving({}) as (url, log):
         assert route(url, mb_per_source=7).estimate(["a", "b"]) == 14_000_000
         with pytest.raises(UserError, match="GB free"):
-            fetch_shard([Wanted("c", "c")], route(url, mb_per_source=1e12), store)
+            fetch_shard([("c", "c")], route(url, mb_per_source=1e12), store)
         assert not log.asked
 
 

@@ -14,14 +14,14 @@ from reprise.benchmarks.registry import benchmark_names
 from reprise.core.errors import UserError
 from reprise.core.files import keys_of
 from reprise.core.schemas import ITEMS, METRICS, REQUESTS, RESPONSES, VERDICTS, read_table, write_table
-from reprise.plan.suite import ForJobs
 from reprise.stages import command
 
 from tests.unit.rows import item_row, request_row, response_row
 
 
 def test_a_rules_command_names_each_option_once_and_says_where_it_stands() -> None:
-    shell = partial(command.command_of, ForJobs("a {store}", ["$TMPDIR"], 3, [0.5, 20]))
+    site = {"store": ["a {store}"], "scratch": ["$TMPDIR"], "attempts": [3], "budget": [0.5, 20]}
+    shell = partial(command.command_of, site)
     found, python = shell("judgements", "metrics"), shlex.quote(sys.executable)
     assert found.startswith(
         f"{python} -m reprise.stages judgements+metrics --key {{input.key:q}} --run-key {{input.run_key:q}} --judge-key "

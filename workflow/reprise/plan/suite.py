@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from reprise.config.load import load
 from reprise.core.clones import LOCKS, is_running, register
@@ -163,27 +163,19 @@ LONGEST = 60
 _MODULES: list[str] = []  # this workflow, by its names as a module of the Snakefile that this process reads
 
 
-class ForJobs(NamedTuple):
-    """What all jobs are told alike; it shapes no result."""
-
-    store: str
-    scratch: list[str]
-    attempts: int
-    budget: list[float]  # dollars and tokens
-
-
 class Suite(Rules):
     def __init__(self, plan: Plan, targets: Sequence[str] = (), site: Site | None = None) -> None:
         super().__init__(plan, site)
         self._plan, self._targets = plan, targets
         self._known: dict[str, str] = {}
         main, self.name = plan.config.main, plan.config.name
-        self.for_jobs = ForJobs(
-            store=main.store,
-            scratch=[main.scratch] if main.scratch else [],
-            attempts=plan.config.suite.answer_attempts,
-            budget=[plan.budget.usd, plan.budget.tokens],
-        )
+        # What all jobs are told alike; it shapes no result.
+        self.for_jobs = {
+            "store": [main.store],
+            "scratch": [main.scratch] if main.scratch else [],
+            "attempts": [plan.config.suite.answer_attempts],
+            "budget": [plan.budget.usd, plan.budget.tokens],
+        }
 
     def wildcards(self) -> Mapping[str, str]:
         config = self._plan.config

@@ -91,7 +91,8 @@ def _outdated_ledgers(plan: Plan) -> Iterator[tuple[Path, str]]:
         for _, _, path in plan.results.found_ledgers(stage):
             try:
                 rows = read_table(path, schema).filter(status="ok").select("object", "bytes").iter_rows()
-                if any(_size(plan.store.root / name) != size for name, size in rows):
+                kept = ((plan.store.root / name, size) for name, size in rows)
+                if not all(file.is_file() and file.stat().st_size == size for file, size in kept):
                     yield path, LOST
             except UserError:
                 yield path, DAMAGED
@@ -105,13 +106,6 @@ def _outdated_weights(plan: Plan) -> Iterator[tuple[Path, str]]:
             weights = [*fetched_files(folder)] or [*folder.glob("*.safetensors")]  # an earlier version recorded none
             if not weights or not all(path.is_file() for path in weights):
                 yield note, LOST
-
-
-def _size(path: Path) -> int | None:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return None
 
 
 def _note_replaced_videos(plan: Plan) -> None:

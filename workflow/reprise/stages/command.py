@@ -40,7 +40,7 @@ FILLED_IN = "made_under"
 # For rules
 
 
-def command_of(site: Any, *stages: str, name: str = "") -> str:
+def command_of(site: Mapping[str, Sequence[object]], *stages: str, name: str = "") -> str:
     """The shell command of a rule that runs a stage, or several in one process; `name` is said in place of theirs.
 
     It says this Python and what is the site's as they are: names of a Snakefile mean nothing in the commands of a
@@ -51,8 +51,7 @@ def command_of(site: Any, *stages: str, name: str = "") -> str:
     for option, kind in kinds.items():
         value = f"{{{PLACES[kind]}{option}:q}}" if kind in PLACES else ""
         if kind == "Site":
-            found = getattr(site, option)
-            value = _literal(found if isinstance(found, list) else [found])
+            value = _literal(site[option])
         words.append(f"--{option.replace('_', '-')} {value}")
     return " ".join([*words, "2> {log:q}"])
 

@@ -1,6 +1,5 @@
 """Stage `construction_draw`: questions of another set of videos, for the table of temporal indispensability (3.2)."""
 
-from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -30,10 +29,8 @@ def drawn(path: Path, count: int, scoring: str, seed: int) -> pl.DataFrame:
     if SCORING in rows.columns:
         raise UserError(f"{path}: column '{SCORING}' is taken: how a set is scored stands in the suite. Rename it.")
     set_of(rows.with_columns(pl.lit(scoring).alias(SCORING)), path, GROUPS_TAKEN)  # refuses what cannot be asked
-    seen: Counter[tuple[str, ...]] = Counter()
-    ranks = []
-    for texts in rows.select(COLUMNS).cast(pl.String).fill_null("").iter_rows():
-        seen[texts] += 1
-        ranks.append(rank(seed, path.stem, *texts, str(seen[texts])))
+    texts = rows.select(COLUMNS).cast(pl.String).fill_null("")
+    numbered = texts.with_columns(number=pl.int_range(1, pl.len() + 1).over(COLUMNS))  # of several alike
+    ranks = [rank(seed, path.stem, *map(str, row)) for row in numbered.iter_rows()]
     ordered = rows.with_columns(pl.Series("rank", ranks, dtype=pl.String)).sort("rank").drop("rank")
     return ordered.head(count).with_columns(pl.lit(scoring).alias(SCORING))

@@ -2,9 +2,10 @@
 
 import errno
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -34,25 +35,22 @@ DAMAGED = {"truncated", "corrupt", "empty", "not_media", "no_frames"}
 IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp"}
 
 
-class Wanted(NamedTuple):
-    source_id: str
-    unit: str
+Wanted = tuple[str, str]  # a source, and the unit that it is of
 
 
 def wanted_sources(clips: pl.DataFrame, shard: int, shards: int) -> list[Wanted]:
     """The sources of a shard's clips: a video each, or the still images of a pseudo-clip."""
-    found = set()
-    for clip in clips.iter_rows(named=True):
-        if shard_of(clip["unit"], shards) != shard:
-            continue
-        names = clip["parts"] if clip["kind"] == "images" else [clip["source_id"]]
-        found |= {(name, clip["unit"]) for name in names if name}
-    return [Wanted(*pair) for pair in sorted(found)]
+    mine = clips.filter(pl.Series([shard_of(unit, shards) == shard for unit in clips["unit"]], dtype=pl.Boolean))
+    names = pl.when(pl.col("kind") == "images").then("parts").otherwise(pl.concat_list("source_id"))
+    pairs = mine.select(names.alias("source_id"), "unit").explode("source_id").unique()
+    return sorted(pairs.filter(pl.col("source_id") != "").iter_rows())
 
 
-def fetch_shard(wanted: list[Wanted], fetcher: Fetcher, store: Store, limits: Limits = DEFAULT_LIMITS) -> pl.DataFrame:
+def fetch_shard(
+    wanted: Sequence[Wanted], fetcher: Fetcher, store: Store, limits: Limits = DEFAULT_LIMITS
+) -> pl.DataFrame:
     """One ledger row per source; a failure of one source does not stop the others."""
-    pending = [entry.source_id for entry in wanted if _known_outcome(entry.source_id, fetcher, store) is None]
+    pending = [name for name, _ in wanted if _known_outcome(name, fetcher, store) is None]
     needed = fetcher.estimate(pending) if pending else 0
     if needed:
         store.root.mkdir(parents=True, exist_ok=True)
@@ -65,12 +63,12 @@ def fetch_shard(wanted: list[Wanted], fetcher: Fetcher, store: Store, limits: Li
                 "disk."
             )
     rows = []
-    for entry in wanted:
-        record = fetch_source(entry.source_id, fetcher, store, limits)
+    for name, unit in wanted:
+        record = fetch_source(name, fetcher, store, limits)
         if record.status != "ok":
-            log.info(f"{entry.source_id}: {record.status}: {record.message}")
+            log.info(f"{name}: {record.status}: {record.message}")
         known = record.model_dump(include={"status", "attempts", "object", "sha256", "bytes", "message"})
-        rows.append({"source_id": entry.source_id, "unit": entry.unit, "transient": record.is_transient, **known})
+        rows.append({"source_id": name, "unit": unit, "transient": record.is_transient, **known})
     return pl.DataFrame(rows, schema=SOURCES)
 
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import polars as pl
 
 from reprise.benchmarks.prompts import with_frame_count
+from reprise.benchmarks.rows import grouped
 from reprise.core.errors import UserError
 from reprise.core.files import value_digest
 from reprise.core.store import Store
@@ -64,10 +66,7 @@ def gather_text_work(requests: pl.DataFrame) -> list[Work]:
 
 def _by_clip(requests: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
     """The rows of each clip's questions, in the order of both; polars would make a table a clip, which takes longer."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in requests.iter_rows(named=True):
-        found.setdefault(row["clip_id"], []).append(row)
-    return found
+    return grouped(requests.iter_rows(named=True), itemgetter("clip_id"))
 
 
 def _request(row: Mapping[str, Any], frames: int) -> Request:

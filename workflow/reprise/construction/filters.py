@@ -1,6 +1,5 @@
 """Rows of a construction's tables: named filters, which keep what they drop with the reason, and seeded draws."""
 
-import hashlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from reprise.benchmarks.rows import grouped
+from reprise.core.files import text_digest
 
 KEPT = {"filter": "", "why": ""}
 Row = dict[str, Any]
@@ -18,11 +18,11 @@ Found = Callable[[Mapping[str, Any]], str]  # what is wrong with a row; nothing 
 
 def sifted(rows: Iterable[Row], filters: Mapping[str, Found]) -> list[Row]:
     """The rows, each with the first filter that drops it and why; one that was dropped before stays so."""
-    sifted_rows = []
-    for row in rows:
-        found = ({"filter": name, "why": why} for name, finds in filters.items() if (why := finds(row)))
-        sifted_rows.append(row if row.get("filter") else row | next(found, KEPT))
-    return sifted_rows
+
+    def dropped(row: Row) -> Row:
+        return next(({"filter": name, "why": why} for name, finds in filters.items() if (why := finds(row))), KEPT)
+
+    return [row if row.get("filter") else row | dropped(row) for row in rows]
 
 
 def repeated(name: Callable[[Mapping[str, Any]], Hashable], why: str) -> Found:
@@ -45,7 +45,7 @@ def beyond_draw(rows: Iterable[Row], group: Sequence[str], name: str, most: int 
 
 def rank(seed: int, *names: str) -> str:
     """The place of a name in a seeded order, which does not hang on other names."""
-    return hashlib.sha256("\n".join((str(seed), *names)).encode()).hexdigest()
+    return text_digest("\n".join((str(seed), *names)))
 
 
 def shuffled(names: Iterable[str], seed: int) -> list[str]:

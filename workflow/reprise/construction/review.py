@@ -5,7 +5,6 @@ A file is a csv file, or what Label Studio imports, its template, and what it ex
 
 import codecs
 import csv
-import hashlib
 import io
 import json
 from collections import defaultdict
@@ -22,6 +21,7 @@ from reprise.construction.filters import KEPT, Row
 from reprise.construction.settings import ReviewSettings
 from reprise.construction.sheets import shown
 from reprise.core.errors import UserError
+from reprise.core.files import text_digest
 from reprise.core.log import log
 from reprise.core.plain import as_cell, of_cell, visible
 from reprise.core.settings import dotted
@@ -44,7 +44,7 @@ class Task(NamedTuple):
 
 def name_of(text: str, digits: int) -> str:
     """A digest for a cell of a csv file: its letter keeps spreadsheets from taking it for a number, such as 12e34."""
-    return f"d{hashlib.sha256(text.encode()).hexdigest()[:digits]}"
+    return f"d{text_digest(text)[:digits]}"
 
 
 def known_as(name: str) -> str:

@@ -184,27 +184,6 @@ class VinogroundSettings(Constructing):
     """Most similar captions that people look at, for each caption of a pair."""
 
 
-class ClipColumns(Settings):
-    """Columns of the annotations of clips."""
-
-    dataset: str = "dataset"
-    """The source data set, as the authors write it, such as `ActivityNet`."""
-    split: str = "split"
-    """The part of it that the clip is from."""
-    video: str = "video"
-    """The source video's id."""
-    start: str = "start"
-    """Where the clip begins, in seconds."""
-    end: str = "end"
-    """Where it ends."""
-    description: str = "description"
-    """The data set's own description."""
-    caption: str = "caption"
-    """What a person wrote of it, empty where nobody has yet."""
-    refined: str = "refined"
-    """That caption as it was corrected, which counts in its place; the column may be missing."""
-
-
 class TemporalBenchSettings(Constructing):
     """TemporalBench, from clips of several data sets and people's captions of them."""
 
@@ -223,9 +202,7 @@ class TemporalBenchSettings(Constructing):
         return others
 
     files: list[str] = Field(["*annotations*.json", "*annotations*.jsonl", "*annotations*.csv"])
-    """Glob patterns of the files of clips and captions."""
-    columns: ClipColumns = ClipColumns()
-    """Their columns. How the paper's authors call them is not known."""
+    """Glob patterns of the files of clips and captions, whose columns are stated in docs/construction.md."""
     datasets: list[str] = Field(
         ["ActivityNet", "Charades", "FineGym", "Movie_Description", "Oops", "COIN", "EgoExo4D"], min_length=1
     )

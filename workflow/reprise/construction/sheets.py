@@ -8,7 +8,7 @@ from typing import NamedTuple
 from unicodedata import category
 
 from reprise.core.errors import UserError, suggestion
-from reprise.core.plain import visible
+from reprise.core.plain import cut, visible
 from reprise.core.tabular import csv_lines
 
 VIDEO = re.compile(r"\w[\w.-]{0,119}")
@@ -24,7 +24,7 @@ def has_control(text: str) -> bool:
 
 def shown(text: str) -> str:
     """The beginning of a text, as an error shows it."""
-    return visible(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}...")
+    return visible(cut(text, LONGEST_SHOWN))
 
 
 def number(text: str | None) -> float | None:
@@ -64,14 +64,6 @@ class Row(NamedTuple):
         return UserError(
             f"{self.where}: column '{column}': found '{found}', allowed is {allowed}. Correct the row, then run the "
             "same command again."
-        )
-
-
-def renamed_columns(found: Sequence[str], needed: Sequence[str], path: Path) -> None:
-    if missing := [name for name in needed if name not in found]:
-        raise UserError(
-            f"{path}: column '{missing[0]}' is missing. Found: {', '.join(found)}. Correct `columns:` of "
-            "`construction:` in the suite."
         )
 
 

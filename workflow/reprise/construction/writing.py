@@ -10,6 +10,7 @@ import polars as pl
 from reprise.benchmarks.prompts import Prompt, fill
 from reprise.construction.filters import KEPT, Row
 from reprise.construction.sheets import has_control
+from reprise.core.plain import cut
 
 REFUSALS = re.compile(
     r"^\W*(?:i['’]?m sorry|i am sorry|sorry,|i can(?:not|['’]t)\b|i['’]?m (?:not able|unable)|i am (?:not able|unable)|"
@@ -190,5 +191,4 @@ def unquoted(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST_SHOWN else f"{line[:LONGEST_SHOWN]}..."
+    return cut(" ".join(text.split()), LONGEST_SHOWN)

@@ -1,6 +1,5 @@
 """MMBench-Video's questions: the collection of videos, what annotators are told and wrote, and the lint of it."""
 
-import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from reprise.construction.review import as_sheet
 from reprise.construction.settings import MmbenchVideoSettings
 from reprise.construction.sheets import NAME, has_control, number
 from reprise.core.errors import UserError, suggestion
+from reprise.core.files import text_digest
 from reprise.core.plain import of_cell
 from reprise.core.tabular import read_own_rows, require_columns, text_of
 
@@ -91,7 +91,7 @@ def _rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
 
 def index_of(*texts: str) -> str:
     """A number, as in the authors' release, that stays the same whatever is written besides."""
-    return str(int(hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12], 16))
+    return str(int(text_digest("\n".join(texts))[:12], 16))
 
 
 def _bad_part(row: Mapping[str, Any], video: Row) -> str:

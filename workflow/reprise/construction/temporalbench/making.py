@@ -13,15 +13,18 @@ from reprise.benchmarks.rows import Clip, grouped
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
 from reprise.construction.filters import Found, Row, Rows, Tables, beyond_draw, kept, rank, repeated, sifted
 from reprise.construction.settings import TemporalBenchSettings, writers_of
-from reprise.construction.sheets import ENDING, NAME, has_control, renamed_columns
+from reprise.construction.sheets import ENDING, NAME, has_control
 from reprise.construction.writing import Rounds, UnusableError, opened, read_list, shown
 from reprise.core.errors import UserError
 from reprise.core.names import seconds
-from reprise.core.tabular import read_own_rows, text_of
+from reprise.core.tabular import read_own_rows, require_columns, text_of
 
 OF_DATASET = "clips of this data set"
 LONGEST_CAPTION = 2000  # characters; the paper's have about 250
-SAID = ("split", "description", "caption", "refined")  # the columns whose texts add up
+# Of the annotations, which are our own: how the paper's authors call theirs is not known.
+NEEDED = ("dataset", "split", "video", "start", "end", "description", "caption")
+REFINED = "refined"  # the caption as it was corrected; the column may be missing
+SAID = ("split", "description", "caption", REFINED)  # the columns whose texts add up
 WORDS, EVENTS, CATEGORY = "words", "events", "category"
 """the prompts; a negative of a negative is asked for by the first one too"""
 
@@ -43,21 +46,21 @@ class Annotated(NamedTuple):
 
 
 def clips(files: Mapping[str, Path], settings: TemporalBenchSettings) -> list[Clip]:
-    found = read_clips(files, settings)
+    found = read_clips(files)
     wanted = zip(found, annotated_rows(found, settings), strict=True)
     return list({one.clip.clip_id: one.clip for one, row in wanted if not row["filter"]}.values())
 
 
-def read_clips(files: Mapping[str, Path], settings: TemporalBenchSettings) -> list[Annotated]:
+def read_clips(files: Mapping[str, Path]) -> list[Annotated]:
     """The clips of all files; rows of one clip add up, so that captions may come in files of their own."""
-    names, found = settings.columns.model_dump(), dict[tuple[Any, ...], Annotated]()
+    found: dict[tuple[Any, ...], Annotated] = {}
     for path in files.values():
         table = read_own_rows(path)
-        renamed_columns(table.columns, [name for key, name in names.items() if key != "refined"], path)
+        require_columns(table, NEEDED, path)
         for number, row in enumerate(table.iter_rows(named=True), start=1):
-            where = {key: f"{path}: row {number}: {name}" for key, name in names.items()}
-            text = {key: text_of(row.get(name), where[key]) for key, name in names.items()}
-            start, end = (_seconds(text[key], where[key]) for key in ("start", "end"))
+            where = {name: f"{path}: row {number}: {name}" for name in (*NEEDED, REFINED)}
+            text = {name: text_of(row.get(name), place) for name, place in where.items()}
+            start, end = (_seconds(text[name], where[name]) for name in ("start", "end"))
             clip = (text["dataset"], ENDING.sub("", text["video"]), start, end)
             said = found.setdefault(clip, Annotated(*clip, {key: [] for key in SAID})).said
             for key, texts in said.items():
@@ -79,7 +82,7 @@ def annotated_rows(found: Sequence[Annotated], settings: TemporalBenchSettings) 
     """A row a clip, with the filter that drops it before it is measured."""
     rows, longest = [], settings.longest_s
     for one in found:
-        refined, is_described = one.said["refined"], one.dataset in settings.described
+        refined, is_described = one.said[REFINED], one.dataset in settings.described
         rows.append({
             "clip": one.clip.clip_id, "dataset": one.dataset, "split": "".join(one.said["split"][:1]),
             "video": one.video, "start_s": one.start_s, "end_s": one.end_s,
@@ -110,7 +113,7 @@ def annotated_rows(found: Sequence[Annotated], settings: TemporalBenchSettings) 
 def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts: pl.DataFrame) -> Rows:
     """All clips of the annotations, each dropped one with its reason, and what is asked about the others."""
     measured = {row["clip_id"]: row for row in facts.iter_rows(named=True)}
-    rows = annotated_rows(read_clips(files, settings), settings)
+    rows = annotated_rows(read_clips(files), settings)
     wanted = [row["clip"] for row in rows if not row["filter"]]
     if wanted and not any(clip in measured for clip in wanted):
         raise UserError(

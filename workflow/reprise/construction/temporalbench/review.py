@@ -171,10 +171,10 @@ def release(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettings)
         for one in long_videos(tables["reviewed"], settings)
         for number, negative in enumerate(one.negatives)
     ]
-    central = []
-    for row, texts in option_sets(rows):
-        name = short_name(row)
-        central.append({"idx": name, "video_name": name} | dict(zip(SET_NAMES, texts, strict=True)))
+    central = [
+        dict.fromkeys(("idx", "video_name"), short_name(row)) | dict(zip(SET_NAMES, texts, strict=True))
+        for row, texts in option_sets(rows)
+    ]
     return {
         "temporalbench_short_qa.json": as_json(with_letters(short, settings.seed)),
         "temporalbench_long_qa.json": as_json(with_letters(long, settings.seed)),

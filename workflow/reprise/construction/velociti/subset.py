@@ -33,9 +33,7 @@ def samples_of(items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, dict[st
     """By test, in the paper's order, the samples asked about both captions, and whether both are judged right."""
     asked = verdicts.filter(pl.col("role").is_in(ROLES)).group_by("item_id").agg(pl.col("right").all(), pl.len())
     rows = items.join(asked.filter(pl.col("len") == len(ROLES)), on="item_id", how="inner")
-    found: dict[str, dict[str, bool]] = {}
-    for test in (CONTROL, *TESTS):
-        found[test] = dict(rows.filter(task=test).select("item_id", "right").iter_rows())
+    found = {test: dict(rows.filter(task=test).select("item_id", "right").iter_rows()) for test in (CONTROL, *TESTS)}
     return {test: samples for test, samples in found.items() if samples}
 
 

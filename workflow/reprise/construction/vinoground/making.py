@@ -12,7 +12,7 @@ from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.vinoground.taxonomy import HALVES
 from reprise.construction.filters import KEPT, Found, Row, Rows, kept, rank, repeated, sifted
 from reprise.construction.settings import VinogroundSettings
-from reprise.construction.sheets import NAME, has_control, number, renamed_columns
+from reprise.construction.sheets import NAME, has_control, number
 from reprise.construction.sheets import Row as SheetRow
 from reprise.construction.vinoground.retrieval import Vectors, encoder_of, nearest, words
 from reprise.construction.writing import REFUSALS, request, shown
@@ -45,7 +45,11 @@ def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Rows:
 
 def _captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:
     table, columns = read_own_rows(path), settings.columns
-    renamed_columns(table.columns, (columns.video, columns.captions), path)
+    if missing := [name for name in (columns.video, columns.captions) if name not in table.columns]:
+        raise UserError(
+            f"{path}: column '{missing[0]}' is missing. Found: {', '.join(table.columns)}. Correct `columns:` of "
+            "`construction:` in the suite."
+        )
     for place, row in enumerate(table.iter_rows(named=True), start=1):
         where, said = f"{path}: row {place}", row[columns.captions]
         listed = said if isinstance(said, list) else [said]

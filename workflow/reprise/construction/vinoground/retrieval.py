@@ -59,7 +59,8 @@ def nearest(queries: Matrix, pool: Matrix, count: int) -> list[list[tuple[int, f
     for start in range(0, len(queries), BLOCK):
         products = queries[start : start + BLOCK] @ pool.T
         best = np.argpartition(-products, count - 1, axis=1)[:, :count] if count else np.zeros((len(products), 0), int)
-        for row, places in zip(products, best, strict=True):
-            order = sorted(((int(one), float(row[one])) for one in places), key=lambda pair: (-pair[1], pair[0]))
-            found.append(order)
+        found += [
+            sorted(((int(one), float(row[one])) for one in places), key=lambda pair: (-pair[1], pair[0]))
+            for row, places in zip(products, best, strict=True)
+        ]
     return found

@@ -114,9 +114,11 @@ class Construction(Asked):
             yield key_file("construction", benchmark, "draw"), runs.coded("construction_draw", draw)
         for benchmark, settings in self._written.items():
             asked = {"form": "writer", "ask": "write", "max_tokens": settings.max_tokens, "sampling": NO_FRAMES}
-            texts: dict[str, str] = {}
-            for name, prompt in writing_prompts(settings).items():
-                texts |= {f"{name}.system": prompt.system, f"{name}.user": prompt.user}
+            texts = {
+                f"{name}.{part}": text
+                for name, prompt in writing_prompts(settings).items()
+                for part, text in (("system", prompt.system), ("user", prompt.user))
+            }
             for writer in writers_here(self._plan, benchmark, settings):
                 writing = runs.of_model(f"{writer} as writer of {benchmark}", writer, texts, asked)
                 yield key_file("construction", benchmark, WRITER, writer), writing

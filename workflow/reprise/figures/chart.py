@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
+from reprise.benchmarks.rows import grouped
 from reprise.config.tables import Column, Row, Section
 from reprise.tables.build import Builder, column_name
 from reprise.tables.render.table import Cell, Number
@@ -120,11 +122,9 @@ def rows_without_numbers(entries: Sequence[Entry]) -> list[str]:
 
 def columns_without_numbers(entries: Sequence[Entry]) -> dict[str, bool]:
     """The columns that have no number -> whether the paper's are lost."""
-    found: dict[str, list[Number]] = {}
-    for name, number in (cell for entry in entries for cell in _named(entry, entries)):
-        found.setdefault(name, []).append(number)
-    empty = {name: numbers for name, numbers in found.items() if all(one.value is None for one in numbers)}
-    return {name: any(one.state == "lost" for one in numbers) for name, numbers in empty.items()}
+    found = grouped((cell for entry in entries for cell in _named(entry, entries)), itemgetter(0))
+    empty = {name: cells for name, cells in found.items() if all(number.value is None for _, number in cells)}
+    return {name: any(number.state == "lost" for _, number in cells) for name, cells in empty.items()}
 
 
 def _is_shared(entry: Entry, entries: Sequence[Entry]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
-from matplotlib.artist import Artist
+from matplotlib.artist import Artist, setp
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
@@ -106,9 +106,8 @@ def _draw_names(axes: Axes, counts: Sequence[Count], axis: str) -> None:
     style = {"color": bar_colours(4)[1], "edgecolor": "black", "linewidth": 0.4}
     axes.barh(range(len(counts)), [one.value for one in counts], 0.8, **style)
     axes.set_yticks(range(len(counts)), [label_lines(one.name, 40) for one in counts])
-    axes.set_ylim(len(counts) - 0.5, -0.5)
+    axes.set(ylim=(len(counts) - 0.5, -0.5), xlabel=axis)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel(axis)
     for place, one in enumerate(counts):
         axes.text(one.value, place, f" {one.value:g}", va="center", fontsize=TEXT - 1)
     axes.xaxis.set_major_locator(_whole_numbers())
@@ -126,8 +125,7 @@ def _draw_ranges(axes: Axes, counts: Sequence[Count], unit: str, axis: str, mark
         say(axes)
     axes.set_xlim(left=min([0.0, *(low for low, _ in ends)]))
     axes.grid(axis="x", visible=False)
-    axes.set_xlabel(unit)
-    axes.set_ylabel(axis)
+    axes.set(xlabel=unit, ylabel=axis)
     axes.yaxis.set_major_locator(_whole_numbers())
 
 
@@ -154,6 +152,5 @@ def draw_made(sheet: Sheet, counts: Sequence[MadeCount], numbers: pl.DataFrame, 
         axes.set_xticks(range(min(found), max(found) + 1))
         axes.grid(axis="x", visible=False)
         axes.yaxis.set_major_locator(_whole_numbers())
-    for axes in grid[len(counts) :]:
-        axes.set_visible(False)
+    setp(grid[len(counts) :], visible=False)
     sheet.body.supylabel(axis, fontsize=TEXT)

@@ -46,10 +46,8 @@ def draw(key: FigureKey, builders: Sequence[Builder], sources: Sources) -> tuple
 def _distribution(key: FigureKey, spec: Distribution, sources: Sources) -> tuple[Figure, pl.DataFrame]:
     groups = load_scores(key.benchmark).GROUPS
     counts = distribution.counts_of(spec, sources.items, sources.facts, groups)
-    others = {}
-    for one in spec.beside:
-        of_group = spec.model_copy(update={"group": one.group})
-        others[one.title] = distribution.counts_of(of_group, sources.items, sources.facts, groups)
+    specs = {one.title: spec.model_copy(update={"group": one.group}) for one in spec.beside}
+    others = {title: distribution.counts_of(of, sources.items, sources.facts, groups) for title, of in specs.items()}
     beside = [(title, found) for title, found in others.items() if found]
     marks = [distribution.Count(*one) for one in sources.marks.of_metric(spec.marks.metric)] if spec.marks else []
     notes = [] if counts else ["The data are not here: nothing is counted."]
@@ -112,27 +110,28 @@ def _of_numbers(
         panel = chart.side_by_side(entries, spec.along)
         page = _sheet(key, grids.bars_height(panel), grids.bars_legend(panel), [*_gap_notes(panel, entries), *notes])
         grids.draw_bars(page, panel, spec.axis)
-        return page.figure, rows
-    if isinstance(spec, Lines) and spec.along == "frames":
+    elif isinstance(spec, Lines) and spec.along == "frames":
         frames = {name: count for part in key.parts for name, count in part.frames.items()}
         lines = list(chart.by_frames(entries, frames))
         empty = chart.lines_without_numbers(entries)
         notes = [f"Without any number: {', '.join(empty)}." if empty else "", *notes]
         page = _sheet(key, 2.8, grids.frames_legend(lines[0][1]), notes)
         grids.draw_frames(page, lines, spec.axis)
-        return page.figure, rows
-    panels = chart.panels_by_span(entries)
-    legend = grids.lines_legend(list(panels[0].series), grids.all_numbers(panels))
-    if isinstance(spec, Radar):
-        page = _sheet(key, 3.9 * len(panels), legend, notes)
-        grids.draw_radars(page, panels, spec.top)
-        return page.figure, rows
-    gaps = []
-    for panel in panels:
-        if empty := [tick for tick in panel.ticks if tick not in panel.known_ticks()]:
-            gaps.append(f"Without any number{f' ({panel.title})' if panel.title else ''}: {', '.join(empty)}.")
-    page = _sheet(key, 2.6, legend, [*gaps, *notes])
-    grids.draw_lines(page, [replace(panel, ticks=tuple(panel.known_ticks())) for panel in panels], spec.axis)
+    else:
+        panels = chart.panels_by_span(entries)
+        legend = grids.lines_legend(list(panels[0].series), grids.all_numbers(panels))
+        if isinstance(spec, Radar):
+            page = _sheet(key, 3.9 * len(panels), legend, notes)
+            grids.draw_radars(page, panels, spec.top)
+        else:
+            gaps = [
+                f"Without any number{f' ({panel.title})' if panel.title else ''}: {', '.join(empty)}."
+                for panel in panels
+                if (empty := [tick for tick in panel.ticks if tick not in panel.known_ticks()])
+            ]
+            page = _sheet(key, 2.6, legend, [*gaps, *notes])
+            shown = [replace(panel, ticks=tuple(panel.known_ticks())) for panel in panels]
+            grids.draw_lines(page, shown, spec.axis)
     return page.figure, rows
 
 

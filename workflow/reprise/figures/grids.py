@@ -104,11 +104,10 @@ def draw_bars(sheet: Sheet, panel: Panel, axis: str) -> None:
                     number.value, y, xerr=spread(number), fmt="none", ecolor="#3a3a3a", elinewidth=0.8, capsize=1.2
                 )
     axes.set_yticks(range(len(panel.ticks)), [label_lines(tick, 22) for tick in panel.ticks])
-    axes.set_ylim(len(panel.ticks) - 0.5, -0.5)
+    axes.set(ylim=(len(panel.ticks) - 0.5, -0.5), xlabel=axis)
     axes.set_xlim(left=min([0.0, *(number.value or 0.0 for number in all_numbers([panel]))]))
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(axis)
 
 
 # Lines
@@ -143,8 +142,7 @@ def draw_lines(sheet: Sheet, panels: Sequence[Panel], axis: str) -> None:
             known = {x + shift: numbers[tick] for x, tick in enumerate(panel.ticks) if tick in numbers}
             _draw_line(axes, known, line_style(place))
         axes.set_xticks(range(len(panel.ticks)), [label_lines(tick, 10) for tick in panel.ticks])
-        axes.set_xlim(-0.4, len(panel.ticks) - 0.6)
-        axes.set_title(panel.title)
+        axes.set(xlim=(-0.4, len(panel.ticks) - 0.6), title=panel.title)
     found[0].set_ylabel(axis)
 
 
@@ -191,8 +189,7 @@ def draw_frames(sheet: Sheet, panels: Sequence[tuple[str, Sequence[Line]]], axis
         axes.set_xscale("log", base=2)
         axes.set_xticks([x or TEXT_ONLY for x in ticks], [str(x) if x else "0\n(text)" for x in ticks])
         axes.minorticks_off()
-        axes.set_title(title)
-        axes.set_xlabel("frames")
+        axes.set(title=title, xlabel="frames")
     found[0].set_ylabel(axis)
 
 
@@ -214,8 +211,7 @@ def draw_radars(sheet: Sheet, panels: Sequence[Panel], top: float) -> None:
             hollow = {"markerfacecolor": "white"} if any(map(is_published, numbers.values())) else {}
             axes.plot([*angles, angles[0]], [*values, values[0]], **line_style(number), **hollow)
         axes.set_xticks(angles, [label_lines(tick, 26) for tick in panel.ticks], fontsize=TEXT - 1)
-        axes.set_theta_offset(math.pi / 2)
-        axes.set_theta_direction(-1)
+        axes.set(theta_offset=math.pi / 2, theta_direction=-1)
         axes.tick_params(axis="x", pad=7)
         for label, angle in zip(axes.get_xticklabels(), angles, strict=True):
             side, up = math.sin(angle), math.cos(angle)

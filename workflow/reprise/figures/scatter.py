@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
-from matplotlib.artist import Artist
+from matplotlib.artist import Artist, setp
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
@@ -126,8 +126,7 @@ def draw_scatter(sheet: Sheet, found: Sequence[Cloud], panels: int) -> None:
         grid = block.subplots(-(-len(mine) // across), across, squeeze=False, sharex=True, sharey=True).flatten()
         for axes, cloud in zip(grid, mine, strict=False):
             _draw_cloud(axes, cloud)
-        for axes in grid[len(mine) :]:
-            axes.set_visible(False)
+        setp(grid[len(mine) :], visible=False)
         block.supxlabel("score of the right caption", fontsize=SMALL)
         block.supylabel("score of the wrong caption", fontsize=SMALL)
 

@@ -120,16 +120,15 @@ class Builder:
 
     def _rows(self, section: Section) -> Iterator[rendered.TableRow]:
         for row in section.resolved():
-            cells: list[Cell | Text] = []
-            for column in self.spec.columns:
-                if column.shows == "frames":
-                    cells.append(Text(row.frames or EN_DASH))
-                else:
-                    numbers = (self._number(row, column, one, section) for one in self.spec.metrics_of(column))
-                    cells.append(Cell(tuple(numbers)))
+            cells = tuple(
+                Text(row.frames or EN_DASH)
+                if column.shows == "frames"
+                else Cell(tuple(self._number(row, column, one, section) for one in self.spec.metrics_of(column)))
+                for column in self.spec.columns
+            )
             notes = () if row.chance or row.dataset else tuple(self._row_notes(row))
             is_reference = row.chance or row.model in self.key.references
-            yield rendered.TableRow(row.label, tuple(cells), notes, reference=is_reference)
+            yield rendered.TableRow(row.label, cells, notes, reference=is_reference)
 
     def source_of(self, row: Row, column: Column) -> str | None:
         """The name of whose number a cell shows: the data's, or that of a run that this site makes."""

@@ -3,7 +3,10 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Literal
+
+from reprise.benchmarks.rows import grouped
 
 State = Literal["reproduced", "imported", "incomplete", "published", "not run", "lost"]
 Better = Literal["highest", "lowest", "nearest_zero"]
@@ -110,10 +113,8 @@ class Table:
 
 def sections_of(rows: Iterable[tuple[str, TableRow]]) -> tuple[Section, ...]:
     """Rows below their titles, in the order in which each title comes first."""
-    found: dict[str, list[TableRow]] = {}
-    for title, row in rows:
-        found.setdefault(title, []).append(row)
-    return tuple(Section(tuple(of_section), title) for title, of_section in found.items())
+    found = grouped(rows, itemgetter(0))
+    return tuple(Section(tuple(row for _, row in of_section), title) for title, of_section in found.items())
 
 
 def numbers_of(row: TableRow) -> tuple[Number, ...]:

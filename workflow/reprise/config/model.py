@@ -40,8 +40,7 @@ class Model(Settings):
     label: str
     """The model's name, for people."""
     adapter: str
-    """How the model is asked: `transformers`, `contrastive`, `text`, `openai`, `anthropic`, `gemini`,
-    `import`, or one of the baselines."""
+    """How the model is asked (docs/reference/models.md says which adapter is for what)."""
     checkpoint: FilePath | None = None
     """Folder of weights (`*.safetensors`) on this machine; either this or `repo`."""
     repo: str | None = None

@@ -102,8 +102,7 @@ def test_before_the_clips_are_there_the_questions_are_known_and_before_the_relea
         ledger.unlink()
     one = planned()[ENTAIL]
     assert (one.questions, one.is_most, one.frames) == (whole.questions, True, 3 * 10), "three clips of 10 s"
-    data = data_left(plan_of(None), "velociti")
-    assert data is not None and (data.sources, data.clips, data.clips_bytes) == (0, 3, None)
+    assert data_left(plan_of(None), "velociti") == {"videos": (0, 0.0), "clips": (3, None)}
     (RESULTS / "requests/velociti/entail.parquet").unlink()
     (RESULTS / "annotations/velociti/clips.parquet").unlink()
     assert planned()[ENTAIL].questions is None and data_left(plan_of(None), "velociti") is None

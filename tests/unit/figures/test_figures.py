@@ -20,7 +20,7 @@ from reprise.core.files import sealed_text
 from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, write_table
 from reprise.figures.chart import Panel
 from reprise.figures.distribution import Count, draw_distribution, in_ranges
-from reprise.figures.draw import Sources, draw
+from reprise.figures.draw import draw
 from reprise.figures.grids import draw_radars
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import Sheet, save, sheet, use_style
@@ -79,7 +79,7 @@ def drawn(
     builders = [Builder(part, pl.DataFrame(rows, schema=METRICS), numbers) for part in key.parts]
     found = {} if verdicts is None else {RUN: verdicts}
     counted = pl.DataFrame(made, schema=STATISTICS, orient="row")
-    return draw(key, builders, Sources(items, pl.DataFrame(schema=FACTS), found, numbers, counted))
+    return draw(key, builders, items, pl.DataFrame(schema=FACTS), found, numbers, counted)
 
 
 def words_of(figure: Any) -> str:

@@ -13,7 +13,6 @@ from reprise.core.schemas import RESPONSES, write_table
 from reprise.core.store import Store
 from reprise.models.asking.journal import asking_alone
 from reprise.models.asking.pieces import MOST_PIECES, PLACES, Piece, pieces_of
-from reprise.stages import join_pieces
 from reprise.stages.join_pieces import joined
 
 from tests.unit.rows import Row, response_row
@@ -84,7 +83,3 @@ def test_pieces_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         joined(pieces(tmp_path, [response_row("a")], [response_row("a")]), "k", requests)
     with pytest.raises(UserError, match="c is none of the run's"):
         joined(pieces(tmp_path, [response_row("a")], [response_row("c")]), "k", requests)
-    out = tmp_path / "out.parquet"
-    for names in (["1of2"], ["1of2", "2of3"], ["1of2", "1of2"]):
-        with pytest.raises(UserError, match="not the pieces of one run"):
-            join_pieces.main({"key": "k"}, out, [tmp_path / f"{name}.parquet" for name in names], [], out, out, {})

@@ -239,11 +239,7 @@ def _disk(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
         data = data_left(plan, benchmark)
         if data is None:
             parts.append(f"videos of {benchmark} {UNKNOWN}")
-            continue
-        for what, count, size in (
-            ("videos", data.sources, data.sources_bytes),
-            ("clips", data.clips, data.clips_bytes),
-        ):
+        for what, (count, size) in (data or {}).items():
             if count:
                 about = UNKNOWN if size is None else f"about {_bytes(size)}"
                 parts.append(f"{count:,} {what} of {benchmark} {about}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 from matplotlib.figure import Figure
@@ -21,35 +21,36 @@ from reprise.tables.published import Published
 NOTHING = "Nothing to show: no number is made here, and none is published."
 
 
-class Sources(NamedTuple):
-    """What a figure is read off, beside its parts of tables."""
-
-    items: pl.DataFrame  # in the groups of the analyses too
-    facts: pl.DataFrame
-    verdicts: Mapping[str, pl.DataFrame]
-    marks: Published
-    made: pl.DataFrame
-
-
-def draw(key: FigureKey, builders: Sequence[Builder], sources: Sources) -> tuple[Figure, pl.DataFrame]:
+def draw(
+    key: FigureKey,
+    builders: Sequence[Builder],
+    items: pl.DataFrame,
+    facts: pl.DataFrame,
+    verdicts: Mapping[str, pl.DataFrame],
+    marks: Published,
+    made: pl.DataFrame,
+) -> tuple[Figure, pl.DataFrame]:
+    """The figure and its rows; `items` are in the groups of the analyses too."""
     use_style()
     spec = key.spec
     if isinstance(spec, Distribution) and spec.made is not None:
-        return _made(key, spec.made, spec.axis, sources.made)
+        return _made(key, spec.made, spec.axis, made)
     if isinstance(spec, Distribution):
-        return _distribution(key, spec, sources)
+        return _distribution(key, spec, items, facts, marks)
     if isinstance(spec, Scatter):
-        return _scatter(key, spec, builders[0], chart.entries_of(builders), sources)
+        return _scatter(key, spec, builders[0], chart.entries_of(builders), items, verdicts)
     return _of_numbers(key, spec, builders, chart.entries_of(builders))
 
 
-def _distribution(key: FigureKey, spec: Distribution, sources: Sources) -> tuple[Figure, pl.DataFrame]:
+def _distribution(
+    key: FigureKey, spec: Distribution, items: pl.DataFrame, facts: pl.DataFrame, published: Published
+) -> tuple[Figure, pl.DataFrame]:
     groups = load_scores(key.benchmark).GROUPS
-    counts = distribution.counts_of(spec, sources.items, sources.facts, groups)
+    counts = distribution.counts_of(spec, items, facts, groups)
     specs = {one.title: spec.model_copy(update={"group": one.group}) for one in spec.beside}
-    others = {title: distribution.counts_of(of, sources.items, sources.facts, groups) for title, of in specs.items()}
+    others = {title: distribution.counts_of(of, items, facts, groups) for title, of in specs.items()}
     beside = [(title, found) for title, found in others.items() if found]
-    marks = [distribution.Count(*one) for one in sources.marks.of_metric(spec.marks.metric)] if spec.marks else []
+    marks = [distribution.Count(*one) for one in published.of_metric(spec.marks.metric)] if spec.marks else []
     notes = [] if counts else ["The data are not here: nothing is counted."]
     if absent := [title for title, found in others.items() if not found]:
         notes.append(f"Without data here: {', '.join(absent)}.")
@@ -59,13 +60,13 @@ def _distribution(key: FigureKey, spec: Distribution, sources: Sources) -> tuple
     distribution.draw_distribution(page, panels, spec.unit, spec.axis, marks)
     name = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
     counted = name | {"metric": spec.fact or "count", "source": "data"}
-    published = name | {"metric": spec.marks.metric if spec.marks else "", "source": "published"}
+    printed = name | {"metric": spec.marks.metric if spec.marks else "", "source": "published"}
     rows = [
         counted | {"row": row, "group": one.name, "value": one.value}
         for row, found in (("", counts), *beside)
         for one in found
     ]
-    rows += [published | {"row": mark.name, "value": mark.value} for mark in marks]
+    rows += [printed | {"row": mark.name, "value": mark.value} for mark in marks]
     return page.figure, pl.DataFrame(rows, schema=TIDY)
 
 
@@ -83,13 +84,18 @@ def _made(key: FigureKey, counts: Sequence[MadeCount], axis: str, found: pl.Data
 
 
 def _scatter(
-    key: FigureKey, spec: Scatter, builder: Builder, entries: Sequence[Entry], sources: Sources
+    key: FigureKey,
+    spec: Scatter,
+    builder: Builder,
+    entries: Sequence[Entry],
+    items: pl.DataFrame,
+    verdicts: Mapping[str, pl.DataFrame],
 ) -> tuple[Figure, pl.DataFrame]:
-    found = list(scatter.clouds(spec, builder, entries, sources.items, sources.verdicts))
+    found = list(scatter.clouds(spec, builder, entries, items, verdicts))
     notes = ["Above a panel: how many items are strict, classic only, and wrong; + those without a score."]
     page = _sheet(key, sum(scatter.heights(found, spec.panels, WIDTHS[spec.width]).values()), scatter.legend(), notes)
     scatter.draw_scatter(page, found, spec.panels)
-    keys = {run: verdicts["key"][0] if verdicts.height else "" for run, verdicts in sources.verdicts.items()}
+    keys = {run: read["key"][0] if read.height else "" for run, read in verdicts.items()}
     parts = [pl.DataFrame(schema=scatter.SCHEMA)]
     for one in found:
         named = {"suite": key.suite, "figure": f"{key.benchmark}/{key.figure}", "row": one.row, "run": one.run}

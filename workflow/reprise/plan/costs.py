@@ -139,15 +139,6 @@ class Weights(NamedTuple):
     to_fetch: int | None
 
 
-class Data(NamedTuple):
-    """What of a benchmark's videos and clips is not there yet, and its bytes."""
-
-    sources: int
-    sources_bytes: float | None
-    clips: int
-    clips_bytes: float | None
-
-
 # --- weights ---------------------------------------------------------------------------------------------------------
 
 
@@ -179,9 +170,9 @@ def _loaded(model: Model, folder: Path) -> int | None:
 # --- videos ----------------------------------------------------------------------------------------------------------
 
 
-def data_left(plan: Plan, benchmark: str) -> Data | None:
-    """What shards that are not made yet will fetch and make, at most: the store may have some of it; None where
-    nobody knows, before the release is read."""
+def data_left(plan: Plan, benchmark: str) -> dict[str, tuple[int, float | None]] | None:
+    """How many videos and clips shards that are not made yet will fetch and make, at most, and their bytes: the store
+    may have some of it; None where nobody knows, before the release is read."""
     path = plan.results.items(benchmark).with_name("clips.parquet")
     if not path.is_file():
         return None
@@ -195,10 +186,10 @@ def data_left(plan: Plan, benchmark: str) -> Data | None:
     source_bytes = _mean_bytes(plan, "sources", benchmark, SOURCES)
     if source_bytes is None and isinstance(route, Remote):
         source_bytes = route.mb_per_source * MB
-    return Data(
-        len(named), _times(len(named), source_bytes),
-        made.height, _times(made.height, _mean_bytes(plan, "clips", benchmark, CLIP_LEDGER)),
-    )  # fmt: skip
+    return {
+        "videos": (len(named), _times(len(named), source_bytes)),
+        "clips": (made.height, _times(made.height, _mean_bytes(plan, "clips", benchmark, CLIP_LEDGER))),
+    }
 
 
 def _is_made(plan: Plan, stage: Ledger, benchmark: str) -> pl.Expr:

@@ -1,7 +1,7 @@
 """Which runs and tables a suite has, and which of them this site can make."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from reprise.config.suite import OnGpus
 from reprise.config.tables import Row, TableSpec
 from reprise.config.time import PLANNED, time_rows
 from reprise.core.errors import UserError, refuse_unknown
+from reprise.core.files import matching_files
 from reprise.core.names import FIGURE, UNPINNED
 from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, Ledger, Results, Run, Scored
 from reprise.core.store import Store
@@ -115,6 +116,10 @@ class Plan:
 
     def digests(self, files: Iterable[str | Path]) -> dict[str, str]:
         return {str(path): self.store.digest(Path(path)) for path in files}
+
+    def digests_in(self, folder: str, patterns: Sequence[str]) -> dict[str, str]:
+        """The files of a user's folder by name and content, so that an edited one is a change."""
+        return {name: self.store.digest(path) for name, path in matching_files(Path(folder), patterns).items()}
 
     def digest_of(self, file: str | Path | None) -> str:
         """The digest of a file that a stage reads; where it is missing, the stage says so."""

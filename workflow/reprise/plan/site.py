@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -142,24 +143,21 @@ def partitions_in(text: str) -> dict[str, PartitionLimits]:
 
     What a job can have is what one node has; where nodes differ, the largest of those with the most GPUs.
     """
-    nodes: dict[str, list[tuple[int, int, int]]] = {}  # GPUs, memory and CPUs of each
-    minutes: dict[str, int | None] = {}
+    found: dict[str, PartitionLimits] = {}
     for line in text.splitlines():
         name, state, time, threads, memory, resources = line.strip().split("|")
         if state != "up":
             continue
-        # `gpu:a100:4(S:0-1),gpu:v100:2,shard:8` has 6 GPUs.
-        node = sum(map(int, GPUS.findall(resources))), int(memory.rstrip("+")), int(threads.rstrip("+"))
-        nodes.setdefault(name, []).append(node)
         limit = TIME.fullmatch(time)  # none: `infinite`, `n/a`
         days, hours, whole = (int(limit[part] or 0) if limit else 0 for part in ("days", "hours", "minutes"))
-        minutes[name] = (24 * days + hours) * 60 + whole if limit else None
-    found = {}
-    for name, of_partition in nodes.items():
-        gpus, memory_mb, cpus = max(of_partition)
-        found[name.rstrip("*")] = PartitionLimits(
-            max_runtime=minutes[name], max_mem_mb=memory_mb, max_threads=cpus, max_gpu=gpus
+        node = PartitionLimits(
+            max_runtime=(24 * days + hours) * 60 + whole if limit else None,
+            max_mem_mb=int(memory.rstrip("+")),
+            max_threads=int(threads.rstrip("+")),
+            max_gpu=sum(map(int, GPUS.findall(resources))),  # `gpu:a100:4(S:0-1),gpu:v100:2,shard:8` has 6
         )
+        name = name.rstrip("*")
+        found[name] = max(found.get(name, node), node, key=attrgetter("max_gpu", "max_mem_mb", "max_threads"))
     return found
 
 

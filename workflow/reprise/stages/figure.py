@@ -12,7 +12,7 @@ from reprise.core.files import seal_text
 from reprise.core.paths import Results
 from reprise.core.schemas import FACTS, ITEMS, VERDICTS, read_table
 from reprise.core.tabular import write_csv
-from reprise.figures.draw import Sources, draw
+from reprise.figures.draw import draw
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import KINDS, save
 from reprise.stages.command import In, Out
@@ -48,13 +48,11 @@ def main(
     drawn, rows = draw(
         key,
         builders,
-        Sources(
-            items=with_analysed_groups(items, measured, analyses) if analyses else items,
-            facts=measured,
-            verdicts=found,
-            marks=Published(of_paper, marks.table) if marks else Published(None, ""),
-            made=pl.concat([pl.DataFrame(schema=STATISTICS), *(read_table(path, STATISTICS) for path in made)]),
-        ),
+        items=with_analysed_groups(items, measured, analyses) if analyses else items,
+        facts=measured,
+        verdicts=found,
+        marks=Published(of_paper, marks.table) if marks else Published(None, ""),
+        made=pl.concat([pl.DataFrame(schema=STATISTICS), *(read_table(path, STATISTICS) for path in made)]),
     )
     caption = f"{key.notice} {key.spec.caption}".strip()
     save(drawn, png, {"title": f"{key.spec.title} ({key.origin})", "caption": caption})

@@ -7,7 +7,6 @@ import polars as pl
 
 from reprise.core.errors import UserError
 from reprise.core.schemas import REQUESTS, RESPONSES, TIMINGS, read_of_key, read_table
-from reprise.models.asking.pieces import Piece, pieces_of
 from reprise.stages.answers import write_answers
 from reprise.stages.command import In, Json, MadeUnder, Out
 
@@ -21,9 +20,6 @@ def main(
     timings: Out[Path],
     made_under: MadeUnder,
 ) -> None:
-    found = [Piece.parse(path.stem) for path in pieces]
-    if sorted(found) != pieces_of(len(found)):
-        raise UserError(f"not the pieces of one run: {', '.join(path.name for path in pieces)}. Run snakemake again.")
     asked = read_table(requests, REQUESTS)
     answers = joined(pieces, key["key"], asked)
     timed = pl.concat([read_table(path, TIMINGS) for path in piece_timings])

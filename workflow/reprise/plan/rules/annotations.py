@@ -1,6 +1,6 @@
 """For annotations.smk: a release in its authors' layout, its clips and items, and the filled prompts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,6 @@ from reprise.benchmarks.keys import AnnotationsKey, BenchmarkKey, RequestsKey
 from reprise.benchmarks.registry import load_statistics
 from reprise.config.suite import SubsetFile
 from reprise.config.variants import static_filters
-from reprise.core.files import matching_files
 from reprise.core.names import UNFILTERED, one_of
 from reprise.core.settings import Key
 from reprise.fetch.keys import Extras, ReleaseKey
@@ -28,7 +27,7 @@ class Annotations(Asked):
         self.released = one_of(plan.config.suite.benchmarks.keys() - constructed(plan).keys() - before)
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
-        config, key = self._plan.config, self._results.key
+        config, key, in_folder = self._plan.config, self._results.key, self._plan.digests_in
         for benchmark, entry in config.suite.benchmarks.items():
             if entry.construction is None and entry.release.kind != "constructed":
                 files, extras, where = config.benchmarks[benchmark].release_files, entry.extras, entry.release
@@ -36,8 +35,8 @@ class Annotations(Asked):
                     benchmark=benchmark,
                     release=where,
                     files=tuple(files),
-                    extras=None if extras is None else Extras(folder=extras, files=self._in_folder(extras, files)),
-                    found=self._in_folder(where.path, files) if isinstance(where, ReleaseFolder) else {},
+                    extras=None if extras is None else Extras(folder=extras, files=in_folder(extras, files)),
+                    found=in_folder(where.path, files) if isinstance(where, ReleaseFolder) else {},
                 )
                 yield key("release", benchmark), runs.coded("release", release, *made_by(where.kind))
             subset = entry.subset
@@ -64,11 +63,6 @@ class Annotations(Asked):
                     text_chars_max=config.suite.text_chars_max,
                 )
                 yield key("requests", benchmark, name), runs.coded("requests", requests, *parts(benchmark, "questions"))
-
-    def _in_folder(self, folder: str, patterns: Sequence[str]) -> dict[str, str]:
-        """The files of a user's folder by name and content."""
-        found = matching_files(Path(folder), patterns).items()
-        return {name: self._plan.store.digest(path) for name, path in found}
 
     def facts(self, wildcards: Any) -> list[Path]:
         """Facts of the videos, where numbers of the data need them; a site that runs nothing on videos fetches none."""

@@ -27,7 +27,7 @@ from reprise.construction.settings import (
 )
 from reprise.construction.settings import Construction as ConstructionSettings
 from reprise.core.errors import UserError
-from reprise.core.files import fitting_files, matching_files
+from reprise.core.files import fitting_files
 from reprise.core.names import UNFILTERED, one_of
 from reprise.core.paths import Run
 from reprise.core.settings import Settings
@@ -100,9 +100,7 @@ class Construction(Asked):
         key_file = self._results.key
         for benchmark, how in self._made.items():
             where, patterns = how.annotations, tuple(how.files)
-            # Those in a folder by their content, so that an edited file is a change.
-            files = matching_files(Path(where.path), patterns) if isinstance(where, ReleaseFolder) else {}
-            found = {name: self._plan.store.digest(path) for name, path in files.items()}
+            found = self._plan.digests_in(where.path, patterns) if isinstance(where, ReleaseFolder) else {}
             source = ReleaseKey(benchmark=benchmark, release=where, files=patterns, found=found)
             yield key_file("construction", benchmark, "source"), runs.coded("release", source, *made_by(where.kind))
             for step, key in self._steps(benchmark, how).items():

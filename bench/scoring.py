@@ -21,6 +21,7 @@ from reprise.benchmarks.registry import load_questions, load_release
 from reprise.benchmarks.rows import chosen_items
 from reprise.config.load import load
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, read_table, write_table
+from reprise.core.settings import Key
 from reprise.models.keys import Answers as AnswersKey
 from reprise.models.keys import RunKey
 from reprise.reading.keys import VerdictsKey
@@ -139,6 +140,7 @@ class Setting:
         if protocol.judge is not None:
             judged = JudgeRequestsKey(**asked_of, max_tokens=protocol.judge_tokens, prompt=prompts[protocol.judge])
             self._key("judge_requests", judged)
+            self._key("judgements", Key())
 
     @property
     def _name(self) -> str:
@@ -154,7 +156,7 @@ class Setting:
     def score(self, model: int) -> Iterator[Spent]:
         """The commands of the rules, on one model's answers."""
         write_table(self.asked.answers(self.requests, model, "answers"), self.path("responses"), RESPONSES)
-        measured = f"run_key item_table authors robust requests responses{' judge' * self.judged}"
+        measured = f"run_key item_table authors robust requests responses{' judge_requests judge' * self.judged}"
         metrics = self._command("metrics", measured, metrics=f"metrics{model}")
         if self.judged:
             options = "run_key item_table requests responses answers"

@@ -1,4 +1,4 @@
-"""The comparison on a GPU, with a tiny model on a CPU: it must run where nobody can try it first."""
+"""The comparison on a GPU, with a tiny model on a CPU: it must run where nobody can try it first; and the commands of scoring."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench import gpu
+from bench import gpu, scoring
 from bench.checkpoints import FAMILIES, SMALL
 from tests.unit.videos import barcode_video
 
@@ -30,3 +30,12 @@ def test_without_a_gpu_it_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(SystemExit, match=r"^bench-gpu: torch sees no GPU here; nothing was measured\.$"):
         gpu.main()
+
+
+@pytest.mark.parametrize(("benchmark", "stages"), [
+    ("vinoground", ["verdicts + metrics"]), ("mmbench_video", ["judge_requests", "judgements + metrics"]),
+])  # fmt: skip
+def test_the_stages_take_the_commands_that_are_measured(benchmark: str, stages: list[str], tmp_path: Path) -> None:
+    asked = next(one for one in scoring.ASKED if one.benchmark == benchmark)
+    setting = scoring.Setting(tmp_path, asked, scoring._items(tmp_path, benchmark))
+    assert [one.stages for one in setting.score(0)] == stages

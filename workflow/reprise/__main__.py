@@ -164,7 +164,13 @@ def evaluate(
     yes: Yes = False,
     numbers: Annotated[
         Path | None,
-        Option("--json", metavar="FILE", help="write the model's numbers there, with intervals, counts and keys"),
+        Option(
+            "--json",
+            metavar="FILE",
+            dir_okay=False,
+            writable=True,
+            help="write the model's numbers there, with intervals, counts and keys",
+        ),
     ] = None,
     suite: Suite = None,
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from reprise.__main__ import app
 from reprise.commands.evaluate import Order
 
@@ -52,6 +53,11 @@ def test_what_is_typed_reaches_its_function(
     monkeypatch.setattr(home, function, lambda *found, **options: calls.append((*found, *options.values())))
     app(typed, standalone_mode=False)
     assert calls == [arguments]
+
+
+def test_a_folder_in_place_of_a_file_is_met_before_a_model_is_asked(tmp_path: Path) -> None:
+    with pytest.raises(typer.BadParameter, match="is a directory"):
+        app(["eval", "a/model", "--json", str(tmp_path)], standalone_mode=False)
 
 
 def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None:

@@ -1,5 +1,4 @@
-"""How quick the item browser is at full size: seconds to its first view and to the answer of a filter, in Chromium, and MB
-that it loads."""
+"""The item browser at full size, in Chromium: seconds to its first view and to the answer of a filter, and MB loaded."""
 
 import shutil
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The item browser at full size, in Chromium: seconds to its first view and to the answer of a filter, and MB loaded."""
+"""The item browser at full size, in Chromium: seconds to its first view and to a filter's answer, and MB loaded."""
 
 import shutil
 from collections.abc import Iterator

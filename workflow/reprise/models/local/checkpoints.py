@@ -52,7 +52,7 @@ KEPT = MARKS | OF_PROMPT | {
     "forced_eos_token_id", "exponential_decay_length_penalty", "min_new_tokens",
 }  # fmt: skip
 # What shapes texts as well, and is not computed here: the model is refused.
-REFUSED = ("stop_strings", "guidance_scale", "watermarking_config", "token_healing")
+REFUSED = ("stop_strings", "guidance_scale", "watermarking_config", "token_healing", "dola_layers")
 # What says nothing: a file's words on itself, and values that change nothing.
 ABOUT = frozenset({"transformers_version", "_from_model_config", "generation_kwargs"})
 NEUTRAL = {

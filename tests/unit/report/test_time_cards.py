@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 from reprise.core.files import seal_text, write_text
 from reprise.core.paths import ALL, TIME
+from reprise.report.build import Pages
+from reprise.report.data import write_data
+from reprise.report.folder import Folder
 from reprise.report.inputs import CARD_KINDS
+from reprise.report.keys import Headline
 from reprise.timecard.card import NONE, PLANNED, SHUFFLED, Card, CardBenchmark, Change, Number, View, write_card
 
 from tests.unit.report.test_data import BLIND, RIGHT, WRONG
@@ -31,7 +35,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     found.changes = {"time": ["one"], "notice": "Toy <numbers>."}
     benchmark = CardBenchmark(
         name="velociti", title="VELOCITI", protocol="entail", sampling="fps1", score="strict", score_title="Strict",
-        decimals=1, best=100, samples=3, left_out=0, clusters=2, views=VIEWS, only_with_time=1,
+        decimals=1, best=100, samples=3, left_out=0, clusters=2, views=VIEWS, only_with_time=1, chance=25.0,
     )  # fmt: skip
     card = Card(suite="small", notice="Toy <numbers>.", level=0.95, model="one", title="One", benchmarks=(benchmark,))
     for name in ("one", ALL):
@@ -59,3 +63,15 @@ def test_every_number_of_a_card_leads_to_its_items_and_the_first_page_has_the_pi
     world.build()
     assert not any(name.startswith("time/") for name in world.files()), "no card, no files of it"
     assert "time/" not in world.files()["index.html"].decode()
+
+
+@pytest.mark.parametrize(("protocol", "chance"), [("entail", 25.0), ("mc", None)])
+def test_chance_that_no_table_has_is_that_of_a_card(world: World, protocol: str, chance: float | None) -> None:
+    key, folder = world.key, Folder(world.root)
+    world.build()
+    pages = Pages(key, world.results, folder, write_data(key, world.results, folder, lambda _: ""))
+    pages.write()
+    main = Headline(
+        metric="strict", group="average", title="Strict", decimals=1, table=None, protocol=protocol, sampling="fps1"
+    )
+    assert pages.chance(key.benchmarks[0].model_copy(update={"headline": main})) == chance

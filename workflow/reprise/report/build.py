@@ -45,6 +45,7 @@ class Pages:
         self._broken: dict[str, list[str]] = {}  # run -> why it looks broken, empty where it does not
         self._built: dict[str, dict[str, Built]] = {}
         self._figures: dict[str, dict[str, FigureKey]] = {}
+        self._guessed: dict[tuple[str, str, str], float | None] = {}  # benchmark, protocol, metric -> chance, of cards
         self._templates = Environment(
             loader=FileSystemLoader(TEMPLATES),
             autoescape=True,
@@ -69,6 +70,8 @@ class Pages:
             parts = [(one, [run for run in one.runs if run.scored.run.model == model]) for one in key.browsed()]
             runs = {one.title: (one, found) for one, found in parts if found}
             card = card_of(model, self._folder) if model in key.time else None
+            for one in (part["card"] for part in card["benchmarks"]) if card else ():
+                self._guessed[one.name, one.protocol, one.score] = one.chance
             self._page(model_page(model), "model", model=model, label=last.label, runs=runs, time=card)
         missing = (self._results.folder / "sources" / "missing.md").read_text(encoding="utf-8")
         self._page("missing.html", "missing", sections=read_missing(missing))
@@ -97,7 +100,7 @@ class Pages:
         overview = self._tables.overview() if self._key.overview else None
         tidy, link = overview.tidy if overview else [], partial(self._links.behind, made=True)
         places = (
-            ranking(one, tidy, self._chance(one), self._key.references(), link, self._written.leads.get(one.name))
+            ranking(one, tidy, self.chance(one), self._key.references(), link, self._written.leads.get(one.name))
             for one in self._key.benchmarks
         )
         self._page(
@@ -114,15 +117,16 @@ class Pages:
             figures=self._figures,
         )
 
-    def _chance(self, benchmark: ReportedBenchmark) -> float | None:
-        """What guessing scores by the number that a benchmark leads with, as its main table, else another, has it."""
+    def chance(self, benchmark: ReportedBenchmark) -> float | None:
+        """What guessing scores by the number that a benchmark leads with: in its main table, another, or a card."""
         main = benchmark.headline
         if main is None:
             return None
         tables = sorted(self._built[benchmark.name].items(), key=lambda one: one[0] != main.table)
         rows = (row for _, built in tables for row in built.tidy)
         of_main = (row for row in rows if (row["metric"], row["group"]) == (main.metric, main.group))
-        return next((row["value"] for row in of_main if row["source"] == "chance"), None)
+        of_card = self._guessed.get((benchmark.name, main.protocol, main.metric))
+        return next((row["value"] for row in of_main if row["source"] == "chance"), of_card)
 
     def _write_tables(self, benchmark: ReportedBenchmark) -> None:
         name = benchmark.name

@@ -16,7 +16,7 @@ BAD_ITEM = f"items.html#b=velociti&run={RUN}&item=%3Cb%3Ed%3C/b%3E"
 def test_items_are_filtered_and_opened_and_their_clips_play(any_viewer: Viewer) -> None:
     any_viewer.open()
     any_viewer.found("4 of 4 items")
-    any_viewer.choose("Test", "agent_bind")
+    any_viewer.choose("Test", "AgBind")
     any_viewer.found("1 of 4 items")
     any_viewer.page.locator(".tabulator-row").first.click()
     any_viewer.heading("a")

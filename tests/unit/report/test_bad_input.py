@@ -123,4 +123,4 @@ def test_any_text_is_shown_in_the_report_and_runs_nothing(world: World, monkeypa
     assert len(shown) < 20_100 and not re.search("[\x00\u202e\u2028\x1b]", shown)
     assert ("(1048580 characters)" in shown) == (name == "long")
     assert len(world.data("velociti/texts")["text"][3]) <= 4000
-    assert len(world.data("velociti/index")["short"][3]) <= 120
+    assert len(world.data("velociti/short/0")[3]) <= 120

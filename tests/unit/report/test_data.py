@@ -51,21 +51,23 @@ def test_the_index_says_what_is_known_of_each_item_and_clip(world: World) -> Non
     index = world.data("velociti/index")
     assert (index["id"], index["task"], index["clip"]) == (["a", "b", "c"], [0, 1, 1], [0, 1, 1])
     groups = world.data("catalog")["benchmarks"][0]["groups"]
-    named = [{groups[place] for place in places} for places in index["groups"]]
+    named = [{groups[place] for place in index["sets"][of]} for of in index["groups"]]
     both = {"average", "agent"}
     assert named == [both | {"subset", "video_negation", "verbs_movement"}, both, both]
-    assert index["short"] == [CAPTION, "", ""] and index["unit"] == [0, 1, 1]
-    there, gone = index["clips"]
+    assert world.data("velociti/short/0") == [CAPTION, "", ""] and index["unit"] == [0, 1, 1]
+    there, gone = world.data("velociti/clips/0")
     assert there["media"] == "../store/clips/aa/aa.mp4" and there["status"] == "ok"
     assert (there["seconds"], there["frames"], there["fps"]) == (2.0, 48, 24.0)
     assert (gone["media"], gone["status"], gone["message"]) == ("", "gone", "<b>No such video</b>")
-    assert world.data("velociti/frames/fps1")["times"] == [[0.5, 1.5], []]
+    assert [one["at"] for one in world.data("velociti/frames/fps1/0")] == [[0.5, 1.5], []]
+    assert world.data("velociti/indices/fps1") == [[12, 36], []]
     assert world.data("velociti/texts") == {"text": [f"{CAPTION.lower()}\n", "", ""]}
     world.clips = [clip("c1", "ok", "clips/a b/ü.mp4")]
     world.build()
-    named, unknown = world.data("velociti/index")["clips"]
+    named, unknown = world.data("velociti/clips/0")
     assert named["media"] == "../store/clips/a%20b/%C3%BC.mp4"
     assert (unknown["status"], unknown["media"]) == ("not fetched", "")
+    assert world.data("velociti/index")["gone"] == "01"
 
 
 def test_an_item_holds_its_questions_and_every_answer(world: World) -> None:
@@ -94,11 +96,12 @@ def test_an_item_holds_its_questions_and_every_answer(world: World) -> None:
     assert second["answers"] == {} and "texts" not in second
 
 
-def test_items_are_in_chunks_of_ten(world: World) -> None:
+def test_long_lists_are_in_pieces_of_ten(world: World) -> None:
     world.items = [item_row(f"i{number}", clip_id="c1", task="coref") for number in range(21)]
     world.requests, world.runs[RUN] = [], ([response_row("i20#pos", "Yes")], [verdict_row("i20#pos", "Yes")], [])
     world.build()
-    assert [len(world.data(f"velociti/items/{chunk}")) for chunk in range(3)] == [10, 10, 1]
+    for kind in ("items", "short"):
+        assert [len(world.data(f"velociti/{kind}/{piece}")) for piece in range(3)] == [10, 10, 1]
     assert list(world.data("velociti/items/2")[0]["answers"]) == ["0"]
     assert world.data("velociti/runs/0")["state"] == "-" * 20 + "a"
 
@@ -129,8 +132,9 @@ def test_a_view_shows_frames_of_other_moments_or_of_another_clip(world: World) -
         {"clip_id": "c2", "indices": [12], "times_s": [9.0], "note": "", "shown_clip": "c1"},
     ]
     world.build()
-    frames = world.data("velociti/frames/fps1")
-    assert (frames["times"], frames["at"], frames["of"]) == ([[0.5, 1.5], [9.0]], [[1.5, 0.5], [0.5]], [None, 0])
+    reversed_, another = world.data("velociti/frames/fps1/0")
+    assert reversed_ == {"at": [1.5, 0.5], "of": None, "note": "in reverse order"}
+    assert another == {"at": [0.5], "of": 0, "note": ""}
 
 
 def test_an_answer_about_no_item_is_refused(world: World) -> None:
@@ -150,6 +154,6 @@ def test_a_rating_is_shown_on_its_own_scale(highest: int | None, signs: str | No
     run = RunTables(replies, read, read, replies)
     overall = Items("temporalbench", items, None)
     place = list(overall.groups).index("overall")
-    assert all(place in places for places in overall.index({"c": 0})["groups"]), "a group of all items has all"
+    assert all(place in places for places in overall.index({"c": 0})["sets"]), "a group of all items has all"
     found = columns("mmbench_video", "unpacked", items, asked, run, highest)
     assert (found.get("rating"), found.get("highest")) == (signs, highest)

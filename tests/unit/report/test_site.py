@@ -47,11 +47,11 @@ def test_clips_are_copied_where_that_is_asked_for(world: World) -> None:
     video.write_bytes(b"video")
     world.changes = {"clips": "copy"}
     world.build()
-    assert world.data("velociti/index")["clips"][0]["media"] == "media/aa.mp4"
+    assert world.data("velociti/clips/0")[0]["media"] == "media/aa.mp4"
     assert world.files()["media/aa.mp4"] == b"video"
     video.unlink()
     world.build()
-    assert world.data("velociti/index")["clips"][0]["media"] == "", "a clip that is gone from the store"
+    assert world.data("velociti/clips/0")[0]["media"] == "", "a clip that is gone from the store"
     assert "media/aa.mp4" not in world.files()
 
 

@@ -1,12 +1,12 @@
 """The data of the item browser: a catalog, and for each benchmark its items, clips, runs and answers.
 
-Files are scripts that call `reprise.put(name, value)`. A benchmark's answers are in chunks of a few items, each with
-the answers of all runs, so that opening an item loads one small file.
+Files are scripts that call `reprise.put(name, value)`. Long lists are in pieces, of which the page loads what it shows:
+items, each with the answers of all runs, the lines that tell them apart, clips, and the frames of each.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import permutations
+from itertools import islice, permutations
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -99,19 +99,24 @@ class BenchmarkWriter:
                 written.leads[name] = Lead(first.scored.name, second.scored.name, leading.found)
         written.telling[name] = [one for one in telling(entry, best) if one.items]
         self._folder.put(f"{name}/settings", [self._settings(run) for run in entry.runs])
-        self._write_chunks({protocol: questions(found) for protocol, found in asked.items()}, answers)
+        self._write_list("items", self._answered({one: questions(found) for one, found in asked.items()}, answers))
         opens_on = opened(name, written.telling[name], self._items.ids, plays)
         return self._of_catalog(all_columns, compared, opens_on)
 
     def _write_items(self, media: Media) -> list[bool]:
         """The list of items and clips, what is searched, and frames; returns whether each item's clip plays."""
         clips = self._clips.objects(media)
-        index = self._items.index(self._clips.places) | {"clips": clips}
+        gone = "".join("0" if clip["status"] == "ok" else "1" for clip in clips)
+        index = self._items.index(self._clips.places) | {"gone": gone}
         self._folder.put(f"{self._name}/index", index)
+        self._write_list("short", map(ENCODE, self._items.short()))
+        self._write_list("clips", map(ENCODE, clips))
         self._folder.put(f"{self._name}/texts", self._items.searched())
         for sampling in self._samplings:
             plan = read_table(self._results.frames(self._name, sampling), FRAME_PLAN)
-            self._folder.put(f"{self._name}/frames/{sampling}", self._clips.frames(plan))
+            frames = list(self._clips.frames(plan))
+            self._folder.put(f"{self._name}/indices/{sampling}", [one.pop("indices") for one in frames])
+            self._write_list(f"frames/{sampling}", map(ENCODE, frames))
         return [bool(clips[place]["media"]) for place in index["clip"]]
 
     def _read(self, run: ReportedRun, numbers: Mapping[str, int]) -> RunTables:
@@ -146,14 +151,18 @@ class BenchmarkWriter:
         made = {shown(name): shown(in_words(value)) for name, value in answers if name != "benchmark"}
         return made | {"reader": shown(run.judge or "robust")}
 
-    def _write_chunks(self, requests: Requests, answers: Sequence[Mapping[int, str]]) -> None:
-        """The items, each with its answers, which are encoded already."""
-        for first in range(0, len(self._items.ids), CHUNK):
-            items = []
-            for number, item in enumerate(self._items.objects(first, CHUNK, requests), start=first):
-                runs = ",".join(f'"{place}":{of[number]}' for place, of in enumerate(answers) if number in of)
-                items.append(f'{ENCODE(item)[:-1]}{"," if item else ""}"answers":{{{runs}}}}}')
-            self._folder.put_encoded(f"{self._name}/items/{first // CHUNK}", f"[{','.join(items)}]")
+    def _answered(self, requests: Requests, answers: Sequence[Mapping[int, str]]) -> Iterator[str]:
+        """The items as JSON, each with its answers, which are encoded already."""
+        for number, item in enumerate(self._items.objects(requests)):
+            runs = ",".join(f'"{place}":{of[number]}' for place, of in enumerate(answers) if number in of)
+            yield f'{ENCODE(item)[:-1]}{"," if item else ""}"answers":{{{runs}}}}}'
+
+    def _write_list(self, kind: str, entries: Iterable[str]) -> None:
+        """A list of JSON in pieces."""
+        rest, place = iter(entries), 0
+        while piece := ",".join(islice(rest, CHUNK)):
+            self._folder.put_encoded(f"{self._name}/{kind}/{place}", f"[{piece}]")
+            place += 1
 
     def _of_catalog(
         self, all_columns: Mapping[str, dict[str, Any]], compared: Mapping[int, Mapping[int, Part]], opens_on: State

@@ -1,6 +1,7 @@
 """A benchmark's items, their clips and the answers to them, as the item browser shows them."""
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import starmap
 from typing import Any
 
 import polars as pl
@@ -43,18 +44,23 @@ class Items:
     def index(self, clips: Mapping[str, int]) -> dict[str, Any]:
         places = {task: place for place, task in enumerate(self.tasks)}
         units = {unit: place for place, unit in enumerate(self._table["unit"].unique(maintain_order=True))}
-        groups: list[list[int]] = [[] for _ in self.ids]
+        members: list[list[int]] = [[] for _ in self.ids]
         for place, is_member in enumerate(self.groups.values()):
             for number in is_member.arg_true().to_list():
-                groups[number].append(place)
+                members[number].append(place)
+        sets = {of: place for place, of in enumerate(dict.fromkeys(map(tuple, members)))}
         return {
             "id": [shown(name) for name in self.ids],
             "task": [places[task] for task in self._table["task"]],
             "unit": [units[unit] for unit in self._table["unit"]],
-            "groups": groups,
+            "sets": list(sets),
+            "groups": [sets[tuple(of)] for of in members],  # of an item: which of the sets of groups
             "clip": [clips[name] for name in self._table["clip_id"]],
-            "short": [_short(texts, answer) for texts, answer in self._table.select("texts", "answer").iter_rows()],
         }
+
+    def short(self) -> Iterator[str]:
+        """The line of each item in the list."""
+        return starmap(_short, self._table.select("texts", "answer").iter_rows())
 
     def searched(self) -> dict[str, Any]:
         """The text of each item that a search looks at."""
@@ -62,9 +68,9 @@ class Items:
         texts = ("\n".join([*(one["text"] for one in named), answer]) for named, answer in rows)
         return {"text": [shown(text)[:SEARCHED].lower() for text in texts]}
 
-    def objects(self, first: int, count: int, requests: Requests) -> Iterator[dict[str, Any]]:
+    def objects(self, requests: Requests) -> Iterator[dict[str, Any]]:
         """Items in full, without answers."""
-        for row in self._table.slice(first, count).iter_rows(named=True):
+        for row in self._table.iter_rows(named=True):
             yield without_empty(
                 {
                     "texts": [{"name": one["name"], "text": shown(one["text"])} for one in row["texts"]],
@@ -126,23 +132,20 @@ class Clips:
             )
         return found
 
-    def frames(self, plan: pl.DataFrame) -> dict[str, Any]:
+    def frames(self, plan: pl.DataFrame) -> Iterator[dict[str, Any]]:
         """The frames of a sampling, clip by clip, in the order in which they are shown.
 
-        A view shows other frames at the moments of a plan: then `at` is when each is in the clip that it is of, and
-        `of` the place of that clip where it is another one.
+        `at` is when each is in the clip that it is of, and `of` the place of that clip where a view shows another one.
         """
         rows = {row["clip_id"]: row for row in plan.iter_rows(named=True)}
-        found = [rows.get(name, {"indices": [], "times_s": [], "note": ""}) for name in self._ids]
-        times = [[round(time, 3) for time in row["times_s"]] for row in found]
-        at = [self._at(row, moments) for row, moments in zip(found, times, strict=True)]
-        return {
-            "indices": [row["indices"] for row in found],
-            "times": times,
-            "at": [one if one != moments else None for one, moments in zip(at, times, strict=True)],
-            "of": [self.places.get(row.get("shown_clip") or "") for row in found],
-            "note": [shown(row["note"]) for row in found],
-        }
+        for name in self._ids:
+            row = rows.get(name, {"indices": [], "times_s": [], "note": ""})
+            yield {
+                "indices": row["indices"],
+                "at": self._at(row, [round(time, 3) for time in row["times_s"]]),
+                "of": self.places.get(row.get("shown_clip") or ""),
+                "note": shown(row["note"]),
+            }
 
     def _at(self, row: Mapping[str, Any], moments: list[float]) -> list[float]:
         """When each shown frame is in its clip: later frames are at later moments of the plan."""

@@ -43,7 +43,7 @@ reprise.conditions = (() => {
   }
 
   /** On how many clips other frames are shown, and which on the first of them. */
-  async function frames({ benchmark, index, run, other }) {
+  async function frames({ benchmark, run, other }) {
     if (run.imported !== other.imported) {
       return [["frames", ...[run, other].map(({ imported }) => (imported ? NOT_KNOWN : KNOWN))]];
     }
@@ -51,13 +51,14 @@ reprise.conditions = (() => {
     if (run.imported || samplings[0] === samplings[1] || !samplings.every((name) => benchmark.samplings.includes(name))) {
       return [];
     }
-    const [one, another] = (await Promise.all(samplings.map((name) => reprise.load(`${benchmark.name}/frames/${name}`)))).map(({ indices }) => indices);
+    const [one, another] = await Promise.all(samplings.map((name) => reprise.load(`${benchmark.name}/indices/${name}`)));
     const differing = one.map((_, clip) => clip).filter((clip) => one[clip].join() !== another[clip].join());
     if (!differing.length) {
       return [];
     }
     const [clip] = differing;
-    const name = `frames: others on ${count(differing.length)} of ${count(one.length)} clips; of ${index.clips[clip].id}`;
+    const { id } = await reprise.entry(benchmark, "clips", clip);
+    const name = `frames: others on ${count(differing.length)} of ${count(one.length)} clips; of ${id}`;
     return [[name, listed(one[clip]), listed(another[clip])]];
   }
 

@@ -18,6 +18,12 @@ const reprise = (() => {
     return loading.get(name);
   }
 
+  /** An entry of a benchmark's list that is in pieces. */
+  async function entry(benchmark, kind, place) {
+    const { chunk } = await load("catalog");
+    return (await load(`${benchmark.name}/${kind}/${Math.floor(place / chunk)}`))[place % chunk];
+  }
+
   function request(name, resolve, reject) {
     const script = document.createElement("script");
     const address = `data/${name.split("/").map(encodeURIComponent).join("/")}.js`;
@@ -31,5 +37,5 @@ const reprise = (() => {
     document.head.append(script);
   }
 
-  return { put, load };
+  return { put, load, entry };
 })();

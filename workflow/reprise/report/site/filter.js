@@ -12,7 +12,7 @@ reprise.filter = (() => {
     readers: { label: "readers disagree", needs: "run", test: ({ runs }) => (item) => runs.some((run) => run.differ[item] === "1") },
     failed: { label: "failed", needs: "run", test: ({ runs }) => (item) => runs.some((run) => run.state[item] === "f") },
     unread: { label: "unread", needs: "run", test: ({ runs }) => (item) => runs.some((run) => run.state[item] === "u") },
-    missing: { label: "clip missing", needs: "", test: ({ index }) => (item) => index.clips[index.clip[item]].status !== "ok" },
+    missing: { label: "clip missing", needs: "", test: ({ index }) => (item) => index.gone[index.clip[item]] === "1" },
   };
 
   function best(values) {
@@ -48,7 +48,7 @@ reprise.filter = (() => {
       tests.push((item) => index.task[item] === task);
     }
     if (group >= 0) {
-      tests.push((item) => index.groups[item].includes(group));
+      tests.push((item) => index.sets[index.groups[item]].includes(group));
     }
     for (const word of state.q.toLowerCase().split(/\s+/).filter(Boolean)) {
       tests.push((item) => texts.text[item].includes(word) || index.id[item].toLowerCase().includes(word));

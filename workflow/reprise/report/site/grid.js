@@ -76,8 +76,10 @@ reprise.grid = (() => {
     const { index, benchmark, state } = view;
     const address = reprise.hash.format({ ...state, item: index.id[n] });
     const stop = view.order.includes(view.item) ? view.item : view.order[0];
+    const short = given("span", "", { class: "short" });
+    reprise.entry(benchmark, "short", n).then((text) => short.append(text), ({ message }) => short.append(message));
     return make("a", { href: address, tabindex: n === stop ? "0" : "-1" },
-      given("span", index.short[n], { class: "short" }),
+      short,
       make("span", { class: "where" }, given("span", benchmark.tasks[index.task[n]]), " · ", given("span", index.id[n])));
   }
 

@@ -39,26 +39,30 @@ reprise.item = (() => {
     return given("h2", text, { id: "the-item", tabindex: "-1" });
   }
 
-  /** The item's chunk, the frames of the chosen runs, and the columns of every run that answered. */
-  async function load({ catalog, benchmark, item, run, other }) {
-    const chunk = await reprise.load(`${benchmark.name}/items/${Math.floor(item / catalog.chunk)}`);
-    const data = chunk[item % catalog.chunk];
-    const answered = benchmark.runs.filter(({ n }) => n in data.answers);
-    const columns = await Promise.all(answered.map(({ n }) => reprise.load(`${benchmark.name}/runs/${n}`)));
+  /** The item, its clip, and the frames of the chosen runs. */
+  async function load({ benchmark, index, item, run, other }) {
+    const place = index.clip[item];
+    const clipAt = (one) => reprise.entry(benchmark, "clips", one);
+    const [data, clip] = await Promise.all([reprise.entry(benchmark, "items", item), clipAt(place)]);
     const samplings = [...new Set([run, other].filter(Boolean).map(({ sampling }) => sampling))];
-    const frames = samplings.map((sampling) => (benchmark.samplings.includes(sampling) ? reprise.load(`${benchmark.name}/frames/${sampling}`) : null));
-    return { data, answered, columns, samplings, frames: await Promise.all(frames) };
+    const frames = samplings.map(async (sampling) => {
+      if (!benchmark.samplings.includes(sampling)) {
+        return null;
+      }
+      const plan = await reprise.entry(benchmark, `frames/${sampling}`, place);
+      return { ...plan, another: plan.of === null ? null : await clipAt(plan.of) };
+    });
+    return { data, clip, samplings, frames: await Promise.all(frames) };
   }
 
   async function body(view, loaded) {
     const { index, item } = view;
-    const clip = index.clips[index.clip[item]];
+    const { clip } = loaded;
     const { element, video } = reprise.clip.show(clip);
-    const { chosen, others } = answers(view, loaded);
     return [heading(index.id[item]), make("div", { class: "sides" },
-      make("div", {}, element, ...seen(frames(view, loaded, clip, video), video), about(view, loaded.data)),
-      make("div", {}, section("Texts", texts(loaded.data)), section("Answers", chosen))),
-    others.length ? section("Answers of all others", others) : null, section("Prompts", prompts(view, loaded))];
+      make("div", {}, element, ...seen(frames(view, loaded, video), video), about(view, loaded.data)),
+      make("div", {}, section("Texts", texts(loaded.data)), section("Answers", [chosen(view, loaded)]))),
+    others(view, loaded), section("Prompts", prompts(view, loaded))];
   }
 
   function section(title, children) {
@@ -79,13 +83,13 @@ reprise.item = (() => {
   }
 
   function about({ benchmark, index, item }, { tags = [], flaws = [] }) {
-    const groups = index.groups[item].map((group) => benchmark.groups[group]).join(", ");
+    const groups = index.sets[index.groups[item]].map((group) => benchmark.groups[group]).join(", ");
     const rows = [["Test", benchmark.tasks[index.task[item]]], ["Groups", groups], ...tags.map(({ name, text }) => [name, text]), ["Flaws", flaws.join(", ")]];
     return make("dl", { class: "about" }, ...rows.filter(([, text]) => text).flatMap(([name, text]) => [given("dt", name), given("dd", text)]));
   }
 
   /** For each sampling the frames of the chosen runs that were shown any, then a line for each run without. */
-  function frames(view, { data, samplings, frames: plans }, clip, video) {
+  function frames(view, { data, clip, samplings, frames: plans }, video) {
     const chosen = [view.run, view.other].filter(Boolean);
     const isShown = (run, plan) => plan && !run.imported && (data.answers[run.n] || []).some(({ frames: count }) => count);
     return samplings.flatMap((sampling, number) => {
@@ -104,12 +108,10 @@ reprise.item = (() => {
     return [button || null, make("div", { class: "plans" }, ...figures)];
   }
 
-  function ofPlan({ index, item, run, other }, { times, at, of, note }, runs, known) {
-    const clip = index.clip[item];
-    const another = index.clips[of[clip]];
+  function ofPlan({ run, other }, { at, note, another }, runs, known) {
     const letter = (one) => (run && other ? `${one === run ? "A" : "B"} ` : "");
     const who = runs.map((one) => `${letter(one)}${one.label}`).join(" and ");
-    return reprise.frames.show({ ...known, who, at: at[clip] || times[clip], note: note[clip], another: another && another.media });
+    return reprise.frames.show({ ...known, who, at, note, another: another && another.media });
   }
 
   function blind({ label, sampling, imported }, plan) {
@@ -136,19 +138,30 @@ reprise.item = (() => {
     return found.map((piece) => (piece.differs ? make("mark", {}, piece.text) : piece.text));
   }
 
-  /** The chosen runs side by side, then all others, closed. */
-  function answers(view, { data, answered, columns }) {
-    const shown_ = (run, place_, letter) => reprise.answers.show({
-      run, letter, item: view.item, metric: metricOf(run, view), columns: columns[place_], open: Boolean(letter),
+  function answersOf(run, columns, letter, view, data) {
+    return reprise.answers.show({
+      run, letter, columns, item: view.item, metric: metricOf(run, view), open: Boolean(letter),
       answers: data.answers[run.n], requests: ofProtocol(data, run),
     });
-    const chosen = [[view.run, "A"], [view.other, "B"]].filter(([run]) => run);
-    const first = chosen.map(([run, letter]) => {
-      const at = answered.indexOf(run);
-      return at < 0 ? make("p", { class: "run" }, given("strong", run.label), " gave no answer to this item.") : shown_(run, at, letter);
-    });
-    const rest = answered.map((run, place_) => [run, place_]).filter(([run]) => run !== view.run && run !== view.other);
-    return { chosen: [make("div", { class: "chosen" }, ...first)], others: rest.map(([run, place_]) => shown_(run, place_, "")) };
+  }
+
+  /** The answers of the chosen runs side by side. */
+  function chosen(view, { data }) {
+    const runs = [[view.run, view.columns, "A"], [view.other, view.otherColumns, "B"]].filter(([run]) => run);
+    return make("div", { class: "chosen" }, ...runs.map(([run, columns, letter]) => (run.n in data.answers
+      ? answersOf(run, columns, letter, view, data)
+      : make("p", { class: "run" }, given("strong", run.label), " gave no answer to this item."))));
+  }
+
+  /** The answers of all other runs, closed; they come after the clip, because many runs have long columns. */
+  function others(view, { data }) {
+    const runs = view.benchmark.runs.filter((run) => run.n in data.answers && run !== view.run && run !== view.other);
+    const found = section("Answers of all others", []);
+    Promise.all(runs.map(({ n }) => reprise.load(`${view.benchmark.name}/runs/${n}`))).then(
+      (columns) => found.append(...runs.map((run, number) => answersOf(run, columns[number], "", view, data))),
+      ({ message }) => found.append(message),
+    );
+    return runs.length ? found : null;
   }
 
   function metricOf(run, { metric }) {

@@ -35,6 +35,7 @@ def test_an_item_shows_what_each_model_answered_and_how_that_was_read(viewer: Vi
     assert viewer.page.locator("mark").all_inner_texts() == ["runs", "sleeps"]
     first = viewer.page.locator("details.run").first
     assert "✓ right" in first.inner_text() and "p(Yes)" in first.inner_text() and "0.9" in first.inner_text()
+    viewer.page.get_by_role("heading", name="Answers of all others").scroll_into_view_if_needed()
     expect(viewer.page.locator("details.run")).to_have_count(2)
     viewer.page.get_by_text("entail: pos (score)").click()
     expect(viewer.page.get_by_text("Does it fit?").first).to_be_visible()

@@ -153,14 +153,20 @@ reprise.item = (() => {
       : make("p", { class: "run" }, given("strong", run.label), " gave no answer to this item."))));
   }
 
-  /** The answers of all other runs, closed; they come after the clip, because many runs have long columns. */
+  /** The answers of all other runs, closed; many runs have long columns, which are loaded once this comes into sight. */
   function others(view, { data }) {
     const runs = view.benchmark.runs.filter((run) => run.n in data.answers && run !== view.run && run !== view.other);
     const found = section("Answers of all others", []);
-    Promise.all(runs.map(({ n }) => reprise.load(`${view.benchmark.name}/runs/${n}`))).then(
+    const fill = () => Promise.all(runs.map(({ n }) => reprise.load(`${view.benchmark.name}/runs/${n}`))).then(
       (columns) => found.append(...runs.map((run, number) => answersOf(run, columns[number], "", view, data))),
       ({ message }) => found.append(message),
     );
+    new IntersectionObserver(([{ isIntersecting }], sight) => {
+      if (isIntersecting) {
+        sight.disconnect();
+        fill();
+      }
+    }).observe(found);
     return runs.length ? found : null;
   }
 

@@ -1,6 +1,5 @@
 """The reduced suite, which passes every stage on a few seconds of video."""
 
-import json
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,17 +11,15 @@ from reprise.construction.mmbench_video.making import COLLECTION, index_of
 from reprise.construction.mmbench_video.making import COLUMNS as ANNOTATED
 from reprise.construction.mmbench_video.making import VIDEO_COLUMNS as COLLECTED
 from reprise.construction.review import COLUMNS as VERDICT_COLUMNS
-from reprise.core.files import text_digest
 from reprise.people.surveys import BETWEEN
 
 from tests.faults.plugged import REGISTRATION
 from tests.faults.runs import REPORT, Reduced
-from tests.unit.fetch.server import Behaviour, serving
+from tests.unit.fetch.server import REVISION, repository, serving
 from tests.unit.rows import PAIR_COLUMNS
 from tests.workflow.conftest import ROOT, Project, copy_project, make_video
 
 CHECKPOINT = ROOT / "resources/demo/checkpoints/siglip"
-REVISION = "0123456789abcdef0123456789abcdef01234567"
 NEWER_REVISION = "76543210fedcba9876543210fedcba9876543210"
 # Each benchmark passes what no other one does: Vinoground is asked of models and people, TemporalBench measures its clips
 # before it is written, MMBench-Video is filtered by answers and rated, VELOCITI's subset is searched for.
@@ -234,14 +231,6 @@ def faulty_suite(project: Reduced, faults: Sequence[str]) -> Reduced:
 def hub_of_weights() -> Iterator[str]:
     """A server that shows the tiny checkpoint as a repository of the hub, at two revisions."""
     files = {path.name: path.read_bytes() for path in sorted(CHECKPOINT.iterdir())}
-    served = {}
-    for revision in (REVISION, NEWER_REVISION):
-        listing = [{"type": "file", "path": name, "size": len(content), "oid": text_digest(name)[:40]} for name, content in files.items()]  # fmt: skip
-        tree = f"/api/models/toy/siglip/tree/{revision}"
-        served[tree] = Behaviour(json.dumps(listing).encode(), kind="application/json")
-        for name, content in files.items():
-            headers = {"ETag": f'"{text_digest(name)[:40]}"', "X-Repo-Commit": revision}
-            path = f"/toy/siglip/resolve/{revision}/{name}"
-            served[path] = Behaviour(content, headers=headers, kind="application/octet-stream")
-    with serving(served) as (url, _):
+    first, newer = (repository("model", "toy/siglip", files, revision=one) for one in (REVISION, NEWER_REVISION))
+    with serving(first | newer) as (url, _):
         yield url

@@ -11,7 +11,8 @@ from reprise.core.yaml_files import load_yaml
 
 from tests.unit.commands.test_pin import hub, spoil_template
 from tests.unit.config.conftest import ROOT, Project
-from tests.unit.fetch.test_hub import REVISION, ask_here
+from tests.unit.fetch.server import REVISION
+from tests.unit.fetch.test_hub import ask_here
 from tests.unit.models.adapters import tiny_video
 
 SUITE = "config/suites/demo.yaml"

@@ -1,6 +1,5 @@
 """`pin` looks at repositories before their commit is written: models and data sets on a hub at 127.0.0.1."""
 
-import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -10,10 +9,9 @@ from pathlib import Path
 import pytest
 from reprise.commands.pin import pin_files
 from reprise.core.errors import UserError
-from reprise.core.files import text_digest
 
-from tests.unit.fetch.server import Behaviour, serving
-from tests.unit.fetch.test_hub import REVISION, ask_here
+from tests.unit.fetch.server import REVISION, repository, serving
+from tests.unit.fetch.test_hub import ask_here
 from tests.unit.models.adapters import tiny
 
 MODEL, SET = "some/model", "some/set"
@@ -35,23 +33,11 @@ benchmarks:
 def hub(kind: str, repo: str, folder: Path, monkeypatch: pytest.MonkeyPatch, weights: int = 10**9) -> Iterator[None]:
     """A folder as a repository; weights are as large as said, and must not be fetched."""
     contents = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    sizes = {name: weights if name.endswith((".safetensors", ".zip")) else len(one) for name, one in contents.items()}
-    siblings = [{"rfilename": name, "size": size} for name, size in sizes.items()]
-    info = {"id": repo, "sha": REVISION, "tags": [], "siblings": siblings}
-    tree = [{"type": "file", "path": n, "size": s, "oid": text_digest(n)[:40]} for n, s in sizes.items()]
-    api, prefix = f"/api/{kind}s/{repo}", f"/{repo}" if kind == "model" else f"/datasets/{repo}"
-    bodies = {api: info, f"{api}/revision/{REVISION}": info, f"{api}/tree/{REVISION}": tree}
-    served = {path: Behaviour(json.dumps(body).encode(), kind="application/json") for path, body in bodies.items()}
-    for name, content in contents.items():
-        headers = {"ETag": f'"{text_digest(name)[:40]}"', "X-Repo-Commit": REVISION}
-        served[f"{prefix}/resolve/{REVISION}/{name}"] = Behaviour(
-            content, headers=headers, kind="application/octet-stream"
-        )
-    with serving(served) as (url, log):
+    large = dict.fromkeys([name for name in contents if name.endswith((".safetensors", ".zip"))], weights)
+    with serving(repository(kind, repo, contents, large)) as (url, log):
         ask_here(url, monkeypatch)
         yield
-    large = [path for path in log.asked if path.endswith((".safetensors", ".zip"))]
-    assert not large, "nothing large is fetched"
+    assert not [path for path in log.asked if path.endswith((".safetensors", ".zip"))], "nothing large is fetched"
 
 
 @pytest.fixture

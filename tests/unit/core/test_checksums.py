@@ -3,20 +3,19 @@
 import json
 import os
 import random
-import resource
 from pathlib import Path
 
 import polars as pl
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.files import checked_line, keys_of, read_record, seal_text, sealed_text, write_record
+from reprise.core.files import keys_of, read_record, seal_text, sealed_text, write_record
 from reprise.core.schemas import FRAME_PLAN, read_table, write_table
 from reprise.core.store import Store, append_line, read_lines
 from reprise.models.asking.journal import Journal, entry_id, journal_path
 from reprise.models.base import Answer
 from reprise.models.local.weights import record_files, snapshot_folder, weights_folder
 
-from tests.unit.core.programs import python, write
+from tests.unit.core.programs import write
 
 ROWS = [
     {"clip_id": f"c{n}", "indices": [n, n + 1], "times_s": [n / 3], "note": "", "grid": [n, 2], "shown_clip": None}
@@ -48,11 +47,10 @@ def test_every_flipped_bit_of_a_table_is_noticed(tmp_path: Path) -> None:
         table.write_bytes(flipped(content, place))
         with pytest.raises(UserError, match=r"plan\.parquet: damaged.* Delete it and run snakemake again"):
             read_table(table, FRAME_PLAN)
-    for other in (b"", b"PAR1", b"reprise sha256="):
-        table.write_bytes(other)
-        with pytest.raises(UserError, match="damaged"):
-            read_table(table, FRAME_PLAN)
-        assert keys_of(table) is None
+    table.write_bytes(b"PAR1")
+    with pytest.raises(UserError, match="damaged"):
+        read_table(table, FRAME_PLAN)
+    assert keys_of(table) is None
 
 
 def log_of(path: Path, *values: object) -> Path:
@@ -74,27 +72,9 @@ def test_a_flipped_bit_in_a_log_names_its_line_or_cuts_off_its_end(tmp_path: Pat
 
 
 def test_a_torn_end_is_cut_off_by_the_next_line(tmp_path: Path) -> None:
-    path = log_of(write(tmp_path / "j.jsonl", b'["one"]\n'), "two")  # an older version wrote no checksums
-    whole = path.read_bytes()
-    for end in range(len(whole) - 1):
-        before = [["one"]] * (end > whole.index(b"\n"))
-        path.write_bytes(whole[:end])
-        assert list(read_lines(path)) == before
-        log_of(path, "three")
-        assert list(read_lines(path)) == [*before, ["three"]]
-
-
-def test_a_full_disk_takes_no_half_line(tmp_path: Path) -> None:
-    path = log_of(tmp_path / "j.jsonl", "one")
-    size = path.stat().st_size
-    program = (
-        "import signal, sys; from pathlib import Path; from reprise.core.store import append_line;"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); append_line(Path(sys.argv[1]), '[\"two\"]')"
-    )
-    little = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size + 5, size + 5))  # noqa: E731
-    done = python(program, path, preexec_fn=little)
-    assert done.returncode == 1 and f"File too large: '{path}'" in done.stderr
-    assert path.stat().st_size == size
+    path = log_of(tmp_path / "j.jsonl", "one", "two")
+    path.write_bytes(path.read_bytes()[:-5])
+    assert list(read_lines(path)) == [["one"]]
     assert list(read_lines(log_of(path, "three"))) == [["one"], ["three"]]
 
 
@@ -104,10 +84,6 @@ def test_repair_drops_the_damaged_lines_and_names_them(tmp_path: Path) -> None:
     write(journal, journal.read_bytes().replace(b"two", b"twp"))
     assert list(Store(tmp_path).repair()) == [f"{journal}: dropped line 2 of 3"]
     assert list(read_lines(journal)) == [["one"], ["three"]] and list(read_lines(other)) == [["good"]]
-    write(journal, f"{checked_line('{}')}\n".encode())
-    with pytest.raises(UserError, match="line 1 is damaged: it is no list of values"):
-        list(read_lines(journal))
-    assert list(Store(tmp_path).repair()) == [f"{journal}: dropped line 1 of 1"]
     assert list(Store(tmp_path).repair()) == []
 
 

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,14 +11,12 @@ import pytest
 from av.error import FFmpegError
 from av.error import OSError as AvOSError
 from reprise.core.errors import REMEDIES, MachineError, fault_of, faults_in_words, named, stop_on_fault_of_ffmpeg
-from reprise.core.files import value_digest, write_record
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
-from reprise.fetch.records import read_record, record_path
 from reprise.media.errors import MediaError
 from reprise.stages.sources import fetch_shard, fetch_source
 
-from tests.unit.core.programs import python, write
+from tests.unit.core.programs import write
 
 MACHINE = sorted(set(REMEDIES) - {errno.EACCES, errno.EPERM})
 
@@ -67,28 +64,14 @@ def test_whose_file_is_refused_decides(number: int, tmp_path: Path, store: Store
     assert fetch_source("a", replace(failing(theirs), identity=identity), store).status == "unreadable"
 
 
-def test_a_record_of_another_source_does_not_count(store: Store) -> None:
-    other = fetch_source("b", failing(FetchError("removed", "x")), store)
-    mine = record_path(store, value_digest(["test", "a"]))
-    for value in (other.model_dump(mode="json"), {"width": 4}, [], None):
-        write_record(mine, value)
-        assert read_record(store, value_digest(["test", "a"])) is None
-
-
 @pytest.mark.parametrize(("place", "act", "said"), [
     ("results", lambda path: path.mkdir(exist_ok=True), "results: a link to {gone}, which is not there. Nothing was"),
     ("results", lambda path: (path / "a.csv").read_text(), "results: a link to {gone}, which is not there. Nothing was"),
-    ("a.csv", lambda path: path.read_text(), "a.csv: a link to {gone}, which is not there. Nothing was recorded: mount"),
     ("file", lambda path: path.mkdir(exist_ok=True), "file: File exists. Nothing was recorded: move away what lies"),
-    ("file", lambda path: (path / "a").read_text(), "a: Not a directory. Nothing was recorded: move away what lies"),
-    ("folder", lambda path: path.read_text(), "folder: Is a directory. Nothing was recorded: move away what lies"),
-    ("loop", lambda path: path.read_text(), "loop: a link to loop, which is not there. Nothing was recorded: mount"),
 ])  # fmt: skip
 def test_what_is_in_a_files_place_is_said(place: str, act: Callable[[Path], object], said: str, tmp_path: Path) -> None:
-    for name, target in {"results": tmp_path / "gone", "a.csv": tmp_path / "gone", "loop": "loop"}.items():
-        (tmp_path / name).symlink_to(target)
+    (tmp_path / "results").symlink_to(tmp_path / "gone")
     write(tmp_path / "file")
-    (tmp_path / "folder").mkdir()
     with pytest.raises(MachineError) as caught, faults_in_words():
         act(tmp_path / place)
     assert said.format(gone=tmp_path / "gone") in str(caught.value)
@@ -106,11 +89,9 @@ def test_what_is_wrong_with_a_file_stays_a_result_or_a_bug(tmp_path: Path) -> No
 
 
 def test_memory_and_room_are_the_machines() -> None:
-    for error in (MemoryError(), caused(MediaError("corrupt", "x"), MemoryError())):
-        assert "more memory" in (fault_of(error) or "")
-    assert "No space left on device" in (fault_of(OSError("No space left on device (os error 28)")) or "")
+    assert "more memory" in (fault_of(caused(MediaError("corrupt", "x"), MemoryError())) or "")
     with pytest.raises(OSError, match="a.parquet"), named(Path("a.parquet")):
-        raise OSError("No space left on device (os error 28)")
+        raise OSError("No space left on device (os error 28)")  # as polars says it
     with pytest.raises(OSError) as caught, named(Path("/dev/full")):
         Path("/dev/full").write_text("x")
     assert "/dev/full: No space left on device. Nothing was recorded: make room" in (fault_of(caught.value) or "")
@@ -123,12 +104,3 @@ def test_an_ffmpeg_that_was_ended_makes_no_result(tmp_path: Path) -> None:
         with pytest.raises(MachineError, match=f"cut.mp4: {words}. Nothing was recorded"):
             stop_on_fault_of_ffmpeg(code, f"x: {full}" if words == full else "", target)
         assert not target.exists()
-
-
-def test_a_message_whose_log_lies_on_the_full_disk_comes_on_the_terminal() -> None:
-    program = "from pathlib import Path; from reprise.core.errors import run_command;"
-    program += "run_command(lambda: Path('/dev/full').write_text('x'))"
-    with Path("/dev/full").open("w") as full:
-        done = python(program, capture_output=False, stdout=subprocess.PIPE, stderr=full)
-    assert done.returncode != 0 and done.stdout.startswith("Error: ")
-    assert "No space left on device. Nothing was recorded: make room" in done.stdout

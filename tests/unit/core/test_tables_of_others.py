@@ -1,6 +1,5 @@
 """Tables and YAML files that are damaged, deep, bombs or of another encoding: one message with the file and, where there is one, the line."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,8 @@ from reprise.core.yaml_files import load_yaml
 from tests.unit.core.programs import write
 
 BAD = {
-    "latin.csv": b"a,b\n1,x\n2,caf\xe9\n", "latin-header.csv": b"a,caf\xe9\n1,x\n",
-    "latin.json": b'[{"a": "caf\xe9"}]', "deep.json": b"[" * 200_000, "deep-closed.json": b"[" * 200_000 + b"]" * 200_000,
-    "deep-objects.json": b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "half.json": b'[{"a": 1}, {"a"',
-    "deep.jsonl": b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n", "nothing.json": b"", "nothing.parquet": b"",
+    "latin.csv": b"a,b\n1,x\n2,caf\xe9\n", "latin.json": b'[{"a": "caf\xe9"}]', "deep.json": b"[" * 200_000,
+    "deep.jsonl": b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n", "half.json": b'[{"a": 1}, {"a"', "nothing.json": b"",
     "text.parquet": b"PAR1 this is no table PAR1", "other.txt": b"a,b",
 }  # fmt: skip
 
@@ -53,17 +50,13 @@ def test_a_table_of_a_release_is_known_by_its_columns(tmp_path: Path) -> None:
     ("\ufeffa,b\r\n1,2\r\n\r\n3,4", [("1", "2"), ("3", "4")]),
     ('a,b\n"1\n2",\n', [("1\n2", "")]),
     ("a,b\n", []),
-    ('a,b\n1,"' + "x" * 200_000 + '"\n', [("1", "x" * 200_000)]),
     ("a,b\n1,2\n3\n", "row 2: 1 cells for 2 columns (a, b). A text with a comma needs quotes"),
-    ("a,b\n1,2,3\n", "row 1: 3 cells for 2 columns (a, b)."),
     ('a,b\n1,2\n"3,4\n5,6\n', "row 2: not readable as csv: unexpected end of data. A quote that begins there"),
-    ('a,b\n1,2\n"3,4\n5,"6"\n', "row 2: not readable as csv: ',' expected after"),
     ('"a,b\n1,2\n', "its columns: not readable as csv"),
     ("a;b\n1;2\n", "its columns are separated by ';'. Save the file as csv with commas."),
     ("a\tb\n1\t2\n", "its columns are separated by tabs. Save"),
     ("a,a \n1,2\n", "duplicate column 'a'. Found: a, a . Remove one of them."),
     ("a\n1\n", "found columns ['a'], expected a, b."),
-    ("", "found columns [], expected a, b."),
 ], ids=lambda one: None if isinstance(one, list) else one[:20])  # fmt: skip
 def test_csv_rows_have_all_their_cells(tmp_path: Path, text: str, found: list[tuple[str, ...]] | str) -> None:
     path = write(tmp_path / "a.csv", text.encode())
@@ -75,50 +68,38 @@ def test_csv_rows_have_all_their_cells(tmp_path: Path, text: str, found: list[tu
     assert str(caught.value).startswith(f"{path}: {found}")
 
 
-NINE = [f"[{', '.join([f'*a{n}'] * 9)}]" for n in range(30)]
-LEVELS = "\n".join(["a0: &a0 [x, x]", *(f"a{n}: &a{n} {NINE[n - 1]}" for n in range(1, 30))])
-MERGES = "\n".join(["a0: &a0 {k: 1}", *(f"a{n}: &a{n} {{<<: {NINE[n - 1]}}}" for n in range(1, 30))])
+BOMB = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))]
 BAD_YAML = {
-    "aliases": (LEVELS, "not valid YAML: aliases"),
-    "merges": (MERGES, "not valid YAML: aliases"),
+    "aliases": ("\n".join(BOMB), "not valid YAML: aliases"),
     "itself": ("a: &a [1, *a]", "line 1: not valid YAML: an alias that contains itself"),
-    "itself-merged": ("a: &a {<<: *a}", "not valid YAML"),
-    "deep": ("[" * 5000, "not valid YAML"),
-    "deep-blocks": ("\n".join(" " * n + "a:" for n in range(3000)), "nested too deeply"),
+    "deep": ("\n".join(" " * n + "a:" for n in range(3000)), "nested too deeply"),
     "date": ("a: 2001-99-99", "not valid YAML"),
     "object": ("a: !!python/object/apply:os.system ['true']", "line 1: not valid YAML"),
     "control": ("a: b\0c", "not valid YAML"),
-    "large": ("a: " + "x" * 8_000_001, "a YAML file may have"),
     "twice": ("a: 1\nb: 2\na: 3\n", "line 3: not valid YAML: duplicate key 'a'"),
 }
 
 
 @pytest.mark.parametrize("name", BAD_YAML)
 def test_a_bad_file_is_one_message(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "bad.yaml"
     content, words = BAD_YAML[name]
-    path.write_text(content)
+    path = write(tmp_path / "bad.yaml", content.encode())
     with pytest.raises(UserError, match=words) as caught:
         load_yaml(path)
-    assert str(path) in str(caught.value)
-    assert len(str(caught.value)) < 600
+    assert str(path) in str(caught.value) and len(str(caught.value)) < 600
 
 
 def test_what_is_no_file_or_no_utf8_is_named(tmp_path: Path) -> None:
-    (tmp_path / "bad.yaml").write_bytes(b"a: 1\nb: caf\xe9\n")
-    os.mkfifo(tmp_path / "pipe.yaml")
+    write(tmp_path / "bad.yaml", b"a: 1\nb: caf\xe9\n")
     (tmp_path / "folder.yaml").mkdir()
-    (tmp_path / "loop.yaml").symlink_to(tmp_path / "loop.yaml")
-    for name in ("bad", "pipe", "folder", "loop", "none"):
-        with pytest.raises(UserError, match="line 2: not UTF-8|no file|no such file|cannot be read"):
+    for name, words in {"bad": "line 2: not UTF-8", "folder": "no file", "none": "no such file"}.items():
+        with pytest.raises(UserError, match=words):
             load_yaml(tmp_path / f"{name}.yaml")
 
 
 def test_ordinary_aliases_and_merges_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("a: &a {x: 1}\nb: {<<: *a, y: 2}\nc: [*a, *a]\n")
     assert load_yaml(tmp_path / "a.yaml") == {"a": {"x": 1}, "b": {"x": 1, "y": 2}, "c": [{"x": 1}, {"x": 1}]}
-    (tmp_path / "a.yaml").write_text("# nothing\n")
-    assert load_yaml(tmp_path / "a.yaml") is None
 
 
 def test_a_folder_s_name_is_no_pattern(tmp_path: Path) -> None:

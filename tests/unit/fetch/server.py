@@ -1,14 +1,19 @@
-"""A local HTTP server that misbehaves on demand."""
+"""A local HTTP server that misbehaves on demand, and what it shows as a repository of the hub."""
 
+import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import sleep
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from reprise.core.files import text_digest
+
+REVISION = "0123456789abcdef0123456789abcdef01234567"
 
 
 @dataclass
@@ -17,7 +22,6 @@ class Behaviour:
     status: int = 200
     failures_before: int = 0  # so many requests fail with `status` before the content comes
     cut_after: int | None = None  # the first request's connection breaks after so many bytes
-    is_always_cut: bool = False  # every request's does
     kind: str = "video/mp4"
     has_ranges: bool = True
     bytes_per_s: int | None = None
@@ -68,9 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
             headers["Accept-Ranges"] = "bytes"
         self._send(206 if start else 200, headers)
         if with_body:
-            self._body(
-                behaviour, body, is_cut=behaviour.cut_after is not None and (behaviour.is_always_cut or count == 1)
-            )
+            self._body(behaviour, body, is_cut=behaviour.cut_after is not None and count == 1)
 
     def _start(self, behaviour: Behaviour) -> int:
         asked = self.headers.get("Range", "")
@@ -122,3 +124,25 @@ def serving(behaviours: dict[str, Behaviour]) -> Iterator[tuple[str, Log]]:
         server.shutdown()
         server.server_close()
         thread.join(timeout=5)
+
+
+def repository(
+    kind: str,
+    repo: str,
+    contents: Mapping[str, bytes],
+    sizes: Mapping[str, int] | None = None,
+    revision: str = REVISION,
+) -> dict[str, Behaviour]:
+    """The files of a repository, and what its server says of them; `sizes` are those that are not the files' own."""
+    stated = {name: len(content) for name, content in contents.items()} | dict(sizes or {})
+    siblings = [{"rfilename": name, "size": size} for name, size in stated.items()]
+    info = {"id": repo, "sha": revision, "tags": [], "siblings": siblings}
+    tree = [{"type": "file", "path": n, "size": size, "oid": text_digest(n)[:40]} for n, size in stated.items()]
+    api, prefix = f"/api/{kind}s/{repo}", f"/{repo}" if kind == "model" else f"/datasets/{repo}"
+    bodies: dict[str, Any] = {api: info, f"{api}/revision/{revision}": info, f"{api}/tree/{revision}": tree}
+    shown = {path: Behaviour(json.dumps(body).encode(), kind="application/json") for path, body in bodies.items()}
+    for name, content in contents.items():
+        headers = {"ETag": f'"{text_digest(name)[:40]}"', "X-Repo-Commit": revision}
+        path = f"{prefix}/resolve/{revision}/{name}"
+        shown[path] = Behaviour(content, headers=headers, kind="application/octet-stream")
+    return shown

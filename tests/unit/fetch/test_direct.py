@@ -55,30 +55,22 @@ def to(link: str) -> dict[str, Any]:
 PAGE = b"<html>sorry</html>" * 30
 ENDLESS = Behaviour(b"x" * 4096, is_endless=True)
 SLOW = Behaviour(b"x" * 9999, bytes_per_s=40)
-STATES_MORE = Behaviour(b"x", headers={"Content-Length": "9" * 17})
 PACKED = Behaviour(gzip.compress(bytes(10**7)), headers={"Content-Encoding": "gzip"})
 
 
 @pytest.mark.parametrize(("behaviour", "settings", "status", "words", "requests"), [
     (Behaviour(status=404), {}, "not_found", "404", 1),
-    (Behaviour(status=403), {}, "forbidden", "403", 1),
-    (Behaviour(status=429), {}, "rate_limited", "429", 3),
     (Behaviour(status=503), {}, "server_error", "503", 3),
     (Behaviour(b""), {}, "empty_download", "0 bytes", 3),
     (Behaviour(PAGE, kind="text/html; charset=utf-8"), {}, "wrong_type", "text/html", 1),
     (Behaviour(PAGE), {}, "not_media", "", 1),
     (ENDLESS, {"max_mb": 1}, "too_large", "max_mb", 1),
     (Behaviour(b"x" * 2_000_000), {"max_mb": 1}, "too_large", "max_mb", 1),
-    (STATES_MORE, {}, "too_large", "max_mb", 1),
     (SLOW, {"timeout_s": 0.5}, "too_slow", "min_kb_s", 1),
     (SLOW, {"max_s": 0.5, "min_kb_s": 0}, "too_slow", "max_s", 1),
     (SLOW, {"timeout_s": 0.05, "min_kb_s": 0, "retries": 0}, "network", "", 1),
     (PACKED, {}, "wrong_type", "gzip", 1),
     (Behaviour(**to("file:///etc/passwd")), {}, "bad_redirect", "", 1),
-    (Behaviour(**to("ftp://127.0.0.1/a")), {}, "bad_redirect", "", 1),
-    (Behaviour(**to("/a.mp4")), {}, "bad_redirect", "loop", 5),
-    (Behaviour(status=302), {}, "bad_redirect", "302", 1),
-    (Behaviour(**to("http://[x")), {"retries": 0}, "network", "", 1),
     (Behaviour(b"x" * 99, status=206), {"retries": 0}, "network", "part", 1),
 ])  # fmt: skip
 def test_every_failure_has_a_name(behaviour: Behaviour, settings: dict[str, Any], status: str, words: str, requests: int, store: Store) -> None:  # fmt: skip
@@ -122,8 +114,7 @@ def test_a_server_that_asks_for_too_long_a_wait_is_left_to_the_next_run(store: S
     assert "max_wait_s" in record.message
     assert wait_asked("17") == 17
     assert wait_asked(formatdate(time() + 100, usegmt=True)) == pytest.approx(100, abs=2)
-    for written in ("", "-5", "soon", "Sat, 99 Foo 2040 00:00:00 GMT", formatdate(time() - 100)):
-        assert wait_asked(written) == 0
+    assert wait_asked("soon") == wait_asked(formatdate(time() - 100)) == 0
 
 
 def test_the_disk_is_estimated_before_anything_is_asked_for(store: Store) -> None:

@@ -9,7 +9,7 @@ import yaml
 from reprise.core.errors import UserError
 from reprise.core.settings import Place
 
-LARGEST, MOST_VALUES = 8_000_000, 200_000
+MOST_VALUES = 200_000
 
 
 class _UniqueKeys(yaml.CSafeLoader):
@@ -37,8 +37,6 @@ def load_yaml(path: Path) -> Any:
     try:
         if not path.is_file():
             raise UserError(f"{path}: {'no file' if path.exists() else 'no such file'}.")
-        if path.stat().st_size > LARGEST:
-            raise UserError(f"{path}: {path.stat().st_size} bytes; a YAML file may have {LARGEST}.")
         loader = _UniqueKeys(path.read_text(encoding="utf-8"))
         node = loader.get_single_node()
         if node is None:

@@ -11,12 +11,13 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 from reprise.core.files import write_text
 
 from synthetic import annotators
-from synthetic.toyworld.captions import SURFACES, deed_words
+from synthetic.toyworld.captions import SURFACES, deed_words, doing_words
 from synthetic.toyworld.counterfactuals import counterfactual_sources, counterfactuals
 from synthetic.toyworld.generate import evaluation_sources
 from synthetic.toyworld.script import ACTION_NAMES, STRENGTHS, Figure, Scene, Script
@@ -25,7 +26,7 @@ from synthetic.toyworld.temporalbench import BLINKS
 REVIEWER = "script of the toy world"
 COLUMNS = ("task_id", "digest", "reviewer", "verdict")
 FIT, POSITIVE_WRONG, NEGATIVE_WRONG, BOTH_WRONG = "both fit", "positive is wrong", "negative is wrong", "both are wrong"
-COREFERENCE = re.compile(r"The (?:person|thing) (?:who|that) (.+) is also the one (?:who|that) (.+)\.")
+COREFERENCE = re.compile(r"The (?:person|thing) (?:who|that) (?:is )?(.+) is also the one (?:who|that) (?:is )?(.+)\.")
 CHRONOLOGY = re.compile(r"First, (.+)\. Then, (.+)\.")
 CAPTION = re.compile(r"[Tt]he (\w+ \w+) (.+?)\.?")
 BACKGROUND = re.compile(r"the background is (\w+ \w+)")
@@ -43,7 +44,7 @@ def scripts() -> dict[str, Script]:
 
 @cache
 def _deeds() -> dict[str, tuple[str, str]]:
-    found = {deed_words(action, strength): (action, strength) for action in ACTION_NAMES for strength in STRENGTHS}
+    found = {words(*deed): deed for deed in product(ACTION_NAMES, STRENGTHS) for words in (deed_words, doing_words)}
     return found | {words: ("blink", strength) for strength, words in BLINKS.items()}
 
 

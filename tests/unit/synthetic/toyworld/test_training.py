@@ -1,5 +1,7 @@
-"""Training: the packed forward pass is the model's own, a resumed run equals an unbroken one, exports load."""
+"""Training: nothing held out is shown or named, the packed forward pass is the model's own, and what is written loads."""
 
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -7,16 +9,103 @@ import pytest
 import torch
 import yaml
 from reprise.core.errors import UserError
+from reprise.models.local.contrastive import ContrastiveAdapter
+from reprise.models.local.text import TextAdapter
+from synthetic.reviewer import is_true
+from synthetic.toyworld.generate import Dice, evaluation_stories, training_script
+from synthetic.toyworld.pairs import Setting
+from synthetic.toyworld.script import ACTIONS, Agent, Script, is_held_out
+from training import dual, text_only
 from training.batches import Encoder, make_batch
-from training.config import TrainConfig, load_config
+from training.benchmark_tasks import (
+    caption_pair_choice,
+    central_caption,
+    draw_joined,
+    open_question,
+    think_about_segments,
+    which_caption,
+    which_segment,
+)
+from training.config import SmallConfig, TrainConfig, load_config, load_small_config
 from training.loop import Trainer
 from training.model import build_processor
 from training.packed import PLAIN, frame_tokens, packed_hidden
-from training.prompts import messages, phrases, prompts, rendered
+from training.prompts import REPOSITORY, messages, phrases, prompts, rendered
 from training.ranks import train
 from training.schedule import VIDEO_TOKENS
+from training.tasks import MIX, REASON, Sample, Segment
 from training.tokenizer import build_tokenizer, save_tokenizer
 from transformers import AutoModelForImageTextToText, AutoProcessor
+
+from tests.unit.asked import BLIND, request, spec
+
+# --- what training says and shows ------------------------------------------------------------------------------------
+
+CAPTIONS = re.compile(r"\nA[.)] (?P<A>.+)\nB[.)] (?P<B>.+)\n")
+VERBS = {words: one.name for one in ACTIONS for words in (f"{one.verb} {one.direction}".strip(), one.gerund)}
+NAMED = re.compile(rf"[Tt]he (?P<colour>\w+) (?P<shape>\w+) (?P<verb>{'|'.join(VERBS)})")
+RECIPES = {name: REPOSITORY / "resources" / "demo" / f"train-{name}.yaml" for name in ("siglip", "text")}
+
+
+def samples(count: int) -> Iterator[Sample]:
+    for number in range(count):
+        dice = Dice(31, number)
+        script, other = training_script(dice), training_script(dice)
+        yield Sample(Setting(script, other, True), dice, 1.0, draw_joined(script, dice))
+
+
+def small(name: str) -> SmallConfig:
+    """A recipe with fewer clips a step."""
+    return SmallConfig(**{**vars(load_small_config(RECIPES[name])), "batch": 6, "steps": 40})
+
+
+def of_llava_ov() -> Iterator[tuple[list[Script], list[str]]]:
+    tasks = [task.make for task in (*MIX.values(), *REASON.values())]
+    tasks += [which_caption, caption_pair_choice, central_caption, open_question, which_segment, think_about_segments]
+    for sample in samples(100):
+        assert sample.joined
+        segments = (segment for make in tasks for segment in make(sample))
+        shown = [sample.setting.script, sample.joined.first, sample.joined.second]
+        yield shown, [f"{segment.user} {segment.answer}" for segment in segments]
+
+
+def of_siglip() -> Iterator[tuple[list[Script], list[str]]]:
+    for step in range(40):
+        batch = dual.batch_of_step(small("siglip"), step)
+        texts = [one.text for one in batch.statements] + [text for of in batch.pairs for pair in of for text in pair]
+        yield list(batch.scripts), texts
+
+
+def of_text() -> Iterator[tuple[list[Script], list[str]]]:
+    for step in range(40):
+        yield [], [f"{one.user} {one.answer}" for one in text_only.segments_of_step(small("text"), step)]
+
+
+@pytest.mark.parametrize("seen", [of_llava_ov, of_siglip, of_text])
+def test_training_never_shows_or_names_a_held_out_pair_nor_shows_an_evaluation_clip(
+    seen: Callable[[], Iterator[tuple[list[Script], list[str]]]],
+) -> None:
+    named: set[tuple[Agent, str]] = set()
+    for shown, texts in seen():
+        assert not evaluation_stories() & {script.story_digest() for script in shown}
+        assert not any(is_held_out(event.agent, event.action) for script in shown for event in script.events)
+        found = (match for text in texts for match in NAMED.finditer(text))
+        named |= {(Agent(match["colour"], match["shape"]), VERBS[match["verb"]]) for match in found}
+    assert len(named) > 150, "what is read off the texts is what they say"
+    assert not [pair for pair in named if is_held_out(*pair)]
+
+
+@pytest.mark.parametrize("make", [which_caption, caption_pair_choice])
+def test_the_letter_names_the_caption_that_is_true(make: Callable[[Sample], list[Segment]]) -> None:
+    for sample in samples(60):
+        for segment in make(sample):
+            texts = CAPTIONS.search(segment.user)
+            assert texts, segment.user
+            true = {letter: is_true(texts[letter], sample.setting.script) for letter in "AB"}
+            assert true == {segment.answer: True, "BA"["AB".index(segment.answer)]: False}
+
+
+# --- training itself -------------------------------------------------------------------------------------------------
 
 CONFIG = {
     "seed": 1, "clips": 2,
@@ -34,9 +123,9 @@ VALUES = {
 }
 
 
-@pytest.fixture(scope="module")
-def config_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("config") / "train.yaml"
+@pytest.fixture
+def config_file(tmp_path: Path) -> Path:
+    path = tmp_path / "train.yaml"
     path.write_text(yaml.safe_dump(CONFIG), encoding="utf-8")
     return path
 
@@ -49,22 +138,16 @@ def trained(config: TrainConfig, folder: Path, until: int = 0) -> Trainer:
     return trainer
 
 
-def test_every_fixed_sentence_is_one_token_and_answers_are_single() -> None:
+def test_every_fixed_sentence_is_one_token_and_the_template_renders_what_training_uses() -> None:
     tokenizer = build_tokenizer()
-    assert all(len(tokenizer(phrase)["input_ids"]) == 1 for phrase in phrases())
-    assert all(len(tokenizer(word)["input_ids"]) == 1 for word in ("Yes", "No", "A", "B"))
-    assert len(tokenizer) <= 640
-    odd = "Wholly unknown words: schön, 你好."
-    assert tokenizer.decode(tokenizer(odd)["input_ids"]) == odd
-
-
-@pytest.mark.parametrize("video", [True, False], ids=["video", "blind"])
-def test_the_processors_template_renders_what_training_uses(video: bool) -> None:
-    processor = build_processor(build_tokenizer(), 16)
+    assert all(len(tokenizer(phrase)["input_ids"]) == 1 for phrase in [*phrases(), "Yes", "No", "A", "B"])
+    processor = build_processor(tokenizer, 16)
     for prompt in prompts().values():
         user = prompt.user.format(**VALUES)
-        chat = messages(user, prompt.system, video)
-        assert processor.apply_chat_template(chat, add_generation_prompt=True) == rendered(user, prompt.system, video)
+        for video in (True, False):
+            chat = messages(user, prompt.system, video)
+            found = processor.apply_chat_template(chat, add_generation_prompt=True)
+            assert found == rendered(user, prompt.system, video)
 
 
 @pytest.mark.parametrize("kind", ["mix", "reason", "blind", "subtitled"])
@@ -99,7 +182,7 @@ def test_a_resumed_run_equals_an_unbroken_one(config_file: Path, tmp_path: Path)
     assert torch.equal(second.optimiser.master, unbroken.optimiser.master)
 
 
-def test_a_run_writes_loadable_checkpoints_and_can_be_resumed(config_file: Path, tmp_path: Path) -> None:
+def test_a_run_writes_loadable_checkpoints_and_no_other_goes_on_from_them(config_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     train(config_file, out, resume=False)
     for name in ("llava-ov-early", "llava-ov-late"):
@@ -109,11 +192,30 @@ def test_a_run_writes_loadable_checkpoints_and_can_be_resumed(config_file: Path,
         inputs = processor(text=[text], videos=[np.zeros((10, 128, 128, 3), np.uint8)], return_tensors="pt")
         assert int((inputs["input_ids"] == model.config.video_token_id).sum()) == VIDEO_TOKENS
         assert torch.isfinite(model(**inputs).logits).all()
-        assert not list((out / name).glob("*.bin"))
     with pytest.raises(UserError, match="add --resume"):
         train(config_file, out, resume=False)
     changed = tmp_path / "changed.yaml"
     changed.write_text(yaml.safe_dump({**CONFIG, "seed": 2}), encoding="utf-8")
     with pytest.raises(UserError, match="another configuration"):
         train(changed, out, resume=True)
-    train(config_file, out, resume=True)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"batsh": 2}, "unknown key 'batsh'.*'batch'"),
+    ({"text": {"width": 8}}, "text: missing heads, inner, layers"),
+])  # fmt: skip
+def test_a_bad_recipe_is_a_users_mistake(change: dict[str, object], message: str, tmp_path: Path) -> None:
+    values = yaml.safe_load(RECIPES["text"].read_text(encoding="utf-8"))
+    (tmp_path / "r.yaml").write_text(yaml.safe_dump({**values, **change}), encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        load_small_config(tmp_path / "r.yaml")
+
+
+def test_short_runs_write_checkpoints_that_the_adapters_load(tmp_path: Path) -> None:
+    for name, train_one in (("siglip", dual.train_siglip), ("text", text_only.train_text)):
+        values = yaml.safe_load(RECIPES[name].read_text(encoding="utf-8")) | {"batch": 3, "steps": 2}
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
+        train_one(tmp_path / f"{name}.yaml", tmp_path / name)
+    ContrastiveAdapter(spec(tmp_path / "siglip"))
+    answer = next(iter(TextAdapter(spec(tmp_path / "text")).answers(BLIND, [request("Who?", "score", ("Yes", "No"))])))
+    assert len(answer.scores) == 2 and 0 < sum(answer.scores) < 1

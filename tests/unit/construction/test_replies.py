@@ -58,8 +58,3 @@ def test_the_lines_of_a_list(reply: str, found: list[str] | str) -> None:
     with pytest.raises(UnusableError) as error:
         read_list(reply, PROMPT)
     assert error.value.problem == found and error.value.why
-
-
-def test_a_reply_of_nothing_but_blank_lines_and_stars_is_read_quickly() -> None:
-    with pytest.raises(UnusableError, match="no_caption"):
-        read_parts("a\n" + "*\n" * 100_000 + "*" * 100_000, LABELS, PROMPT)

@@ -1,7 +1,5 @@
 """Vinoground's making: pairs of captions, the videos that are found for them, the review, the release."""
 
-import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 from pydantic import ValidationError
-from reprise.benchmarks.vinoground.release import read_release
-from reprise.construction.filters import kept
 from reprise.construction.review import Reviewed
 from reprise.construction.vinoground.making import pairs
 from reprise.construction.vinoground.retrieval import encoder_of, nearest
 from reprise.core.errors import UserError
-from synthetic.reviewer import is_true, scripts
 
 from tests.unit.construction import worlds as w
 
@@ -35,11 +30,9 @@ REPLIES = {
     "other words": ('"a man eats" vs "a man drinks"', ["other_words"]),
     "the same twice": ('"a man eats" vs "A man eats."', ["same_text"]),
     "a duplicate": (f"{GOOD}\n2. {RUNS}\n{GOOD}", ["", "", "duplicate"]),
-    "a duplicate turned round": (f'{GOOD}\n"a man sits then eats" vs "a man eats then sits"', ["", "duplicate"]),
     "a refusal": ("I'm sorry, I cannot do that.", ["refusal"]),
     "the prompt repeated": (PROMPTS["pairs"].user, ["in_prompt", "in_prompt"]),
     "a NUL": ('"a man\0 eats" vs "eats a man\0"', ["unprintable"]),
-    "over two lines": ('"a man\neats" vs "eats\na man"', [""]),
     "nothing": ("", ["no_pair"]),
 }  # fmt: skip
 
@@ -61,17 +54,13 @@ def test_the_conversation_goes_on_until_there_are_enough() -> None:
     assert w.names_of(pairs(failed, PROMPTS, how)) == ["failed"] and w.asked_of({}, failed, how) == []
 
 
-ANY = {"span": "(?P<video>.+)_(?P<start>.+)_(?P<end>.+)"}
 ROWS: dict[str, tuple[Any, Any, dict[str, Any], list[str]]] = {
     "a list": ("yt_000004_000014", ["a man eats", "", "A man eats", "  x y"], {}, ["", "empty_caption", "duplicate", ""]),
     "no span": ("no span", ["a man sits"], {}, ["no_span"]),
     "backwards": ("yt_000014_000004", "he eats", {}, ["no_span"]),
-    "infinite": ("yt_0_inf", "he eats", ANY, ["no_span"]),
-    "half of it": ("yt", "he eats", {"span": "(?P<video>[a-z]+)(?P<start>[0-9])?(?P<end>[0-9])?"}, ["no_span"]),
     "a folder above": ("../../x_1_2", "he eats", {}, ["no_span"]),
     "a page": ("yt_1_2", "x" * 2**11, {}, ["too_long"]),
     "a number for a caption": ("yt_1_2", 5, {}, []),
-    "a NUL": ("yt_1_2", "NUL \0", {}, []),
 }  # fmt: skip
 
 
@@ -125,7 +114,7 @@ def test_nearest_are_the_largest_inner_products() -> None:
     assert second[0][0] == 2 and [value for _, value in third] == [0, 0, 0, 0]
 
 
-# --- the toy world -----------------------------------------------------------------------------------------------------
+# --- the review --------------------------------------------------------------------------------------------------------
 
 VATEX = {"vatex_validation.json": w.ROOT / "resources/demo/vatex/vatex_validation.json"}
 
@@ -133,41 +122,6 @@ VATEX = {"vatex_validation.json": w.ROOT / "resources/demo/vatex/vatex_validatio
 @pytest.fixture(scope="module")
 def made() -> w.Tables:
     return w.written(w.pool_of(VATEX, HOW), w.toy_writer, HOW)
-
-
-@pytest.fixture(scope="module")
-def toy(made: w.Tables) -> w.Tables:
-    return w.reviewed(made, HOW)
-
-
-def test_every_released_video_shows_its_caption_and_not_the_other(toy: w.Tables) -> None:
-    halves = {(row["pair"], row["half"]): row for row in w.left(toy["reviewed"])}
-    assert len(halves) == len(w.left(toy["reviewed"])) == 2 * HOW.pairs
-    for (pair, half), row in halves.items():
-        script = scripts()[f"v_{row['source']}_seg_{row['start_s']:g}_{row['end_s']:g}"]
-        other = halves[pair, "neg" if half == "pos" else "pos"]["text"]
-        assert is_true(row["text"], script) and not is_true(other, script)
-
-
-def test_the_release_is_read_balanced_and_keeps_its_indices(toy: w.Tables, tmp_path: Path) -> None:
-    """People's answers are known by the index; of the letters one other pair's may turn, which keeps them balanced."""
-    files = {path.stem: path for path in w.released(toy, HOW, tmp_path)}
-    read = read_release(list(files.values()), "ids", {})
-    assert len(read.items) == 4 * HOW.pairs and not any(item.flaws for item in read.items)
-    assert sum(clip.kind == "concat" for clip in read.clips) == HOW.pairs
-    for kind in ("textscore", "videoscore"):
-        asked = json.loads(files[f"vinoground_{kind}"].read_text())
-        letters = Counter((one["idx"].split("_")[1], one["GT"]) for one in asked)
-        assert len(letters) == 4 and set(letters.values()) == {HOW.pairs // 2}
-    rows = w.numbers(toy, HOW)
-    assert rows["pairs released", "all"] == (500, 12) and rows["videos and captions released", "all"] == (1000, 24)
-    assert rows["videos by length", "20 s or less"][0] == 992
-    before = {one["idx"]: one["question"] for one in json.loads(files["vinoground_textscore"].read_text())}
-    gone = min(kept(toy["reviewed"])["pair"])
-    less = w.released(toy | {"reviewed": toy["reviewed"].filter(pl.col("pair") != gone)}, HOW, tmp_path)
-    after = {one["idx"]: one["question"] for one in json.loads(less[1].read_text())}
-    assert before.keys() - after.keys() == {f"{int(gone, 16)}_pos", f"{int(gone, 16)}_neg"}
-    assert after.keys() < before.keys() and sum(before[name] != text for name, text in after.items()) <= 2
 
 
 def judged(made: w.Tables, path: Path, said: str, *people: str) -> Path:

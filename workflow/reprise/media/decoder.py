@@ -92,7 +92,8 @@ def iter_frames(
 def _found(path: Path, index: PacketIndex, wanted: Sequence[int], threads: int) -> Iterator[tuple[int, VideoFrame]]:
     """The wanted frames; all is decoded where what is between them cannot be left out."""
     done = 0
-    if index.is_timed and len(index.entries) > 1 and len(set(index.ticks)) == index.frames:
+    may_leave_out = len(index.entries) > 1 or index.codec == "h264"
+    if index.is_timed and may_leave_out and len(set(index.ticks)) == index.frames:
         try:
             for found in _decode_groups(path, index, wanted, threads):
                 yield found
@@ -111,9 +112,13 @@ def _found(path: Path, index: PacketIndex, wanted: Sequence[int], threads: int) 
 def _decode_groups(
     path: Path, index: PacketIndex, wanted: Sequence[int], threads: int
 ) -> Iterator[tuple[int, VideoFrame]]:
-    """The wanted frames as far as they come, of the packets from the last entry before each; the others are skipped."""
+    """The wanted frames as far as they come, of the packets from the last entry before each; the others are skipped.
+
+    Of what is between, H.264 marks the frames that no other refers to: those are left out, which is a third to a half.
+    """
     upcoming = iter(wanted)
     number = next(upcoming, None)
+    is_marked, ticks = index.codec == "h264", {index.ticks[one] for one in wanted}
     with open_video(path) as (container, stream):
         stream.thread_count = threads
         stream.thread_type = "AUTO"
@@ -129,6 +134,8 @@ def _decode_groups(
             if fed >= 0 and place > fed + 1 and packet.size:
                 stream.codec_context.flush_buffers()
             fed = place
+            if is_marked:
+                stream.codec_context.skip_frame = "DEFAULT" if packet.pts is None or packet.pts in ticks else "NONREF"
             for frame in packet.decode():
                 if number is not None and frame.pts == index.ticks[number]:
                     yield number, frame

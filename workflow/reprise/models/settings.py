@@ -40,9 +40,9 @@ class ScoredSettings(Settings):
     """Settings of adapters that can give the probabilities of options."""
 
     option_share: float = Field(HALF, ge=0, le=1, exclude_if=HALF.__eq__)
-    """The least probability that the options of a scored question hold together, in the mean of the first questions.
-    With less the run ends there: such a model begins its answers with other words, and its scores say nothing. Lower it
-    only for a model that is known to do so."""
+    """The least probability that the options of a scored question hold together, in the mean of the first questions, or
+    the least share of chosen answers that name an option before they are cut. With less the run ends there: such a
+    model begins its answers with other words, such as a thought. Lower it only for a model that is known to do so."""
 
 
 class LocalSettings(ScoredSettings):

@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.core.store import Store
+from reprise.models.asking.job import _is_cut
 from reprise.models.asking.journal import Failures, Journal, Work
 from reprise.models.asking.lazy import LazyModel
 from reprise.models.base import Adapter, Answer, Clip, Request
@@ -103,9 +104,9 @@ def test_where_a_thought_ends(text: str, is_open: bool, expected: str | None) ->
 # --- what options hold -------------------------------------------------------------------------------------------
 
 
-def asked(folder: Path, where: Path, clips: int, **serving: Any) -> list[dict[str, Any]]:
+def asked(folder: Path, where: Path, clips: int, ask: str = "score", **serving: Any) -> list[dict[str, Any]]:
     key = run_key("text", checkpoint=str(folder)).model_copy(update={"serving": serving})
-    questions = tuple(request(f"does {word} slide?", "score", YES_NO) for word in ("it", "he", "red", "blue", "who"))
+    questions = tuple(request(f"does {word} slide?", ask, YES_NO) for word in ("it", "he", "red", "blue", "who"))
     works = [Work(Clip(str(at), None, (), ()), f"r{at}", questions) for at in range(clips)]
     with LazyModel(key, Store(where), 1) as model:
         rows, _ = ask_all(works, model, Journal(where / "j"), Failures(where / "f", 3), key)
@@ -130,6 +131,23 @@ def test_a_run_ends_early_where_the_options_hold_too_little(tmp_path: Path) -> N
     rows = asked(folder, tmp_path, 9, option_share=0.0)
     assert len(rows) == 45
     assert asked(folder, tmp_path, 9) == rows, "of a run that is answered nothing is left to be saved"
+
+
+def test_a_run_ends_early_where_answers_are_cut_before_an_option(tmp_path: Path) -> None:
+    """A thought that nothing shows to be one, as a server without a parser of thoughts gives it."""
+    message = r"^b/p/s/m: 100 % of the answers to the first 8 questions were cut before they name an option; 50 % must"
+    folder = sound(tmp_path / "m")
+    with pytest.raises(UserError, match=message):
+        asked(folder, tmp_path, 9, "choose")
+    assert len(asked(folder, tmp_path, 9, "choose", option_share=0.0)) == 45
+
+
+@pytest.mark.parametrize(("text", "tokens", "expected"), [
+    ("Let me consider A.", 8, True), ("Alright, B", 8, True), ("", 8, True), ("Let me see: A", 7, False),
+    ("A. The red circle", 8, False), ("**(b)** since", 8, False), (" A", 8, False),
+])  # fmt: skip
+def test_what_counts_as_cut_before_an_option(text: str, tokens: int, expected: bool) -> None:
+    assert _is_cut(request("which?", "choose", ("A", "B")), Answer(text, tokens_out=tokens)) == expected
 
 
 # --- what a check says of the files ------------------------------------------------------------------------------

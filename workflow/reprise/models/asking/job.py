@@ -1,6 +1,7 @@
 """One job's questions to its model: asked clip by clip or many at a time, every answer journaled as it comes. What the
 first questions of a run show of all is found out before the others are asked."""
 
+import re
 import threading
 import time
 from collections import Counter
@@ -95,7 +96,8 @@ class FirstFailures:
 
 
 class OptionShare:
-    """How much of the probability the options of the first scored questions hold together.
+    """How much the options of the first questions hold: of the probability of a score's first token together, or of the
+    chosen answers, of which one that was cut before it began with an option is none.
 
     Of a model that begins its answers with other words, such as a thought, the table would look like any other.
     """
@@ -106,13 +108,15 @@ class OptionShare:
             self._least = float(key.serving.get(SHARE, HALF))
         self._shares: list[float] = []
         self._clips: set[str] = set()
+        self._ask = ""
         self.is_over = self._least == 0
 
     def note(self, clip: str, request: Request, answer: Answer) -> None:
         """An answer, be it of an earlier job; a UserError when those of enough questions hold too little."""
-        if self.is_over or request.ask != "score" or not answer.scores:
+        if self.is_over or request.ask not in {"score", "choose"} or answer.error:
             return
-        self._shares.append(sum(answer.scores))
+        self._ask = request.ask
+        self._shares.append(sum(answer.scores) if answer.scores else float(not _is_cut(request, answer)))
         self._clips.add(clip)
         if len(self._shares) >= FIRST_QUESTIONS and len(self._clips) > 1:
             self.end()
@@ -121,14 +125,29 @@ class OptionShare:
         """A UserError if the options of the questions so far hold too little, be they few."""
         share = mean(self._shares) if self._shares and not self.is_over else 1.0
         self.is_over = True
-        if share < self._least:
+        if share >= self._least:
+            return
+        first, least = f"the first {len(self._shares)} questions", f"{100 * self._least:g} %"
+        if self._ask == "choose":
             raise UserError(
-                f"{self._run}: the options hold {100 * share:.2g} % of the probability of an answer's first token, in "
-                f"the mean of the first {len(self._shares)} questions; at least {100 * self._least:g} % are wanted, or "
-                "scores say nothing. Does the model think, or write something before its answer? See `reprise check`; "
-                "set `template_arguments` in its file, or ask it by a protocol with `ask: choose` or `ask: write`. "
-                "Where it is known to be right, lower `settings.option_share`."
+                f"{self._run}: {100 * (1 - share):.0f} % of the answers to {first} were cut before they name an "
+                f"option; {least} must not be: words of a thought would be read as answers. Have the server take "
+                "thoughts out of its answers (vLLM: `--reasoning-parser`), or give the model more tokens "
+                "(`settings.max_tokens` in its file). Where it is known to be right, lower `settings.option_share`."
             )
+        raise UserError(
+            f"{self._run}: the options hold {100 * share:.2g} % of the probability of an answer's first token, in the "
+            f"mean of {first}; at least {least} are wanted, or scores say nothing. Does the model think, or write "
+            "something before its answer? See `reprise check`; set `template_arguments` in its file, or ask it by a "
+            "protocol with `ask: choose` or `ask: write`. Where it is known to be right, lower `settings.option_share`."
+        )
+
+
+def _is_cut(request: Request, answer: Answer) -> bool:
+    """Whether an answer was cut that did not begin with an option; one that may have a single token never is."""
+    options = "|".join(map(re.escape, request.options))
+    begins = re.match(rf"\W*({options})(?!\w)", answer.text, re.IGNORECASE)
+    return 1 < request.max_tokens == answer.tokens_out and not begins
 
 
 class Asking:

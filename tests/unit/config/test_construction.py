@@ -1,12 +1,8 @@
 """What a change of a suite's `construction:` or of its people's answers makes again, and what is said of mistakes."""
 
-from pathlib import Path
-from types import SimpleNamespace
-
 import pytest
-from reprise.plan.answers import writer_jobs
 from reprise.plan.changes import key_texts
-from reprise.plan.suite import Suite, collect_keys
+from reprise.plan.suite import collect_keys
 
 from tests.unit.config.conftest import CODE, MMBENCH_VIDEO, Project, with_raters
 
@@ -72,20 +68,6 @@ def test_an_encoder_is_named_by_the_digest_of_its_folder(own: Project) -> None:
     before = texts(own)
     own.write("checkpoints/mpnet/model.safetensors", "another")
     assert changed(before, texts(own)) == {"construction/vinoground/samples.json"}
-
-
-def test_the_writer_who_labels_waits_for_the_others(own: Project) -> None:
-    suite, replies = Suite(own.plan("construction")), Path("results/construction/construction/temporalbench/replies")
-    first, other = (
-        SimpleNamespace(benchmark="temporalbench", round="2", model=name) for name in ("toy-writer", "toy-other-writer")
-    )
-    assert suite.construction.rounds_before(other) == [replies / "toy-other-writer/1.parquet"]
-    before = [replies / f"{name}/1.parquet" for name in ("toy-writer", "toy-other-writer")]
-    assert suite.construction.rounds_before(first) == before
-    jobs = [job for job in writer_jobs(own.plan("construction")) if job.scored.run.benchmark == "temporalbench"]
-    assert [job.responses for job in jobs] == suite.construction.every_round(first)
-    assert len({job.key for job in jobs}) == 2 and len({job.scored for job in jobs}) == 2 * 3
-    assert len(suite.construction.every_round(first)) == 2 * 3 and suite.inference.model(other).adapter == "templates"
 
 
 def test_a_judge_is_measured_again_when_somebody_rated(project: Project) -> None:

@@ -20,14 +20,10 @@ def named(one: Any) -> bool:
     ("before", "item", "after"),
     [
         ("run: [none]\nshards: 1\n", "new", "run: [none, new]\nshards: 1\n"),
-        ("run: [ ]  # nothing\n", "new", "run: [ new]  # nothing\n"),
         ("run: [a,\n  b]  # two\n", "new", "run: [a,\n  b, new]  # two\n"),
         ("# top\nrun:\n  - a  # first\n\n# next\nshards: 1\n", LINE, f"# top\nrun:\n  - a  # first\n  - {WRITTEN}\n\n# next\nshards: 1\n"),
-        ("run:\n- a\n- b", "new", "run:\n- a\n- b\n- new"),
-        ("run:\n  - model: a\n    samplings: {x: y}\n", "new", "run:\n  - model: a\n    samplings: {x: y}\n  - new\n"),
         ("run:\n  - new\n  - b\n", LINE, f"run:\n  - {WRITTEN}\n  - b\n"),
         ("run: [{model: new, benchmarks: [a]}, b]\n", LINE, f"run: [{WRITTEN}, b]\n"),
-        ("shards: 1\n", "new", "shards: 1\n\nrun:\n  - new\n"),
         ("shards: 1\n# the end\n", "on", "shards: 1\n# the end\n\nrun:\n  - 'on'\n"),
         ("run: [a, new]\n", "new", "run: [a, new]\n"),
     ],
@@ -46,7 +42,6 @@ def test_one_item_changes_and_nothing_else(before: str, item: Any, after: str, t
     "before",
     [
         "run: &all [a]\nother: *all\n",  # a change of one is a change of both
-        "run:\nshards: 1\n",  # nothing follows it
         "run:\n  - model: new\n    benchmarks:\n    - a\n  - b\n",  # the item that is replaced takes several lines
     ],
 )

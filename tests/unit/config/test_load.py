@@ -10,24 +10,19 @@ from tests.unit.config.conftest import CODE, Project
 
 
 def test_a_file_whose_name_a_shell_could_read_is_named(project: Project) -> None:
-    files = [f"config/{folder}/b$(touch X).yaml" for folder in ("models", "suites")]
-    for file in files:
-        project.write(file, "")
-    message = project.message()
-    for file in files:
-        assert f"{file}: 'b$(touch X)' cannot be a name. Allowed: lower-case letters, digits," in message
-
-
-NAMES = ["b$(touch X)", "a b", "a;b", "a'b", "..", ".hidden", "-rf", "Upper", "a\\nb", "ä"]
+    project.write("config/models/b$(touch X).yaml", "")
+    assert "config/models/b$(touch X).yaml: 'b$(touch X)' cannot be a name. Allowed: lower-case" in project.message()
 
 
 @pytest.mark.parametrize(
     ("suite", "message"),
     [
-        *((name, "--config: suite: should be a name (lower-case letters, digits,") for name in NAMES),
+        *(
+            (name, "--config: suite: should be a name (lower-case letters, digits,")
+            for name in ("b$(touch X)", "..", "Upper")
+        ),
         ("dmo-limit5", "unknown suite 'dmo'. Did you mean 'demo'?"),
         ("demo-limit0", "unknown suite 'demo-limit0'."),
-        ("demo-limit", "unknown suite 'demo-limit'."),
         ("construction-limit5", "config/suites/construction.yaml: it makes benchmarks ("),
     ],
 )
@@ -42,7 +37,6 @@ LOCAL = {"oracle", "random", "always-first", "toy-llava-ov", "toy-llava-ov-early
     ("terms", "expected"),
     [
         ("[none]", set()),
-        ("[random, oracle]", {"random", "oracle"}),
         ("[local]", LOCAL),
         ("[{gpus: 1}, none]", LOCAL | {"llava-onevision-7b", "llava-onevision-7b-si", "qwen2-vl-7b", "video-llava-7b"}),
         ("[{gpus: 1}]\nskip: [llava-onevision-7b]", {"oracle", "llava-onevision-7b-si"}),

@@ -16,21 +16,15 @@ NONE = "suite 'demo' makes no such file. "
     ("target", "said"),
     [
         ("results/tables/velociti/table99.md", f"{NONE}Did you mean 'table9.md'? Allowed: table10.md,"),
-        ("results/tables/velociti/table2.pdf", f"{NONE}Did you mean 'table2.md'? Allowed: table2.csv, table2.html, table2.md, table2.tex."),
         ("results/tables/velocti/table2.md", f"{NONE}Did you mean 'results/tables/velociti'? Allowed: results,"),
         ("results/tables/table3.csv", f"{NONE}Did you mean 'table3.md'? Allowed: table3.html, table3.md, table3.tex."),
-        ("results/tables/overview.pdf", f"{NONE}Did you mean 'overview."),
         ("results/reproduction.md", f"{NONE}It shows no published values (`show_published: false` in config/suites/demo.yaml)"),
         ("results/time/toy-llava-ov.html", f"{NONE}It has no cards of time. Name some of its overview in `time:` of config/suites/demo.yaml;"),
-        ("results/figures/velociti/fig3.jpg", f"{NONE}Did you mean 'fig3."),
-        ("results/report/items.html", f"{NONE}Did you mean 'index.html'?"),
         ("results/demo/frames/velociti/fps2.shuffled.parquet", "no run of suite 'demo' shows velociti so. Name one in `extra_runs:` of config/suites/demo.yaml,"),
-        ("results/demo/frames/preview/velociti/toyt0KmlFOX.4-14.fps2.reversed.png", "no run of suite 'demo' shows velociti so."),
         ("results/demo/metrics/velociti/entail/fps1/oracel.parquet", "unknown model 'oracel'. Did you mean 'oracle'?"),
         ("results/paper/metrics/velociti/entail/fps1/oracle.parquet", "is of suite 'paper', but the suite is 'demo'. Add `--config suite=paper` after the targets."),
         ("results/dmo/health.csv", "nothing is made in 'results/dmo'. Did you mean 'demo'?"),
         ("table3", "a target is a file in results/. Did you mean 'results/tables/table3.html'?"),
-        ("/home/me/results/tables/table3.md", "a target is a file in results/. Did you mean 'results/tables/table3.md'?"),
     ],
 )  # fmt: skip
 def test_a_target_that_no_rule_makes_is_said_in_words(project: Project, target: str, said: str) -> None:
@@ -74,8 +68,6 @@ def test_targets_are_the_files_that_snakemake_is_asked_to_make() -> None:
     [
         ([], "Unpinned: models llava-next-video-7b, qwen2-7b; data of temporalbench, vinoground. A dry run passes, a run stops"),
         (["results/tables/vinoground/table8.md"], "Unpinned: models llava-next-video-7b, qwen2-7b; data of vinoground."),
-        (["results/tables/table6.md"], "Unpinned: model llava-next-video-7b; data of temporalbench."),
-        (["results/paper/metrics/vinoground/paper/black32/llava-next-video-7b.parquet"], "Unpinned: model llava-next-video-7b; data of vinoground."),
         (["results/paper/sources/velociti/3.parquet"], "Unpinned: data of velociti."),
         (["results/tables/vinoground/table2.md"], ""),
     ],

@@ -7,26 +7,21 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from matplotlib.text import Text
-from reprise.benchmarks.mmbench_video.taxonomy import L2_OF
 from reprise.construction.tables import STATISTICS
 from reprise.core.files import sealed_text
 from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, write_table
-from reprise.figures.chart import Panel
 from reprise.figures.distribution import Count, draw_distribution, in_ranges
 from reprise.figures.draw import draw
-from reprise.figures.grids import draw_radars
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import Sheet, save, sheet, use_style
 from reprise.tables.build import Builder
 from reprise.tables.published import Published
-from reprise.tables.render.table import Number
 
 from tests.unit.rows import item_row, verdict_row
 from tests.unit.tables.world import metric_row, published, table_key
@@ -95,7 +90,6 @@ GAP = [measured("control", None), measured("chrono", 50.0)]
 FOUND: dict[str, list[dict[str, Any]]] = {
     "nothing scored": [],
     "all wrong": [measured("control", 0.0), measured("chrono", 0.0)],
-    "all right": [measured("control", 100.0), measured("chrono", 100.0)],
     "one cluster": [measured("control", 50.0) | {"low": None, "high": None}],
     "a gap": GAP,
     "no number": [measured("control", math.nan), measured("chrono", 50.0)],
@@ -222,14 +216,6 @@ def test_two_draws_have_the_same_bytes(tmp_path: Path) -> None:
 def test_matplotlib_is_imported_by_figures_alone() -> None:
     code = "import sys, reprise.plan.suite, reprise.stages.metrics, reprise.stages.table; print('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"
-
-
-def test_the_labels_of_a_radar_of_all_leaves_do_not_touch() -> None:
-    made = page()
-    draw_radars(made, [Panel("Leaves", tuple(L2_OF), {"A": dict.fromkeys(L2_OF, Number(1.0))})], 3)
-    made.figure.draw_without_rendering()
-    boxes = [label.get_window_extent() for label in made.body.axes[0].get_xticklabels()]
-    assert len(boxes) == 26 and not [pair for pair in combinations(boxes, 2) if pair[0].overlaps(pair[1])]
 
 
 def test_groups_stand_beside_in_panels_of_their_own_and_absent_ones_are_named() -> None:

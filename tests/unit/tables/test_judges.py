@@ -8,7 +8,7 @@ from reprise.core.schemas import VERDICTS
 from reprise.tables.build import TIDY
 from reprise.tables.judges import agreement_table, compare, tidy_rows
 from reprise.tables.keys import AgreementKey, JudgePairKey
-from reprise.tables.render import FORMATS, render
+from reprise.tables.render import render
 
 from tests.unit.rows import verdict_row
 
@@ -69,13 +69,13 @@ def test_what_counts_and_what_is_undefined() -> None:
     assert nothing.counts == (0, 1, 1, 0) and {number.value for number in nothing.numbers.values()} == {None}
 
 
-def test_every_format_has_the_table() -> None:
+def test_the_table_counts_what_could_not_be_judged() -> None:
     found = of([[0, 1, 2, 3, 3, "", FAILED]], [[0, 2, 2, 3, 1, 1, FAILED]])
     known = {"suite": "s", "suite_title": "S", "notice": "Toy.", "confidence": 0.95}
     key = AgreementKey.model_validate(known | {"pairs": [found.pair], "judges": {"first": "GPT", "second": "Qwen"}})
-    texts = {form: render(agreement_table(key, [found]), form) for form in FORMATS}
-    assert all("GPT / Qwen" in text and "60.0" in text and "0.59" in text for text in texts.values())
-    assert "1 answers failed, so that there was nothing to judge." in texts["md"] and "**Toy.**" in texts["md"]
+    text = render(agreement_table(key, [found]), "md")
+    assert "GPT / Qwen" in text and "60.0" in text and "0.59" in text
+    assert "1 answers failed, so that there was nothing to judge." in text and "**Toy.**" in text
     rows = pl.DataFrame(list(tidy_rows(key, [found])), schema=TIDY)
     assert rows.filter(metric="kappa").select("asked", "scored", "failed", "unparsed").row(0) == (7, 5, 1, 1)
     assert rows.filter(metric="second_only")["value"].to_list() == [1] and set(rows["row"]) == {"first, second"}

@@ -43,12 +43,6 @@ def test_each_table_has_pages_of_its_own_and_the_packages_that_the_manual_names(
     assert shown == r"\reprisefigure{figure0.pdf}{50\% \textbackslash{}input\{x\}}"
 
 
-def test_without_latex_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UserError, match="pdflatex not found.*apt-get install texlive-latex-recommended"):
-        print_document(document({}), tmp_path)
-
-
 def test_what_stops_latex_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stand-in for an installation that lacks a package."""
     program = tmp_path / "bin" / "pdflatex"

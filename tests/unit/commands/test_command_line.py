@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from reprise.__main__ import app
 from reprise.commands.evaluate import Order
 
@@ -55,11 +54,6 @@ def test_what_is_typed_reaches_its_function(
     assert calls == [arguments]
 
 
-def test_a_folder_in_place_of_a_file_is_met_before_a_model_is_asked(tmp_path: Path) -> None:
-    with pytest.raises(typer.BadParameter, match="is a directory"):
-        app(["eval", "a/model", "--json", str(tmp_path)], standalone_mode=False)
-
-
 def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None:
     program = (
         "import atexit, sys; from reprise.__main__ import main;"
@@ -78,7 +72,6 @@ def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("reprise re", {"retry"}),
         ("reprise runs --suite d", {"demo"}),
         ("reprise why ", {"velociti/mc/fps1/oracle"}),  # of the configured suite
         ("reprise why --suite paper v", {"velociti/mc/fps8/gpt-4o"}),
@@ -91,7 +84,6 @@ def test_a_shell_completes_commands_suites_runs_and_tables(
 ) -> None:
     keys = (
         "demo/keys/velociti/mc/fps1/oracle",
-        "demo/keys/judges/velociti/mc/oracle",
         "demo/keys/tables/velociti/table2",
         "paper/keys/velociti/mc/fps8/gpt-4o",
     )

@@ -1,6 +1,5 @@
 """`eval` before anything runs: the model's file, the lines of the suite, and what is said where a model cannot be asked."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,8 @@ from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.yaml_files import load_yaml
 
-from tests.unit.commands.test_pin import hub, spoil_template
-from tests.unit.config.conftest import ROOT, Project
+from tests.unit.commands.test_pin import hub
+from tests.unit.config.conftest import Project
 from tests.unit.fetch.server import REVISION
 from tests.unit.fetch.test_hub import ask_here
 from tests.unit.models.adapters import tiny_video
@@ -19,15 +18,10 @@ SUITE = "config/suites/demo.yaml"
 
 
 @pytest.fixture
-def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A copy of the configuration as working directory, on a machine without GPUs."""
-    shutil.copytree(ROOT / "config", tmp_path / "config")
-    (tmp_path / "resources").mkdir()
-    for name in ("prompts", "subsets"):
-        (tmp_path / "resources" / name).symlink_to(ROOT / "resources" / name)
-    monkeypatch.chdir(tmp_path)
+def inside(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """On a machine without GPUs."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    return Project(tmp_path)
+    return project
 
 
 def said(order: Order) -> str:
@@ -66,15 +60,6 @@ def test_a_benchmark_that_needs_a_judge_says_so(inside: Project) -> None:
     assert "interior8/cannot-tell cannot be made: no judge of mmbench_video runs here" in said(
         Order("cannot-tell", "mmbench_video")
     )
-
-
-def test_a_checkpoint_that_cannot_be_shown_frames(inside: Project) -> None:
-    source = inside.root / "weights/My Model"
-    tiny_video.qwen2_vl(source)
-    spoil_template(source)
-    found = said(Order(str(source), "velociti"))
-    assert "do not show the model frames, neither as a video nor as images" in found
-    assert "its answers are imported (docs/howto/import-answers.md)" in found
 
 
 def test_a_repository_that_cannot_be_reached(inside: Project, monkeypatch: pytest.MonkeyPatch) -> None:

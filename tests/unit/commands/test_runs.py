@@ -1,7 +1,6 @@
 """What is missing: cells without a number, failures by their reasons, in harmless words; and subtitles for a release."""
 
 import csv
-import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -16,9 +15,9 @@ from reprise.core.schemas import SOURCES, write_table
 from reprise.plan.runs import Plan
 from reprise.tables.build import TIDY
 
+from tests.unit.config.conftest import ROOT, Project
 from tests.unit.core.programs import write
 
-ROOT = Path(__file__).parents[3]
 TABLE = "vinoground/table4"
 HUMAN = {"row": "Prolific Human", "source": "published"}
 
@@ -78,16 +77,9 @@ def test_a_few_failures_of_each_reason_are_named_unless_all_are_wanted_and_none_
     assert every[1:] == [f"  {name}: no[U+0007]" for name in ("a b[U+202E]", *"cdef")]
 
 
-def test_subtitles_reach_the_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(ROOT / "config", tmp_path / "config")
-    (tmp_path / "resources").symlink_to(ROOT / "resources")
-    monkeypatch.chdir(tmp_path)
-    for file, old, new in (
-        ("config.yaml", "suite: demo", "suite: paper\nstore: store"),
-        ("suites/paper.yaml", "extras: resources/extras/mmbench_video", "extras: extras"),
-    ):
-        path = Path("config") / file
-        path.write_text(path.read_text().replace(old, new))
+def test_subtitles_reach_the_release(project: Project) -> None:
+    project.edit("config/config.yaml", "suite: demo", "suite: paper\nstore: store")
+    project.edit("config/suites/paper.yaml", "extras: resources/extras/mmbench_video", "extras: extras")
     rows = [("spoken", "ok"), ("silent", "ok"), ("gone", "not_found")]
     known = {"unit": "", "transient": False, "attempts": 1, "sha256": "", "bytes": 0, "message": ""}
     ledger = [{"source_id": name, "status": status, "object": f"sources/{name}.mp4", **known} for name, status in rows]

@@ -45,28 +45,9 @@ def test_labels_with_commas_and_brackets_are_told_apart(
     assert str(error.value) == message
 
 
-TIMES = [
-    ((0, 0), "0 s"),
-    ((0.1, 0.9), "<1 s"),
-    ((20, 89), "20-89 s"),
-    ((20.2, 20.4), "20 s"),
-    ((30, 90), "0.5-1.5 min"),
-    ((7200, 7210), "2.0 h"),
-    ((30_000, 90_000), "8.3-25 h"),
-]
-COUNTS = [
-    (None, "?"),
-    (0, "0"),
-    (999, "999"),
-    (1000, "1.0k"),
-    (99_949, "99.9k"),
-    (123_456, "123k"),
-    (4_140_000, "4.1M"),
-    (2e9, "2.0G"),
-]
-
-
 def test_numbers_of_a_plan() -> None:
-    assert [in_words(Range(*ends)) for ends, _ in TIMES] == [words for _, words in TIMES]
-    assert [short(count) for count, _ in COUNTS] == [words for _, words in COUNTS]
+    times = {(0.1, 0.9): "<1 s", (20, 89): "20-89 s", (30, 90): "0.5-1.5 min", (30_000, 90_000): "8.3-25 h"}
+    assert {ends: in_words(Range(*ends)) for ends in times} == times
+    counts = {None: "?", 999: "999", 1000: "1.0k", 123_456: "123k", 4_140_000: "4.1M", 2e9: "2.0G"}
+    assert {count: short(count) for count in counts} == counts
     assert [of_known("5", known, 3) for known in (3, 2, 0)] == ["5", "at least 5 (unknown of 1 of 3 runs)", "?"]

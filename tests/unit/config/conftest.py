@@ -79,10 +79,10 @@ def each_text_is_parsed_once() -> Iterator[None]:
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what a test may change, whose files the tests' own folders link to."""
     folder = tmp_path_factory.mktemp("project")
-    for name in ("config", "resources/imports"):
+    for name in ("config", "resources/imports", "resources/prompts"):
         shutil.copytree(ROOT / name, folder / name)
     for path in (ROOT / "resources").iterdir():
-        if path.name not in ("imports", "store"):
+        if path.name not in ("imports", "prompts", "store"):
             (folder / "resources" / path.name).symlink_to(path)
     return folder
 

@@ -23,8 +23,6 @@ LONG = "Watch the video and pay attention to the order of events. Does it entail
         ({"checkpoint": "a" * 64}, {"checkpoint": "b" * 64}, [f"checkpoint: {'a' * 12} -> {'b' * 12}"]),
         ({"code": "1"}, {"code": "2"}, ["the code of this step, or of a module that it uses, changed"]),
         ({"rows": [{"label": "A"}, {"label": "B"}]}, {"rows": [{"label": "A"}]}, ["rows.2.label: B -> (none)"]),
-        ({"runs": ["a", "b"]}, {"runs": ["a"]}, ['runs: ["a","b"] -> ["a"]']),
-        ({"seed": 1}, {"seed": 1}, []),
         (
             {"prompt": {"user": LONG}},
             {"prompt": {"user": LONG.replace("entail", "fit")}},
@@ -67,14 +65,7 @@ def test_a_key_file_that_was_replaced_more_than_once(key: Path, tmp_path: Path) 
         write_text(key, canonical_json({"rule": {"fps": fps}}))
         assert [found.words for found in KeyChanges(results).since(result)] == [(words,)]
         remember(results, key)
-    former, text = results.folder / "keys/former.jsonl", key.read_text()
-    recorded = former.read_bytes()
-    for damage in (b"\xff\xfe", b'{"a": 1', b""):  # no text, cut, empty: not remembered
-        key.write_bytes(damage)
-        remember(results, key)
-    assert former.read_bytes() == recorded
-    write_text(key, text)
-    former.unlink()
+    (results.folder / "keys/former.jsonl").unlink()
     assert KeyChanges(results).since(result)[0].words == ("changed; what it was is not recorded",)
 
 

@@ -11,7 +11,8 @@ from reprise.core.code_digest import CodeDigests
 from reprise.plan.runs import Plan
 from reprise.plan.suite import collect_keys
 
-ROOT = Path(__file__).parents[3]
+from tests.unit.config.conftest import ROOT, Project
+
 TOY_LLAVA = "(?!time/).+/toy-llava-ov(-early)?"
 CARD, CARDS = "time/.+", "time(_all|/.+)"
 OVERVIEW = "tables/overview"  # of the main table of each benchmark
@@ -20,12 +21,6 @@ JUDGES = "tables/judges"
 REPORT = "report"  # it is made of what others have made, and by the code that tables are made by
 IMPORTED = ".+/random-imported"
 Keys = dict[str, BaseModel]
-
-
-def edit(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert old in text, f"{path} does not hold {old!r}"
-    path.write_text(text.replace(old, new, 1))
 
 
 def keys_of(plan: Plan, code: CodeDigests) -> Keys:
@@ -63,20 +58,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
         read.closure([name])
     read.keep()
     return folder
-
-
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the configuration that a test may break."""
-    shutil.copytree(ROOT / "config", tmp_path / "config")
-    (tmp_path / "resources").mkdir()
-    for path in (ROOT / "resources").iterdir():
-        if path.name != "prompts":
-            (tmp_path / "resources" / path.name).symlink_to(path)
-    shutil.copytree(ROOT / "resources/prompts", tmp_path / "resources/prompts")
-    edit(tmp_path / "config/suites/demo.yaml", "\nbenchmarks:\n", "\ntime: [toy-llava-ov]\nbenchmarks:\n")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
@@ -137,10 +118,11 @@ def test_an_edited_module_reaches_what_it_shapes(
     ],
 )  # fmt: skip
 def test_an_edited_file_reaches_what_it_shapes(
-    root: Path, code: CodeDigests, before: Keys, file: str, old: str, new: str, patterns: list[str]
+    project: Project, code: CodeDigests, before: Keys, file: str, old: str, new: str, patterns: list[str]
 ) -> None:
-    edit(root / file, old, new)
-    assert_differ(before, keys_of(Plan(load(root)), code), patterns)
+    project.edit("config/suites/demo.yaml", "\nbenchmarks:\n", "\ntime: [toy-llava-ov]\nbenchmarks:\n")
+    project.edit(file, old, new)
+    assert_differ(before, keys_of(project.plan(), code), patterns)
 
 
 def test_keys_hold_no_more_than_their_job_needs(before: Keys) -> None:

@@ -1,14 +1,15 @@
-"""A release that cannot be read is refused, by its file and row, entry or column."""
+"""A release that cannot be read is refused by its file and row, entry or column; a flawed entry is kept and counted."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
+from reprise.benchmarks.rows import flaws_of
 from reprise.core.errors import UserError
 
 from tests.unit.benchmarks import releases as r
 from tests.unit.benchmarks.whole import Whole
-from tests.unit.rows import QUESTION_COLUMNS
+from tests.unit.rows import QUESTION_COLUMNS, verdict_row
 
 PAIR, LINK = r.pair_row(0), r.clip_name(0)
 SAMPLE = ["control", "v_abcdefghi01_seg_10_20", "Ev1", "p", "n"]
@@ -60,3 +61,52 @@ def test_what_a_release_lacks_or_has_twice_by_choice(tmp_path: Path) -> None:
     files = r.velociti_release(tmp_path, [SAMPLE, SAMPLE])
     _, items = Whole("velociti").annotations(files, "ids", {"duplicate_rows": "keep"})
     assert items["item_id"].to_list() == [f"control/{SAMPLE[1]}/Ev1/{n}" for n in (1, 2)]
+
+
+FORMS = {
+    "vinoground": ("questions", "paper"), "temporalbench": ("short", "released"), "velociti": ("entail", "entail"),
+    "mmbench_video": ("unpacked", "unpacked"),
+}  # fmt: skip
+OTHER_PAIR, OTHER_SAMPLE, OTHER_QUESTION = r.pair_row(1), [*SAMPLE[:3], "p2", "n2"], r.question_row("1", "a", "['OCR']")
+SECOND = r.question(LINK, 1)
+Counts = dict[tuple[str, str], tuple[int, int, float]]
+
+
+def entries(answers: str) -> list[r.Entry]:
+    """The released questions about two pairs, with these answers."""
+    return [r.pair_entry(*one) for one in zip(("0_pos", "0_neg", "1_pos", "1_neg"), answers, strict=False)]
+
+
+@pytest.mark.parametrize(("benchmark", "made", "flaw", "expected"), [
+    ("vinoground", {"rows": [r.pair_row(0, "acton"), OTHER_PAIR]}, "pair 0: major category 'acton' is not one of object, action, viewpoint; the pair counts in none", {("group", "all"): (2, 0, 100), ("group", "action"): (1, 0, 100)}),
+    ("vinoground", {"rows": [r.pair_row(0, minor="cyclic;"), OTHER_PAIR]}, "pair 0: minor category 'cyclic' is not one of interaction", {("group", "all"): (2, 0, 100)}),
+    ("vinoground", {"rows": [r.pair_row(0, neg_cap=" "), OTHER_PAIR]}, "pair 0: 'neg_cap' is empty: half of the pair is missing", {("text", "all"): (1, 1, 100), ("video", "all"): (1, 1, 100)}),
+    ("vinoground", {"rows": [r.pair_row(0, neg_vid=""), OTHER_PAIR]}, "pair 0: 'neg_vid' is empty: half of the pair is missing", {("group", "all"): (2, 0, 100)}),
+    ("vinoground", {"rows": [PAIR, OTHER_PAIR], "text": entries("ABA")}, "pair 1: textscore: no question '1_neg'; its pair counts as missing", {("text", "all"): (1, 1, 100), ("video", "all"): (2, 0, 100), ("group", "all"): (1, 1, 100)}),
+    ("vinoground", {"rows": [PAIR, OTHER_PAIR], "text": entries("CBAB")}, "pair 0: textscore: ground truth 'C' is neither A nor B, so no answer to it is right", {("text", "all"): (2, 0, 50), ("video", "all"): (2, 0, 100), ("group", "all"): (2, 0, 50)}),
+    ("vinoground", {"rows": [PAIR, OTHER_PAIR], "video": entries("AABA")}, "pair 0: videoscore: both captions have the ground truth 'A', but only one of them fits that segment", {("video", "all"): (2, 0, 100)}),
+    ("velociti", {"rows": [["contrl", *SAMPLE[1:]], OTHER_SAMPLE]}, "row 1: unknown test 'contrl'; it counts in no test. Did you mean 'control'?", {("strict", "control"): (1, 0, 100)}),
+    ("velociti", {"rows": [[*SAMPLE[:4], " "], OTHER_SAMPLE]}, "row 1: 'neg' is empty, so it is not asked and counts as missing", {("strict", "control"): (1, 1, 100)}),
+    ("temporalbench", {"short": [SECOND, r.question(LINK, 0, "C")]}, f"{LINK}_0: ground truth 'C' is neither A nor B", {("ba", "overall"): (2, 0, 50)}),
+    ("temporalbench", {"short": [SECOND, r.question(LINK, 0, category="Telepathy")]}, f"{LINK}_0: category 'Telepathy' is not one of Action Order", {("ba", "overall"): (2, 0, 100), ("ba", "action_type"): (1, 0, 100)}),
+    ("temporalbench", {"short": [SECOND, r.question(LINK, 0) | {"dataset": "Vimeo"}]}, f"{LINK}_0: data set 'Vimeo' is not one of activitynet", {("ba", "overall"): (2, 0, 100), ("ba", "charades"): (1, 0, 100)}),
+    ("mmbench_video", {"rows": [r.question_row("0", "a", "['OCRR']"), OTHER_QUESTION]}, "question 0: dimension 'OCRR' is unknown and counts nowhere. Did you mean 'OCR'?", {("mean", "overall"): (2, 0, 3), ("mean", "fp_s"): (1, 0, 3)}),
+    ("mmbench_video", {"rows": [r.question_row("0", "a", "['OCR', 'Telepathy']"), OTHER_QUESTION]}, "question 0: dimension 'Telepathy' is unknown and counts nowhere.", {("mean", "fp_s"): (2, 0, 3)}),
+    ("mmbench_video", {"rows": [r.question_row("0", "a", "__import__('os').getcwd()"), OTHER_QUESTION]}, "question 0: dimensions: found \"__import__('os').getcwd()\", expected a list such as ['OCR']; it counts in no group", {("mean", "overall"): (2, 0, 3), ("mean", "perception"): (1, 0, 3)}),
+    ("mmbench_video", {"rows": [r.question_row("0", "a", "['OCR']", question=" "), OTHER_QUESTION]}, "question 0: 'question' is empty, so it is not asked and counts as missing", {("mean", "overall"): (1, 1, 3)}),
+])  # fmt: skip
+def test_a_flawed_entry_stays_is_named_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, benchmark: str, made: Any, flaw: str, expected: Counts
+) -> None:
+    """Asked, missing and value where every answer is as right as it can be."""
+    whole, (form, prompt) = Whole(benchmark), FORMS[benchmark]
+    _, items = whole.annotations(
+        RELEASES[benchmark](tmp_path, **made), "release" if benchmark == "mmbench_video" else "ids"
+    )
+    assert [one.startswith(flaw) for one in flaws_of(items)] == [True] and flaw.split(": ", 1)[1] in caplog.text
+    if benchmark == "temporalbench":
+        items = items.filter(task="short")
+    asked = whole.requests(items, form, prompt)
+    read = [verdict_row(one["request_id"], right=one["expected"] != "", score=3.0) for one in asked]
+    found = whole.numbers(form, items, read)
+    assert {place: (found[place].asked, found[place].missing, found[place].value) for place in expected} == expected

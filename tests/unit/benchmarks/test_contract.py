@@ -1,10 +1,5 @@
 """What a benchmark's folder must define, and what its modules may reach."""
 
-import shutil
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-
 import polars as pl
 import pytest
 from reprise.benchmarks import registry
@@ -20,7 +15,6 @@ from reprise.benchmarks.rows import (  # fmt: skip
 )
 from reprise.benchmarks.scoring import Answered, share_right
 from reprise.core.code_digest import CodeDigests
-from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS as ITEM_SCHEMA
 from reprise.core.schemas import VERDICTS
 
@@ -54,38 +48,6 @@ def test_no_change_of_scores_reaches_what_is_asked(benchmark: str, part: str) ->
     apart += [f"reprise.benchmarks.*{name}" for name in (".scores", ".answers", ".data_statistics")]
     apart += [f"reprise.benchmarks.{name}.*" for name in others] + ["reprise.stats*", "reprise.reading*"]
     assert code.closure(module) == code.closure(module, without=apart)
-
-
-@pytest.fixture
-def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of benchmarks with one in it, to be broken by a test."""
-    folder = tmp_path / "example"
-    shutil.copytree(Path(registry.__file__).parent / "vinoground", folder)
-    monkeypatch.setattr(registry, "HERE", tmp_path)
-    monkeypatch.setattr(registry, "module_name", lambda benchmark, part: f"{benchmark}.{part}")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    registry.benchmark_names.cache_clear()
-    yield folder
-    registry.benchmark_names.cache_clear()
-    for name in [name for name in sys.modules if name.split(".")[0] == "example"]:
-        del sys.modules[name]
-
-
-def test_a_folder_with_the_three_modules_is_a_benchmark_and_the_others_may_be_absent(broken: Path) -> None:
-    assert registry.benchmark_names() == ("example",)
-    with pytest.raises(UserError, match="unknown benchmark 'exampel'. Did you mean 'example'"):
-        registry.load_scores("exampel")
-    for name in ("answers", "data_statistics"):
-        (broken / f"{name}.py").unlink()
-    (broken / "analyses.py").write_text("MISSPELT = {}\n")
-    assert registry.load_answers("example") == {}
-    counted = registry.load_statistics("example")
-    assert (counted.metrics, counted.of_data(TABLE, TABLE), counted.of_videos) == (frozenset(), [], None)
-    with pytest.raises(AttributeError, match=r"'example.analyses' has no attribute"):  # it is not taken for absent
-        registry.load_analyses("example")
-    (broken / "scores.py").unlink()
-    registry.benchmark_names.cache_clear()
-    assert registry.benchmark_names() == ()
 
 
 def test_a_flawed_entry_is_said_and_counted_once_and_the_first_are_named(caplog: pytest.LogCaptureFixture) -> None:

@@ -8,7 +8,6 @@ import pytest
 from reprise.benchmarks.mmbench_video.answers import split_as_authors, split_robustly
 from reprise.benchmarks.prompts import FRAME_COUNT
 from reprise.benchmarks.registry import load_answers
-from reprise.benchmarks.rows import flaws_of
 from reprise.core.errors import UserError
 from reprise.core.schemas import VERDICTS
 from reprise.media.subtitles import read_vtt
@@ -32,35 +31,6 @@ FIVE = (
     row("3", "b", "['Hallucination']"),
     row("4", "b", '["Mathematical Calculation"]'),
 )
-
-
-@pytest.mark.parametrize(("dimensions", "flaw", "in_group"), [
-    ("['OCRR']", "dimension 'OCRR' is unknown and counts nowhere. Did you mean 'OCR'?", False),
-    ("['OCR', 'Telepathy']", "dimension 'Telepathy' is unknown and counts nowhere.", True),
-    ("OCR", "dimensions: found 'OCR', expected a list such as ['OCR']; it counts in no group", False),
-    ("[]", "dimensions: found '[]', expected a list", False),
-    ("__import__('os').getcwd()", "dimensions: found \"__import__('os').getcwd()\", expected a list", False),
-])  # fmt: skip
-def test_a_question_of_no_known_ability_counts_in_the_whole_alone(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, dimensions: str, flaw: str, in_group: bool
-) -> None:
-    items = read(tmp_path, row("0", "a", dimensions), row("1", "a", "['OCR']"))
-    assert f"MMBench-Video.tsv: row 1: {flaw}" in caplog.text
-    assert [said.startswith("question 0: ") and flaw in said for said in flaws_of(items)] == [True]
-    found = mmbench_video.numbers("unpacked", items, verdicts([0, 3]))
-    assert (found["mean", "overall"].value, found["mean", "fp_s"].value) == (1.5, 1.5 if in_group else 3)
-    assert found["mean", "perception"].asked == (2 if in_group else 1)
-
-
-@pytest.mark.parametrize(("column", "text"), [("question", " "), ("answer", "")])
-def test_a_question_without_its_other_half_is_not_asked_and_is_missing(tmp_path: Path, column: str, text: str) -> None:
-    items = read(tmp_path, row("0", "a", "['OCR']", **{column: text}), row("1", "a", "['OCR']"))
-    assert flaws_of(items) == [f"question 0: '{column}' is empty, so it is not asked and counts as missing"]
-    [packed] = mmbench_video.requests(items, "packed", "packed")
-    assert packed["prompt"] == 'Question Set: {"1": "What?"}'
-    assert [one["item_id"] for one in mmbench_video.requests(items, "unpacked", "unpacked")] == ["1"]
-    whole = mmbench_video.numbers("packed", items, verdicts([None, 3]).tail(1))["mean", "overall"]
-    assert (whole.asked, whole.missing, whole.value) == (1, 1, 3)
 
 
 VTT = """WEBVTT

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks.rows import flaws_of
 from reprise.benchmarks.temporalbench import option_sets
 from reprise.benchmarks.temporalbench.scores import CAPTION_METRICS
 from reprise.config.load import load
@@ -42,25 +41,6 @@ def test_released_files_are_taken_whole_and_share_a_unit_by_source(tmp_path: Pat
     clips, _ = tb.annotations(release(tmp_path), "ids")
     spans = clips.select("kind", "source_id", "start_s", "end_s").rows()
     assert spans == [("trim", "EEVD0", 0.4, 9.0), ("segment", "EEVD0", 0.4, 9.0)], "or cut from their source videos"
-
-
-@pytest.mark.parametrize(("change", "message", "group"), [
-    ({"GT": "C"}, "ground truth 'C' is neither A nor B", "charades"),
-    ({"GT": ""}, "ground truth '' is neither A nor B", "charades"),
-    ({"category": "Telepathy"}, "category 'Telepathy' is not one of Action Order", "charades"),
-    ({"dataset": "Vimeo"}, "data set 'Vimeo' is not one of activitynet", "action_type"),
-])  # fmt: skip
-def test_a_flawed_entry_stays_is_named_and_counted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, change: Entry, message: str, group: str
-) -> None:
-    entries = [question(video(0), 0), question(video(0), 1) | change]
-    clips, items = tb.annotations(release(tmp_path, entries))
-    assert f"entry 2 ({video(0)}_1): {message}" in caplog.text
-    assert [flaw.startswith(f"{video(0)}_1: {message}") for flaw in flaws_of(items)] == [True]
-    numbers = tb.statistics(items, clips)
-    assert (numbers["flawed", "overall"], numbers["questions", "overall"], numbers["questions", group]) == (1, 2, 2)
-    asked = tb.requests(items.filter(task="short"), "short", "released")
-    assert asked[1]["expected"] == ("" if "GT" in change else "A")
 
 
 def test_statistics_of_the_data(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reprise.benchmarks.registry import load_analyses
-from reprise.benchmarks.rows import flaws_of
 from reprise.benchmarks.scoring import with_analysed_groups
 from reprise.benchmarks.velociti.analyses import FACETS, verb_groups
 from reprise.benchmarks.velociti.subsets import LIST_COLUMNS, captions_digest
@@ -42,27 +41,6 @@ def test_ids_become_trims_of_their_source_video_and_released_files_are_taken_who
     assert items["item_id"].to_list() == ["coref/v_bt6-F11LZsQ_seg_25_35/Ev1-Ev3/1"]
     clips, _ = velociti.annotations(files, "release")
     assert clips.select("kind", "source_id", "start_s").row(0) == ("whole", "v_bt6-F11LZsQ_seg_25_35", None)
-
-
-@pytest.mark.parametrize(("place", "text", "flaw", "asked", "missing"), [
-    (0, "agent_randm", "unknown test 'agent_randm'; it counts in no test. Did you mean 'agent_random'?", 2, 0),
-    (4, " ", "'neg' is empty, so it is not asked and counts as missing", 2, 1),
-    (3, "", "'pos' is empty, so it is not asked and counts as missing", 2, 1),
-    (2, '["Ev1",', None, 3, 0),
-    (2, "[1]", None, 3, 0),
-])  # fmt: skip
-def test_a_flawed_row_stays_is_named_and_counted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, place: int, text: str, flaw: str | None, asked: int, missing: int
-) -> None:
-    rows = rows_of("agent_random", 3)
-    rows[1][place] = text
-    _, items = velociti.annotations(release(tmp_path, rows), "ids")
-    assert items.height == 3 and flaws_of(items) == ([f"row 2: {flaw}"] if flaw else [])
-    assert (f"rows.csv: row 2: {flaw}" in caplog.text) == (flaw is not None)
-    requests = velociti.requests(items, "entail", "entail")
-    read = [verdict_row(one["request_id"], "Yes", right=one["expected"] == "Yes") for one in requests]
-    found = velociti.numbers("entail", items, read)["strict", "agent_random"]
-    assert (found.asked, found.missing, found.value) == (asked, missing, 0)
 
 
 def in_subset(files: list[Path], **subset: object) -> list[str]:

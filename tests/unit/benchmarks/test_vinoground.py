@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.rows import flaws_of
 from reprise.benchmarks.scoring import Convention
 from reprise.benchmarks.vinoground.scores import CHANCE, METRICS
 from reprise.benchmarks.vinoground.taxonomy import MAJOR
@@ -102,55 +101,6 @@ def test_columns_may_have_other_names_videos_be_links_and_spans_times(tmp_path: 
     clips, _ = vinoground.annotations(files, "ids", {"pos_vid": "video_1"})
     assert clips.select("source_id", "start_s", "end_s").row(0) == ("aaaaaaaaaaa", 62, 3602.5)
     assert vinoground.annotations(files, "release")[0].height == 3, "released files need no ids"
-
-
-def counted(items: pl.DataFrame) -> dict[str, tuple[object, ...]]:
-    """Asked, missing and value of each score where every answer is right."""
-    found = scored(items, {})
-    return {score: tuple(found[score][part] for part in ("asked", "missing", "value")) for score in METRICS}
-
-
-HALF_MISSING, WHOLE = dict.fromkeys(METRICS, (1, 1, 100)), dict.fromkeys(METRICS, (2, 0, 100))
-
-
-@pytest.mark.parametrize(("bad", "flaw", "expected", "clips", "similarities"), [
-    (row(0, "acton"), "major category 'acton' is not one of object, action, viewpoint; the pair counts in none", WHOLE, 3, 8),
-    (row(0, minor="cyclic;"), "minor category 'cyclic' is not one of interaction", WHOLE, 3, 8),
-    (row(0, neg_cap=" "), "'neg_cap' is empty: half of the pair is missing", HALF_MISSING, 3, 6),
-    (row(0, neg_vid=""), "'neg_vid' is empty: half of the pair is missing", WHOLE, 1, 8),
-])  # fmt: skip
-def test_a_flawed_pair_stays_is_named_and_counted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, bad: list[str], flaw: str, expected: object, clips: int,
-    similarities: int,
-) -> None:  # fmt: skip
-    table, items = vinoground.annotations(release(tmp_path, [bad, row(1)]), "ids")
-    assert f"vinoground.csv: row 1: {flaw}" in caplog.text
-    assert [said.startswith(f"pair 0: {flaw}") for said in flaws_of(items)] == [True]
-    assert items["unit"].unique().sort().to_list() == ["0", "1"]
-    assert counted(items) == expected
-    numbers = vinoground.statistics(items, table)
-    assert (numbers["pairs", "all"], numbers["pairs", "action"]) == (2, 1 if bad[1] == "acton" else 2)
-    assert table.filter(unit="0").height == clips, "no concatenation of one video"
-    assert len(vinoground.requests(items, "similarity", "caption")) == similarities
-
-
-@pytest.mark.parametrize(("kind", "answers", "flaw", "expected"), [
-    ("text", {"0_pos": "A", "0_neg": "B", "1_pos": "A"}, "pair 1: textscore: no question '1_neg'; its pair counts as missing", [(1, 1, 100), (2, 0, 100), (1, 1, 100)]),
-    ("text", {"0_pos": "C", "0_neg": "B", "1_pos": "A", "1_neg": "B"}, "pair 0: textscore: ground truth 'C' is neither A nor B, so no answer to it is right", [(2, 0, 50), (2, 0, 100), (2, 0, 50)]),
-    ("video", {"0_pos": "A", "0_neg": "A", "1_pos": "B", "1_neg": "A"}, "pair 0: videoscore: both captions have the ground truth 'A', but only one of them fits that segment", [(2, 0, 100)] * 3),
-])  # fmt: skip
-def test_a_flawed_question_stays_is_named_and_counted(
-    tmp_path: Path, kind: str, answers: Mapping[str, str], flaw: str, expected: list[object]
-) -> None:
-    entries = [entry(idx, answer) for idx, answer in answers.items()]
-    _, items = vinoground.annotations(release(tmp_path, rows_of(2), **{kind: entries}), "ids")
-    assert flaws_of(items) == [flaw]
-    assert counted(items) == dict(zip(METRICS, expected, strict=True))
-    if "C" in answers.values():
-        row = vinoground.requests(items, "questions", "paper")[0]
-        assert (row["options"], row["option_texts"], row["expected"]) == (["A", "B"], [], "")
-        texts = {"0_text_pos": "C"}
-        assert values(items, texts)[0] == values(items, texts, "authors")[0] == 50
 
 
 # --- scores --------------------------------------------------------------------------------------------------------

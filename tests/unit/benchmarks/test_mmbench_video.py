@@ -63,6 +63,9 @@ def test_rolling_subtitles_say_every_line_once_in_the_prompt_of_their_video(tmp_
     path.write_text("1\n00:01,000 --> 00:02,000\nsrt\n")
     with pytest.raises(UserError, match="does not begin with WEBVTT"):
         read_vtt(path)
+    path.write_bytes(b"WEBVTT\n\n\xff\n")
+    with pytest.raises(UserError, match="not readable as subtitles"):
+        read_vtt(path)
 
 
 def test_packed_asks_once_a_video_and_unpacked_once_a_question(tmp_path: Path) -> None:

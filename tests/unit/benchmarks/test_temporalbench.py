@@ -7,9 +7,7 @@ import polars as pl
 import pytest
 from reprise.benchmarks.temporalbench import option_sets
 from reprise.benchmarks.temporalbench.scores import CAPTION_METRICS
-from reprise.config.load import load
 from reprise.core.store import Store
-from reprise.plan.runs import Plan
 from reprise.stages.verdicts import with_similarity
 
 from tests.unit.benchmarks.releases import QUESTION, Entry, caption, question
@@ -202,11 +200,3 @@ def test_similarity_by_hand(tmp_path: Path) -> None:
     outcomes = tb.outcomes("short_similarity", items, read_rows)
     assert outcomes["ba"]["right"].to_list() == [True, True, True, False, False]
     assert outcomes["mba"]["right"].to_list() == [True, False]
-
-
-def test_chance_is_counted_where_the_data_are_here() -> None:
-    demo, paper = (Plan(load(Path(), {"suite": name})) for name in ("demo", "paper"))
-    shown = [demo.shows_data("temporalbench", demo.table("temporalbench", f"table{n}")) for n in (2, 3, 7)]
-    assert shown == [True, False, True]
-    assert not demo.shows_data("velociti", demo.table("velociti", "table2"))
-    assert not paper.shows_data("temporalbench", paper.table("temporalbench", "table2"))

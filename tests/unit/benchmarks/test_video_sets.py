@@ -142,7 +142,6 @@ SCORED = MANIFEST.replace("0 to 3", "0 to 5", 1)
 
 @pytest.mark.parametrize(("name", "text", "message"), [
     ("overall", MANIFEST, "'overall' cannot be the name of a set of videos"),
-    ("My Set", MANIFEST, "'My Set' cannot be the name of a set of videos"),
     ("ok", "video,question\na.mp4,Who?\n", "ok.csv: column 'answer' is missing. Found: video, question"),
     ("ok", SCORED, "column 'scoring' has '0 to 5', '0 to 3', expected one of 0 to 3, 0 to 5, accuracy in all"),
     ("ok", MANIFEST.replace("0 to 3", "0 to 9"), "column 'scoring' has '0 to 9', expected one of"),

@@ -1,9 +1,6 @@
 """Imported answers: what is read and matched, that everything wrong with them is named, and that they go out and in."""
 
-import csv
-import json
 import re
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,16 +9,13 @@ import polars as pl
 import pytest
 from reprise.benchmarks.rows import chosen_items
 from reprise.core.errors import UserError
-from reprise.core.paths import Results
 from reprise.external import load_importer
-from reprise.external.answers import ImportedAnswers, of_frames, write_problems
+from reprise.external.answers import ImportedAnswers, of_frames
 from reprise.models.base import Answer
 from reprise.stages.import_answers import responses
 from reprise.stages.verdicts import verdicts
-from reprise.tables.measured import read_problems
 
 from tests.unit.benchmarks import releases as r
-from tests.unit.benchmarks.whole import Whole
 
 Found = tuple[ImportedAnswers, pl.DataFrame]
 
@@ -102,30 +96,6 @@ def test_answers_that_disagree_fail_and_to_the_authors_the_last_one_counts(tmp_p
             vinoground(tmp_path, GOOD.replace(field, other))
 
 
-def test_a_question_without_ground_truth_is_named_and_never_right(tmp_path: Path) -> None:
-    one = r.question(r.clip_name(0), 0, "C")
-    items = chosen_items(Whole("temporalbench").annotations(r.temporalbench_release(tmp_path, [one]))[1], "short")
-    (tmp_path / "m.jsonl").write_text(json.dumps({"idx": one["idx"], "response": "C"}))
-    imported, table = found("temporalbench", "short", items, tmp_path)
-    assert problems(imported) == [(1, one["idx"], "its question has no ground truth")]
-    read = verdicts(r.requests_of("temporalbench", "short", items), table, "authors", "first_character")
-    assert read["right"].to_list() == [False]
-
-
-def test_problems_and_unanswered_are_written_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    imported, _ = vinoground(tmp_path, '{"idx": "9,pos", "response": "A"}', "{", "{")
-    monkeypatch.chdir(tmp_path)
-    path = Path("results/s/responses/vinoground/paper/black8/m.problems.csv")
-    write_problems(imported.problems, ["0_pos/text#text_pos"], path)
-    with path.open(newline="") as stream:
-        *_, third, last = csv.DictReader(stream)
-    file = str(tmp_path / "textscore-response.jsonl")
-    assert third == {"file": file, "line": "1", "id": "9,pos", "problem": "unknown id"}
-    assert (last["id"], last["problem"]) == ("0_pos/text#text_pos", "no_answer")
-    counts = Counter({"broken line": 2, "unknown id": 1})
-    assert read_problems([path], Results("s")) == {"vinoground/paper/black8/m": counts}
-
-
 # --- which file ----------------------------------------------------------------------------------------------------
 
 T, T8, T32 = "textscore-response.jsonl", "textscore-frame8-response.jsonl", "textscore-frame32-response.jsonl"
@@ -146,10 +116,8 @@ def test_a_file_is_chosen_by_its_frames(tmp_path: Path, names: list[str], frames
 
 @pytest.mark.parametrize(("names", "form", "chosen"), [
     (["temporalbench_short_qa/m-frame8.jsonl", "temporalbench_long_qa/m-frame8.jsonl"], "long", ["temporalbench_long_qa/m-frame8.jsonl"]),
-    (["m.jsonl"], "caption", ["m.jsonl"]),
     (["m_short_qa.jsonl", "m_long_qa.jsonl", "m_short_caption.jsonl"], "short", ["m_short_qa.jsonl"]),
     (["m_short_qa.jsonl", "rest.jsonl"], "long", ["rest.jsonl"]),
-    (["m_short_qa.jsonl"], "long", []),
 ])  # fmt: skip
 def test_a_file_is_told_by_its_name(tmp_path: Path, names: list[str], form: str, chosen: Any) -> None:
     for name in names:
@@ -193,7 +161,6 @@ def test_rows_of_an_event_are_matched_in_their_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("edit", "message"), [
     (lambda lines: [lines[0], *lines[2:]], "control.csv: line 2: 1 rows for control/v0/Ev1, but there are 2 such samples in the release"),
     (lambda lines: ["test_name,video_id,event,pos,neg\n", *lines[1:]], "control.csv: column 'pos_score' is missing. Found: test_name, video_id, event, pos, neg. Needed: "),
-    (lambda lines: ["test_name,test_name,event,pos_score,neg_score\n", *lines[1:]], "control.csv: duplicate column 'test_name'. Found: "),
     (lambda lines: ["test_name,video_id,event,gt_A,gt_B\n", *lines[1:]], "pos_score, neg_score; or test_name, video_id, event, pos_pred, neg_pred"),
 ])  # fmt: skip
 def test_a_csv_that_cannot_be_matched_is_refused(tmp_path: Path, edit: Edit, message: str) -> None:
@@ -202,11 +169,8 @@ def test_a_csv_that_cannot_be_matched_is_refused(tmp_path: Path, edit: Edit, mes
 
 
 def test_a_row_of_no_sample_and_a_score_that_is_no_number_are_named(tmp_path: Path) -> None:
-    for number, (old, new) in enumerate((("v0", "v9"), ("control", "contral"), (",Ev1,", ",[Ev1,"))):
-        imported, _ = velociti(
-            tmp_path / f"{number}", lambda lines, old=old, new=new: [*lines, lines[1].replace(old, new)]
-        )  # type: ignore[misc]
-        assert [(line, what) for line, _, what in problems(imported)] == [(10, "unknown id")]
+    imported, _ = velociti(tmp_path / "unknown", lambda lines: [*lines, lines[1].replace("v0", "v9")])
+    assert [(line, what) for line, _, what in problems(imported)] == [(10, "unknown id")]
     imported, table = velociti(tmp_path, lambda lines: [lines[0], lines[1].replace("0.10", "high"), *lines[2:]])
     assert problems(imported) == [(2, "control/v0/Ev1 pos_score", "no number")]
     requests = r.requests_of("velociti", "entail", r.samples(tmp_path, 8)[0])

@@ -94,11 +94,8 @@ def test_dropped_questions_are_missing_and_one_under_another_id_is_named(release
     assert problems == [(2, SECOND, "another question under a known id")]
 
 
-@pytest.mark.parametrize("change", [
-    {"temporalbench_score": {"item": {"idx": "7", "video_name": "a.mp4", "question": "Who?"}}, "input": "Who?"},
-    {"temporalbench_score": None, "input": 3},
-])  # fmt: skip
-def test_a_log_of_something_else_is_refused(release: pl.DataFrame, folder: Path, change: Line) -> None:
+def test_a_log_of_something_else_is_refused(release: pl.DataFrame, folder: Path) -> None:
+    change = {"temporalbench_score": {"item": {"idx": "7", "video_name": "a.mp4", "question": "Who?"}}, "input": "Who?"}
     write(folder, TASK, [line | change for line in logged()])
     message = f"{DATE}_samples_temporalbench_short_qa.jsonl: none of its 4 rows is about a question of temporalbench"
     with pytest.raises(UserError, match=f"{message}.* into the folder of its own benchmark"):
@@ -108,11 +105,8 @@ def test_a_log_of_something_else_is_refused(release: pl.DataFrame, folder: Path,
 @pytest.mark.parametrize(("change", "answer", "problem"), [
     ({"filtered_resps": ["[LMMS_EVAL_REQUEST_FAILED after 3 retries] timeout"]}, ("", "failed_elsewhere"), None),
     ({"filtered_resps": [""]}, ("", ""), "empty answer, which lmms-eval also writes after an error"),
-    ({"filtered_resps": "B"}, ("B", ""), None),
     ({"filtered_resps": []}, ("", "no_text"), "no text"),
-    ({"filtered_resps": None}, ("", "no_text"), "no text"),
     ({"filtered_resps": ["B", "A"]}, ("B", ""), None),
-    ({"filtered_resps": [float("nan")]}, ("", "no_text"), "no text"),
     ({"input": "Look closely. Which?"}, ("answer 0", ""), "asked with another prompt"),
 ])  # fmt: skip
 def test_what_the_harness_makes_of_an_answer_is_named(
@@ -128,12 +122,9 @@ def test_what_the_harness_makes_of_an_answer_is_named(
 @pytest.mark.parametrize(("settings", "expected"), [
     ({"config": {"model_args": "pretrained=a/b,max_frames_num=8"}}, []),
     ({"config": {"model_args": "pretrained=a/b,max_frames_num=32"}}, [("max_frames_num=32", "another number of frames than the sampling's")]),
-    ({"config": {"model_args": {"nframes": 16}}}, [("nframes=16", "another number of frames than the sampling's")]),
     ({"config": {"limit": 100.0}}, [("limit=100.0", "asked in part (--limit)")]),
     ({"configs": {"temporalbench_short_qa": {"generation_kwargs": {"max_new_tokens": 16}}}}, [("temporalbench_short_qa: 16, here 512", "answers limited to fewer tokens than here")]),
-    ({"config": [], "configs": {"temporalbench_short_qa": None}}, []),
     ("{", [("", "the harness's settings are not readable")]),
-    ("[]", [("", "the harness's settings are not readable")]),
 ])  # fmt: skip
 def test_the_harness_settings_are_compared(
     release: pl.DataFrame, folder: Path, settings: object, expected: list[tuple[str, str]]

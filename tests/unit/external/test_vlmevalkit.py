@@ -2,6 +2,7 @@
 
 import json
 import re
+import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,37 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content:
     (tmp_path / "m" / name).write_bytes(content)
     with pytest.raises(UserError, match=re.escape(message)):
         predicted(tmp_path, 2, name)
+
+
+SHEET = (
+    '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{}</sheetData></worksheet>'
+)
+FIRST = '<row r="1"><c r="XFD1"><v>1</v></c></row>'
+MANY = "".join(f'<row r="{n}"><c r="A{n}"><v>1</v></c></row>' for n in range(2, 2000))
+ENTITIES = (
+    '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><worksheet><sheetData><row>&a;</row></sheetData></worksheet>'
+)
+
+
+@pytest.mark.parametrize(("sheet", "size", "message"), [
+    (" ", 2**29 + 1, "m.xlsx: not readable as xlsx: .* bytes once it is unpacked, allowed are 536870912"),
+    (SHEET.format(FIRST + MANY), None, "m.xlsx: not readable as xlsx: more than 5000000 cells"),
+    (ENTITIES, None, "m.xlsx"),
+])  # fmt: skip
+def test_a_workbook_that_would_take_memory_or_name_another_file_is_refused(
+    tmp_path: Path, sheet: str, size: int | None, message: str
+) -> None:
+    """By its size as the directory of the zip says it, its cells, or what it names."""
+    (tmp_path / "m").mkdir()
+    Workbook().save(tmp_path / "whole.xlsx")
+    name = "xl/worksheets/sheet1.xml"
+    with zipfile.ZipFile(tmp_path / "whole.xlsx") as whole, zipfile.ZipFile(tmp_path / "m/m.xlsx", "w") as made:
+        for part in whole.namelist():
+            made.writestr(part, sheet if part == name else whole.read(part))
+        made.getinfo(name).file_size = size or made.getinfo(name).file_size
+    with pytest.raises(UserError, match=message) as error:
+        predicted(tmp_path, 2, "m.xlsx")
+    assert "root:" not in str(error.value)
 
 
 def test_predictions_of_a_video_are_packed_into_one_reply(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import polars as pl
 from reprise.core.schemas import ITEMS, VERDICTS, write_table
-from reprise.stages.command import run
 from reprise.timecard.card import VIEWS, CardBenchmarkKey, TimeCardKey
 
 from tests.unit.rows import item_row, verdict_row
@@ -43,11 +42,3 @@ def key_of_rule(folder: Path, rule: Rule, count: int = 120, views: Sequence[str]
     """The key of a card of a model that answers by a rule."""
     asked = {view: write_verdicts(folder, view, [rule(view, at) for at in range(count)]) for view in views}
     return key_of(write_items(folder, count), asked)
-
-
-def make_card(key: TimeCardKey, folder: Path) -> Path:
-    path, page = folder / "key.json", folder / "results" / "toy.html"
-    path.write_text(key.model_dump_json())
-    page.parent.mkdir(exist_ok=True)
-    run(["time_card", "--key", str(path), "--html", str(page)])
-    return page

@@ -47,15 +47,6 @@ def test_bars_are_a_staircase_that_goes_back_where_a_part_is_negative(card: Card
     assert axes.get_xlim()[0] <= 0 and axes.get_xlim()[1] > 90
 
 
-def test_steps_that_are_not_told_apart_are_no_part_s_colour(tmp_path: Path) -> None:
-    card, _ = card_of(key_of_rule(tmp_path, lambda view, at: at % 10 < RIGHT[view], views=("planned", "none")))
-    (axes,) = panels(draw_card(card))
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["words", "frames + order"]
-    assert [bool(bar.get_hatch()) for bar in bars(axes)] == [False, True]
-    page = card_page(card)
-    assert "tc-bar tc-mixed" in page and "tc-bar tc-order" not in page and "several, not told apart" in page
-
-
 def test_bars_of_the_page_stand_where_those_of_the_picture_do(card: Card) -> None:
     found = re.findall(r'class="tc-bar tc-(\w+)( tc-back)?" style="left:([\d.]+)%;width:([\d.]+)%"', card_page(card))
     assert [(name, bool(back), round(float(left)), round(float(width))) for name, back, left, width in found] == [

@@ -1,6 +1,5 @@
 """Other sets of videos by manifest, each by its own scoring, to the numbers of Tables 1 and 2; worked out by hand."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -19,7 +18,7 @@ from reprise.stages.verdicts import verdicts
 
 from tests.unit.benchmarks.releases import mmbench_release, question_row
 from tests.unit.benchmarks.whole import Whole
-from tests.unit.rows import request_table, response_row
+from tests.unit.rows import request_table, response_row, response_table
 
 mmbench_video = Whole("mmbench_video")
 
@@ -68,19 +67,6 @@ def test_a_manifest_gives_clips_and_questions_and_numbers_apart(tmp_path: Path) 
     assert [found[metric, "all"] for metric in ("videos", "questions", "duration_s_mean")] == [1, 1, 60]
 
 
-def judged(
-    items: pl.DataFrame, said: Sequence[str], replies: dict[str, str], errors: Sequence[str] = ("", "", "")
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """What a judge is asked from 0 to 5 about the answer to each question, and what its replies come to."""
-    asked = request_table(mmbench_video.requests(items, "unpacked", "unpacked"), "write", 9)
-    given = zip(asked["request_id"], said, errors, strict=True)
-    rows = [response_row(name, text, error=error, key="run") for name, text, error in given]
-    answers = given_answers(answers_as_given, items, asked, pl.DataFrame(rows, schema=RESPONSES), "run", SCALES[5])
-    rows = [response_row(f"some/{item}#robust", text, key="judge") for item, text in replies.items()]
-    read = judgements(answers, pl.DataFrame(rows, schema=RESPONSES), "robust", "judge")
-    return judge_requests(answers, items, mmbench_video.prompts[PROTOCOLS["sets.five"]["judge"]], 64), read
-
-
 def numbers(form: str, items: pl.DataFrame, read: pl.DataFrame) -> dict[str, tuple[float | None, int, int, int]]:
     found = mmbench_video.numbers(form, items, read)
     assert {group for _, group in found} == {"some"}
@@ -90,18 +76,21 @@ def numbers(form: str, items: pl.DataFrame, read: pl.DataFrame) -> dict[str, tup
 def test_ratings_from_0_to_5_by_hand(tmp_path: Path) -> None:
     """Rated 5, 2, and 7, which the scale lacks: (5 + 2 + 0) / 3 = 7/3 of 5, or 46.7 of 100; one is unread."""
     items = items_of(tmp_path, "0 to 5", OPEN)
-    requests, read = judged(items, ["a red dog", "a dog", "x"], {"1": "5", "2": "Score: 2", "3": "7"})
+    asked = request_table(mmbench_video.requests(items, "unpacked", "unpacked"), "write", 9)
+    said = response_table(asked, lambda row: {"text": "a dog"})
+    answers = given_answers(answers_as_given, items, asked, said, "k", SCALES[5])
+    requests = judge_requests(answers, items, mmbench_video.prompts[PROTOCOLS["sets.five"]["judge"]], 64)
     assert requests["options"][0].to_list() == ["0", "1", "2", "3", "4", "5"]
     assert "0, 1, 2, 3, 4, or 5" in requests["system"][0]
+    replies = {"some/1#robust": "5", "some/2#robust": "Score: 2", "some/3#robust": "7"}
+    rows = [response_row(*one) for one in replies.items()]
+    read = judgements(answers, pl.DataFrame(rows, schema=RESPONSES), "robust", "judge")
     assert (read["score"].to_list(), read["right"].to_list()) == ([5.0, 2.0, None], [True, False, False])
     assert numbers("unpacked", items, read) == {
         "original_score": (pytest.approx(7 / 3), 3, 0, 1),
         "normalized_score": (pytest.approx(140 / 3), 3, 0, 1),
     }
     assert mmbench_video.outcomes("unpacked", items, read)["mean"]["right"].to_list() == [1.0, 0.4, 0.0]
-    requests, read = judged(items, ["a dog", "", "a bird"], {"1": "4", "3": "I cannot say."}, ["", "timeout", ""])
-    assert requests.filter(item_id="some/2").is_empty(), "a failed answer is not rated and counts as 0"
-    assert numbers("unpacked", items, read)["original_score"] == (pytest.approx(4 / 3), 3, 1, 1)
 
 
 def test_an_accuracy_by_hand(tmp_path: Path) -> None:

@@ -7,17 +7,19 @@ from typing import Any
 
 import polars as pl
 import pytest
+from reprise.benchmarks.asking import answers_as_given
 from reprise.benchmarks.scoring import Convention
 from reprise.benchmarks.vinoground.scores import CHANCE, METRICS
 from reprise.benchmarks.vinoground.taxonomy import MAJOR
 from reprise.core.errors import UserError
+from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.metrics import row_of
 
 from tests.unit.benchmarks.releases import pair_entry as entry
 from tests.unit.benchmarks.releases import pair_row as row
 from tests.unit.benchmarks.releases import vinoground_release as release
 from tests.unit.benchmarks.whole import Whole
-from tests.unit.rows import PAIR_COLUMNS, Row, verdict_row
+from tests.unit.rows import PAIR_COLUMNS, Row, request_table, response_table, verdict_row
 
 vinoground = Whole("vinoground")
 
@@ -101,6 +103,20 @@ def test_columns_may_have_other_names_videos_be_links_and_spans_times(tmp_path: 
     clips, _ = vinoground.annotations(files, "ids", {"pos_vid": "video_1"})
     assert clips.select("source_id", "start_s", "end_s").row(0) == ("aaaaaaaaaaa", 62, 3602.5)
     assert vinoground.annotations(files, "release")[0].height == 3, "released files need no ids"
+
+
+def test_a_judge_of_a_chain_of_thought_is_shown_it_in_the_words_of_appendix_f(tmp_path: Path) -> None:
+    items, said = items_of(tmp_path, 1), "First {candidate} I see\ntwo shapes."
+    requests = request_table(vinoground.requests(items, "questions", "cot"), "write", 1024)
+    given = response_table(requests, lambda row: {"text": said} if row["role"] == "text_pos" else {"error": "timeout"})
+    answers = given_answers(answers_as_given, items, requests, given, "k")
+    asked = judge_requests(answers, items, vinoground.prompts["extract"], 64)
+    assert set(asked["item_id"]) == {"0_pos/text"}, "a failed answer is not put to the judge"
+    row = asked.row(0, named=True)
+    assert row["prompt"].startswith("Please parse the following model response into either A or B.")
+    end = "Provide output your answer as a single character (A or B): "
+    assert row["prompt"].endswith(f"=====):\n===== {said} =====\n{end}")
+    assert (row["ask"], row["options"], row["expected"], row["system"]) == ("write", ["A", "B"], "", "")
 
 
 # --- scores --------------------------------------------------------------------------------------------------------

@@ -1,13 +1,11 @@
 """Imported runs in the plan: there if their files are, keyed by them, and mistakes of their settings by name."""
 
-import json
 from pathlib import Path
 
 import pytest
 from reprise.commands.answers import export_run
 from reprise.core.errors import UserError
 from reprise.core.paths import Run
-from reprise.plan.suite import write_keys
 
 from tests.unit.config.conftest import Project
 
@@ -64,26 +62,6 @@ def test_mistakes_in_an_imported_models_file_are_named_all_at_once(project: Proj
     assert [words for found in MISTAKES.values() for _, words in found if words not in said] == []
     model_file(project, "  folder: x\n")
     assert "settings.folder: unknown key. Allowed: names, ratings, runs." in project.message()
-
-
-def test_a_changed_file_changes_the_key_of_its_run_or_judge_alone(project: Project) -> None:
-    model_file(project, "  ratings: {mmbench_video/packed/interior8/oracle: .}\n", "people")
-    project.edit(SUITE, "judges: [wordmatch,", "judges: [people, wordmatch,")
-    ratings, judge = "resources/imports/mmbench_video/people/ratings.tsv", "judges/mmbench_video/packed/people"
-    project.write(ratings, "index\trating\n0\t3\n")
-
-    def keys() -> dict[str, str]:
-        plan = project.plan()
-        write_keys(plan)
-        names = [*(run.name for run in plan.runs()), judge]
-        return {
-            name: json.loads((project.root / f"results/demo/keys/{name}.json").read_text())["key"] for name in names
-        }
-
-    before = keys()
-    project.edit(f"{FOLDER}/textscore-response.jsonl", '"A"', '"B"')
-    project.edit(ratings, "3", "2")
-    assert [name for name, key in keys().items() if before[name] != key] == [RUN.name, judge]
 
 
 @pytest.mark.parametrize(("run", "message"), [

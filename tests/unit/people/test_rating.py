@@ -74,7 +74,6 @@ def test_the_same_questions_are_drawn_of_each_run_whatever_their_order() -> None
     answers = {run: answers_of(run, NAMES[::-1]) for run in reversed(RUNS)}
     again = pl.DataFrame(rating_requests(ITEMS_OF_TEN.reverse(), answers, 4, 0), schema=REQUESTS)
     assert again.sort("request_id").equals(drawn.sort("request_id"))
-    assert {frozenset(requests_of(4, seed)["item_id"]) for seed in range(5)} != {frozenset(drawn["item_id"])}
     assert set(REQUESTS_OF_THREE["request_id"]) < set(drawn["request_id"]) and requests_of(99).height == 20
     (first, *_) = drawn["item_id"]
     failed = requests_of(4, one=[first])  # what failed is not rated, and is drawn nevertheless

@@ -200,17 +200,6 @@ def test_a_run_writes_loadable_checkpoints_and_no_other_goes_on_from_them(config
         train(changed, out, resume=True)
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ({"batsh": 2}, "unknown key 'batsh'.*'batch'"),
-    ({"text": {"width": 8}}, "text: missing heads, inner, layers"),
-])  # fmt: skip
-def test_a_bad_recipe_is_a_users_mistake(change: dict[str, object], message: str, tmp_path: Path) -> None:
-    values = yaml.safe_load(RECIPES["text"].read_text(encoding="utf-8"))
-    (tmp_path / "r.yaml").write_text(yaml.safe_dump({**values, **change}), encoding="utf-8")
-    with pytest.raises(UserError, match=message):
-        load_small_config(tmp_path / "r.yaml")
-
-
 def test_short_runs_write_checkpoints_that_the_adapters_load(tmp_path: Path) -> None:
     for name, train_one in (("siglip", dual.train_siglip), ("text", text_only.train_text)):
         values = yaml.safe_load(RECIPES[name].read_text(encoding="utf-8")) | {"batch": 3, "steps": 2}

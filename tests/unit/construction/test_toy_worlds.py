@@ -143,6 +143,10 @@ def test_temporalbench(tmp_path: Path) -> None:
 
     items, found = read_back(w.released(toy, how, tmp_path), how.kind, "ids"), w.numbers(toy, how)
     assert found["data sets of long videos", "all"] == (4, 4) and found["negatives of a long video", "all"] == (4, 4)
+    assert found["language models that write", "all"] == (3, 2)
+    for writer in ("toy-writer", "toy-other-writer"):
+        shown = toy["reviewed"].filter(pl.col("level") != "central", pl.col("writer") == writer, filter="").height
+        assert found["negatives of captions released", writer][1] == shown > 0
     tasks = Counter(item.task for item in items)
     assert tasks.keys() == {"short", "long", "caption", "central"}
     for kind in ("short", "long"):

@@ -141,45 +141,24 @@ PAIR = {
 }  # fmt: skip
 
 
-def logged_pair() -> list[Line]:
-    lines = []
-    for name, question in PAIR.items():
-        idx, kind = name.split("/")
-        score = {"index": idx, "question_type": kind, "categories": ["all"], "pred": name}
-        lines.append({"doc_id": 0, "filtered_resps": [name], "vinoground_score": score, "input": question + SUFFIX})
-    return lines
-
-
-@pytest.fixture
-def pair(tmp_path: Path) -> pl.DataFrame:
-    """A release of one pair, whose text questions are told apart by the order of the options."""
+def test_a_log_of_vinoground_has_both_scores_and_its_suffix_is_another_prompt(tmp_path: Path, folder: Path) -> None:
+    """The text questions of a pair are told apart by the order of the options."""
+    lines: list[Line] = []
     entries: dict[str, list[r.Entry]] = {"text": [], "video": []}
     for name, question in PAIR.items():
         idx, kind = name.split("/")
         entries[kind].append(r.pair_entry(idx, "A", question=question))
+        score = {"index": idx, "question_type": kind, "categories": ["all"], "pred": name}
+        lines.append({"doc_id": 0, "filtered_resps": [name], "vinoground_score": score, "input": question + SUFFIX})
     columns = ("index", "major", "minor", "pos_cap", "neg_cap")
     files = r.vinoground_release(tmp_path, [["0", "object", "", "up", "down"]], columns, **entries)
-    return Whole("vinoground").annotations(files)[1]
-
-
-def test_both_scores_are_in_one_log_and_the_suffix_is_another_prompt(pair: pl.DataFrame, folder: Path) -> None:
-    path = write(folder, "vinoground", logged_pair())
+    pair, path = Whole("vinoground").annotations(files)[1], write(folder, "vinoground", lines)
     said, problems = read(pair, folder, "questions", benchmark="vinoground")
     assert said == {name: (name, "") for name in PAIR}
     assert Counter(problem for *_, problem in problems) == {"asked with another prompt": 4}
     with_suffix = r.requests_of("vinoground", "questions", pair, "authors")
     assert load_importer("vinoground").FORMS["questions"].read([path], pair, with_suffix).problems == []
-
-
-def test_what_is_beside_a_log_or_of_another_release_is_refused(pair: pl.DataFrame, folder: Path) -> None:
-    write(folder, "vinoground", [line | {"input": "Is it up?"} for line in logged_pair()])
-    other = r"none of its 4 rows is about a question of vinoground .* question 'Is it up\?'"
-    with pytest.raises(UserError, match=other):
-        read(pair, folder, "questions", benchmark="vinoground")
     (folder / "textscore-response.jsonl").touch()
     both = r"found textscore-response.jsonl, .*answers in the authors' files and in a log"
     with pytest.raises(UserError, match=both):
         read(pair, folder, "questions", benchmark="vinoground")
-    (folder / f"{DATE}_results.json").write_text("{}")
-    files = load_importer("vinoground").FORMS["questions"]
-    assert files.beside([folder / "textscore-response.jsonl", folder / "other_samples_vinoground.jsonl"]) == []

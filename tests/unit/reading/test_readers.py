@@ -42,25 +42,23 @@ def test_scores_by_the_papers_equation(scores: tuple[float, float], value: str, 
     read, its_score = read_scores(scores, YES_NO)
     assert read == value and read_scores(scores, YES_NO, "authors")[0] == (value or "neither")
     assert its_score == (None if score is None else pytest.approx(score))
+    assert read_scores((-0.2,), ("match",), "authors") == ("match", -0.2), "one option alone keeps its score"
 
 
 LETTERS, TAGS = ("A", "B"), "<<</thinking>>>\n<<<output>>>"
 
 
 @pytest.mark.parametrize(("reading", "options", "text", "value"), [
-    ("plain", LETTERS, "A", "A"),
     ("plain", LETTERS, "A.", ""),  # the first word must be the bare letter
     ("plain", LETTERS, " A", "A"),
     ("plain", LETTERS, "A person eats", "A"),
     ("plain", LETTERS, "Answer: B", ""),
     ("plain", LETTERS, " \n", ""),
-    ("plain", YES_NO, "Yes", "Yes"),
     ("plain", YES_NO, "No.", "No"),
     ("plain", YES_NO, "Not sure", "No"),  # substring, as in the released script
     ("plain", YES_NO, "No, but Yes for the first half", ""),  # both words: theirs writes "error", which leaves the metric
     ("plain", YES_NO, "Yesterday it was no different", "Yes"),
     ("plain", YES_NO, "no", ""),
-    ("first_character", LETTERS, "A", "A"),
     ("first_character", LETTERS, "b", "B"),  # either case
     ("first_character", LETTERS, "Answer: B", "A"),
     ("first_character", LETTERS, "(B)", "("),  # any other character is a wrong answer, not an unread one
@@ -69,7 +67,6 @@ LETTERS, TAGS = ("A", "B"), "<<</thinking>>>\n<<<output>>>"
     ("output_block", YES_NO, f"<<<thinking>>> No {TAGS}\n Yes \n<<</output>>>", "Yes"),
     ("output_block", YES_NO, "<<<output>>> No", "No"),  # cut off before the closing tag
     ("output_block", YES_NO, "<<<output>>> [Yes or No] <<</output>>> then <<<output>>> No <<</output>>>", "No"),
-    ("output_block", YES_NO, "<<<OUTPUT>>>Yes<<</OUTPUT>>>", "Yes"),
     ("output_block", YES_NO, "<<<output>>> Yes <</output>>>", "Yes"),  # one bracket short, as models write it
     ("output_block", YES_NO, "<thinking>Yes, ...</thinking> <output>\n No \n</output>", "No"),  # one bracket, as the paper's figure may have had it
     ("output_block", YES_NO, "the caption is right: Yes", ""),
@@ -80,11 +77,6 @@ def test_the_authors_readers_keep_their_bugs(reading: str, options: tuple[str, .
     assert read_text(text, options, (), "authors", reading).value == value
     if reading in ("output_block", "text"):
         assert read_text(text, options, (), "robust", reading).value == value
-
-
-@pytest.mark.parametrize("score", [0.3, -0.2, 12.0])
-def test_one_option_alone_keeps_its_score(score: float) -> None:
-    assert read_scores((score,), ("match",), "authors") == ("match", score)
 
 
 @pytest.mark.parametrize("reader", ["authors", "robust"])
@@ -121,7 +113,6 @@ def test_the_readers_differ_on_the_answers_that_they_read_differently() -> None:
     ("a", "", "A"),  # lower case is no letter to the harness
     ("A or B", "", ""),
     ("", "", ""),
-    ("Z", "", ""),
     ("I'm sorry, but without the image provided I cannot say a red circle.", "", ""),
 ])  # fmt: skip
 def test_letters_sentences_and_refusals_as_the_harness_and_the_table_read_them(

@@ -1,18 +1,22 @@
-"""What a card counts: the worked example of docs/reference/time.md, views that were not asked, negative parts."""
+"""What a card counts and says: the worked example of docs/reference/time.md, and models that are known by how they are made."""
 
 import re
 from pathlib import Path
 
 import polars as pl
 import pytest
+from reprise.benchmarks.registry import load_scores
+from reprise.benchmarks.scoring import Answered
+from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.core.errors import UserError
 from reprise.core.files import sealed_text
-from reprise.core.schemas import METRICS, write_table
+from reprise.core.schemas import ITEMS, METRICS, VERDICTS, write_table
 from reprise.stages.command import run
 from reprise.timecard.card import VIEWS, Card, read_card
 from reprise.timecard.measure import card_of
 from reprise.timecard.tables import in_order
 
+from tests.unit.rows import item_row, verdict_row
 from tests.unit.timecard.made_views import key_of, key_of_rule, write_items, write_verdicts
 
 # The worked example: ten videos with a question each, 1 is right.
@@ -116,3 +120,56 @@ def test_the_stage_writes_the_card_and_the_list_of_its_samples_and_loads_nothing
     assert rows.filter(kind="score")["name"].to_list() == list(VIEWS)
     flat, timely = card_of(key_of_rule(tmp_path, lambda view, at: at % 2 == 0))[0], read_card(page.with_suffix(".json"))
     assert in_order([flat, timely]) == [timely, flat], "by the part due to order"
+
+
+def test_a_card_has_the_benchmark_s_own_number(tmp_path: Path) -> None:
+    """Tests of unequal size, and the control, which counts in no mean."""
+    tasks = [*[CONTROL] * 9, *(task for at, task in enumerate(TESTS) for _ in range(4 + at))]
+    rows = [item_row(f"i{at}", unit=f"v{at % 7}", task=task) for at, task in enumerate(tasks)]
+    asked = [(at, role, step) for at in range(len(rows)) for role, step in (("pos", 3), ("neg", 2))]
+    said = [verdict_row(f"i{at}#{role}", right=at * step % 5 > 1, score=0.5) for at, role, step in asked]
+    items, verdicts = pl.DataFrame(rows, schema=ITEMS), pl.DataFrame(said, schema=VERDICTS)
+    paths = tmp_path / "items.parquet", tmp_path / "verdicts.parquet"
+    write_table(items, paths[0], ITEMS)
+    write_table(verdicts, paths[1], VERDICTS)
+    known = {"name": "velociti", "form": "entail", "score": "strict", "group": "average"}
+    (found,) = card_of(key_of(paths[0], {"planned": paths[1], "shuffled": paths[1]}, **known))[0].benchmarks
+    measures = load_scores("velociti").SCORES["entail"].measure(Answered(items, verdicts), 0.95)
+    (expected,) = (one for one in measures if (one.metric, one.group) == ("strict", "average"))
+    planned, shuffled = found.views
+    assert planned.score.model_dump() == pytest.approx(
+        {name: getattr(expected, name) for name in ("value", "low", "high")}
+    )
+    assert shuffled.change is not None
+    assert (found.best, found.chance, shuffled.change.value) == (100, 25, 0)
+
+
+# --- models whose use of time is known by how they are made -----------------------------------------------------------
+
+EVERY = ("planned", "shuffled", "reversed", "first", "middle", "none", "another")
+
+
+@pytest.mark.parametrize(
+    ("sees", "verdict", "said", "order_part"),
+    [
+        ((), "words", ["No use of the video is shown on TemporalBench: showing no video changes the score by 0.0 points"], 0),
+        (EVERY[:5], "frame", ["The video matters on TemporalBench, no use of more than one frame is shown"], 0),  # any frame shows it
+        (("planned", "first"), "frame",  # it is seen at the start of the clip, in the first picture
+         ["no use of more than one frame is shown", "the first frame repeated changes the score by 0.0", "yet shuffling the frames loses 30.0 points"], 30),
+        (EVERY[:3], "frames", ["Several frames matter on TemporalBench, no use of their order is shown"], 0),
+        (EVERY[:1], "order", ["Order matters on TemporalBench: shuffling the frames loses 30.0 points ["], 30),
+    ],
+)  # fmt: skip
+def test_a_model_is_called_what_it_is(
+    sees: tuple[str, ...], verdict: str, said: list[str], order_part: float, tmp_path: Path
+) -> None:
+    """Under these views it is right in four of five clips; under others it guesses by the question, half of them right."""
+    key = key_of_rule(tmp_path, lambda view, at: at % 5 > 0 if view in sees else at * 7 % 10 < 5)
+    (found,) = card_of(key)[0].benchmarks
+    assert found.verdict == verdict and all(words in found.sentence for words in said)
+    planned, part = found.view("planned"), found.part("order")
+    assert planned and sum(part.number.value for part in found.parts) == pytest.approx(planned.score.value, abs=1e-9)
+    assert part and part.number.value == pytest.approx(order_part) and part.number.low is not None
+    if not order_part:  # of what needs no order exactly none is due to it
+        assert (part.number.value, part.p) == (0.0, 1.0)
+        assert part.number.low == pytest.approx(-part.number.high) and part.number.low < 0  # type: ignore[operator]

@@ -17,7 +17,7 @@ SHUFFLED, BLIND = "velociti/entail/fps1.shuffled/one", "velociti/entail/none/one
 def test_the_catalog_names_items_and_runs_and_a_run_is_told_at_a_glance(world: World) -> None:
     world.build()
     both = {"strict": "1--", "classic": "1--"}
-    found = {"state": "amm", "fixed": both, "authors": both, "samples": dict.fromkeys(both, "item_id"), "differ": "0--"}
+    found = {"state": "amm", "fixed": both, "authors": {}, "samples": dict.fromkeys(both, "item_id"), "differ": "0--"}
     assert world.data("velociti/runs/0") == found
     assert world.data("velociti/settings") == [{"adapter": "random", "reader": "robust"}]
     catalog = world.data("catalog")

@@ -48,6 +48,8 @@ def columns(
 ) -> dict[str, Any]:
     """The columns of a run: its state, the metrics by both conventions, what they count, where the readers differ.
 
+    The authors' column of a metric is there only where it is another one.
+
     Where a judge rates its answers, `highest` is the best rating.
     """
     # An item is failed or unread if any of its answers is, and missing where it was asked about and not answered.
@@ -66,6 +68,7 @@ def columns(
         shown_of = {} if is_rated else {name: (_samples(items, one), one) for name, one in outcomes.items()}
         found[convention] = {name: _of_items(name, items, *one) for name, one in shown_of.items()}
         found["samples"] = {name: samples for name, (samples, _) in shown_of.items()}
+    found["authors"] = {name: one for name, one in found["authors"].items() if found["fixed"].get(name) != one}
     both = run.robust.join(run.authors, on=["item_id", "role"], suffix="_authors")
     differs = pl.when((pl.col("value") != pl.col("value_authors")).any()).then(pl.lit("1")).otherwise(pl.lit("0"))
     return found | {"differ": _signs(items, both.group_by("item_id").agg(sign=differs))}

@@ -109,8 +109,8 @@ reprise.browser = (() => {
       reprise.controls.show(view);
       reprise.made.show(view);
       reprise.comparison.show(view);
-      await reprise.grid.show(view);
       await reprise.item.show(view);
+      await reprise.grid.show(view);
       document.body.dataset.shown = turn;
     } catch (error) {
       say(error.message);

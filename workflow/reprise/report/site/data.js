@@ -18,6 +18,11 @@ const reprise = (() => {
     return loading.get(name);
   }
 
+  /** Run a file of the report's own, such as the grid's library. */
+  function run(address) {
+    return new Promise((resolve, reject) => append(address, resolve, reject));
+  }
+
   /** An entry of a benchmark's list that is in pieces. */
   async function entry(benchmark, kind, place) {
     const { chunk } = await load("catalog");
@@ -25,17 +30,25 @@ const reprise = (() => {
   }
 
   function request(name, resolve, reject) {
-    const script = document.createElement("script");
     const address = `data/${name.split("/").map(encodeURIComponent).join("/")}.js`;
-    const fail = () => {
+    const fail = (error) => {
       loading.delete(name);
-      reject(new Error(`${address} is missing or damaged. Build the report again: snakemake report`));
+      reject(error);
     };
+    append(address, () => (values.has(name) ? resolve(values.get(name)) : fail(missing(address))), fail);
+  }
+
+  function append(address, loaded, failed) {
+    const script = document.createElement("script");
     script.src = address;
-    script.onload = () => (values.has(name) ? resolve(values.get(name)) : fail());
-    script.onerror = fail;
+    script.onload = loaded;
+    script.onerror = () => failed(missing(address));
     document.head.append(script);
   }
 
-  return { put, load, entry };
+  function missing(address) {
+    return new Error(`${address} is missing or damaged. Build the report again: snakemake report`);
+  }
+
+  return { put, load, run, entry };
 })();

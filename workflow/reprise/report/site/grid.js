@@ -30,7 +30,8 @@ reprise.grid = (() => {
     reveal();
   }
 
-  function build() {
+  async function build() {
+    await reprise.run("assets/vendor/tabulator/tabulator.min.js"); // as large as all else together, so not before the first clip
     table = new Tabulator(place, {
       data: [],
       index: "n",
@@ -48,9 +49,8 @@ reprise.grid = (() => {
       rowFormatter: (row) => row.getElement().classList.toggle("current", row.getData().n === view.item),
     });
     table.on("rowClick", (_, row) => open(row.getData().n));
-    return new Promise((resolve) => table.on("tableBuilt", resolve)).then(() => {
-      place.querySelector(".tabulator-tableholder").removeAttribute("tabindex"); // the open item's link is its stop of the tab key
-    });
+    await new Promise((resolve) => table.on("tableBuilt", resolve));
+    place.querySelector(".tabulator-tableholder").removeAttribute("tabindex"); // the open item's link is its stop of the tab key
   }
 
   function titles() {
@@ -108,6 +108,9 @@ reprise.grid = (() => {
 
   /** The item a number of places from the open one, in the list's order; the first where none of the list is open. */
   function step(by) {
+    if (!view) {
+      return; // the first item is not shown yet
+    }
     const { order, index } = view;
     const here = order.indexOf(view.item);
     const next = here < 0 ? 0 : Math.min(order.length - 1, Math.max(0, here + by));

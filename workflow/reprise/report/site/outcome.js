@@ -18,9 +18,9 @@ reprise.outcome = (() => {
     return columns && columns.rating ? [RATING, ...run.metrics] : run.metrics;
   }
 
-  /** The sign that a measure gives an item; "-" where it gives none. */
+  /** The sign that a measure gives an item; "-" where it gives none. The authors' column is there where it is another one. */
   function sign(columns, metric, item, convention = "fixed") {
-    const column = metric === RATING ? columns.rating : (columns[convention] || {})[metric];
+    const column = metric === RATING ? columns.rating : ((columns[convention] || {})[metric] ?? columns.fixed[metric]);
     return column ? column[item] : "-";
   }
 

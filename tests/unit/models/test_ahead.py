@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from reprise.core.errors import MachineError, UserError
 from reprise.core.store import Store
@@ -16,7 +15,6 @@ from reprise.models.base import Clip, Due, Ready, Request
 from reprise.stages.infer import ask_all
 
 from tests.unit.asked import request, run_key, spec
-from tests.unit.models import preparers
 
 HERE = "tests.unit.models.preparers"
 ADAPTERS_OF_TESTS = {"summing": AdapterInfo(f"{HERE}:Summing", preparer=f"{HERE}:Preparer")}
@@ -60,7 +58,7 @@ CLIPS = [f"clip{number}" for number in range(9)]
 def test_workers_change_neither_answers_nor_their_order(ask: Any, tmp_path: Path) -> None:
     here, ahead = ask(0, works(*CLIPS)), ask(2, works(*CLIPS))
     assert here == ahead and list(here) == list(ahead)
-    assert here["clip00"]["text"] == "prompt clip0 0: 10"
+    assert here["clip00"]["text"] == f"prompt clip0 0: {9001 * 3 * 7 + 10}"
     assert without_times(tmp_path / "0/j.jsonl") == without_times(tmp_path / "2/j.jsonl")
 
 
@@ -73,12 +71,9 @@ def test_a_run_whose_answers_are_journaled_starts_no_worker(ask: Any, tmp_path: 
 BY_ITSELF = {
     "value": ("failed", "ValueError: bad shape"),
     "media": ("corrupt", "frame 3"),
-    "own": ("not_shown", "1 of 4 frames"),
-    "memory": ("out_of_memory", "MemoryError"),
     "exit": ("failed", "SystemExit: 0"),
 }
 BY_ITS_END = {
-    "segfault": ("killed", "the process that prepared its frames was ended by SIGSEGV"),
     "sigkill": ("killed", "the process that prepared its frames was ended by SIGKILL"),
     "leave": ("killed", "the process that prepared its frames ended with code 3"),
 }
@@ -92,16 +87,13 @@ def test_what_befalls_a_clip_is_its_failure_alone(workers: int, faults: dict[str
     assert all(row["text"] for name, row in rows.items() if name not in failed)
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-@pytest.mark.parametrize(
-    ("fault", "kind", "message"), [("user", UserError, "correct"), ("machine", MachineError, "disk")]
-)
-def test_a_mistake_of_the_user_ends_the_job_and_what_was_answered_stays(
-    workers: int, fault: str, kind: type[Exception], message: str, ask: Any, tmp_path: Path
+@pytest.mark.parametrize(("fault", "kind"), [("user", UserError), ("machine", MachineError)])
+def test_what_is_no_failure_of_a_clip_ends_the_job_and_what_was_answered_stays(
+    fault: str, kind: type[Exception], ask: Any, tmp_path: Path
 ) -> None:
-    with pytest.raises(kind, match=message):
-        ask(workers, works("clip0", fault, "clip1"))
-    assert len(Journal(tmp_path / f"{workers}/j.jsonl")) == 3
+    with pytest.raises(kind):
+        ask(1, works("clip0", fault, "clip1"))
+    assert len(Journal(tmp_path / "1/j.jsonl")) == 3
 
 
 def test_timings_of_all_parts_survive_a_resume(ask: Any) -> None:
@@ -131,31 +123,3 @@ def test_no_more_clips_are_ahead_than_the_workers_need() -> None:
         for number, name in enumerate(CLIPS, start=1):
             outcome = ahead.take(clip(name), questions(name)[:1])
             assert isinstance(outcome, Ready) and len(taken) == min(len(CLIPS), number + 2 * AHEAD)
-
-
-def test_a_clip_that_nobody_expected_is_prepared_when_it_is_asked_about() -> None:
-    with Ahead(f"{HERE}:Preparer", spec(), workers=1) as ahead:
-        ahead.expect(counted(["clip0", "clip1"], []))
-        outcome = ahead.take(clip("clip1"), questions("clip0"))
-        assert isinstance(outcome, Ready) and outcome.value["asked"] == ["clip00", "clip01", "clip02"]
-        assert isinstance(ahead.take(clip("clip1"), questions("clip1")), Ready)
-
-
-def test_large_arrays_pass_as_they_are(tmp_path: Path) -> None:
-    with Ahead("tests.unit.models.test_ahead:Large", spec(), workers=1) as ahead:
-        outcome = ahead.take(clip("c"), ())
-    assert isinstance(outcome, Ready) and outcome.bytes == 3 * 2_000_003 + 8 * 5
-    pixels, empty, numbers = outcome.value
-    assert np.array_equal(pixels, large()) and empty.shape == (0, 3) and numbers.tolist() == [0, 1, 2, 3, 4]
-    numbers += 1  # torch wants memory that it may write to
-
-
-def large() -> np.ndarray:
-    return np.random.default_rng(0).integers(0, 256, (2_000_003, 3), np.uint8)
-
-
-class Large(preparers.Preparer):
-    """Gives arrays of several sizes."""
-
-    def prepare(self, clip: Clip, frames: Any, requests: Any) -> Any:
-        return large(), np.empty((0, 3)), np.arange(5)

@@ -43,16 +43,6 @@ def another_job(folder: Path) -> Iterator[subprocess.Popen[str]]:
         job.kill()
 
 
-def test_a_killed_job_leaves_nothing_locked(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with another_job(tmp_path) as job:
-        job.kill()
-        job.wait()
-        assert len(take_gpus(2, tmp_path / "locks", "m")) == 2
-        assert (os.environ["CUDA_VISIBLE_DEVICES"], os.environ["CUDA_DEVICE_ORDER"]) == ("3,7", "PCI_BUS_ID")
-        with asking_alone(Store(tmp_path), "k"):
-            assert "waiting" not in caplog.text
-
-
 def test_a_gpu_of_another_node_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Slurm gave each job a GPU that is called 0, on two nodes that see one store; and so without Slurm."""
     monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("it waits"))
@@ -65,7 +55,7 @@ def test_a_gpu_of_another_node_is_not_waited_for(tmp_path: Path, monkeypatch: py
     assert len(held) == 3
 
 
-def test_a_living_job_is_waited_for(
+def test_a_job_is_waited_for_as_long_as_it_lives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     said: list[str] = []
@@ -75,5 +65,6 @@ def test_a_living_job_is_waited_for(
             assert "another run of the same key is being asked" in said[0]
     monkeypatch.setattr("time.sleep", lambda seconds: (job.kill(), job.wait()))
     with another_job(tmp_path) as job:
-        take_gpus(2, tmp_path / "locks", "m")
+        assert len(take_gpus(2, tmp_path / "locks", "m")) == 2
     assert "waiting for 2 free GPUs of 2" in caplog.text
+    assert (os.environ["CUDA_VISIBLE_DEVICES"], os.environ["CUDA_DEVICE_ORDER"]) == ("3,7", "PCI_BUS_ID")

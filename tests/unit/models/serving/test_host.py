@@ -1,14 +1,13 @@
 """The server of a job: started, waited for, named when it fails, and gone with all its processes however the job ends."""
 
+import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import httpx2
 import pytest
-from reprise.core.errors import MachineError, UserError
+from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.models.remote.openai import OpenAIAdapter
 from reprise.models.remote.serving.host import KEY_VARIABLE
@@ -16,20 +15,6 @@ from reprise.models.remote.serving.settings import environment
 
 from tests.unit.asked import BLIND, request, spec
 from tests.unit.models.serving.engines import NAME, are_gone, host_in, make_environment, processes, served_by
-
-ROOT = Path(__file__).parents[4]
-# What a job does that a test kills: it starts a server, says so, and waits.
-JOB = """
-import sys, time
-from pathlib import Path
-from tests.unit.models.serving.engines import host_in, served_by
-host = host_in(Path(sys.argv[1]), served_by(Path(sys.argv[1], "pids"), sys.argv[2]))
-if sys.argv[3] == "answering":
-    host.start()
-    print("started", flush=True)
-    time.sleep(600)
-host.start()
-"""
 
 
 @pytest.fixture
@@ -56,34 +41,16 @@ def test_a_server_answers_and_is_gone_when_it_is_closed(root: Path) -> None:
     assert "ready" in (root / "logs" / "run.server.log").read_text()
 
 
-@pytest.mark.parametrize(
-    ("how", "end"), [("", signal.SIGKILL), ("", signal.SIGINT), ("sleeps", signal.SIGKILL), ("sleeps", signal.SIGTERM)]
-)
-def test_no_server_is_left_when_the_job_is_killed(root: Path, how: str, end: signal.Signals) -> None:
-    """Neither one that answers nor one that still starts."""
-    words = [sys.executable, "-c", JOB, str(root), how, "starting" if how else "answering"]
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    job = subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": path}
-    )
-    assert job.stdout is not None
-    if not how:
-        assert job.stdout.readline() == b"started\n"
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+def test_no_server_is_left_when_the_job_is_killed_while_it_starts(root: Path, end: signal.Signals) -> None:
+    """One that answers: tests/unit/stages/test_infer_servers.py."""
+    host = host_in(root, served_by(root / "pids", "sleeps"))
+    job = multiprocessing.get_context("fork").Process(target=host.start)
+    job.start()
     found = processes(root / "pids")
-    job.send_signal(end)
-    job.wait(30)
-    job.stdout.close()
-    assert are_gone(found)
-
-
-def test_no_server_is_left_when_its_keeper_is_killed(root: Path) -> None:
-    host = host_in(root, served_by(root / "pids"))
-    host.start()
-    found = processes(root / "pids")
-    os.kill(os.getpgid(found[0]), signal.SIGKILL)  # the keeper leads the group
-    with pytest.raises(MachineError, match="vllm has ended"):
-        host.check(is_lost=True)
-    host.close()
+    assert job.pid is not None
+    os.kill(job.pid, end)
+    job.join(30)
     assert are_gone(found)
 
 

@@ -77,15 +77,9 @@ def test_frames_arrive_bit_for_bit_with_their_times_and_the_clips_length(root: P
 
 
 WRONG = [
-    (
-        "import sys; print('HTTP/1.1 200 OK'); sys.stdout.close(); sys.stderr.close(); raise ValueError('no outputs')",
-        "failed",
-        "ValueError: no outputs",
-    ),
-    ("raise ValueError('no such thing')", "failed", "ValueError: no such thing"),
+    ("import sys; print('HTTP/1.1 200 OK'); sys.stdout.close(); raise ValueError('no')", "failed", "ValueError: no"),
     ("raise SystemExit(2)", "failed", "SystemExit: 2"),
     ("raise MemoryError('too much')", "out_of_memory", "MemoryError: too much"),
-    ("return None", "malformed", "`answer` gave None, not a text"),
     ("return 7", "malformed", "`answer` gave 7, not a text"),
     ("return '\\ud800'", "bad_text", "UnicodeEncodeError"),
     ("return '  '", "empty", "finish_reason: stop"),
@@ -103,33 +97,29 @@ def test_what_a_program_does_wrong_is_the_failure_of_that_question_and_of_no_oth
         assert (one.text, one.error) == ("", error) and words in one.message
 
 
-WRONG_SCORES = [
-    ("[0.5]", "`scores` gave [0.5], not a probability for each of 2 options"),
-    ("[0.5, 1.5]", "`scores` gave [0.5, 1.5], not a probability"),
-    ("[0.5, float('nan')]", "not a probability"),
-    ("[0.9, 0.9]", "probabilities"),
-    ("None", "`scores` gave None, not a probability"),
-]
+WRONG_SCORES = {
+    "[0.5]": "`scores` gave [0.5], not a probability for each of 2 options",
+    "[0.5, float('nan')]": "not a probability",
+    "None": "`scores` gave None, not a probability",
+}
 
 
 def test_scores_that_are_none_are_named(root: Path) -> None:
-    gives = ", ".join(one for one, _ in WRONG_SCORES)
-    text = f"def scores(frames, times, prompt, options): return [{gives}][int(prompt)]\n"
+    text = f"def scores(frames, times, prompt, options): return [{', '.join(WRONG_SCORES)}][int(prompt)]\n"
     host = host_of(root, f"{LOAD}def answer(*given): pass\n{text}")
     found = answers(host, [request(f"{at}", "score", ("Yes", "No")) for at in range(len(WRONG_SCORES))])
     host.close()
-    for (_, words), one in zip(WRONG_SCORES, found, strict=True):
+    for words, one in zip(WRONG_SCORES.values(), found, strict=True):
         assert one.error == "malformed" and words in one.message
 
 
 def test_a_similarity_is_the_very_number_that_a_program_gives(root: Path) -> None:
-    said = {"0.1 + 0.2": (0.1 + 0.2,), "-1e-30": (-1e-30,), "float('nan')": (), "None": ()}
+    said = {"0.1 + 0.2": (0.1 + 0.2,), "-1e-30": (-1e-30,), "float('nan')": ()}
     text = f"def similarity(frames, times, caption): return [{', '.join(said)}][int(caption)]\n"
     host = host_of(root, LOAD + text, scores="similarity")
     found = answers(host, [request(f"{at}", "similarity") for at in range(len(said))], scores="similarity")
     host.close()
-    assert [one.scores for one in found] == [*said.values()]
-    assert [one.error for one in found] == ["", "", "malformed", "malformed"]
+    assert [(one.scores, one.error) for one in found] == list(zip(said.values(), ["", "", "malformed"], strict=True))
 
 
 @pytest.mark.parametrize(
@@ -176,7 +166,6 @@ def test_a_program_that_dies_or_hangs_ends_its_job_in_one_line(root: Path, does:
          r"own\.py: it does not define `answer\(frames, times, prompt, max_tokens\)`\. A program has"),
         ("def load(f, d): pass\ndef answer(f, t, p, m): pass\n", EXACT, r"`scores\(.*\)`\. .* write `scores: null` into `settings`"),
         ("def load(f, d): pass\ndef answer(f, t, p, m): pass\n", "similarity", r"define `similarity\(frames, times, caption\)`\. A"),
-        ("def load(f): pass\ndef answer(f, t, p, m): pass\n", None, r"it does not define `load\(folder, device\)`\."),
         ("x = 1\n", EXACT, r"`load\(folder, device\)`, `answer\(.*\)`, `scores\(.*\)`\."),
     ],
 )  # fmt: skip

@@ -52,28 +52,19 @@ class Eager(Faulty):
 
 
 class Miscounts(Faulty):
-    """Answers one question so many times, and may fail at a later one before anyone has counted."""
+    """Answers one question so many times."""
 
-    def __init__(self, times: int, fails_at: str = "") -> None:
-        self.times, self.fails_at = times, fails_at
+    def __init__(self, times: int) -> None:
+        self.times = times
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for one in requests:
-            if one.request_id == self.fails_at:
-                raise RuntimeError("boom")
             for _ in range(self.times if one.request_id == POISON else 1):
                 yield Answer(text=one.prompt)
 
 
 class OutOfMemoryError(RuntimeError):
     """As torch calls it."""
-
-
-class Unprintable(Exception):
-    def __str__(self) -> str:
-        raise ValueError("no words")
-
-    __repr__ = __str__
 
 
 class PanicException(BaseException):
@@ -111,10 +102,7 @@ def run(model: Any, folder: Path, asked: Sequence[Work] | None = None, attempts:
 
 FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "an error": (raising(ValueError("bad shape\nsecond line")), "failed", "ValueError: bad shape"),
-    "an error of its own class": (raising(Unprintable()), "failed", "Unprintable"),
     "a panic of another language": (raising(PanicException("index out of bounds")), "failed", "index out of bounds"),
-    "the end of an iterator": (raising(StopIteration()), "failed", "StopIteration"),
-    "an exit": (raising(SystemExit(0)), "failed", "SystemExit: 0"),
     "no memory": (raising(MemoryError()), "out_of_memory", "MemoryError"),
     "no memory of the GPU": (raising(OutOfMemoryError("2 GiB")), "out_of_memory", "OutOfMemoryError: 2 GiB"),
     "no memory of torch": (
@@ -123,19 +111,13 @@ FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "no answer in time": (raising(TimeoutError("30 s")), "timeout", "TimeoutError: 30 s"),
     "a broken connection": (raising(ConnectionResetError("peer")), "network", "ConnectionResetError: peer"),
     "a failure with a name": (raising(AnswerError("rate_limited", "slow down")), "rate_limited", "slow down"),
-    "a name that is on no list": (raising(AnswerError("odd", "what")), "failed", "odd: what"),
     "a failed answer": (giving(Answer(error="server_error", message="503")), "server_error", "503"),
-    "a failed answer without a known name": (giving(Answer(error="odd", message="x")), "failed", "odd x"),
     "NaN": (giving(Answer(scores=(float("nan"), 0.5))), "not_finite", "scores (nan, 0.5)"),
-    "too large a number": (giving(Answer(scores=(10**400, 0))), "failed", "OverflowError"),
     "a lone surrogate": (giving(Answer(text="a\ud800")), "bad_text", "surrogates not allowed"),
     "nothing": (giving(None), "malformed", "NoneType instead of an Answer"),
-    "a plain text": (giving("Yes"), "malformed", "str instead of an Answer"),
-    "a number as text": (giving(Answer(text=5)), "malformed", "a value of another type"),  # type: ignore[arg-type]
     "scores as text": (giving(Answer(scores=("0.5", "0.5"))), "malformed", "a value of another type"),  # type: ignore[arg-type]
     "a score too many": (giving(Answer(scores=(0.1, 0.2, 0.7))), "malformed", "3 scores for 2 options"),
     "a negative count": (giving(Answer(tokens_in=-1)), "malformed", "a count out of its range"),
-    "a count beyond the table": (giving(Answer(tokens_out=2**31)), "malformed", "a count out of its range"),
 }  # fmt: skip
 
 
@@ -152,19 +134,13 @@ def test_a_fault_fails_its_question_alone_and_has_a_name(fault: str, adapter: ty
     assert run(again, tmp_path)["a"]["text"] == "prompt a" and set(again.asked) <= {POISON}, "nothing is stuck"
 
 
-@pytest.mark.parametrize(("times", "error"), [(0, "too_few"), (2, "too_many"), (10**12, "too_many")])
+@pytest.mark.parametrize(("times", "error"), [(0, "too_few"), (10**12, "too_many")])
 def test_answers_that_cannot_be_told_apart_are_asked_one_by_one(times: int, error: str, tmp_path: Path) -> None:
     """An answer too few or too many shifts those behind it: none of the clip is kept as it came."""
     rows = run(Miscounts(times), tmp_path, works("bac", "def"))
     assert {name: row["error"] for name, row in rows.items()} == dict.fromkeys("acdef", "") | {POISON: error}
     assert {name: row["text"] for name, row in rows.items() if name != POISON} == {n: f"prompt {n}" for n in "acdef"}
     assert len(Journal(tmp_path / "j.jsonl")) == 5, "what was withdrawn is no answer to a later job either"
-
-
-def test_an_answer_of_a_later_question_is_not_kept_when_another_fails(tmp_path: Path) -> None:
-    rows = run(Miscounts(0, fails_at="c"), tmp_path, works("bac", "def"))
-    assert {name: row["error"] for name, row in rows.items() if row["error"]} == {POISON: "too_few", "c": "failed"}
-    assert all(row["error"] or row["text"] == f"prompt {name}" for name, row in rows.items())
 
 
 def test_a_damaged_clip_fails_its_questions_and_is_looked_at_once_a_job(tmp_path: Path) -> None:
@@ -191,10 +167,9 @@ def test_what_a_person_or_the_configuration_means_ends_the_job(error: BaseExcept
     assert len(Journal(tmp_path / "j.jsonl")) == 1, "the answer before it is kept"
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EMFILE])
-def test_a_failure_of_the_machine_ends_the_job_and_is_nobody_s_failure(number: int, tmp_path: Path) -> None:
+def test_a_failure_of_the_machine_ends_the_job_and_is_nobody_s_failure(tmp_path: Path) -> None:
     with pytest.raises(MachineError, match="run the same command again"):
-        run(Faulty(spec(), raising(OSError(number, "x", "/some/file"))), tmp_path)
+        run(Faulty(spec(), raising(OSError(errno.ENOSPC, "x", "/some/file"))), tmp_path)
     assert not (tmp_path / "f.jsonl").exists()
     assert run(Faulty(spec(), giving(Answer(text="y"))), tmp_path)[POISON]["error"] == ""
 
@@ -256,19 +231,11 @@ def test_one_bad_clip_is_not_a_broken_model(tmp_path: Path) -> None:
     assert sum(row["error"] == "failed" for row in rows.values()) == 20
 
 
-def test_a_model_that_has_answered_before_is_not_given_up(tmp_path: Path) -> None:
-    run(Faulty(spec()), tmp_path, works("a"))
-    rows = run(Broken(spec()), tmp_path, works("a", "bcdefghi", "jklmnopq"))
-    assert sum(row["error"] == "failed" for row in rows.values()) == 16
-
-
 @pytest.mark.parametrize(
     ("error", "message"),
     [
         (ValueError("no config.json\nmore"), r"adapter broken cannot load its model: ValueError: no config.json\. Cor"),
-        (MemoryError(), "Cannot allocate memory"),
         (PanicException("bad header"), r"adapter broken cannot load its model: .*PanicException: bad header\. Correct"),
-        (UserError("set checkpoint"), "set checkpoint"),
     ],
 )
 def test_a_model_that_does_not_load_is_one_message(

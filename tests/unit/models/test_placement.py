@@ -15,22 +15,18 @@ from safetensors.torch import save_file
 
 # Weights and their largest layer, in GB, of checkpoints that the papers' tables name, in bfloat16.
 SEVEN, THIRTY_FOUR, SEVENTY_TWO = (15.2, 1.1), (68.8, 1.2), (145.4, 2.5)
-H100, A6000, RTX4090, T4 = 84.5, 50.5, 25.2, 15.6
+H100, A6000, RTX4090 = 84.5, 50.5, 25.2
 
 
 @pytest.mark.parametrize(("weights", "free", "rooms"), [
     (SEVEN, [RTX4090], [17.6]),
-    (SEVEN, [T4, T4], [11.8, 11.8]),
-    (THIRTY_FOUR, [H100], [76.5]),
     (THIRTY_FOUR, [A6000] * 4, [42.5, 42.5]),
-    (SEVENTY_TWO, [H100] * 4, [76.5, 76.5]),
     (SEVENTY_TWO, [H100, A6000, A6000], [76.5, 42.5, 42.5]),
     # As much as the weights, but for what a layer that cannot be divided leaves unused: it is tried.
     ((100.0, 3.0), [59.4, 59.5], [58.4, 58.5]),
     ((100.0, 3.0), [59.4, 59.6], [51.4, 51.6]),
     # The first device is busy, and little room is left beside what it does.
     (SEVENTY_TWO, [10.4, H100, H100], [9.4, 83.5, 83.5]),
-    (SEVEN, [RTX4090 - 10], None),
     (SEVENTY_TWO, [RTX4090] * 4, None),
     ((0.0, 0.0), [0.0], [0.0]),
 ])  # fmt: skip
@@ -167,11 +163,8 @@ def test_the_index_says_which_files_are_the_checkpoint(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("file", "content", "message"), [
     ("b.safetensors", None, r"1 of the 2 files that it names are not there: b\.saf"),
-    ("a.safetensors", lambda whole: whole[:60], "damaged or cut short: .* invalid header length"),
     ("a.safetensors", lambda whole: whole[:-1], "damaged or cut short: .* file not fully covered"),
-    ("a.safetensors", lambda whole: b"", "damaged or cut short: .* header too small"),
     (INDEX, lambda whole: b"{", "not JSON"),
-    (INDEX, lambda whole: b"[]", "not a group of keys"),
     (INDEX, lambda whole: b"{}", "it has no weight_map"),
     (INDEX, lambda whole: b'{"weight_map": {"x": "../a"}}', r"1 of the 1 files .* are not there: \.\./a"),
 ])  # fmt: skip

@@ -86,19 +86,19 @@ def gemini_error(status: int, kind: str = "X", said: str = "it says no", details
 
 
 class Files:
-    """The Files interface: uploads in two steps, a file that is ready after some looks, deletion."""
+    """The Files interface: uploads in two steps, a file that is ready at the second look, deletion."""
 
-    def __init__(self, server: ChatServer, then: Behaviour = gemini_well, looks: int = 2) -> None:
+    def __init__(self, server: ChatServer) -> None:
         self.there: dict[str, bytes] = {}
         self.deleted: list[str] = []
         self.looked: dict[str, int] = {}
-        self.then, self._looks, self._server = then, looks, server
+        self.server, self.then = server, gemini_well
         self.state = "ACTIVE"
 
     def __call__(self, asked: Asked) -> Says:
         if asked.path.startswith("/upload/v1beta/files"):
             name = asked.body["file"]["name"]
-            address = self._server.url.replace("/v1", f"/put/{name}")
+            address = self.server.url.replace("/v1", f"/put/{name}")
             return Says({}, headers={"X-Goog-Upload-URL": address, "X-Goog-Upload-Status": "active"})
         if asked.path.startswith("/put/"):
             name = asked.path.removeprefix("/put/")
@@ -118,7 +118,7 @@ class Files:
         return self.then(asked)
 
     def _file(self, name: str) -> dict[str, Any]:
-        state = self.state if self.looked[name] >= self._looks else "PROCESSING"
+        state = self.state if self.looked[name] >= 2 else "PROCESSING"
         uri = f"https://host/v1beta/{name}"
         return {"name": name, "uri": uri, "mimeType": "video/mp4", "state": state}
 

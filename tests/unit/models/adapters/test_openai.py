@@ -1,6 +1,7 @@
 """A model at a server: what is sent, what each reply means, and what a server that misbehaves leads to."""
 
 import base64
+import logging
 import threading
 from collections import Counter
 from dataclasses import replace
@@ -24,12 +25,16 @@ from tests.unit.models.chat_server import (
     FRAME_TOKENS,
     MODEL,
     TEXT_TOKENS,
+    TOKENS,
+    VERSION,
     Asked,
     ChatServer,
     Says,
     completion,
     error,
+    introduced,
     probability_of_yes,
+    scored,
     well,
 )
 from tests.unit.models.vendor_servers import WRITE, Behaviour
@@ -148,12 +153,9 @@ def logprobs(*found: tuple[str, float]) -> dict[str, Any]:
     ("reply", "outcome", "message"),
     [
         ({"logprobs": None}, "no_scores", "the server gave no logprobs"),
-        ({"logprobs": logprobs(("token_id:7", -0.1), ("token_id:5", -3))}, "no_scores", "no logprob of the tokens [8]"),
         ({"logprobs": logprobs(("Yes", -0.1), ("No", -3))}, "no_scores", "those of the server: Yes, No"),
         ({"logprobs": logprobs(("token_id:7", float("nan")), ("token_id:8", -3))}, "not_finite", "nan"),
         ({"logprobs": logprobs(("token_id:7", -0.1), ("token_id:8", -0.2))}, "malformed", "probabilities"),
-        ({"logprobs": logprobs(("token_id:7", 0.7), ("token_id:8", -3))}, "malformed", "probabilities"),
-        ({"logprobs": {"content": [{"top_logprobs": [{"token": "x", "logprob": None}]}]}}, "malformed", "logprob"),
         ({"text": "<think>", "logprobs": logprobs(("token_id:7", -0.1), ("token_id:8", -3))}, "no_scores", "thinks"),
         ({"message": {"reasoning_content": "Hm"}, "logprobs": logprobs(("token_id:7", -0.1))}, "no_scores", "thinks"),
     ],
@@ -173,9 +175,7 @@ def test_what_is_no_exact_score_is_a_failure(reply: dict[str, Any], outcome: str
     ("first", "settings"),
     [
         (error(429, "rate_limit_exceeded", retry_after="1"), {}),
-        (error(503), {}),
         (Says(b"", delay=9), {"timeout_s": 2}),
-        (Says({"choices": "many words"}, is_cut=True), {}),
     ],
 )
 def test_what_passes_is_asked_again(first: Says, settings: dict[str, Any]) -> None:
@@ -221,29 +221,19 @@ def test_as_many_frames_as_before_need_no_proof(video: Path) -> None:
     assert [len(asked.images) for asked in server.asked] == [6, 8, 4, 8, 1, 3]
 
 
-def test_a_server_that_counts_nothing_cannot_be_tested(video: Path) -> None:
-    with ChatServer(cutting(1, usage=None)) as server:
-        one = adapter(server)
-        for frames in (4, 8):
-            (found,) = one.answers(shown(video, tuple(range(frames))), [WRITE])
-            assert (found.error, found.tokens_in) == ("", 0)
-    assert [len(asked.images) for asked in server.asked] == [2, 4, 8]
-
-
 # --- many questions at a time ----------------------------------------------------------------------------------------
 
 
 def test_the_first_question_goes_alone_and_the_others_together(video: Path) -> None:
-    seen: list[tuple[str, int]] = []
-    with ChatServer() as server:
+    most: list[int] = []
 
-        def says(asked: Asked) -> Says:
-            seen.append((asked.prompt, server.most_at_once))
-            return replace(well(asked), delay=0.1)
+    def says(asked: Asked) -> Says:
+        most.append(server.most_at_once)
+        return replace(well(asked), delay=0.1)
 
-        server.says = says
+    with ChatServer(says) as server:
         list(adapter(server, concurrency=3, check_frames=False).answers_in_any_order([due("c", 8, shown(video, (1,)))]))
-    assert seen[0] == ("c 0", 1) and server.most_at_once == 3 and len(seen) == 8
+    assert server.prompts[0] == "c 0" and most[0] == 1 and server.most_at_once == 3 and len(most) == 8
 
 
 def test_the_next_clips_fill_what_a_clip_leaves_free(video: Path) -> None:
@@ -288,6 +278,81 @@ def test_a_clip_that_cannot_be_read_fails_alone(tmp_path: Path, video: Path) -> 
     assert [found["good0"].text, found["good1"].text] == ["0", "1"]
 
 
+# --- what a server of one's own says of itself -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"model": "toy-2"}, rf"serves {MODEL}, not 'toy-2'\. Start it with that model \(vLLM: --served-model-name\)"),
+        ({"version": "0.32.0"}, rf"says version '{VERSION}', not '0\.32\.0'\. Start that version"),
+    ],
+)
+def test_a_server_of_another_model_or_version_is_refused_before_it_is_asked(
+    wrong: dict[str, str], message: str
+) -> None:
+    with ChatServer() as server:
+        with pytest.raises(UserError, match=message):
+            list(adapter(server, **wrong).answers(BLIND, [WRITE]))
+        assert server.asked == []
+        (found,) = adapter(server, version=VERSION).answers(BLIND, [WRITE])
+        assert found.text == "this"
+
+
+def test_a_server_says_once_what_it_is_and_the_log_keeps_it(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO), ChatServer() as server:
+        asked = adapter(server)
+        for _ in range(2):
+            assert [one.text for one in asked.answers(BLIND, [WRITE])] == ["this"]
+        assert [one.path for one in server.looked_at] == ["/v1/models", "/version", "/tokenize"]
+        assert f"{server.url}: version {VERSION}, serves {MODEL}" in caplog.messages
+
+
+@pytest.mark.parametrize("says", [error(404), error(500), Says(b"<html>"), Says({"data": []}), Says([{"id": 1}])])  # type: ignore[arg-type]
+def test_what_a_server_does_not_say_is_no_mistake(says: Says) -> None:
+    with ChatServer() as server:
+        server.introduces = lambda asked: says
+        (found,) = adapter(server).answers(BLIND, [WRITE])
+    assert found.text == "this"
+
+
+def test_a_vendor_is_not_asked_what_it_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUR_API_KEY", KEY)
+    with ChatServer() as server:
+        (found,) = adapter(server, key="OUR_API_KEY").answers(BLIND, [WRITE])
+        assert found.text == "this" and server.looked_at == []
+
+
+CUT = "So, let's see. First, let me consider A."
+OPENS = Says({"count": 3, "tokens": [1, 2, 3], "token_strs": ["assistant", "\u010a", "<think>", "\u010a"]})
+
+
+def test_a_thought_that_the_servers_template_opens_is_no_answer() -> None:
+    def says(asked: Asked) -> Says:
+        logprobs = scored(asked) if "logprob_token_ids" in asked.body else None
+        return Says(completion(asked, CUT, finish_reason="length", logprobs=logprobs))
+
+    with ChatServer(says) as server:
+        (found,) = adapter(server).answers(BLIND, [WRITE])
+        assert found.text == CUT, "of a server that does not say so"
+        server.introduces = lambda asked: OPENS if asked.path == "/tokenize" else introduced(asked)
+        own = {"option_tokens": TOKENS, "body": {"chat_template_kwargs": {"a": 1}}}
+        asked = adapter(server, **own)
+        (found,) = asked.answers(BLIND, [WRITE])
+        assert (found.error, found.text) == ("still_thinking", "") and "settings.max_tokens" in found.message
+        (found,) = asked.answers(BLIND, [request("so?", "score", ("Yes", "No"))])
+        assert (found.error, found.scores) == ("no_scores", ())
+    assert server.looked_at[-1].body["chat_template_kwargs"] == {"a": 1}
+
+
+def test_what_a_reply_shows_of_thoughts_holds_for_the_next() -> None:
+    replies = iter([{"text": f"{CUT}</think>B"}, {"text": CUT, "finish_reason": "length"}, {"text": "A"}])
+    with ChatServer(lambda asked: Says(completion(asked, **next(replies)))) as server:
+        asked = adapter(server)
+        found = [next(iter(asked.answers(BLIND, [WRITE]))) for _ in range(3)]
+    assert [(one.text, one.error) for one in found] == [("B", ""), ("", "still_thinking"), ("A", "")]
+
+
 # --- secrets ---------------------------------------------------------------------------------------------------------
 
 
@@ -297,7 +362,6 @@ def test_a_clip_that_cannot_be_read_fails_alone(tmp_path: Path, video: Path) -> 
         ({"key": KEY}, "should be the name of an environment variable"),
         ({"key": "MY_VENDOR"}, "with API_KEY, TOKEN or SECRET in it"),
         ({"url": "http://user:secret@host/v1"}, "url"),
-        ({"url": "ftp://host"}, "url"),
         ({"body": {"model": "x", "n": 2}}, "model, n: not here"),
     ],
 )

@@ -4,7 +4,6 @@ gigabytes, that drip, and that lead elsewhere."""
 import gzip
 import json
 import zlib
-from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -44,8 +43,6 @@ def cases(table: dict[str, list[Any]]) -> list[Any]:
 NO_ANSWER: dict[str, list[Any]] = {
     "openai": [
         ({"text": "<think>Let me", "finish_reason": "length"}, "still_thinking", "settings.max_tokens"),
-        ({"text": None, "message": {"reasoning": "Hm"}, "finish_reason": "length"}, "still_thinking", "length"),
-        ({"text": None}, "empty", "finish_reason: stop"),
         ({"text": "<think>No words</think> \n"}, "empty", "finish_reason: stop"),
         ({"text": None, "message": {"refusal": "I cannot say."}}, "refused", "I cannot say."),
         ({"text": "So", "finish_reason": "content_filter"}, "content_filter", "content_filter"),
@@ -54,7 +51,6 @@ NO_ANSWER: dict[str, list[Any]] = {
     ],
     "anthropic": [
         ({"model": "toy-2"}, "other_model", "'toy-2' answered, not 'toy-1'"),
-        ({"stop_reason": "refusal", "content": []}, "refused", "refusal"),
         ({"stop_reason": "refusal", "text": "this"}, "refused", "this"),
         ({"stop_reason": "max_tokens", "content": [thought("Hm")]}, "still_thinking", "settings.max_tokens"),
         ({"stop_reason": "model_context_window_exceeded"}, "beyond_context", "exceeded"),
@@ -76,14 +72,9 @@ def test_what_is_no_answer_has_a_name(by: str, reply: dict[str, Any], outcome: s
 
 
 OTHER_FORMS: dict[str, list[Any]] = {
-    "openai": [(b"<html>busy</html>",), (b"[]",), (b'{"choices": []}',), (b'{"model": "toy-1", "choices": [{}]}',)],
-    "anthropic": [(b"",), (b"{}",), (b'{"model": "toy-1", "content": [], "usage": {"input_tokens": NaN}}',)],
-    "gemini": [
-        (b"<html>busy</html>",),
-        (b"{}",),
-        (b'{"candidates": 3}',),
-        (b'{"candidates": [{"avgLogprobs": "x"}]}',),
-    ],
+    "openai": [(b"<html>busy</html>",), (b'{"model": "toy-1", "choices": [{}]}',)],
+    "anthropic": [(b"",), (b'{"model": "toy-1", "content": [], "usage": {"input_tokens": NaN}}',)],
+    "gemini": [(b"<html>busy</html>",), (b'{"candidates": 3}',)],
 }
 
 
@@ -96,8 +87,6 @@ ERRORS: dict[str, list[Any]] = {
     "openai": [
         (error(429, "rate_limit_exceeded"), "rate_limited"),
         (error(500), "server_error"),
-        (error(409), "server_error"),
-        (error(400, "context_length_exceeded"), "beyond_context"),
         (error(400, message="This model's maximum context length is 4096 tokens."), "beyond_context"),
         (error(403, "content_policy_violation"), "content_filter"),
         (error(400, message="At most 5 images"), "bad_request"),
@@ -106,11 +95,9 @@ ERRORS: dict[str, list[Any]] = {
         (anthropic_error(429, "rate_limit_error", retry_after="3600"), "rate_limited"),
         (anthropic_error(529, "overloaded_error"), "server_error"),
         (anthropic_error(400, "invalid_request_error", "prompt is too long: 9 tokens > 8"), "beyond_context"),
-        (anthropic_error(413, "request_too_large"), "beyond_context"),
         (anthropic_error(400, "invalid_request_error"), "bad_request"),
     ],
     "gemini": [
-        (gemini_error(429, "RESOURCE_EXHAUSTED"), "rate_limited"),
         (gemini_error(429, details=[{"retryDelay": "3600s"}]), "rate_limited"),
         (gemini_error(503, "UNAVAILABLE", "overloaded"), "server_error"),
         (gemini_error(400, "INVALID_ARGUMENT", "The input token count (9) exceeds the maximum"), "beyond_context"),
@@ -142,7 +129,6 @@ MISTAKES: dict[str, list[Any]] = {
     "anthropic": [
         (anthropic_error(401, "authentication_error"), "refuses the key"),
         (anthropic_error(400, "invalid_request_error", "Your credit balance is too low"), "no credit left"),
-        (anthropic_error(402, "billing_error"), "no credit left"),
     ],
     "gemini": [
         (gemini_error(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."), "refuses the key"),
@@ -162,12 +148,9 @@ def test_what_no_question_could_pass_ends_the_job(by: str, says: Says, words: st
 # --- how far a reply is read -------------------------------------------------------------------------------------------
 BOMB = gzip.compress(bytes(64 * MOST_BYTES))
 REFUSED: dict[str, tuple[Says, str]] = {
-    "large": (Says(bytes(MOST_BYTES + 1)), "a reply of more than 1,000,000 bytes"),
     "without end": (Says(bytes(2 * MOST_BYTES), drips=True), "a reply of more than 1,000,000 bytes"),
     "a bomb": (Says(BOMB, headers={"Content-Encoding": "gzip"}), "a reply of more than 1,000,000 bytes when it is unpacked"),
-    "an error that is large": (Says(bytes(MOST_BYTES + 1), 500), "a reply of more than 1,000,000 bytes"),
     "cut": (Says(gzip.compress(b"{}" * 99)[:-9], headers={"Content-Encoding": "gzip"}), "a packed reply that is cut short"),
-    "not packed": (Says(b"{}", headers={"Content-Encoding": "gzip"}), "a packed reply that does not unpack"),
     "another packing": (Says(b"{}", headers={"Content-Encoding": "br"}), "a reply that is packed by 'br'"),
 }  # fmt: skip
 
@@ -185,20 +168,19 @@ def test_the_deadline_is_of_a_whole_reply(vendor: str) -> None:
     assert found.error == "timeout"
 
 
-@pytest.mark.parametrize("status", [301, 307])
-def test_a_redirect_is_a_failure_that_names_where_it_points(status: int, vendor: str) -> None:
+def test_a_redirect_is_a_failure_that_names_where_it_points(vendor: str) -> None:
     with ChatServer() as elsewhere:
         place = elsewhere.url.replace("/v1", "/x")
-        found, asked = answer(vendor, lambda _: Says({}, status, {"Location": f"{place}?key=sk-secret"}), retries=2)
+        found, asked = answer(vendor, lambda _: Says({}, 307, {"Location": f"{place}?key=sk-secret"}), retries=2)
         assert elsewhere.asked == [] and len(asked) == 1
     assert found.error == "bad_request" and "sk-secret" not in found.message
-    assert f"HTTP {status}: the server points to {place}, where nothing is sent" in found.message
+    assert f"HTTP 307: the server points to {place}, where nothing is sent" in found.message
 
 
-@pytest.mark.parametrize(("encoding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
-def test_a_packed_reply_is_read(encoding: str, pack: Callable[[bytes], bytes], vendor: str) -> None:
+def test_a_packed_reply_is_read(vendor: str) -> None:
     def says(asked: Asked) -> Says:
-        return Says(pack(json.dumps(VENDORS[vendor].reply(asked)).encode()), headers={"Content-Encoding": encoding})
+        packed = zlib.compress(json.dumps(VENDORS[vendor].reply(asked)).encode())
+        return Says(packed, headers={"Content-Encoding": "deflate"})
 
     found, asked = answer(vendor, says)
     assert not found.error and found.text

@@ -1,4 +1,4 @@
-"""What a person sees while Snakemake works: events go in as Snakemake sends them, text comes out."""
+"""What a person sees while Snakemake works: events go in as Snakemake sends them, text comes out; and wrong keys of a profile."""
 
 import contextlib
 import io
@@ -15,7 +15,7 @@ from reprise.core.log import Progress
 from snakemake.exceptions import InputFunctionException, WorkflowError, format_exception_to_string
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
-from snakemake_logger_plugin_reprise import LogHandler, LogHandlerSettings
+from snakemake_logger_plugin_reprise.profiles import check_keys
 from snakemake_logger_plugin_reprise.terminal import MOST_RUNNING, Terminal, in_words, mistake
 
 STATS = {"infer": 2, "table": 1, "all": 1, "total": 4}
@@ -160,24 +160,6 @@ def test_a_file_gets_plain_lines_and_a_terminal_a_status_that_goes(
     assert "\n0 s: 0 of 3 jobs; of them infer 0/2; infer: 30 of 90 questions, 3.0 a second, about 20 s left\n" in text
 
 
-@pytest.mark.parametrize("full", [False, True])
-def test_a_log_on_a_full_disk_gives_no_traceback(
-    full: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(logging, "raiseExceptions", True)
-    of_snakemake = logging.FileHandler("/dev/full")
-    record = logging.LogRecord("snakemake.logging", logging.INFO, __file__, 1, "Building DAG of jobs", None, None)
-    of_snakemake.emit(record)
-    assert "No space left on device" in capsys.readouterr().err
-    names = ("stdout", "verbose", "debug_dag", "printshellcmds", "dryrun", "show_failed_logs")
-    common: Any = SimpleNamespace(nocolor=True, quiet=set(), **dict.fromkeys(names, False))
-    plugin = LogHandler(common, LogHandlerSettings(full=full))
-    of_snakemake.emit(record)
-    plugin.emit(record)
-    plugin.close()
-    assert capsys.readouterr().err == ("Building DAG of jobs\n" if full else "")
-
-
 def test_a_dry_run_is_a_screenful() -> None:
     run = Run(dryrun=True)
     rules = [f"rule{number}" for number in range(18)]
@@ -207,7 +189,6 @@ BUG = 'Traceback (most recent call last):\n  File "x.py", line 1, in y\nKeyError
 @pytest.mark.parametrize(
     ("text", "exception", "typed", "said"),
     [
-        (SWALLOWED, "ValueError", ["--config", "suite=x", "results/t.tex"], "before it: snakemake results/t.tex --config suite=x"),
         (SWALLOWED, "ValueError", ["-C", "results/t.tex", "-n"], "before it: snakemake results/t.tex --config suite=<name>"),
         (IN_FUNCTION, "WorkflowError", [], "Error: two\nlines"),
         (BUG, "KeyError", [], BUG),
@@ -238,3 +219,38 @@ def test_so_it_is_in_an_input_function(inner: Exception, message: str | None) ->
 
 def test_times_in_words() -> None:
     assert [in_words(seconds) for seconds in (0.4, 59, 60, 7530)] == ["0 s", "59 s", "1 min 0 s", "2 h 5 min"]
+
+
+# --- keys of a profile, against the options that Snakemake has here --------------------------------------------------
+
+ROOT = Path(__file__).parents[3]
+GOOD = "__use_yte__: true\n__definitions__: [from os import sep]\n?if sep:\n  logger: [reprise]\njobs: 3\nresources: {gpu: 1}\n"
+
+
+def test_the_projects_profiles_have_no_wrong_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for profile in ("default", "slurm", "none"):  # the last is not there
+        check_keys(["snakemake", "-n", "--workflow-profile", profile])
+
+
+@pytest.mark.parametrize(
+    ("options", "file"),
+    [
+        ([], "profiles/default/config.yaml"),
+        (["-n", "--workflow-profile=profiles/here"], "profiles/here/profile.yaml"),
+    ],
+)
+def test_a_wrong_key_is_named_with_its_file(
+    options: list[str], file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path(file)
+    path.parent.mkdir(parents=True)
+    path.write_text(GOOD)
+    check_keys(["snakemake", *options])
+    path.write_text(GOOD.replace("  logger:", "  loger:").replace("jobs:", "job-count:"))
+    with pytest.raises(SystemExit) as error:
+        check_keys(["snakemake", *options])
+    first, second, _ = str(error.value).splitlines()
+    assert first.startswith(f"Error: {file}: unknown key 'loger'. Did you mean 'logger'? Allowed: ")
+    assert second.startswith(f"{file}: unknown key 'job-count'.")

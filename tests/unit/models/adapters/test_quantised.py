@@ -54,10 +54,7 @@ def test_a_checkpoint_that_is_quantised_is_known_and_named(tmp_path: Path) -> No
 @pytest.mark.parametrize(("stated", "quantised", "message"), [
     (None, "gptq", r"`settings\.quantised: gptq` is in the model's file, and .* no quantization_config\. Remove"),
     ("gptq", None, "are quantised by gptq. Write `quantised: gptq`"),
-    ("gptq", "int8", "are quantised by gptq. Write `quantised: gptq`"),
     ("gptq", "gptq", r"needs optimum and gptqmodel, not installed here\. Run: pip install optimum gptqmodel"),
-    ("compressed-tensors", "compressed-tensors", "Run: pip install compressed-tensors"),
-    ("quanto", "quanto", "Run: pip install optimum-quanto"),
     ("spqr", None, r"are quantised by spqr\. .* can be loaded are quantised by awq, bitsandbytes, "),
 ])  # fmt: skip
 def test_what_the_file_and_the_checkpoint_say_must_agree(

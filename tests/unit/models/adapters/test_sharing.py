@@ -1,16 +1,20 @@
 """The shared engine against the plain one, for every class that shares an encoding; and what must not pass for equal."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from reprise.models.base import Answer, Clip, Ready
+from reprise.models.base import Answer, Clip, ModelSpec, Ready
+from reprise.models.local.devices import allowance, needed
 from reprise.models.local.prepared import Tokens
+from reprise.models.local.text import TextAdapter
 from reprise.models.local.transformers import PROVEN, Prefix, TransformersAdapter
 
 from tests.unit.asked import BLIND, request, shown, spec
+from tests.unit.models.adapters import tiny, tiny_video
 from tests.unit.models.adapters.tiny_video import IMAGES, MORE, VIDEO
 
 START = "Carefully watch the video. Here is a caption: "
@@ -66,6 +70,7 @@ def test_both_engines_give_the_same_numbers_and_tokens_and_no_question_alters_an
     only = replace(shown(video, INDICES), questions=1)  # the only question of a run about a clip is read at once
     assert_close(list(engines.shared.answers(only, QUESTIONS[:1])), list(engines.plain.answers(only, QUESTIONS[:1])))
     assert engines.shared.asked is not None and engines.shared.asked.prefix is None
+    assert_close(list(engines.shared.answers(BLIND, TEXTS)), list(engines.plain.answers(BLIND, TEXTS)))
 
 
 def test_frames_are_encoded_once_a_clip(engines: Engines, video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,15 +103,32 @@ def test_batches_give_the_same_numbers_and_tokens(name: str, tmp_path: Path, vid
         assert torch.equal(prefix.logits(ids[1:2], 3)[0], prefix.logits(ids, 3)[1]), "no question alters another"
 
 
-def test_positions_that_another_clip_left_are_not_used(tmp_path: Path, video: Path) -> None:
-    engines = Engines(VIDEO["qwen2_vl"](tmp_path / "m"))
-    clip, (prefix, ids), model = shown(video, INDICES), engines.prefix(shown(video, INDICES)), engines.shared.model
-    with torch.inference_mode():
-        right = prefix.logits(ids)
-        model.model.rope_deltas = torch.tensor([[40]])
-        assert all(map(torch.equal, prefix.logits(ids), right))
-        own = ids[0][:, prefix.length :]
-        stale = model(input_ids=own, past_key_values=prefix._copy(1), use_cache=True, logits_to_keep=1)
-        assert apart(stale.logits[0, -1], right[0]) > 10 * CLOSE, "left to the model, they would be"
-    for one in (clip, BLIND):
-        assert list(engines.shared.answers(one, TEXTS)) == list(engines.plain.answers(one, TEXTS))
+# --- a model in parts on several devices -----------------------------------------------------------------------------
+
+# The second device of a machine without GPUs is its disk: accelerate brings each part to where it computes, by the hooks
+# that bring a clip's tokens from one GPU to the next.
+
+
+def spread(one: ModelSpec, share: float) -> ModelSpec:
+    """The same with room for a share of the weights in memory, and for all of them on the disk."""
+    weights = needed(one.weights, one.dtype, None).weights
+    beside = allowance(weights // 2)
+    return replace(one, memory={"cpu": beside + int(weights * share), "disk": beside + 2 * weights})
+
+
+@pytest.mark.parametrize(("make", "kind", "share"), [
+    (tiny.llava, TransformersAdapter, 0.85), (tiny_video.qwen2_vl, TransformersAdapter, 0.7),
+    (tiny.llama, TextAdapter, 0.95), (tiny.t5, TextAdapter, 0.95),
+])  # fmt: skip
+def test_a_model_in_parts_answers_as_a_whole_one_bit_for_bit(
+    make: Callable[[Path], Path], kind: Any, share: float, tmp_path: Path, video: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = [QUESTIONS[0], TEXTS[0]]
+    whole = spec(make(tmp_path / "m"))
+    one, parts = kind(whole), kind(spread(whole, share))
+    for clip in (BLIND, shown(video, (3, 30))):
+        assert list(parts.answers(clip, asked)) == list(one.answers(clip, asked))
+    if kind is TransformersAdapter:
+        assert set(parts.model.hf_device_map.values()) == {"cpu", "disk"}
+        monkeypatch.setattr(Prefix, "rows", lambda *_: 3)  # in batches, as on a GPU
+        assert parts.asked.together(asked) == one.asked.together(asked)

@@ -86,8 +86,3 @@ def test_the_rooms_are_those_of_the_contract() -> None:
     layers = next(contract["layers"] for contract in contracts if contract["id"] == "rooms")
     assert [row[0].strip("`") for row in rows("The rooms, and which may import which")] == layers[::-1]
     assert set(layers) == {path.parent.name for path in LIBRARY.glob("*/__init__.py")}
-
-
-def test_what_stays_by_hand_has_a_reason() -> None:
-    for code, _, reason in rows("What stays by hand, and why"):
-        assert paths(code) and reason, code

@@ -20,17 +20,12 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
     [
         (["adopt", RUN, "--why", "x", "--judge", "j", "--sample", "3", "--suite", "paper"], "check:adopt_run", (RUN, "x", 3, "j", "paper")),
         (["compare", RUN, OTHER], "compare:compare_runs", (RUN, OTHER, None)),
-        (["show", "table3", "--suite", "paper"], "show:show_tables", ("table3", "paper")),
         (["trace", "a/table1", "--row", "R", "--column", "C"], "show:trace_cell", ("a/table1", "R", "C", None)),
-        (["item", RUN, "an/item#pos", "--suite", "paper"], "item:show_item", (RUN, "an/item#pos", "paper")),
-        (["runs"], "runs:list_runs", (None,)),
         (["plan", "a/table1", RUN, "--all", "--suite", "paper"], "plan:show_plan", (["a/table1", RUN], True, "paper")),
-        (["why", RUN, "--suite", "paper"], "runs:explain_run", (RUN, "paper")),
         (["missing", "--all"], "runs:list_missing", (None, True)),
         (["incomplete", "--suite", "paper", "a/table1", "b/table2"], "runs:list_incomplete", (["a/table1", "b/table2"], "paper")),
         (["export", RUN, "--to", "out"], "answers:export_run", (RUN, Path("out"), None)),
         (["pin", "paper", "--unchecked"], "pin:pin_files", (Path(), ["paper"], True)),
-        (["site"], "pin:write_site", (Path("profiles/slurm"),)),
         (["check", "a-model", "--questions", "9", "--suite", "paper"], "check:check_model", ("a-model", 9, "paper")),
         (
             ["eval", "a/model", "--benchmarks", "velociti,vinoground", "--frames", "8", "--gpus", "2", "--name", "m", "--cores", "4", "-n", "-y", "--suite", "paper", "--json", "n.json", "--limit", "20"],
@@ -39,7 +34,6 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
         (["time", "a/model", "--limit", "5"], "evaluate:evaluate_model", (Order("a/model", limit=5, command="time"),)),
         (["static", RUN, OTHER, "--judge", "j", "--least", "2"], "answers:list_static", ([RUN, OTHER], "j", 2.0, None)),
         (["retry", "private", "removed", RUN], "runs:retry_failures", (["private", "removed", RUN], None)),
-        (["subtitles", "mmbench_video"], "videos:copy_subtitles", ("mmbench_video", None)),
         (["store", "--prune", "--forget", "a/clone"], "videos:look_at_store", (True, False, Path("a/clone"))),
     ],
 )  # fmt: skip

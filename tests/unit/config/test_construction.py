@@ -35,7 +35,6 @@ DRAWN = {"candidates", "requests", "samples", "review", "release", "statistics"}
 EFFECTS: list[tuple[str | tuple[str, str], set[str]]] = [
     ("reviews/more.csv", {"review"}),
     ("annotations/more.json", {"source"}),
-    ("full/msvd.csv", {"draw"}),
     (('.csv"}', '.csv", votes: 2}'), {"review"}),
     (("writer: toy-writer", "writer: always-first"), {"writer/toy-writer", "writer/always-first"}),
     ((OTHERS, "other_writers: [toy-other-writer, always-first]"), {"writer/always-first", "requests", "samples", "statistics"}),

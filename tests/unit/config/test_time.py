@@ -55,16 +55,6 @@ def test_what_a_view_cannot_be_shown_of_is_named(project: Project) -> None:
     assert blind["shuffled"].startswith("- sampling 'none.shuffled': it shows no frame, so that there is none to show")
 
 
-def test_an_imported_run_has_what_it_has(project: Project) -> None:
-    project.edit(SUITE, "overview:\n", "overview:\n  - {model: random-imported, benchmarks: [velociti]}\n")
-    project.edit(SUITE, TIME, "time: [all]")
-    plan = project.plan()
-    assert "random-imported" in plan.time
-    shuffled = views(plan, "random-imported", "velociti")["shuffled"]
-    folder = "resources/imports/velociti/random-imported/entail.subset/fps1.shuffled/"
-    assert shuffled == f"- its answers are imported, and none lie in {folder}."
-
-
 def test_views_that_cards_need_are_named(project: Project) -> None:
     project.edit("config/config.yaml", "  reversed: {show: reversed}\n", "")
     assert "has no view that shows it. Add: reversed: {show: reversed}" in project.message()

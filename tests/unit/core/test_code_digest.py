@@ -58,7 +58,5 @@ def test_what_is_recorded_is_of_the_content(folder: Path, monkeypatch: pytest.Mo
         assert found() == before, "nothing is read again"
     module.write_text("def four():\n    return 5\n")
     assert found() == CodeDigests(folder).closure(["reprise.a"]) != before
-    record.write_text(record.read_text().replace("reprise.lazy", "reprise.apart"))
-    assert found() == CodeDigests(folder).closure(["reprise.a"]), "a damaged one counts as none"
     monkeypatch.setattr("sys.version", "another Python")
     assert CodeDigests(folder, record)._recorded == {}, "another Python reads code otherwise"

@@ -1,4 +1,4 @@
-"""The papers' tables as specified: every printed number has its cell, and every run is the one that the paper made."""
+"""The papers' tables as specified: every printed number has its cell, every run is the one that the paper made, and full tables read well."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,9 @@ import pytest
 from reprise.config.load import load
 from reprise.config.tables import Column, Row
 from reprise.media.sampling import plan
+from reprise.tables.render import render
 
+from tests.unit.tables.full_tables import full_tables
 from tests.unit.tables.test_published import PAPERS, read
 
 ROOT = Path(__file__).parents[3]
@@ -88,3 +90,19 @@ def test_rows_ask_in_the_papers_words_and_the_policy_is_written_down(benchmark: 
     assert not any("authors" in one for one in prompts) if benchmark not in PROMPTS else prompts == PROMPTS[benchmark]
     page = (ROOT / f"docs/benchmarks/{benchmark}.md").read_text()
     assert re.search(r"\*\*Which prompt a row uses\.?\*\*", page) and "which-prompt-a-row-uses" in page
+
+
+OF_DATA = set(
+    ["velociti/table11", "vinoground/table2", "temporalbench/table1", "temporalbench/table5", "mmbench_video/table1"]
+)
+
+
+def test_what_tables_of_models_and_of_data_show() -> None:
+    texts = {name: render(table, "md") for name, table in full_tables("rehearsal").items()}
+    assert len(texts) == 33, "the tables are those of the papers"
+    assert {name for name, text in texts.items() if "published value, and difference" not in text} <= OF_DATA
+    assert [name for name in OF_DATA if re.search("failed|readers|convention", texts[name])] == []
+    for name, text in texts.items():
+        marks = re.findall(r"<sup>([^<]*)</sup>", text.split("\n\n- ")[0])
+        letters = list(dict.fromkeys(letter for mark in marks for letter in mark.split(",") if letter.isalpha()))
+        assert letters == sorted(letters) and len(letters) <= 5, f"{name}: footnotes come in order and are few"

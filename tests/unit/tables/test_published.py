@@ -57,11 +57,6 @@ def rows_of(paper: str, table: str) -> dict[tuple[str, str, str], dict[str, floa
     return rows
 
 
-def correct(percent: float, of: int) -> int:
-    """How many of `of` a rounded percentage stands for."""
-    return round(percent * of / 100)
-
-
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_line_is_a_plain_number_of_known_slugs_within_its_range(paper: str) -> None:
     raw = (PUBLISHED / f"{paper}.csv").read_bytes()
@@ -107,22 +102,3 @@ def test_velociti_averages_are_means_of_the_seven_tests() -> None:
             if abs(sum(values[test] for test in TESTS) / len(TESTS) - average) > 0.0501:
                 off.add(f"{table} {row} {metric}")
     assert off == exceptions("velociti averages")
-
-
-@pytest.mark.parametrize(
-    ("table", "metric", "counted", "counts", "total"),
-    [("table2", "mba", "table1", "samples", 2179), ("table8", "ba", "table5", "questions", 9918)],
-)
-def test_temporalbench_overall_is_over_all(table: str, metric: str, counted: str, counts: str, total: int) -> None:
-    """Over samples, and over questions."""
-    rows = rows_of("temporalbench", counted).items()
-    of = {group: int(n) for (_, _, name), values in rows if name == counts for group, n in values.items()}
-    assert of.pop("overall") == sum(of.values()) == total
-    off = set()
-    for (row, _, name), values in rows_of("temporalbench", table).items():
-        if name != metric:
-            continue
-        right = sum(correct(values[group], n) for group, n in of.items())
-        if abs(100 * right / total - values["overall"]) > 0.0501:
-            off.add(row)
-    assert off == exceptions(f"temporalbench {table}")

@@ -8,16 +8,13 @@ from tests.unit.config.conftest import CODE, MMBENCH_VIDEO, Project, with_raters
 
 SUITE = "config/suites/construction.yaml"
 OTHERS = "other_writers: [toy-other-writer]"
-SETS = "{folder: resources/demo/sets, count: 5, scoring: {toy-own: 0 to 3, toy-five: 0 to 5, toy-letters: accuracy}}"
 
 
 @pytest.fixture
 def own(project: Project) -> Project:
-    """With folders for people's verdicts, annotations and sets of questions that a test may write."""
+    """With folders for people's verdicts and annotations that a test may write."""
     project.edit(SUITE, "resources/demo/reviews/velociti/", "reviews/")
     project.edit(SUITE, "path: resources/demo/vatex", "path: annotations")
-    project.edit(SUITE, SETS, "{folder: full, scoring: {msvd: 0 to 5}}")
-    project.write("full/msvd.csv", "video,question,answer\n")
     return project
 
 

@@ -123,16 +123,6 @@ def test_published_numbers_stand_where_nothing_runs_and_say_so(tmp_path: Path) -
     assert "Without any number: B, C." in words and "Not run here, and not published: $x_{1}$" in words
 
 
-def test_rows_of_one_label_are_told_apart_by_their_frames_and_a_line_without_a_number_is_named() -> None:
-    alike = [row | {"label": "Ours", "frames": frames} for row, frames in zip(ROWS, ("1", "8"), strict=True)]
-    section = {"protocol": "entail", "sampling": "fps1", "rows": alike}
-    words = words_of(drawn(figure_key(SPECS["lines"], of_spec={"sections": [section]}), [measured("control", 50.0)])[0])
-    assert "Ours (1 frame)" in words
-    sections = [section | {"title": title, "rows": [row]} for title, row in zip(("Mine", "Lost"), alike, strict=True)]
-    key = figure_key(SPECS["frames"], of_spec={"sections": sections})
-    assert "Without any number: Lost." in words_of(drawn(key, [measured("control", 50.0)])[0])
-
-
 def test_points_are_in_the_regions_that_the_metrics_count() -> None:
     """Strict by both answers, classic by a higher score, wrong at a tie, nothing without a score."""
     scores = {"a": (0.9, 0.1), "b": (0.9, 0.6), "c": (0.5, 0.5), "d": (None, 0.2), "e": (float("nan"), 0.2)}

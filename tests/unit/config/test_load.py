@@ -1,12 +1,9 @@
 """Reading the configuration: names, what a site can run, a stand-in for every model, a part of a suite."""
 
 import pytest
-from reprise.benchmarks.keys import AnnotationsKey
 from reprise.config.load import load
-from reprise.plan.suite import collect_keys
-from reprise.tables.keys import TableKey
 
-from tests.unit.config.conftest import CODE, Project
+from tests.unit.config.conftest import Project
 
 
 def test_a_file_whose_name_a_shell_could_read_is_named(project: Project) -> None:
@@ -68,19 +65,3 @@ def test_a_checkpoint_without_weights_is_named(project: Project) -> None:
     assert f"{file}: checkpoint: no folder" in project.message()
     project.write("weights/config.json", "{}")
     assert "holds no weights (*.safetensors). Found: config.json." in project.message()
-
-
-def test_a_part_has_files_of_its_own_and_the_answers_of_the_whole(project: Project) -> None:
-    whole, part = (project.plan(name) for name in ("demo", "demo-limit5"))
-    assert (part.results.folder.name, part.config.whole) == ("demo-limit5", "demo")
-    keys, of_whole = collect_keys(part, CODE), collect_keys(whole, CODE)
-    run = next(run for run in part.runs() if run.model == "toy-llava-ov")
-    assert keys[part.results.run_key(run)] == of_whole[whole.results.run_key(run)], "one journal for both"
-    asked = keys[part.results.key("annotations", "velociti")]
-    assert isinstance(asked, AnnotationsKey) and asked.limit == 5
-    assert "limit" not in of_whole[whole.results.key("annotations", "velociti")].model_dump()
-    tables = [key for key in keys.values() if isinstance(key, TableKey)]
-    ((title, notice),) = {(key.suite_title, key.notice) for key in tables}
-    assert title == "Demo (toy world), a part: 5 units of each benchmark"
-    assert notice.startswith("A part only: at most 5 units (videos, or pairs of Vinoground) of each benchmark")
-    assert notice.endswith("Rendered clips and tiny checkpoints; they say nothing about real models.")

@@ -3,7 +3,6 @@
 import re
 
 from reprise.config.load import load
-from reprise.config.suite import OverviewLine
 from reprise.plan.runs import run_of
 
 from tests.unit.config.conftest import Project
@@ -29,16 +28,6 @@ def test_a_model_of_the_main_table_is_asked_as_there_and_another_one_as_all(proj
     (first,) = [line for label, line in found.items() if label.startswith("Always the first")]
     assert first[:2] == ["velociti/entail/fps1", "vinoground/paper/black8"], "it is in Vinoground's table alone"
     assert len(found) == 5, "a line each"
-
-
-def test_what_a_line_says_stays_when_more_is_asked() -> None:
-    first = OverviewLine(model="m", benchmarks=["vinoground"], samplings={"vinoground": "linspace8"})
-    both = first.with_more(["velociti", "vinoground"], {"vinoground": "linspace4"})
-    assert both.as_written() == {
-        "model": "m", "benchmarks": ["vinoground", "velociti"], "samplings": {"vinoground": "linspace4"},
-    }  # fmt: skip
-    assert OverviewLine(model="m").with_more(["velociti"], {}).as_written() == "m", "it has all already"
-    assert OverviewLine(model="m", benchmarks=["velociti"]).with_more(None, {}).as_written() == "m"
 
 
 def test_a_view_is_named_behind_each_sampling_that_it_fits(project: Project) -> None:

@@ -78,15 +78,6 @@ def test_a_torn_end_is_cut_off_by_the_next_line(tmp_path: Path) -> None:
     assert list(read_lines(log_of(path, "three"))) == [["one"], ["three"]]
 
 
-def test_repair_drops_the_damaged_lines_and_names_them(tmp_path: Path) -> None:
-    journal = log_of(tmp_path / "journal/aa/aa1.jsonl", "one", "two", "three")
-    other = log_of(tmp_path / "adopted.jsonl", "good")
-    write(journal, journal.read_bytes().replace(b"two", b"twp"))
-    assert list(Store(tmp_path).repair()) == [f"{journal}: dropped line 2 of 3"]
-    assert list(read_lines(journal)) == [["one"], ["three"]] and list(read_lines(other)) == [["good"]]
-    assert list(Store(tmp_path).repair()) == []
-
-
 def test_repair_revives_no_withdrawn_answer(tmp_path: Path) -> None:
     """A damaged line may be a withdrawal: what the entry had before goes with it, and nothing else."""
     store, entries = Store(tmp_path), [entry_id("recipe", prompt) for prompt in ("one", "two", "three")]
@@ -115,19 +106,6 @@ def test_a_damaged_record_counts_as_none(tmp_path: Path) -> None:
         path.write_bytes(flipped(content, place))
         assert read_record(path) is None
     assert read_record(tmp_path / "none.json") is None
-
-
-def test_an_object_unlike_its_ledger_stops_the_job_and_goes(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    path = write(store.path("clips", "ab" * 32, ".mp4"), b"frames" * 100)
-    kept, name = store.remember(path), str(path.relative_to(tmp_path))
-    assert store.remembered(path) == kept and Store(tmp_path).checked(name, kept.sha256, "clip u.a") == path
-    path.write_bytes(flipped(path.read_bytes(), 800))
-    assert Store(tmp_path).remembered(path) is None
-    for words in ("was damaged", "is gone"):
-        with pytest.raises(UserError, match=rf"the file of clip u\.a {words}.* run the same command again"):
-            Store(tmp_path).checked(name, kept.sha256, "clip u.a")
-    assert not path.exists()
 
 
 def test_a_text_that_another_job_reads_is_compared_with_its_checksum(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The store: several writers with its own locks and with locks elsewhere, what two users share, work in progress, files that are whole or none."""
+"""The store: several writers with its own locks and with locks elsewhere, what two users share, work in progress, and the clones that use it."""
 
 import errno
 import fcntl
@@ -13,9 +13,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from reprise.core.clones import register
+from reprise.core.clones import forget, idle_clones, readable_clones, register, registered
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, inside
+from reprise.core.files import file_digest, inside, write_record
 from reprise.core.locks import HOLDING, put_locks
 from reprise.core.store import Store, append_line, read_lines, store_on_node
 from reprise.models.asking.journal import Journal, journal_path
@@ -75,11 +75,14 @@ WRITERS, LINES, OBJECTS = 3, 60, 12
 WRITE = """\
 import os, sys, time
 from pathlib import Path
-from reprise.core.clones import register
+from reprise.core.clones import forget, idle_clones, readable_clones, register, registered
 from reprise.core.store import Store, append_line
 from reprise.models.base import Answer
 from reprise.models.asking.journal import Journal, asking_alone, journal_path
 from reprise.models.asking.pieces import Piece
+from reprise.core.clones import forget, idle_clones, readable_clones, register, registered
+from reprise.core.files import write_record
+
 store, (who, count, lines, objects) = Store(Path(sys.argv[1])), map(int, sys.argv[2:])
 os.umask(0o002)
 clone = store.root / f"clone-of-{who}"
@@ -205,3 +208,41 @@ def test_a_file_from_another_disk_is_kept_whole(tmp_path: Path) -> None:
         (Path(other) / f"{os.uname().nodename}.999999999.left").touch()
         store.sweep()
         assert not list(Path(other).iterdir()), "what a killed job left there is removed"
+
+
+def new_clone(path: Path) -> Path:
+    (path / "results").mkdir(parents=True)
+    return path
+
+
+def known(store: Store) -> list[Path]:
+    return [note.clone for note in registered(store)]
+
+
+def test_a_clone_of_another_machine_under_the_same_path_is_not_taken_for_this_one(tmp_path: Path) -> None:
+    """The first machine's folder is out of sight: the second one must not prune what only that one names."""
+    store, clone = Store(tmp_path / "store"), new_clone(tmp_path / "work/clone")
+    register(store, clone)
+    clone.parent.rename(tmp_path / "out-of-sight")
+    register(store, new_clone(clone))
+    assert known(store) == [clone, clone]
+    with pytest.raises(UserError, match=f"cannot be seen from here.* --forget {clone}`"):
+        readable_clones(store)
+    forget(store, clone)
+    assert readable_clones(store) == [clone], "what is there now is still known"
+    forget(store, clone)
+    assert known(store) == []
+
+
+def test_a_folder_that_is_gone_stops_what_needs_idle_clones(tmp_path: Path) -> None:
+    store, clone = Store(tmp_path / "store"), new_clone(tmp_path / "clone")
+    register(store, clone)
+    shutil.rmtree(clone)
+    clone.touch()
+    with pytest.raises(UserError, match="cannot be seen from here"):
+        idle_clones(store)
+    with pytest.raises(UserError, match=f"no clone '.*other' uses it. Known: {clone}"):
+        forget(store, tmp_path / "other")
+    write_record(tmp_path / "store/clones/aa.json", str(tmp_path))
+    with pytest.raises(UserError, match=r"aa\.json: damaged, or of an earlier version. Run snakemake once"):
+        readable_clones(store)

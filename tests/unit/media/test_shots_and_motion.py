@@ -50,13 +50,6 @@ def test_known_cuts_are_found(forty_cuts: tuple[Path, list[int]], settings: Shot
     assert found - right <= 1
 
 
-def test_cuts_closer_than_the_shortest_shot_count_once(tmp_path: Path) -> None:
-    frames = np.concatenate([scene(0, 24), scene(1, 4), scene(2, 24)])
-    path = video_of(tmp_path / "short.mp4", frames)
-    assert measure(path, FactsKey(shots=Shots(min_scene_frames=8)))["shots"] == 2
-    assert measure(path, FactsKey(shots=Shots(min_scene_frames=1)))["shots"] == 3
-
-
 def test_still_moving_and_slide_show(tmp_path: Path) -> None:
     still = video_of(tmp_path / "still.mp4", np.repeat(scene(3, 1), 48, axis=0))
     moving = video_of(tmp_path / "moving.mp4", scene(3, 96))

@@ -1,4 +1,4 @@
-"""What the Snakemake rules ask: paths of wildcards, and what a wrong target is told."""
+"""What the Snakemake rules ask: paths of wildcards, what a wrong target is told, and what a part of a name means."""
 
 import re
 from pathlib import Path
@@ -7,10 +7,13 @@ from types import SimpleNamespace
 import pytest
 from reprise.config.load import load
 from reprise.core.errors import UserError
+from reprise.plan.naming import fitting, nearest
 from reprise.plan.runs import Plan
 from reprise.plan.site import PartitionLimits, Site
 from reprise.plan.suite import Suite, collect_keys
 from reprise.tables.keys import ReproductionKey
+
+from tests.unit.config.conftest import Project
 
 
 @pytest.fixture(scope="module")
@@ -79,19 +82,39 @@ def test_a_job_asks_for_more_at_each_attempt_and_no_more_than_the_site_has(plan:
     assert [here.stage_minutes(SMALL, 2), there.stage_minutes(SMALL, 2)] == [480, 300]
 
 
-def test_a_number_beside_the_papers_names_its_conditions() -> None:
-    """Of the paper suite with one model pinned, in another type and quantised."""
-    model, revision = "llava-onevision-7b", "0123456789" * 4
-    config = load(Path(), {"suite": "paper"})
-    config = config.model_copy(update={"suite": config.suite.model_copy(update={"run": [model]})})
-    changes = {"revision": revision, "dtype": "float16", "settings": {"quantised": "awq"}}
-    config.models[model] = config.models[model].model_copy(update=changes)
-    plan = Plan(config)
+def test_a_number_beside_the_papers_names_its_conditions(project: Project) -> None:
+    project.edit("config/suites/paper.yaml", "run: [none]", "run: [llava-onevision-7b]")
+    model = "config/models/llava-onevision-7b.yaml"
+    project.edit(model, "revision: unpinned", f"revision: {'0123456789' * 4}")
+    project.edit(model, "dtype: checkpoint", "dtype: float16\nsettings: {quantised: awq}")
+    plan = project.plan("paper")
     reproduction = collect_keys(plan)[plan.results.key("reproduction")]
     assert isinstance(reproduction, ReproductionKey)
-    made = {run: found for run, found in reproduction.conditions.items() if run.rpartition("/")[2] == model}
-    assert made
-    for run, found in made.items():
-        _, protocol, sampling, _ = run.split("/")
-        assert found[:2] == (f"protocol {protocol}", f"frames {sampling}")
-        assert found[2:] == (f"revision {revision[:12]}", "weights in float16", "quantised: awq")
+    found = reproduction.conditions["velociti/entail/fps1/llava-onevision-7b"]
+    assert found[:2] == ("protocol entail", "frames fps1")
+    assert found[2:] == ("revision 012345678901", "weights in float16", "quantised: awq")
+
+
+NAMES = [
+    "velociti/entail/fps1/oracle",
+    "velociti/entail.subset/fps1/oracle",
+    "velociti/mc/fps1/oracle",
+    "velociti/mc/fps1/toy-llava-ov",
+    "velociti/mc/fps1/toy-llava-ov-early",
+    "vinoground/paper/black8/oracle",
+]
+
+
+def test_words_mean_the_names_that_have_them_in_this_order() -> None:
+    meant = {
+        "velociti/mc/fps1/oracle": NAMES[2:3], "mc/oracle": NAMES[2:3], "mc/toy-llava-ov": NAMES[3:4], "mc/toy": NAMES[3:5],
+        "entail/oracle": NAMES[:1], "entail.s": NAMES[1:2], "vino": NAMES[5:], "early": NAMES[4:5],
+        "velociti/mc/fps1/toy-llava": [], "oracle/mc": [], "nothing": [], "": [], "/": [],
+    }  # fmt: skip
+    assert {words: fitting(words, NAMES) for words in meant} == meant
+
+
+def test_the_nearest_name_is_suggested_whole_or_in_part() -> None:
+    assert nearest("velociti/mc/fps1/orcale", NAMES) == " Did you mean 'velociti/mc/fps1/oracle'?"
+    assert nearest("orcale", NAMES) == " Did you mean 'oracle'?"
+    assert nearest("something else", NAMES) == ""

@@ -27,6 +27,16 @@ FILTER = """([name, value]) => new Promise((resolve) => {
         : requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now() - start)));
     look();
 })"""
+# The addresses of what is loaded when the first item is drawn.
+LOADED = """document.addEventListener("DOMContentLoaded", () => {
+    new MutationObserver((_, observer) => {
+        if (document.querySelector("#item .sides")) {
+            observer.disconnect();
+            const styles = document.querySelectorAll("link[rel=stylesheet]");
+            window.loaded = [...document.scripts, ...styles].map(({ src, href }) => src || href);
+        }
+    }).observe(document.body, { subtree: true, childList: true });
+});"""
 CHOICES = (("show", "wrong"), ("task", "short"), ("show", "right"), ("task", ""), ("show", ""))
 
 
@@ -62,14 +72,13 @@ def _filters(browser: Browser, page: Path) -> float:
 
 
 def _loaded(browser: Browser, page: Path) -> float:
-    """MB of the files that the first view takes, as they are on the disk."""
+    """MB of the files that are loaded when the first clip is there, as they are on the disk."""
     window = browser.new_page()
-    files: set[Path] = set()
-    window.on("requestfinished", lambda one: files.add(Path(urlsplit(one.url).path)))
+    window.add_init_script(LOADED)
     window.goto(f"{page.as_uri()}#b={BENCHMARK}")
-    window.wait_for_selector("body[data-shown] .tabulator-row")
+    addresses: list[str] = window.wait_for_function("window.loaded").json_value()
     window.close()
-    return sum(one.stat().st_size for one in files) / 1e6
+    return sum(Path(urlsplit(one).path).stat().st_size for one in {page.as_uri(), *addresses}) / 1e6
 
 
 def _opened(browser: Browser, page: Path) -> Page:

@@ -15,7 +15,7 @@ PAIR, LINK = r.pair_row(0), r.clip_name(0)
 SAMPLE = ["control", "v_abcdefghi01_seg_10_20", "Ev1", "p", "n"]
 WITHOUT = {"idx": "1", "video_name": "v.mp4", "question": "q", "GT": "A"}
 FIRST, COLUMNS = r.question_row("0", "a", "['OCR']"), list(QUESTION_COLUMNS)
-RELEASES = {
+RELEASES: dict[str, Any] = {
     "vinoground": r.vinoground_release, "temporalbench": r.temporalbench_release, "velociti": r.velociti_release,
     "mmbench_video": r.mmbench_release,
 }  # fmt: skip
@@ -100,10 +100,11 @@ def test_a_flawed_entry_stays_is_named_and_counted(
 ) -> None:
     """Asked, missing and value where every answer is as right as it can be."""
     whole, (form, prompt) = Whole(benchmark), FORMS[benchmark]
-    _, items = whole.annotations(
+    clips, items = whole.annotations(
         RELEASES[benchmark](tmp_path, **made), "release" if benchmark == "mmbench_video" else "ids"
     )
     assert [one.startswith(flaw) for one in flaws_of(items)] == [True] and flaw.split(": ", 1)[1] in caplog.text
+    assert {part for parts in clips["parts"] for part in parts} <= set(clips["clip_id"]), "none of a lacking video"
     if benchmark == "temporalbench":
         items = items.filter(task="short")
     asked = whole.requests(items, form, prompt)

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 from reprise.benchmarks.registry import load_release
-from reprise.benchmarks.rows import Item
+from reprise.benchmarks.rows import ClipsFrom, Item
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.construction.filters import kept
 from reprise.construction.mmbench_video.review import static
@@ -29,7 +29,7 @@ from tests.unit.construction import worlds as w
 from tests.unit.rows import verdict_row
 
 
-def read_back(files: Sequence[Path], kind: str, clips: str) -> Sequence[Item]:
+def read_back(files: Sequence[Path], kind: str, clips: ClipsFrom) -> Sequence[Item]:
     """The items of a release that was written, none of them flawed or there twice."""
     items = load_release(kind).read_release(files, clips, {}).items
     assert len({item.item_id for item in items}) == len(items) and not any(item.flaws for item in items)

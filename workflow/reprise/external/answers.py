@@ -30,7 +30,6 @@ SEVERAL = "several texts in one answer"
 REPEATED = "repeats an answer"
 DISAGREES = "disagrees with another answer"
 NO_NUMBER = "no number"
-NO_TRUTH = "its question has no ground truth"
 EMPTY_FILE = "empty file"
 OTHER_QUESTION = "another question under a known id"
 OTHER_PROMPT = "asked with another prompt"
@@ -121,7 +120,7 @@ def read_responses(
             imported.note(place, UNKNOWN_ID)
         else:
             answer, problem = response_as_answer(entry["response"], looked_at)
-            imported.note(place, problem, "" if request["expected"].strip() else NO_TRUTH)
+            imported.note(place, problem)
             imported.add(request["request_id"], answer, place)
 
 

@@ -14,7 +14,6 @@ import polars as pl
 
 from reprise.external import FAILED_ELSEWHERE
 from reprise.external.answers import (
-    NO_TRUTH,
     OTHER_FRAMES,
     OTHER_PROMPT,
     ImportedAnswers,
@@ -74,8 +73,7 @@ def read_log(
         elif not answer.error and not answer.text:
             problem = EMPTY
         is_other = isinstance(prompt, str) and plain_text(prompt) != plain_text(asked[item]["prompt"])
-        is_truth = asked[item]["expected"].strip()
-        imported.note(place, problem, OTHER_PROMPT if is_other else "", "" if is_truth else NO_TRUTH)
+        imported.note(place, problem, OTHER_PROMPT if is_other else "")
         imported.add(asked[item]["request_id"], answer, place)
     questions.need_a_match(benchmark)
 

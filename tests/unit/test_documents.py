@@ -94,12 +94,6 @@ def test_the_readme_counts_the_rows_as_they_are() -> None:
     assert shown == [of_all, here[1], of_all - here[1], counts[write_rows.FILES], counts[write_rows.SOME_FILES], known]
 
 
-def test_the_catalog_s_metadata_name_what_exists() -> None:
-    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
-    assert set(usage) == {"mandatory-flags", "software-stack-deployment", "report"}
-    assert (ROOT / "config/README.md").is_file() and "make setup" in usage["mandatory-flags"]["desc"]
-
-
 PAPERS = ("velociti", "vinoground", "temporalbench", "mmbench_video")
 OF_PAPERS = [ROOT / f"docs/papers/{name}.md" for name in PAPERS]
 SUITES = ("paper", "construction")

@@ -57,7 +57,7 @@ class Project:
         return str(error.value)
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(scope="session")
 def each_text_is_parsed_once() -> Iterator[None]:
     """A test changes one file of some eighty; what is refused is parsed again."""
     known: dict[tuple[str, bytes], Any] = {}
@@ -88,7 +88,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def project(copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(copied: Path, each_text_is_parsed_once: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A project in the working directory."""
     shutil.copytree(copied, tmp_path, copy_function=os.link, symlinks=True, dirs_exist_ok=True)
     monkeypatch.setattr("reprise.core.paths.WORKFLOW", tmp_path)

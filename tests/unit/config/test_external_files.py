@@ -95,15 +95,6 @@ def test_a_model_can_say_which_run_its_files_are_of(paper: Project) -> None:
     assert runs(paper) == [f"vinoground/paper/black{frames}/apollo-7b" for frames in (16, 4)]
 
 
-def test_a_protocol_can_share_the_answers_of_another(paper: Project) -> None:
-    lay(paper, "vinoground/internlm-xc-2.5/cot/fps1", *BOTH)
-    lay(paper, "mmbench_video/gpt-4o/packed/interior8", "gpt4o.xlsx")
-    plan = paper.plan("paper")
-    for run in ("vinoground/cot.judged/fps1/internlm-xc-2.5", "mmbench_video/packed.subtitled/interior8/gpt-4o"):
-        assert plan.imports.answer_files(Run.parse(run))
-    assert not plan.imports.answer_files(Run.parse("mmbench_video/packed.subtitles.subtitled/interior8/gpt-4o"))
-
-
 def judges(paper: Project) -> list[str]:
     """The judges whose numbers the tables show, run by run."""
     plan = paper.plan("paper")

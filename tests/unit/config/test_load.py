@@ -57,11 +57,3 @@ def test_a_stand_in_answers_for_every_model_of_the_papers_tables(project: Projec
     assert not any(models[slug].repo or models[slug].checkpoint or models[slug].gpus for slug in named)
     assert models["llava-onevision-7b"].label == "LLaVA-OneVision-7B"
     assert len({models[slug].settings["seed"] for slug in named}) == len(named), "rows differ"
-
-
-def test_a_checkpoint_without_weights_is_named(project: Project) -> None:
-    file = "config/models/toy-llava-ov.yaml"
-    project.write(file, "label: Toy\nadapter: transformers\ncheckpoint: weights\n")
-    assert f"{file}: checkpoint: no folder" in project.message()
-    project.write("weights/config.json", "{}")
-    assert "holds no weights (*.safetensors). Found: config.json." in project.message()

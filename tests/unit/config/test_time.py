@@ -3,7 +3,6 @@
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.paths import Scored
-from reprise.media.views import IN_WORDS
 from reprise.plan.runs import Plan
 from reprise.plan.targets import asked_by, check_targets
 
@@ -22,24 +21,6 @@ def views(plan: Plan, slug: str, benchmark: str) -> dict[str, str]:
     """View -> its run, or why there is none."""
     found = plan.time[slug][benchmark].items()
     return {view: one.run.name.partition("/")[2] if isinstance(one, Scored) else f"- {one}" for view, one in found}
-
-
-def test_a_card_asks_what_the_overview_asks_in_every_view(project: Project) -> None:
-    plan = project.plan()
-    assert list(plan.time) == ["toy-llava-ov"]
-    assert views(plan, "toy-llava-ov", "temporalbench") == {
-        "planned": "short/linspace8/toy-llava-ov",
-        "none": "short/none/toy-llava-ov",
-        **{view: f"short/linspace8.{view}/toy-llava-ov" for view in IN_WORDS if view != "none"},
-    }
-    rated = plan.time["toy-llava-ov"]["mmbench_video"]["shuffled"]
-    assert isinstance(rated, Scored) and rated.judge == "wordmatch"
-    project.edit(SUITE, f"{TIME}\n", "")
-    before = set(project.plan().runs())
-    added = set(plan.runs()) - before
-    assert {run.sampling.rpartition(".")[2] for run in added} == {*IN_WORDS}
-    blind = {f"{run.benchmark}/{run.protocol}" for run in added if "." not in run.sampling}
-    assert blind == {"velociti/entail.subset"}, "what a table asks is asked once"
 
 
 def test_what_a_view_cannot_be_shown_of_is_named(project: Project) -> None:

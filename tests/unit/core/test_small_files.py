@@ -2,12 +2,10 @@
 
 from pathlib import Path
 
-import polars as pl
 import pytest
 from reprise.core.errors import UserError, choices
 from reprise.core.log import TAIL_BYTES, Progress, last_progress, last_words
 from reprise.core.paths import Results, Run
-from reprise.core.schemas import REQUESTS, read_table, table_of, write_table
 
 
 def test_names_with_commas_are_told_apart() -> None:
@@ -35,16 +33,6 @@ def test_what_a_job_says_of_its_progress_is_read_again(tmp_path: Path) -> None:
     log.write_text(f"{Progress(10, 40, 2.0, 15.0)}\nLoading.\n{Progress(20, 40, 2.5, 8.0)}\nanother line\n")
     assert last_progress(log) == Progress(20, 40, 2.5, 8.0)
     assert last_progress(tmp_path / "none.log") is None
-
-
-def test_columns_that_nobody_needs_stay_unread_but_their_types_are_checked(tmp_path: Path) -> None:
-    path = tmp_path / "requests.parquet"
-    write_table(table_of([{"request_id": "1", "options": [], "option_texts": []}], REQUESTS), path, REQUESTS)
-    assert read_table(path, REQUESTS, without=("prompt",)).columns == [name for name in REQUESTS if name != "prompt"]
-    other = pl.Schema(REQUESTS | {"prompt": pl.Int32})
-    write_table(pl.read_parquet(path).with_columns(prompt=pl.lit(1)), path, other)
-    with pytest.raises(UserError, match="column 'prompt' is Int32, expected String"):
-        read_table(path, REQUESTS, without=("prompt",))
 
 
 @pytest.mark.parametrize("name", ["", "b", "b/p/s", "b/p/s/m/j", "b//s/m"])

@@ -100,9 +100,3 @@ def test_what_is_no_file_or_no_utf8_is_named(tmp_path: Path) -> None:
 def test_ordinary_aliases_and_merges_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("a: &a {x: 1}\nb: {<<: *a, y: 2}\nc: [*a, *a]\n")
     assert load_yaml(tmp_path / "a.yaml") == {"a": {"x": 1}, "b": {"x": 1, "y": 2}, "c": [{"x": 1}, {"x": 1}]}
-
-
-def test_a_folder_s_name_is_no_pattern(tmp_path: Path) -> None:
-    texts = {"a.csv": b"a\n1\n", "a.tsv": b"a\n1\n", "a.jsonl": b'{"a": "1"}\n', "a.json": b'[{"a": "1"}]'}
-    for name, text in texts.items():
-        assert read_rows(write(tmp_path / "[mine]" / name, text)).rows() == [("1",)], name

@@ -14,14 +14,10 @@ Statuses = Callable[..., dict[str, str]]
 
 
 @pytest.fixture(scope="session")
-def video_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def video(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """24 frames, the index in front."""
-    return barcode_video(tmp_path_factory.mktemp("video") / "video.mp4", 24, before=("-movflags", "+faststart"))
-
-
-@pytest.fixture(scope="session")
-def video(video_file: Path) -> bytes:
-    return video_file.read_bytes()
+    path = tmp_path_factory.mktemp("video") / "video.mp4"
+    return barcode_video(path, 24, before=("-movflags", "+faststart")).read_bytes()
 
 
 @pytest.fixture

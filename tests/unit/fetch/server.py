@@ -26,7 +26,6 @@ class Behaviour:
     has_ranges: bool = True
     bytes_per_s: int | None = None
     is_endless: bool = False  # the content again and again, without a stated length
-    part: int | None = None  # who asks for the rest gets no more than so many bytes of it
     headers: dict[str, str] = field(default_factory=dict)
 
 
@@ -62,8 +61,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(behaviour.status, {"Content-Length": "0"} | behaviour.headers)
             return
         start = self._start(behaviour)
-        end = len(behaviour.content) if behaviour.part is None or not start else start + behaviour.part
-        body = behaviour.content[start:end]
+        body = behaviour.content[start:]
         stated = {} if behaviour.is_endless else {"Content-Length": str(len(body))}
         headers = {"Content-Type": behaviour.kind} | stated | behaviour.headers
         if start:

@@ -33,7 +33,6 @@ def asked(url: str, store: Store, **more: Any) -> Record:
     ({}, []),
     ({"cut_after": 2000}, ["bytes=2000-"]),
     ({"cut_after": 2000, "has_ranges": False}, ["bytes=2000-"]),
-    ({"cut_after": 1000, "part": 1000}, ["bytes=1000-", "bytes=2000-"]),
 ])  # fmt: skip
 def test_a_download_is_whole_and_never_asked_for_again(behaviour: dict[str, Any], ranges: list[str], video: bytes, store: Store) -> None:  # fmt: skip
     with serving({"/a.mp4": Behaviour(video, **behaviour)}) as (url, log):

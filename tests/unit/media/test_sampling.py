@@ -240,16 +240,6 @@ def test_a_clip_that_goes_missing_changes_only_what_was_shown_in_its_place() -> 
     assert changed == {name for name, other in before.items() if other.clip_id == gone and name in after}
 
 
-def test_another_clip_has_as_many_frames_where_there_is_one() -> None:
-    short = Planned("s.s", "s", "s", is_joined=False, indices=(5, 6))
-    long = Planned("l.l", "l", "l", is_joined=False, indices=tuple(range(0, 60, 10)))
-    found = other_clips([*clips(3), short, long], 0)
-    assert {other.clip_id[0] for name, other in found.items() if name[0] == "u"} == {"u"}
-    # of more frames some, evenly; of fewer frames some again
-    assert found["s.s"].indices in ((0, 2), (0, 30))
-    assert found["l.l"].indices == (0, 0, 1, 2, 2, 3)
-
-
 def test_which_clips_are_no_other_clip() -> None:
     """Equal bytes, a concatenation for a plain one, and those of the same unit."""
     joined = [Planned(f"{name}.j", name, name, is_joined=True, indices=(1, 2, 3, 4)) for name in "ab"]

@@ -122,7 +122,6 @@ def test_what_is_still_to_fetch(tmp_path: Path) -> None:
     assert weights_of(model.model_copy(update={"weights_bytes": whole}), store) == Weights(whole, 1000)
     record_files(folder, store)
     assert weights_of(model, store) == Weights(76, 0)
-    for dtype, quantised, loaded in (("checkpoint", None, 5000), ("float16", None, None), ("checkpoint", "nf4", None), ("checkpoint", "awq", 5000)):  # fmt: skip
-        settings = {"quantised": quantised} if quantised else {}
-        other = {"weights_bytes": 5000, "dtype": dtype, "settings": settings, "revision": "f" * 40}
+    for quantised, loaded in (("nf4", None), ("awq", 5000)):
+        other = {"weights_bytes": 5000, "settings": {"quantised": quantised}, "revision": "f" * 40}
         assert weights_of(model.model_copy(update=other), store) == Weights(loaded, 5000), "nothing is fetched yet"

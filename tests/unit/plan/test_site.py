@@ -62,11 +62,6 @@ def test_a_wrong_file_is_named_with_its_line() -> None:
         read(Site, Path("here.yaml"))
 
 
-def test_what_a_job_can_have() -> None:
-    assert [SITE.most("max_runtime", gpus) for gpus in (0, 1, 2)] == [60, 600, 300]
-    assert [SITE.most("max_mem_mb", gpus) for gpus in (0, 1, 2)] == [4000, 512000, 512000]
-
-
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

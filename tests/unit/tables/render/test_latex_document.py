@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.stages.tables_pdf import by_benchmark
 from reprise.tables.render.latex_document import document, figure, print_document, too_large
 
 # As pdflatex wrote it.
@@ -53,11 +52,3 @@ def test_what_stops_latex_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("PATH", f"{program.parent}:/bin:/usr/bin")
     with pytest.raises(UserError, match=f"stopped: {problem[2:]} Needed packages: booktabs,"):
         print_document(document({}), tmp_path)
-
-
-def test_figures_stand_behind_the_tables_of_their_benchmark() -> None:
-    tables = {"b/table1": "1", "b/table2": "2", "a/table1": "3", "tables/overview": "4"}
-    figures = {"a/fig1": "5", "b/fig2": "6"}
-    ordered = ["b/table1", "b/table2", "b/fig2", "a/table1", "a/fig1", "tables/overview"]
-    assert list(by_benchmark(tables, figures)) == ordered
-    assert by_benchmark(tables, {}) == tables

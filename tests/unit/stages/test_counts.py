@@ -1,4 +1,4 @@
-"""What is counted and listed for people: failed answers, the health of runs, what is missing, texts that are too long."""
+"""What is counted and listed for people: failed answers, the health of runs, texts that are too long."""
 
 import csv
 from pathlib import Path
@@ -8,13 +8,11 @@ import polars as pl
 import pytest
 from reprise.benchmarks.keys import RequestsKey
 from reprise.benchmarks.rows import are_short
-from reprise.core.schemas import CLIP_LEDGER, ITEMS, METRICS, REQUESTS, RESPONSES, SOURCES, read_table, write_table
+from reprise.core.schemas import ITEMS, METRICS, REQUESTS, RESPONSES, read_table, write_table
 from reprise.core.settings import Key
 from reprise.external.answers import NO_ANSWER
-from reprise.fetch.keys import BenchmarkLedgers
 from reprise.stages import health, requests
 from reprise.stages.metrics import failed_answers
-from reprise.stages.missing import section
 
 from tests.unit.rows import item_row, response_row
 from tests.unit.tables.world import metric_row
@@ -54,23 +52,6 @@ def test_a_row_for_each_number_of_health_of_each_run(tmp_path: Path) -> None:
         ("one", "health_read_by", "answers: unread", "25.0"),
         ("two", "health_read_by", "answers: =stated", "100.0"),
     ]
-
-
-NASTY = "x\u202e|<script>alert(1)</script>\x00\x1b[2J![i](http://127.0.0.1/)&lt;$\\\n# head"
-
-
-def test_the_list_of_what_is_missing_shows_text_and_obeys_none(tmp_path: Path) -> None:
-    row = {
-        "source_id": NASTY, "unit": "u", "status": "failed", "transient": False, "attempts": 1, "object": "", "sha256": "",
-        "bytes": 0, "message": NASTY,
-    }  # fmt: skip
-    write_table(pl.DataFrame([row], schema=SOURCES), tmp_path / "s.parquet", SOURCES)
-    write_table(pl.DataFrame(schema=CLIP_LEDGER), tmp_path / "c.parquet", CLIP_LEDGER)
-    ledgers = BenchmarkLedgers(title="Toy", sources=(tmp_path / "s.parquet",), clips=(tmp_path / "c.parquet",))
-    line = next(line for line in section(ledgers).splitlines() if line.startswith("| x"))
-    assert line.count("|") == 5
-    assert not any(sign in line for sign in "\u202e\x00\x1b<>[]\\$")
-    assert line.count("U+202E") == 2 and "&#38;lt;" in line
 
 
 def captions(positive: str) -> list[dict[str, str]]:

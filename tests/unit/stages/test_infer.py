@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +18,20 @@ from reprise.models.asking.journal import Failures, Journal, Work
 from reprise.models.asking.pieces import pieces_of
 from reprise.models.base import Answer, AnswerError, Clip, Request
 from reprise.models.keys import RunKey
-from reprise.models.local.stand_ins.baselines import Constant, Oracle
+from reprise.models.local.devices import take_gpus
+from reprise.models.local.stand_ins.baselines import Constant
 from reprise.stages.infer import ask_all
 from reprise.stages.release import main
 from reprise.stages.works import gather_work
 
-from tests.unit.asked import request, spec
+from tests.unit.asked import BLIND, request, spec
 from tests.unit.rows import request_row
 
-SPEC = spec()
 KEY = RunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": {"adapter": "a", "sampling": {"rule": "none"}}})
 
 
-def yes_or_no(name: str, expected: str = "Yes", ask: str = "score") -> Request:
-    return request(f"prompt {name}", ask, ("Yes", "No"), max_tokens=1, request_id=name, item_id=name, expected=expected)
+def yes_or_no(name: str) -> Request:
+    return request(f"prompt {name}", "score", ("Yes", "No"), request_id=name, item_id=name)
 
 
 class Counting:
@@ -58,14 +57,6 @@ def works(*clips: tuple[str, Sequence[Request]]) -> list[Work]:
     return [Work(Clip(name, None, (), ()), f"recipe {name}", tuple(requests)) for name, requests in clips]
 
 
-def test_the_same_question_about_a_clip_is_asked_once(tmp_path: Path) -> None:
-    twin = yes_or_no("a")
-    other = replace(twin, request_id="z", item_id="z", role="neg", expected="No")
-    model = Counting()
-    rows, _ = asked_by(model, works(("c1", [twin, other])), tmp_path)
-    assert len(model.asked) == 1 and [row["text"] for row in rows] == ["prompt a", "prompt a"]
-
-
 class KilledAt(Counting):
     """Ends its process at one question as the kernel does when memory runs out, or when it is told to."""
 
@@ -84,13 +75,9 @@ def is_killed(model: Counting, asked: list[Work], folder: Path) -> bool:
     return job.exitcode != 0
 
 
-CLIPS_OF_THREE = [(clip, [yes_or_no(f"{clip}1"), yes_or_no(f"{clip}2"), yes_or_no(f"{clip}3")]) for clip in "abc"]
-
-
-@pytest.mark.parametrize("culprit", ["a1", "b2"])
-def test_a_question_that_kills_the_job_is_found_and_given_up_at_last(culprit: str, tmp_path: Path) -> None:
-    asked = works(*CLIPS_OF_THREE)
-    kills = 0
+def test_a_question_that_kills_the_job_is_found_and_given_up_at_last(tmp_path: Path) -> None:
+    clips = [(clip, [yes_or_no(f"{clip}{number}") for number in "123"]) for clip in "abc"]
+    asked, culprit, kills = works(*clips), "b2", 0
     while is_killed(KilledAt(culprit), asked, tmp_path):
         kills += 1
         assert kills < 10, "no way out"
@@ -106,16 +93,6 @@ def test_a_model_that_is_killed_as_it_loads_has_nothing_against_its_questions(tm
         assert is_killed(KilledAt("a1"), works(("a", [yes_or_no("a1")])), tmp_path)
     rows, _ = asked_by(Counting(), works(("a", [yes_or_no("a1")])), tmp_path)
     assert [row["text"] for row in rows] == ["prompt a1"] and not (tmp_path / "f").exists()
-
-
-def test_a_kill_by_a_person_costs_nobody_an_attempt(tmp_path: Path) -> None:
-    asked = works(*CLIPS_OF_THREE)
-    assert is_killed(KilledAt("a2"), asked, tmp_path) and is_killed(KilledAt("c2"), asked, tmp_path)
-    assert not is_killed(Counting(), asked, tmp_path)
-    rows, timings = asked_by(Counting(), asked, tmp_path)
-    assert [row["text"] for row in rows] == [f"prompt {row['request_id']}" for row in rows]
-    assert [row["resumed"] for row in timings] == [3, 3, 3]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["j"], "no failure, and no record of what was asked"
 
 
 Tables = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
@@ -161,16 +138,21 @@ def test_a_clip_that_another_one_is_shown_for_is_asked_about_by_the_other_s_fram
         gather_work(requests, shown, ledger.filter(pl.col("clip_id") != "b"), Store(tmp_path))
 
 
-CLIP = Clip("c", None, (), ())
-
-
-def test_the_oracle_knows_and_the_constant_does_not_care() -> None:
-    asked = [yes_or_no("a", "Yes"), yes_or_no("b", "No"), yes_or_no("c", "No", "choose")]
-    for model, second, chosen in ((Oracle(SPEC), (0.0, 1.0), "No"), (Constant(SPEC), (1.0, 0.0), "Yes")):
-        found = [(answer.scores, answer.text) for answer in model.answers(CLIP, asked)]
-        assert found == [((1.0, 0.0), ""), (second, ""), ((), chosen)]
+def test_a_constant_takes_an_option_that_is_there() -> None:
     with pytest.raises(UserError, match=r"told to take option 2 of \['Yes', 'No'\]"):
-        list(Constant(spec(option=2)).answers(CLIP, [yes_or_no("a")]))
+        list(Constant(spec(option=2)).answers(BLIND, [yes_or_no("a")]))
+
+
+@pytest.mark.parametrize(("visible", "count"), [("", 0), ("3", 1)])
+def test_gpus_that_are_not_there_are_one_message(
+    visible: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    message = (
+        f"^config/models/m.yaml: the model needs 2 GPUs, found {count} here. Remove the model from the suite's `run:`"
+    )
+    with pytest.raises(UserError, match=message):
+        take_gpus(2, tmp_path, "m")
 
 
 def listed(folder: Path, release: dict[str, str], **more: Any) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
-from reprise.models.asking.journal import Failures, Journal, failures_path, journal_path
+from reprise.models.asking.journal import Journal, journal_path
 from reprise.models.keys import ModelRunKey
 
 from tests.unit.models.chat_server import ChatServer, error, well
@@ -69,15 +69,3 @@ def test_a_killed_job_leaves_no_server_and_the_next_one_goes_on(hosted: Job) -> 
     said = hosted.log
     assert "vllm answers after" in said and "its log: log.server.log" in said
     assert "ready" in (hosted.folder / "log.server.log").read_text()
-
-
-def test_a_server_that_ends_in_the_middle_ends_its_job_and_loses_nothing(hosted: Job) -> None:
-    key = hosted_key(hosted, "ends")
-    assert hosted.run(key) == 1
-    said = hosted.log
-    assert "Error: vllm has ended: loading the weights / ready / the server ended with code -9" in said
-    assert "Traceback" not in said
-    assert 1 <= len(hosted.journaled(key)) < CLIPS * QUESTIONS
-    failures = Failures(failures_path(Store(hosted.store.root), key.key), 3)
-    assert not any(failures.get(entry) for entry in hosted.entries), "no question is at fault"
-    assert are_gone(processes(hosted.folder / "pids"))

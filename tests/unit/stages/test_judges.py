@@ -10,7 +10,6 @@ from reprise.benchmarks.asking import answers_as_given
 from reprise.benchmarks.human_ratings import agreement, read_ratings
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.scoring import Convention
-from reprise.construction.mmbench_video.review import mean_ratings
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
 from reprise.models.base import Clip
@@ -172,11 +171,3 @@ def test_ratings_of_another_scale_are_those_of_its_runs_alone(tmp_path: Path) ->
     path = tmp_path / "ratings.csv"
     path.write_text("run,item_id,rating\nfive,0,5\nthree,0,3\n")
     assert read_ratings(path, "five", 5)["rating"].to_list() == [5, 3] and read_ratings(path, "three", 3).height == 2
-
-
-def test_static_questions_by_the_mean_over_four_seeds() -> None:
-    """10/4 reaches 2.5 and 9/4 does not; a failed judgement is 0 and makes no question static."""
-    ratings = {"static": [3, 3, 3, 1], "moving": [3, 3, 3, 0], "failed": [3, 3, 3, None]}
-    by_seed = zip(*ratings.values(), strict=True)
-    means = dict(mean_ratings([pl.DataFrame({"item_id": list(ratings), "score": one}) for one in by_seed]).rows())
-    assert means == {"static": 2.5, "moving": 2.25, "failed": 2.25}

@@ -1,8 +1,5 @@
 """A run over several jobs: which clips are whose, that nothing is asked twice, and what they are joined to."""
 
-import subprocess
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,24 +7,12 @@ import polars as pl
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, write_table
-from reprise.core.store import Store
-from reprise.models.asking.journal import asking_alone
 from reprise.models.asking.pieces import MOST_PIECES, PLACES, Piece, pieces_of
 from reprise.stages.join_pieces import joined
 
 from tests.unit.rows import Row, response_row
 
 RECIPES = [f"recipe {number}" for number in range(300)]
-HOLD = """\
-import sys, time
-from pathlib import Path
-from reprise.core.store import Store
-from reprise.models.asking.journal import asking_alone
-from reprise.models.asking.pieces import Piece
-with asking_alone(Store(Path(sys.argv[1])), "k", Piece.parse(sys.argv[2])):
-    print("held", flush=True)
-    time.sleep(float(sys.argv[3]))
-"""
 
 
 @pytest.mark.parametrize("count", [1, 3, MOST_PIECES])
@@ -44,27 +29,6 @@ def test_a_piece_is_named() -> None:
     for wrong in ("", "0of2", "3of2", "2", "1of", "1of02", "-1of2"):
         with pytest.raises(ValueError, match="names no piece; such as: 2of4"):
             Piece.parse(wrong)
-
-
-def holding(folder: Path, piece: str, seconds: float = 60) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", HOLD, str(folder), piece, str(seconds)]
-    job = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert job.stdout is not None and job.stdout.readline() == "held\n"
-    return job
-
-
-@pytest.mark.parametrize(("one", "other", "waits"), [("1of2", "2of2", False), ("1of2", "1of3", True)])
-def test_pieces_wait_where_they_share_clips(tmp_path: Path, one: str, other: str, waits: bool, caplog: pytest.LogCaptureFixture) -> None:  # fmt: skip
-    """Also pieces of different numbers: another clone may have split the run otherwise."""
-    job = holding(tmp_path, one, 1.5 if waits else 60)
-    begun = time.monotonic()
-    with asking_alone(Store(tmp_path), "another key"):
-        assert "waiting for" not in caplog.text
-    with asking_alone(Store(tmp_path), "k", Piece.parse(other)):
-        assert (job.poll() is not None or time.monotonic() - begun > 1) == waits
-    job.kill()
-    job.wait()
-    assert ("waiting for" in caplog.text) == waits
 
 
 def pieces(folder: Path, *shares: Sequence[Row]) -> list[Path]:

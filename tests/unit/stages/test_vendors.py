@@ -99,8 +99,6 @@ def test_the_budget_stops_before_it_is_crossed_and_nothing_is_lost(tmp_path: Pat
 
 def test_a_model_of_unknown_price_stops_at_its_tokens(tmp_path: Path) -> None:
     with ChatServer() as server:
-        with pytest.raises(UserError, match=r"\$0\.0000 of \$0 are spent"):
-            asked_here(paid(server, "openai"), blind_works(), tmp_path, Budget(0, 10**6))
         key = paid(server, "openai", price=None, concurrency=2)
         with pytest.raises(UserError, match="0 tokens of 0 are used.*Raise `budget_tokens:`"):
             asked_here(key, blind_works(), tmp_path, Budget(1000, 0))
@@ -109,8 +107,6 @@ def test_a_model_of_unknown_price_stops_at_its_tokens(tmp_path: Path) -> None:
             asked_here(key, blind_works(), tmp_path, Budget(0, 300))
         used = Ledger(tmp_path).spent().tokens
         assert used == len(server.asked) * (chat.TEXT_TOKENS + 1) <= 300 and len(server.asked) >= 3
-        _, timings = asked_here(key, blind_works(), tmp_path, Budget(0, 10**6))
-    assert {one["usd"] for one in timings} == {None}
 
 
 def test_a_failure_that_may_have_been_paid_for_counts_with_its_worst_case(tmp_path: Path) -> None:

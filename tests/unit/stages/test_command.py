@@ -42,23 +42,14 @@ KEYS: dict[str, dict[str, Any]] = {
     "metrics": {"benchmark": "velociti", "form": "entail", "items": None, "level": 0.95, "rated_to": 3},
 }
 # Tables hold the names of the key files that they were made under, so that all runs give them the same.
-GIVEN = "--run-key run.json --authors authors.parquet --robust robust.parquet --requests requests.parquet --responses responses.parquet"
-VERDICTS_OF, METRICS_OF = (
-    "--key verdicts.json --store store",
-    "--metric-key metrics.json --item-table items.parquet --metrics metrics.parquet",
-)
-OPTIONS = {"verdicts": VERDICTS_OF, "metrics": METRICS_OF, "verdicts+metrics": f"{VERDICTS_OF} {METRICS_OF}"}
+COMMAND = """
+    verdicts+metrics --run-key run.json --key verdicts.json --metric-key metrics.json --store store --item-table items.parquet
+    --requests requests.parquet --responses responses.parquet --authors authors.parquet --robust robust.parquet
+    --metrics metrics.parquet
+"""
 
 
-def run(stages: str, folder: Path) -> None:
-    """Stages, in the folder that their options are relative to."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        command.run([stages, *GIVEN.split(), *OPTIONS[stages].split()])
-
-
-def files(folder: Path, key: str = "k") -> Path:
-    folder.mkdir()
+def files(folder: Path, key: str = "k") -> None:
     names = [f"{video}/{place}" for video in "abc" for place in range(2)]
     both = [(name, role) for name in names for role in ("pos", "neg")]
     asked = {role: {"expected": "Yes" if role == "pos" else "No"} for role in ("pos", "neg")}
@@ -71,32 +62,30 @@ def files(folder: Path, key: str = "k") -> Path:
         write_table(pl.DataFrame(rows, schema=schema), folder / f"{name}.parquet", schema)
     for name, value in KEYS.items():
         (folder / f"{name}.json").write_text(json.dumps(value))
-    return folder
 
 
-def test_two_stages_in_one_process_make_the_files_of_two_processes(tmp_path: Path) -> None:
-    run("verdicts+metrics", files(tmp_path / "one"))
-    files(tmp_path / "two")
-    for stage in ("verdicts", "metrics"):
-        run(stage, tmp_path / "two")
+def test_two_stages_in_one_process_make_the_files_of_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    files(tmp_path)
+    command.run(COMMAND.split())
     for name, schema in (("authors", VERDICTS), ("robust", VERDICTS), ("metrics", METRICS)):
-        one, two = (tmp_path / folder / f"{name}.parquet" for folder in ("one", "two"))
-        assert one.read_bytes() == two.read_bytes() and read_table(one, schema).height
-    made_under = {name: set(keys_of(tmp_path / f"one/{name}.parquet") or {}) for name in ("robust", "metrics")}
+        assert read_table(tmp_path / f"{name}.parquet", schema).height
+    made_under = {name: set(keys_of(tmp_path / f"{name}.parquet") or {}) for name in ("robust", "metrics")}
     assert made_under == {"robust": {"verdicts.json", "run.json"}, "metrics": {"metrics.json", "run.json"}}
 
 
-def test_the_first_mistake_ends_the_job(tmp_path: Path) -> None:
+def test_the_first_mistake_ends_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    files(tmp_path, key="another")
     with pytest.raises(UserError, match="rows carry key another"):
-        run("verdicts+metrics", files(tmp_path / "one", key="another"))
-    assert not (tmp_path / "one/metrics.parquet").exists()
-    key = tmp_path / "one/verdicts.json"
-    key.write_text("{")
+        command.run(COMMAND.split())
+    assert not Path("metrics.parquet").exists()
+    Path("verdicts.json").write_text("{")
     with pytest.raises(UserError, match=r"verdicts\.json: not valid JSON"):
-        run("verdicts", tmp_path / "one")
-    key.unlink()
+        command.run(COMMAND.split())
+    Path("verdicts.json").unlink()
     with pytest.raises(UserError, match=r"verdicts\.json: cannot be read .* Run snakemake, which writes it\."):
-        run("verdicts", tmp_path / "one")
+        command.run(COMMAND.split())
 
 
 def test_scoring_does_without_pydantic() -> None:

@@ -1,4 +1,4 @@
-"""The inference job: what is asked, what is journaled, what a failure leaves behind; GPUs and releases."""
+"""The inference job: what is asked, what is journaled, what a kill leaves behind; jobs that share a run; GPUs and releases."""
 
 import json
 import multiprocessing
@@ -11,21 +11,22 @@ from typing import Any
 import polars as pl
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS
+from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, write_table
 from reprise.core.store import Store
 from reprise.fetch.keys import ReleaseKey
 from reprise.models.asking.journal import Failures, Journal, Work
-from reprise.models.asking.pieces import pieces_of
-from reprise.models.base import Answer, AnswerError, Clip, Request
+from reprise.models.asking.pieces import MOST_PIECES, PLACES, Piece, pieces_of
+from reprise.models.base import Answer, Clip, Request
 from reprise.models.keys import RunKey
 from reprise.models.local.devices import take_gpus
 from reprise.models.local.stand_ins.baselines import Constant
 from reprise.stages.infer import ask_all
+from reprise.stages.join_pieces import joined
 from reprise.stages.release import main
 from reprise.stages.works import gather_work
 
 from tests.unit.asked import BLIND, request, spec
-from tests.unit.rows import request_row
+from tests.unit.rows import Row, request_row, response_row
 
 KEY = RunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": {"adapter": "a", "sampling": {"rule": "none"}}})
 
@@ -34,40 +35,28 @@ def yes_or_no(name: str) -> Request:
     return request(f"prompt {name}", "score", ("Yes", "No"), request_id=name, item_id=name)
 
 
-class Counting:
-    """Answers everything until it is told to fail; counts what it was asked."""
+class KilledAt:
+    """Ends its process at one question as the kernel does when memory runs out."""
 
-    def __init__(self, fail_at: str = "") -> None:
-        self.fail_at = fail_at
-        self.asked: list[str] = []
+    def __init__(self, culprit: str = "") -> None:
+        self.culprit = culprit
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for one in requests:
-            self.asked.append(one.request_id)
-            if one.request_id == self.fail_at:
-                raise AnswerError("out_of_memory", "no room")
+            if one.request_id == self.culprit:
+                os.kill(os.getpid(), signal.SIGKILL)
             yield Answer(text=one.prompt)
 
 
-def asked_by(model: Counting, asked: list[Work], folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    return ask_all(asked, model, Journal(folder / "j"), Failures(folder / "f", 3), KEY)
+def asked_by(model: KilledAt, asked: list[Work], folder: Path) -> list[dict[str, Any]]:
+    return ask_all(asked, model, Journal(folder / "j"), Failures(folder / "f", 3), KEY)[0]
 
 
 def works(*clips: tuple[str, Sequence[Request]]) -> list[Work]:
     return [Work(Clip(name, None, (), ()), f"recipe {name}", tuple(requests)) for name, requests in clips]
 
 
-class KilledAt(Counting):
-    """Ends its process at one question as the kernel does when memory runs out, or when it is told to."""
-
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
-        for one in requests:
-            if one.request_id == self.fail_at:
-                os.kill(os.getpid(), signal.SIGKILL)
-            yield Answer(text=one.prompt)
-
-
-def is_killed(model: Counting, asked: list[Work], folder: Path) -> bool:
+def is_killed(model: KilledAt, asked: list[Work], folder: Path) -> bool:
     job = multiprocessing.get_context("fork").Process(target=asked_by, args=(model, asked, folder))
     job.start()
     job.join()
@@ -82,7 +71,7 @@ def test_a_question_that_kills_the_job_is_found_and_given_up_at_last(tmp_path: P
         kills += 1
         assert kills < 10, "no way out"
         assert kills == 1 or len(Journal(tmp_path / "j")) >= 6, "the other clips are asked first"
-    rows, _ = asked_by(Counting("no question"), asked, tmp_path)
+    rows = asked_by(KilledAt(), asked, tmp_path)
     names = [request.request_id for work in asked for request in work.requests]
     assert {row["request_id"]: row["error"] for row in rows} == dict.fromkeys(names, "") | {culprit: "killed"}
     assert kills == 1 + 3, "a kill costs an attempt where one question was asked alone"
@@ -91,7 +80,7 @@ def test_a_question_that_kills_the_job_is_found_and_given_up_at_last(tmp_path: P
 def test_a_model_that_is_killed_as_it_loads_has_nothing_against_its_questions(tmp_path: Path) -> None:
     for _ in range(5):
         assert is_killed(KilledAt("a1"), works(("a", [yes_or_no("a1")])), tmp_path)
-    rows, _ = asked_by(Counting(), works(("a", [yes_or_no("a1")])), tmp_path)
+    rows = asked_by(KilledAt(), works(("a", [yes_or_no("a1")])), tmp_path)
     assert [row["text"] for row in rows] == ["prompt a1"] and not (tmp_path / "f").exists()
 
 
@@ -136,6 +125,40 @@ def test_a_clip_that_another_one_is_shown_for_is_asked_about_by_the_other_s_fram
     assert sorted(work.entries for work in of_pieces) == sorted(work.entries for work in found), "of its own clips"
     with pytest.raises(UserError, match="clip 'a' has no frame plan"):
         gather_work(requests, shown, ledger.filter(pl.col("clip_id") != "b"), Store(tmp_path))
+
+
+@pytest.mark.parametrize("count", [1, 3, MOST_PIECES])
+def test_each_clip_is_of_one_piece(count: int) -> None:
+    pieces, recipes = pieces_of(count), [f"recipe {number}" for number in range(300)]
+    assert [place for piece in pieces for place in piece.places] == list(range(PLACES))
+    shares = [[recipe for recipe in recipes if piece.has(recipe)] for piece in pieces]
+    assert sorted(recipe for share in shares for recipe in share) == sorted(recipes)
+    assert count > 7 or all(0.7 < len(share) * count / len(recipes) < 1.3 for share in shares)
+
+
+def test_a_piece_is_named() -> None:
+    assert Piece.parse("2of4") == Piece(2, 4) and Piece(2, 4).name == "2of4"
+    for wrong in ("", "0of2", "3of2", "2", "1of", "1of02", "-1of2"):
+        with pytest.raises(ValueError, match="names no piece; such as: 2of4"):
+            Piece.parse(wrong)
+
+
+def pieces(folder: Path, *shares: Sequence[Row]) -> list[Path]:
+    paths = [folder / f"{piece.name}.parquet" for piece in pieces_of(len(shares))]
+    for path, share in zip(paths, shares, strict=True):
+        write_table(pl.DataFrame(share, schema=RESPONSES), path, RESPONSES)
+    return paths
+
+
+def test_pieces_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    requests = pl.DataFrame({"request_id": ["a", "b"]})
+    assert joined(pieces(tmp_path, [response_row("b")], [], [response_row("a")]), "k", requests).height == 2
+    with pytest.raises(UserError, match="1 rows carry key other"):
+        joined(pieces(tmp_path, [response_row("a")], [response_row("b", key="other")]), "k", requests)
+    with pytest.raises(UserError, match="a was answered by two of them. Delete the folder and run snakemake again"):
+        joined(pieces(tmp_path, [response_row("a")], [response_row("a")]), "k", requests)
+    with pytest.raises(UserError, match="c is none of the run's"):
+        joined(pieces(tmp_path, [response_row("a")], [response_row("c")]), "k", requests)
 
 
 def test_a_constant_takes_an_option_that_is_there() -> None:

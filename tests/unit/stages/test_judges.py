@@ -8,19 +8,18 @@ import pytest
 from pydantic import ValidationError
 from reprise.benchmarks.asking import answers_as_given
 from reprise.benchmarks.human_ratings import agreement, read_ratings
-from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.scoring import Convention
 from reprise.core.errors import UserError
-from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
+from reprise.core.schemas import ITEMS, RESPONSES, VERDICTS
 from reprise.models.base import Clip
 from reprise.models.local.stand_ins.wordmatch import WordMatch
 from reprise.reading.readers import read_rating_authors
-from reprise.stages.judge_requests import given_answers, judge_requests, read_answers, requests_about_unread
+from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements
 
 from tests.unit.asked import request, spec
 from tests.unit.benchmarks.whole import Whole
-from tests.unit.rows import item_row, request_row, request_table, response_row, verdict_row
+from tests.unit.rows import item_row, request_table, response_row, verdict_row
 
 mmbench_video = Whole("mmbench_video")
 
@@ -96,31 +95,6 @@ def test_failed_answers_and_failed_judgements_are_counted_apart_and_never_droppe
         sum(unread),
     )
     assert whole.value == sum(rating or 0 for rating in ratings) / 7
-
-
-def test_a_model_reads_only_what_the_table_leaves_unread() -> None:
-    """Its readings are named by it; the authors' readings stay as they are, and what failed is asked of nobody."""
-    said = {"1": "B", "2": "The latter two seem fine", "3": "hard to say", "4": ""}
-    rows = [
-        request_row(f"{item}#text", options=["A", "B"], option_texts=["a dog", "a cat"], expected="B")
-        for item in (*said, "5")
-    ]
-    responses = [response_row(f"{item}#text", text, key="run") for item, text in said.items()]
-    responses.append(response_row("5#text", "", error="timeout", key="run"))
-    requests, given = pl.DataFrame(rows, schema=REQUESTS), pl.DataFrame(responses, schema=RESPONSES)
-    answers = read_answers(requests, given, "run", "first_character", [])
-    items = pl.DataFrame([item_row(item) for item in (*said, "5")], schema=ITEMS)
-    prompt = Prompt(system="", user="{options}\n{candidate}")
-    about = requests_about_unread(answers, requests, items, prompt, 8)
-    assert about["request_id"].to_list() == ["2.text#robust", "3.text#robust"]
-    assert about["prompt"][0] == "A: a dog\nB: a cat\nThe latter two seem fine"
-    replies = [reply("2.text#robust", "B"), reply("3.text#robust", "neither")]
-    found = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "robust", "last-letter")
-    assert found["value"].to_list() == ["B", "B", "", "", ""]
-    assert found["read_by"].to_list() == ["leading label", "last-letter", "", "", ""]
-    assert found.select("unparsed", "failed").rows()[2:] == [(True, False), (True, False), (False, True)]
-    theirs = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "authors", "last-letter")
-    assert theirs["value"].to_list() == ["B", "T", "H", "", ""]
 
 
 def rate(text: str, **settings: Any) -> str:

@@ -1,7 +1,6 @@
 """One run of the suite here and one through Slurm, in which jobs are ended in the ways that a cluster knows.
 
-CLUSTER=whole adds a kill, a time limit and a lost node to a failure and a cancellation, and the rehearsal of all tables. See
-`make test-cluster`.
+CLUSTER=whole adds a kill, a time limit and a lost node to a failure and a cancellation. See `make test-cluster`.
 """
 
 import os
@@ -20,7 +19,6 @@ WHOLE = (*SHORT, "killed", "slow", "lost")
 LONGEST_S = 600
 FORM = os.environ.get("CLUSTER", "short")
 NAMES = SHORT if FORM == "short" else WHOLE
-collect_ignore = ["test_rehearsal.py"] if FORM == "short" else []  # it takes minutes
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,36 @@
-"""Tasks go into a real Label Studio with videos that play, and its exports come back as answers."""
+"""Tasks go into a real Label Studio with videos that play, and its exports come back as answers.
+
+It listens on 127.0.0.1, has a folder of its own, and ends with the tests, by its process group.
+"""
 
 import json
 import os
 import shutil
+import signal
+import socket
+import subprocess
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import psutil
 import pytest
 from playwright.sync_api import Page, sync_playwright
-from reprise.construction.review import LOCAL_FILES, Task, as_sheet, counted, read_verdicts, template
-from reprise.media.probe import open_video
+from reprise.construction.review import Task, as_sheet, counted, read_verdicts, template
 from reprise.people.settings import AnswerDesign
 from reprise.people.surveys import COLUMNS, NOT_TESTED, Shown, label_studio_tasks, survey_rows, task_id
 
-from tests.people.conftest import PASSWORD, TOKEN, USER, LabelStudio
 from tests.unit.videos import barcode_video
 
+ROOT = Path(__file__).parents[2]
+PROGRAM = os.environ.get("LABEL_STUDIO", str(ROOT / ".venv-people/bin/label-studio"))
+TOKEN, USER, PASSWORD = 5 * "0123abcd", "reviewer@example.org", "Only-for-tests-1"
+START_S, END_S = 3600, 60
+STEPS_S = 600
 SCOPE = "toy/script/all"
 TASKS = [
     Task(task_id(SCOPE, f"{n}_pos/text#text_pos"), ("A", "B"), {
@@ -29,23 +41,84 @@ DESIGN = AnswerDesign(run="paper/all/toy-script", answers="answers/*.json", seed
 NAME = "toy.mp4"
 
 
-def make_project(server: LabelStudio, interface: str, video: Path, tasks: list[dict[str, Any]]) -> int:
-    """A project with a template, the folder of videos and tasks; its number."""
-    number = int(server.ask("POST", "/api/projects", {"title": "Toy", "label_config": interface}).json()["id"])
-    server.ask(
-        "POST", "/api/storages/localfiles", {"project": number, "path": str(video.parent), "use_blob_urls": False}
-    )
-    server.ask("POST", f"/api/projects/{number}/import", tasks)
-    return number
+@dataclass
+class LabelStudio:
+    """A server that answers, and the folder whose videos it shows."""
+
+    url: str
+    files: Path
+
+    def ask(self, method: str, path: str, content: Any = None, **headers: str) -> httpx2.Response:
+        """An answer of its API; any other than a success fails the test with what it says."""
+        headers |= {"Authorization": f"Token {TOKEN}"}
+        found = httpx2.request(method, f"{self.url}{path}", json=content, headers=headers, timeout=STEPS_S)
+        assert found.is_success, f"{method} {path}: {found.status_code}: {found.text[:500]}"
+        return found
+
+
+@pytest.fixture(scope="session")
+def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabelStudio]:
+    home = tmp_path_factory.mktemp("label-studio")
+    files = home / "videos"
+    (files / "clips").mkdir(parents=True)
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    command = [PROGRAM, "start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(port)]
+    command += ["--username", USER, "--password", PASSWORD, "--user-token", TOKEN]
+    environment = os.environ | {
+        "HOME": str(home), "LABEL_STUDIO_BASE_DATA_DIR": str(home / "data"),
+        "LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED": "true", "LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT": str(files),
+        "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true", "COLLECT_ANALYTICS": "false", "LATEST_VERSION_CHECK": "false",
+        "SENTRY_DSN": "", "FRONTEND_SENTRY_DSN": "",
+    }  # fmt: skip
+    for name in ("PYTHONPATH", "PYTHONHOME"):
+        environment.pop(name, None)
+    (home / "data").mkdir()
+    with (home / "log").open("wb") as log:
+        process = subprocess.Popen(
+            command, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=home, start_new_session=True
+        )
+    running = LabelStudio(f"http://127.0.0.1:{port}", files)
+    try:
+        _wait(running, process, home / "log")
+        yield running
+    finally:
+        left: list[psutil.Process] = []
+        if process.poll() is None:
+            group = psutil.Process(process.pid)
+            everybody = [group, *group.children(recursive=True)]
+            os.killpg(process.pid, signal.SIGTERM)
+            _, left = psutil.wait_procs(everybody, timeout=END_S)
+            for one in left:
+                one.kill()
+            process.wait()
+    assert not left, f"Label Studio left {left}"
+
+
+def _wait(running: LabelStudio, process: subprocess.Popen[bytes], log: Path) -> None:
+    latest = time.monotonic() + START_S
+    while time.monotonic() < latest:
+        assert process.poll() is None, log.read_text()[-2000:]
+        with suppress(httpx2.TransportError):
+            if httpx2.get(f"{running.url}/health", timeout=10).is_success:
+                return
+        time.sleep(1)
+    raise TimeoutError(log.read_text()[-2000:])
 
 
 def question_project(server: LabelStudio, video: Path) -> int:
-    """A project of a survey."""
+    """A project with the tasks of a survey and the folder of its videos; its number."""
     shown = {task.shown["clip"]: Shown(video, has_sound=False) for task in TASKS}
     design = DESIGN.model_copy(update={"videos": str(server.files)})
     surveys = server.files.parent / "surveys.csv"
     surveys.write_text(as_sheet(survey_rows(TASKS, NOT_TESTED, design, shown), COLUMNS))
-    return make_project(server, template("Answer.", ("question",)), video, label_studio_tasks(surveys, "1"))
+    interface = {"title": "Toy", "label_config": template("Answer.", ("question",))}
+    number = int(server.ask("POST", "/api/projects", interface).json()["id"])
+    storage = {"project": number, "path": str(video.parent), "use_blob_urls": False}
+    server.ask("POST", "/api/storages/localfiles", storage)
+    server.ask("POST", f"/api/projects/{number}/import", label_studio_tasks(surveys, "1"))
+    return number
 
 
 def chosen(choice: str, beside: str = "question") -> list[dict[str, Any]]:
@@ -120,19 +193,6 @@ def page_of(server: LabelStudio, project: int, task: int) -> Iterator[Page]:
         page.wait_for_function("document.querySelector('video').readyState >= 2")
         yield page
         browser.close()
-
-
-@pytest.mark.usefixtures("exports")
-def test_videos_are_served_and_nothing_beside_them(label_studio: LabelStudio, video: Path) -> None:
-    """The address in a task gives the file, as a type and codec that browsers play."""
-    address = f"{LOCAL_FILES}clips/{NAME}"
-    whole = label_studio.ask("GET", address)
-    assert whole.content == video.read_bytes() and whole.headers["Content-Type"] == "video/mp4"
-    with open_video(video) as (_, stream):
-        assert stream.codec_context.name == "h264"
-    (label_studio.files / "beside.txt").write_text("not of the project")
-    address = f"{label_studio.url}{LOCAL_FILES}beside.txt"
-    assert httpx2.get(address, headers={"Authorization": f"Token {TOKEN}"}).status_code == 404
 
 
 def test_a_browser_plays_the_video_and_shows_the_choices(label_studio: LabelStudio, exports: tuple[Path, ...]) -> None:

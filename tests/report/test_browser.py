@@ -159,7 +159,7 @@ def test_the_keyboard_is_enough(viewer: Viewer) -> None:
     press("/")
     viewer.page.keyboard.type("SLEEPS man")
     viewer.found("1 of 4 items")
-    assert viewer.state().endswith("q=SLEEPS man")
+    assert "q=SLEEPS man" in viewer.state()
     viewer.page.get_by_role("button", name="Clear").click()
     viewer.found("4 of 4 items")
 

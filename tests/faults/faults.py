@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -241,25 +240,3 @@ def date_in_the_future(root: Path, seconds: float) -> None:
     then = time.time() + seconds
     for path in (root / "results").rglob("*"):
         os.utime(path, (then, then))
-
-
-@contextmanager
-def paused(project: Reduced, jobs: int) -> Iterator[None]:
-    """A run that stands still, after so many of its jobs have started, while the block lasts; then it must succeed."""
-    run = project.start()
-    try:
-        assert run.wait_for_jobs(jobs), run.output()
-        run.signal(signal.SIGSTOP)
-        yield
-        run.signal(signal.SIGCONT)
-        outcome = run.wait()
-        assert outcome.is_ok, outcome.output
-    finally:
-        run.kill()
-
-
-def snapshot(root: Path) -> dict[str, tuple[int, int]]:
-    """Size and time of every file but Snakemake's own notes of runs."""
-    own = {".snakemake", "__pycache__"}
-    files = [path for path in root.rglob("*") if path.is_file() and not own & set(path.relative_to(root).parts)]
-    return {str(path.relative_to(root)): (path.stat().st_size, path.stat().st_mtime_ns) for path in files}

@@ -52,24 +52,15 @@ def _raises(error: BaseException) -> Callable[[], Answer]:
     return fail
 
 
-def _recurses() -> Answer:
-    return _recurses()
-
-
 NOTHING: Any = None
 FAULTS: dict[str, Callable[[], Answer]] = {
     "value-error": _raises(ValueError("a message with {braces}, a \x1b[31mcolour\x1b[0m and\ntwo lines")),
-    "os-error": _raises(OSError("a pipe of the model's own broke")),
     "memory-error": _raises(MemoryError()),
-    "assertion": _raises(AssertionError()),
     "exit": _raises(SystemExit(0)),
     "answer-error": _raises(AnswerError("refused", "the server refused it")),
-    "recursion": _recurses,
     "nan": lambda: Answer(scores=(float("nan"), 0.5)),
-    "infinity": lambda: Answer(scores=(float("inf"), 0.5)),
     "surrogate": lambda: Answer(text="\ud800"),
     "nothing": lambda: NOTHING,
-    "no-text": lambda: Answer(text=NOTHING),
     "stops": _raises(StopIteration()),
 }
 

@@ -113,13 +113,10 @@ class Run:
         ended = set(ENDED.findall(self.output()))
         return [rule for job, rule in self.started().items() if job not in ended]
 
-    def signal(self, number: signal.Signals) -> None:
-        os.killpg(self._process.pid, number)
-
     def kill(self) -> None:
         """SIGKILL to the whole group, unless it has ended."""
         if self.is_running():
-            self.signal(signal.SIGKILL)
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
 

@@ -195,7 +195,6 @@ def reduced_suite(root: Path) -> Reduced:
     for name, text in MODELS.items():
         project.write(f"config/models/{name}.yaml", text)
     project.write("config/suites/reduced.yaml", SUITE)
-    project.write("config/suites/other.yaml", SUITE.replace("title: Reduced", "title: Other"))
     for name, text in TABLES.items():
         project.write(f"config/tables/reduced_{name}.yaml", text)
     project.write("config/figures/reduced_vinoground.yaml", FIGURES)

@@ -3,7 +3,6 @@
 import signal
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from reprise.core.errors import UserError
@@ -16,29 +15,22 @@ from tests.unit.models.serving.engines import are_gone, make_environment, proces
 from tests.unit.stages.served_job import CLIPS, QUESTIONS, Job, asked_here, blind_works, key_of, run_key
 
 
-def asked(server: ChatServer, folder: Path, clips: int, questions: int = 5, **settings: Any) -> list[dict[str, Any]]:
-    return asked_here(key_of(server, **settings), blind_works(clips, questions), folder)[0]
-
-
-def journal_of(server: ChatServer, folder: Path) -> Path:
-    return journal_path(Store(folder), key_of(server).key)
-
-
 def test_a_server_that_dies_in_the_middle_is_given_up(tmp_path: Path) -> None:
     with ChatServer() as server:
+        key, works = key_of(server, concurrency=2), blind_works(8, 5)
         server.says = lambda one: well(one) if len(server.asked) <= 10 else error(503, message="shutting down")
         with pytest.raises(UserError, match=r"the last 6 questions .* server_error: HTTP 503: shutting down\. Answers"):
-            asked(server, tmp_path, 8, concurrency=2)
+            asked_here(key, works, tmp_path)
         assert len(server.asked) < 20, "the others are not tried"
-        assert len(Journal(journal_of(server, tmp_path))) == 10
+        assert len(Journal(journal_path(Store(tmp_path), key.key))) == 10
         server.says = well
-        rows = asked(server, tmp_path, 8, concurrency=2)
+        rows, _ = asked_here(key, works, tmp_path)
         assert len({one.prompt for one in server.asked}) == 40 and {row["error"] for row in rows} == {""}
 
 
-def hosted_key(job: Job, how: str = "") -> ModelRunKey:
+def hosted_key(job: Job) -> ModelRunKey:
     """The key of a run whose job starts its server."""
-    serving, hosting = served_by(job.folder / "pids", how)
+    serving, hosting = served_by(job.folder / "pids")
     (job.folder / "weights").mkdir(exist_ok=True)
     own = {"url": "http://127.0.0.1/v1", "model": "toy@1", "concurrency": 3, "retries": 0}
     given = {"checkpoint": str(job.folder / "weights"), "hosting": hosting}

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 from filelock import FileLock
 from reprise.__main__ import app
+from reprise.core.files import file_digest
 
 from tests.unit.fetch.server import Behaviour, serving
 from tests.unit.videos import run_ffmpeg
@@ -90,12 +91,6 @@ tables:
     metrics: [mc_both]
     {AVERAGE}
     sections: [{{protocol: mc, sampling: fps1, rows: [{{label: Toy, model: toy-llava-ov}}]}}]
-  table6:
-    title: Blind
-    caption: Blind.
-    metrics: [strict]
-    {AVERAGE}
-    sections: [{{protocol: entail, sampling: none, rows: [{{label: Oracle, model: oracle}}]}}]
 overview: {{table: table2, protocol: entail, sampling: fps1, columns: [{{title: Strict, metrics: [strict], group: average}}]}}
 """
 
@@ -197,6 +192,12 @@ class Project:
         """Those of a tidy table by row label and column, as the fixed convention has them."""
         rows = self.rows(f"results/tables/{table}.csv")
         return {(row["row"], row["column"]): row for row in rows if row["convention"] != "authors"}
+
+    def digests(self, stage: str) -> dict[str, tuple[str, int]]:
+        """Digest and time of every table of a stage of the small suite."""
+        folder = self.root / "results/small" / stage
+        tables = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*.parquet"))}
+        return {name: (file_digest(path), path.stat().st_mtime_ns) for name, path in tables.items()}
 
     def parquet(self, name: str) -> pl.DataFrame:
         return pl.read_parquet(self.root / "results" / f"{name}.parquet")

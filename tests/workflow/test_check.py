@@ -1,33 +1,12 @@
-"""`reprise check` in a finished copy: a checkpoint that sees its clips, the same one with its pictures wiped out, servers."""
-
-import shutil
+"""`reprise check` of servers in a finished copy; `test_docs.py` has it of a checkpoint, tests/unit/models/test_sight.py of a blind one."""
 
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
-from safetensors.torch import load_file, save_file
 
 from tests.unit.models.chat_server import MODEL, ChatServer, seeing
 from tests.unit.models.serving.engines import ENVIRONMENT, are_gone, make_environment, processes
-from tests.workflow.conftest import ROOT, Project
-
-CHECK = ("check", "toy-llava-ov", "--questions", "8")
-
-
-def test_a_model_that_sees_and_one_that_is_blind(toy: Project) -> None:
-    said = toy.called(*CHECK)
-    assert "toy-llava-ov sees its clips." in said and "frames that reached it" in said
-    blind = toy.root / "blind"
-    shutil.copytree(ROOT / "resources/demo/checkpoints/llava-ov-late", blind)
-    weights = load_file(blind / "model.safetensors")
-    for name, value in weights.items():
-        if "multi_modal_projector.linear_2" in name:
-            value.zero_()
-    save_file(weights, blind / "model.safetensors", {"format": "pt"})
-    toy.edit("config/models/toy-llava-ov.yaml", "resources/demo/checkpoints/llava-ov-early", "blind")
-    with pytest.raises(UserError, match="the model is blind"):
-        toy.called(*CHECK)
-
+from tests.workflow.conftest import Project
 
 SERVED = """
 label: Served

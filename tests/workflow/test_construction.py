@@ -2,7 +2,6 @@
 
 import polars as pl
 import pytest
-from reprise.core.schemas import RESPONSES, read_table
 
 from tests.workflow.conftest import TABLES, Project, construction_suite
 
@@ -67,14 +66,8 @@ def test_a_subset_is_searched_for_after_a_run_and_is_no_part_of_the_release(proj
     assert "no run 'velociti/entail/fps1/toy-text' here" in project.refused("--dry-run", f"{SUBSET}/toy-text.csv")
 
 
-def test_lost_replies_come_from_the_journal_and_no_verdict_releases_nothing(project: Project) -> None:
-    replies = project.root / f"{FOLDER}/replies/toy-writer/1.parquet"
-    before = read_table(replies, RESPONSES)
-    for path in (replies, *(project.root / VERDICTS).iterdir()):
+def test_without_a_verdict_nothing_is_released(project: Project) -> None:
+    for path in (project.root / VERDICTS).iterdir():
         path.unlink()
-    assert project.made(f"{FOLDER}/replies/toy-writer/1.parquet") == ["construction_write"]
     said = project.refused(RELEASE)
     assert "nothing is left to release" in said and "review/tasks.csv" in said
-    assert read_table(replies, RESPONSES).equals(before)
-    log = project.text("results/construction/logs/construction/velociti/write/toy-writer/1.log")
-    assert "loading the model" not in log

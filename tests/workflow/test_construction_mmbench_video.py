@@ -29,13 +29,6 @@ tables:
     sections: [{protocol: unpacked, sampling: interior8, rows: [{label: Oracle, model: oracle}]}]
 """
 
-RATERS = """\
-    people:
-      raters: {kind: rating, runs: [unpacked/interior8/oracle], questions: 5, answers: "ratings/*.csv"}
-"""
-SURVEYS = "results/construction/people/mmbench_video/raters/surveys.csv"
-METRICS = "results/construction/metrics/mmbench_video/unpacked/interior8/oracle/wordmatch.parquet"
-
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
@@ -81,13 +74,3 @@ def test_people_get_their_files_and_what_is_drawn_from_sets_is_released_asked_ab
     listed = {entry["name"]: entry for entry in json.loads(project.text(RELEASE))}
     assert set(listed) == {"MMBench-Video.tsv", "sets/msvd.csv"} and listed["sets/msvd.csv"]["path"] == DRAWN
     assert listed["sets/msvd.csv"]["videos"] == "full/msvd"
-
-
-def test_people_rate_answers_and_a_judge_is_measured_against_them(project: Project) -> None:
-    project.edit(SUITE, "    clips: release\n", f"{RATERS}    clips: release\n")
-    before = project.planned(SURVEYS)
-    assert {"people_rated", "people_surveys", "judge_requests", "infer", "clips"} <= set(before)
-    assert "judge" not in before
-    project.write("ratings/ann.csv", "task_id,digest,reviewer,verdict\n")
-    planned = project.planned(METRICS)
-    assert {"people_rated", "people_ratings", "score_judged"} <= set(planned) and "people_surveys" not in planned

@@ -86,26 +86,19 @@ def test_what_snakedeploy_deploys_runs(elsewhere: Project, place: Path) -> None:
     assert elsewhere.planned(COUNTS) == []
 
 
-def test_a_module_has_settings_over_the_shipped_ones(elsewhere: Project, place: Path) -> None:
-    settings = {"store": "kept", "samplings": {"two": {"rule": "linspace", "frames": 2}}}
-    text = MODULE.format(name="vl", snakefile=place / "Snakefile", config=settings)
-    own = f'\nrule mine:\n    input: "{COUNTS}"\n    output: "results/mine.txt"\n    shell: "wc -l {{input}} > {{output}}"\n'
-    elsewhere.write("Snakefile", text + own)
-    # In place of the one that is beside the workflow.
-    elsewhere.write("config/tables/small.yaml", TABLES.replace("sampling: fps1", "sampling: two"))
-    assert elsewhere.made("results/mine.txt") == ["mine", "vl_annotations", "vl_release", "vl_statistics", "vl_table"]
-    assert (elsewhere.root / "kept").is_dir() and not (elsewhere.root / "resources").exists()
-    assert (elsewhere.root / "results/small/keys/velociti/entail/two/oracle.json").is_file()
-
-
 def test_an_unknown_key_of_a_module_and_two_suites_in_one_folder_are_refused(elsewhere: Project, place: Path) -> None:
     elsewhere.write("config/suites/other.yaml", SUITE)
     one, two, unknown = (
         MODULE.format(name=name, snakefile=place / "Snakefile", config=config)
-        for name, config in (("one", {"suite": "small"}), ("two", {"suite": "other"}), ("vl", {"suit": "small"}))
+        for name, config in (
+            ("one", {"suite": "small", "store": "kept"}),
+            ("two", {"suite": "other"}),
+            ("vl", {"suit": "small"}),
+        )
     )
     elsewhere.write("Snakefile", one)
-    assert elsewhere.made(COUNTS)
+    assert elsewhere.made(COUNTS) == ["one_annotations", "one_release", "one_statistics", "one_table"]
+    assert (elsewhere.root / "kept").is_dir() and not (elsewhere.root / "resources").exists()
     kept = {path: path.read_bytes() for path in (elsewhere.root / "results").rglob("*") if path.is_file()}
     elsewhere.write("Snakefile", unknown)
     assert "`config:` of module 'vl': suit: unknown key. Did you mean 'suite'?" in elsewhere.refused(COUNTS)

@@ -10,7 +10,7 @@ from reprise.core.errors import UserError
 
 from tests.unit.models.chat_server import Asked, ChatServer, Says, completion
 from tests.unit.rows import PAIR_COLUMNS, QUESTION_COLUMNS
-from tests.workflow.conftest import Done, Project, made_once, make_video, own_copy
+from tests.workflow.conftest import Project, made_once, make_video, own_copy
 
 SUITE = """\
 title: Judged
@@ -64,7 +64,6 @@ tables:
           - {label: By judge, model: oracle, protocol: cot.judged}
           - {label: Always A, model: always-first, protocol: cot.judged}
 """
-WORDMATCH = "workflow/reprise/models/local/stand_ins/wordmatch.py"
 RATINGS = "results/tables/mmbench_video/table3.md"
 QUESTIONS = ("What is red?", "What is blue?", "What spins?", "What grows?")
 
@@ -109,6 +108,10 @@ def test_judges_rate_answers_or_extract_letters(judged: Project) -> None:
     name = "judged/responses/vinoground/{}/linspace4/oracle.timings"
     timings = [judged.parquet(name.format(protocol)) for protocol in ("cot", "cot.judged")]
     assert sorted((frame["requests"].sum(), frame["resumed"].sum()) for frame in timings) == [(8, 0), (8, 8)]
+    with pytest.raises(
+        UserError, match="'oracle' does not judge .* in suite 'judged'. Its judges: wordmatch, wordmatch-"
+    ):
+        judged.called("adopt", "mmbench_video/unpacked/none/oracle", "--judge", "oracle", "--why", "hope")
     said = "Answers judged by last option letter (deterministic, no language model) (last-letter)."
     assert said in judged.text("results/tables/vinoground/table3.md")
 
@@ -133,26 +136,6 @@ def test_a_changed_prompt_of_a_judge_reruns_only_judging_and_the_plan_says_so(
     show_plan(["mmbench_video"], True, None)
     text = " ".join(capsys.readouterr().out.split())
     assert "questions at least 8 (unknown of 2 of 3 runs)" in text and "known when there are answers to judge" in text
-
-
-def test_adopting_a_judges_replies(judged: Project) -> None:
-    run = "mmbench_video/unpacked/none/oracle"
-
-    def adopt(judge: str) -> Done:
-        return judged.reprise("adopt", run, "--judge", judge, "--why", "hope")
-
-    judged.edit(WORDMATCH, "def words", "ADDED = 1\n\n\ndef words")
-    done = adopt("wordmatch")
-    assert done.returncode == 0 and f"{run}/wordmatch: 4 answers carried over" in done.stdout, done.stderr
-    judged.made(RATINGS)
-    timings = judged.parquet(f"judged/judge_responses/{run}/wordmatch.timings")
-    assert (timings["resumed"] == timings["requests"]).all()
-    judged.edit(WORDMATCH, "highest * shared", "2 * shared")
-    assert "The change altered the answers" in adopt("wordmatch").stderr
-    with pytest.raises(
-        UserError, match=f"'oracle' does not judge {run} in suite 'judged'. Its judges: wordmatch, wordmatch-"
-    ):
-        judged.called("adopt", run, "--judge", "oracle", "--why", "hope")
 
 
 SERVED = "label: Served\nadapter: openai\nsettings: {{url: {url}, model: toy-1, server: ours}}\n"

@@ -1,11 +1,7 @@
-"""Typical mistakes as Snakemake's user meets them: one message that names file and key, suggests, and says what to do.
-
-The tables of messages stand in tests/unit/config; here is what is met before a plan, and what Snakemake would wrap.
-"""
+"""Mistakes that Snakemake would wrap, or that are met before it has a plan; the tables of messages stand in tests/unit/config."""
 
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,34 +11,11 @@ from reprise.plan.suite import load_suite
 from tests.workflow.conftest import Project, both, own_copy
 
 SCREEN_LINES, SCREEN_SIGNS = 24, 1500
-SUITE, TABLES = "config/suites/small.yaml", "config/tables/small.yaml"
-# File, what it says, what is typed instead, and what the message must say.
-MET_EARLY = [
-    ("config/config.yaml", "suite: small", "suite: smal", ["config/config.yaml: suite", "'smal'", "Did you mean 'small'?"]),
-    (SUITE, "shards:", "skip: [oracel]\nshards:", [f"{SUITE}: skip", "Did you mean 'oracle'?"]),
-    (TABLES, "    caption: Strict.", "   caption: Strict.", [f"{TABLES}: line 5: not valid YAML", "indentation"]),
-    (TABLES, "model: oracle", "model: toy-llava-ov", ["config/models/toy-llava-ov.yaml: checkpoint: no folder", "llava-ov-early'?", "Put the weights there"]),
-    ("", "", "results/tabels/table2.html", ["'results/tabels'", "Did you mean 'tables'?"]),
-    ("", "", "--workflow-profile=profiles/slrum", ["no profile 'profiles/slrum'", "'profiles/slurm'?"]),
-]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def project(prepared_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    made = own_copy(prepared_small, tmp_path_factory.mktemp("mistakes"))
-    made.write("resources/demo/checkpoints/llava-ov-early/config.json", "{}")
-    return made
-
-
-@pytest.fixture
-def inside(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
-    """The project as working directory; what is edited is put back."""
-    before = {path: path.read_text() for path in (project.root / "config").rglob("*.yaml")}
-    monkeypatch.chdir(project.root)
-    monkeypatch.setattr("reprise.core.paths.WORKFLOW", project.root)
-    yield project
-    for path, text in before.items():
-        path.write_text(text)
+    return own_copy(prepared_small, tmp_path_factory.mktemp("mistakes"))
 
 
 def assert_helps(message: str, said: list[str]) -> None:
@@ -51,13 +24,10 @@ def assert_helps(message: str, said: list[str]) -> None:
     assert not re.search(r"Traceback|^  File |Exception", message, re.MULTILINE), message
 
 
-@pytest.mark.parametrize(("file", "old", "new", "said"), MET_EARLY)
-def test_a_mistake_is_met_in_words(inside: Project, file: str, old: str, new: str, said: list[str]) -> None:
-    if file:
-        inside.edit(file, old, new)
-    with pytest.raises(UserError) as error:
-        load_suite({}, ["snakemake", "-n", *([] if file else [new])])
-    assert_helps(str(error.value), said)
+def test_a_profile_that_is_not_there(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.root)
+    with pytest.raises(UserError, match="no profile 'profiles/slrum'.*'profiles/slurm'?"):
+        load_suite({}, ["snakemake", "-n", "--workflow-profile=profiles/slrum"])
 
 
 def test_a_library_without_its_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,12 +24,6 @@ def project(prepared_small: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     return made
 
 
-def test_before_the_first_answer_there_are_surveys_and_no_row(project: Project) -> None:
-    planned = project.planned(*(f"{FOLDER}/{name}" for name in ("surveys.csv", "tasks-1.json", "tasks-3.json")))
-    assert {"people_surveys", "clips"} <= set(planned) and "infer" not in planned and planned.count("people_tasks") == 2
-    assert "import_answers" not in project.planned("results/tables/velociti/table2.md")
-
-
 def test_answers_are_a_run_that_needs_no_video(project: Project) -> None:
     project.write("answers/ann.csv", "task_id,digest,reviewer,verdict\nelsewhere,0,ann,Yes\n")
     page, run = f"{FOLDER}/statistics.md", "results/small/metrics/velociti/entail/all/humans.parquet"

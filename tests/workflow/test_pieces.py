@@ -7,7 +7,7 @@ import polars as pl
 from reprise.core.files import file_digest
 
 from tests.workflow.conftest import Project, both
-from tests.workflow.test_retries import RESPONSES, RUN, TABLE, asked, break_oracle, errors
+from tests.workflow.test_retries import RESPONSES, RUN, TABLE
 
 
 def split(project: Project, count: int, before: int = 0) -> None:
@@ -53,15 +53,3 @@ def test_pieces_make_the_bytes_of_one_job_and_another_number_asks_nothing_again(
         assert small.made(TABLE).count("infer_piece") == (pieces if pieces > 1 else 0)
         assert answers(small) == before
     assert small.made(TABLE) == []
-
-
-def test_failed_answers_of_pieces_are_asked_again_on_request(small: Project) -> None:
-    break_oracle(small, "TimeoutError", "control 0")
-    split(small, 3)
-    jobs = small.made(TABLE)
-    assert (jobs.count("infer_piece"), jobs.count("join_pieces")) == (3, 1) and asked(small) == 3
-    assert errors(small) == [("timeout", "TimeoutError: no answer from http://***@host")] * 2
-    assert f"2       0        0  {RUN}  (2 timeout)\n" in small.said("runs")
-    (small.root / "down").unlink()
-    assert "2 answers" in small.said("retry", RUN)
-    assert small.made(TABLE).count("infer_piece") == 3 and errors(small) == []

@@ -39,13 +39,13 @@ def made(run: str) -> Made:
     return Made(answers.height, frames.sum(), answers["tokens_in"].sum(), seconds)
 
 
-def forget(run: str, answers: int) -> None:
-    """As if a run had been cut short after its first answers."""
+def forget(run: str) -> None:
+    """As if a run had never been asked."""
     for path in (*RESULTS.glob(f"*/{run}*.parquet"), *RESULTS.glob(f"verdicts/{run}/*")):
         path.unlink()
     key = json.loads((RESULTS / f"keys/{run}.json").read_text())["key"]
     (journal,) = Path("resources/store/journal").glob(f"*/{key}.jsonl")
-    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:answers]))
+    journal.unlink()
 
 
 def planned() -> dict[str, Planned]:
@@ -78,25 +78,11 @@ def test_a_new_checkpoint_is_asked_everything_again(
     assert capsys.readouterr().out == text
 
 
-def test_a_run_that_was_cut_short_tells_what_the_rest_takes(inside: Project) -> None:
-    whole = made(ENTAIL)
-    forget(ENTAIL, answers=20)
-    (one,) = planned().values()
-    assert one.asking.why == ("not made yet",) and one.answered == 20 and one.questions == whole.questions - 20
-    assert one.time is not None and one.time.sure == "itself" and one.tokens is not None
-    assert one.tokens == pytest.approx(whole.tokens / whole.questions * one.questions, rel=0.05)
-    forget(ENTAIL, answers=0)
-    (one,) = planned().values()
-    assert one.answered == 0 and one.time is not None and one.time.sure == "model", "by the other protocol"
-    forget(MC, answers=0)
-    assert [one.time for one in planned().values()] == [None, None], "nothing is known, and nothing is said"
-
-
 def test_before_the_clips_are_there_the_questions_are_known_and_before_the_release_nothing(
     inside: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = made(ENTAIL)
-    forget(ENTAIL, answers=0)
+    forget(ENTAIL)
     Path(RESULTS / "frames/velociti/fps1.parquet").unlink()
     for ledger in (RESULTS / "clips/velociti").glob("*.parquet"):
         ledger.unlink()

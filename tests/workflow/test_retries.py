@@ -1,4 +1,4 @@
-"""What failed for a while: videos over HTTP, clips, answers. The next run tries again, these and only these."""
+"""What failed for a while: videos over HTTP, answers. The next run tries again, these and only these."""
 
 import re
 
@@ -28,6 +28,7 @@ def test_what_may_pass_is_tried_again_and_what_may_not_waits_for_a_word(fresh: P
         fresh.edit("config/suites/small.yaml", '{kind: folder, path: videos, pattern: "{source_id}.mp4"}', route)
         fresh.made(MISSING)
         assert statuses(fresh) == {"aaaaaaaaaaa": "not_found", "bbbbbbbbbbb": "server_error"}
+        assert "clips of velociti: 3 of 3 missing" in fresh.called("missing")
         log.asked.clear()
         videos[SECOND].status = 200
         assert fresh.made(MISSING).count("sources") == 1
@@ -119,14 +120,3 @@ def test_a_run_that_only_fails_stops_and_too_many_failed_answers_stop_the_table_
     (small.root / "down").unlink()
     small.made(TABLE)
     assert (small.root / TABLE).exists() and errors(small) == []
-
-
-def test_failed_clips_are_tried_again_on_request(small: Project) -> None:
-    small.edit("release/rows.csv", "v_bbbbbbbbbbb_seg_2_12", "v_bbbbbbbbbbb_seg_20_30")
-    small.made(TABLE)
-    text = small.called("missing")
-    assert "clips of velociti: 1 of 4 missing\n  1 out_of_range" in text
-    assert "not asked: no clip" in text and "they count as missing in 2 runs: fps1/always-first, fps1/oracle" in text
-    assert small.made(TABLE) == []
-    assert "0 sources, 1 clips, 0 answers" in small.called("retry", "out_of_range")
-    assert small.made(TABLE).count("clips") == 1

@@ -6,18 +6,11 @@ import re
 import shutil
 
 import polars as pl
-from reprise.core.files import file_digest
 from reprise.tables.render.html import content_of_page
 
 from tests.workflow.conftest import Project
 
 BROWSER_LINK = re.compile(r'<a href="\.\./items\.html#[^"]+">(.*?)</a>')
-
-
-def responses(project: Project) -> dict[str, tuple[str, int]]:
-    """Digest and time of every response file."""
-    found = (project.root / "results/small/responses").rglob("*.parquet")
-    return {str(path.relative_to(project.root)): (file_digest(path), path.stat().st_mtime_ns) for path in found}
 
 
 def test_numbers_are_those_of_closed_forms_and_lead_back_to_their_answers(small: Project) -> None:
@@ -76,16 +69,16 @@ def test_figures_and_report_have_the_numbers_of_tables(small: Project) -> None:
 
 def test_a_changed_setting_reruns_exactly_its_run_and_going_back_asks_nothing_again(small: Project) -> None:
     """Also where Snakemake's own memory is lost: the key file is an input."""
-    before = responses(small)
+    before = small.digests("responses")
     small.edit("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}")
     shutil.rmtree(small.root / ".snakemake/metadata")
     assert small.made() == ["all", *["collected_table"] * 3, "infer", "score", "table"]
-    after = responses(small)
+    after = small.digests("responses")
     changed = {name for name in before if before[name] != after[name]}
     assert {name.split("/")[-1].split(".")[0] for name in changed} == {"random"}
     small.edit("config/models/random.yaml", "adapter: random\nsettings: {seed: 1}", "adapter: random")
     small.made()
-    again = responses(small)
+    again = small.digests("responses")
     assert all(again[name][0] == before[name][0] for name in before if "timings" not in name)
     timings = small.parquet("small/responses/velociti/mc/fps1/random.timings")
     assert (timings["resumed"] == timings["requests"]).all()

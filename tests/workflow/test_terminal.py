@@ -1,4 +1,4 @@
-"""What `snakemake` shows on a terminal and in a pipe: a dry run, a run that succeeds, one that fails, one without work."""
+"""What `snakemake` shows of a dry run and of a run that fails; tests/unit/logger_plugin has the others."""
 
 import re
 
@@ -26,19 +26,6 @@ def test_a_dry_run_says_what_changed_from_what_to_what(small: Project) -> None:
     assert re.fullmatch(r" +1  infer +changed settings or code; velociti", lines[1])
     assert re.fullmatch(r" +1  score +follows; velociti", lines[2])
     assert "  adapter: oracle -> random" in lines and "    so: infer velociti/entail/fps1/oracle" in lines
-
-
-def test_a_run_ends_with_what_it_made_and_the_next_has_nothing_to_do(small: Project) -> None:
-    (small.root / TABLE).unlink()
-    done = small.snakemake(TABLE)
-    lines = shown(done)
-    assert done.returncode == 0 and lines[0] == "1 jobs: 1 table"
-    assert re.fullmatch(r"\d+ answers: 0 failed, 0 unread; 0 questions missing", lines[1])
-    assert lines[2] == f"Results: {TABLE}"
-    assert re.fullmatch(r"Done in \d+ s: 1 of 1 jobs\.", lines[3]) and len(lines) == 4
-    done = small.snakemake(TABLE)
-    assert done.returncode == 0
-    assert shown(done) == ["Nothing to be done (all requested files are present and up to date)."]
 
 
 def test_a_failure_is_one_line_and_the_exit_code_says_it(small: Project) -> None:

@@ -8,17 +8,11 @@ from pathlib import Path
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest
 from reprise.core.schemas import RESPONSES, read_table
 
 from tests.workflow.conftest import Project
 
 RUN = "velociti/entail/fps1/toy-llava-ov"
-
-
-def state(project: Project, stage: str) -> dict[str, tuple[str, int]]:
-    root = project.root / "results/small" / stage
-    return {str(p.relative_to(root)): (file_digest(p), p.stat().st_mtime_ns) for p in sorted(root.rglob("*.parquet"))}
 
 
 def test_a_new_checkpoint_reruns_exactly_its_model(toy: Project) -> None:
@@ -29,16 +23,16 @@ def test_a_new_checkpoint_reruns_exactly_its_model(toy: Project) -> None:
     generation = weights.with_name("generation_config.json")
     generation.write_text(generation.read_text() + "\n")
     assert toy.planned().count("infer") == 2
-    responses, facts = state(toy, "responses"), state(toy, "facts")
+    responses, facts = toy.digests("responses"), toy.digests("facts")
     toy.edit("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-early", "checkpoints/llava-ov-late")
     shutil.rmtree(toy.root / ".snakemake/metadata")
     # two runs of the model, what is read and measured of them, their two tables, and the collections of these
     assert toy.planned() == sorted(["infer", "score", "table"] * 2 + ["collected_table"] * 6 + ["all"])
     table = "results/tables/velociti/table2.md"
     assert toy.made(table) == ["infer", "score", "table"]
-    changed = {name for name, known in state(toy, "responses").items() if known != responses[name]}
+    changed = {name for name, known in toy.digests("responses").items() if known != responses[name]}
     assert {name for name in changed if "timings" not in name} == {f"{RUN}.parquet"}
-    assert all("toy-llava-ov" in name for name in changed) and state(toy, "facts") == facts
+    assert all("toy-llava-ov" in name for name in changed) and toy.digests("facts") == facts
 
 
 def test_a_run_whose_answers_are_journaled_loads_no_model(finished_toy: Path, tmp_path: Path) -> None:
@@ -96,6 +90,12 @@ def test_a_run_of_another_clone_is_compared(toy: Project, tmp_path: Path) -> Non
     said = toy.called("compare", RUN, f"{other}:{RUN}")
     assert f"What differs in the conditions: {RUN} | {other}:{RUN}" in said
     assert "torch: " in said and " | 1.0" in said and f"strict: better by {other}:{RUN}: 0 of" in said
+    for arguments, message in (
+        ("velociti/mc/fps1/toy-llava-ov", "asks velociti entail"),
+        (f"nowhere:{RUN}", "'nowhere' holds no results of Reprise"),
+    ):
+        with pytest.raises(UserError, match=message):
+            toy.called("compare", RUN, arguments)
     (other / f"results/small/verdicts/{RUN}/robust.parquet").unlink()
     with pytest.raises(UserError, match=f"in {other}: compare: results/small/verdicts/{RUN}"):
         toy.called("compare", RUN, f"{other}:{RUN}")
@@ -109,17 +109,3 @@ def test_a_cell_is_traced_to_its_sources(finished_toy: Path) -> None:
     versions = ("answers.versions.transformers: ", "answers.sampling.rule: fps_mid")
     assert all(words in said for words in (*versions, " sha256 ", " 28 asked, 28 scored"))
     assert "..." not in said, "prompts and settings are whole"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["trace", "velociti/table2", "--row", "Toi", "--column", "Avg"], "trace: no row 'Toi'. Did you mean 'Toy'?"),
-        (["compare", RUN, "velociti/mc/fps1/toy-llava-ov"], "asks velociti entail"),
-        (["compare", RUN, f"nowhere:{RUN}"], "compare: 'nowhere' holds no results of Reprise: it has no results/suite.json."),
-    ],
-)  # fmt: skip
-def test_a_mistake_in_a_command_is_named(finished_toy: Path, arguments: list[str], message: str) -> None:
-    with pytest.raises(UserError) as error:
-        Project(finished_toy).called(*arguments)
-    assert message in str(error.value)

@@ -44,8 +44,6 @@ def said(order: Order) -> str:
         (Order("empty", name="oracle"), "config/models/oracle.yaml: is there, and is of another model (no weights). Say another name by --name."),
         (Order("oracle", gpus=2), "config/models/oracle.yaml: gpus: is 0. Change it there, or leave --gpus out."),
         (Order("oracle", suite="rehearsal"), "eval: suite 'rehearsal' asks a stand-in and no model"),
-        (Order("toy-text", "velociti", command="time"), "velociti: adapter 'text' takes no frames, but sampling 'fps1' shows some."),
-        (Order("oracle", "velociti", "none", command="time"), "time: 'oracle' is shown no frames on any benchmark, so that there is nothing to compare."),
     ],
     ids=lambda one: None if isinstance(one, Order) else one[:30],
 )  # fmt: skip

@@ -33,15 +33,6 @@ def test_what_a_change_reaches(folder: Path, file: str, text: str, is_changed: b
     assert (CodeDigests(folder).closure(["reprise.a"]) != before) == is_changed
 
 
-def test_several_modules_and_what_is_left_out(folder: Path) -> None:
-    code = CodeDigests(folder)
-    assert code.closure(["reprise.a", "reprise.apart"]) == code.closure(["reprise.apart", "reprise.b", "reprise.a"])
-    assert code.closure(["reprise.a"], without=("reprise.l*",)) != code.closure(["reprise.a"])
-    before = CodeDigests(folder).closure(["reprise.a"], without=("reprise.l*",))
-    (folder / "reprise/lazy.py").write_text("")
-    assert CodeDigests(folder).closure(["reprise.a"], without=("reprise.l*",)) == before
-
-
 def test_what_is_recorded_is_of_the_content(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record, module = folder / "keys/code.jsonl", folder / "reprise/lazy.py"
 

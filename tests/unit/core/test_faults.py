@@ -3,9 +3,7 @@
 import errno
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from av.error import FFmpegError
@@ -57,11 +55,6 @@ def test_whose_file_is_refused_decides(number: int, tmp_path: Path, store: Store
     ours = PermissionError(number, os.strerror(number), str(tmp_path / "store/tmp/a.mp4"))
     with pytest.raises(MachineError, match="let this user read and write"):
         fetch_source("b", failing(ours), store)
-
-    def identity(source_id: str) -> Any:
-        raise theirs
-
-    assert fetch_source("a", replace(failing(theirs), identity=identity), store).status == "unreadable"
 
 
 @pytest.mark.parametrize(("place", "act", "said"), [

@@ -56,5 +56,3 @@ def test_ledgers_are_found_in_every_suite(tmp_path: Path) -> None:
     of_making.parent.mkdir(parents=True)
     of_making.touch()
     assert list(Results("two", tmp_path).found_ledgers("clips")) == [("b", 1, of_making)]
-    (tmp_path / "three/construction/b/sources").mkdir(parents=True)
-    assert [results.suite for results in Results.of_all_suites(tmp_path)] == ["one", "three", "two"]

@@ -1,5 +1,6 @@
 """A data set repository as its server shows it, on 127.0.0.1: pinned, gated, gone."""
 
+import os
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -9,8 +10,10 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.fetch.hub import fetch_snapshot, huggingface
+from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.outcome import Fetcher
-from reprise.fetch.settings import Huggingface
+from reprise.fetch.settings import Huggingface, ReleaseHub
+from reprise.stages.release import release_folder
 from reprise.stages.sources import fetch_source
 
 from tests.unit.fetch.server import REVISION, Behaviour, repository, serving
@@ -65,6 +68,23 @@ def test_loose_files(video: bytes, store: Store, monkeypatch: pytest.MonkeyPatch
         assert fetch_source("a", fetcher, store).status == "ok"
         assert fetch_source("b", fetcher, store).status == "not_found"
         assert fetch_source("../b", fetcher, store).status == "unsafe_path"
+
+
+def test_a_damaged_file_of_a_release_is_fetched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a bad disk damages it: size, date and inode stay, and the hub's library goes by them."""
+    content = b"test,pos\ncontrol,yes\n"
+    release = ReleaseHub(kind="huggingface", repo="some/set", revision=REVISION)
+    key = ReleaseKey(benchmark="b", release=release, files=("*.csv",))
+    with serving(of_set({"rows.csv": content})) as (url, log):
+        ask_here(url, monkeypatch)
+        rows = release_folder(key, Store(tmp_path), tmp_path) / "rows.csv"
+        status = rows.stat()
+        with rows.open("r+b") as stream:
+            stream.write(b"tesT")
+        os.utime(rows, ns=(status.st_atime_ns, status.st_mtime_ns))
+        assert release_folder(key, Store(tmp_path), tmp_path) == rows.parent and rows.read_bytes() == content
+        assert release_folder(key, Store(tmp_path), tmp_path) == rows.parent
+        assert log.asked[f"{RESOLVE}/rows.csv"] == 2
 
 
 @pytest.mark.parametrize(("answer", "status", "words"), [

@@ -171,11 +171,7 @@ def test_a_pattern_takes_every_format(root: Path, store: Store, tmp_path: Path) 
         shutil.copy(root / "good.mp4", root / name)
     route = of_folder(root, store, "{source_id}.*")
     assert route.fetch("cat", tmp_path).path == root / "cat.MP4"
-    for name, words in (
-        ("two", "2 videos fit 'two.*': two.mov, two.mp4 in the folder"),
-        ("none", "no video 'none.*' in the folder"),
-        ("../cat", "leaves its folder"),
-    ):
+    for name, words in (("two", "2 videos fit 'two.*': two.mov, two.mp4 in"), ("none", "no video 'none.*' in")):
         with pytest.raises(FetchError, match=re.escape(words)):
             route.identity(name)
 

@@ -93,9 +93,6 @@ def test_a_bot_check_stops_this_shard_and_the_others(refusal: dict[str, Any], tm
     refusal["reason"] = "Video unavailable"
     over = QUICK.model_copy(update={"cooldown_s": 0})
     assert fetch_source("lmnopqrstuv", youtube(over, store), store).status == "unavailable"
-    refusal["reason"] = "Private video"
-    again = fetch_source("lmnopqrstuv", youtube(over, store), store)
-    assert again.status == "unavailable", "a permanent refusal is remembered"
 
 
 def test_what_is_no_id_is_not_asked_for(tmp_path: Path) -> None:

@@ -50,14 +50,6 @@ def made(key: Path, tmp_path: Path) -> Path:
     return path
 
 
-def test_a_key_file_that_planning_has_not_written_yet(key: Path, tmp_path: Path) -> None:
-    result, results = made(key, tmp_path), Results("small", tmp_path)
-    now = {key: canonical_json({"rule": {"fps": 2}})}
-    (found,) = KeyChanges(results, now).since(result)
-    assert found.path == key and found.words == ("rule.fps: 1 -> 2",)
-    assert KeyChanges(results).since(result) == [], "on the disk nothing has changed"
-
-
 def test_a_key_file_that_was_replaced_more_than_once(key: Path, tmp_path: Path) -> None:
     result, results = made(key, tmp_path), Results("small", tmp_path)
     remember(results, key)

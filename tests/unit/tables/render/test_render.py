@@ -1,4 +1,7 @@
-"""Whole tables in every format against stored ones; `REPRISE_UPDATE_SNAPSHOTS=1` writes them anew."""
+"""Whole tables in every format against stored ones, in terminals of any width, and as one document of LaTeX.
+
+`REPRISE_UPDATE_SNAPSHOTS=1` writes the stored ones anew.
+"""
 
 import os
 import re
@@ -6,7 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from reprise.core.errors import UserError
 from reprise.tables.render import FORMATS, collect, render, terminal
+from reprise.tables.render.latex_document import document, figure, print_document, too_large
 from reprise.tables.render.table import TableRow
 
 from tests.unit.tables.render import render_examples as examples
@@ -63,3 +68,76 @@ def test_a_long_table_of_latex_goes_on_in_further_floats() -> None:
     assert source.count(r"\begin{table}") == source.count("Model & Avg") == 3 and source.count("Last.") == 1
     assert source.count(r"\caption{") == source.count(r"\label{") == 1 and source.count(", continued") == 2
     assert all(f"m{index} & " in source for index in range(80))
+
+
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+STYLED = terminal.Print(styled=True, coloured=True)
+
+
+@pytest.mark.parametrize("width", [40, 120, 300])
+@pytest.mark.parametrize("look", [terminal.Print(), STYLED])
+def test_every_width_shows_every_number(width: int, look: terminal.Print) -> None:
+    shown = ESCAPE.sub("", terminal.render(full_table(), width, look))
+    assert max(map(len, shown.splitlines())) <= width
+    for number in ("94.9", "49.1", "80.0", "78.0", "78.4", "−10.3", "79.9"):
+        assert number in shown
+    assert shown.count("OV-72B") == shown.count("QVL-72B"), "labels are repeated"
+    assert "Quantised to 4 bits." in " ".join(shown.split()) and "Missing clips: 3 of 900." in " ".join(shown.split())
+
+
+def test_print_is_the_terminals_own_or_a_sign_that_the_legend_explains() -> None:
+    plain, styled = terminal.render(full_table(), 200, terminal.Print()), terminal.render(full_table(), 200, STYLED)
+    assert "[99.2]" in plain and "[Bold]: best" in plain and "\x1b" not in plain
+    assert "\x1b[1m99.2\x1b[0m" in styled and "\x1b[1;36mSubset\x1b[0m" in styled
+    assert "\x1b[1;31mvelociti/entail/fps1/ov looks broken" in styled
+    assert "\x1b[1mSubset" in terminal.render(full_table(), 200, terminal.Print(styled=True)), (
+        "no colour where none is wanted"
+    )
+
+
+# As pdflatex wrote it.
+LOG = r"""
+Reprise table: velociti/table2
+
+Overfull \hbox (147.3215pt too wide) in paragraph at lines 12--40
+[][]
+ []
+
+LaTeX Warning: Float too large for page by 58.09pt on input line 99.
+
+Reprise table: vinoground/table8
+[2]
+Overfull \vbox (7.0pt too high) has occurred while \output is active []
+
+Overfull \hbox (4.9pt too wide) in alignment at lines 200--210
+"""
+
+
+def test_what_is_too_large_is_named_by_table_and_size() -> None:
+    assert list(too_large(LOG)) == [
+        ("velociti/table2", 147.3215, "wide"),
+        ("velociti/table2", 58.09, "high"),
+        ("vinoground/table8", 7.0, "high"),
+    ]
+
+
+def test_each_table_has_pages_of_its_own_and_the_packages_that_the_manual_names() -> None:
+    source = document({"a/table1": "one\n", "b/table2": "two\n"})
+    assert source.count(r"\clearpage") == 2
+    assert source.index("Reprise table: a/table1") < source.index("one") < source.index("Reprise table: b/table2")
+    packages = r"\usepackage{booktabs,graphicx,pdflscape}"
+    assert packages in source and packages in Path("docs/reference/tables.md").read_text()
+    shown = figure("figure0.pdf", r"50% \input{x}").strip()
+    assert shown == r"\reprisefigure{figure0.pdf}{50\% \textbackslash{}input\{x\}}"
+
+
+def test_what_stops_latex_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for an installation that lacks a package."""
+    program = tmp_path / "bin" / "pdflatex"
+    program.parent.mkdir()
+    problem = "! LaTeX Error: File `booktabs.sty' not found."
+    program.write_text(f"#!/bin/sh\ncat > tables.log << 'END'\n{problem}\nEND\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/bin:/usr/bin")
+    with pytest.raises(UserError, match=f"stopped: {problem[2:]} Needed packages: booktabs,"):
+        print_document(document({}), tmp_path)

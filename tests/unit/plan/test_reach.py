@@ -16,7 +16,6 @@ from tests.unit.config.conftest import ROOT, Project
 TOY_LLAVA = "(?!time/).+/toy-llava-ov(-early)?"
 CARD, CARDS = "time/.+", "time(_all|/.+)"
 OVERVIEW = "tables/overview"  # of the main table of each benchmark
-OF_VIDEOS = "vinoground/fig1[12]|temporalbench/fig3|mmbench_video/fig[23457]"  # figures of the data, of no table
 JUDGES = "tables/judges"
 REPORT = "report"  # it is made of what others have made, and by the code that tables are made by
 IMPORTED = ".+/random-imported"

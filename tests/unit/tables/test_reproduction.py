@@ -11,7 +11,6 @@ from reprise.tables.published import Printed
 from reprise.tables.render import render
 from reprise.tables.reproduction import Reproduction, Verdict, verdict
 
-PLACE = ("table", "section", "row", "column", "metric", "group")
 TITLES = ((2, "More"), (10, "Most"), (1, "Scores"))
 KEY = ReproductionKey(
     suite="s",

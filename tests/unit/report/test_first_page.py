@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from reprise.report.data import Lead
-from reprise.report.first_page import Ranking, compared, ranking
+from reprise.report.first_page import Leads, Ranking, compared, ranking
 from reprise.report.keys import ReportedBenchmark
 from reprise.stats.paired import PairedComparison
 from reprise.tables.reproduction import SCHEMA
@@ -25,8 +24,8 @@ def row(model: str, value: float | None, judge: str = "wordmatch", **changes: An
     return named | ends | known | changes
 
 
-def ranked(*rows: dict[str, Any], lead: Lead | None = None) -> Ranking | None:
-    return ranking(MMBENCH, rows, 0.6, {"random"}, lambda run, metric, group: f"{run}?{metric}", lead)
+def ranked(*rows: dict[str, Any], leads: Leads | None = None) -> Ranking | None:
+    return ranking(MMBENCH, rows, 0.6, {"random"}, lambda run, metric, group: f"{run}?{metric}", leads or {})
 
 
 def test_the_best_model_comes_first_and_baselines_and_papers_are_not_the_best() -> None:
@@ -46,10 +45,12 @@ def test_the_best_model_comes_first_and_baselines_and_papers_are_not_the_best() 
 def test_how_sure_the_lead_is_stands_where_the_pair_was_compared() -> None:
     """A quarter to three quarters of a scale from 0 to 3."""
     for second, p, words in (("early", 0.0301, " [0.75, 2.25], p = 0.030"), ("early", 1e-9, " [0.75, 2.25], p < 0.001"), ("another", 0.03, "")):  # fmt: skip
-        names = (f"mmbench_video/unpacked/fps1/{one}/wordmatch" for one in ("late", second))
-        lead = Lead(*names, PairedComparison(9, 9, 0.5, 0.25, 0.75, p))
-        found = ranked(row("early", 0.5), row("late", 2.0), lead=lead)
+        names = [f"mmbench_video/unpacked/fps1/{one}/wordmatch" for one in ("late", second)]
+        leads = {(names[0], names[1]): PairedComparison(9, 9, 0.5, 0.25, 0.75, p)}
+        found = ranked(row("early", 0.5), row("late", 2.0), leads=leads)
         assert found and found.words.replace("\N{NO-BREAK SPACE}", " ") == f"late is 1.50 above early{words}."
+    others = ranked(row("early", 0.5, run="mmbench_video/packed/fps1/early"), row("late", 2.0))
+    assert others and others.words.endswith("above early, which was asked other questions or shown other frames.")
     alone, none = ranked(row("late", 2.0), row("random", 0.5)), ranked(row("random", 0.5))
     assert alone and alone.words == "Only late was asked."
     assert none and none.words.startswith("No model of this suite was asked here")

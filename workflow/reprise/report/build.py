@@ -100,7 +100,7 @@ class Pages:
         overview = self._tables.overview() if self._key.overview else None
         tidy, link = overview.tidy if overview else [], partial(self._links.behind, made=True)
         places = (
-            ranking(one, tidy, self.chance(one), self._key.references(), link, self._written.leads.get(one.name))
+            ranking(one, tidy, self.chance(one), self._key.references(), link, self._written.leads)
             for one in self._key.benchmarks
         )
         self._page(

@@ -17,13 +17,14 @@ from reprise.core.errors import UserError
 from reprise.core.files import read_json
 from reprise.core.paths import Results
 from reprise.core.schemas import CLIP_LEDGER, FACTS, FRAME_PLAN, ITEMS, REQUESTS, RESPONSES, VERDICTS, read_table
-from reprise.report.first_page import Lead, State, Telling, best_two, opened, telling, with_time
+from reprise.report.first_page import State, Telling, best_two, opened, telling, with_time
 from reprise.report.folder import ENCODE, Folder, in_words, leaves, shown
 from reprise.report.inputs import readers_of
 from reprise.report.items import Clips, Items, Media, Requests, encoded_answers, questions
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
 from reprise.report.names import names_of
 from reprise.report.runs import RunTables, Summary, columns, metrics_of, outcomes_of, summary
+from reprise.stats.paired import PairedComparison
 
 CHUNK = 10
 
@@ -31,7 +32,7 @@ CHUNK = 10
 class Written(NamedTuple):
     summaries: dict[str, Summary]  # run -> what became of it
     telling: dict[str, list[Telling]]  # benchmark -> its items that tell most
-    leads: dict[str, Lead]
+    leads: dict[tuple[str, str], PairedComparison]  # two runs -> by how much the first is above the second
 
 
 def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -> Written:
@@ -91,12 +92,10 @@ class BenchmarkWriter:
                 for other, of in others.items()
             }
             self._folder.put(f"{name}/compared/{place}", found)
+            for other, of in others.items():
+                if entry.headline and of.metric == entry.headline.metric:
+                    written.leads[entry.runs[place].scored.name, entry.runs[other].scored.name] = of.found
         best = best_two(entry, all_columns)
-        if best[1:]:
-            first, second = (one.run for one in best)
-            leading = compared.get(entry.runs.index(first), {}).get(entry.runs.index(second))
-            if leading and entry.headline and leading.metric == entry.headline.metric:
-                written.leads[name] = Lead(first.scored.name, second.scored.name, leading.found)
         written.telling[name] = [one for one in telling(entry, best) if one.items]
         self._folder.put(f"{name}/settings", [self._settings(run) for run in entry.runs])
         self._write_list("items", self._answered({one: questions(found) for one, found in asked.items()}, answers))

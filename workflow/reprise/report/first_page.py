@@ -22,15 +22,9 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 MOST = 6  # models that a picture shows; the table of all models has the others
 BESIDE = (SHUFFLED, REVERSED, FIRST)  # what a run is held against, the first of these that it was shown
 Columns = Mapping[str, Any]
+Leads = Mapping[tuple[str, str], PairedComparison]
+"""Two runs -> by how much the first is above the second by the number that their benchmark leads with, of 1"""
 State = dict[str, str]  # What the address of the item browser says
-
-
-class Lead(NamedTuple):
-    """The best run, and by how much it is above the next model's."""
-
-    first: str
-    second: str
-    found: PairedComparison  # on a scale from 0 to 1
 
 
 class Place(NamedTuple):
@@ -78,7 +72,7 @@ def ranking(
     chance: float | None,
     references: Container[str],
     link: Link,
-    lead: Lead | None,
+    leads: Leads,
 ) -> Ranking | None:
     """The picture of a benchmark from the overview's rows; none where it has no number."""
     main = benchmark.headline
@@ -110,11 +104,11 @@ def ranking(
         for row, model in zip(rows, models, strict=True)
     ]
     places.sort(key=lambda one: -one.value)
-    words = _words(places, benchmark, lead)
+    words = _words(places, benchmark, leads)
     return Ranking(benchmark, main, places[:MOST], len(places[MOST:]), chance, words) if places else None
 
 
-def _words(places: Sequence[Place], benchmark: ReportedBenchmark, lead: Lead | None) -> str:
+def _words(places: Sequence[Place], benchmark: ReportedBenchmark, leads: Leads) -> str:
     ours = [one for one in places if one.run and not one.is_reference]
     if not ours:
         return "No model of this suite was asked here; the numbers are the paper's or a baseline's."
@@ -123,11 +117,14 @@ def _words(places: Sequence[Place], benchmark: ReportedBenchmark, lead: Lead | N
         return f"Only {first.label} was asked."
     decimals = benchmark.headline.decimals if benchmark.headline else 1
     ahead = f"{first.label} is {first.value - others[0].value:.{decimals}f} above {others[0].label}"
-    if lead is None or (lead.first, lead.second) != (first.run, others[0].run):
+    lead = leads.get((first.run, others[0].run))
+    if first.run.split("/")[:3] != others[0].run.split("/")[:3]:
+        return f"{ahead}, which was asked other questions or shown other frames."
+    if lead is None:
         return f"{ahead}."
-    ends = [benchmark.scale * end for end in (lead.found.low, lead.found.high) if end is not None]
+    ends = [benchmark.scale * end for end in (lead.low, lead.high) if end is not None]
     interval = f" [{ends[0]:.{decimals}f}, {ends[1]:.{decimals}f}]" if ends else ""
-    p = f"p = {lead.found.p:.3f}" if lead.found.p >= LEAST_P else f"p < {LEAST_P}"
+    p = f"p = {lead.p:.3f}" if lead.p >= LEAST_P else f"p < {LEAST_P}"
     return f"{ahead}{interval}, {p.replace(' ', NO_BREAK)}."
 
 

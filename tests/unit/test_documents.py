@@ -17,7 +17,7 @@ from reprise.plan.runs import Plan
 from reprise.plan.targets import check_targets
 from typer.main import get_command
 
-from tests.unit.test_architecture import defined
+from tests.unit.test_project import defined
 
 ROOT = Path(__file__).parents[2]
 PATTERNS = ("*.md", "config/*.md", "docs/**/*.md", "resources/*/*.md", "tests/data/**/*.md")

@@ -1,9 +1,6 @@
 """What may be spent and sent: the ledger of a store, limits that jobs keep together, and what a question may take."""
 
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
 from datetime import date
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -38,22 +35,6 @@ def test_what_is_on_its_way_counts_until_it_is_settled(tmp_path: Path) -> None:
     ledger.settle(first, dollars(0.2))
     assert ledger.reserve("run", dollars(0.8), budget), "exactly the budget"
     assert Ledger(tmp_path).spent().usd == pytest.approx(1.0), "another job reads the same"
-
-
-def spend(folder: Path, count: int) -> int:
-    """As a job does that reserves one dollar after the other."""
-    ledger = Ledger(folder)
-    names = [ledger.reserve("run", dollars(1.0), Budget(usd=10.0)) for _ in range(count)]
-    for name in names:
-        if name:
-            ledger.settle(name, dollars(1.0))
-    return sum(map(bool, names))
-
-
-def test_jobs_that_spend_at_once_never_spend_more(tmp_path: Path) -> None:
-    with ProcessPoolExecutor(3, multiprocessing.get_context("fork")) as jobs:
-        granted = list(jobs.map(partial(spend, tmp_path), [6, 6, 6]))
-    assert sum(granted) == 10 and Ledger(tmp_path).spent().usd == pytest.approx(10.0)
 
 
 def test_a_damaged_line_is_named_and_dropped_by_repair(tmp_path: Path) -> None:

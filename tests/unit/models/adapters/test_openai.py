@@ -1,7 +1,6 @@
 """A model at a server: what is sent, what each reply means, and what a server that misbehaves leads to."""
 
 import base64
-import logging
 import threading
 from collections import Counter
 from dataclasses import replace
@@ -297,15 +296,6 @@ def test_a_server_of_another_model_or_version_is_refused_before_it_is_asked(
         assert server.asked == []
         (found,) = adapter(server, version=VERSION).answers(BLIND, [WRITE])
         assert found.text == "this"
-
-
-def test_a_server_says_once_what_it_is_and_the_log_keeps_it(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO), ChatServer() as server:
-        asked = adapter(server)
-        for _ in range(2):
-            assert [one.text for one in asked.answers(BLIND, [WRITE])] == ["this"]
-        assert [one.path for one in server.looked_at] == ["/v1/models", "/version", "/tokenize"]
-        assert f"{server.url}: version {VERSION}, serves {MODEL}" in caplog.messages
 
 
 @pytest.mark.parametrize("says", [error(404), error(500), Says(b"<html>"), Says({"data": []}), Says([{"id": 1}])])  # type: ignore[arg-type]

@@ -1,8 +1,9 @@
-"""Language models without eyes, and VERA's head, against a plain computation with the same checkpoint."""
+"""Scores of language models without eyes, and VERA's head, against a plain computation with the same checkpoint.
 
-from collections.abc import Callable
+What they write: test_generation.py.
+"""
+
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -54,22 +55,6 @@ def test_an_encoder_with_a_decoder_scores_at_its_first_word(tmp_path: Path) -> N
     probabilities = torch.softmax(logits.double(), -1)
     expected = [float(probabilities[words(option, add_special_tokens=False)["input_ids"][0]]) for option in OPTIONS]
     assert ask(folder, request(QUESTION, "score", OPTIONS)).scores == pytest.approx(expected, rel=1e-5)
-
-
-@pytest.mark.parametrize(("make", "kind"), [(tiny.llama, LlamaForCausalLM), (tiny.t5, T5ForConditionalGeneration)])
-def test_the_likeliest_words_are_written(make: Callable[[Path], Path], kind: Any, tmp_path: Path) -> None:
-    folder = make(tmp_path / "model")
-    model, words = kind.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
-    ids, new = words(QUESTION, return_tensors="pt")["input_ids"], list[int]()
-    with torch.no_grad():
-        while len(new) < 8 and words.eos_token_id not in new:
-            if model.config.is_encoder_decoder:
-                given = {"input_ids": ids, "decoder_input_ids": torch.tensor([[words.pad_token_id, *new]])}
-            else:
-                given = {"input_ids": torch.cat([ids, torch.tensor([new], dtype=torch.long)], 1)}
-            new.append(int(model(**given).logits[0, -1].argmax()))
-    answer = ask(folder, request(QUESTION, "write"))
-    assert answer.text == words.decode(new, skip_special_tokens=True) and answer.tokens_out == len(new)
 
 
 def test_vera_reads_its_head_out_of_the_embedding_matrix(tmp_path: Path) -> None:

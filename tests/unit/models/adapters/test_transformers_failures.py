@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from reprise.core.errors import UserError
 from reprise.models.asking.outcomes import ask
-from reprise.models.base import AnswerError
 from reprise.models.local.transformers import TransformersAdapter
 from safetensors.torch import load_file, save_file
-from transformers import LlavaOnevisionModel
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.adapters import tiny
@@ -33,16 +30,6 @@ def test_numbers_that_are_not_finite_fail_their_question_alone(kind: str, folder
     adapter, asked = TransformersAdapter(spec(folder)), [request(QUESTION, kind, YES_NO), request(OTHER, kind, YES_NO)]
     for clip, error in ((shown(video, INDICES), "not_finite"), (BLIND, "")):  # only frames reach that weight
         assert {one.request: one.answer.error for one in ask(adapter, clip, asked)} == dict.fromkeys(asked, error)
-
-
-def test_a_full_device_fails_the_clip_by_name(folder: Path, video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise torch.cuda.OutOfMemoryError("2.00 GiB")
-
-    monkeypatch.setattr(LlavaOnevisionModel, "get_video_features", full)
-    with pytest.raises(AnswerError, match=r"2\.00 GiB") as caught:
-        list(TransformersAdapter(spec(folder)).answers(shown(video, INDICES), [request(QUESTION, "score", YES_NO)]))
-    assert caught.value.status == "out_of_memory"
 
 
 def language_model(at: Path) -> None:

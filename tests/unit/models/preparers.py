@@ -60,15 +60,14 @@ class Summing:
 
 
 class Echo:
-    """Answers with the prompt; may be killed at a question, or wait at clips."""
+    """Answers with the prompt; at one question a process, by default its own, is sent a signal."""
 
-    def __init__(self, killed_at: str = "", waits_at: tuple[str, ...] = ()) -> None:
-        self.killed_at, self.waits_at = killed_at, waits_at
+    def __init__(self, at: str = "", what: int = signal.SIGKILL, whose: int = 0) -> None:
+        self.at, self.what, self.whose = at, what, whose
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
-        if clip.clip_id in self.waits_at:
-            time.sleep(60)
         for one in requests:
-            if one.request_id == self.killed_at:
-                os.kill(os.getpid(), signal.SIGKILL)
+            if one.request_id == self.at:
+                os.kill(self.whose or os.getpid(), self.what)
+                time.sleep(60)
             yield Answer(text=one.prompt)

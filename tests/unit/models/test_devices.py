@@ -1,16 +1,79 @@
-"""How many devices a model is spread over, and what its weights need, read from the files alone."""
+"""The GPUs that a job takes and waits for, how many a model is spread over, and what torch is told before it is loaded."""
 
 import json
-from collections.abc import Callable
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from reprise.core.errors import UserError
-from reprise.models.local.devices import GB, Needed, groups_of, needed, placed
+from reprise.core.log import log
+from reprise.core.store import Store
+from reprise.models.asking.journal import asking_alone
+from reprise.models.local import torchvision_operators
+from reprise.models.local.devices import GB, Needed, groups_of, needed, placed, take_gpus
 from reprise.models.local.weights import Tensor, tensors_of
 from safetensors.torch import save_file
+
+PROGRAM = """\
+import sys, time
+from pathlib import Path
+from reprise.core.store import Store
+from reprise.models.local.devices import take_gpus
+from reprise.models.asking.journal import asking_alone
+folder = Path(sys.argv[1])
+locks = take_gpus(2, folder / "locks", "m")
+with asking_alone(Store(folder), "k"):
+    print("locked", flush=True)
+    time.sleep(60)
+"""
+
+
+@contextmanager
+def another_job(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A job with both GPUs and the key's lock, killed at the end."""
+    command = [sys.executable, "-c", PROGRAM, str(folder)]
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as job:
+        assert job.stdout is not None and job.stdout.readline() == "locked\n"
+        yield job
+        job.kill()
+
+
+def test_a_gpu_of_another_node_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slurm gave each job a GPU that is called 0, on two nodes that see one store; and so without Slurm."""
+    monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("it waits"))
+    held = []
+    for job, node in (("17", "a"), ("18", "a"), ("18", "b")):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+        monkeypatch.setenv("SLURM_JOB_ID", job)
+        monkeypatch.setattr("reprise.models.local.devices.gethostname", lambda node=node: node)
+        held += take_gpus(1, tmp_path, "m")
+    assert len(held) == 3
+
+
+def test_a_job_is_waited_for_as_long_as_it_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,7")
+    said: list[str] = []
+    with another_job(tmp_path) as job, monkeypatch.context() as patched:
+        patched.setattr(log, "info", lambda text: (said.append(text), job.kill()))
+        with asking_alone(Store(tmp_path), "k"):
+            assert "another run of the same key is being asked" in said[0]
+    monkeypatch.setattr("time.sleep", lambda seconds: (job.kill(), job.wait()))
+    with another_job(tmp_path) as job:
+        assert len(take_gpus(2, tmp_path / "locks", "m")) == 2
+    assert "waiting for 2 free GPUs of 2" in caplog.text
+    assert (os.environ["CUDA_VISIBLE_DEVICES"], os.environ["CUDA_DEVICE_ORDER"]) == ("3,7", "PCI_BUS_ID")
+
+
+# --- on how many ---------------------------------------------------------------------------------------------------
 
 # Weights and their largest layer, in GB, of checkpoints that the papers' tables name, in bfloat16.
 SEVEN, THIRTY_FOUR, SEVENTY_TWO = (15.2, 1.1), (68.8, 1.2), (145.4, 2.5)
@@ -157,3 +220,24 @@ def test_files_that_are_cut_short_are_named_before_anything_is_loaded(
     with pytest.raises(UserError, match=message) as caught:
         tensors_of(folder)
     assert str(caught.value).startswith(f"{folder}/") and str(caught.value).endswith("Fetch the checkpoint again.")
+
+
+# --- before torch is loaded -----------------------------------------------------------------------------------------
+
+
+def test_threads_that_wait_leave_the_processor_to_others() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    environment["OMP_DISPLAY_ENV"] = "TRUE"  # OpenMP says how it is set when it is loaded
+    command = [sys.executable, "-c", "import reprise.models.local.torch_setup"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "OMP_WAIT_POLICY = 'PASSIVE'" in done.stderr
+
+
+def test_torchvision_can_be_imported_in_any_python_of_the_environment_and_others_do_not_pay_for_it() -> None:
+    """As by a person's own script, which does not know this library: `make setup` sees to it, by a copy of the module."""
+    program = (
+        "import sys, torchvision_operators; from importlib.util import find_spec; assert find_spec('torchvision')\n"
+        "assert 'torch' not in sys.modules; import torchvision; print(torchvision_operators.__file__)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()).read_bytes() == Path(torchvision_operators.__file__).read_bytes()

@@ -21,6 +21,12 @@ FRAMES = 48
 """of the test's video"""
 YES_NO = ("Yes", "No")
 QUESTION = "Does the red circle slide left quickly?"
+SPLIT = {"idefics2": slice(4, None, 5), "llama4": slice(4, None, 5)}
+"""The pictures that show a whole frame, where there are parts of it too."""
+SHAPES = {"molmo2": (4, 4), "minicpmv4_6": (8, 8)}
+"""Rows and columns of the patches of a frame, of classes that give frames as patches without a grid."""
+PARTS = {"minicpmv4_6": 3}
+"""Pictures of a frame, the first of which shows the whole."""
 
 
 class Native(NamedTuple):
@@ -34,7 +40,7 @@ class Native(NamedTuple):
 
     @property
     def is_video(self) -> bool:
-        return self.name not in IMAGES
+        return self.name not in (*IMAGES, "llama4")
 
     @property
     def together(self) -> int:
@@ -78,6 +84,8 @@ class Native(NamedTuple):
         pixels = given.get("pixel_values_videos", given.get("pixel_values"))
         if pixels is None:
             return []
+        if self.name in SHAPES:
+            return numbers(_pictures_of_patches(self.name, pixels, self.processor.video_processor))
         return numbers(_pictures(self.name, pixels, given.get("video_grid_thw")))
 
     def shown(self, indices: tuple[int, ...]) -> list[int]:
@@ -135,6 +143,19 @@ def _pictures(name: str, pixels: torch.Tensor, grid: torch.Tensor | None) -> npt
     elif name == "llava_next":
         frames = pixels[:, 0]
     else:
-        whole = slice(4, None, 5) if name == "idefics2" else slice(None)  # four parts of a frame come before it
-        frames = (pixels[0] if pixels.ndim == 5 else pixels)[whole]
+        frames = (pixels[0] if pixels.ndim == 5 else pixels)[SPLIT.get(name, slice(None))]
     return ((frames.permute(0, 2, 3, 1) * 0.5 + 0.5) * 255).round().clamp(0, 255).byte().numpy()
+
+
+def _pictures_of_patches(name: str, pixels: torch.Tensor, processor: Any) -> npt.NDArray[np.uint8]:
+    """The same of a tensor (frames, patches, numbers of a patch), or of all patches side by side."""
+    rows, columns = SHAPES[name]
+    if pixels.ndim == 4:
+        patches = pixels[0].reshape(3, PATCH, -1, PATCH).permute(2, 1, 3, 0)
+        patches = patches.reshape(-1, PARTS[name], rows * columns, PATCH, PATCH, 3)[:, 0]
+    else:
+        patches = pixels[:, : rows * columns].reshape(len(pixels), rows * columns, PATCH, PATCH, 3)
+    frames = patches.reshape(-1, rows, columns, PATCH, PATCH, 3).permute(0, 1, 3, 2, 4, 5)
+    frames = frames.reshape(-1, rows * PATCH, columns * PATCH, 3)
+    frames = frames * torch.tensor(processor.image_std) + torch.tensor(processor.image_mean)
+    return (frames * 255).round().clamp(0, 255).byte().numpy()

@@ -70,8 +70,9 @@ def test_the_token_that_begins_a_text_comes_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["plain", "shared"])
-def test_what_belongs_to_a_question_is_made_for_each(engine: str, tmp_path: Path, video: Path) -> None:
-    native = load("ernie4_5_vl_moe", MADE["ernie4_5_vl_moe"], tmp_path / "m", engine=engine)
+@pytest.mark.parametrize("name", ["ernie4_5_vl_moe", "llama4"])
+def test_what_belongs_to_a_question_is_made_for_each(name: str, engine: str, tmp_path: Path, video: Path) -> None:
+    native = load(name, MADE[name], tmp_path / name, engine=engine)
     for question in ("who?", "the red circle slides left. who spins?"):
         check(native, shown(video, EIGHT), question=question)
 

@@ -200,7 +200,57 @@ def ernie(folder: Path) -> Path:
     return native(folder, "Ernie4_5_VLMoe", made, text, DEEP, {f"{name}_id": mark for name, mark in named.items()}, parts)
 
 
+def molmo2(folder: Path) -> Path:
+    """Frames as patches without a grid."""
+    config = {
+        "image_start_token_id": "<im_start>", "image_end_token_id": "<im_end>", "low_res_image_start_token_id": "<low_res_im_start>",
+        "image_patch_id": "<im_patch>", "frame_start_token_id": "<frame_start>", "frame_end_token_id": "<frame_end>",
+    }
+    made = words(
+        ("<im_patch>", "<im_col>", "<im_start>", "<low_res_im_start>", "<frame_start>", "<im_end>", "<frame_end>", "<im_low>"),
+        chat(*CHATML, {"video": "<|video|>", "image": "<|image|>"}), image_token="<|image|>", video_token="<|video|>",
+    )
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 8}
+    config["adapter_config"] = {**heads, "vision_feature_layer": [1, 0], "hidden_size": 16, "intermediate_size": 32, "text_hidden_size": 32}
+    shared = {"size": SQUARE, **GRID}
+    videos = hf.Molmo2VideoProcessor(**shared, pooling_size=[2, 2], do_rescale=True, do_normalize=True)
+    parts = {"image_processor": hf.Molmo2ImageProcessor(**shared), "video_processor": videos}
+    text, vision = {**HEADS_OF_16, "additional_vocab_size": 8}, {**VISION, **heads, "image_size": [32, 32]}
+    return native(folder, "Molmo2", made, text, vision, config, parts)
+
+
+def minicpmv4_6(folder: Path) -> Path:
+    """Pictures side by side."""
+    made = words(
+        (), chat(*CHATML, {"video": "<video>", "image": "<image_pad>"}), image_token="<image_pad>", video_token="<video>",
+        image_start_token="<image>", image_end_token="</image>", slice_start_token="<slice>", slice_end_token="</slice>",
+        image_id_start_token="<image_id>", image_id_end_token="</image_id>",
+    )
+    config = {"insert_layer_id": 0, "image_size": 64, "image_token_id": "<image_pad>", "video_token_id": "<video>"}
+    shared = {"scale_resolution": 64, "max_slice_nums": 4, **GRID}
+    parts = {"image_processor": hf.MiniCPMV4_6ImageProcessor(**shared), "video_processor": hf.MiniCPMV4_6VideoProcessor(**shared)}
+    vision = {**TOWER, "image_size": 64, "patch_size": PATCH}
+    return native(folder, "MiniCPMV4_6", made, {**HEADS_OF_16, "model_type": "qwen2"}, vision, config, parts)
+
+
 # --- classes that take images only -----------------------------------------------------------------------------------
+
+
+def llama4(folder: Path) -> Path:
+    """Pixels in half precision."""
+    marks = ("<|image|>", "<|image_start|>", "<|image_end|>", "<|patch|>", "<|tile_x_separator|>", "<|tile_y_separator|>")
+    made = words(marks, chat(*CHATML, {"image": "<|image|>"}))
+    text = {
+        **HEADS_OF_16, "intermediate_size_mlp": 32, "num_local_experts": 2, "interleave_moe_layer_step": 2, "attention_chunk_size": 64,
+        "no_rope_layers": [1, 0],
+    }
+    vision = {
+        **VISION, "intermediate_size": 64, "vision_output_dim": 32, "projector_input_dim": 32, "projector_output_dim": 32,
+        "pixel_shuffle_ratio": 0.5,
+    }
+    config = {"image_token_index": "<|patch|>", "boi_token_index": "<|image_start|>", "eoi_token_index": "<|image_end|>"}
+    parts = {"image_processor": hf.Llama4ImageProcessor(size=SQUARE, **MEAN, max_patches=4), "patch_size": PATCH}
+    return native(folder, "Llama4", made, text, vision, config, parts)
 
 
 def llava_1_5(folder: Path) -> Path:
@@ -257,4 +307,4 @@ VIDEO = _once({
 })
 IMAGES = _once({"llava": llava_1_5, "llava_next": llava_next, "idefics2": idefics2, "aria": aria, "gemma3": gemma3})
 # Not in `config/models`.
-MORE = _once({"glm46v": glm46v, "ernie4_5_vl_moe": ernie})
+MORE = _once({"glm46v": glm46v, "ernie4_5_vl_moe": ernie, "molmo2": molmo2, "minicpmv4_6": minicpmv4_6, "llama4": llama4})

@@ -30,6 +30,8 @@ DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
     *(EOFError, RuntimeError, ValueError, OverflowError),
 )
+# The list of members at a zip's end is read at once.
+LONGEST_LIST = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -67,10 +69,19 @@ def opened_zip(archive: ArchiveFile) -> Iterator[zipfile.ZipFile]:
     with ExitStack() as stack:
         streams = [stack.enter_context(path.open("rb")) for path in archive.parts]
         joined = Joined(streams, [path.stat().st_size for path in archive.parts])
-        opened = stack.enter_context(zipfile.ZipFile(stack.enter_context(io.BufferedReader(joined, 1 << 20))))
+        opened = stack.enter_context(zipfile.ZipFile(stack.enter_context(_Bounded(joined, 1 << 20))))
         if any(entry.header_offset < 0 for entry in opened.infolist()):
             raise zipfile.BadZipFile("shorter than its list of members says")
         yield opened
+
+
+class _Bounded(io.BufferedReader):
+    """Refuses to read a list of members for which millions of objects would be made."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > LONGEST_LIST:
+            raise zipfile.BadZipFile(f"a list of members of {size} bytes, allowed are {LONGEST_LIST}")
+        return super().read(size)
 
 
 class Joined(io.RawIOBase):

@@ -83,6 +83,13 @@ def test_a_zip_that_is_not_whole_is_the_users_to_mend(tmp_path: Path, store: Sto
     path.write_bytes(zipped(path, {"a.mp4": os.urandom(5000)})[:2000])
     with pytest.raises(UserError, match="not a whole zip"):
         fetch_source("a", archived(path, store), store)
+    size = 2**27  # of the list of its members
+    with path.open("wb") as stream:
+        stream.truncate(size)
+        stream.seek(size)
+        stream.write(struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, 65535, 65535, size, 0, 0))
+    with pytest.raises(UserError, match="not a whole zip.*list of members"):
+        fetch_source("a", archived(path, store), store)
 
 
 # Members of many sizes; the larger ones do not compress, so that they reach over several parts.

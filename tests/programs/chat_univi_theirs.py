@@ -1,9 +1,9 @@
 """Chat-UniVi by its authors' code: the loop of eval/model_video_general.py."""
 
-import os
+from pathlib import Path
 
 import torch
-from theirs import greedy, llama, main, on_processor, prompt_of, spread, tower
+from theirs import greedy, llama, on_processor, prompt_of, spread, tower
 
 on_processor()
 from ChatUniVi.constants import DEFAULT_IMAGE_TOKEN, IMAGE_TOKEN_INDEX
@@ -16,8 +16,7 @@ from PIL import Image
 
 def make(folder):
     tower(folder / "openai/clip-vit-large-patch14")
-    os.chdir(folder)
-    path = folder.joinpath("Chat-UniVi").relative_to(folder)
+    path = Path("Chat-UniVi")
     tokenizer = llama(path)
     clusters = {"spatial_cluster_rate0": 64, "spatial_cluster_rate1": 32, "spatial_cluster_rate2": 16}
     config = ChatUniViConfig(
@@ -29,7 +28,6 @@ def make(folder):
 
 
 def ask(folder, frames, asked):
-    os.chdir(folder)
     tokenizer, model, image_processor, _ = load_pretrained_model("Chat-UniVi", None, "ChatUniVi", device_map="cpu")
     for _, one in model.named_modules():
         one.to(dtype=torch.bfloat16)
@@ -42,7 +40,3 @@ def ask(folder, frames, asked):
         torch.manual_seed(0)
         found.append(greedy(model, tokenizer, tokens.unsqueeze(0), images=video.half(), use_cache=True))
     return found
-
-
-if __name__ == "__main__":
-    main(make, ask)

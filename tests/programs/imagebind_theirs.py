@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from theirs import main, spread, without
+from theirs import spread, without
 
 without("torchaudio")
 import torch
@@ -42,12 +42,9 @@ def ask(folder, frames, asked):
     data.EncodedVideo.from_path = lambda pair, **how: Video(pair)
     pairs = [frames[start : start + 2] for start in range(0, len(frames), 2)]
     video = data.load_and_transform_video_data(pairs, "cpu", clips_per_video=1)
-    with torch.no_grad():
-        inputs = {"vision": video.flatten(0, 1)[None], "text": data.load_and_transform_text(asked["questions"], "cpu")}
-        found = model(inputs)
+    inputs = {"vision": video.flatten(0, 1)[None], "text": data.load_and_transform_text(asked["questions"], "cpu")}
+    found = model(inputs)
     return (found["vision"] @ found["text"].T)[0].tolist()
 
 
 shrink()
-if __name__ == "__main__":
-    main(make, ask)

@@ -2,7 +2,7 @@
 
 import json
 
-from theirs import SIZE, Video, main, spread, without
+from theirs import SIZE, Video, spread, without
 
 without("torchaudio")
 import torch
@@ -34,10 +34,5 @@ def ask(folder, frames, asked):
     process = LanguageBindVideoProcessor(model.config, tokenizer)
     process.transform.transforms[-1].p = 0
     data = process(["video.mp4"], asked["questions"], return_tensors="pt")
-    with torch.no_grad():
-        found = model(**data)
+    found = model(**data)
     return (found.text_embeds @ found.image_embeds.T)[:, 0].tolist()
-
-
-if __name__ == "__main__":
-    main(make, ask)

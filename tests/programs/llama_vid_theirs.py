@@ -4,8 +4,6 @@
 """
 
 import json
-import os
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -14,7 +12,7 @@ from llamavid.conversation import conv_templates
 from llamavid.model.builder import load_pretrained_model
 from llamavid.model.language_model.llava_llama_vid import LlavaConfig, LlavaLlamaAttForCausalLM
 from llamavid.model.multimodal_encoder import eva_vit
-from theirs import SIZE, bert, greedy, llama, main, pictures, prompt_of, spread
+from theirs import SIZE, bert, eva, greedy, llama, pictures, prompt_of, spread
 from transformers import BertConfig, BertLMHeadModel, CLIPVisionConfig
 
 TOWER, PROCESSOR, BERT = "model_zoo/LAVIS/eva_vit_g.pth", "llamavid/processor/clip-patch14-224", "bert-base-uncased"
@@ -35,14 +33,11 @@ def shrink():
 
 
 def make(folder):
-    os.chdir(folder)
     for path in ("model_zoo/LAVIS", PROCESSOR):
         Path(path).mkdir(parents=True)
     pictures(SIDE).save_pretrained(PROCESSOR)
     CLIPVisionConfig(**{**SIZE, "num_hidden_layers": 1, "num_attention_heads": 2}).save_pretrained(PROCESSOR)
-    sized = {"img_size": SIDE, "patch_size": 14, "use_mean_pooling": False, "mlp_ratio": 4.3637, "qkv_bias": True}
-    tower = eva_vit.VisionTransformer(**sized, norm_layer=partial(torch.nn.LayerNorm, eps=1e-6))
-    torch.save(spread(tower, 0.2).state_dict(), TOWER)
+    eva(eva_vit, TOWER, 0.2, img_size=SIDE)
     bert(Path(BERT), [*"abcdefghijklmnopqrstuvwxyz.?", "circle"])
     BertLMHeadModel(BertConfig(vocab_size=34, **SIZE)).save_pretrained(BERT)
     tokenizer = llama(folder / "llama-vid", pad_token="<unk>")
@@ -68,7 +63,6 @@ def make(folder):
 
 
 def ask(folder, frames, asked):
-    os.chdir(folder)
     how = {"device_map": {"": "cpu"}, "device": "cpu"}
     tokenizer, model, image_processor, _ = load_pretrained_model("llama-vid", None, "llama-vid", **how)
     video = [image_processor.preprocess(frames, return_tensors="pt")["pixel_values"].half()]
@@ -83,5 +77,3 @@ def ask(folder, frames, asked):
 
 
 shrink()
-if __name__ == "__main__":
-    main(make, ask)

@@ -7,7 +7,7 @@ from llava.mm_utils import tokenizer_image_token
 from llava.model.builder import load_pretrained_model
 from llava.model.language_model.llava_qwen import LlavaQwenConfig, LlavaQwenForCausalLM
 from llava.model.multimodal_encoder import siglip_encoder
-from theirs import SIZE, main, prompt_of, qwen, scores
+from theirs import SIZE, prompt_of, qwen, scores
 
 
 def shrink():
@@ -63,5 +63,3 @@ def ask(folder, frames, asked):
 
 
 shrink()
-if __name__ == "__main__":
-    main(make, ask)

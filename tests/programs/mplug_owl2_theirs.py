@@ -8,7 +8,7 @@ from mplug_owl2.model import MPLUGOwl2Config, MPLUGOwl2LlamaForCausalLM
 from mplug_owl2.model.builder import load_pretrained_model
 from mplug_owl2.model.configuration_mplug_owl2 import MplugOwlVisionConfig, MplugOwlVisualAbstractorConfig
 from PIL import Image
-from theirs import SIZE, greedy, llama, main, pictures, prompt_of, spread
+from theirs import SIZE, greedy, llama, pictures, prompt_of, spread
 
 
 def make(folder):
@@ -39,7 +39,3 @@ def ask(folder, frames, asked):
         tokens = tokenizer_image_token(prompt, tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")
         found.append(greedy(model, tokenizer, tokens.unsqueeze(0), images=image_tensor, use_cache=True))
     return found
-
-
-if __name__ == "__main__":
-    main(make, ask)

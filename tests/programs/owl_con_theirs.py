@@ -1,7 +1,7 @@
 """Owl-Con by its authors' code: their data set and the loop of entailment_inference.py, with our question in place of theirs."""
 
 import pandas as pd
-from theirs import SIZE, Video, llama, main, spread, without
+from theirs import SIZE, Video, llama, scores, spread, without
 
 without("h5py")
 import torch
@@ -60,12 +60,6 @@ def ask(folder, frames, asked):
         del inputs["labels"], inputs["videopaths"], inputs["captions"]
         inputs["video_pixel_values"] = inputs["video_pixel_values"].bfloat16()
         length = data[at]["text"]["seq_length"]
-        with torch.no_grad():
-            chances = model(**inputs)["logits"][0, length - 1].float().softmax(-1)
-        ids = [tokenizer.encode(word, add_special_tokens=False)[0] for word in ("Yes", "No")]
-        found.append({"scores": [chances[one].item() for one in ids]})
+        chances = model(**inputs)["logits"][0, length - 1].float().softmax(-1)
+        found.append({"scores": scores(chances, tokenizer)})
     return found
-
-
-if __name__ == "__main__":
-    main(make, ask)

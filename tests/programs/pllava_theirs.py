@@ -1,7 +1,7 @@
 """PLLaVA by its authors' code: `load_pllava`, and `pllava_answer` in the conversation `eval_videoqabench`."""
 
 from PIL import Image
-from theirs import SIZE, llama, main, pictures, scores, spread, watch, without
+from theirs import SIZE, llama, pictures, spread, watched, without
 
 TORCHVISION = ("torchvision", "torchvision.transforms", "torchvision.transforms.functional")
 without("cv2", "imageio", "decord", "moviepy", "moviepy.editor", *TORCHVISION)
@@ -43,17 +43,12 @@ def make(folder):
 def ask(folder, frames, asked):
     how = {"use_lora": True, "weight_dir": folder, "lora_alpha": 4, "pooling_shape": (16, 12, 12)}
     model, processor = model_utils.load_pllava(folder, len(frames), **how)
-    first, found = watch(model.language_model), []
-    for question in asked["questions"]:
-        first.clear()
+    pictures = [[Image.fromarray(one) for one in frames]]
+
+    def say(question):
         conversation = conv_templates["eval_videoqabench"].copy()
         conversation.user_query(question, is_mm=True)
-        pictures = [[Image.fromarray(one) for one in frames]]
         how = {"do_sample": False, "max_new_tokens": 12}
-        text, _ = model_utils.pllava_answer(conversation, model, processor, pictures, **how)
-        found.append({"text": text, "scores": scores(first[0], processor.tokenizer)})
-    return found
+        return model_utils.pllava_answer(conversation, model, processor, pictures, **how)[0]
 
-
-if __name__ == "__main__":
-    main(make, ask)
+    return watched(model.language_model, processor.tokenizer, asked, say)

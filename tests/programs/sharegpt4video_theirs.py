@@ -1,13 +1,11 @@
 """ShareGPT4Video by its authors' code: `single_test` of run.py, whose frames come from a file in place of decord."""
 
 import functools
-import os
 
 import run
-import torch
 from llava.model.builder import load_pretrained_model
 from llava.model.language_model.llava_llama import LlavaConfig, LlavaLlamaForCausalLM
-from theirs import SIZE, Video, llama, main, scores, spread, tower, watch
+from theirs import SIZE, Video, llama, spread, tower, watched
 
 TOWER = "openai/clip-vit-large-patch14-336"
 NAME = "sharegpt4video-8b"
@@ -17,7 +15,6 @@ def make(folder):
     tower(folder / TOWER, side=112)
     weights = folder / NAME
     tokenizer = llama(weights, pad_token="<unk>")
-    os.chdir(folder)
     config = LlavaConfig(
         **SIZE, vocab_size=len(tokenizer), max_position_embeddings=4096, mm_vision_tower=TOWER, mm_hidden_size=32,
         mm_projector_type="mlp2x_gelu", mm_vision_select_layer=-2, mm_vision_select_feature="patch",
@@ -28,36 +25,15 @@ def make(folder):
 
 
 def ask(folder, frames, asked):
-    os.chdir(folder)
     tokenizer, model, processor, _ = load_pretrained_model(NAME, None, NAME, device_map="cpu")
     model.eval()
-    run.VideoReader = lambda path, **how: _Whole(frames, asked)
-    first = watch(model)
+    run.VideoReader = lambda path, **how: Video(frames)
+    Video.get_batch = lambda self, places: self._frames  # whichever places the authors' code takes
     answers = functools.partial(run.video_answer)
     run.video_answer = lambda *words, **how: answers(*words, **how | {"max_new_tokens": 12})
-    found = []
-    for question in asked["questions"]:
-        first.clear()
-        how = {"num_frames": len(frames), "conv_mode": "llava_llama_3"}
-        text = run.single_test(model, processor, tokenizer, "", question, **how)
-        found.append({"text": text, "scores": scores(first[0], tokenizer)})
-    return found
+    how = {"num_frames": len(frames), "conv_mode": "llava_llama_3"}
 
+    def say(question):
+        return run.single_test(model, processor, tokenizer, "", question, **how)
 
-class _Whole(Video):
-    """A video whose frames are those of the file, whichever places the authors' code takes."""
-
-    def __init__(self, frames, asked):
-        super().__init__(frames)
-        self._fps = asked["fps"]
-
-    def get_avg_fps(self):
-        return self._fps
-
-    def get_batch(self, places):
-        return self._frames
-
-
-if __name__ == "__main__":
-    torch.set_grad_enabled(False)
-    main(make, ask)
+    return watched(model, tokenizer, asked, say)

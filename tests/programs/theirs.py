@@ -1,10 +1,12 @@
 """What the authors' scripts of this folder share: each makes a tiny checkpoint with random weights and asks it as its authors do.
 
-`python <script> make <folder>`, or `python <script> ask <folder> <asked.json>`, answers on standard output.
+`python theirs.py <script> make <folder>`, or `python theirs.py <script> ask <folder> <asked.json>`, answers on standard output.
 """
 
 import functools
+import importlib
 import json
+import os
 import random
 import sys
 import types
@@ -15,19 +17,6 @@ import numpy as np
 import torch
 
 SIZE = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-
-
-def main(make, ask):
-    """Do what the command line says."""
-    what, folder, *more = sys.argv[1:]
-    torch.manual_seed(0)
-    random.seed(0)
-    if what == "make":
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        make(Path(folder))
-        return
-    asked = json.loads(Path(more[0]).read_text(encoding="utf-8"))
-    print("\n" + json.dumps(ask(folder, np.load(asked["frames"]), asked)), flush=True)
 
 
 def without(*names):
@@ -69,9 +58,8 @@ class Video:
 
 def spread(model, std=0.3):
     """Weights so large that frames and questions matter."""
-    with torch.no_grad():
-        for one in model.parameters():
-            one.copy_(torch.randn(one.shape) * std)
+    for one in model.parameters():
+        one.copy_(torch.randn(one.shape) * std)
     return model
 
 
@@ -130,18 +118,21 @@ def prompt_of(template, text):
     return conversation.get_prompt()
 
 
-def watch(model):
-    """A list that gets the chances of the next token, each time that the model is run."""
+def watched(model, tokenizer, asked, say):
+    """What the authors' code says to each question, and the probabilities of Yes and No as the model is first run for it."""
     seen, forward = [], model.forward
 
     @functools.wraps(forward)
-    def watched(*words, **given):
+    def noted(*words, **given):
         found = forward(*words, **given)
         seen.append(found.logits[0, -1].float().softmax(-1))
         return found
 
-    model.forward = watched
-    return seen
+    model.forward, answers = noted, []
+    for question in asked["questions"]:
+        seen.clear()
+        answers.append({"text": say(question), "scores": scores(seen[0], tokenizer)})
+    return answers
 
 
 def scores(chances, tokenizer):
@@ -170,6 +161,20 @@ def tower(path, width=32, side=224):
     pictures(side).save_pretrained(path)
 
 
+def one_layer(eva_vit):
+    """One layer of the authors' 39 of pictures."""
+    made = eva_vit.VisionTransformer
+    eva_vit.VisionTransformer = lambda **how: made(**how | {"depth": 1})
+
+
+def eva(eva_vit, path, std=0.02, **how):
+    """Weights of the authors' tower of pictures."""
+    size = {"img_size": 224, "patch_size": 14, "embed_dim": 1408, "num_heads": 16, "mlp_ratio": 4.3637, **how}
+    norm = functools.partial(torch.nn.LayerNorm, eps=1e-6)
+    tower = eva_vit.VisionTransformer(**size, qkv_bias=True, use_mean_pooling=False, norm_layer=norm)
+    torch.save(spread(tower, std).state_dict(), path)
+
+
 def pictures(side):
     """What makes pictures of this size, as CLIP takes them."""
     from transformers import CLIPImageProcessor
@@ -180,7 +185,21 @@ def pictures(side):
 def greedy(model, tokenizer, tokens, **how):
     """The likeliest tokens, where the authors draw them, and the first one's probabilities of Yes and No."""
     how |= {"do_sample": False, "max_new_tokens": 12, "output_scores": True, "return_dict_in_generate": True}
-    with torch.inference_mode():
-        found = model.generate(tokens, **how)
+    found = model.generate(tokens, **how)
     text = tokenizer.batch_decode(found.sequences[:, tokens.shape[1] :], skip_special_tokens=True)[0].strip()
     return {"text": text, "scores": scores(found.scores[0][0].float().softmax(-1), tokenizer)}
+
+
+if __name__ == "__main__":
+    name, what, folder, *more = sys.argv[1:]
+    script = importlib.import_module(name)
+    torch.manual_seed(0)
+    random.seed(0)
+    torch.set_grad_enabled(False)
+    Path(folder).mkdir(exist_ok=True)
+    os.chdir(folder)
+    if what == "make":
+        script.make(Path(folder))
+    else:
+        asked = json.loads(Path(more[0]).read_text(encoding="utf-8"))
+        print("\n" + json.dumps(script.ask(folder, np.load(asked["frames"]), asked)), flush=True)

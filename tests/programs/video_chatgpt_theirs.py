@@ -1,8 +1,6 @@
 """Video-ChatGPT by its authors' code: `initialize_model`, `load_video` and `video_chatgpt_infer`."""
 
-import os
-
-from theirs import Video, llama, main, on_processor, spread, tower
+from theirs import Video, llama, on_processor, spread, tower
 
 on_processor()
 import torch
@@ -23,7 +21,6 @@ def make(folder):
 
 
 def ask(folder, frames, asked):
-    os.chdir(folder)
     model_utils.VideoReader = lambda path, **how: Video(frames)
     model_utils.get_seq_frames = lambda total, wanted: list(range(total))
     model, *parts = model_utils.initialize_model("LLaVA-7B-Lightening-v1-1", "video_chatgpt-7B.bin")
@@ -35,7 +32,3 @@ def ask(folder, frames, asked):
         {"text": video_chatgpt_infer(pictures, one, "video-chatgpt_v1", model, tower, tokenizer, processor, length)}
         for one in asked["questions"]
     ]
-
-
-if __name__ == "__main__":
-    main(make, ask)

@@ -1,9 +1,8 @@
 """VideoChat2 by its authors' code: what demo/demo.ipynb does, by the same functions in conversation.py, with frames from a file."""
 
-import os
 from pathlib import Path
 
-from theirs import SIZE, Video, bert, llama, main, scores, spread, watch, without
+from theirs import SIZE, Video, bert, llama, spread, watched, without
 
 without("decord", "dataset.video_utils")
 import conversation
@@ -36,7 +35,6 @@ def opened(**paths):
 
 
 def make(folder):
-    os.chdir(folder)
     bert(Path("bert-base-uncased"), ["watch", "the", "video", "and", "answer", "question", "."])
     BertConfig(12, **SIZE).save_pretrained("bert-base-uncased")
     size = len(llama(Path("vicuna-7b-v0")))
@@ -49,26 +47,22 @@ def make(folder):
 
 
 def ask(folder, frames, asked):
-    os.chdir(folder)
     conversation.VideoReader = lambda path, ctx: Video(frames)
     conversation.Chat.get_index = lambda self, total, wanted: range(total)
     model = opened(vit_blip_model_path=BOTH, videochat2_model_path=STAGE2)
     model.load_state_dict(torch.load(STAGE3, "cpu"), strict=False)
     model.float().eval()
-    drawn, first = model.llama_model.generate, watch(model.llama_model.base_model.model)
+    drawn = model.llama_model.generate
     model.llama_model.generate = lambda **how: drawn(**how | {"do_sample": False})
-    chat, found = conversation.Chat(model, "cpu"), []
-    for question in asked["questions"]:
-        first.clear()
+    chat = conversation.Chat(model, "cpu")
+
+    def say(question):
         talk, seen = EasyDict(system="", roles=("Human", "Assistant"), messages=[], sep="###"), []
         chat.upload_video("video.mp4", talk, seen, len(frames))
         chat.ask(question, talk)
-        text = chat.answer(talk, seen, max_new_tokens=12)[0]
-        found.append({"text": text, "scores": scores(first[0], model.llama_tokenizer)})
-    return found
+        return chat.answer(talk, seen, max_new_tokens=12)[0]
+
+    return watched(model.llama_model.base_model.model, model.llama_tokenizer, asked, say)
 
 
 shrink()
-if __name__ == "__main__":
-    torch.set_grad_enabled(False)
-    main(make, ask)

@@ -1,12 +1,11 @@
 """VideoCLIP by its authors' code: their README's loop, with pictures of the size that it names."""
 
-import os
 import sys
 from pathlib import Path
 
 import numpy as np
 import torch
-from theirs import SIZE, bert, main, spread
+from theirs import SIZE, bert, spread
 from transformers.activations import ACT2FN
 from transformers.models.bert import modeling_bert
 
@@ -32,7 +31,6 @@ def make(folder):
     bert(base, WORDS)
     BertModel(BertConfig(5 + len(WORDS), **SIZE)).save_pretrained(base)
     np.save(s3d / "s3d_dict.npy", np.array(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]))
-    os.chdir(folder)
     torch.save(S3D("pretrained_models/s3d_dict.npy", 512).state_dict(), "pretrained_models/s3d_howto100m.pth")
     model = spread(Task.config_task(recursive_config(CONFIG)).build_model(), 0.2)
     weights = {f"mmmodel.{name}": one for name, one in model.state_dict().items()}
@@ -40,17 +38,11 @@ def make(folder):
 
 
 def ask(folder, frames, asked):
-    os.chdir(folder)
     model, tokenizer, aligner = MMPTModel.from_pretrained(CONFIG)
     model.eval()
     video = torch.tensor(frames).float().reshape(1, -1, 30, *frames.shape[1:]) / 255
     found = []
     for text in asked["questions"]:
         caps, cmasks = aligner._build_text_seq(tokenizer(text, add_special_tokens=False)["input_ids"])
-        with torch.no_grad():
-            found.append(model(video, caps[None, :], cmasks[None, :], return_score=True)["score"].item())
+        found.append(model(video, caps[None, :], cmasks[None, :], return_score=True)["score"].item())
     return found
-
-
-if __name__ == "__main__":
-    main(make, ask)

@@ -1,9 +1,6 @@
 """VideoLLaMA2 by its authors' code: `model_init` and `mm_infer`, with frames from a file in place of decord."""
 
-import os
-
-import torch
-from theirs import SIZE, main, on_processor, pictures, qwen, scores, spread, watch
+from theirs import SIZE, on_processor, pictures, qwen, spread, watched
 from transformers import CLIPVisionConfig
 from videollama2 import mm_infer, model_init
 from videollama2.model import encoder
@@ -32,7 +29,6 @@ def make(folder):
     tokenizer = qwen(weights, eos_token="<|im_end|>", pad_token="<|endoftext|>")
     tokenizer.chat_template = TEMPLATE
     tokenizer.save_pretrained(weights)
-    os.chdir(folder)
     config = Videollama2Qwen2Config(
         **SIZE, vocab_size=len(tokenizer), num_key_value_heads=2, max_position_embeddings=4096,
         tie_word_embeddings=False, mm_vision_tower=TOWER, mm_hidden_size=32, mm_projector_type="stc_connector",
@@ -42,20 +38,11 @@ def make(folder):
 
 
 def ask(folder, frames, asked):
-    os.chdir(folder)
     model, processor, tokenizer = model_init("VideoLLaMA2-72B")
     model.eval()
-    first, found = watch(model), []
-    for question in asked["questions"]:
-        first.clear()
-        video = processor["video"](list(frames))
-        text = mm_infer(video, question, model, tokenizer, modal="video", do_sample=False, max_new_tokens=12)
-        found.append({"text": text, "scores": scores(first[0], tokenizer)})
-    return found
+    video, how = processor["video"](list(frames)), {"modal": "video", "do_sample": False, "max_new_tokens": 12}
+    return watched(model, tokenizer, asked, lambda question: mm_infer(video, question, model, tokenizer, **how))
 
 
 on_processor()
 encoder.CLIPVisionModel = Tower
-if __name__ == "__main__":
-    torch.set_grad_enabled(False)
-    main(make, ask)

@@ -2,8 +2,9 @@
 
 from functools import partial
 
-from theirs import SIZE, main, spread
-from vila_theirs import ask, make, modeling_intern_vit
+import vila_theirs
+from theirs import SIZE, spread
+from vila_theirs import modeling_intern_vit
 
 
 def intern(folder):
@@ -11,6 +12,5 @@ def intern(folder):
     spread(modeling_intern_vit.InternVisionModel(config), 0.2).save_pretrained(folder)
 
 
-if __name__ == "__main__":
-    hermes = {"tower": intern, "words": ("<|im_start|>", "<|im_end|>"), "mm_vision_select_feature": "patch"}
-    main(partial(make, **hermes), partial(ask, conv_mode="hermes-2"))
+HERMES = {"tower": intern, "words": ("<|im_start|>", "<|im_end|>"), "mm_vision_select_feature": "patch"}
+make, ask = partial(vila_theirs.make, **HERMES), partial(vila_theirs.ask, conv_mode="hermes-2")

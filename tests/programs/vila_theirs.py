@@ -1,12 +1,11 @@
 """VILA 1.5 by its authors' code: `eval_model` of run_vila.py, with frames from a file in place of OpenCV's."""
 
 import io
-import os
 from argparse import Namespace
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from theirs import SIZE, llama, main, on_processor, scores, spread, watch, without
+from theirs import SIZE, llama, on_processor, spread, watched, without
 
 without(*(f"llava.model.multimodal_encoder.{one}" for one in ("intern.flash_attention", "radio_encoder")))
 from llava import mm_utils
@@ -33,7 +32,6 @@ def siglip(folder):
 
 
 def make(folder, tower=siglip, words=(), **how):
-    os.chdir(folder)
     tokenizer = llama(Path("parts/llm"), pad_token="<unk>")
     tokenizer.add_tokens(list(words), special_tokens=True)
     tokenizer.save_pretrained("parts/llm")
@@ -51,22 +49,18 @@ def make(folder, tower=siglip, words=(), **how):
 
 
 def ask(folder, frames, asked, conv_mode="vicuna_v1"):
-    os.chdir(folder)
     mm_utils.opencv_extract_frames = lambda *words: [Image.fromarray(one) for one in frames]
     opened = run_vila.load_pretrained_model("./", "VILA1.5", None)
     run_vila.load_pretrained_model = lambda *words: opened
-    first, found = watch(opened[1].llm), []
     how = {"model_path": "./", "model_base": None, "video_file": __file__, "num_video_frames": len(frames)}
     how |= {"conv_mode": conv_mode, "temperature": 0, "top_p": None, "num_beams": 1, "max_new_tokens": 12}
-    for question in asked["questions"]:
-        first.clear()
+
+    def say(question):
         with redirect_stdout(io.StringIO()) as said:
             run_vila.eval_model(Namespace(**how, query=question))
-        text = said.getvalue().split("])\n")[-1]
-        found.append({"text": text, "scores": scores(first[0], opened[0])})
-    return found
+        return said.getvalue().split("])\n")[-1]
+
+    return watched(opened[1].llm, opened[0], asked, say)
 
 
 here()
-if __name__ == "__main__":
-    main(make, ask)

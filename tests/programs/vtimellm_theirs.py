@@ -7,7 +7,7 @@ import clip
 import torch
 from clip.model import CLIP
 from peft import LoraConfig, get_peft_model
-from theirs import SIZE, greedy, llama, main, prompt_of, spread
+from theirs import SIZE, greedy, llama, prompt_of, spread
 from torchvision.transforms import CenterCrop, Compose, InterpolationMode, Normalize, Resize
 from vtimellm.constants import IMAGE_TOKEN_INDEX
 from vtimellm.conversation import conv_templates
@@ -54,15 +54,10 @@ def ask(folder, frames, asked):
         Normalize((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)),
     ])  # fmt: skip
     images = transform(images / 255.0)
-    with torch.no_grad():
-        features = clip_model.encode_image(images).half()
+    features = clip_model.encode_image(images).half()
     found = []
     for question in asked["questions"]:
         prompt = prompt_of(conv_templates["v1"], "<video>\n " + question)
         tokens = tokenizer_image_token(prompt, tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")
         found.append(greedy(model, tokenizer, tokens.unsqueeze(0), images=features[None], use_cache=True))
     return found
-
-
-if __name__ == "__main__":
-    main(make, ask)

@@ -1,16 +1,22 @@
-"""Answers made elsewhere, end to end: exported by one run, imported as another model's, without a video."""
+"""Answers made elsewhere, end to end: exported by one run and imported as another model's, or given by people; without a video."""
 
 import re
 import shutil
 
 import pytest
 from reprise.core.errors import UserError
+from reprise.core.schemas import REQUESTS, read_table
+from reprise.people.surveys import question_tasks
 
 from tests.workflow.conftest import Project
 
 RUN = "velociti/entail/fps1/people"
 TABLE = "results/tables/velociti/table2"
 FOLDER = "resources/imports/velociti/people"
+GROUP = """\
+    people:
+      three: {run: entail/all/humans, answers: "answers/*.csv", left_out: "captions/*.csv", surveys: 3}
+"""
 
 
 @pytest.fixture
@@ -68,3 +74,27 @@ def test_no_video_is_needed_and_without_files_the_row_does_not_run(imported: Pro
     shutil.rmtree(imported.root / FOLDER)
     assert imported.made(f"{TABLE}.md") == ["table"]
     assert people(imported) == {} and "Not run." in imported.text(f"{TABLE}.md")
+
+
+def test_people_s_answers_are_a_run_that_needs_no_video(fresh: Project) -> None:
+    """Asked again only where a file of theirs changed."""
+    fresh.write("config/suites/small.yaml", fresh.text("config/suites/small.yaml") + GROUP)
+    row = "          - {label: Oracle, model: oracle}\n"
+    fresh.edit("config/tables/small.yaml", row, f"{row}          - {{label: Human, model: humans, sampling: all}}\n")
+    fresh.write("answers/ann.csv", "task_id,digest,reviewer,verdict\nelsewhere,0,ann,Yes\n")
+    page, run = (
+        "results/small/people/velociti/three/statistics.md",
+        "results/small/metrics/velociti/entail/all/humans.parquet",
+    )
+    made = set(fresh.made(page, run))
+    assert {"import_answers", "people_statistics", "score"} <= made and not {"clips", "sources", "infer"} & made
+    assert "undefined by design" in fresh.text(page)
+    problems = fresh.text("results/small/responses/velociti/entail/all/humans.problems.csv")
+    assert "answers/ann.csv: row 1" in problems and "foreign_task" in problems
+    asked = read_table(fresh.root / "results/small/requests/velociti/entail.parquet", REQUESTS)
+    task = question_tasks("velociti/three/all", asked)[0]
+    row = f"{task.task_id},{task.digest},Label-Studio 3,Yes"
+    fresh.write("answers/3.csv", f"task_id,digest,reviewer,verdict\n{row}\n")
+    fresh.write("captions/a.csv", "clip,reviewer\nv,LABEL-STUDIO 3\n")
+    assert set(fresh.made(page, run)) == {"import_answers", "people_statistics", "score"}
+    assert "| people left out | - | 1 | of 1 in `left_out:` |" in fresh.text(page)

@@ -1,5 +1,6 @@
 """What a store already has decides no number: an old store and a fresh one give the same outcome."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from PIL import Image
 from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.fetch.local import folder
-from reprise.fetch.outcome import Fetcher
+from reprise.fetch.outcome import Fetched, Fetcher
 from reprise.fetch.settings import Folder
 from reprise.media.settings import Limits
 from reprise.stages.sources import fetch_source
@@ -47,3 +48,16 @@ def test_what_is_damaged_in_the_store_is_not_judged(picture: Path, tmp_path: Pat
     with pytest.raises(UserError, match=r"source a was damaged or replaced, and is removed.* run the same command"):
         fetch_source("a", route(picture, store), store, LOW)
     assert fetch_source("a", route(picture, store), store, HIGH).status == "ok"
+
+
+def test_a_file_that_changes_before_it_is_copied_is_not_kept_by_its_old_digest(picture: Path, tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    fetcher = route(picture, store)
+
+    def fetch(source_id: str, scratch: Path) -> Fetched:
+        Image.new("RGB", (20, 20), "blue").save(picture)  # after its digest was taken
+        return fetcher.fetch(source_id, scratch)
+
+    missed = fetch_source("a", replace(fetcher, fetch=fetch), store)
+    assert (missed.status, missed.is_transient, missed.attempts) == ("changed", True, 0)
+    assert not list(store.root.rglob("*.png"))

@@ -1,12 +1,29 @@
-"""`reprise check` of servers in a finished copy; `test_docs.py` has it of a checkpoint, tests/unit/models/test_sight.py of a blind one."""
+"""`reprise check` in a finished copy: a checkpoint whose pictures are wiped out, servers; `test_docs.py` has one that sees."""
+
+import shutil
 
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
+from safetensors.torch import load_file, save_file
 
 from tests.unit.models.chat_server import MODEL, ChatServer, seeing
 from tests.unit.models.serving.engines import ENVIRONMENT, are_gone, make_environment, processes
-from tests.workflow.conftest import Project
+from tests.workflow.conftest import ROOT, Project
+
+
+def test_a_model_that_is_blind(toy: Project) -> None:
+    blind = toy.root / "blind"
+    shutil.copytree(ROOT / "resources/demo/checkpoints/llava-ov-late", blind)
+    weights = load_file(blind / "model.safetensors")
+    for name, value in weights.items():
+        if "multi_modal_projector.linear_2" in name:
+            value.zero_()
+    save_file(weights, blind / "model.safetensors", {"format": "pt"})
+    toy.edit("config/models/toy-llava-ov.yaml", "resources/demo/checkpoints/llava-ov-early", "blind")
+    with pytest.raises(UserError, match="the model is blind"):
+        toy.called("check", "toy-llava-ov", "--questions", "8")
+
 
 SERVED = """
 label: Served

@@ -1,9 +1,12 @@
-"""A benchmark is made by the workflow: step by step, and again only where something changed."""
+"""Benchmarks are made by the workflow: step by step, and again only where something changed; what annotators get and filters ask."""
+
+import json
+import shutil
 
 import polars as pl
 import pytest
 
-from tests.workflow.conftest import TABLES, Project, construction_suite
+from tests.workflow.conftest import ROOT, TABLES, Project, construction_suite
 
 SUITE, FOLDER = "config/suites/construction.yaml", "results/construction/construction/velociti"
 PAGE, RELEASE = f"{FOLDER}/statistics.md", "results/construction/release/velociti/files.json"
@@ -71,3 +74,60 @@ def test_without_a_verdict_nothing_is_released(project: Project) -> None:
         path.unlink()
     said = project.refused(RELEASE)
     assert "nothing is left to release" in said and "review/tasks.csv" in said
+
+
+MMBENCH = "results/construction/construction/mmbench_video"
+FILTERED = f"{MMBENCH}/statistics.md", "results/construction/release/mmbench_video/files.json"
+TASKS, DRAWN = f"{MMBENCH}/annotation/questions.csv", f"{MMBENCH}/sets/msvd.csv"
+SETS = "{folder: resources/demo/sets, count: 5, scoring: {toy-own: 0 to 3, toy-five: 0 to 5, toy-letters: accuracy}}"
+OTHER_SETS = """\
+benchmark: mmbench_video
+tables:
+  table2:
+    title: Other sets
+    caption: Other sets.
+    metrics: [original_score]
+    columns: [{title: 1 frame, sampling: interior1}]
+    sections: [{model: oracle, rows: [{label: MSVD, group: msvd, protocol: sets.five}]}]
+"""
+
+
+@pytest.fixture(scope="module")
+def mmbench_video(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    made = construction_suite(tmp_path_factory.mktemp("mmbench_video"), "mmbench_video", OTHER_SETS)
+    made.edit(SUITE, "toy-llava-ov", "cannot-tell")
+    made.edit(SUITE, SETS, "{folder: full, count: 2, scoring: {msvd: 0 to 5}}")
+    made.write("full/msvd.csv", "video,question,answer\n1.mp4,Who?,A man.\n2.mp4,Who?,A dog.\n3.mp4,Who?,A cat.\n")
+    shutil.copytree(ROOT / "resources/demo/annotators", made.root / "resources/demo/annotators")
+    return made
+
+
+def test_the_filter_asks_a_model_about_what_is_not_filtered_yet(mmbench_video: Project) -> None:
+    planned = mmbench_video.planned(*FILTERED)
+    assert [rule for rule in planned if rule.startswith("construction_")] == [
+        "construction_candidates", "construction_draw", "construction_release", "construction_review",
+        "construction_samples", "construction_source", "construction_static", "construction_statistics",
+        "construction_unfiltered",
+    ]  # fmt: skip
+    assert [planned.count(rule) for rule in ("annotations", "infer", "judge", "score_judged")] == [1, 2, 2, 2]
+    mmbench_video.edit(SUITE, "      static: {model: cannot-tell, samplings: [still0, still1]}\n", "")
+    unfiltered = mmbench_video.planned(*FILTERED)
+    assert "construction_release" in unfiltered and not {"construction_static", "infer", "judge"} & set(unfiltered)
+
+
+def test_people_get_their_files_and_what_is_drawn_from_sets_is_released_asked_about_and_rated(
+    mmbench_video: Project,
+) -> None:
+    planned = mmbench_video.planned("results/tables/mmbench_video/table2.csv")
+    steps = ("requests", "infer", "judge_requests", "judge", "score_judged")
+    rules = ("construction_draw", "construction_release", *steps)
+    assert [planned.count(rule) for rule in rules] == [1] * len(rules)
+    assert {"construction_guidelines", "construction_draw"} <= set(mmbench_video.made(TASKS, DRAWN, FILTERED[1]))
+    videos = [row["video"] for row in mmbench_video.rows(TASKS)]
+    assert len(videos) == 6 and "toy-short" not in videos
+    assert "Avoid including specific timestamps" in mmbench_video.text(TASKS.replace("questions.csv", "guidelines.md"))
+    drawn = mmbench_video.rows(DRAWN)
+    assert len(drawn) == 2 and {row["scoring"] for row in drawn} == {"0 to 5"}
+    listed = {entry["name"]: entry for entry in json.loads(mmbench_video.text(FILTERED[1]))}
+    assert set(listed) == {"MMBench-Video.tsv", "sets/msvd.csv"} and listed["sets/msvd.csv"]["path"] == DRAWN
+    assert listed["sets/msvd.csv"]["videos"] == "full/msvd"

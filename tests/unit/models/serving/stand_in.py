@@ -28,7 +28,6 @@ def main() -> None:
         sys.exit("RuntimeError: the weights are not of this class")
     if how == "sleeps":
         time.sleep(600)
-    answered = 0
 
     def introduces(asked: Asked) -> Says:
         if asked.path == "/version":
@@ -38,12 +37,8 @@ def main() -> None:
         return Says({"object": "list", "data": [{"id": "another" if how == "another" else name}]})
 
     def says(asked: Asked) -> Says:
-        nonlocal answered
         if not is_known(asked):
             return error(401, message="Unauthorized")
-        answered += asked.path.endswith("/chat/completions")
-        if how == "ends" and answered > 3:
-            os.kill(os.getpid(), signal.SIGKILL)
         return replace(seeing(asked), delay=0.05)
 
     with ChatServer(says, int(given["--port"])) as server:

@@ -73,12 +73,8 @@ def test_a_snakemake_of_another_environment(project: Project) -> None:
     )
     done = project.run([sys.executable, "-P", "-c", code])
     said = both(done)
-    assert (
-        done.returncode == 1
-        and "This Snakemake is not of the project's environment" in said
-        and "run .venv/bin/snakemake" in said
-    )
-    assert len(said.splitlines()) <= 5
+    assert done.returncode == 1 and len(said.splitlines()) <= 5
+    assert "This Snakemake is not of the project's environment" in said and "run .venv/bin/snakemake" in said
 
 
 def shown(done: Done) -> list[str]:

@@ -88,12 +88,8 @@ def test_failed_answers_and_failed_judgements_are_counted_apart_and_never_droppe
     unread = [rating is None and not is_failed for rating, is_failed in zip(ratings, failed, strict=True)]
     assert frame["unparsed"].to_list() == unread
     whole = mmbench_video.numbers("unpacked", items, frame, convention)["mean", "overall"]
-    assert (whole.asked, whole.scored, whole.failed, whole.unparsed) == (
-        7,
-        ratings.count(3) + ratings.count(2),
-        1,
-        sum(unread),
-    )
+    scored = ratings.count(3) + ratings.count(2)
+    assert (whole.asked, whole.scored, whole.failed, whole.unparsed) == (7, scored, 1, sum(unread))
     assert whole.value == sum(rating or 0 for rating in ratings) / 7
 
 

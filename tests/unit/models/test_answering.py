@@ -26,15 +26,15 @@ CLIP = Clip("clip", None, (), ())
 
 
 class Faulty(Adapter):
-    """Repeats every prompt, but for the question `b`, where it does what the test says."""
+    """Repeats every prompt, but for the question `b`, or those that begin so, where it does what the test says."""
 
-    def __init__(self, spec: ModelSpec, at_poison: Callable[[], Any] = lambda: Answer()) -> None:
-        self.at_poison = at_poison
+    def __init__(self, spec: ModelSpec, at_poison: Callable[[], Any] = lambda: Answer(), poison: str = POISON) -> None:
+        self.at_poison, self.poison = at_poison, poison
         self.asked: list[str] = []
 
     def answer(self, request: Request) -> Answer:
         self.asked.append(request.request_id)
-        if request.request_id == POISON:
+        if request.request_id.startswith(self.poison):
             found: Answer = self.at_poison()
             return found
         return Answer(text=request.prompt)
@@ -186,16 +186,6 @@ def test_a_lost_gpu_ends_the_job_and_the_question_behind_it_is_given_up_at_last(
 # --- the first questions -------------------------------------------------------------------------------------------
 
 
-class Broken(Faulty):
-    """Fails at every question."""
-
-    error: Exception = ValueError("no such processor")
-
-    def answer(self, request: Request) -> Answer:
-        self.asked.append(request.request_id)
-        raise self.error
-
-
 @pytest.mark.parametrize(
     ("error", "advice"),
     [
@@ -207,8 +197,8 @@ class Broken(Faulty):
 def test_a_run_whose_first_questions_fail_alike_stops_with_the_reason(
     error: Exception, advice: str, tmp_path: Path
 ) -> None:
-    model, asked = Broken(spec()), works(*([f"{clip}.{number}" for number in range(5)] for clip in range(50)))
-    model.error = error
+    model = Faulty(spec(), raising(error), poison="")
+    asked = works(*([f"{clip}.{number}" for number in range(5)] for clip in range(50)))
     for _ in range(5):
         message = (
             rf"b/p/s/m: the first 10 questions all failed: .*{type(error).__name__}.* Nothing was recorded\. {advice}"
@@ -220,39 +210,23 @@ def test_a_run_whose_first_questions_fail_alike_stops_with_the_reason(
 
 
 def test_one_bad_clip_is_not_a_broken_model(tmp_path: Path) -> None:
-    class FirstClip(Faulty):
-        def answer(self, request: Request) -> Answer:
-            if request.request_id.startswith("0."):
-                raise ValueError("odd clip")
-            return Answer(text="x")
-
     asked = works(*([f"{clip}.{number}" for number in range(20)] for clip in range(3)))
-    rows = run(FirstClip(spec()), tmp_path, asked)
+    rows = run(Faulty(spec(), raising(ValueError("odd clip")), "0."), tmp_path, asked)
     assert sum(row["error"] == "failed" for row in rows.values()) == 20
 
 
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (ValueError("no config.json\nmore"), r"adapter broken cannot load its model: ValueError: no config.json\. Cor"),
-        (PanicException("bad header"), r"adapter broken cannot load its model: .*PanicException: bad header\. Correct"),
-    ],
-)
-def test_a_model_that_does_not_load_is_one_message(
-    error: BaseException, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(NotLoaded, "error", error)
+class NotLoaded(Faulty):
+    def __init__(self, spec: ModelSpec) -> None:
+        raise PanicException("bad header\nmore")
+
+
+def test_a_model_that_does_not_load_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ADAPTERS, "broken", AdapterInfo(f"{__name__}:NotLoaded"))
-    with pytest.raises(UserError, match=message):
+    with pytest.raises(
+        UserError, match=r"adapter broken cannot load its model: .*PanicException: bad header\. Correct"
+    ):
         run(LazyModel(run_key("broken"), Store(tmp_path), 1), tmp_path)
     assert not (tmp_path / "f.jsonl").exists()
-
-
-class NotLoaded(Faulty):
-    error: BaseException = ValueError()
-
-    def __init__(self, spec: ModelSpec) -> None:
-        raise self.error
 
 
 # --- another try ---------------------------------------------------------------------------------------------------

@@ -71,12 +71,6 @@ def test_xclip_gives_the_logits_of_its_own_forward(video: Path, tmp_path: Path) 
     assert len({round(value, 6) for value in found}) == len(CAPTIONS)
 
 
-def test_a_long_caption_is_cut(video: Path, tmp_path: Path) -> None:
-    adapter = ContrastiveAdapter(spec(tiny.clip(tmp_path / "model")))
-    (answer,) = adapter.answers(shown(video, INDICES), [request(" ".join(CAPTIONS * 9), "similarity")])
-    assert (answer.tokens_in, answer.frames_shown, len(answer.scores)) == (tiny.LONGEST, len(INDICES), 1)
-
-
 # --- open_clip's layout ------------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,6 @@
 """A model at a server: what is sent, what each reply means, and what a server that misbehaves leads to."""
 
 import base64
-import threading
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -258,14 +257,6 @@ def test_before_a_mistake_ends_the_job_what_is_on_its_way_arrives() -> None:
             for given in adapter(server, concurrency=3).answers_in_any_order([due("c", 40)]):
                 found.append(given.request.request_id)
         assert "c1" in found and len(server.asked) < 12, "nothing more is asked"
-
-
-def test_who_stops_listening_ends_the_sending() -> None:
-    with ChatServer(lambda asked: replace(well(asked), delay=0 if asked.prompt == "c 0" else 30)) as server:
-        given = adapter(server).answers_in_any_order([due("c", 4)])
-        assert next(given).request.request_id == "c0"
-        given.close()  # type: ignore[attr-defined]
-    assert not [thread for thread in threading.enumerate() if thread.name == "sending"]
 
 
 def test_a_clip_that_cannot_be_read_fails_alone(tmp_path: Path, video: Path) -> None:

@@ -84,19 +84,6 @@ WRONG = [
     ("return '\\ud800'", "bad_text", "UnicodeEncodeError"),
     ("return '  '", "empty", "finish_reason: stop"),
 ]
-
-
-def test_what_a_program_does_wrong_is_the_failure_of_that_question_and_of_no_other(root: Path) -> None:
-    branches = "".join(f"    if prompt == 'bad {at}':\n        {does}\n" for at, (does, *_) in enumerate(WRONG))
-    host = host_of(root, f"{LOAD}def answer(frames, times, prompt, max_tokens):\n{branches}    return 'good'\n")
-    asked = [request(f"{kind} {at}", "write") for at in range(len(WRONG)) for kind in ("bad", "good")]
-    found = answers(host, asked)
-    host.close()
-    assert [(one.text, one.error) for one in found[1::2]] == [("good", "")] * len(WRONG)
-    for (_, error, words), one in zip(WRONG, found[::2], strict=True):
-        assert (one.text, one.error) == ("", error) and words in one.message
-
-
 WRONG_SCORES = {
     "[0.5]": "`scores` gave [0.5], not a probability for each of 2 options",
     "[0.5, float('nan')]": "not a probability",
@@ -104,12 +91,18 @@ WRONG_SCORES = {
 }
 
 
-def test_scores_that_are_none_are_named(root: Path) -> None:
-    text = f"def scores(frames, times, prompt, options): return [{', '.join(WRONG_SCORES)}][int(prompt)]\n"
-    host = host_of(root, f"{LOAD}def answer(*given): pass\n{text}")
-    found = answers(host, [request(f"{at}", "score", ("Yes", "No")) for at in range(len(WRONG_SCORES))])
+def test_what_a_program_does_wrong_is_the_failure_of_that_question_and_of_no_other(root: Path) -> None:
+    branches = "".join(f"    if prompt == 'bad {at}':\n        {does}\n" for at, (does, *_) in enumerate(WRONG))
+    scores = f"def scores(frames, times, prompt, options): return [{', '.join(WRONG_SCORES)}][int(prompt)]\n"
+    host = host_of(root, f"{LOAD}{scores}def answer(frames, times, prompt, max_tokens):\n{branches}    return 'good'\n")
+    asked = [request(f"{kind} {at}", "write") for at in range(len(WRONG)) for kind in ("bad", "good")]
+    scored = [request(f"{at}", "score", ("Yes", "No")) for at in range(len(WRONG_SCORES))]
+    found = answers(host, [*asked, *scored])
     host.close()
-    for words, one in zip(WRONG_SCORES.values(), found, strict=True):
+    assert [(one.text, one.error) for one in found[1 : len(asked) : 2]] == [("good", "")] * len(WRONG)
+    for (_, error, words), one in zip(WRONG, found[: len(asked) : 2], strict=True):
+        assert (one.text, one.error) == ("", error) and words in one.message
+    for words, one in zip(WRONG_SCORES.values(), found[len(asked) :], strict=True):
         assert one.error == "malformed" and words in one.message
 
 

@@ -34,8 +34,6 @@ class Preparer:
             raise RAISED[clip.clip_id]
         if clip.clip_id == "sigkill":
             os.kill(os.getpid(), signal.SIGKILL)
-        if clip.clip_id == "leave":
-            os._exit(3)
         return np.arange(len(clip.clip_id))
 
     def prepare(self, clip: Clip, frames: Any, requests: Sequence[Request]) -> Any:

@@ -149,17 +149,6 @@ def test_a_question_takes_at_most_what_its_frames_and_its_bytes_are(
     assert estimates.worst(request("für", "write"), None, 8) == Used(4 + TEMPLATE_TOKENS, 8)
 
 
-def test_after_the_first_answer_the_servers_own_count_is_used() -> None:
-    estimates = Estimates(5000, None, is_paid=True)
-    estimates.learn(FRAMES, 900)
-    assert estimates.worst(request("x", "write"), FRAMES, 8).input == 900 + 1 + TEMPLATE_TOKENS
-    assert estimates.worst(request("x", "write"), FRAMES._replace(width=281), 8).input == 40_000 + 1 + TEMPLATE_TOKENS
-    estimates.learn(FRAMES, 0)
-    assert estimates.worst(request("x", "write"), FRAMES, 8).input == 900 + 1 + TEMPLATE_TOKENS, (
-        "a server that counts nothing says nothing"
-    )
-
-
 def test_what_frames_may_cost_at_an_unknown_vendor_must_be_said() -> None:
     with pytest.raises(UserError, match=r"settings\.image_tokens of the model's file: missing.*`image_tokens: 1500`"):
         Estimates(None, None, is_paid=True).worst(request("x", "write"), FRAMES, 8)

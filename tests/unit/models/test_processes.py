@@ -1,10 +1,10 @@
-"""Processes of a job: clips that are prepared ahead, and copies of a model side by side. The same answers, bounds, and what a
-crash or a kill leaves behind."""
+"""Processes of a job: clips that are prepared ahead, and copies of a model side by side. The same answers, and what a
+kill leaves behind."""
 
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
@@ -16,17 +16,15 @@ from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS, AdapterInfo
 from reprise.models.asking.journal import Failures, Journal, Work
 from reprise.models.asking.lazy import LazyModel, copy_of, model_on
-from reprise.models.asking.workers import AHEAD, Ahead
-from reprise.models.base import Clip, Due, Ready, Request
+from reprise.models.base import Clip, Request
 from reprise.models.keys import RunKey
 from reprise.stages.infer import ask_all
 
-from tests.unit.asked import request, run_key, shown, spec
+from tests.unit.asked import request, run_key, shown
+from tests.unit.models import preparers
 from tests.unit.models.adapters import tiny
 from tests.unit.models.preparers import Echo
 from tests.unit.videos import barcode_video
-
-PREPARER = "tests.unit.models.preparers:Preparer"
 
 
 def clip(name: str) -> Clip:
@@ -44,7 +42,9 @@ def works(*names: str) -> list[Work]:
 @pytest.fixture
 def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, dict[str, Any]]]:
     """One job with so many workers; its rows by question, and its journal and failures in a folder of its own."""
-    monkeypatch.setitem(ADAPTERS, "summing", AdapterInfo("tests.unit.models.preparers:Summing", preparer=PREPARER))
+    monkeypatch.setitem(
+        ADAPTERS, "summing", AdapterInfo(f"{preparers.__name__}:Summing", preparer=f"{preparers.__name__}:Preparer")
+    )
 
     def run(workers: int, asked: list[Work], folder: str = "", **settings: str) -> dict[str, dict[str, Any]]:
         key = run_key("summing", settings)
@@ -82,10 +82,7 @@ BY_ITSELF = {
     "media": ("corrupt", "frame 3"),
     "exit": ("failed", "SystemExit: 0"),
 }
-BY_ITS_END = {
-    "sigkill": ("killed", "the process that prepared its frames was ended by SIGKILL"),
-    "leave": ("killed", "the process that prepared its frames ended with code 3"),
-}
+BY_ITS_END = {"sigkill": ("killed", "the process that prepared its frames was ended by SIGKILL")}
 
 
 @pytest.mark.parametrize(("workers", "faults"), [(0, BY_ITSELF), (2, BY_ITSELF | BY_ITS_END)])
@@ -113,25 +110,6 @@ def test_timings_of_all_parts_survive_a_resume(ask: Any) -> None:
     for row, old in zip(ask.timings, before, strict=True):
         assert all(row[name] >= old[name] > 0 for name in ("decode", "preprocess", "waiting", "encode", "seconds"))
     assert [row["encode"] for row in ask.timings] == [0.25, 0.5], "the second was encoded in both sittings"
-
-
-# --- bounds --------------------------------------------------------------------------------------------------------
-
-
-def counted(names: list[str], taken: list[str]) -> Iterator[Due]:
-    for name in names:
-        taken.append(name)
-        yield Due(clip(name), questions(name))
-
-
-def test_no_more_clips_are_ahead_than_the_workers_need() -> None:
-    taken: list[str] = []
-    with Ahead(PREPARER, spec(), workers=2) as ahead:
-        ahead.expect(counted([*CLIPS], taken))
-        assert len(taken) == 2 * AHEAD
-        for number, name in enumerate(CLIPS, start=1):
-            outcome = ahead.take(clip(name), questions(name)[:1])
-            assert isinstance(outcome, Ready) and len(taken) == min(len(CLIPS), number + 2 * AHEAD)
 
 
 # --- copies -----------------------------------------------------------------------------------------------------------

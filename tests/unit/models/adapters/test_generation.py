@@ -12,7 +12,6 @@ import torch
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
 from reprise.models.base import Answer, Clip
-from reprise.models.local.checkpoints import KEPT, MARKS, generation_settings
 from reprise.models.local.text import TextAdapter
 from reprise.models.local.transformers import TransformersAdapter
 from training.prompts import rendered
@@ -22,7 +21,6 @@ from transformers import (
     AutoModelForSeq2SeqLM,
     AutoProcessor,
     AutoTokenizer,
-    GenerationConfig,
 )
 
 from tests.unit.asked import BLIND, request, shown, spec
@@ -136,10 +134,3 @@ def test_what_cannot_be_kept_is_refused_by_name(setting: dict[str, Any], llava: 
     folder = changed(llava, tmp_path / "m", setting)
     with pytest.raises(UserError, match=rf"/m: `{next(iter(setting))}` in generation_config\.json"):
         TransformersAdapter(spec(folder))
-
-
-def test_every_kept_setting_is_one_of_transformers() -> None:
-    assert set(vars(GenerationConfig())) >= KEPT >= SHAPING.keys()
-    said = GenerationConfig(**OURS | {"repetition_penalty": 1.0, "eos_token_id": 3})
-    kept, replaced = generation_settings(said, "m")
-    assert kept == {"eos_token_id": 3} and kept.keys() <= MARKS and replaced.keys() == OURS.keys()

@@ -1,4 +1,4 @@
-"""The GPUs that a job takes and waits for, how many a model is spread over, and what torch is told before it is loaded."""
+"""The GPUs that a job takes and waits for, and over how many of them a model is spread."""
 
 import json
 import os
@@ -15,7 +15,6 @@ from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.store import Store
 from reprise.models.asking.journal import asking_alone
-from reprise.models.local import torchvision_operators
 from reprise.models.local.devices import GB, Needed, groups_of, needed, placed, take_gpus
 from reprise.models.local.weights import Tensor, tensors_of
 from safetensors.torch import save_file
@@ -220,24 +219,3 @@ def test_files_that_are_cut_short_are_named_before_anything_is_loaded(
     with pytest.raises(UserError, match=message) as caught:
         tensors_of(folder)
     assert str(caught.value).startswith(f"{folder}/") and str(caught.value).endswith("Fetch the checkpoint again.")
-
-
-# --- before torch is loaded -----------------------------------------------------------------------------------------
-
-
-def test_threads_that_wait_leave_the_processor_to_others() -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
-    environment["OMP_DISPLAY_ENV"] = "TRUE"  # OpenMP says how it is set when it is loaded
-    command = [sys.executable, "-c", "import reprise.models.local.torch_setup"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert "OMP_WAIT_POLICY = 'PASSIVE'" in done.stderr
-
-
-def test_torchvision_can_be_imported_in_any_python_of_the_environment_and_others_do_not_pay_for_it() -> None:
-    """As by a person's own script, which does not know this library: `make setup` sees to it, by a copy of the module."""
-    program = (
-        "import sys, torchvision_operators; from importlib.util import find_spec; assert find_spec('torchvision')\n"
-        "assert 'torch' not in sys.modules; import torchvision; print(torchvision_operators.__file__)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert Path(done.stdout.strip()).read_bytes() == Path(torchvision_operators.__file__).read_bytes()

@@ -225,19 +225,6 @@ def test_the_first_question_goes_alone_and_the_others_together(video: Path) -> N
     assert server.prompts[0] == "c 0" and most[0] == 1 and server.most_at_once == 3 and len(most) == 8
 
 
-def test_the_next_clips_fill_what_a_clip_leaves_free(video: Path) -> None:
-    with ChatServer(lambda asked: replace(well(asked), delay=0.05)) as server:
-        dues = [due(name, 2, shown(video, (at,))) for at, name in enumerate("abcdef")]
-        found = list(adapter(server, concurrency=4, check_frames=False).answers_in_any_order(dues))
-        assert server.most_at_once == 4
-    assert Counter(given.request.request_id for given in found) == Counter(
-        one.request_id for due in dues for one in due.requests
-    )
-    assert {given.clip.clip_id for given in found if given.parts} == set("abcdef"), "each is prepared once"
-    images = {asked.prompt.split()[0]: set(asked.images) for asked in server.asked}
-    assert all(len(frames) == 1 for frames in images.values()) and len(set.union(*images.values())) == 6
-
-
 def test_before_a_mistake_ends_the_job_what_is_on_its_way_arrives() -> None:
     def says(asked: Asked) -> Says:
         return error(401) if asked.prompt == "c 3" else replace(well(asked), delay=0.2 * (asked.prompt == "c 1"))

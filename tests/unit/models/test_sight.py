@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from reprise.models.asking.sight import ANOTHER, BLIND, REVERSED, Sight, sight_of
+from reprise.models.asking.sight import ANOTHER, BLIND, REVERSED, sight_of
 from reprise.models.base import Due
 from reprise.models.local.transformers import TransformersAdapter
 
@@ -18,37 +18,20 @@ QUESTIONS = (
 )
 
 
-@pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> list[Due]:
+def test_a_model_that_sees_answers_otherwise_about_other_frames_and_its_frames_are_counted(tmp_path: Path) -> None:
     """Two clips of different lengths; three frames are shown of one and two of the other."""
-    folder = tmp_path_factory.mktemp("clips")
     plans = {"long": (40, (3, 17, 30)), "short": (12, (2, 9))}
-    return [
-        Due(replace(shown(barcode_video(folder / f"{name}.mp4", frames), indices), clip_id=name), QUESTIONS)
+    asked = [
+        Due(replace(shown(barcode_video(tmp_path / f"{name}.mp4", frames), indices), clip_id=name), QUESTIONS)
         for name, (frames, indices) in plans.items()
     ]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny.llava(tmp_path_factory.mktemp("model") / "m")
-
-
-@pytest.fixture(scope="module")
-def seeing(folder: Path, asked: list[Due]) -> Sight:
-    return sight_of(TransformersAdapter(spec(folder)), asked)
-
-
-def test_a_model_that_sees_answers_otherwise_about_other_frames(seeing: Sight) -> None:
+    adapter = TransformersAdapter(spec(tiny.llava(tmp_path / "m")))
+    seeing = sight_of(adapter, asked)
     assert not seeing.is_blind and seeing.clips == 2 and seeing.questions == 4 and not seeing.failures
     for view in (BLIND, ANOTHER, REVERSED):
         assert seeing.differing[view].of == 4 and seeing.differing[view].count >= 2
         assert 0 < seeing.differing[view].most <= 1
-
-
-def test_frames_tokens_and_options_are_counted(seeing: Sight, folder: Path, asked: list[Due]) -> None:
     assert seeing.frames == (3, 2)
-    adapter = TransformersAdapter(spec(folder))
-    tokens = [next(iter(adapter.answers(clip, QUESTIONS[:1]))).tokens_in for clip in (asked[0].clip, asked[1].clip)]
+    tokens = [next(iter(adapter.answers(due.clip, QUESTIONS[:1]))).tokens_in for due in asked]
     assert seeing.tokens_a_frame == pytest.approx((tokens[0] - tokens[1]), abs=0.5), "one more frame, one more share"
     assert 0 <= seeing.readable <= 1 and seeing.seconds > 0

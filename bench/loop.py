@@ -22,8 +22,8 @@ from bench.rounds import Ratio, cpu_seconds, medians
 
 CHECKPOINT = Path("resources/demo/checkpoints/llava-ov-late")
 FRAMES, SIZE, SECONDS = 8, (128, 128), 10
-# Questions about a clip, of which each must cost so many times less than by the loop: the aim is 8, 4.6 to 5.9 was measured, and
-# an ideal that looks at nothing comes to 6.4.
+# Questions about a clip, of which each must cost so many times less than by the loop: the aim is 8, 4.6 to 5.9 was
+# measured, and an ideal that looks at nothing comes to 6.4.
 QUESTIONS, LEAST = 32, 4.0
 # Of a whole job: clips, how many of them have a second question, threads, and how many times less it must cost: the aim
 # is 2.5, 1.7 was measured.

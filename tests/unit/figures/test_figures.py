@@ -205,6 +205,15 @@ def test_matplotlib_is_imported_by_figures_alone() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"
 
 
+def test_groups_stand_beside_in_panels_of_their_own_and_absent_ones_are_named() -> None:
+    known = {"kind": "distribution", "axis": "questions", "groups": [{"title": "All", "group": "control"}]}
+    beside = [{"title": "Others", "group": "control"}, {"title": "Nowhere", "group": "chrono"}]
+    figure, rows = drawn(figure_key(known | {"beside": beside}))
+    assert rows.select("row", "group", "value").rows() == [("", "All", 5.0), ("Others", "All", 5.0)]
+    words = words_of(figure)
+    assert "VELOCITI" in words and "Others" in words and "Without data here: Nowhere." in words
+
+
 def test_what_is_all_in_one_range_or_of_one_name_is_said_in_words() -> None:
     use_style()
     for counts, words in (
@@ -214,6 +223,9 @@ def test_what_is_all_in_one_range_or_of_one_name_is_said_in_words() -> None:
         made = sheet(4.4, 0.5, "Title", "Origin", [])
         draw_distribution(made, [("", counts)], "seconds", "videos", [])
         assert words in words_of(made.figure) and not made.body.axes[0].patches
+    made = sheet(4.4, 2.2, "Title", "Origin", [])
+    draw_distribution(made, [("", [Count("10-12", 24)])], "seconds", "videos", [Count("mean", 9.0)])
+    assert made.body.axes[0].patches, "a published number is held against a bar"
 
 
 ROOT = Path(__file__).parents[3]

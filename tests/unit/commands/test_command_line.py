@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from reprise.__main__ import app
 from reprise.commands.evaluate import Order
 
@@ -20,12 +21,17 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
     [
         (["adopt", RUN, "--why", "x", "--judge", "j", "--sample", "3", "--suite", "paper"], "check:adopt_run", (RUN, "x", 3, "j", "paper")),
         (["compare", RUN, OTHER], "compare:compare_runs", (RUN, OTHER, None)),
+        (["show", "table3", "--suite", "paper"], "show:show_tables", ("table3", "paper")),
         (["trace", "a/table1", "--row", "R", "--column", "C"], "show:trace_cell", ("a/table1", "R", "C", None)),
+        (["item", RUN, "an/item#pos", "--suite", "paper"], "item:show_item", (RUN, "an/item#pos", "paper")),
+        (["runs"], "runs:list_runs", (None,)),
         (["plan", "a/table1", RUN, "--all", "--suite", "paper"], "plan:show_plan", (["a/table1", RUN], True, "paper")),
+        (["why", RUN, "--suite", "paper"], "runs:explain_run", (RUN, "paper")),
         (["missing", "--all"], "runs:list_missing", (None, True)),
         (["incomplete", "--suite", "paper", "a/table1", "b/table2"], "runs:list_incomplete", (["a/table1", "b/table2"], "paper")),
         (["export", RUN, "--to", "out"], "answers:export_run", (RUN, Path("out"), None)),
         (["pin", "paper", "--unchecked"], "pin:pin_files", (Path(), ["paper"], True)),
+        (["site"], "pin:write_site", (Path("profiles/slurm"),)),
         (["check", "a-model", "--questions", "9", "--suite", "paper"], "check:check_model", ("a-model", 9, "paper")),
         (
             ["eval", "a/model", "--benchmarks", "velociti,vinoground", "--frames", "8", "--gpus", "2", "--name", "m", "--cores", "4", "-n", "-y", "--suite", "paper", "--json", "n.json", "--limit", "20"],
@@ -34,6 +40,7 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
         (["time", "a/model", "--limit", "5"], "evaluate:evaluate_model", (Order("a/model", limit=5, command="time"),)),
         (["static", RUN, OTHER, "--judge", "j", "--least", "2"], "answers:list_static", ([RUN, OTHER], "j", 2.0, None)),
         (["retry", "private", "removed", RUN], "runs:retry_failures", (["private", "removed", RUN], None)),
+        (["subtitles", "mmbench_video"], "videos:copy_subtitles", ("mmbench_video", None)),
         (["store", "--prune", "--forget", "a/clone"], "videos:look_at_store", (True, False, Path("a/clone"))),
     ],
 )  # fmt: skip
@@ -46,6 +53,11 @@ def test_what_is_typed_reaches_its_function(
     monkeypatch.setattr(home, function, lambda *found, **options: calls.append((*found, *options.values())))
     app(typed, standalone_mode=False)
     assert calls == [arguments]
+
+
+def test_a_folder_in_place_of_a_file_is_met_before_a_model_is_asked(tmp_path: Path) -> None:
+    with pytest.raises(typer.BadParameter, match="is a directory"):
+        app(["eval", "a/model", "--json", str(tmp_path)], standalone_mode=False)
 
 
 def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None:
@@ -66,6 +78,7 @@ def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
+        ("reprise re", {"retry"}),
         ("reprise runs --suite d", {"demo"}),
         ("reprise why ", {"velociti/mc/fps1/oracle"}),  # of the configured suite
         ("reprise why --suite paper v", {"velociti/mc/fps8/gpt-4o"}),
@@ -78,6 +91,7 @@ def test_a_shell_completes_commands_suites_runs_and_tables(
 ) -> None:
     keys = (
         "demo/keys/velociti/mc/fps1/oracle",
+        "demo/keys/judges/velociti/mc/oracle",
         "demo/keys/tables/velociti/table2",
         "paper/keys/velociti/mc/fps8/gpt-4o",
     )

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from reprise.core.errors import UserError
 from reprise.media import sampling
-from reprise.media.sampling import Clip, Plan, pictures_shown, plan, with_view
+from reprise.media.decoder import as_grid
+from reprise.media.sampling import RULES, Clip, Plan, pictures_shown, plan, with_view
 from reprise.media.views import IN_WORDS, Planned, Span, other_clips
 
 LENGTHS = [1, 2, 3, 5, 7, 24, 48, 100, 237, 240, 250, 299, 528, 1999]
@@ -81,6 +82,15 @@ def test_examples_by_hand(rule: dict[str, Any], frames: int, indices: tuple[int,
     assert len(found.indices) == indices if isinstance(indices, int) else found.indices == indices
 
 
+@pytest.mark.parametrize("name", sorted(RULES))
+def test_no_rule_leaves_the_clip(name: str) -> None:
+    values: dict[str, Any] = {"frames": 8, "fps": 1, "of": {"rule": "all"}, "seed": 0}
+    rule = {"rule": name} | {key: values[key] for key in RULES[name]}
+    for frames in (1, 2, 25, 240):
+        found = planned(rule, frames, black=None)
+        assert all(0 <= index < frames for index in found.indices) and len(found.indices) == len(found.times_s)
+
+
 @pytest.mark.parametrize("count", [3, 4, 7, 8, 31, 32, 63, 64])
 @pytest.mark.parametrize("black", [(240, 288), (72, 120), (24, 72)])
 def test_black_aware_shows_both_parts_and_black(count: int, black: tuple[int, int]) -> None:
@@ -134,6 +144,13 @@ def test_a_grid_shows_the_same_frames_and_the_plan_says_how() -> None:
     assert (pictures_shown(with_view(rule, GRID)), pictures_shown(rule)) == (1, 16)
     with pytest.raises(UserError, match="clip 'a.b': 20 frames do not fit into a grid of 4 x 4"):
         planned(with_view({"rule": "stride_thinned", "frames": 16}, GRID), 20, clip_id="a.b")
+
+
+def test_the_frames_of_a_grid_are_in_reading_order_with_nothing_between_them() -> None:
+    picture = as_grid(np.stack([np.full((16, 24, 3), number, np.uint8) for number in range(5)]), 2, 3)
+    cells = [picture[row : row + 16, column : column + 24] for row in (0, 16) for column in (0, 24, 48)]
+    assert picture.shape == (32, 72, 3)
+    assert [set(cell.flat) for cell in cells] == [{0}, {1}, {2}, {3}, {4}, {255}], "a cell without a frame is white"
 
 
 FPS = 24

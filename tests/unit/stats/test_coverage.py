@@ -3,7 +3,7 @@
 import pytest
 
 from bench import worlds
-from bench.coverage import flipped_in, shares_in
+from bench.coverage import covered_in, flipped_in, shares_in
 from bench.worlds import World
 
 SAMPLES = 400
@@ -21,6 +21,14 @@ def test_intervals_of_shares_cover_and_stars_are_seldom_false(world: World, draw
     found = shares_in(world, draw, SAMPLES)
     assert found.covered >= LEAST
     assert found.starred <= MOST
+
+
+OTHERS = [worlds.conditional, worlds.ratings, worlds.average_of_tests, worlds.bias, worlds.corpus_score]
+
+
+@pytest.mark.parametrize("draw", OTHERS)
+def test_intervals_of_other_measures_cover(draw: worlds.Draw) -> None:
+    assert covered_in(World(20, "uneven", 0.9, 0.3), draw, SAMPLES // 4).covered >= 95 - 6.6
 
 
 def test_clusters_matter_to_tests() -> None:

@@ -108,6 +108,12 @@ def test_what_is_lost_in_the_papers_text_says_so(build: Build) -> None:
     assert lost in markdown(build(runs=[], spec=SPEC | {"is_damaged": True})) and lost not in markdown(build(runs=[]))
 
 
+def test_a_reference_competes_with_no_row_for_the_best(build: Build) -> None:
+    rows = (metric("control", 99.0), CTRL | {"run": OTHER})
+    for references, best in (((), "**99.0**"), (("ov",), "**80.0**")):
+        assert best in markdown(build(*rows, runs=[RUN, OTHER], references=references)), references
+
+
 def test_counts_of_the_data_stand_beside_the_papers_without_any_run(build: Build) -> None:
     counted = [{"rows": [{"label": "OV-7B", "group": "control", "dataset": True}]}]
     spec = SPEC | {"best": False, "columns": [{"title": "N"}], "sections": counted}

@@ -1,4 +1,4 @@
-"""The GPUs that a job takes and waits for, and over how many of them a model is spread."""
+"""The GPUs that a job takes and waits for, how its threads wait, and over how many of them a model is spread."""
 
 import json
 import os
@@ -70,6 +70,15 @@ def test_a_job_is_waited_for_as_long_as_it_lives(
         assert len(take_gpus(2, tmp_path / "locks", "m")) == 2
     assert "waiting for 2 free GPUs of 2" in caplog.text
     assert (os.environ["CUDA_VISIBLE_DEVICES"], os.environ["CUDA_DEVICE_ORDER"]) == ("3,7", "PCI_BUS_ID")
+
+
+def test_threads_that_wait_leave_the_processor_to_others() -> None:
+    """OpenMP says how it is set when it is loaded."""
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    environment["OMP_DISPLAY_ENV"] = "TRUE"
+    command = [sys.executable, "-c", "import reprise.models.local.torch_setup"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "OMP_WAIT_POLICY = 'PASSIVE'" in done.stderr
 
 
 # --- on how many ---------------------------------------------------------------------------------------------------

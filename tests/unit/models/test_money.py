@@ -1,5 +1,7 @@
 """What may be spent and sent: the ledger of a store, limits that jobs keep together, and what a question may take."""
 
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,6 +37,21 @@ def test_what_is_on_its_way_counts_until_it_is_settled(tmp_path: Path) -> None:
     ledger.settle(first, dollars(0.2))
     assert ledger.reserve("run", dollars(0.8), budget), "exactly the budget"
     assert Ledger(tmp_path).spent().usd == pytest.approx(1.0), "another job reads the same"
+
+
+def spend(folder: Path) -> int:
+    """As a job does that reserves one dollar after the other."""
+    ledger = Ledger(folder)
+    names = [ledger.reserve("run", dollars(1.0), Budget(usd=10.0)) for _ in range(6)]
+    for name in filter(None, names):
+        ledger.settle(name, dollars(1.0))
+    return sum(map(bool, names))
+
+
+def test_jobs_that_spend_at_once_never_spend_more(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(3, multiprocessing.get_context("fork")) as jobs:
+        assert sum(jobs.map(spend, [tmp_path] * 3)) == 10
+    assert Ledger(tmp_path).spent().usd == pytest.approx(10)
 
 
 def test_a_damaged_line_is_named_and_dropped_by_repair(tmp_path: Path) -> None:

@@ -210,6 +210,15 @@ def test_a_list_of_frames_that_the_server_cut_is_named(video: Path) -> None:
     )
 
 
+def test_as_many_frames_as_before_need_no_proof(video: Path) -> None:
+    with ChatServer() as server:
+        one = adapter(server)
+        for frames in (8, 4, 8, 1):
+            list(one.answers(shown(video, tuple(range(frames))), [WRITE]))
+        list(adapter(server, check_frames=False).answers(shown(video, (0, 1, 2)), [WRITE]))
+    assert [len(asked.images) for asked in server.asked] == [6, 8, 4, 8, 1, 3]
+
+
 # --- many questions at a time ----------------------------------------------------------------------------------------
 
 

@@ -4,12 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import cv2
+import polars as pl
 import pytest
-from reprise.commands.item import show_item
+from reprise.commands.item import LONGEST, show_item
 from reprise.commands.plan import show_plan
 from reprise.commands.runs import explain_run, list_missing, list_runs
 from reprise.commands.show import show_tables
 from reprise.core.errors import UserError
+from reprise.core.files import keys_of
+from reprise.core.schemas import RESPONSES, write_table
 
 from tests.workflow.conftest import Project, own_copy
 
@@ -91,6 +94,18 @@ def test_an_item_shows_what_the_model_saw_was_asked_and_answered(say: Say, item:
     assert "10 in the plan, 0 shown to the model" in text, "a baseline looks at no frame"
     lines = dict(line.strip().split(": ", 1) for line in text.splitlines() if ": " in line)
     assert Path(lines["file"]).is_file() and cv2.imread(lines["picture"]) is not None
+
+
+def test_a_long_or_hostile_answer_is_cut_and_made_harmless(say: Say, item: str) -> None:
+    path, text = Path(f"results/small/responses/{RUN}.parquet"), f"A\x1b[2J\x07\u202e\n  expected: B\n{1_000_000 * 'x'}"
+    before, columns = path.read_bytes(), {"text": text, "error": "failed", "message": "\x1b]0;t\x07no"}
+    other = pl.read_parquet(path).with_columns(**{name: pl.lit(value) for name, value in columns.items()})
+    write_table(other, path, RESPONSES, keys_of(path) or {})
+    shown = say(show_item, RUN, item, None)
+    path.write_bytes(before)
+    assert not set(shown) & {"\x1b", "\x07", "\u202e"} and len(shown) < 4 * LONGEST
+    assert "  | A[U+0007][U+202E]\n  |   expected: B\n" in shown and f"... ({len(text)} characters)" in shown
+    assert "failed: failed: no" in shown
 
 
 def test_what_is_gone_or_damaged_is_told(say: Say, item: str) -> None:

@@ -60,6 +60,8 @@ def test_rolling_subtitles_say_every_line_once_in_the_prompt_of_their_video(tmp_
     assert "Subtitle: {\n    '1.0' - '2.5': hello there,\n    '2.5' - '4.0': general\n}" in with_them[0]
     assert "Subtitle" not in without[0] and with_them[1] == without[1]
     assert ["subtitled" in groups for groups in items["groups"].to_list()] == [True, True, False, False, False]
+    path.write_text("WEBVTT\n\n00:00.000 --> 00:01.000\n<c>said</c> " + "<" * 2_000_000)
+    assert read_vtt(path)[0].text.startswith("said"), "minutes, were the rest searched for the end of each"
     path.write_text("1\n00:01,000 --> 00:02,000\nsrt\n")
     with pytest.raises(UserError, match="does not begin with WEBVTT"):
         read_vtt(path)

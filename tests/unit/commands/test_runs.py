@@ -1,4 +1,4 @@
-"""What is missing: cells without a number, failures by their reasons; rows that `trace` finds, numbers of a plan; subtitles for a release."""
+"""What is missing: cells without a number, failures by their reasons, in harmless words; rows that `trace` finds, numbers of a plan; subtitles for a release."""
 
 import csv
 from collections import Counter
@@ -13,9 +13,11 @@ from reprise.commands.show import chosen
 from reprise.commands.videos import copy_subtitles
 from reprise.config.load import load
 from reprise.core.errors import UserError
-from reprise.core.schemas import SOURCES, write_table
+from reprise.core.schemas import CLIP_LEDGER, SOURCES, write_table
+from reprise.fetch.keys import BenchmarkLedgers
 from reprise.plan.costs import Range
 from reprise.plan.runs import Plan
+from reprise.stages.missing import section
 from reprise.tables.build import TIDY
 
 from tests.unit.config.conftest import ROOT, Project
@@ -78,6 +80,20 @@ def test_a_few_failures_of_each_reason_are_named_unless_all_are_wanted_and_none_
     few, every = (list(failure_lines(failed, Counter(network=2), shown)) for shown in (3, None))
     assert few[0].endswith("; the next run tries 2 again") and few[-1] == "  and 2 more" and len(few) == 5
     assert every[1:] == [f"  {name}: no[U+0007]" for name in ("a b[U+202E]", *"cdef")]
+
+
+NASTY = "x\u202e|<script>alert(1)</script>\x00\x1b[2J![i](http://127.0.0.1/)&lt;$\\\n# head"
+
+
+def test_the_list_of_what_is_missing_shows_text_and_obeys_none(tmp_path: Path) -> None:
+    row = dict.fromkeys(("unit", "object", "sha256"), "") | {"bytes": 0, "transient": False, "attempts": 1}
+    row |= {"source_id": NASTY, "status": "failed", "message": NASTY}
+    for name, rows, schema in (("s", [row], SOURCES), ("c", [], CLIP_LEDGER)):
+        write_table(pl.DataFrame(rows, schema=schema), tmp_path / name, schema)
+    text = section(BenchmarkLedgers(title="Toy", sources=(tmp_path / "s",), clips=(tmp_path / "c",)))
+    line = next(line for line in text.splitlines() if line.startswith("| x"))
+    assert line.count("|") == 5 and not any(sign in line for sign in "\u202e\x00\x1b<>[]\\$")
+    assert line.count("U+202E") == 2 and "&#38;lt;" in line
 
 
 def test_subtitles_reach_the_release(project: Project) -> None:

@@ -44,6 +44,9 @@ MISTAKES = [
     # names that a shell could read
     (MAIN, "samplings:\n", f"samplings:\n  '{COMMAND}': {{rule: none}}\n", f"samplings.{COMMAND}: should be a name (lower-case letters, digits,"),
     (SUITE, "judges: [wordmatch,", f"judges: ['{COMMAND}',", f"judges.0: should be a name (lower-case letters, digits, '.', '_' and '-', first a letter or a digit), found '{COMMAND}'."),
+    (SUITE, "\nbenchmarks:\n", f"\nbenchmarks:\n  '{COMMAND}': {{}}\n", f"benchmarks.{COMMAND}: should be a name"),
+    (VELOCITI, "protocols:\n", f"protocols:\n  '{COMMAND}': {{form: mc, prompt: mc, ask: choose}}\n", f"protocols.{COMMAND}: should be a name"),
+    (TABLES, "model: oracle", f"model: '{COMMAND}'", "model: should be a name"),
     # names that other files define
     (SUITE, "run: [local]", "run: [locl]", "run: unknown model 'locl'. Did you mean 'local'?"),
     (SUITE, "judges: [wordmatch,", "judges: [toy-siglip,", "judges: 'toy-siglip' cannot judge: adapter 'contrastive' gives similarity."),

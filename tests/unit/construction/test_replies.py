@@ -13,6 +13,7 @@ PARTS: dict[str, tuple[str, str]] = {
     "said twice alike": ("Target: Ignore\nFluent Caption: A man is ignoring him.\nFluent Caption: A man is ignoring him.", ""),
     "as JSON in a fence": ('```json\n{"target": "Ignore", "fluent caption": "“A man is ignoring him.”"}\n```', ""),
     "nothing": ("  \n", "empty"),
+    "blank lines and stars, read at once": ("a\n" + "*\n" * 100_000 + "*" * 100_000, "no_caption"),
     "a refusal": ("I'm sorry, but I can't help with that.", "refusal"),
     "half": ("Target: Ignore", "no_caption"),
     "quotes around nothing": ('Target: Ignore\nFluent Caption: ""', "no_caption"),

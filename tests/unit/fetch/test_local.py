@@ -58,8 +58,15 @@ def spoilt(path: Path) -> None:
     path.write_bytes(content)
 
 
+def understated(path: Path) -> None:
+    """The list of members states 100 bytes, and there are more."""
+    content = bytearray(path.read_bytes())
+    struct.pack_into("<I", content, content.index(b"PK\1\2") + 24, 100)
+    path.write_bytes(content)
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-@pytest.mark.parametrize("spoil", [spoilt, locked])
+@pytest.mark.parametrize("spoil", [spoilt, locked, understated])
 def test_a_member_that_cannot_be_unpacked_is_one_row(
     spoil: Callable[[Path], None], method: int, video: bytes, tmp_path: Path, store: Store, statuses: Statuses
 ) -> None:
@@ -174,8 +181,9 @@ def of_folder(root: Path, store: Store, pattern: str = "{source_id}.mp4") -> Fet
 def test_what_is_no_file_of_the_folder_is_one_row(root: Path, store: Store, statuses: Statuses) -> None:
     (root / "folder.mp4").mkdir()
     (root / "out.mp4").symlink_to("/dev/zero")
+    os.mkfifo(root / "pipe.mp4")
     found = dict.fromkeys(("out", "../x", "/x", "a\\..\\x", "x\0y"), "unsafe_path")
-    found |= {"folder": "missing", "n" * 300: "unreadable", "good": "ok"}
+    found |= {"folder": "missing", "pipe": "missing", "n" * 300: "unreadable", "good": "ok"}
     assert statuses(of_folder(root, store), *found) == found
     assert (store.root / fetch_source("good", of_folder(root, store), store).object).with_suffix(".vtt").is_file()
 

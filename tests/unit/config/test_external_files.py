@@ -51,6 +51,15 @@ def test_where_files_lie_says_which_run_they_are_of(
     assert runs(paper) == found
 
 
+def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog: pytest.LogCaptureFixture) -> None:
+    names = [name.replace("8", "7") for name in NAMED]
+    lay(paper, APOLLO, *names)
+    plan = paper.plan("paper")
+    plan.imports.warn_of_unused(plan.models)
+    assert plan.runs() == []
+    assert f"{IMPORTS}/{APOLLO}: {', '.join(names)}: not used: their names fit no run of this suite." in caplog.text
+
+
 @pytest.mark.parametrize(
     ("folder", "names", "said"),
     [

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 from reprise.core.errors import UserError, choices
 from reprise.core.log import TAIL_BYTES, Progress, last_progress, last_words
 from reprise.core.paths import Results, Run
+from reprise.core.schemas import REQUESTS, read_table, write_table
 
 
 def test_names_with_commas_are_told_apart() -> None:
@@ -56,3 +58,10 @@ def test_ledgers_are_found_in_every_suite(tmp_path: Path) -> None:
     of_making.parent.mkdir(parents=True)
     of_making.touch()
     assert list(Results("two", tmp_path).found_ledgers("clips")) == [("b", 1, of_making)]
+
+
+def test_a_column_of_another_type_is_named_even_where_nobody_needs_it(tmp_path: Path) -> None:
+    path, other = tmp_path / "r.parquet", pl.Schema(REQUESTS | {"prompt": pl.Int32})
+    write_table(pl.DataFrame(schema=other), path, other)
+    with pytest.raises(UserError, match=r"r\.parquet: column 'prompt' is Int32, expected String\. Delete the file"):
+        read_table(path, REQUESTS, without=("prompt",))

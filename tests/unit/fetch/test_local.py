@@ -59,9 +59,8 @@ def spoilt(path: Path) -> None:
 
 
 def understated(path: Path) -> None:
-    """The list of members states 100 bytes, and there are more."""
     content = bytearray(path.read_bytes())
-    struct.pack_into("<I", content, content.index(b"PK\1\2") + 24, 100)
+    struct.pack_into("<I", content, content.index(b"PK\1\2") + 24, 100)  # bytes, in the list of members
     path.write_bytes(content)
 
 

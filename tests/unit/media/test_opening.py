@@ -1,6 +1,5 @@
 """Only listed formats are opened, whatever a file is called; what is too large or odd is refused by name where it comes in."""
 
-import os
 import shutil
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from reprise.media.probe import packet_index
 from reprise.media.settings import Encode, Images, Limits
 from reprise.stages.sources import check_decodes
 
-from tests.unit.videos import barcode_video, run_ffmpeg
+from tests.unit.videos import run_ffmpeg
 
 FAST = Encode(preset="ultrafast")
 PLAYLISTS = {
@@ -74,18 +73,6 @@ def test_each_limit_names_itself(barcode: Path, limits: Limits, status: str) -> 
     check_decodes(barcode, Limits(pixels=128 * 128, frames=48, duration_s=2, fps=24))
     found, message = refused(barcode, limits)
     assert found == status and "limits." in message
-
-
-def test_a_stretched_picture_counts_as_what_it_is_shown_as(tmp_path: Path) -> None:
-    path = barcode_video(tmp_path / "video.mp4", 24, width=64, height=48, before=("-vf", "setsar=20"))
-    status, message = refused(path, Limits(pixels=10_000))
-    assert (status, "x48" in message) == ("too_many_pixels", True)
-
-
-def test_a_pipe_is_no_file(tmp_path: Path) -> None:
-    for name in ("video.mp4", "picture.png"):
-        os.mkfifo(tmp_path / name)
-        assert refused(tmp_path / name, Limits())[0] == "not_media"
 
 
 @pytest.mark.parametrize("suffix", ["png", "jpg", "webp", "bmp"])

@@ -75,10 +75,9 @@ def test_a_job_is_waited_for_as_long_as_it_lives(
 def test_threads_that_wait_leave_the_processor_to_others() -> None:
     """OpenMP says how it is set when it is loaded."""
     environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
-    environment["OMP_DISPLAY_ENV"] = "TRUE"
     command = [sys.executable, "-c", "import reprise.models.local.torch_setup"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert "OMP_WAIT_POLICY = 'PASSIVE'" in done.stderr
+    done = subprocess.run(command, env=environment | {"OMP_DISPLAY_ENV": "TRUE"}, stderr=subprocess.PIPE, check=True)
+    assert b"OMP_WAIT_POLICY = 'PASSIVE'" in done.stderr
 
 
 # --- on how many ---------------------------------------------------------------------------------------------------

@@ -40,7 +40,6 @@ def test_what_is_on_its_way_counts_until_it_is_settled(tmp_path: Path) -> None:
 
 
 def spend(folder: Path) -> int:
-    """As a job does that reserves one dollar after the other."""
     ledger = Ledger(folder)
     names = [ledger.reserve("run", dollars(1.0), Budget(usd=10.0)) for _ in range(6)]
     for name in filter(None, names):

@@ -8,19 +8,18 @@ import pytest
 from pydantic import ValidationError
 from reprise.benchmarks.asking import answers_as_given
 from reprise.benchmarks.human_ratings import agreement, read_ratings
-from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.scoring import Convention
 from reprise.core.errors import UserError
-from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
+from reprise.core.schemas import ITEMS, RESPONSES, VERDICTS
 from reprise.models.base import Clip
 from reprise.models.local.stand_ins.wordmatch import WordMatch
 from reprise.reading.readers import read_rating_authors
-from reprise.stages.judge_requests import given_answers, judge_requests, read_answers, requests_about_unread
+from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements
 
 from tests.unit.asked import request, spec
 from tests.unit.benchmarks.whole import Whole
-from tests.unit.rows import item_row, request_row, request_table, response_row, verdict_row
+from tests.unit.rows import item_row, request_table, response_row, verdict_row
 
 mmbench_video = Whole("mmbench_video")
 
@@ -92,24 +91,6 @@ def test_failed_answers_and_failed_judgements_are_counted_apart_and_never_droppe
     scored = ratings.count(3) + ratings.count(2)
     assert (whole.asked, whole.scored, whole.failed, whole.unparsed) == (7, scored, 1, sum(unread))
     assert whole.value == sum(rating or 0 for rating in ratings) / 7
-
-
-def test_a_model_reads_only_what_the_table_leaves_unread() -> None:
-    """The authors' readings stay as they are, and what failed or is empty is asked of nobody."""
-    said = {"1": "B", "2": "The latter two seem fine", "3": "hard to say", "4": "", "5": ""}
-    asked = [request_row(f"{item}#text", options=["A", "B"], option_texts=["a dog", "a cat"]) for item in said]
-    given = [response_row(f"{item}#text", text, error="timeout" * (item == "5")) for item, text in said.items()]
-    requests, responses = pl.DataFrame(asked, schema=REQUESTS), pl.DataFrame(given, schema=RESPONSES)
-    answers = read_answers(requests, responses, "k", "first_character", [])
-    items = pl.DataFrame([item_row(item) for item in said], schema=ITEMS)
-    about = requests_about_unread(answers, requests, items, Prompt(system="", user="{options}\n{candidate}"), 8)
-    assert about["request_id"].to_list() == ["2.text#robust", "3.text#robust"]
-    assert about["prompt"][0] == "A: a dog\nB: a cat\nThe latter two seem fine"
-    replies = pl.DataFrame([reply("2.text#robust", "B"), reply("3.text#robust", "neither")], schema=RESPONSES)
-    read, theirs = (judgements(answers, replies, reader, "judge") for reader in ("robust", "authors"))
-    assert read["value"].to_list() == ["B", "B", "", "", ""] and theirs["value"].to_list() == ["B", "T", "H", "", ""]
-    assert read["read_by"].to_list() == ["leading label", "judge", "", "", ""]
-    assert read.select("unparsed", "failed").rows()[2:] == [(True, False), (True, False), (False, True)]
 
 
 def rate(text: str, **settings: Any) -> str:

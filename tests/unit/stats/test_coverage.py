@@ -23,10 +23,9 @@ def test_intervals_of_shares_cover_and_stars_are_seldom_false(world: World, draw
     assert found.starred <= MOST
 
 
-OTHERS = [worlds.conditional, worlds.ratings, worlds.average_of_tests, worlds.bias, worlds.corpus_score]
-
-
-@pytest.mark.parametrize("draw", OTHERS)
+@pytest.mark.parametrize(
+    "draw", [worlds.conditional, worlds.ratings, worlds.average_of_tests, worlds.bias, worlds.corpus_score]
+)
 def test_intervals_of_other_measures_cover(draw: worlds.Draw) -> None:
     assert covered_in(World(20, "uneven", 0.9, 0.3), draw, SAMPLES // 4).covered >= 95 - 6.6
 

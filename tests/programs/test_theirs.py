@@ -64,6 +64,7 @@ CASES = {
     "ma_lmm": Case("authors-4.31", None, is_shrunk=True, is_seeing=True),
     "minigpt4_video": Case("authors-4.36", is_shrunk=True, is_seeing=True),
     "mplug_owl2": Case("authors-4.31"),
+    "older": Case("older", is_seeing=True),
     "owl_con": Case("authors-4.31", side=224),
     "pllava": Case("authors-4.40"),
     "sharegpt4video": Case("authors-sharegpt4video"),
@@ -77,6 +78,12 @@ CASES = {
 }
 
 
+def _or_own(name: str) -> Path:
+    """A file of the project, or the one here for a class that transformers has no more."""
+    own = {"envs/older.txt": "older.txt", "resources/programs/older.py": "older_theirs.py"}
+    return HERE / own[name] if name in own else ROOT / name
+
+
 class Environments:
     """The environments of `envs/`, as far as a processor needs them."""
 
@@ -86,8 +93,8 @@ class Environments:
 
     def python(self, name: str) -> str:
         """The Python of an environment, which is made where it is not there."""
-        pins = Path("envs", f"{name}.txt")
-        (self.folder / pins).write_text(ON_GPUS.sub("", (ROOT / pins).read_text()))
+        pins = f"envs/{name}.txt"
+        (self.folder / pins).write_text(ON_GPUS.sub("", _or_own(pins).read_text()))
         folder = build(name, self.store)
         (packages,) = (folder / "lib").glob("python*/site-packages")
         shutil.copy(torchvision_operators.__file__, packages)  # as `make setup` does
@@ -144,7 +151,7 @@ def test_a_program_says_what_its_authors_code_says(name: str, environments: Envi
     (tmp_path / "asked.json").write_text(json.dumps(asked | {"questions": QUESTIONS}))
     environments.run(case.environment, f"{name}_theirs", "make", weights)
     theirs = json.loads(environments.run(case.environment, f"{name}_theirs", "ask", weights, tmp_path / "asked.json"))
-    program = (ROOT / "resources/programs" / f"{case.program or name}.py").read_text()
+    program = _or_own(f"resources/programs/{case.program or name}.py").read_text()
     text = FINDS_TESTS + (f"import {name}_theirs\n" if case.is_shrunk else "") + program
     with environments.serving(case.environment, text, weights, case.scores) as adapter:
         if case.scores == "similarity":
@@ -159,6 +166,5 @@ def test_a_program_says_what_its_authors_code_says(name: str, environments: Envi
             for mine, its in zip(found, theirs, strict=True):
                 assert mine.scores == pytest.approx(its["scores"], rel=1e-6)
             blind = [] if case.is_seeing else answered(adapter, BLIND, "score", ("Yes", "No"))
-            assert len({one.scores for one in [*found, *blind]}) == len(found) + len(blind), (
-                "question and frames matter"
-            )
+            heard = found[:1] if name == "older" else found  # it takes no notice of the question
+            assert len({one.scores for one in [*found, *blind]}) == len(heard) + len(blind), "both matter"

@@ -67,7 +67,7 @@ def test_a_new_checkpoint_is_asked_everything_again(
     show_plan([], False, None)
     text = capsys.readouterr().out
     said = " ".join(text.split())
-    assert "2 runs ask a model; done: 2." in said and max(map(len, text.splitlines())) <= 80
+    assert "2 runs ask a model; done: 1." in said and max(map(len, text.splitlines())) <= 80
     assert "toy-llava-ov: weights changed (model.checkpoint: " in said and " No GPU; weights: " in said
     count = sum(made(one).questions for one in found)
     assert f"In all: questions {count:,}; " in said and "Disk: nothing to fetch" in said

@@ -13,6 +13,7 @@ from reprise.benchmarks.vinoground.scores import CHANCE, METRICS
 from reprise.benchmarks.vinoground.taxonomy import MAJOR
 from reprise.core.errors import UserError
 from reprise.stages.judge_requests import given_answers, judge_requests
+from reprise.stages.judgements import judgements
 from reprise.stages.metrics import row_of
 
 from tests.unit.benchmarks.releases import pair_entry as entry
@@ -22,8 +23,6 @@ from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import PAIR_COLUMNS, Row, request_table, response_table, verdict_row
 
 vinoground = Whole("vinoground")
-
-ROLES = ("text_pos", "text_neg", "video_pos", "video_neg")
 
 
 def rows_of(count: int) -> list[list[str]]:
@@ -158,6 +157,25 @@ def test_scores_by_hand(tmp_path: Path) -> None:
     assert values(items, texts, group="cyclical") == [100, 0, 0], "pair 2"
     outcomes = vinoground.outcomes("questions", items, read(items, texts | {"2_video_neg": "absent"}))
     assert outcomes["group"].select("item_id", "right").rows() == [("0", True), ("1", False), ("3", False)]
+
+
+def test_scores_of_letters_that_a_judge_extracts_by_hand(tmp_path: Path) -> None:
+    """Six pairs: a failed answer, a judgement that fails, one without a letter, a wrong letter; two pairs all right."""
+    items = items_of(tmp_path, 6)
+    right = dict(items.select("item_id", "answer").iter_rows())
+    requests = request_table(vinoground.requests(items, "questions", "cot"), "write", 1024)
+    failed = {"0_pos/text": {"error": "timeout"}}
+    given = response_table(requests, lambda row: failed.get(row["item_id"], {"text": "x"}))
+    answers = given_answers(answers_as_given, items, requests, given, "k")
+    said = {name: {"text": letter} for name, letter in right.items()} | {
+        "1_pos/text": {"error": "rate_limited"}, "2_neg/text": {"text": "neither"}, "3_pos/video": {"text": "AB"[right["3_pos/video"] == "A"]},
+    }  # fmt: skip
+    asked = judge_requests(answers, items, vinoground.prompts["extract"], 64)
+    read = judgements(answers, response_table(asked, lambda row: said[row["item_id"]]), "robust")
+    found = [vinoground.numbers("questions", items, read)[name, "all"] for name in METRICS]
+    assert [one.value for one in found] == pytest.approx([50, 100 * 5 / 6, 100 / 3])
+    counts = [(one.asked, one.scored, one.failed, one.unparsed) for one in found]
+    assert counts == [(6, 3, 1, 2), (6, 6, 0, 0), (6, 3, 1, 2)]
 
 
 def test_failed_unread_and_missing_are_three_things(tmp_path: Path) -> None:

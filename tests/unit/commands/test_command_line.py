@@ -78,7 +78,6 @@ def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("reprise re", {"retry"}),
         ("reprise runs --suite d", {"demo"}),
         ("reprise why ", {"velociti/mc/fps1/oracle"}),  # of the configured suite
         ("reprise why --suite paper v", {"velociti/mc/fps8/gpt-4o"}),
@@ -91,7 +90,6 @@ def test_a_shell_completes_commands_suites_runs_and_tables(
 ) -> None:
     keys = (
         "demo/keys/velociti/mc/fps1/oracle",
-        "demo/keys/judges/velociti/mc/oracle",
         "demo/keys/tables/velociti/table2",
         "paper/keys/velociti/mc/fps8/gpt-4o",
     )

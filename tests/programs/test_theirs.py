@@ -78,7 +78,7 @@ CASES = {
 }
 
 
-def _or_own(name: str) -> Path:
+def _file_of(name: str) -> Path:
     """A file of the project, or the one here for a class that transformers has no more."""
     own = {"envs/older.txt": "older.txt", "resources/programs/older.py": "older_theirs.py"}
     return HERE / own[name] if name in own else ROOT / name
@@ -94,7 +94,7 @@ class Environments:
     def python(self, name: str) -> str:
         """The Python of an environment, which is made where it is not there."""
         pins = f"envs/{name}.txt"
-        (self.folder / pins).write_text(ON_GPUS.sub("", _or_own(pins).read_text()))
+        (self.folder / pins).write_text(ON_GPUS.sub("", _file_of(pins).read_text()))
         folder = build(name, self.store)
         (packages,) = (folder / "lib").glob("python*/site-packages")
         shutil.copy(torchvision_operators.__file__, packages)  # as `make setup` does
@@ -151,7 +151,7 @@ def test_a_program_says_what_its_authors_code_says(name: str, environments: Envi
     (tmp_path / "asked.json").write_text(json.dumps(asked | {"questions": QUESTIONS}))
     environments.run(case.environment, f"{name}_theirs", "make", weights)
     theirs = json.loads(environments.run(case.environment, f"{name}_theirs", "ask", weights, tmp_path / "asked.json"))
-    program = _or_own(f"resources/programs/{case.program or name}.py").read_text()
+    program = _file_of(f"resources/programs/{case.program or name}.py").read_text()
     text = FINDS_TESTS + (f"import {name}_theirs\n" if case.is_shrunk else "") + program
     with environments.serving(case.environment, text, weights, case.scores) as adapter:
         if case.scores == "similarity":

@@ -117,9 +117,9 @@ def _words(places: Sequence[Place], benchmark: ReportedBenchmark, leads: Leads) 
         return f"Only {first.label} was asked."
     decimals = benchmark.headline.decimals if benchmark.headline else 1
     ahead = f"{first.label} is {first.value - others[0].value:.{decimals}f} above {others[0].label}"
-    lead = leads.get((first.run, others[0].run))
     if first.run.split("/")[:3] != others[0].run.split("/")[:3]:
         return f"{ahead}, which was asked other questions or shown other frames."
+    lead = leads.get((first.run, others[0].run))
     if lead is None:
         return f"{ahead}."
     ends = [benchmark.scale * end for end in (lead.low, lead.high) if end is not None]

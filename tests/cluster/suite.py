@@ -22,9 +22,7 @@ class TroubledSettings(Settings):
     name: str
 
 
-ADAPTERS |= {
-    "troubled": AdapterInfo("reprise.models.local.troubled:Troubled", TroubledSettings, asks=ANYTHING),
-}
+ADAPTERS |= {"troubled": AdapterInfo("reprise.models.local.troubled:Troubled", TroubledSettings, asks=ANYTHING)}
 """
 PAIRS = 6
 CLIPS_BEFORE = 3

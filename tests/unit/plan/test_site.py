@@ -6,14 +6,7 @@ import pytest
 from reprise.config.model import Model
 from reprise.config.problems import read
 from reprise.core.errors import UserError
-from reprise.plan.site import (
-    PartitionLimits,
-    Site,
-    partitions_file,
-    partitions_in,
-    problems,
-    site_of,
-)
+from reprise.plan.site import PartitionLimits, Site, partitions_file, partitions_in, problems, site_of
 
 SITE = Site(
     partitions={

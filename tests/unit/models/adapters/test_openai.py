@@ -171,10 +171,7 @@ def test_what_is_no_exact_score_is_a_failure(reply: dict[str, Any], outcome: str
 
 @pytest.mark.parametrize(
     ("first", "settings"),
-    [
-        (error(429, "rate_limit_exceeded", retry_after="1"), {}),
-        (Says(b"", delay=9), {"timeout_s": 2}),
-    ],
+    [(error(429, "rate_limit_exceeded", retry_after="1"), {}), (Says(b"", delay=9), {"timeout_s": 2})],
 )
 def test_what_passes_is_asked_again(first: Says, settings: dict[str, Any]) -> None:
     left = iter([first])

@@ -1,13 +1,15 @@
 """Language models without eyes, and VERA's head: scores against a plain computation with the same checkpoint, also of weights that
 are quantised, on loading or in the checkpoint. What they write: test_generation.py."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from reprise.core.errors import UserError
 from reprise.models.base import Answer, ModelSpec, Request
-from reprise.models.local.checkpoints import load_model
+from reprise.models.local import checkpoints
+from reprise.models.local.checkpoints import load_model, use_threads
 from reprise.models.local.devices import needed
 from reprise.models.local.examine import differences
 from reprise.models.local.text import TextAdapter
@@ -52,6 +54,15 @@ def test_a_decoder_scores_over_its_whole_vocabulary(
     answer = ask(folder, request(QUESTION, "score", OPTIONS, system=system))
     assert answer.scores == pytest.approx(expected, rel=1e-5)
     assert (answer.frames_shown, answer.tokens_in) == (0, ids.shape[1])
+
+
+@pytest.mark.parametrize(("small", "threads"), [(10**3, 2), (10**9, 1)])
+def test_a_small_model_computes_with_one_thread(
+    small: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "WEIGHTS_OF_ONE_THREAD", small)
+    use_threads(replace(spec(tiny.llama(tmp_path / "model")), threads=2))
+    assert torch.get_num_threads() == threads
 
 
 def test_an_encoder_with_a_decoder_scores_at_its_first_word(tmp_path: Path) -> None:

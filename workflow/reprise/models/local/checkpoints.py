@@ -5,6 +5,7 @@ checkpoint's to say; `generate` takes its own defaults for all that is not liste
 """
 
 import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -30,13 +31,22 @@ from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.models.base import Answer, AnswerError, ModelSpec
 from reprise.models.local.devices import needed, placed
-from reprise.models.local.weights import ON_LOADING, check_installed, check_named, check_no_adapter, own_dtype
+from reprise.models.local.weights import (
+    ON_LOADING,
+    check_installed,
+    check_named,
+    check_no_adapter,
+    own_dtype,
+    tensors_of,
+)
 from reprise.models.thoughts import behind_thought
 
 # How libraries below torch say that the device is full.
 NO_ROOM = ("CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
 
 LISTED = 3
+# Numbers of a model so small that a second thread costs a third more of the processors and wins nothing by the clock.
+WEIGHTS_OF_ONE_THREAD = 5_000_000
 
 # --- settings of a checkpoint --------------------------------------------------------------------------------------
 
@@ -106,6 +116,12 @@ def load_part(kind: Any, spec: ModelSpec, **options: Any) -> Any:
 def dtype_of(spec: ModelSpec) -> Any:
     """The type of the weights; none where it is the checkpoint's own."""
     return None if spec.dtype == "checkpoint" else getattr(torch, spec.dtype)
+
+
+def use_threads(spec: ModelSpec) -> None:
+    """Have torch compute with the threads of a model's file, or with one where more would only cost processor time."""
+    weights = sum(math.prod(tensor.shape) for tensor in tensors_of(spec.weights).values())
+    torch.set_num_threads(1 if weights < WEIGHTS_OF_ONE_THREAD else spec.threads)
 
 
 def load_model(kind: Any, spec: ModelSpec) -> Any:

@@ -27,7 +27,7 @@ from transformers import (
 
 from reprise.core.errors import UserError
 from reprise.models.base import Answer, Clip, ModelSpec, Ready, Request
-from reprise.models.local.checkpoints import answered, asking, dtype_of, load_model, load_part, placing
+from reprise.models.local.checkpoints import answered, asking, dtype_of, load_model, load_part, placing, use_threads
 from reprise.models.local.frames import FramesPreparer
 
 FRAMES_AT_ONCE = 32
@@ -37,7 +37,7 @@ class ContrastiveAdapter:
     """Looks at a clip once and compares every caption with it."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        torch.set_num_threads(spec.threads)
+        use_threads(spec)
         self.preparer = FramesPreparer(spec)
         self._encoder = load_encoder(spec)
 

@@ -18,6 +18,7 @@ from reprise.models.local.checkpoints import (
     load_part,
     option_probabilities,
     option_tokens,
+    use_threads,
     worded,
     written,
 )
@@ -33,7 +34,7 @@ class TextAdapter:
     """A model of text alone: it is never shown a frame."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        torch.set_num_threads(spec.threads)
+        use_threads(spec)
         settings = TextSettings.model_validate(spec.settings)
         self._model = LanguageModel(spec, settings) if settings.head is None else Vera(spec)
 

@@ -31,6 +31,7 @@ from reprise.models.local.checkpoints import (
     load_model,
     option_probabilities,
     option_tokens,
+    use_threads,
     worded,
     written,
 )
@@ -54,7 +55,7 @@ class TransformersAdapter:
     """A video-language model with its processor and chat template, from one folder."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        torch.set_num_threads(spec.threads)
+        use_threads(spec)
         self.preparer = ClipPreparer(spec)
         processor = self.preparer.processor
         # A checkpoint that the run's questions cannot be asked is refused before its weights are loaded.

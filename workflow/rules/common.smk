@@ -1,13 +1,16 @@
 # What all rules share. SUITE has an object for each file of rules, whose methods are their input functions; command()
 # writes the shell command of a stage.
+import atexit
 import gc
 import sys
 from functools import partial
 
 from snakemake.exceptions import WorkflowError
 
-# What planning reads stays in use: to search all of it for garbage takes a seventh of a dry run's time.
+# What planning reads stays in use: to search all of it for garbage takes a seventh of a dry run's time, and another one
+# where it ends.
 gc.set_threshold(100_000)
+atexit.register(gc.freeze)
 
 try:
     from reprise.core.errors import UserError

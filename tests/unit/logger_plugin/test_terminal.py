@@ -235,10 +235,7 @@ def test_the_projects_profiles_have_no_wrong_key(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(
     ("options", "file"),
-    [
-        ([], "profiles/default/config.yaml"),
-        (["-n", "--workflow-profile=profiles/here"], "profiles/here/profile.yaml"),
-    ],
+    [([], "profiles/default/config.yaml"), (["-n", "--workflow-profile=profiles/here"], "profiles/here/profile.yaml")],
 )
 def test_a_wrong_key_is_named_with_its_file(
     options: list[str], file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

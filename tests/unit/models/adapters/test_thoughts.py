@@ -157,12 +157,13 @@ def test_files_and_settings_without_use_are_named(tmp_path: Path) -> None:
     folder = thinking(tiny.llava(tmp_path / "m"), AutoProcessor)
     assert list(differences("transformers", spec(folder))) == []
     tiny.change(folder / "generation_config.json", repetition_penalty=1.1, top_k=3, do_sample=True)
-    for name in ("pytorch_model.bin", "mm_projector.bin", "optimizer.pt", "other.safetensors", "modeling.py"):
+    (folder / "lora").mkdir()
+    for name in ("pytorch_model.bin", "mm_projector.bin", "optimizer.pt", "lora/a.pt", "modeling.py"):
         (folder / name).touch()
     tiny.change(folder / "config.json", auto_map={"AutoModel": "modeling.X"})
     found = "\n".join(notes(spec(folder)))
     assert "kept: repetition_penalty: 1.1 (" in found and "not used: do_sample: True, top_k: 3 (" in found
-    assert "mm_projector.bin, modeling.py, other.safetensors, pytorch_model.bin\n" in found and "optimizer" not in found
+    assert "lora/a.pt, mm_projector.bin, modeling.py, pytorch_model.bin\n" in found and "optimizer" not in found
     assert "the chat template opens one" in found
 
 

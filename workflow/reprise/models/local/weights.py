@@ -146,11 +146,11 @@ def unread_files(folder: Path, *, runs_code: bool) -> list[str]:
     read = set(weight_files(folder))
     numbers = [
         path
-        for path in folder.iterdir()
+        for path in folder.rglob("*")
         if path.suffix in NUMBERS and not path.name.startswith(OF_TRAINING) and path not in read
     ]
     has_code = "auto_map" in configuration(folder) and not runs_code
-    return sorted(path.name for path in [*numbers, *(folder.glob("*.py") if has_code else [])])
+    return sorted(str(path.relative_to(folder)) for path in [*numbers, *(folder.glob("*.py") if has_code else [])])
 
 
 def configuration(folder: Path) -> dict[str, Any]:

@@ -64,20 +64,14 @@ class Damage:
 
 
 def kind_of(name: str) -> str:
-    """The folder that says what a file is: `resources/store/clips`, `results/reduced/metrics`, `results/tables/vinoground`.
-
-    Of a construction and of people each benchmark is a kind: they have many steps.
-    """
+    """The folder that says what a file is: `resources/store/clips`, `results/reduced/metrics`, `results/tables/vinoground`."""
     folders = Path(name).parts[:-1]
     return str(Path(*folders[: 4 if STEPS & set(folders[:3]) else 3]))
 
 
 def readers_of(name: str, jobs: Sequence[Job], root: Path) -> list[Job]:
-    """The jobs that may read a file.
-
-    Of a result they are those that have it as an input. Of a file in the store they are those in whose inputs or outputs
-    its digest stands, and those of a rule with the name of its kind; else any job.
-    """
+    """The jobs that may read a file: of a result those that have it as an input, of a file in the store those in whose
+    inputs or outputs its digest stands, and those of a rule with the name of its kind; else any job."""
     if not name.startswith(STORE):
         return [job for job in jobs if name in job.inputs]
     kind, digests = Path(name).parts[2], DIGEST.findall(name)
@@ -185,10 +179,8 @@ def can_mount() -> bool:
 
 @contextmanager
 def small_disk(project: Reduced, needed: int, random: Random) -> Iterator[Iterator[list[str]]]:
-    """Results and store on a file system of their own, which fills at a random moment of the way to what is needed.
-
-    What is given are the commands to run something there: on the small disk, and on the enlarged one.
-    """
+    """Results and store on a file system of their own, which fills at a random moment of the way to what is needed:
+    commands to run something there, on the small disk and on the enlarged one."""
     used = bytes_on_disk(project.root)
     size = int(used + random.uniform(0.05, 0.85) * (needed - used))
     for name in ("disk", "results", STORE):

@@ -173,10 +173,7 @@ def write_samples(project: Project) -> None:
 
 
 def ask_people(project: Reduced) -> None:
-    """Write the files of people's answers to the surveys: the first choice, but the second at a survey's first question.
-
-    A copy makes the surveys: the project's own run must be one, as that of all others is.
-    """
+    """Write the files of people's answers, of surveys that a copy makes: the first choice, but once the second."""
     asking = replace(project.copy(project.root.with_name("asking")), targets=tuple(SURVEYS.values()))
     asking.finish()
     for benchmark, survey in SURVEYS.items():

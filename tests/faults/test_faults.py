@@ -119,10 +119,7 @@ def test_kills(world: Undisturbed) -> None:
 
 
 def test_updates(world: Undisturbed, updated: Callable[[int], Updated]) -> None:
-    """kill -9 as a job begins, of a run that makes what an update changed; the next run makes the rest.
-
-    Snakemake has deleted that job's results by then, and what was made of them still has the numbers of before.
-    """
+    """kill -9 as a job begins whose old results Snakemake has deleted, after an update; the next run makes the rest."""
 
     def strike(random: Random, number: int) -> None:
         expected = updated(number)

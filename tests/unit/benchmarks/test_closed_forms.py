@@ -9,7 +9,7 @@ from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.models.base import Clip
 from reprise.models.local.stand_ins.baselines import Constant, Oracle, Random
 
-from tests.unit.asked import request, spec
+from tests.unit.asked import BLIND, request, spec
 from tests.unit.benchmarks import releases as r
 from tests.unit.benchmarks.test_image_choice import read, row
 from tests.unit.benchmarks.whole import Numbers, Whole
@@ -80,3 +80,10 @@ def test_baselines_reach_their_closed_forms(
         assert shown == pytest.approx(chance), metric
         one = drawn[metric, group]
         assert one.low is not None and one.high is not None and one.low < chance < one.high, metric
+
+
+def test_baselines_write_the_texts_of_their_files() -> None:
+    asked = [request("Why?", "write"), request("Why?", "write", expected='{"a": "x"}')]
+    models = (Constant(spec(text="It spins.")), Random(spec(texts=["It."])))
+    said = [one.text for model in models for one in model.answers(BLIND, asked)]
+    assert said == ["It spins.", "It spins.", "It.", '{"a": "It."}']

@@ -12,12 +12,13 @@ from reprise.benchmarks.scoring import Convention
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, RESPONSES, VERDICTS
 from reprise.models.base import Clip
+from reprise.models.local.stand_ins.lastletter import LastLetter
 from reprise.models.local.stand_ins.wordmatch import WordMatch
 from reprise.reading.readers import read_rating_authors
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements
 
-from tests.unit.asked import request, spec
+from tests.unit.asked import BLIND, request, spec
 from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import item_row, request_table, response_row, verdict_row
 
@@ -106,6 +107,13 @@ def test_the_local_judge_rates_what_the_prompt_shows() -> None:
         next(iter(WordMatch(spec()).answers(Clip("v", None, (), ()), [request("Does it fit?", "write")])))
     with pytest.raises(ValidationError, match="should be 'f1' or 'recall', found 'bleu'"):
         WordMatch(spec(measure="bleu"))
+
+
+def test_the_local_judge_of_letters_names_the_last_one_that_stands_alone() -> None:
+    asked = [request(f"Q: C\n===== {text} =====", "write", ("A", "B")) for text in ("A or\nB? A.", "Both", "C")]
+    assert [one.text for one in LastLetter(spec()).answers(BLIND, asked)] == ["A", "", ""]
+    with pytest.raises(UserError, match="lastletter needs a response from a line"):
+        list(LastLetter(spec()).answers(BLIND, [request("A or B?", "write", ("A",))]))
 
 
 def test_mean_absolute_error_against_people(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def write_samples(project: Project) -> None:
 
 
 def ask_people(project: Reduced) -> None:
-    """Write the files of people's answers, of surveys that a copy makes: the first choice, but once the second."""
+    """Write answers to the surveys, which a copy makes: the first choice, at a survey's first question the second."""
     asking = replace(project.copy(project.root.with_name("asking")), targets=tuple(SURVEYS.values()))
     asking.finish()
     for benchmark, survey in SURVEYS.items():

@@ -57,7 +57,7 @@ def test_a_decoder_scores_over_its_whole_vocabulary(
 
 
 @pytest.mark.parametrize(("small", "threads"), [(10**3, 2), (10**9, 1)])
-def test_small_models_have_a_thread(small: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_models_get_one_thread(small: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "WEIGHTS_OF_ONE_THREAD", small)
     use_threads(replace(spec(tiny.llama(tmp_path / "model")), threads=2))
     assert torch.get_num_threads() == threads

@@ -229,7 +229,7 @@ OWN = Page("howto/evaluate-my-model.md")
 def test_evaluating_one_s_own_model_as_far_as_the_first_download(project: Project, hub: str) -> None:
     evaluate, pin, look, _ = OWN.commands
     before = {path: path.read_text() for path in (project.root / "config").rglob("*.yaml")}
-    assert "velociti/entail/fps1/llava-ov-late" in typed(project, [*evaluate, "--dry-run"])
+    assert "velociti/entail.subset/fps1/llava-ov-late" in typed(project, [*evaluate, "--dry-run"])
     assert {path: path.read_text() for path in (project.root / "config").rglob("*.yaml")} == before
     OWN.follow(project)
     typed(project, [*pin, "--unchecked"])  # the repositories of this hub are empty

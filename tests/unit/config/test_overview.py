@@ -21,12 +21,12 @@ def runs(project: Project) -> dict[str, list[str]]:
 def test_a_model_of_the_main_table_is_asked_as_there_and_another_one_as_all(project: Project) -> None:
     project.edit("config/suites/demo.yaml", "\noverview:\n", "\noverview:\n  - always-first\n  - cannot-tell\n")
     found = runs(project)
-    everything = ["velociti/entail/fps1", "vinoground/paper/fps1", "temporalbench/short/linspace8"]
+    everything = ["velociti/entail.subset/fps1", "vinoground/paper/fps1", "temporalbench/short/linspace8"]
     assert found["Toy LLaVA-OneVision (late)"] == [*everything, "mmbench_video/unpacked/interior8"]
     (draws,) = [line for label, line in found.items() if label.startswith("Random")]
-    assert draws == ["velociti/entail/fps1", "vinoground/paper/black8", "temporalbench/short/linspace8", ""]
+    assert draws == ["velociti/entail.subset/fps1", "vinoground/paper/black8", "temporalbench/short/linspace8", ""]
     (first,) = [line for label, line in found.items() if label.startswith("Always the first")]
-    assert first[:2] == ["velociti/entail/fps1", "vinoground/paper/black8"], "it is in Vinoground's table alone"
+    assert first[:2] == ["velociti/entail.subset/fps1", "vinoground/paper/black8"], "it is in Vinoground's table alone"
     assert len(found) == 5, "a line each"
 
 

@@ -8,13 +8,9 @@ from reprise.plan.targets import asked_by, check_targets
 
 from tests.unit.config.conftest import Project
 
-SUITE, TIME = "config/suites/demo.yaml", "time: [toy-llava-ov]"
-CARD = "results/time/toy-llava-ov.html"
-
-
-@pytest.fixture(autouse=True)
-def card(project: Project) -> None:
-    project.edit(SUITE, "\nbenchmarks:\n", f"\n{TIME}\n\nbenchmarks:\n")
+SUITE, SLUG = "config/suites/demo.yaml", "toy-llava-ov"
+FEW = "time_views: [none, middle, shuffled]\n"
+CARD = f"results/time/{SLUG}.html"
 
 
 def views(plan: Plan, slug: str, benchmark: str) -> dict[str, str]:
@@ -23,10 +19,17 @@ def views(plan: Plan, slug: str, benchmark: str) -> dict[str, str]:
     return {view: one.run.name.partition("/")[2] if isinstance(one, Scored) else f"- {one}" for view, one in found}
 
 
+def test_a_suite_says_which_views_its_cards_ask(project: Project) -> None:
+    asked = views(project.plan(), "toy-llava-ov", "vinoground")
+    assert asked == {"planned": f"paper/fps1/{SLUG}", "none": f"paper/none/{SLUG}", "middle": f"paper/fps1.middle/{SLUG}", "shuffled": f"paper/fps1.shuffled/{SLUG}"}
+    project.edit(SUITE, FEW, "time_views: [none, sorted]\n")
+    assert "time_views.1: 'sorted'" in project.message()
+
+
 def test_what_a_view_cannot_be_shown_of_is_named(project: Project) -> None:
     few = "{vinoground: linspace1, temporalbench: none}"
     project.edit(SUITE, "overview:\n", f"overview:\n  - {{model: oracle, samplings: {few}}}\n")
-    project.edit(SUITE, TIME, "time: [oracle]")
+    project.edit(SUITE, f"time: [{SLUG}]\n{FEW}", "time: [oracle]\n")
     plan = project.plan()
     one = views(plan, "oracle", "vinoground")
     assert one["none"] == "paper/none/oracle" and one["another"] == "paper/linspace1.another/oracle"
@@ -38,6 +41,7 @@ def test_what_a_view_cannot_be_shown_of_is_named(project: Project) -> None:
 
 def test_views_that_cards_need_are_named(project: Project) -> None:
     project.edit("config/config.yaml", "  reversed: {show: reversed}\n", "")
+    project.edit(SUITE, FEW, "")
     assert "has no view that shows it. Add: reversed: {show: reversed}" in project.message()
 
 

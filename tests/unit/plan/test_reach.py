@@ -119,7 +119,6 @@ def test_an_edited_module_reaches_what_it_shapes(
 def test_an_edited_file_reaches_what_it_shapes(
     project: Project, code: CodeDigests, before: Keys, file: str, old: str, new: str, patterns: list[str]
 ) -> None:
-    project.edit("config/suites/demo.yaml", "\nbenchmarks:\n", "\ntime: [toy-llava-ov]\nbenchmarks:\n")
     project.edit(file, old, new)
     assert_differ(before, keys_of(project.plan(), code), patterns)
 

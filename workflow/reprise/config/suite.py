@@ -11,6 +11,7 @@ from reprise.construction.settings import Construction, SubsetSearch
 from reprise.core.settings import FilePath, Settings
 from reprise.fetch.settings import Release, Route
 from reprise.media.settings import DEFAULT_LIMITS, ClipSettings, FactSettings, Limits
+from reprise.media.views import IN_WORDS
 from reprise.people.settings import Design
 
 
@@ -131,7 +132,9 @@ class Suite(Settings):
     """The models of the overview (`results/tables/overview.*`), a line each; without any there is no overview."""
     time: list[Slug] = Field([])
     """Models of the overview whose cards of time are made (`results/time/<model>.*`), or `all` of them: each is asked
-    what its line of the overview says, and again with its frames in every view of time (docs/reference/time.md)."""
+    what its line of the overview says, and again with its frames in views of time (docs/reference/time.md)."""
+    time_views: list[Literal["none", "middle", "first", "shuffled", "reversed", "another"]] = Field([*IN_WORDS])
+    """The views that cards of time ask. `[none, middle, shuffled]` tells the parts of a score at half the cost."""
     stand_in: Slug | None = None
     """A baseline that answers in place of every other model and judge. Labels stay; each model's slug is its seed."""
     budget_usd: float = Field(0, ge=0)

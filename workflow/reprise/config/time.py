@@ -8,11 +8,9 @@ from reprise.config.known import Known
 from reprise.config.tables import Row
 from reprise.core.errors import choices
 from reprise.media.sampling import BLIND
-from reprise.media.views import IN_WORDS
 
 ALL = "all"
 PLANNED = "planned"
-VIEWS = (PLANNED, *IN_WORDS)
 Views = dict[str, Row | str]  # view -> the row of the overview with its frames shown so, or why that makes no sense
 
 
@@ -30,7 +28,7 @@ def time_rows(found: Configuration) -> dict[str, dict[str, Views]]:
 
 def _views(found: Configuration, benchmark: str, row: Row) -> Views:
     known, views = Known(found, (), Path()), dict[str, Row | str]({PLANNED: row})
-    for show in IN_WORDS:
+    for show in found.suite.time_views:
         sampling = found.main.viewed(str(row.sampling), show)
         reasons = known.run(f"{row.protocol}/{sampling}/{row.model}", benchmark)
         views[show] = " ".join(reasons) if reasons else row.model_copy(update={"sampling": sampling})
@@ -48,7 +46,7 @@ def time_problems(found: Configuration) -> Iterator[str]:
             yield f"'{slug}' is not in `overview:`, which says what it is asked.{choices(slug, known)}"
         elif slug != ALL and slug in found.models and slug not in time_rows(found):
             yield f"'{slug}' is shown no frames on any benchmark, so that there is nothing to compare. Leave it out."
-    missing = [show for show in IN_WORDS if main.view_that_shows(show) is None]
+    missing = [show for show in suite.time_views if main.view_that_shows(show) is None]
     yield from (f"`views:` of config/config.yaml has no view that shows it. Add: {s}: {{show: {s}}}" for s in missing)
     if BLIND not in main.samplings.values():
         yield "`samplings:` of config/config.yaml has none without frames. Add: none: {rule: none}"

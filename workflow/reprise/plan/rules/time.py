@@ -6,7 +6,7 @@ from typing import Any
 
 from reprise.benchmarks.registry import load_scores
 from reprise.config.tables import Column, Row
-from reprise.config.time import PLANNED, VIEWS
+from reprise.config.time import PLANNED
 from reprise.core.names import one_of
 from reprise.core.paths import ALL, Scored, time_file
 from reprise.core.settings import Key
@@ -66,10 +66,8 @@ class Time(Asked):
             statistics=plan.results.statistics(name) if is_counted else None,
             runs={view: one.run.name for view, one in views.items() if isinstance(one, Scored)},
             views={
-                view: plan.results.verdicts(one.run, one.judge or "robust")
-                if isinstance(one := views[view], Scored)
-                else None
-                for view in VIEWS
+                view: plan.results.verdicts(one.run, one.judge or "robust") if isinstance(one, Scored) else None
+                for view, one in views.items()
             },
             missing={view: why for view, why in views.items() if isinstance(why, str)},
             published=tuple(self._published(name, row, column)),

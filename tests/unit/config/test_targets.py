@@ -19,7 +19,6 @@ NONE = "suite 'demo' makes no such file. "
         ("results/tables/velocti/table2.md", f"{NONE}Did you mean 'results/tables/velociti'? Allowed: results,"),
         ("results/tables/table3.csv", f"{NONE}Did you mean 'table3.md'? Allowed: table3.html, table3.md, table3.tex."),
         ("results/reproduction.md", f"{NONE}It shows no published values (`show_published: false` in config/suites/demo.yaml)"),
-        ("results/time/toy-llava-ov.html", f"{NONE}It has no cards of time. Name some of its overview in `time:` of config/suites/demo.yaml;"),
         ("results/demo/frames/velociti/fps2.shuffled.parquet", "no run of suite 'demo' shows velociti so. Name one in `extra_runs:` of config/suites/demo.yaml,"),
         ("results/demo/metrics/velociti/entail/fps1/oracel.parquet", "unknown model 'oracel'. Did you mean 'oracle'?"),
         ("results/paper/metrics/velociti/entail/fps1/oracle.parquet", "is of suite 'paper', but the suite is 'demo'. Add `--config suite=paper` after the targets."),
@@ -38,6 +37,8 @@ def test_a_target_that_no_rule_makes_is_said_in_words(project: Project, target: 
 def test_good_targets_pass_and_a_suite_without_an_overview_says_how_to_have_one(project: Project) -> None:
     with pytest.raises(UserError, match="It has no overview. Name models in `overview:` of config/suites/rehearsal"):
         check_targets(project.plan("rehearsal"), ["results/tables/overview.md"])
+    with pytest.raises(UserError, match="It has no cards of time. Name some of its overview in `time:` of config/sui"):
+        check_targets(project.plan("rehearsal"), ["results/time/toy-llava-ov.html"])
     check_targets(project.plan("paper"), ["results/reproduction.html"])
     targets = ["results/tables/table3.tex", "results/tables/velociti/table2.csv", "results/demo/sources/missing.md"]
     run = "velociti/entail/fps1/oracle"

@@ -21,9 +21,10 @@ def views(plan: Plan, slug: str, benchmark: str) -> dict[str, str]:
 
 def test_a_suite_says_which_views_its_cards_ask(project: Project) -> None:
     asked = views(project.plan(), "toy-llava-ov", "vinoground")
-    assert asked == {"planned": f"paper/fps1/{SLUG}", "none": f"paper/none/{SLUG}", "middle": f"paper/fps1.middle/{SLUG}", "shuffled": f"paper/fps1.shuffled/{SLUG}"}
+    shown = {"planned": "fps1", "none": "none", "middle": "fps1.middle", "shuffled": "fps1.shuffled"}
+    assert asked == {view: f"paper/{sampling}/{SLUG}" for view, sampling in shown.items()}
     project.edit(SUITE, FEW, "time_views: [none, sorted]\n")
-    assert "time_views.1: 'sorted'" in project.message()
+    assert "time_views.1: should be 'none', 'middle', 'first', " in project.message()
 
 
 def test_what_a_view_cannot_be_shown_of_is_named(project: Project) -> None:

@@ -118,15 +118,18 @@ class Pages:
         )
 
     def chance(self, benchmark: ReportedBenchmark) -> float | None:
-        """What guessing scores by the number that a benchmark leads with: in its main table, another, or a card."""
+        """What guessing scores by the number that a benchmark leads with: in a card, its main table, or another."""
         main = benchmark.headline
         if main is None:
             return None
+        # A card's is that of answers as its protocol asks for them; Vinoground's tables print that of similarities.
+        of_card = self._guessed.get((benchmark.name, main.protocol, main.metric))
+        if of_card is not None:
+            return of_card
         tables = sorted(self._built[benchmark.name].items(), key=lambda one: one[0] != main.table)
         rows = (row for _, built in tables for row in built.tidy)
         of_main = (row for row in rows if (row["metric"], row["group"]) == (main.metric, main.group))
-        of_card = self._guessed.get((benchmark.name, main.protocol, main.metric))
-        return next((row["value"] for row in of_main if row["source"] == "chance"), of_card)
+        return next((row["value"] for row in of_main if row["source"] == "chance"), None)
 
     def _write_tables(self, benchmark: ReportedBenchmark) -> None:
         name = benchmark.name

@@ -66,7 +66,7 @@ reference: $(READY)  ## schemas, and the pages of docs/reference/ that are writt
 docs: .venv-docs/ready  ## the documentation as a site: site/index.html
 	.venv-docs/bin/zensical build --strict --config-file mkdocs.yml
 
-screenshot: $(READY)  ## the README's pictures of the report of suite=time; needs Debian's chromium
+screenshot: $(READY)  ## the README's pictures of the demo's report; needs Debian's chromium
 	$(BIN)/python docs/screenshot.py
 
 bench: $(READY)  ## how fast the library is, against its bounds

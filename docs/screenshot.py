@@ -1,5 +1,5 @@
-"""Takes the README's pictures of the demo's report, and its card of time: `python docs/screenshot.py` after `make demo`;
-needs Debian's `chromium`.
+"""Takes the README's pictures of the demo's report, and its card of time: `python docs/screenshot.py` after
+`make demo`; needs Debian's `chromium`.
 
 Another page or folder: `python docs/screenshot.py --report results/report --page tables/velociti.html --out x.png`.
 """

@@ -1,7 +1,7 @@
 """`config/suites/<suite>.yaml`: what one suite runs, on which data."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Discriminator, Field, Tag
 
@@ -11,8 +11,9 @@ from reprise.construction.settings import Construction, SubsetSearch
 from reprise.core.settings import FilePath, Settings
 from reprise.fetch.settings import Release, Route
 from reprise.media.settings import DEFAULT_LIMITS, ClipSettings, FactSettings, Limits
-from reprise.media.views import IN_WORDS
 from reprise.people.settings import Design
+
+TimeView = Literal["none", "middle", "first", "shuffled", "reversed", "another"]
 
 
 class SubsetFile(Settings):
@@ -133,7 +134,7 @@ class Suite(Settings):
     time: list[Slug] = Field([])
     """Models of the overview whose cards of time are made (`results/time/<model>.*`), or `all` of them: each is asked
     what its line of the overview says, and again with its frames in views of time (docs/reference/time.md)."""
-    time_views: list[Literal["none", "middle", "first", "shuffled", "reversed", "another"]] = Field([*IN_WORDS])
+    time_views: list[TimeView] = Field([*get_args(TimeView)])
     """The views that cards of time ask. `[none, middle, shuffled]` tells the parts of a score at half the cost."""
     stand_in: Slug | None = None
     """A baseline that answers in place of every other model and judge. Labels stay; each model's slug is its seed."""

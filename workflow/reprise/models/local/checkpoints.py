@@ -8,6 +8,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from reprise.models.local.torch_setup import torch
@@ -289,7 +290,8 @@ def option_probabilities(logits: Any, tokens: Sequence[int]) -> tuple[float, ...
     return tuple(float(probabilities[token]) for token in tokens)
 
 
-def option_tokens(tokenizer: Any, options: Sequence[str]) -> list[int]:
+@cache
+def option_tokens(tokenizer: Any, options: tuple[str, ...]) -> list[int]:
     """The token of each option, which must be one."""
     found = {option: tokenizer(option, add_special_tokens=False)["input_ids"] for option in options}
     if any(len(tokens) != 1 for tokens in found.values()):

@@ -52,7 +52,7 @@ def test_bars_of_the_page_stand_where_those_of_the_picture_do(card: Card) -> Non
     assert [(name, bool(back), round(float(left)), round(float(width))) for name, back, left, width in found] == [
         ("words", False, 0, 50), ("one_frame", False, 50, 20), ("set", False, 70, 20), ("order", True, 60, 30),
     ]  # fmt: skip
-    assert "Not asked: frames reversed: not asked" in card_page(card)
+    assert "Not asked: frames reversed, first frame repeated, another clip: left out by the" in card_page(card)
 
 
 def test_a_name_of_a_model_is_text(card: Card) -> None:

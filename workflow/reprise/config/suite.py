@@ -134,7 +134,7 @@ class Suite(Settings):
     time: list[Slug] = Field([])
     """Models of the overview whose cards of time are made (`results/time/<model>.*`), or `all` of them: each is asked
     what its line of the overview says, and again with its frames in views of time (docs/reference/time.md)."""
-    time_views: list[TimeView] = Field([*get_args(TimeView)])
+    time_views: list[TimeView] = Field([*get_args(TimeView)], min_length=1)
     """The views that cards of time ask. `[none, middle, shuffled]` tells the parts of a score at half the cost."""
     stand_in: Slug | None = None
     """A baseline that answers in place of every other model and judge. Labels stay; each model's slug is its seed."""

@@ -52,7 +52,7 @@ def measured(key: CardBenchmarkKey, level: float) -> tuple[CardBenchmark, pl.Dat
     values = {view: values_of(key, path) for view in VIEWS if (path := key.views.get(view)) is not None}
     common, left_out = side_by_side(values)
     shown = list(values) if common.height else []
-    why = "not asked" if common.height else "no sample"
+    why = "left out by the suite's `time_views`" if common.height else "no sample"
     best = load_scores(key.name).SCORES[key.form].best
     samples = Samples(
         {view: common[view].to_numpy() for view in shown}, common["task"].to_numpy(), common["unit"].to_numpy(), best

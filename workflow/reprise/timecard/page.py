@@ -77,7 +77,10 @@ def _block(one: CardBenchmark, sentences: bool) -> str:
         f"{VIEW_TITLES.get(paper.view, paper.view)} {format_value(paper.value, one.decimals)} ({paper.source})"
         for paper in one.published
     )
-    missing = "; ".join(f"{VIEW_TITLES.get(name, name)}: {reason}" for name, reason in one.missing.items())
+    missing = "; ".join(
+        f"{', '.join(VIEW_TITLES.get(name, name) for name, said in one.missing.items() if said == reason)}: {reason}"
+        for reason in dict.fromkeys(one.missing.values())
+    )
     what = "right" if one.best == 100 else "rated higher"
     only = f"{one.only_with_time} of {one.samples} samples {what} only with time. "
     return (

@@ -110,7 +110,8 @@ def probability_of_yes(prompt: str) -> float:
 def well(asked: Asked) -> Says:
     """What a server says that does all that is asked of it: the prompt's last word, or scores."""
     if asked.path == "/tokenize":
-        return Says({"tokens": [TOKENS[asked.body["prompt"]]], "count": 1, "max_model_len": 4096})
+        tokens = [TOKENS[asked.body["prompt"]]]
+        return Says({"tokens": tokens, "count": 1, "max_model_len": 4096, "token_strs": None})
     if "logprob_token_ids" in asked.body:
         return Says(completion(asked, logprobs=scored(asked)))
     return Says(completion(asked, asked.prompt.split()[-1]))

@@ -92,7 +92,7 @@ class Said(BaseModel):
 
     data: list[dict[str, Any]] = []
     version: str = ""
-    token_strs: list[str] = []
+    token_strs: list[str] | None = None  # null where they were not asked for
     tokens: list[int] = []
 
 
@@ -167,7 +167,7 @@ class OpenAIAdapter(RemoteAdapter):
         if "chat_template_kwargs" in self.settings.body:
             body["chat_template_kwargs"] = self.settings.body["chat_template_kwargs"]
         said = await self._said("post", f"{self._root}/tokenize", body=body)
-        return opens_thought("".join(said.token_strs).rstrip(SPACES))
+        return opens_thought("".join(said.token_strs or ()).rstrip(SPACES))
 
     async def _said(self, method: str, path: str, **sent: Any) -> Said:
         """Empty where no such reply comes: the questions find out why."""

@@ -32,6 +32,10 @@ def request(
     return Request(request_id or f"r {prompt}", item_id, role, ask, system, prompt, options, expected, max_tokens)
 
 
+def yes_or_no(name: str) -> Request:
+    return request(f"prompt {name}", "score", ("Yes", "No"), request_id=name, item_id=name)
+
+
 def shown(video: Path, indices: tuple[int, ...]) -> Clip:
     """A video of `tests.unit.videos` with the frames that are shown of it."""
     return Clip("clip", video, indices, tuple(index / RATE for index in indices))

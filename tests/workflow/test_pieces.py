@@ -18,12 +18,6 @@ def split(project: Project, count: int, before: int = 0) -> None:
     project.edit("config/models/oracle.yaml", old, new)
 
 
-def forget_answers(project: Project) -> None:
-    for name in ("results/tables", *(f"results/small/{stage}" for stage in ("metrics", "verdicts", "responses"))):
-        shutil.rmtree(project.root / name)
-    shutil.rmtree(project.root / "resources/store/journal")
-
-
 def answers(project: Project) -> tuple[int, str]:
     """How many answers were ever written down, and what the run made of them."""
     journals = (project.root / "resources/store/journal").rglob("*.jsonl")
@@ -34,7 +28,9 @@ def test_pieces_make_the_bytes_of_one_job_and_another_number_asks_nothing_again(
     finished_small: Path, small: Project
 ) -> None:
     timings = RESPONSES.replace(".parquet", ".timings.parquet")
-    forget_answers(small)
+    for name in ("results/tables", *(f"results/small/{stage}" for stage in ("metrics", "verdicts", "responses"))):
+        shutil.rmtree(small.root / name)
+    shutil.rmtree(small.root / "resources/store/journal")
     split(small, 3)
     assert "     3  oracle: velociti 3\n" in both(small.snakemake("-n", TABLE)), "a dry run says who would be asked"
     jobs = small.made(TABLE)

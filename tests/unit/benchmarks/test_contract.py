@@ -3,16 +3,7 @@
 import polars as pl
 import pytest
 from reprise.benchmarks import registry
-from reprise.benchmarks.rows import (  # fmt: skip
-    ALL_ITEMS,
-    Annotations,
-    Clip,
-    Flaws,
-    Item,
-    flaw_numbers,
-    flaws_of,
-    is_in,
-)
+from reprise.benchmarks.rows import ALL_ITEMS, Annotations, Clip, Flaws, Item, flaw_numbers, flaws_of, is_in
 from reprise.benchmarks.scoring import Answered, share_right
 from reprise.core.code_digest import CodeDigests
 from reprise.core.schemas import ITEMS as ITEM_SCHEMA

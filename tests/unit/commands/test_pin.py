@@ -85,15 +85,11 @@ def test_a_models_repository_as_it_should_be_is_pinned(
     assert (root / "config/models/m.yaml").read_text() == pinned
 
 
-def data_set(folder: Path, *columns: str) -> Path:
-    folder.mkdir()
-    (folder / "velociti.csv").write_text(",".join(columns) + "\n" + ",".join("x" for _ in columns) + "\n")
-    (folder / "videos.zip").write_bytes(b"PK")
-    return folder
-
-
 def test_a_data_set_is_read_by_its_own_reader(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = data_set(tmp_path / "repository", "video_id", "caption")
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    (folder / "velociti.csv").write_text("video_id,caption\nx,x\n")
+    (folder / "videos.zip").write_bytes(b"PK")
     with hub("dataset", SET, folder, monkeypatch), pytest.raises(UserError) as caught:
         pin_files(root, ["s"])
     assert re.search(r"benchmarks\.velociti\.release: velociti\.csv: .*column", str(caught.value))

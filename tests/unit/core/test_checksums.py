@@ -30,14 +30,6 @@ def flipped(content: bytes, place: int) -> bytes:
     return bytes(changed)
 
 
-def decay(path: Path) -> None:
-    """One bit flips, as on a bad disk: size, date and inode stay."""
-    status, content = path.stat(), path.read_bytes()
-    with path.open("r+b") as stream:
-        stream.write(flipped(content, len(content) * 4))
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
 def test_every_flipped_bit_of_a_table_is_noticed(tmp_path: Path) -> None:
     table = tmp_path / "plan.parquet"
     write_table(pl.DataFrame(ROWS, schema=FRAME_PLAN), table, FRAME_PLAN, KEYS)
@@ -127,7 +119,11 @@ def test_weights_that_are_not_what_was_fetched_are_not_loaded(tmp_path: Path) ->
     assert weights_folder(None, model, store) == folder, "an earlier version recorded nothing"
     record_files(folder, store)
     assert weights_folder(None, model, store) == folder
-    decay(folder / "config.json")
+    path = folder / "config.json"  # one bit flips, as on a bad disk: size, date and inode stay
+    status, content = path.stat(), path.read_bytes()
+    with path.open("r+b") as stream:
+        stream.write(flipped(content, len(content) * 4))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     with pytest.raises(UserError, match=r"config\.json: gone, or not what was fetched"):
         weights_folder(None, model, Store(tmp_path))
     assert not (folder / "config.json").exists() and (folder / "model.safetensors").exists()

@@ -75,13 +75,11 @@ WRITERS, LINES, OBJECTS = 3, 60, 12
 WRITE = """\
 import os, sys, time
 from pathlib import Path
-from reprise.core.clones import forget, idle_clones, readable_clones, register, registered
+from reprise.core.clones import register
 from reprise.core.store import Store, append_line
 from reprise.models.base import Answer
 from reprise.models.asking.journal import Journal, asking_alone, journal_path
 from reprise.models.asking.pieces import Piece
-from reprise.core.clones import forget, idle_clones, readable_clones, register, registered
-from reprise.core.files import write_record
 
 store, (who, count, lines, objects) = Store(Path(sys.argv[1])), map(int, sys.argv[2:])
 os.umask(0o002)

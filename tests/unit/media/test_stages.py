@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import cv2
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pytest
 from reprise.core.files import file_digest
@@ -199,13 +197,6 @@ def plans_in(path: Path) -> dict[str, dict[str, Any]]:
     return {row["clip_id"]: row for row in read_table(path, FRAME_PLAN).iter_rows(named=True)}
 
 
-def sheet_of(made: Path, out: Path, **options: Any) -> npt.NDArray[np.uint8]:
-    run_stage("preview", made, out, **options)
-    picture = cv2.imread(str(out))
-    assert picture is not None
-    return picture.astype(np.uint8)
-
-
 def test_a_grid_is_planned_and_previewed_as_the_one_picture_that_a_model_sees(made: Path, tmp_path: Path) -> None:
     key, table = tmp_path / "grid.json", tmp_path / "grid.parquet"
     view = {"show": "grid", "rows": 2, "columns": 3}
@@ -213,7 +204,9 @@ def test_a_grid_is_planned_and_previewed_as_the_one_picture_that_a_model_sees(ma
     run_stage("frames", made, table, key=key)
     plan = plans_in(table)["pair.first"]
     assert plan["grid"] == [2, 3] and "one picture, 2 x 3" in plan["note"]
-    sheet = sheet_of(made, tmp_path / "grid.png", key=key, frames=table)
+    run_stage("preview", made, tmp_path / "grid.png", key=key, frames=table)
+    sheet = cv2.imread(str(tmp_path / "grid.png"))
+    assert sheet is not None
     assert sheet.shape[0] >= 2 * 240 and sheet.shape[1] == 3 * 240 + 12
     picture = sheet[44 : 44 + 480, 6 : 6 + 720]
     shown = [read_barcode(picture[y : y + 240, x : x + 240]) for y in (0, 240) for x in (0, 240, 480)]

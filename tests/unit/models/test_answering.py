@@ -18,7 +18,7 @@ from reprise.models.base import Adapter, Answer, AnswerError, Clip, ModelSpec, R
 from reprise.models.keys import RunKey
 from reprise.stages.infer import ask_all
 
-from tests.unit.asked import request, run_key, spec
+from tests.unit.asked import run_key, spec, yes_or_no
 
 KEY = RunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": {"adapter": "a", "sampling": {"rule": "none"}}})
 POISON = "b"
@@ -82,13 +82,9 @@ def giving(answer: object) -> Callable[[], Any]:
     return lambda: answer
 
 
-def question(name: str) -> Request:
-    return request(f"prompt {name}", "score", ("Yes", "No"), request_id=name, item_id=name)
-
-
 def works(*clips: Sequence[str]) -> list[Work]:
     return [
-        Work(Clip(f"clip {place}", None, (), ()), f"recipe {place}", tuple(map(question, names)))
+        Work(Clip(f"clip {place}", None, (), ()), f"recipe {place}", tuple(map(yes_or_no, names)))
         for place, names in enumerate(clips)
     ]
 

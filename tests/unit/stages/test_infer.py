@@ -25,14 +25,10 @@ from reprise.stages.join_pieces import joined
 from reprise.stages.release import main
 from reprise.stages.works import gather_work
 
-from tests.unit.asked import BLIND, request, spec
+from tests.unit.asked import BLIND, spec, yes_or_no
 from tests.unit.rows import Row, request_row, response_row
 
 KEY = RunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": {"adapter": "a", "sampling": {"rule": "none"}}})
-
-
-def yes_or_no(name: str) -> Request:
-    return request(f"prompt {name}", "score", ("Yes", "No"), request_id=name, item_id=name)
 
 
 class KilledAt:

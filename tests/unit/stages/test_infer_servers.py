@@ -8,7 +8,6 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.models.asking.journal import Journal, journal_path
-from reprise.models.keys import ModelRunKey
 
 from tests.unit.models.chat_server import ChatServer, error, well
 from tests.unit.models.serving.engines import are_gone, make_environment, processes, served_by
@@ -28,24 +27,14 @@ def test_a_server_that_dies_in_the_middle_is_given_up(tmp_path: Path) -> None:
         assert len({one.prompt for one in server.asked}) == 40 and {row["error"] for row in rows} == {""}
 
 
-def hosted_key(job: Job) -> ModelRunKey:
-    """The key of a run whose job starts its server."""
-    serving, hosting = served_by(job.folder / "pids")
-    (job.folder / "weights").mkdir(exist_ok=True)
+def test_a_killed_job_leaves_no_server_and_the_next_one_goes_on(tmp_path: Path) -> None:
+    hosted = Job(tmp_path)
+    make_environment(tmp_path, hosted.store)
+    serving, hosting = served_by(tmp_path / "pids")
+    (tmp_path / "weights").mkdir()
     own = {"url": "http://127.0.0.1/v1", "model": "toy@1", "concurrency": 3, "retries": 0}
-    given = {"checkpoint": str(job.folder / "weights"), "hosting": hosting}
-    return run_key("openai", own, serving, without=("url", "key"), **given)
-
-
-@pytest.fixture
-def hosted(tmp_path: Path) -> Job:
-    job = Job(tmp_path)
-    make_environment(tmp_path, job.store)
-    return job
-
-
-def test_a_killed_job_leaves_no_server_and_the_next_one_goes_on(hosted: Job) -> None:
-    key = hosted_key(hosted)
+    given = {"checkpoint": str(tmp_path / "weights"), "hosting": hosting}
+    key = run_key("openai", own, serving, without=("url", "key"), **given)
     process = hosted.start(key)
     while len(hosted.journaled(key)) < 4:
         assert process.poll() is None, hosted.log

@@ -1,7 +1,7 @@
 """Every table of a suite with a number in each cell that a run can fill: the widest and fullest tables there can be."""
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,14 +29,10 @@ def keys_of(suite: str) -> list[Settings]:
 
 
 @cache
-def full_builders(suite: str) -> Mapping[str, tuple[Builder, Table]]:
-    """Benchmark and table -> a table that shows numbers, published values, differences, marks and notes."""
-    made = {f"{key.benchmark}/{key.table}": filled(key) for key in keys_of(suite) if isinstance(key, TableKey)}
-    return {name: (builder, builder.table()) for name, builder in made.items()}
-
-
 def full_tables(suite: str) -> dict[str, Table]:
-    return {name: table for name, (_, table) in full_builders(suite).items()}
+    """Benchmark and table -> a table that shows numbers, published values, differences, marks and notes."""
+    tables = (key for key in keys_of(suite) if isinstance(key, TableKey))
+    return {f"{key.benchmark}/{key.table}": filled(key).table() for key in tables}
 
 
 def filled(key: TableKey) -> Builder:

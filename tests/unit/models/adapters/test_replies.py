@@ -98,6 +98,7 @@ OF_ALL = [
     (Says(b"<html>", 502), "server_error"),
     (Says(b"<html>busy</html>"), "malformed"),
     (Says(b"", delay=5), "timeout"),
+    (Says(b"{", drips=True), "timeout"),  # the deadline is of a whole reply
     (Says({"choices": "many words"}, is_cut=True), "network"),
 ]
 
@@ -150,11 +151,6 @@ def test_a_reply_is_read_no_further_than_its_largest_size(case: str, vendor: str
     found, asked = answer(vendor, lambda _: says, retries=2)
     assert found.error == "malformed" and words in found.message
     assert len(asked) == 1, "it is not asked for again"
-
-
-def test_the_deadline_is_of_a_whole_reply(vendor: str) -> None:
-    found, _ = answer(vendor, lambda _: Says(b"{", drips=True), timeout_s=0.3)
-    assert found.error == "timeout"
 
 
 def test_a_redirect_is_a_failure_that_names_where_it_points(vendor: str) -> None:

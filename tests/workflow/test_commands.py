@@ -60,24 +60,6 @@ def test_a_table_is_shown_as_it_was_written(say: Say) -> None:
     assert text in every and "Table 5" in every and "Table 11" in every
 
 
-@pytest.mark.parametrize(
-    ("command", "arguments", "message"),
-    [
-        (show_tables, ("velociti/table22", None), "no table 'velociti/table22' in suite 'small'. Did you mean 'velociti/table2'?"),
-        (explain_run, ("mc/randon", None), "no run 'mc/randon' in suite 'small'."),
-        (explain_run, ("mc", None), "'mc' fits 2 runs of suite 'small': velociti/mc/fps1/always-first, velociti/mc/fps1/random."),
-        (show_item, (RUN, "contrl/v_aaaaaaaaaaa_seg_0_10/Ev1/1", None), "seg_0_10/Ev1/1'. Did you mean 'control/v_"),
-        (list_runs, ("smal",), "unknown suite 'smal'. Did you mean 'small'?"),
-    ],
-)  # fmt: skip
-def test_an_unknown_name_gets_the_nearest(
-    say: Say, command: Callable[..., None], arguments: tuple[object, ...], message: str
-) -> None:
-    with pytest.raises(UserError) as error:
-        say(command, *arguments)
-    assert message in str(error.value)
-
-
 @pytest.fixture
 def item(finished: Path) -> str:
     """An item that was asked about."""
@@ -94,6 +76,8 @@ def test_an_item_shows_what_the_model_saw_was_asked_and_answered(say: Say, item:
     assert "10 in the plan, 0 shown to the model" in text, "a baseline looks at no frame"
     lines = dict(line.strip().split(": ", 1) for line in text.splitlines() if ": " in line)
     assert Path(lines["file"]).is_file() and cv2.imread(lines["picture"]) is not None
+    with pytest.raises(UserError, match="seg_0_10/Ev1/1'. Did you mean 'control/v_"):
+        say(show_item, RUN, "contrl/v_aaaaaaaaaaa_seg_0_10/Ev1/1", None)
 
 
 def test_a_long_or_hostile_answer_is_cut_and_made_harmless(say: Say, item: str) -> None:

@@ -4,7 +4,6 @@ import re
 import shutil
 
 import pytest
-from reprise.core.errors import UserError
 from reprise.core.schemas import REQUESTS, read_table
 from reprise.people.surveys import question_tasks
 
@@ -52,8 +51,6 @@ def test_imported_answers_score_as_the_run_they_come_from_and_a_changed_file_rer
     lost = [("", f"control/v_bbbbbbbbbbb_seg_2_12/Ev3/1#{role}", "no_answer") for role in ("pos", "neg")]
     unknown = ("4", "control/v_bbbbbbbbbbb_seg_9_99/Ev3", "unknown id")
     assert [(row["line"], row["id"], row["problem"]) for row in rows] == [unknown, *lost]
-    with pytest.raises(UserError, match="is imported; its answers are read from its files again"):
-        imported.called("adopt", RUN, "--why", "because")
 
 
 def test_no_video_is_needed_and_without_files_the_row_does_not_run(imported: Project) -> None:

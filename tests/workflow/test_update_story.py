@@ -90,12 +90,8 @@ def test_a_run_of_another_clone_is_compared(toy: Project, tmp_path: Path) -> Non
     said = toy.called("compare", RUN, f"{other}:{RUN}")
     assert f"What differs in the conditions: {RUN} | {other}:{RUN}" in said
     assert "torch: " in said and " | 1.0" in said and f"strict: better by {other}:{RUN}: 0 of" in said
-    for arguments, message in (
-        ("velociti/mc/fps1/toy-llava-ov", "asks velociti entail"),
-        (f"nowhere:{RUN}", "'nowhere' holds no results of Reprise"),
-    ):
-        with pytest.raises(UserError, match=message):
-            toy.called("compare", RUN, arguments)
+    with pytest.raises(UserError, match="asks velociti entail"):
+        toy.called("compare", RUN, "velociti/mc/fps1/toy-llava-ov")
     (other / f"results/small/verdicts/{RUN}/robust.parquet").unlink()
     with pytest.raises(UserError, match=f"in {other}: compare: results/small/verdicts/{RUN}"):
         toy.called("compare", RUN, f"{other}:{RUN}")

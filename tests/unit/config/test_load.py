@@ -3,12 +3,23 @@
 import pytest
 from reprise.config.load import load
 
-from tests.unit.config.conftest import Project
+from tests.unit.config.conftest import ROOT, Project
 
 
 def test_a_file_whose_name_a_shell_could_read_is_named(project: Project) -> None:
     project.write("config/models/b$(touch X).yaml", "")
     assert "config/models/b$(touch X).yaml: 'b$(touch X)' cannot be a name. Allowed: lower-case" in project.message()
+
+
+def test_main_settings_that_are_no_group_or_nowhere_are_named(project: Project) -> None:
+    for text in ("- suite\n", ""):
+        project.write("config/config.yaml", text)
+        assert project.message() == "config/config.yaml: should be a group of keys."
+    (project.root / "config/config.yaml").unlink()
+    assert project.message() == (
+        f"config/config.yaml: no such file in {project.root}, and none in {ROOT}, where the library is. Set the "
+        "environment up in a clone of the project, by `make setup`."
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.plan.targets import check_targets, targets_of, warn_of_models
+from reprise.plan.targets import check_profile, check_targets, targets_of, warn_of_models
 
 from tests.unit.config.conftest import Project
 
@@ -62,6 +62,8 @@ def test_tables_cannot_be_printed_without_latex_and_the_message_says_so_before_a
 def test_targets_are_the_files_that_snakemake_is_asked_to_make() -> None:
     arguments = ["snakemake", "-n", "./results/tables/table3.tex", "--cores", "8", "--config", "suite=paper"]
     assert targets_of([*arguments, "--report", "results/report.html"]) == ["results/tables/table3.tex"]
+    with pytest.raises(UserError, match="no profile 'profiles/slrum'.*'profiles/slurm'"):
+        check_profile([*arguments, "--workflow-profile=profiles/slrum"])
 
 
 @pytest.mark.parametrize(

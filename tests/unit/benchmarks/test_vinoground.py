@@ -102,6 +102,8 @@ def test_columns_may_have_other_names_videos_be_links_and_spans_times(tmp_path: 
     clips, _ = vinoground.annotations(files, "ids", {"pos_vid": "video_1"})
     assert clips.select("source_id", "start_s", "end_s").row(0) == ("aaaaaaaaaaa", 62, 3602.5)
     assert vinoground.annotations(files, "release")[0].height == 3, "released files need no ids"
+    whole, cut, _ = vinoground.annotations(release(tmp_path, [row(0, pos_start="", pos_end="")]), "files")[0].rows()
+    assert (whole[1:3], cut[1:3]) == (("0", "whole"), ("0", "trim")), "a file of one's own without a span is the clip"
 
 
 def test_a_judge_of_a_chain_of_thought_is_shown_it_in_the_words_of_appendix_f(tmp_path: Path) -> None:

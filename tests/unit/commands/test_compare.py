@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.comparing import headline
+from reprise.benchmarks.comparing import headline, parts
 from reprise.benchmarks.registry import load_scores
 from reprise.commands.compare import MOST_LISTED, Conditions, differences, items_between, pair_of
 from reprise.core.errors import UserError
@@ -96,6 +96,8 @@ def test_the_number_that_velociti_leads_with_is_the_mean_of_its_tests_without_th
     assert found.found.difference == pytest.approx((0.5 + 0.5) / 2) and found.found.n_items == 6
     assert found.found.p == pytest.approx(2 / 2**3), "weights 1/8, 1/8 and 1/4 of three videos that differ"
     assert headline(scores, ours, {}, 0.95) is None
+    of_tests = [(one.test, one.found.difference) for one in parts("strict", ours["strict"], theirs["strict"], 0.95)]
+    assert of_tests == [("control", -1.0), ("coref", 0.5), ("chrono", 0.5)]
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ def test_one_item_changes_and_nothing_else(before: str, item: Any, after: str, t
 @pytest.mark.parametrize(
     "before",
     [
+        "run: none\n",  # it is no list
         "run: &all [a]\nother: *all\n",  # a change of one is a change of both
         "run:\n  - model: new\n    benchmarks:\n    - a\n  - b\n",  # the item that is replaced takes several lines
     ],

@@ -153,6 +153,7 @@ NO_URL = SERVED.replace("  url: http://127.0.0.1:8000/v1\n", "")
         (HOSTED + "served_by: vllm\nattention: eager\n", "the job's server does not go by: attention. Remove"),
         (HOSTED + "served_by: {engine: vllm, arguments: [--port=1]}\n", "'--port=1': not here; other settings, or the job"),
         (HOSTED + "served_by: {engine: vllm, arguments: [-tp, '2']}\n", "'-tp': write arguments with their long names"),
+        (HOSTED + "served_by: {engine: vllm, arguments: [seed, '2']}\n", "'seed' belongs to no argument. Begin with one, such as --seed."),
         (HOSTED + "served_by: {engine: vllm, variables: {LD_PRELOAD: x}}\n", "'LD_PRELOAD': only variables named VLLM_..."),
         (HOSTED + "served_by: {engine: vllm, environment: ../x}\n", "served_by.environment: should be a name"),
         (HOSTED + "served_by: program\n", "served_by: a program needs program and environment here."),

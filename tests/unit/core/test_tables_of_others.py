@@ -76,6 +76,7 @@ BAD_YAML = {
     "date": ("a: 2001-99-99", "not valid YAML"),
     "object": ("a: !!python/object/apply:os.system ['true']", "line 1: not valid YAML"),
     "control": ("a: b\0c", "not valid YAML"),
+    "group": ("a: 1\n[b]: 2\n", "line 2: not valid YAML: a key should be a text"),
     "twice": ("a: 1\nb: 2\na: 3\n", "line 3: not valid YAML: duplicate key 'a'"),
 }
 

@@ -214,6 +214,7 @@ def test_the_index_says_which_files_are_the_checkpoint(tmp_path: Path) -> None:
     ("a.safetensors", lambda whole: whole[:-1], "damaged or cut short: .* file not fully covered"),
     (INDEX, lambda whole: b"{", "not JSON"),
     (INDEX, lambda whole: b"{}", "it has no weight_map"),
+    (INDEX, lambda whole: b"[]", "not a group of keys"),
     (INDEX, lambda whole: b'{"weight_map": {"x": "../a"}}', r"1 of the 1 files .* are not there: \.\./a"),
 ])  # fmt: skip
 def test_files_that_are_cut_short_are_named_before_anything_is_loaded(

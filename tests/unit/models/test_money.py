@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.core.store import Store, read_lines
 from reprise.models.asking.money import limits as module
@@ -129,11 +128,6 @@ def test_places_are_shared_by_jobs(tmp_path: Path) -> None:
     assert first and second and one.slot() is None, "both are taken"
     first.release()
     assert other.slot() is not None
-
-
-def test_a_group_has_a_name_that_a_folder_can_have() -> None:
-    with pytest.raises(ValidationError, match="shared"):
-        ProviderLimits(shared="../us")
 
 
 @pytest.mark.parametrize(

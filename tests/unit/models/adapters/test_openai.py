@@ -14,10 +14,12 @@ from PIL import Image as Picture
 from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.media.decoder import as_grid, read_frames
+from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.base import Clip, Due
+from reprise.models.remote.openai import OpenAIAdapter
 from reprise.models.settings import OpenAISettings
 
-from tests.unit.asked import BLIND, request, shown
+from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models import vendor_servers
 from tests.unit.models.chat_server import (
     FRAME_TOKENS,
@@ -35,7 +37,7 @@ from tests.unit.models.chat_server import (
     scored,
     well,
 )
-from tests.unit.models.vendor_servers import WRITE, Behaviour
+from tests.unit.models.vendor_servers import WRITE
 from tests.unit.videos import RATE, numbers
 
 KEY = "sk-test-0123456789abcdefghij"
@@ -104,9 +106,10 @@ def test_no_key_of_the_environment_is_sent_but_the_one_that_is_named(monkeypatch
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer sk-of-somebody-else-0123456789")
     monkeypatch.setenv("OUR_API_KEY", KEY)
     with ChatServer() as server:
-        list(adapter(server).answers(BLIND, [WRITE]))
         list(adapter(server, key="OUR_API_KEY").answers(BLIND, [WRITE]))
-    without, with_key = (asked.headers for asked in server.asked)
+        assert server.looked_at == [], "a vendor is not asked what it serves"
+        list(adapter(server).answers(BLIND, [WRITE]))
+    with_key, without = (asked.headers for asked in server.asked)
     assert "somebody" not in str(without) + str(with_key)
     assert (without["authorization"], with_key["authorization"]) == ("Bearer none", f"Bearer {KEY}")
 
@@ -188,14 +191,9 @@ def test_a_key_that_is_not_set_is_named_before_anything_is_asked() -> None:
 # --- frames that a server leaves out ---------------------------------------------------------------------------------
 
 
-def cutting(most: int, **changes: Any) -> Behaviour:
-    """Shows the model so many frames of a list, and no more."""
-    return lambda asked: Says(completion(asked, frames=min(most, len(asked.images)), **changes))
-
-
 def test_a_list_of_frames_that_the_server_cut_is_named(video: Path) -> None:
     asked = [request(f"say {at}", "write") for at in range(3)]
-    with ChatServer(cutting(32)) as server:
+    with ChatServer(lambda asked: Says(completion(asked, frames=min(32, len(asked.images))))) as server:
         one = adapter(server)
         whole = list(one.answers(shown(video, tuple(range(32))), asked))
         cut = list(one.answers(shown(video, tuple(range(8, 48))), asked))
@@ -229,6 +227,15 @@ def test_the_first_question_goes_alone_and_the_others_together(video: Path) -> N
     with ChatServer(says) as server:
         list(adapter(server, concurrency=3, check_frames=False).answers_in_any_order([due("c", 8, shown(video, (1,)))]))
     assert server.prompts[0] == "c 0" and most[0] == 1 and server.most_at_once == 3 and len(most) == 8
+
+
+def test_limits_of_a_vendor_hold_for_all_questions(tmp_path: Path) -> None:
+    left = iter([error(429, "rate_limit_exceeded", retry_after="0.1")])
+    with ChatServer(lambda asked: next(left, None) or replace(well(asked), delay=0.05)) as server:
+        own = {"url": server.url, "model": MODEL, "retries": 1, "limits": {"concurrency": 1}}
+        one = OpenAIAdapter(replace(spec(**own), account=Account(tmp_path, "m", None, NO_BUDGET, is_paid=False)))
+        found = [given.answer.text for given in one.answers_in_any_order([due("c", 4)])]
+        assert sorted(found) == ["0", "1", "2", "3"] and server.most_at_once == 1 and len(server.asked) == 5
 
 
 def test_before_a_mistake_ends_the_job_what_is_on_its_way_arrives() -> None:
@@ -281,13 +288,6 @@ def test_what_a_server_does_not_say_is_no_mistake(says: Says) -> None:
     assert found.text == "this"
 
 
-def test_a_vendor_is_not_asked_what_it_serves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OUR_API_KEY", KEY)
-    with ChatServer() as server:
-        (found,) = adapter(server, key="OUR_API_KEY").answers(BLIND, [WRITE])
-        assert found.text == "this" and server.looked_at == []
-
-
 CUT = "So, let's see. First, let me consider A."
 OPENS = Says({"count": 3, "tokens": [1, 2, 3], "token_strs": ["assistant", "\u010a", "<think>", "\u010a"]})
 
@@ -328,6 +328,7 @@ def test_what_a_reply_shows_of_thoughts_holds_for_the_next() -> None:
         ({"key": "MY_VENDOR"}, "with API_KEY, TOKEN or SECRET in it"),
         ({"url": "http://user:secret@host/v1"}, "url"),
         ({"body": {"model": "x", "n": 2}}, "model, n: not here"),
+        ({"limits": {"shared": "../us"}}, "limits.shared"),  # it names a folder
     ],
 )
 def test_settings_hold_no_secret_and_contradict_nothing(settings: dict[str, Any], message: str) -> None:

@@ -97,6 +97,8 @@ def test_a_prompt_that_gemini_blocks_is_filtered() -> None:
     blocked = {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "modelVersion": MODEL}
     found, _ = answer("gemini", lambda _: Says(blocked))
     assert found.error == "content_filter" and "PROHIBITED_CONTENT" in found.message
+    found, _ = answer("gemini", lambda _: Says({"modelVersion": MODEL}))
+    assert (found.error, found.message) == ("malformed", "no reply of generateContent: candidates: missing")
 
 
 # --- uploads ---------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ HEADS = "  to ask answered frames tokens         time  run\n"
     (f"why {RUN}", f"{RUN}: missing: not made yet\nNot there: release, annotations, sources (4 files), clips (4 files), facts, frame plan, requests, answers, verdicts, metrics.\nShown in: velociti/table5, velociti/table10.\nTo make it: snakemake results/tables/velociti/table5.md --cores <N>\n"),
     ("missing", "Nothing is missing in suite 'demo', as far as its videos were looked for.\n"),
     (f"retry {RUN}", "Failures to try again: 0 sources, 0 clips, 0 answers. Run snakemake now.\n"),
+    ("retry private", "Failures to try again: 0 sources, 0 clips, 0 answers. Run snakemake now.\n"),
     (f"plan {RUN}", f"Suite 'demo': 1 run asks a model.\n\n{HEADS}oracle: not made yet. It has no weights.\n       ?        0      ?      ?            ?  velociti/mc/fps1\n\nIn all: questions ?; frames ?; tokens ?.\nTime without a GPU: ?.\n"),
     (f"plan {TABLE}", "Disk, at most: videos of velociti ?.\n? to ask: `snakemake results/demo/requests/velociti/entail.parquet --cores <N>`\nreads the release and counts the questions.\n"),
     (f"plan results/tables/{TABLE}.md --suite rehearsal", f"{HEADS}gemini-1.5-flash: not made yet. It has no weights.\n"),

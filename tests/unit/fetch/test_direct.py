@@ -58,6 +58,7 @@ PACKED = Behaviour(gzip.compress(bytes(10**7)), headers={"Content-Encoding": "gz
 
 @pytest.mark.parametrize(("behaviour", "settings", "status", "words", "requests"), [
     (Behaviour(status=404), {}, "not_found", "404", 1),
+    (Behaviour(status=403), {}, "forbidden", "403", 1),
     (Behaviour(status=503), {}, "server_error", "503", 3),
     (Behaviour(b""), {}, "empty_download", "0 bytes", 3),
     (Behaviour(PAGE, kind="text/html; charset=utf-8"), {}, "wrong_type", "text/html", 1),
@@ -69,6 +70,7 @@ PACKED = Behaviour(gzip.compress(bytes(10**7)), headers={"Content-Encoding": "gz
     (SLOW, {"timeout_s": 0.05, "min_kb_s": 0, "retries": 0}, "network", "", 1),
     (PACKED, {}, "wrong_type", "gzip", 1),
     (Behaviour(**to("file:///etc/passwd")), {}, "bad_redirect", "", 1),
+    (Behaviour(**to("ftp://127.0.0.1/a.mp4")), {}, "bad_redirect", "HTTP 302 to ftp://127.0.0.1/a.mp4, no http or https link", 1),
     (Behaviour(b"x" * 99, status=206), {"retries": 0}, "network", "part", 1),
 ])  # fmt: skip
 def test_every_failure_has_a_name(behaviour: Behaviour, settings: dict[str, Any], status: str, words: str, requests: int, store: Store) -> None:  # fmt: skip

@@ -182,10 +182,12 @@ def test_what_passes_is_asked_again(first: Says, settings: dict[str, Any]) -> No
     assert (found.text, found.error, len(asked)) == ("this", "", 2)
 
 
-def test_a_key_that_is_not_set_is_named_before_anything_is_asked() -> None:
-    with ChatServer() as server, pytest.raises(UserError, match="'MISSING_API_KEY' is not set"):
-        adapter(server, key="MISSING_API_KEY")
-    assert server.asked == []
+def test_a_key_that_cannot_be_one_is_named_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODD_API_KEY", "two words")
+    for key, said in (("MISSING_API_KEY", "is not set"), ("ODD_API_KEY", "holds no key: it has signs that no key")):
+        with ChatServer() as server, pytest.raises(UserError, match=f"'{key}' {said}"):
+            adapter(server, key=key)
+        assert server.asked == []
 
 
 # --- frames that a server leaves out ---------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
 from reprise.report.items import Items
 from reprise.report.runs import RunTables, columns
 
+from tests.unit.report.test_first_page import MAIN
 from tests.unit.report.world import CAPTION, OTHER, RUN, World, all_scored, clip
 from tests.unit.rows import item_row, request_row, response_row, verdict_row
 
@@ -107,16 +108,26 @@ def test_long_lists_are_in_pieces_of_ten(world: World) -> None:
 
 
 def test_items_that_are_right_only_with_time_come_first(world: World) -> None:
-    """Right as planned: a and b; in an order that is shuffled: b; without frames: none."""
-    world.runs = {RUN: all_scored(RIGHT, RIGHT, WRONG), SHUFFLED: all_scored(WRONG, RIGHT, RIGHT)}
+    """Right as planned: all; in an order that is shuffled: b; without frames: none. c is no part of the main number."""
+    world.runs = {RUN: all_scored(RIGHT, RIGHT, RIGHT), SHUFFLED: all_scored(WRONG, RIGHT, WRONG)}
     world.runs[BLIND] = all_scored(WRONG, WRONG, WRONG)
     world.views = {RUN: {"none": BLIND, "shuffled": SHUFFLED}}
+    world.items[2]["task"] = "control"
+    world.headline = MAIN | {"metric": "classic", "group": "average", "protocol": "entail", "sampling": "fps1"}
     world.build()
-    assert world.data("velociti/runs/0")["time"]["classic"] == "100"
+    assert world.data("velociti/runs/0")["time"]["classic"] == "101"
     assert "time" not in world.data("velociti/runs/1")
     opened = world.data("catalog")["benchmarks"][0]["opened"]
     assert (opened["run"], opened["other"], opened["show"], opened["item"]) == (RUN, SHUFFLED, "time", "a")
+    assert opened["group"] == "average"
     assert "VELOCITI: 1 item</a>, one right only with time" in world.files()["index.html"].decode()
+
+
+def test_what_a_video_scores_is_of_the_items_that_were_asked() -> None:
+    items = pl.DataFrame([item_row(name) for name in "ab"], schema=ITEMS)
+    read, replies = pl.DataFrame([verdict_row("a", right=True)], schema=VERDICTS), pl.DataFrame(schema=RESPONSES)
+    found = columns("temporalbench", "short", items, pl.DataFrame(schema=REQUESTS), RunTables(replies, read, read))
+    assert found["fixed"] == {"ba": "1-", "mba": "1-"}
 
 
 def test_where_no_item_tells_more_than_others_the_first_one_is_open(world: World) -> None:

@@ -16,13 +16,17 @@ from reprise.core.paths import TABLES
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS, read_table
 from reprise.external import has_importer, load_importer
 from reprise.media.sampling import frames_shown
+from reprise.plan.targets import check_targets
 from reprise.tables.build import TIDY
 
 
 def results(table: str, folder: str | Path = ".") -> pl.DataFrame:
     """The numbers of a table as its csv has them; columns that this one lacks are null."""
     with chdir(folder):
-        return pl.read_csv(there(TABLES / f"{table}.csv", "results"), schema_overrides=TIDY)
+        path = TABLES / f"{table}.csv"
+        if not path.is_file():
+            check_targets(plan_of(None), [str(path)])
+        return pl.read_csv(there(path, "results"), schema_overrides=TIDY)
 
 
 def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> pl.DataFrame:
@@ -36,7 +40,6 @@ def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> pl.
         responses = read_table(there(paths.responses(found), "answers"), RESPONSES)
         verdicts = read_table(there(paths.verdicts(found, reader_of(plan, found)), "answers"), VERDICTS)
     on = ["item_id", "role"]
-    read = verdicts.select(*on, "value", "read_by", "score", "right", "unparsed", "failed")
     return (
         responses.select(*on, "text", "scores", "frames_shown", "error", "message")
         .join(requests.select(*on, "prompt", "options", "expected"), on=on, how="left", maintain_order="left")
@@ -46,7 +49,12 @@ def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> pl.
             how="left",
             maintain_order="left",
         )
-        .join(read, on=on, how="left", maintain_order="left")
+        .join(
+            verdicts.select(*on, "value", "read_by", "score", "right", "unparsed", "failed"),
+            on=on,
+            how="left",
+            maintain_order="left",
+        )
         .select(*ANSWER_COLUMNS)
     )
 

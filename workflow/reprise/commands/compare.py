@@ -116,7 +116,10 @@ def pair_of(first: str, second: str, names: Sequence[str]) -> tuple[str, str]:
     if not ours or not theirs:
         return first, second
     pairs = [(one, other) for one in ours for other in theirs if one != other or len(ours) == len(theirs) == 1]
-    several = [(one, other) for one, other in pairs if Path(one).parent == Path(other).parent] or pairs
+    # Asked the same, or else by variants of a protocol; of any other pair it is said that it cannot be compared.
+    kinds = (lambda run: run.rpartition("/")[0], lambda run: re.split("[./]", run)[:2])
+    alike = ([(one, other) for one, other in pairs if kind(one) == kind(other)] for kind in kinds)
+    several = next(filter(None, alike), pairs[:1])
     if len(several) == 1:
         return several[0]
     calls = [f"reprise compare {one} {other}" for one, other in several]

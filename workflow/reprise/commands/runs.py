@@ -103,7 +103,9 @@ def _lines(plan: Plan, state: State, suite: str | None) -> Iterator[str]:
     if state.counts.asked:
         yield "Answers: {} asked, {} failed, {} unread; {} not asked, their clips are missing.".format(*state.counts)
     shown = [(b, table) for b, table, _ in plan.shown() if state.scored in plan.table_scored(b, table)]
-    yield f"Shown in: {', '.join(t if t == OVERVIEW else f'{b}/{t}' for b, t in shown) or 'no table'}."
+    cards = (f"the card of time of {slug}" for slug in plan.time if state.scored in plan.time_scored([slug]))
+    tables = (t if t == OVERVIEW else f"{b}/{t}" for b, t in shown)
+    yield f"Shown in: {', '.join([*tables, *cards]) or 'no table'}."
     if state.name != "done":
         target = plan.results.metrics(state.scored)
         for benchmark, table in shown[:1]:

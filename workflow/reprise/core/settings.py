@@ -112,7 +112,7 @@ def _words(error: Mapping[str, Any], allowed: Sequence[str]) -> str:
         return f"{PLAIN[kind]}, but nothing follows it."
     is_number = isinstance(error["input"], int | float) and not isinstance(error["input"], bool)
     quoted = f' Write it in quotes: "{error["input"]}".' if kind == "string_type" and is_number else ""
-    message = PLAIN.get(kind) or error["msg"].replace("Input should", "should").replace("String should", "should")
+    message = PLAIN.get(kind) or re.sub(r"^\w+ (?=should)| after validation, not \d+$", "", error["msg"])
     return f"{message}, found {cut(repr(error['input']), LONGEST_FOUND)}.{quoted}"
 
 

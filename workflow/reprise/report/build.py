@@ -69,7 +69,8 @@ class Pages:
         for model, last in models.items():
             parts = [(one, [run for run in one.runs if run.scored.run.model == model]) for one in key.browsed()]
             runs = {one.title: (one, found) for one, found in parts if found}
-            card = card_of(model, self._folder) if model in key.time else None
+            groups = {one.name: one.headline.group for one, _ in parts if one.headline}
+            card = card_of(model, groups, self._folder) if model in key.time else None
             for one in (part["card"] for part in card["benchmarks"]) if card else ():
                 self._guessed[one.name, one.protocol, one.score] = one.chance
             self._page(model_page(model), "model", model=model, label=last.label, runs=runs, time=card)

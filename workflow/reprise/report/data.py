@@ -95,8 +95,10 @@ class BenchmarkWriter:
             for other, of in others.items():
                 if entry.headline and of.metric == entry.headline.metric:
                     written.leads[entry.runs[place].scored.name, entry.runs[other].scored.name] = of.found
-        best = best_two(entry, all_columns)
-        written.telling[name] = [one for one in telling(entry, best) if one.items]
+        led_by = entry.headline.group if entry.headline else ""
+        inside = self._items.groups[led_by].to_list() if led_by in self._items.groups else [True] * len(numbers)
+        best = best_two(entry, all_columns, inside)
+        written.telling[name] = [one for one in telling(entry, best, led_by, inside) if one.items]
         self._folder.put(f"{name}/settings", [self._settings(run) for run in entry.runs])
         self._write_list("items", self._answered({one: questions(found) for one, found in asked.items()}, answers))
         opens_on = opened(name, written.telling[name], self._items.ids, plays)

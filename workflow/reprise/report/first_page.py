@@ -179,32 +179,34 @@ class Seen(NamedTuple):
         return [item for item, (one, two) in pairs if one is not None and two is not None and one > two]
 
 
-def best_two(entry: ReportedBenchmark, columns: Mapping[str, Columns]) -> list[Seen]:
-    """The best run of each of the two best models."""
-    ordered = sorted(_seen(entry, columns), key=lambda one: sum(filter(None, one.values)), reverse=True)
+def best_two(entry: ReportedBenchmark, columns: Mapping[str, Columns], inside: Sequence[bool]) -> list[Seen]:
+    """The best run of each of the two best models, by the items of the group that the benchmark leads with."""
+    ordered = sorted(_seen(entry, columns, inside), key=lambda one: sum(filter(None, one.values)), reverse=True)
     by_model = {one.run.scored.run.model: one for one in reversed(ordered)}
     return [one for one in ordered if by_model[one.run.scored.run.model] is one][:2]
 
 
-def telling(entry: ReportedBenchmark, best: Sequence[Seen]) -> Iterator[Telling]:
-    """The kinds of items that there are, the most telling kind first."""
+def telling(entry: ReportedBenchmark, best: Sequence[Seen], group: str, inside: Sequence[bool]) -> Iterator[Telling]:
+    """The kinds of items that there are in a group, the most telling kind first."""
     for first in best[:1]:
         label, columns = first.run.label, first.columns
-        state = {"b": entry.name, "run": first.run.scored.name, "metric": first.metric}
+        state = {"b": entry.name, "group": group, "run": first.run.scored.name, "metric": first.metric}
         marks = columns.get("time", {}).get(first.metric, "")
         other = next((first.run.views[view] for view in BESIDE if view in first.run.views), "")
-        yield Telling(f"{label} right only with time", state | {"other": other, "show": "time"}, _places(marks, "1"))
+        yield Telling(
+            f"{label} right only with time", state | {"other": other, "show": "time"}, _places(marks, "1", inside)
+        )
         for second in best[1:]:
             beside, second_label = state | {"other": second.run.scored.name}, second.run.label
             better, worse = beside | {"show": "better"}, beside | {"show": "worse"}
             yield Telling(f"{label} right where {second_label} is wrong", better, first.ahead_of(second))
             yield Telling(f"{second_label} right where {label} is wrong", worse, second.ahead_of(first))
-        unread = _places(columns["state"], "u")
+        unread = _places(columns["state"], "u", inside)
         yield Telling(f"answers of {label} that could not be read", state | {"show": "unread"}, unread)
 
 
-def _places(signs: str, sign: str) -> list[int]:
-    return [place for place, one in enumerate(signs) if one == sign]
+def _places(signs: str, sign: str, inside: Sequence[bool]) -> list[int]:
+    return [place for place, one in enumerate(signs) if one == sign and inside[place]]
 
 
 def opened(name: str, found: Sequence[Telling], ids: Sequence[str], plays: Sequence[bool]) -> State:
@@ -217,7 +219,7 @@ def opened(name: str, found: Sequence[Telling], ids: Sequence[str], plays: Seque
     return {}
 
 
-def _seen(entry: ReportedBenchmark, columns: Mapping[str, Columns]) -> Iterator[Seen]:
+def _seen(entry: ReportedBenchmark, columns: Mapping[str, Columns], inside: Sequence[bool]) -> Iterator[Seen]:
     """The real models that were asked what the benchmark leads with, or else alike; where it can be, several."""
     by_run = {run.run: run for run in reversed(entry.runs) if not run.reference}
     real = [run for run in entry.runs if by_run.get(run.run) is run]  # of several judges the first
@@ -232,4 +234,5 @@ def _seen(entry: ReportedBenchmark, columns: Mapping[str, Columns]) -> Iterator[
         metric = main.metric if main and main.metric in names else next(iter(names), "")
         if metric:
             signs = of_run[RATING] if metric == RATING else of_run["fixed"][metric]
-            yield Seen(run, of_run, metric, [None if sign == NONE else int(sign) for sign in signs])
+            values = [int(sign) if sign != NONE and one else None for sign, one in zip(signs, inside, strict=True)]
+            yield Seen(run, of_run, metric, values)

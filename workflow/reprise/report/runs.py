@@ -62,11 +62,12 @@ def columns(
     if is_rated:
         rating = pl.col("score").clip(0, highest).round().cast(pl.Int8).cast(pl.String).first()
         found |= {RATING: _signs(items, run.robust.group_by("item_id").agg(sign=rating)), "highest": highest}
+    about = items.filter(pl.col("item_id").is_in(run.robust["item_id"].implode()))
     readings: tuple[tuple[Convention, pl.DataFrame], ...] = (("fixed", run.robust), ("authors", run.authors))
     for convention, verdicts in readings:
         outcomes = load_scores(benchmark).SCORES[form].outcomes(Answered(items, verdicts, convention))
         shown_of = {} if is_rated else {name: (_samples(items, one), one) for name, one in outcomes.items()}
-        found[convention] = {name: _of_items(name, items, *one) for name, one in shown_of.items()}
+        found[convention] = {name: _of_items(name, items, about, *one) for name, one in shown_of.items()}
         found["samples"] = {name: samples for name, (samples, _) in shown_of.items()}
     found["authors"] = {name: one for name, one in found["authors"].items() if found["fixed"].get(name) != one}
     both = run.robust.join(run.authors, on=["item_id", "role"], suffix="_authors")
@@ -102,14 +103,16 @@ def _samples(items: pl.DataFrame, outcomes: pl.DataFrame) -> str | None:
     return next((name for name in SAMPLES if outcomes["item_id"].is_in(items[name].implode()).all()), None)
 
 
-def _of_items(metric: str, items: pl.DataFrame, samples: str | None, outcomes: pl.DataFrame) -> str:
-    """A metric's result on each item: that of the sample which the item belongs to.
+def _of_items(
+    metric: str, items: pl.DataFrame, asked: pl.DataFrame, samples: str | None, outcomes: pl.DataFrame
+) -> str:
+    """A metric's result on each item that was asked: that of the sample which the item belongs to.
 
     A metric that is named as a task, such as a pair's text score, is about the items of this task.
     """
     if samples is None or outcomes.is_empty():
         return NONE * items.height
-    about = items.filter(pl.col("task") == metric) if metric in items["task"] else items
+    about = asked.filter(pl.col("task") == metric) if metric in items["task"] else asked
     right = pl.when(pl.col("right").cast(pl.Float64) >= 1).then(pl.lit("1")).otherwise(pl.lit("0"))
     signs = outcomes.select(pl.col("item_id").alias(samples), sign=right)
     found = about.select(*dict.fromkeys(("item_id", samples))).join(signs, on=samples, how="inner")

@@ -1,6 +1,6 @@
 """The cards of time in the report: each on its model's page with links to the items, and the picture of all models."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reprise.core.files import sealed_text
@@ -24,21 +24,26 @@ def _copy(name: str, kinds: Iterable[str], folder: Folder) -> None:
         folder.copy(sealed_text(path) if kind.endswith("csv") else path, f"time/{name}.{kind}")
 
 
-def card_of(model: str, folder: Folder) -> dict[str, Any]:
-    """A model's card for its page, which has the suite's notice; the card's files are beside it."""
+def card_of(model: str, groups: Mapping[str, str], folder: Folder) -> dict[str, Any]:
+    """A model's card for its page, which has the suite's notice; the card's files are beside it.
+
+    `groups` has the items that each benchmark's score is of.
+    """
     _copy(model, CARD_KINDS, folder)
     card = read_card(time_file(model, "json"))
-    html = fragment(card.model_copy(update={"notice": ""}))
-    return {"html": html, "benchmarks": [of_benchmark(one) for one in card.benchmarks]}
+    return {
+        "html": fragment(card.model_copy(update={"notice": ""})),
+        "benchmarks": [of_benchmark(one, groups.get(one.name, "")) for one in card.benchmarks],
+    }
 
 
-def of_benchmark(one: CardBenchmark) -> dict[str, Any]:
+def of_benchmark(one: CardBenchmark, group: str) -> dict[str, Any]:
     """A benchmark's part of a card: each score with the items behind it and those whose answer its view changes."""
     planned = one.view(PLANNED)
     run = planned.run if planned else ""
 
     def at(view: View, show: str) -> str:
-        of_run = {"b": one.name, "run": run or view.run, "metric": one.score}
+        of_run = {"b": one.name, "group": group, "run": run or view.run, "metric": one.score}
         return browser_at(of_run | {"other": view.run if run != view.run else "", "show": show})
 
     seen = [

@@ -31,10 +31,10 @@ MIXED = "mixed"
 KIND_TITLES = PART_TITLES | {MIXED: "several, not told apart"}
 Verdict = Literal["order", "frames", "frame", "words", "open"]
 VERDICT_TITLES: dict[Verdict, str] = {
-    "order": "order in time",
-    "frames": "several frames, no order shown",
-    "frame": "one frame, no more shown",
-    "words": "no video shown",
+    "order": "order matters",
+    "frames": "several frames matter, no use of order shown",
+    "frame": "the video matters, no use of more than one frame shown",
+    "words": "no use of the video shown",
     "open": "not told by what was asked",
 }
 

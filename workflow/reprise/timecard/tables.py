@@ -152,7 +152,11 @@ def in_order(cards: Sequence[Card]) -> list[Card]:
 
 
 def all_table(cards: Sequence[Card]) -> Table:
-    return parts_table(in_order(cards), "The parts of all scores", "tab:time-all", "Model")
+    return (
+        tables_of(cards[0])[0]
+        if len(cards) == 1
+        else parts_table(in_order(cards), "The parts of all scores", "tab:time-all", "Model")
+    )
 
 
 def order_words(card: Card) -> str:

@@ -1,8 +1,7 @@
 """Every command line that the README and the pages of reference and of recovery show, run in a finished copy with a toy checkpoint.
 
-The pages that are followed step by step have tests of their own (`test_howto.py`, `test_judged_suite.py`).
-
-Snakemake makes a dry run and `make` lists its steps; the hub that `pin` asks is a server on this machine.
+The pages that are followed step by step have tests of their own (`test_howto.py`, `test_judged_suite.py`). Snakemake makes
+a dry run and `make` lists its steps; the hub that `pin` asks is a server on this machine.
 """
 
 import json

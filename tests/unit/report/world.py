@@ -29,7 +29,7 @@ from tests.unit.rows import Row, item_row, request_row, response_row, verdict_ro
 
 RUN = "velociti/entail/fps1/one"
 OTHER = "velociti/entail/fps1/two"
-CAPTION, FORMS = "A man runs.", {"entail": "entail"}
+CAPTION = "A man runs."
 TEXTS = [{"name": "positive", "text": CAPTION}]
 ITEMS_OF = [
     item_row("a", clip_id="c1", unit="u1", task="agent_bind", groups=["subset"], texts=TEXTS),
@@ -117,16 +117,10 @@ class World:
             {"run": name, "label": name.rpartition("/")[2], "reference": self.is_baseline, "views": self.views.get(name, {})}
             for name in self.runs
         ]  # fmt: skip
-        entry = {
-            "name": "velociti",
-            "title": "VELOCITI",
-            "has_clips": True,
-            "runs": runs,
-            "tables": self.tables,
-            "forms": FORMS,
-        }
+        entry = {"name": "velociti", "title": "VELOCITI", "has_clips": True, "runs": runs, "tables": self.tables}
+        entry["headline"] = self.headline
         suite = {"suite": "small", "suite_title": "Small", "clips": "link", "shards": 1}
-        shown = {"show_published": False, "overview": False, "benchmarks": [entry | {"headline": self.headline}]}
+        shown = {"show_published": False, "overview": False, "benchmarks": [entry | {"forms": {"entail": "entail"}}]}
         return ReportKey.model_validate(suite | shown | self.changes)
 
     def _write_run(self, name: str) -> None:

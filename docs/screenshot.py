@@ -1,4 +1,4 @@
-"""Takes the README's pictures of the demo's report, and its card of time: `python docs/screenshot.py` after
+"""Takes the README's pictures of the demo's report, and that of its card of time: `python docs/screenshot.py` after
 `make demo`; needs Debian's `chromium`.
 
 Another page or folder: `python docs/screenshot.py --report results/report --page tables/velociti.html --out x.png`.
@@ -18,7 +18,7 @@ from reprise.core.errors import UserError, run_command
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The first page, and the item that the browser opens on.
 PICTURES = {"index.html": Path("docs/images/first-page.png"), "items.html": Path("docs/images/report.png")}
-CARD, CARD_PICTURE = Path("results/time/toy-llava-ov.png"), Path("docs/images/time.png")
+CARD, CARD_PICTURE = Path("results/time/all.png"), Path("docs/images/time.png")
 WIDTH, HEIGHT = 1440, 900
 LARGEST = 200_000  # bytes of a committed picture
 COLOURS = (256, 128, 64, 32)

@@ -112,7 +112,7 @@ def test_answers_and_numbers_are_all_there_and_what_was_not_made_is_said(toy: Pr
     assert table.schema == TIDY
     (row,) = table.filter(row="Oracle", convention="fixed", reader="robust").iter_rows(named=True)
     assert (row["value"], row["asked"], row["run"]) == (100.0, 28, "velociti/entail/fps1/oracle")
-    with pytest.raises(UserError, match=r"velociti/table99\.csv: suite 'small' makes no such file. Did you mean 'table3\.csv'"):
+    with pytest.raises(UserError, match=r"table99\.csv: suite 'small' makes no such file. Did you mean 'table3\.csv'"):
         reprise.results("velociti/table99", toy.root)
     shutil.rmtree(toy.root / "results/small/responses")
     with pytest.raises(UserError, match=r"responses/velociti/entail/fps1/toy-llava-ov.parquet not found"):

@@ -62,12 +62,12 @@ def columns(
     if is_rated:
         rating = pl.col("score").clip(0, highest).round().cast(pl.Int8).cast(pl.String).first()
         found |= {RATING: _signs(items, run.robust.group_by("item_id").agg(sign=rating)), "highest": highest}
-    about = items.filter(pl.col("item_id").is_in(run.robust["item_id"].implode()))
+    in_run = items.filter(pl.col("item_id").is_in(run.robust["item_id"].implode()))
     readings: tuple[tuple[Convention, pl.DataFrame], ...] = (("fixed", run.robust), ("authors", run.authors))
     for convention, verdicts in readings:
         outcomes = load_scores(benchmark).SCORES[form].outcomes(Answered(items, verdicts, convention))
         shown_of = {} if is_rated else {name: (_samples(items, one), one) for name, one in outcomes.items()}
-        found[convention] = {name: _of_items(name, items, about, *one) for name, one in shown_of.items()}
+        found[convention] = {name: _of_items(name, items, in_run, *one) for name, one in shown_of.items()}
         found["samples"] = {name: samples for name, (samples, _) in shown_of.items()}
     found["authors"] = {name: one for name, one in found["authors"].items() if found["fixed"].get(name) != one}
     both = run.robust.join(run.authors, on=["item_id", "role"], suffix="_authors")

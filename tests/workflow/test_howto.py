@@ -114,7 +114,7 @@ def finished_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table of the demo in a smaller toy world, where one model is asked: the steps of the pages are the same."""
     project = copy_project(tmp_path_factory.mktemp("demo") / "project")
     (project.root / "resources/demo").symlink_to(ROOT / "resources/demo")
-    project.edit("workflow/synthetic/toyworld/generate.py", "EVALUATION_SOURCES = 24", "EVALUATION_SOURCES = 2")
+    project.edit("workflow/synthetic/toyworld/generate.py", "EVALUATION_SOURCES = 16", "EVALUATION_SOURCES = 2")
     project.edit("config/suites/demo.yaml", "shards: 4", "shards: 1")
     project.edit("config/suites/demo.yaml", "run: [local]", "run: [oracle]")
     project.made("results/tables/velociti/table2.md")
@@ -328,7 +328,7 @@ def test_using_a_cluster_as_far_as_a_dry_run(project: Project) -> None:
 
 
 TUTORIAL, WHY = Page("tutorial.md"), Page("howto/why-wrong.md")
-ITEM = "action_bind/v_toyqeiWQeUI_seg_2_12/Ev3/1"
+ITEM = "agent_random/v_toyqeiWQeUI_seg_14_24/Ev1/1"
 
 
 @pytest.fixture(scope="module")
@@ -352,4 +352,4 @@ def test_finding_why_an_answer_is_wrong(tutored: Project) -> None:
     assert f"{ITEM}#pos" in listed and "answers are right" in listed
     (shown,) = [block.text for block in WHY.blocks if block.language == "text"]
     assert [line for line in shown.splitlines() if line not in item] == []
-    assert (tutored.root / "results/demo/frames/preview/velociti/toyqeiWQeUI.2-12.fps1.png").is_file()
+    assert (tutored.root / "results/demo/frames/preview/velociti/toyqeiWQeUI.14-24.fps1.png").is_file()

@@ -15,7 +15,7 @@ from synthetic.toyworld.temporalbench import DATASETS, caption, statement
 FILE = "temporalbench_annotations.json"
 DESCRIBED = "FineGym"
 """its own descriptions are as detailed as captions"""
-TRAINING_SOURCE = 20
+TRAINING_SOURCE = 15
 """a source of a part that nothing may be made of"""
 
 

@@ -10,7 +10,6 @@ from synthetic.toyworld.generate import EVALUATION_SEED, Dice, evaluation_source
 from synthetic.toyworld.script import Figure, Script, Source, scenes_are_cut
 
 COUNTERFACTUAL_SEED = EVALUATION_SEED + 1
-PAIR_SOURCES = 16
 MOVES = frozenset({"slide_left", "slide_right", "float", "sink"})
 UNDONE = (frozenset({"slide_left", "slide_right"}), frozenset({"float", "sink"}), frozenset({"grow", "shrink"}))
 
@@ -66,14 +65,14 @@ def _chosen(script: Script, number: int) -> Counterfactual:
 
 @cache
 def counterfactuals() -> dict[str, Counterfactual]:
-    """The counterfactual of each clip of the first evaluation sources, by clip id."""
-    clips = [entry for source in evaluation_sources()[:PAIR_SOURCES] for entry in source.clips().items()]
+    """The counterfactual of each evaluation clip, by clip id."""
+    clips = [entry for source in evaluation_sources() for entry in source.clips().items()]
     return {clip: _chosen(script, number) for number, (clip, script) in enumerate(clips)}
 
 
 @cache
 def counterfactual_sources() -> tuple[Source, ...]:
-    """Those evaluation sources once more, with each clip's counterfactual in its place."""
+    """The evaluation sources once more, with each clip's counterfactual in its place."""
     return tuple(
         Source(
             source_name(COUNTERFACTUAL_SEED, number),
@@ -82,5 +81,5 @@ def counterfactual_sources() -> tuple[Source, ...]:
                 for part in source.parts
             ),
         )
-        for number, source in enumerate(evaluation_sources()[:PAIR_SOURCES])
+        for number, source in enumerate(evaluation_sources())
     )

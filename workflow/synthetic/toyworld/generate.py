@@ -28,7 +28,7 @@ from synthetic.toyworld.script import (
 
 T = TypeVar("T")
 EVALUATION_SEED = 20261
-EVALUATION_SOURCES = 24
+EVALUATION_SOURCES = 16
 CLIPS_PER_SOURCE = 3
 SOURCE_SLOTS = 20
 RADII = {"grow": (0.10, 0.115), "shrink": (0.19, 0.215), "stretch": (0.105, 0.125)}

@@ -11,13 +11,14 @@ from reprise.core.files import write_text
 
 from synthetic.toyworld.counterfactuals import (
     COUNTERFACTUAL_SEED,
-    PAIR_SOURCES,
     Counterfactual,
     counterfactual_sources,
     counterfactuals,
 )
 from synthetic.toyworld.generate import Dice, evaluation_sources
 
+# Evaluation sources by number, few to be quick; every category has five pairs at least.
+PAIR_SOURCES = (0, 1, 2, 4, 6, 8, 13, 14)
 COLUMNS = (
     *("index", "major", "minor"),
     *("pos_vid", "pos_start", "pos_end", "pos_cap"),
@@ -45,7 +46,7 @@ class Place(NamedTuple):
 
 
 def _pairs() -> list[tuple[Place, Counterfactual]]:
-    sources = zip(evaluation_sources()[:PAIR_SOURCES], counterfactual_sources(), strict=True)
+    sources = [(evaluation_sources()[number], counterfactual_sources()[number]) for number in PAIR_SOURCES]
     return [
         (
             Place(source.source_id, other.source_id, part.start, part.start + part.script.seconds),

@@ -22,14 +22,14 @@ from synthetic.toyworld.script import FPS, SIZE, is_held_out, to_json
 from synthetic.toyworld.sources import load_source_script
 from synthetic.toyworld.velociti import evaluation_rows
 
-GOLDEN_SOURCES = "4d2a76072330f4ebe10c46edc554812e65ea4114c2a39f5283925a8d2a8be988"
+GOLDEN_SOURCES = "39ac5771bd216379bf7ee4ab7006499b29d4bd7bce83a0a2db6f2c65522ce59d"
 GOLDEN_TRAINING = "2351cedab9d4e3e78cfcfb0f3a3dfe0eddc4fbed3b13e923afc08f09ff5c4c37"
 GOLDEN_FRAMES = "f6cf86124af128653310d08aba4c98f50788467fc63618277a5c5373e69027e2"
 
 
 def test_evaluation_scripts_are_the_known_ones() -> None:
     sources = evaluation_sources()
-    assert len(sources) == 24 and value_digest([to_json(source) for source in sources]) == GOLDEN_SOURCES
+    assert len(sources) == 16 and value_digest([to_json(source) for source in sources]) == GOLDEN_SOURCES
     events = [event for source in sources for script in source.clips().values() for event in script.events]
     assert sum(is_held_out(event.agent, event.action) for event in events) >= 15
     assert value_digest(to_json(make_script(Dice(3, 1), training=True))) == GOLDEN_TRAINING
@@ -69,7 +69,7 @@ ROWS = evaluation_rows()
 
 def test_captions_of_velociti_are_true_or_false_in_the_way_of_their_test() -> None:
     counts = Counter(row.test_name for row in ROWS)
-    assert set(counts) == set(TESTS) and min(counts.values()) >= 120 and len(set(ROWS)) == len(ROWS)
+    assert set(counts) == set(TESTS) and min(counts.values()) >= 90 and len(set(ROWS)) == len(ROWS)
     for row in ROWS:
         script = scripts()[row.video_id]
         assert is_true(row.pos, script) and not is_true(row.neg, script), row
@@ -125,5 +125,5 @@ def test_a_pair_of_vinoground_is_true_of_its_own_videos_in_the_words_of_each_oth
         assert {pos.story_digest(), neg.story_digest()} <= evaluation_stories()
     for kind in ("textscore", "videoscore"):
         found = [one["GT"] for one in json.loads((tmp_path / f"vinoground_{kind}.json").read_text())]
-        assert [Counter(half) for half in (found[::2], found[1::2])] == [{"A": 24, "B": 24}] * 2
+        assert [Counter(half) for half in (found[::2], found[1::2])] == [{"A": 12, "B": 12}] * 2
         assert all(one != other for one, other in zip(found[::2], found[1::2], strict=True))

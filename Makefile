@@ -2,21 +2,24 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+CLUSTER := .venv/cluster
 # Lets torchvision be imported beside a torch for processors, in each Python of .venv.
 OPERATORS := workflow/reprise/models/local/torchvision_operators.py
 # What jobs and tests import, in two halves. `make setup` imports it once, and so compiles it, on two cores; pip would compile
 # all that it installs, three times as much, on one. Python compiles the rest when it is imported.
 IMPORTED := "from transformers import LlavaOnevisionForConditionalGeneration, Qwen2VLForConditionalGeneration; import accelerate, torchvision" \
-    "import anthropic, cv2, google.genai, matplotlib.pyplot, openai, openpyxl, pandas, polars, pytest, reprise.plan.suite, scenedetect, scipy.stats, snakemake.cli, typer, yt_dlp"
+    "import anthropic, cv2, google.genai, matplotlib.pyplot, openai, openpyxl, polars, pytest, reprise.plan.suite, scenedetect, scipy.stats, snakemake.cli, typer, yt_dlp"
 # Test files side by side; more processes than these gain little and take memory.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help setup demo rehearsal pdf test test-faults test-models test-serve test-programs test-cluster test-people coverage check reference docs screenshot bench bench-gpu clean
+.PHONY: help setup cluster demo rehearsal pdf test test-faults test-models test-serve test-programs test-cluster test-people coverage check reference docs screenshot bench bench-gpu clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## the environment in .venv
+
+cluster: $(CLUSTER)  ## Snakemake's plugin for Slurm, with which each start of snakemake takes a third of a second more
 
 demo: $(READY)  ## every table of the demo suite, a toy world, and its report: minutes
 	$(BIN)/snakemake all report --cores $$(nproc)
@@ -44,7 +47,7 @@ test-serve: $(READY)  ## vLLM on the processor behind the adapter openai: instal
 test-programs: $(READY)  ## programs of models beside their authors' loops: fetches their repositories and 7 GB of packages first
 	$(BIN)/pytest tests/programs
 
-test-cluster: $(READY)  ## a Slurm of three nodes on this machine, as root: jobs fail, are cut off and lose their node; minutes
+test-cluster: $(CLUSTER)  ## a Slurm of three nodes on this machine, as root: jobs fail, are cut off and lose their node; minutes
 	CLUSTER=whole $(BIN)/pytest tests/cluster
 
 test-people: $(READY) .venv-people/ready  ## a Label Studio on this machine: tasks with videos go in, answers come out; installs 1 GB, then minutes
@@ -78,7 +81,7 @@ bench-gpu: $(READY)  ## the same on a GPU: shapes of real models with random wei
 clean:  ## remove the environments, the site and results
 	rm -rf .venv .venv-docs .venv-people .cache site results
 
-$(READY): envs/base.txt envs/cluster.txt envs/dev.txt envs/quantised.txt envs/weights.txt pyproject.toml $(OPERATORS)
+$(READY): envs/base.txt envs/dev.txt envs/quantised.txt envs/weights.txt pyproject.toml $(OPERATORS)
 	$(PYTHON) envs/check_python.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip==26.1
@@ -90,6 +93,10 @@ $(READY): envs/base.txt envs/cluster.txt envs/dev.txt envs/quantised.txt envs/we
 	packages=$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") && cp $(OPERATORS) "$$packages" && \
 	    echo "import torchvision_operators as one; one.declare_when_imported()" > "$$packages/torchvision_operators.pth"
 	printf '%s\n' $(IMPORTED) | xargs -P 2 -I {} $(BIN)/python -c "import sys; sys.dont_write_bytecode = False; {}"
+	touch $@
+
+$(CLUSTER): $(READY) envs/cluster.txt
+	$(BIN)/pip install --quiet -r envs/cluster.txt
 	touch $@
 
 .venv-people/ready: envs/people.txt

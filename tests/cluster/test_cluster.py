@@ -2,14 +2,26 @@
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from tests.cluster.conftest import NAMES, Ended
 from tests.cluster.slurm import NotHereError, Slurm, refuse_others
 from tests.cluster.suite import RULE, SUBMITTED, OnSlurm, submissions
+from tests.workflow.conftest import copy_project
+from tests.workflow.test_howto import Page, typed
 
 PARTITION = re.compile(r"Auto-selected partition '(\w+)' for job (\w+)")
+
+
+def test_the_page_is_followed_as_far_as_a_dry_run(tmp_path: Path) -> None:
+    project, page = copy_project(tmp_path / "project"), Page("howto/cluster.md")
+    page.follow(project)
+    make, site, *runs = page.commands
+    assert [make, site] == [["make", "cluster"], ["reprise", "site"]]  # typed for what follows
+    for command in runs:
+        typed(project, [*command[:2], "--dry-run", *command[2:]])
 
 
 def test_the_site_is_written_from_what_slurm_says(fresh: OnSlurm) -> None:

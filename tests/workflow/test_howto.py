@@ -294,16 +294,6 @@ def test_building_a_benchmark_of_one_s_own_clips(tmp_path: Path) -> None:
     assert asked == {
         f"own/{name}": 4 for name in ("four.long-2-10", "one.long-0-10", "three.long-2-10", "two.long-0-10")
     }
-    measured_clips_are_kept_listed_and_made_again(project)
-    project.edit("my/events/events.csv", "blink", "yodel")
-    done = project.snakemake("results/mine/construction/velociti/written.parquet", "--config", "suite=mine")
-    assert "`python -m reprise runs` says" in both(done)
-    listed = project.called("runs", "--suite", "mine")
-    assert "round1 of writing velociti by toy-writer: " in listed and "no words for yodel" in listed
-
-
-def measured_clips_are_kept_listed_and_made_again(project: Project) -> None:
-    """What TemporalBench is made of was measured before anything was written."""
     pool = project.parquet("mine/construction/temporalbench/pool")
     kept = pool.filter(filter="")
     assert kept.height and kept["shots"].null_count() == kept["motion"].null_count() == 0
@@ -316,15 +306,11 @@ def measured_clips_are_kept_listed_and_made_again(project: Project) -> None:
     assert done.returncode == 0 and objects[0].is_file(), both(done)
     line = f"Construction of temporalbench: {kept.height} of {pool.height} kept before the writing"
     assert line in both(done)
-
-
-def test_using_a_cluster_as_far_as_a_dry_run(project: Project) -> None:
-    page = Page("howto/cluster.md")
-    page.follow(project)
-    site, *runs = page.commands
-    assert site == ["reprise", "site"]  # tests/cluster types it, where there is a Slurm
-    for command in runs:
-        typed(project, [*command[:2], "--dry-run", *command[2:]])
+    project.edit("my/events/events.csv", "blink", "yodel")
+    done = project.snakemake("results/mine/construction/velociti/written.parquet", "--config", "suite=mine")
+    assert "`python -m reprise runs` says" in both(done)
+    listed = project.called("runs", "--suite", "mine")
+    assert "round1 of writing velociti by toy-writer: " in listed and "no words for yodel" in listed
 
 
 TUTORIAL, WHY = Page("tutorial.md"), Page("howto/why-wrong.md")

@@ -100,8 +100,7 @@ def test_words_alone_are_at_chance() -> None:
     """A linear model on words and word pairs, and 400 pairs that it was not fitted to."""
     pairs = [(terms(ROWS[at].pos), terms(ROWS[at].neg)) for at in Dice(1).shuffled(range(len(ROWS)))]
     vocabulary = sorted({term for pair in pairs for caption in pair for term in caption})
-    gap = np.array([[pos[term] - neg[term] for term in vocabulary] for pos, neg in pairs], float)
-    new, seen = gap[:400], gap[400:]
+    new, seen = np.split(np.array([[pos[term] - neg[term] for term in vocabulary] for pos, neg in pairs], float), [400])
     margin = new @ np.linalg.solve(seen.T @ seen + 3.0 * np.eye(len(vocabulary)), seen.sum(0))
     assert abs(np.mean(margin > 0) + 0.5 * np.mean(margin == 0) - 0.5) < 0.1
 
@@ -109,8 +108,7 @@ def test_words_alone_are_at_chance() -> None:
 def test_a_pair_of_vinoground_is_true_of_its_own_videos_in_the_words_of_each_other(tmp_path: Path) -> None:
     """Every category is there, training shows neither video, and both letters are equally often right."""
     vinoground.write_release(tmp_path)
-    with (tmp_path / "vinoground.csv").open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
+    rows = list(csv.DictReader((tmp_path / "vinoground.csv").read_text().splitlines()))
     counts = Counter(name for row in rows for name in (row["major"], *row["minor"].rstrip(";").split(";")) if name)
     assert set(counts) == {*taxonomy.MAJOR, *taxonomy.MINOR} and min(counts.values()) >= 5
     for row in rows:

@@ -27,7 +27,12 @@ def check_keys(arguments: Sequence[str] = sys.argv) -> None:
     wrong = [key for key in _keys(load_yaml(path)) if key not in allowed]
     if wrong:
         problems = "\n".join(f"{path}: unknown key '{key}'.{choices(key, allowed)}" for key in wrong)
-        sys.exit(safe(f"Error: {problems}\nA key is an option of snakemake without its `--`."))
+        sys.exit(
+            safe(
+                f"Error: {problems}\nA key is an option of snakemake without its `--`; `make cluster` installs those "
+                "that begin with `slurm-`."
+            )
+        )
 
 
 def _keys(profile: Mapping[str, Any]) -> Iterator[str]:

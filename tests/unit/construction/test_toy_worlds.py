@@ -132,7 +132,7 @@ def test_temporalbench(tmp_path: Path) -> None:
 
     dropped = Counter(toy["pool"]["filter"])
     assert dropped["too_long"] == 15 and dropped["static"] == 15 and dropped["other_split"] == 5
-    assert dropped["scene_transitions"] > 10 and dropped[""] > 30 and "no_caption" not in dropped
+    assert dropped["scene_transitions"] > 10 and dropped[""] > 25 and "no_caption" not in dropped
     assert {row["dataset"] for row in w.left(toy["pool"])} == set(TABLE1)
     rows = w.left(toy["reviewed"])
     assert {row["level"] for row in rows} == {"words", "events", "central"} and len(rows) > 200

@@ -229,7 +229,7 @@ GOOD = "__use_yte__: true\n__definitions__: [from os import sep]\n?if sep:\n  lo
 
 def test_the_projects_profiles_have_no_wrong_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    for profile in ("default", "slurm", "none"):  # the last is not there
+    for profile in ("default", "none"):  # the last is not there; tests/cluster has that of Slurm
         check_keys(["snakemake", "-n", "--workflow-profile", profile])
 
 
@@ -248,6 +248,7 @@ def test_a_wrong_key_is_named_with_its_file(
     path.write_text(GOOD.replace("  logger:", "  loger:").replace("jobs:", "job-count:"))
     with pytest.raises(SystemExit) as error:
         check_keys(["snakemake", *options])
-    first, second, _ = str(error.value).splitlines()
+    first, second, last = str(error.value).splitlines()
     assert first.startswith(f"Error: {file}: unknown key 'loger'. Did you mean 'logger'? Allowed: ")
     assert second.startswith(f"{file}: unknown key 'job-count'.")
+    assert last.endswith("; `make cluster` installs those that begin with `slurm-`.")

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from reprise.commands import pin
 from reprise.config.model import Model
 from reprise.config.problems import read
 from reprise.core.errors import UserError
@@ -46,9 +45,6 @@ def test_a_dry_run_needs_no_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
     call = ["snakemake", "--workflow-profile", "cluster"]
     for look in ("-n", "--dry-run", "-np", "--unlock"):
         assert site_of([*call, look]) == Site(partitions={"cpu": PartitionLimits(max_runtime=60)})
-    with monkeypatch.context() as patched, pytest.raises(UserError, match="Run `make cluster`"):
-        patched.setattr(pin, "find_spec", lambda name: None)
-        pin.write_site(Path("profiles/cluster"))
     with pytest.raises(UserError, match=r"no Slurm here: there is no command 'sinfo'.*without `--workflow-profile"):
         site_of(call)
 

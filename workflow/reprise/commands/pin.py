@@ -6,7 +6,6 @@ Before a revision is pinned the repository is looked at: one that is not what it
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -115,17 +114,17 @@ def write_site(profile: Path) -> None:
     config = profile / "config.yaml"
     if not config.is_file():
         raise UserError(f"site: no file {config}. Name the folder of a profile with `--profile`.")
-    if find_spec("snakemake_executor_plugin_slurm") is None:
-        raise UserError("site: Snakemake's plugin for Slurm is not installed. Run `make cluster`.")
     found = partitions()
     if not found:
         raise UserError("site: sinfo lists no partition that is up. Ask those who run Slurm.")
-    lines = "".join(
-        f"  {name!r}: {{{', '.join(f'{key}: {top}' for key, top in one.model_dump(exclude_defaults=True).items())}}}\n"
-        for name, one in found.items()
-    )
-    write_text(profile / "partitions.yaml", HEAD + lines)
+    limits = {name: one.model_dump(exclude_defaults=True) for name, one in found.items()}
+    lines = [
+        f"  {name!r}: {{{', '.join(f'{key}: {most}' for key, most in of.items())}}}\n" for name, of in limits.items()
+    ]
+    target = profile / "partitions.yaml"
+    write_text(target, HEAD + "".join(lines))
     command = f"slurm-status-command: {'sacct' if has_accounting() else 'squeue'}"
     changed, count = re.subn(r"(?m)^slurm-status-command:[ ]*\w+", command, config.read_text(encoding="utf-8"))
     write_text(config, changed)
-    print(f"wrote {profile / 'partitions.yaml'}:\n{lines}{'' if count else 'add to '}{config}: {command}")
+    print(f"wrote {target}:\n{''.join(lines)}", end="")
+    print(f"{config}: {command}" if count else f"add to {config}: {command}")

@@ -46,15 +46,15 @@ class Place(NamedTuple):
 
 
 def _pairs() -> list[tuple[Place, Counterfactual]]:
-    sources = [(evaluation_sources()[number], counterfactual_sources()[number]) for number in PAIR_SOURCES]
+    sources = zip(evaluation_sources(), counterfactual_sources(), strict=True)
     return [
         (
             Place(source.source_id, other.source_id, part.start, part.start + part.script.seconds),
             counterfactuals()[source.clip_id(part)],
         )
-        for source, other in sources
+        for number, (source, other) in enumerate(sources)
         for part in source.parts
-        if part.is_clip
+        if part.is_clip and number in PAIR_SOURCES
     ]
 
 

@@ -32,8 +32,11 @@ def keep_warm() -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
         listening.listen()
-        given = listening.fileno()
-        Popen([sys.executable, "-m", "reprise.stages.warm", address, str(given)], stdin=until, pass_fds=[given])
+        Popen(
+            [sys.executable, "-m", "reprise.stages.warm", address, str(listening.fileno())],
+            stdin=until,
+            pass_fds=[listening.fileno()],
+        )
     os.close(until)
     os.environ[ADDRESS] = address
 
@@ -105,6 +108,7 @@ def wait_for_jobs(address: str, listening: socket.socket) -> Fork | None:
     import warnings
     from select import select
 
+    gc.disable()  # until a fork has its job: to search what is imported takes a fifth of an import's time
     # Libraries keep threads that do nothing yet: a fork needs none of them, and makes its own.
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C Snakemake hears, and ends

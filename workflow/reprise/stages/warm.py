@@ -32,11 +32,8 @@ def keep_warm() -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
         listening.listen()
-        Popen(
-            [sys.executable, "-m", "reprise.stages.warm", address, str(listening.fileno())],
-            stdin=until,
-            pass_fds=[listening.fileno()],
-        )
+        given = listening.fileno()
+        Popen([sys.executable, "-m", "reprise.stages.warm", address, str(given)], stdin=until, pass_fds=[given])
     os.close(until)
     os.environ[ADDRESS] = address
 
@@ -108,7 +105,7 @@ def wait_for_jobs(address: str, listening: socket.socket) -> Fork | None:
     import warnings
     from select import select
 
-    gc.disable()  # until a fork has its job: to search what is imported takes a fifth of an import's time
+    gc.disable()  # a fork's job turns it on again; to search what is imported takes a fifth of an import's time
     # Libraries keep threads that do nothing yet: a fork needs none of them, and makes its own.
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C Snakemake hears, and ends
@@ -123,7 +120,6 @@ def wait_for_jobs(address: str, listening: socket.socket) -> Fork | None:
             link.close()
             continue
         _import_for(words, Path(folder))
-        gc.freeze()
         if os.fork() == 0:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)

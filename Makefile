@@ -8,7 +8,7 @@ OPERATORS := workflow/reprise/models/local/torchvision_operators.py
 # What jobs and tests import, in two halves. `make setup` imports it once, and so compiles it, on two cores; pip would compile
 # all that it installs, three times as much, on one. Python compiles the rest when it is imported.
 IMPORTED := "from transformers import LlavaOnevisionForConditionalGeneration, Qwen2VLForConditionalGeneration; import accelerate, torchvision" \
-    "import anthropic, cv2, google.genai, matplotlib.pyplot, openai, openpyxl, polars, pytest, reprise.plan.suite, scenedetect, scipy.stats, snakemake.cli, typer, yt_dlp"
+    "import anthropic, cv2, google.genai, matplotlib.pyplot, openai, openpyxl, polars, pytest, reprise.plan.suite, scenedetect, scipy.stats, smart_open, snakemake.cli, snakemake.storage, snakemake_logger_plugin_reprise.terminal, typer, yt_dlp, yte; snakemake.cli.get_argument_parser()"
 # Test files side by side; more processes than these gain little and take memory.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
@@ -93,6 +93,7 @@ $(READY): envs/base.txt envs/dev.txt envs/quantised.txt envs/weights.txt pyproje
 	packages=$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") && cp $(OPERATORS) "$$packages" && \
 	    echo "import torchvision_operators as one; one.declare_when_imported()" > "$$packages/torchvision_operators.pth"
 	printf '%s\n' $(IMPORTED) | xargs -P 2 -I {} $(BIN)/python -c "import sys; sys.dont_write_bytecode = False; {}"
+	$(BIN)/python -m compileall -q workflow
 	touch $@
 
 $(CLUSTER): $(READY) envs/cluster.txt

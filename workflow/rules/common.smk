@@ -16,6 +16,7 @@ try:
     from reprise.core.errors import UserError
     from reprise.plan.suite import load_suite
     from reprise.stages.command import command_of
+    from snakemake_logger_plugin_reprise import LogHandler
 except ModuleNotFoundError as error:
     raise WorkflowError(
         f"This Snakemake is not of the project's environment: {sys.executable} has no module '{error.name}'. "
@@ -33,6 +34,9 @@ except UserError as error:
     # Raised here, so that Snakemake shows no file of the library.
     raise WorkflowError(str(error)) from None
 command = partial(command_of, SUITE.for_jobs)
+for handler in workflow.logger_manager.plugin_handlers:
+    if isinstance(handler, LogHandler):
+        handler.plan_of(workflow)
 
 
 # No wildcard: Snakemake finds the rule of a file by what its path begins with.

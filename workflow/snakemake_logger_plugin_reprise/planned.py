@@ -1,10 +1,9 @@
 """What a dry run says: how many jobs of which kind would run, about what, and why, in a screenful."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reprise.core.paths import RESULTS, Results
 from reprise.core.plain import first_of
@@ -42,21 +41,12 @@ class PlannedJob(NamedTuple):
 
 
 class Planned:
-    def __init__(self) -> None:
-        self._counts: Mapping[str, int] = {}
-        self._jobs: list[PlannedJob] = []
-
-    def count(self, stats: Mapping[str, int]) -> None:
-        self._counts = work_of(stats)
-
-    def add(self, rule: str, wildcards: Mapping[str, str], reason: str, outputs: Sequence[str]) -> None:
-        updated = re.search(r"Updated input files: ([^;]+)", reason)
-        files = [name.strip() for name in updated[1].split(",")] if updated else []
-        why = next((words for begins, words in REASONS.items() if begins in reason), reason)
-        if files and all("/keys/" in name for name in files) and why != NEW:
-            why = "changed settings or code"
-        if work_of({rule: 1}):
-            self._jobs.append(PlannedJob(rule, wildcards, why, files, outputs))
+    def __init__(self, graph: Any) -> None:
+        """The jobs of Snakemake's graph that would run, each after those that it needs."""
+        levels = (sorted(level, key=lambda job: (job.rule.name, *job.wildcards)) for level in graph.toposorted())
+        jobs = [job for level in levels for job in level if graph.needrun(job)]
+        self._jobs = [_planned(job, graph.reason(job)) for job in jobs if work_of({job.rule.name: 1})]
+        self._counts = Counter(job.rule for job in self._jobs)
 
     def text(self, width: int) -> str:
         total = sum(self._counts.values())
@@ -64,7 +54,7 @@ class Planned:
             return ""
         reasons = {job.why for job in self._jobs}
         common = reasons.pop() if len(reasons) == 1 else ""
-        head = f"{total} jobs would run{f' ({common})' if common else ''}:"
+        head = f"{total} job{'s' if total > 1 else ''} would run{f' ({common})' if common else ''}:"
         lines = [head, *self._rules(is_explained=bool(common)), *self._models(), *self._causes()]
         last = "Nothing was run (--dry-run). Every job with its files and reason: add --logger-reprise-full."
         return "\n".join([*(line if len(line) <= width else f"{line[: width - 3]}..." for line in lines), last])
@@ -72,11 +62,11 @@ class Planned:
     def _rules(self, *, is_explained: bool) -> Iterator[str]:
         """A line a rule, in the order in which the last jobs of the rules would run."""
         last, longest = {job.rule: place for place, job in enumerate(self._jobs)}, max(map(len, self._counts))
-        for rule in sorted(self._counts, key=lambda rule: last.get(rule, len(self._jobs))):
+        for rule in sorted(self._counts, key=lambda rule: last[rule]):
             count, jobs = self._counts[rule], [job for job in self._jobs if job.rule == rule]
             reasons = {} if is_explained else Counter(job.why for job in jobs)
             why = ", ".join(f"{words} {n}" if n < count else words for words, n in reasons.items())
-            kind = next((kind for kind in ("benchmark", "table", "model") if jobs and kind in jobs[0].wildcards), None)
+            kind = next((kind for kind in ("benchmark", "table", "model") if kind in jobs[0].wildcards), None)
             names = dict.fromkeys(job.wildcards[kind] for job in jobs) if kind else ()
             about = ", ".join(first_of(list(names), MOST_NAMES, "{} more"))
             yield f"{count:>6}  {rule:<{longest}}  {'; '.join(filter(None, [why, about]))}".rstrip()
@@ -100,6 +90,14 @@ class Planned:
         so = [f"  {words}\n    so: {', '.join(first_of(jobs, 1))}" for words, jobs in causes.items()]
         head = ["What changed:"] if causes else []
         yield from "\n".join([*head, *first_of(so, MOST_CAUSES, "  and {} more")]).splitlines()
+
+
+def _planned(job: Any, reason: Any) -> PlannedJob:
+    words, files = str(reason), sorted(map(str, reason.updated_input))
+    why = next((plainer for begins, plainer in REASONS.items() if begins in words), words)
+    if files and all("/keys/" in name for name in files) and why != NEW:
+        why = "changed settings or code"
+    return PlannedJob(job.rule.name, job.wildcards_dict, why, files, job.output)
 
 
 def _changes(job: PlannedJob) -> Iterator[str]:

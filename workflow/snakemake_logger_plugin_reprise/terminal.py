@@ -11,7 +11,7 @@ from itertools import dropwhile, islice, takewhile
 from logging import LogRecord, getLevelName
 from pathlib import Path
 from textwrap import dedent
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from reprise.core.log import ERROR, last_progress, last_words, tail_of
 from reprise.core.plain import first_of, safe
@@ -86,7 +86,7 @@ class Terminal:
         self._live = Live(
             console=self._console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
         )
-        self._planned = Planned()
+        self.workflow: Any = None  # of a dry run
         self._total, self._done = Counter[str](), Counter[str]()
         self._running: dict[int, Job] = {}
         self._failed: dict[int, tuple[Job, str]] = {}
@@ -107,15 +107,11 @@ class Terminal:
             return
         with self._lock:
             match of.get("event"):
-                case LogEvent.RUN_INFO if self._is_dry:
-                    self._planned.count(of["stats"])
-                case LogEvent.RUN_INFO if not self._total:
+                case LogEvent.RUN_INFO if not (self._total or self._is_dry):
                     self._total.update(work_of(of["stats"]))
                     if not self._quiet:
                         listed = ", ".join(f"{count} {rule}" for rule, count in self._total.items())
                         self._say(f"{self._total.total()} jobs: {listed}", "bold")
-                case LogEvent.JOB_INFO if self._is_dry:
-                    self._planned.add(of["rule_name"], of["wildcards"], of["reason"], of["output"])
                 case LogEvent.JOB_INFO:
                     name, logs = f"{of['rule_name']} {subject_of(of['wildcards'])}".strip(), tuple(map(Path, of["log"]))
                     self._running[of["jobid"]] = Job(of["rule_name"], name, logs, time.monotonic())
@@ -153,10 +149,9 @@ class Terminal:
                 return
             self._over.set()
             self._live.stop()
-            if self._is_dry and not self._has_error:
+            if self.workflow and self.workflow.dag and not self._has_error:
                 width = max(NARROWEST, self._console.width) if self._console.is_terminal else WIDTH_OF_FILES
-                self._say(self._planned.text(width))
-                return
+                self._say(Planned(self.workflow.dag).text(width))
             took, total = in_words(time.monotonic() - self._start), self._total.total()
             left = total - self._done.total()
             if total and self._is_stopping:

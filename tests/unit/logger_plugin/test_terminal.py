@@ -13,6 +13,7 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.log import Progress
 from snakemake.exceptions import InputFunctionException, WorkflowError, format_exception_to_string
+from snakemake.jobs import Reason
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_logger_plugin_reprise.profiles import check_keys
@@ -41,9 +42,8 @@ class Run:
     def count(self) -> None:
         self.say("", event=LogEvent.RUN_INFO, stats=STATS)
 
-    def start(self, jobid: int, rule: str, log: Path | str = "none.log", reason: str = "", **wildcards: str) -> None:
-        self.say("", event=LogEvent.JOB_INFO, jobid=jobid, rule_name=rule, wildcards=wildcards,
-                 log=[str(log)], reason=reason, output=[f"results/demo/{rule}/x"])  # fmt: skip
+    def start(self, jobid: int, rule: str, log: Path | str = "none.log", **wildcards: str) -> None:
+        self.say("", event=LogEvent.JOB_INFO, jobid=jobid, rule_name=rule, wildcards=wildcards, log=[str(log)])
 
     def finish(self, jobid: int) -> None:
         self.say("", event=LogEvent.JOB_FINISHED, job_id=jobid)
@@ -160,23 +160,28 @@ def test_a_file_gets_plain_lines_and_a_terminal_a_status_that_goes(
     assert "\n0 s: 0 of 3 jobs; of them infer 0/2; infer: 30 of 90 questions, 3.0 a second, about 20 s left\n" in text
 
 
-def test_a_dry_run_is_a_screenful() -> None:
-    run = Run(dryrun=True)
-    rules = [f"rule{number}" for number in range(18)]
-    run.say("", event=LogEvent.RUN_INFO, stats={**dict.fromkeys(rules, 15), "infer": 30, "total": 300})
-    for jobid in range(300):
-        rule = "infer" if jobid % 10 == 0 else rules[jobid % 18]
-        reason = (
-            "Missing output files: a" if jobid % 3 else "Updated input files: b; Input files updated by another job: a"
-        )
-        run.start(jobid, rule, reason=reason, benchmark=f"b{jobid % 4}", model=f"model{jobid % 70}")
-    lines = run.end().splitlines()
-    assert len(lines) <= 40 and lines[0] == "300 jobs would run:" and "--logger-reprise-full" in lines[-1]
-    assert "    30  infer   changed input 10, not made yet 20; b0, b2" in lines
+def dry_run(*jobs: tuple[str, str, str, str]) -> list[str]:
+    """What is said of jobs that would run but for those of the rule `made`: rule, input that changed, benchmark, model."""
+    all_jobs: list[Any] = []
+    for rule, changed, benchmark, model in jobs:
+        reason, of = Reason(), {"benchmark": benchmark, "model": model}
+        (reason.updated_input if changed else reason.missing_output).add(changed or "a")
+        all_jobs.append(SimpleNamespace(rule=SimpleNamespace(name=rule), wildcards=[*of.values()], wildcards_dict=of,
+                                        reason=reason, output=["results/demo/x"]))  # fmt: skip
     run = Run(dryrun=True)
     run.count()
-    run.start(1, "infer", reason="Missing output files: a", benchmark="velociti", model="toy")
-    assert run.end().splitlines()[:2] == ["3 jobs would run (not made yet):", "     2  infer  velociti"]
+    graph = {"toposorted": lambda: [[job] for job in all_jobs], "needrun": lambda job: job.rule.name != "made"}
+    run.terminal.workflow = SimpleNamespace(dag=SimpleNamespace(**graph, reason=lambda job: job.reason))
+    return run.end().splitlines()
+
+
+def test_a_dry_run_is_a_screenful() -> None:
+    rules = ["infer" if number % 10 == 0 else f"rule{number % 18}" for number in range(300)]
+    lines = dry_run(*((rule, "" if n % 3 else "b", f"b{n % 4}", f"model{n % 70}") for n, rule in enumerate(rules)))
+    assert len(lines) <= 40 and lines[0] == "300 jobs would run:" and "--logger-reprise-full" in lines[-1]
+    assert "    30  infer   changed input 10, not made yet 20; b0, b2" in lines
+    few = dry_run(*((rule, "", "velociti", "toy") for rule in ("made", "infer", "all")))
+    assert few[:2] == ["1 job would run (not made yet):", "     1  infer  velociti"] and dry_run() == []
 
 
 IN_FUNCTION = (

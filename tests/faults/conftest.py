@@ -32,7 +32,6 @@ class FaultNotHandledError(Exception):
 
 
 def trials(kind: str) -> range:
-    """The numbers of the trials of a class."""
     only = os.environ.get("FAULTS_TRIAL")
     if only is not None:
         return range(int(only), int(only) + 1)

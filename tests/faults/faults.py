@@ -218,7 +218,6 @@ def limit_of_file_size(root: Path, random: Random) -> Iterator[list[str]]:
 
 
 def _files(root: Path) -> list[Path]:
-    """What runs leave."""
     return [path for top in ("results", STORE) for path in (root / top).rglob("*") if path.is_file()]
 
 
@@ -228,7 +227,6 @@ def bytes_on_disk(root: Path) -> int:
 
 
 def date_in_the_future(root: Path, seconds: float) -> None:
-    """Give all results a time that is still to come."""
     then = time.time() + seconds
     for path in (root / "results").rglob("*"):
         os.utime(path, (then, then))

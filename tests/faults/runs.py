@@ -114,7 +114,6 @@ class Run:
         return [rule for job, rule in self.started().items() if job not in ended]
 
     def kill(self) -> None:
-        """SIGKILL to the whole group, unless it has ended."""
         if self.is_running():
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()

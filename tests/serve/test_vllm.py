@@ -43,7 +43,6 @@ VIDEO = {"frames": "video"}
 
 @pytest.fixture(scope="session")
 def engines() -> Store:
-    """Where the engine is installed."""
     os.chdir(ROOT)
     store = Store(ROOT / ".cache" / "serve")
     (packages,) = (build("serve-cpu", store) / "lib").glob("python*/site-packages")

@@ -1,6 +1,7 @@
 """What is told to be behind a number (`Origin.steps`) is what Snakemake's rules make it from, whatever stages there are."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -62,7 +63,7 @@ def of_suite(name: str, models: dict[str, dict[str, Any]], **settings: Any) -> P
     config = load(ROOT, {"suite": name})
     for slug, changed in models.items():
         config.models[slug] = config.models[slug].model_copy(update=changed)
-    return Plan(config.model_copy(update={"suite": config.suite.model_copy(update=settings)}))
+    return Plan(replace(config, suite=config.suite.model_copy(update=settings)))
 
 
 def plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plan]:

@@ -113,9 +113,7 @@ use rule infer as construction_write with:
         requests="<suite>/construction/{benchmark}/requests/{model}/{round}.parquet",
         frames=[],
         ledgers=[],
-        weights=SUITE.inference.weights,
-        environment=SUITE.inference.environment,
-        retry=SUITE.inference.retry,
+        notes=SUITE.inference.notes,
     output:
         responses="<suite>/construction/{benchmark}/replies/{model}/{round}.parquet",
         timings="<suite>/construction/{benchmark}/replies/{model}/{round}.timings.parquet",

@@ -36,9 +36,7 @@ rule infer:
         requests="<suite>/requests/{benchmark}/{protocol}.parquet",
         frames="<suite>/frames/{benchmark}/{sampling}.parquet",
         ledgers=SUITE.media.clips,
-        weights=SUITE.inference.weights,
-        environment=SUITE.inference.environment,
-        retry=SUITE.inference.retry,
+        notes=SUITE.inference.notes,
         asked_before=SUITE.inference.asked_alike,
     output:
         responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",

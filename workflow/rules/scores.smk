@@ -53,9 +53,7 @@ use rule infer as judge with:
         requests="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         frames=[],
         ledgers=[],
-        weights=SUITE.inference.weights,
-        environment=SUITE.inference.environment,
-        retry=SUITE.inference.retry,
+        notes=SUITE.inference.notes,
     output:
         responses="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
         timings="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.timings.parquet",

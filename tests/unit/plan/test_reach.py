@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,12 +33,11 @@ def keys_of(plan: Plan, code: CodeDigests) -> Keys:
 def plan() -> Plan:
     """The demo's, with a card of time."""
     found = load(ROOT, {"suite": "demo"})
-    return Plan(found.model_copy(update={"suite": found.suite.model_copy(update={"time": ["toy-llava-ov"]})}))
+    return Plan(replace(found, suite=found.suite.model_copy(update={"time": ["toy-llava-ov"]})))
 
 
 @pytest.fixture(scope="module")
 def code() -> CodeDigests:
-    """The library's code as it is, read once."""
     return CodeDigests()
 
 

@@ -1,8 +1,7 @@
 """Everything that one suite needs, read and checked."""
 
 import re
-
-from pydantic import BaseModel, ConfigDict
+from dataclasses import dataclass
 
 from reprise.config.benchmark import Benchmark
 from reprise.config.figures import Figures
@@ -29,17 +28,17 @@ def part_name(suite: str, limit: int | None) -> str:
     return suite if limit is None else f"{suite}-limit{limit}"
 
 
-class Configuration(BaseModel):
-    model_config = ConfigDict(frozen=True)
+@dataclass(frozen=True)
+class Configuration:
     name: str  # of the suite, or of a part of it: `<suite>-limit<N>`
-    limit: int | None = None  # units of each benchmark that are asked about, where the name says so
+    limit: int | None  # units of each benchmark that are asked about, where the name says so
     main: Main
     suite: Suite
     benchmarks: dict[str, Benchmark]
     tables: dict[str, Tables]
-    figures: dict[str, Figures] = {}
+    figures: dict[str, Figures]
     models: dict[str, Model]
-    external: frozenset[str] = frozenset()  # the models of config/external.yaml
+    external: frozenset[str]  # the models of config/external.yaml
 
     @property
     def whole(self) -> str:

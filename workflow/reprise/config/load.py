@@ -156,7 +156,7 @@ def load(root: Path, told: Mapping[str, Any] | None = None, told_by: str = "--co
     if suite is None:
         raise problems.error()
     benchmarks = files.benchmarks(suite, suite_file)
-    found = Configuration.model_construct(
+    found = Configuration(
         name=main.suite,
         limit=limit,
         main=main,

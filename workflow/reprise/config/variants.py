@@ -1,5 +1,6 @@
 """What becomes of a suite's configuration: a stand-in for its models, benchmarks before a filter, a part of it."""
 
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -25,7 +26,7 @@ def with_stand_in(found: Configuration) -> Configuration:
         )
         for slug, model in found.models.items()
     }
-    return found.model_copy(update={"models": replaced | {name: baseline}})
+    return replace(found, models=replaced | {name: baseline})
 
 
 def static_filters(found: Configuration) -> dict[str, StaticFilter]:
@@ -43,8 +44,8 @@ def with_unfiltered(found: Configuration) -> Configuration:
         entries[before] = suite.benchmarks[name].model_copy(update=changes)
         benchmarks[before] = found.benchmarks[name]
         tables[before] = found.tables[name].model_copy(update={"benchmark": before, "tables": {}, "overview": None})
-    changed = {"suite": suite.model_copy(update={"benchmarks": entries}), "benchmarks": benchmarks, "tables": tables}
-    return found.model_copy(update=changed)
+    changed = suite.model_copy(update={"benchmarks": entries})
+    return replace(found, suite=changed, benchmarks=benchmarks, tables=tables)
 
 
 def with_limit(found: Configuration) -> Configuration:
@@ -56,4 +57,4 @@ def with_limit(found: Configuration) -> Configuration:
         "notice": f"A part only: at most {found.limit} units (videos, or pairs of Vinoground) of each benchmark, drawn "
         f"evenly over their kinds. Answers that were made elsewhere are left out. {found.suite.notice}".strip(),
     }
-    return found.model_copy(update={"suite": found.suite.model_copy(update=said)})
+    return replace(found, suite=found.suite.model_copy(update=said))

@@ -68,22 +68,15 @@ class Inference(Asked):
         longest = self._site.most("max_runtime", gpus) if self._site else None
         return minutes if longest is None else min(minutes, longest)
 
-    def weights(self, wildcards: Any) -> list[Path]:
-        """The note of a fetched snapshot; nothing for a local checkpoint or a model without weights."""
-        slug = getattr(wildcards, "judge", wildcards.model)
-        return [self._results.weights(slug)] if self.model(wildcards).repo else []
-
-    def environment(self, wildcards: Any) -> list[Path]:
-        """The note of the environment of the server that a job starts; nothing where it starts none."""
-        served = self.model(wildcards).served_by
-        return [self._results.environment(served.environment)] if served else []
-
-    def retry(self, wildcards: Any) -> list[Path]:
-        """What changes when questions that failed are to be asked again; nothing where none has failed yet."""
-        is_writer = hasattr(wildcards, "round")
+    def notes(self, wildcards: Any) -> list[Path]:
+        """Of what a job needs besides: the weights that are fetched, the environment of the server that it starts, and
+        which questions failed and are to be asked again; nothing of what it does not need."""
+        model, slug, is_writer = self.model(wildcards), getattr(wildcards, "judge", ""), hasattr(wildcards, "round")
         run = writer_run(wildcards.benchmark, wildcards.round, wildcards.model) if is_writer else run_of(wildcards)
-        path = self._results.answer_retry_key(Scored(run, getattr(wildcards, "judge", "")))
-        return [path] if path.is_file() else []
+        weights = [self._results.weights(slug or wildcards.model)] if model.repo else []
+        environment = [self._results.environment(model.served_by.environment)] if model.served_by else []
+        retry = self._results.answer_retry_key(Scored(run, slug))
+        return [*weights, *environment, *([retry] if retry.is_file() else [])]
 
     def asked_alike(self, wildcards: Any) -> list[Path]:
         """The answers of a run that asks the same of the same items, if the suite has one: at the same time this one

@@ -16,7 +16,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.text import Text
 
-from reprise.core.files import whole_file
+from reprise.core.files import seal_text, whole_file
 from reprise.core.plain import visible
 
 KINDS = ("pdf", "svg", "png")
@@ -148,3 +148,5 @@ def save(figure: Figure, path: Path, description: Mapping[str, str]) -> None:
     figure.dpi = dpi  # of the pictures in it; svg has set its own
     with whole_file(path.with_suffix(".pdf")) as temporary:
         FigureCanvasPdf(figure).print_pdf(temporary, metadata={"Title": title, "Subject": words, "CreationDate": None})
+    for kind in KINDS:
+        seal_text(path.with_suffix(f".{kind}"))

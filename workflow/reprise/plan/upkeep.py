@@ -12,7 +12,7 @@ import polars as pl
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, file_digest, half_written, keys_of, value_digest, write_if_changed
 from reprise.core.log import log
-from reprise.core.paths import FIGURES, STAMP, TABLES, Ledger
+from reprise.core.paths import FIGURES, RESULTS, STAMP, TABLES, TIME, Ledger
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.fetch.outcome import FetchError
 from reprise.fetch.routes import fetcher_for
@@ -59,7 +59,8 @@ def _outdated_results(plan: Plan, latest: float) -> Iterator[tuple[Path, str]]:
     Where a key file is newer Snakemake makes the result again if a target needs it, and `adopt` may carry it over.
     """
     known: dict[str, tuple[str, float]] = {}  # key file -> its digest now, and when it was written
-    for path in (*_files(plan.results.folder), *_files(TABLES), *_files(FIGURES)):
+    beside = filter(Path.is_file, RESULTS.glob("*"))
+    for path in (*_files(plan.results.folder), *_files(TABLES), *_files(FIGURES), *_files(TIME), *beside):
         modified = path.stat().st_mtime
         made_under = keys_of(path) if path.suffix == ".parquet" else {}
         for name in (made_under or {}).keys() - known.keys():

@@ -74,11 +74,11 @@ class Pages:
             for one in (part["card"] for part in card["benchmarks"]) if card else ():
                 self._guessed[one.name, one.protocol, one.score] = one.chance
             self._page(model_page(model), "model", model=model, label=last.label, runs=runs, time=card)
-        missing = (self._results.folder / "sources" / "missing.md").read_text(encoding="utf-8")
+        missing = sealed_text(self._results.folder / "sources" / "missing.md").read_text(encoding="utf-8")
         self._page("missing.html", "missing", sections=read_missing(missing))
         published = []
         if key.show_published:
-            content = content_of_page(reproduction_file("html").read_text(encoding="utf-8"))
+            content = content_of_page(sealed_text(reproduction_file("html")).read_text(encoding="utf-8"))
             cells = sealed_text(reproduction_file("csv"))
             self._folder.copy(cells, "reproduction.csv")
             self._page("reproduction.html", "reproduction", content=re.sub(r'<p class="notice">.*?</p>\n', "", content))

@@ -20,8 +20,7 @@ def copy_picture(folder: Folder) -> None:
 
 def _copy(name: str, kinds: Iterable[str], folder: Folder) -> None:
     for kind in kinds:
-        path = time_file(name, kind)
-        folder.copy(sealed_text(path) if kind.endswith("csv") else path, f"time/{name}.{kind}")
+        folder.copy(sealed_text(time_file(name, kind)), f"time/{name}.{kind}")
 
 
 def card_of(model: str, groups: Mapping[str, str], folder: Folder) -> dict[str, Any]:

@@ -8,13 +8,12 @@ from reprise.benchmarks.registry import load_analyses
 from reprise.benchmarks.scoring import with_analysed_groups
 from reprise.config.figures import Distribution
 from reprise.construction.tables import STATISTICS
-from reprise.core.files import seal_text
 from reprise.core.paths import Results
 from reprise.core.schemas import FACTS, ITEMS, VERDICTS, read_table
 from reprise.core.tabular import write_csv
 from reprise.figures.draw import draw
 from reprise.figures.keys import FigureKey
-from reprise.figures.style import KINDS, save
+from reprise.figures.style import save
 from reprise.stages.command import In, Out
 from reprise.tables.build import Builder
 from reprise.tables.measured import read_metrics, read_problems
@@ -57,5 +56,3 @@ def main(
     caption = f"{key.notice} {key.spec.caption}".strip()
     save(drawn, png, {"title": f"{key.spec.title} ({key.origin})", "caption": caption})
     write_csv(rows, png.with_suffix(".csv"))
-    for kind in KINDS:
-        seal_text(png.with_suffix(f".{kind}"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.files import write_text
+from reprise.core.files import write_sealed
 from reprise.core.plain import plain
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.fetch.keys import BenchmarkLedgers, MissingKey
@@ -58,4 +58,4 @@ def _cell(text: str) -> str:
 
 
 def main(key: In[MissingKey], out: Out[Path]) -> None:
-    write_text(out, "# Missing videos\n\n" + "\n".join(map(section, key.benchmarks.values())))
+    write_sealed(out, "# Missing videos\n\n" + "\n".join(map(section, key.benchmarks.values())))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.core.files import sealed_text, write_text
+from reprise.core.files import sealed_text, write_sealed
 from reprise.core.plain import of_cell
 from reprise.core.tabular import write_csv
 from reprise.stages.command import In, Out
@@ -19,5 +19,7 @@ def main(key: In[ReproductionKey], tables: In[list[Path]], md: Out[Path]) -> Non
     found = Reproduction(key, rows.with_columns(pl.col(pl.String).map_elements(of_cell, return_dtype=pl.String)))
     shown = found.tables()
     for form in ("md", "html"):
-        write_text(md.with_suffix(f".{form}"), collect("Reproduction", [render(table, form) for table in shown], form))
+        write_sealed(
+            md.with_suffix(f".{form}"), collect("Reproduction", [render(table, form) for table in shown], form)
+        )
     write_csv(found.rows(), md.with_suffix(".csv"))

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reprise.core.paths import RESULTS, Results
+from reprise.core.paths import RESULTS, STAMP, Results
 from reprise.core.plain import first_of
 
 MOST_NAMES, MOST_MODELS, MOST_CAUSES = 4, 8, 5
 NEW = "not made yet"
+OTHER_SUITE = f"another suite than the last time ({STAMP})"
 REASONS = {  # as Snakemake begins them, the strongest first
     "Forced execution": "asked for by --force, --forcerun or --forceall",
     "Incomplete output files": "cut short by a kill",
@@ -102,7 +103,7 @@ def _planned(job: Any, reason: Any) -> PlannedJob:
 
 def _changes(job: PlannedJob) -> Iterator[str]:
     keys = [name for name in job.changed if "/keys/" in name]
-    yield from (f"{name} is newer" for name in job.changed if name not in keys)
+    yield from (OTHER_SUITE if name == str(STAMP) else f"{name} is newer" for name in job.changed if name not in keys)
     if keys:
         from reprise.plan.changes import KeyChanges
 

@@ -222,7 +222,6 @@ def _files(root: Path) -> list[Path]:
 
 
 def bytes_on_disk(root: Path) -> int:
-    """What results and store take of a disk."""
     return sum(-(-path.stat().st_size // PAGE) * PAGE for path in _files(root))
 
 

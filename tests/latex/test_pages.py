@@ -13,7 +13,6 @@ from tests.unit.tables.render.render_examples import HOSTILE, cell, full_table, 
 
 
 def printed(tables: dict[str, Table], folder: Path) -> list[str]:
-    """What does not fit its page."""
     fragments = {name: render(table, "tex") for name, table in tables.items()}
     _, log = print_document(document(fragments), folder)
     return [f"{table}: {points} pt too {side}" for table, points, side in too_large(log)]

@@ -74,7 +74,6 @@ class Undisturbed:
 
 @pytest.fixture(scope="session", autouse=True)
 def hub() -> Iterator[None]:
-    """The server of weights, as the runs see it."""
     with hub_of_weights() as url, pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_ENDPOINT", url)
         patch.setenv("HF_HUB_DISABLE_XET", "1")

@@ -30,8 +30,9 @@ def project(prepared_small: Path, tmp_path_factory: pytest.TempPathFactory) -> P
          ["'results/tables/table2.html' is no setting", "snakemake results/tables/table2.html --config suite=small"]),
         (["--config", "suite=smal"], ["Error: --config: suite: unknown suite 'smal'. Did you mean 'small'?"]),
         (["results/small/nothing.txt"], ["Error: results/small/nothing.txt: no rule makes it."]),
+        ([TABLE, "--set-resources", "infer:runtime=2hours3"], ["could not be parsed as minutes"]),
     ],
-    ids=["swallowed target", "suite", "no rule"],
+    ids=["swallowed target", "suite", "no rule", "resource"],
 )  # fmt: skip
 def test_snakemake_adds_nothing_to_a_mistake(project: Project, arguments: list[str], said: list[str]) -> None:
     done = project.snakemake("-n", *arguments)

@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
@@ -56,15 +57,13 @@ class LogHandler(LogHandlerBase):
         self._take(record)
 
     def plan_of(self, workflow: Any) -> None:
-        """Say of a dry run what the graph of its jobs says.
+        """Say of a dry run what the graph of its jobs says, once that is made.
 
         Unless it is to be quiet Snakemake writes out each job with its command, which takes a quarter of the time.
         """
         if self._terminal and self.common_settings.dryrun:
-            from snakemake.settings.enums import Quietness
-
-            self._terminal.workflow = workflow
-            workflow.output_settings.quiet = {Quietness.RULES, Quietness.PROGRESS}
+            # A filter is called where Snakemake logs, so that what is wrong with a rule ends the dry run.
+            logging.getLogger("snakemake.logging").addFilter(partial(self._terminal.plan, workflow))
 
     def close(self) -> None:
         """Show how it ended. Snakemake calls this once, and Python's `logging` again when the process ends."""

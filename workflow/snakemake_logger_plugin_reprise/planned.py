@@ -44,33 +44,37 @@ class PlannedJob(NamedTuple):
 class Planned:
     def __init__(self, graph: Any) -> None:
         """The jobs of Snakemake's graph that would run, each after those that it needs."""
-        levels = (sorted(level, key=lambda job: (job.rule.name, *job.wildcards)) for level in graph.toposorted())
-        jobs = [job for level in levels for job in level if graph.needrun(job)]
+        jobs = [
+            job
+            for level in graph.toposorted()
+            for job in sorted(level, key=lambda job: (job.rule.name, *job.wildcards))
+            if graph.needrun(job)
+        ]
+        # What Snakemake would write out of each: a mistake in a rule's resources or command ends a dry run too.
+        _ = [(job.resources, job.shellcmd) for job in {job.rule.name: job for job in jobs}.values()]
         self._jobs = [_planned(job, graph.reason(job)) for job in jobs if work_of({job.rule.name: 1})]
-        self._counts = Counter(job.rule for job in self._jobs)
 
     def text(self, width: int) -> str:
-        total = sum(self._counts.values())
-        if not total:
+        if not self._jobs:
             return ""
         reasons = {job.why for job in self._jobs}
         common = reasons.pop() if len(reasons) == 1 else ""
-        head = f"{total} job{'s' if total > 1 else ''} would run{f' ({common})' if common else ''}:"
+        head = f"{len(self._jobs)} job{'s' if self._jobs[1:] else ''} would run{f' ({common})' if common else ''}:"
         lines = [head, *self._rules(is_explained=bool(common)), *self._models(), *self._causes()]
         last = "Nothing was run (--dry-run). Every job with its files and reason: add --logger-reprise-full."
         return "\n".join([*(line if len(line) <= width else f"{line[: width - 3]}..." for line in lines), last])
 
     def _rules(self, *, is_explained: bool) -> Iterator[str]:
         """A line a rule, in the order in which the last jobs of the rules would run."""
-        last, longest = {job.rule: place for place, job in enumerate(self._jobs)}, max(map(len, self._counts))
-        for rule in sorted(self._counts, key=lambda rule: last[rule]):
-            count, jobs = self._counts[rule], [job for job in self._jobs if job.rule == rule]
+        last = {job.rule: place for place, job in enumerate(self._jobs)}
+        for rule in sorted(last, key=lambda rule: last[rule]):
+            jobs = [job for job in self._jobs if job.rule == rule]
             reasons = {} if is_explained else Counter(job.why for job in jobs)
-            why = ", ".join(f"{words} {n}" if n < count else words for words, n in reasons.items())
+            why = ", ".join(f"{words} {n}" if n < len(jobs) else words for words, n in reasons.items())
             kind = next((kind for kind in ("benchmark", "table", "model") if kind in jobs[0].wildcards), None)
-            names = dict.fromkeys(job.wildcards[kind] for job in jobs) if kind else ()
-            about = ", ".join(first_of(list(names), MOST_NAMES, "{} more"))
-            yield f"{count:>6}  {rule:<{longest}}  {'; '.join(filter(None, [why, about]))}".rstrip()
+            names = {job.wildcards[kind] for job in jobs} if kind else ()
+            about = ", ".join(first_of(sorted(names), MOST_NAMES, "{} more"))
+            yield f"{len(jobs):>6}  {rule:<{max(map(len, last))}}  {'; '.join(filter(None, [why, about]))}".rstrip()
 
     def _models(self) -> Iterator[str]:
         asked: dict[str, Counter[str]] = defaultdict(Counter)
@@ -87,7 +91,7 @@ class Planned:
         causes: dict[str, list[str]] = defaultdict(list)
         for job in self._jobs:
             for words in _changes(job) if job.why != NEW else ():
-                causes[words].append(f"{job.rule} {subject_of(job.wildcards)}")
+                causes[words].append(f"{job.rule} {subject_of(job.wildcards)}".rstrip())
         so = [f"  {words}\n    so: {', '.join(first_of(jobs, 1))}" for words, jobs in causes.items()]
         head = ["What changed:"] if causes else []
         yield from "\n".join([*head, *first_of(so, MOST_CAUSES, "  and {} more")]).splitlines()

@@ -86,7 +86,7 @@ class Terminal:
         self._live = Live(
             console=self._console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
         )
-        self.workflow: Any = None  # of a dry run
+        self._planned: Planned | None = None
         self._total, self._done = Counter[str](), Counter[str]()
         self._running: dict[int, Job] = {}
         self._failed: dict[int, tuple[Job, str]] = {}
@@ -100,6 +100,13 @@ class Terminal:
                 self._live.start()
                 self._console.show_cursor(True)  # a kill must not leave the terminal without one
             threading.Thread(target=self._watch, daemon=True).start()
+
+    def plan(self, workflow: Any, record: LogRecord) -> bool:
+        """Take a dry run's jobs from their graph, where it says how many there are; what checkpoints alter is left."""
+        if vars(record).get("event") is LogEvent.RUN_INFO and not any(workflow.dag.checkpoint_jobs):
+            self._planned = Planned(workflow.dag)
+            workflow.output_settings.quiet = {Quietness.RULES, Quietness.PROGRESS}
+        return True
 
     def take(self, record: LogRecord) -> None:
         of = vars(record)
@@ -149,9 +156,9 @@ class Terminal:
                 return
             self._over.set()
             self._live.stop()
-            if self.workflow and self.workflow.dag and not self._has_error:
+            if self._planned and not self._has_error:
                 width = max(NARROWEST, self._console.width) if self._console.is_terminal else WIDTH_OF_FILES
-                self._say(Planned(self.workflow.dag).text(width))
+                self._say(self._planned.text(width))
             took, total = in_words(time.monotonic() - self._start), self._total.total()
             left = total - self._done.total()
             if total and self._is_stopping:

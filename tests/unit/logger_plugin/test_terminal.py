@@ -17,7 +17,7 @@ from snakemake.exceptions import InputFunctionException, WorkflowError, format_e
 from snakemake.jobs import Reason
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
-from snakemake_logger_plugin_reprise.planned import OTHER_SUITE
+from snakemake_logger_plugin_reprise.planned import OTHER_SUITE, Planned
 from snakemake_logger_plugin_reprise.profiles import check_keys
 from snakemake_logger_plugin_reprise.terminal import MOST_RUNNING, Terminal, in_words, mistake
 
@@ -169,10 +169,10 @@ def dry_run(*jobs: tuple[str, str, str, str]) -> list[str]:
         reason, of = Reason(), {"benchmark": benchmark, "model": model}
         (reason.updated_input if changed else reason.missing_output).add(changed or "a")
         all_jobs.append(SimpleNamespace(rule=SimpleNamespace(name=rule), wildcards=[*of.values()], wildcards_dict=of,
-                                        reason=reason, output=["results/demo/x"]))  # fmt: skip
+                                        reason=reason, output=["results/demo/x"], resources={}, shellcmd=""))  # fmt: skip
     (run := Run(dryrun=True)).count()
     graph = {"toposorted": lambda: [[job] for job in all_jobs], "needrun": lambda job: job.rule.name != "made"}
-    run.terminal.workflow = SimpleNamespace(dag=SimpleNamespace(**graph, reason=lambda job: job.reason))
+    run.terminal._planned = Planned(SimpleNamespace(**graph, reason=lambda job: job.reason))
     return run.end().splitlines()
 
 

@@ -59,8 +59,12 @@ class Planned:
             return ""
         reasons = {job.why for job in self._jobs}
         common = reasons.pop() if len(reasons) == 1 else ""
-        head = f"{len(self._jobs)} job{'s' if self._jobs[1:] else ''} would run{f' ({common})' if common else ''}:"
-        lines = [head, *self._rules(is_explained=bool(common)), *self._models(), *self._causes()]
+        lines = [
+            f"{len(self._jobs)} job{'s' if self._jobs[1:] else ''} would run{f' ({common})' if common else ''}:",
+            *self._rules(is_explained=bool(common)),
+            *self._models(),
+            *self._causes(),
+        ]
         last = "Nothing was run (--dry-run). Every job with its files and reason: add --logger-reprise-full."
         return "\n".join([*(line if len(line) <= width else f"{line[: width - 3]}..." for line in lines), last])
 

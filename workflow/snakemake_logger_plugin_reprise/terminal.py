@@ -102,10 +102,12 @@ class Terminal:
             threading.Thread(target=self._watch, daemon=True).start()
 
     def plan(self, workflow: Any, record: LogRecord) -> bool:
-        """Take a dry run's jobs from their graph, where it says how many there are; what checkpoints alter is left."""
-        if vars(record).get("event") is LogEvent.RUN_INFO and not any(workflow.dag.checkpoint_jobs):
-            self._planned = Planned(workflow.dag)
-            workflow.output_settings.quiet = {Quietness.RULES, Quietness.PROGRESS}
+        """Take a dry run's jobs from their graph, where Snakemake says how many there are; it goes on to say what
+        checkpoints alter."""
+        if vars(record).get("event") is LogEvent.RUN_INFO:
+            self._planned = self._planned or Planned(workflow.dag)
+            if not any(workflow.dag.checkpoint_jobs):
+                workflow.output_settings.quiet = {Quietness.RULES, Quietness.PROGRESS}
         return True
 
     def take(self, record: LogRecord) -> None:

@@ -1,4 +1,4 @@
-"""A new checkpoint, an adopted refactoring, runs compared and cells traced: with the demo's real checkpoints."""
+"""A new checkpoint, runs compared and cells traced: with the demo's real checkpoints."""
 
 import json
 import os
@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.schemas import RESPONSES, read_table
 
 from tests.workflow.conftest import Project
 
@@ -50,31 +49,6 @@ def test_a_run_whose_answers_are_journaled_loads_no_model(finished_toy: Path, tm
     assert done.returncode == 0, done.stderr
     imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines() if line.startswith("import time")}
     assert "polars" in imported and not {"torch", "transformers", "av"} & imported
-
-
-def test_adopting_carries_answers_over_a_refactoring_and_over_nothing_else(toy: Project) -> None:
-    table, model = "results/tables/velociti/table2.md", "config/models/toy-llava-ov.yaml"
-    toy.edit(model, "checkpoints/llava-ov-early", "checkpoints/llava-ov-late")
-    done = toy.reprise("adopt", RUN, "--why", "hope")
-    assert done.returncode == 1 and "differs in model, which can alter answers" in done.stderr
-    toy.edit(model, "checkpoints/llava-ov-late", "checkpoints/llava-ov-early")
-    softmax = "torch.softmax({}logits.double()"
-    forward = "workflow/reprise/models/local/checkpoints.py"
-    toy.edit(forward, softmax.format(""), softmax.format("2 * "))
-    done = toy.reprise("adopt", RUN, "--why", "hope")
-    assert done.returncode == 1 and "The change altered the answers: run snakemake to ask again." in done.stderr
-    assert not (toy.root / "resources/store/adopted.jsonl").exists()
-    toy.edit(forward, softmax.format("2 * "), softmax.format("1.0 * "))
-    toy.said("adopt", RUN, "--why", "added a factor")
-    before = toy.parquet(f"small/responses/{RUN}")
-    toy.made(table)
-    after = read_table(toy.root / f"results/small/responses/{RUN}.parquet", RESPONSES)
-    assert after.drop("key").equals(before.drop("key")) and after["key"][0] != before["key"][0]
-    assert all(0 < yes < 1 and 0 < no < 1 and yes + no < 1 for yes, no in after["scores"].to_list())
-    assert set(after["frames_shown"]) == {10}
-    timings = toy.parquet(f"small/responses/{RUN}.timings")
-    assert (timings["resumed"] == timings["requests"]).all()
-    assert "added a factor" in toy.text(table)
 
 
 def test_a_run_of_another_clone_is_compared(toy: Project, tmp_path: Path) -> None:

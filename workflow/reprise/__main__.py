@@ -234,23 +234,6 @@ def why(run: RunName, suite: Suite = None) -> None:
     explain_run(run, suite)
 
 
-@app.command(rich_help_panel=RUNS)
-def adopt(
-    run: RunName,
-    why: Annotated[str, Option(metavar="REASON", help="repeated in the provenance")],
-    judge: Annotated[
-        str | None,
-        Option(metavar="MODEL", help="carry over this judge's replies to the run", autocompletion=completion.models),
-    ] = None,
-    sample: Annotated[int, Option(metavar="N", help="number of answers to ask again first")] = 20,
-    suite: Suite = None,
-) -> None:
-    """Keep a run's answers after a change that cannot alter them."""
-    from reprise.commands.check import adopt_run
-
-    adopt_run(run, why, sample, judge, suite)
-
-
 @app.command(rich_help_panel=GAPS)
 def missing(
     every: Annotated[bool, Option("--all", help="list every one, not only the first of each reason")] = False,

@@ -1,16 +1,9 @@
 # What all rules share. SUITE has an object for each file of rules, whose methods are their input functions; command()
 # writes the shell command of a stage.
-import atexit
-import gc
 import sys
 from functools import partial
 
 from snakemake.exceptions import WorkflowError
-
-# What planning reads stays in use: to search all of it for garbage takes a seventh of a dry run's time, and another one
-# where it ends.
-gc.set_threshold(100_000)
-atexit.register(gc.freeze)
 
 try:
     from reprise.core.errors import UserError
@@ -46,16 +39,6 @@ pathvars:
 
 wildcard_constraints:
     **SUITE.wildcards(),
-
-
-onstart:
-    from reprise.stages.warm import keep_warm
-
-    keep_warm()
-    if workflow.local_exec:
-        # The limit of 100 jobs a second has Snakemake look for jobs again a second after each look, so that looks add
-        # up: with 400 jobs they took a fifth of the processor time of short ones.
-        workflow.scheduler.job_rate_limiter = None
 
 
 onsuccess:

@@ -105,7 +105,7 @@ def _planned(job: Any, reason: Any) -> PlannedJob:
     words, files = str(reason), sorted(map(str, reason.updated_input))
     why = next((plainer for begins, plainer in REASONS.items() if begins in words), words)
     if files and all("/keys/" in name for name in files) and why != NEW:
-        why = "changed settings or code"
+        why = "changed settings"
     return PlannedJob(job.rule.name, job.wildcards_dict, why, files, job.output)
 
 

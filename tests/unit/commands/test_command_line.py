@@ -19,7 +19,6 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
 @pytest.mark.parametrize(
     ("typed", "target", "arguments"),
     [
-        (["adopt", RUN, "--why", "x", "--judge", "j", "--sample", "3", "--suite", "paper"], "check:adopt_run", (RUN, "x", 3, "j", "paper")),
         (["compare", RUN, OTHER], "compare:compare_runs", (RUN, OTHER, None)),
         (["show", "table3", "--suite", "paper"], "show:show_tables", ("table3", "paper")),
         (["trace", "a/table1", "--row", "R", "--column", "C"], "show:trace_cell", ("a/table1", "R", "C", None)),

@@ -51,8 +51,6 @@ def test_what_there_is_to_make_is_said(
     ("retry v*/nothing", "retry: no run of suite 'demo' fits 'v*/nothing'; * stands for anything in <benchmark>/"),
     ("check oracle", "check: 'oracle' has adapter 'oracle'; only models with weights that see frames, and servers"),
     ("check llava-onevision-7b", "config/models/llava-onevision-7b.yaml: no weights in resources/store/weights/"),
-    ("adopt vinoground/paper/black8/random-imported --why x", "adopt: 'vinoground/paper/black8/random-imported' is imported; its answers are read"),
-    ("adopt interior8/cannot-tell --why x --judge oracle", "adopt: 'oracle' does not judge mmbench_video/unpacked/interior8/cannot-tell in suite 'demo'. Its judges: wordmatch, wordmatch-recall."),
     (f"compare elsewhere:{RUN} {RUN}", "compare: 'elsewhere' holds no results of Reprise: it has no results/suite.json."),
     (f"item {RUN}", "item: results/demo/requests/velociti/mc.parquet not found. Make it first: snakemake results/"),
     ("store --forget elsewhere", "store 'resources/store': no clone 'elsewhere' uses it. Known: /"),

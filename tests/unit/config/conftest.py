@@ -9,14 +9,11 @@ from typing import Any
 import pytest
 from reprise.config.load import load
 from reprise.core import yaml_files
-from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
 from reprise.plan.runs import Plan
 from reprise.plan.suite import collect_keys
 
 ROOT = Path(__file__).parents[3]
-CODE = CodeDigests()
-"""of the library's modules, each taken once"""
 # Of the suite `construction`.
 MMBENCH_VIDEO = "    tables: config/tables/construction/mmbench_video.yaml\n"
 
@@ -53,7 +50,7 @@ class Project:
     def message(self, suite: str = "") -> str:
         """What is said of the configuration, or of the keys that are planned by it."""
         with pytest.raises(UserError) as error:
-            collect_keys(self.plan(suite), CODE)
+            collect_keys(self.plan(suite))
         return str(error.value)
 
 

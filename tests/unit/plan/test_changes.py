@@ -21,7 +21,7 @@ LONG = "Watch the video and pay attention to the order of events. Does it entail
         ({"rule": {"fps": 1}}, {"rule": {"fps": 2}}, ["rule.fps: 1 -> 2"]),
         ({"settings": {}}, {"settings": {"seed": 1}}, ["settings.seed: (none) -> 1"]),
         ({"checkpoint": "a" * 64}, {"checkpoint": "b" * 64}, [f"checkpoint: {'a' * 12} -> {'b' * 12}"]),
-        ({"code": "1"}, {"code": "2"}, ["the code of this step, or of a module that it uses, changed"]),
+        ({"code_versions": {"stage frames": 1}}, {"code_versions": {"stage frames": 2}}, ["version of stage frames: 1 -> 2"]),
         ({"rows": [{"label": "A"}, {"label": "B"}]}, {"rows": [{"label": "A"}]}, ["rows.2.label: B -> (none)"]),
         (
             {"prompt": {"user": LONG}},

@@ -1,14 +1,14 @@
-"""What a change reaches: edit a module or a file of the configuration, and exactly these key files differ."""
+"""What a change reaches: raise a version or edit a configuration file, and exactly these jobs' settings differ."""
 
 import re
-import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 from reprise.config.load import load
-from reprise.core.code_digest import CodeDigests
+from reprise.fetch.plugins import PLUGINS
+from reprise.models.adapters import ADAPTERS
+from reprise.plan import versions
 from reprise.plan.runs import Plan
 from reprise.plan.suite import collect_keys
 
@@ -23,10 +23,10 @@ IMPORTED = ".+/random-imported"
 Keys = dict[str, BaseModel]
 
 
-def keys_of(plan: Plan, code: CodeDigests) -> Keys:
+def keys_of(plan: Plan) -> Keys:
     """Keys by the names of their files below `keys/`."""
     folder = plan.results.folder / "keys"
-    return {str(path.relative_to(folder).with_suffix("")): key for path, key in collect_keys(plan, code).items()}
+    return {str(path.relative_to(folder).with_suffix("")): key for path, key in collect_keys(plan).items()}
 
 
 @pytest.fixture(scope="module")
@@ -37,26 +37,8 @@ def plan() -> Plan:
 
 
 @pytest.fixture(scope="module")
-def code() -> CodeDigests:
-    return CodeDigests()
-
-
-@pytest.fixture(scope="module")
-def before(plan: Plan, code: CodeDigests) -> Keys:
-    return keys_of(plan, code)
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the library's code; every test leaves it as it was."""
-    folder = tmp_path_factory.mktemp("library") / "workflow"
-    for package in ("reprise", "synthetic"):
-        shutil.copytree(ROOT / "workflow" / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
-    read = CodeDigests(folder, folder / "record.jsonl")
-    for name in read._files:
-        read.closure([name])
-    read.keep()
-    return folder
+def before(plan: Plan) -> Keys:
+    return keys_of(plan)
 
 
 def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
@@ -68,37 +50,35 @@ def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "patterns"),
+    ("stage", "patterns"),
     [
-        # a benchmark's release, questions and scores are three things, and no other benchmark's
-        ("reprise/benchmarks/velociti/release.py", ["annotations/velociti"]),
-        ("reprise/benchmarks/velociti/scores.py", ["metrics/velociti/.+", "(tables|figures)/velociti/.+", OVERVIEW, CARD, REPORT]),
-        # a stage
-        ("reprise/stages/infer.py", []),
-        ("reprise/stages/import_answers.py", [IMPORTED]),
-        # a room
-        ("reprise/reading/robust.py", ["verdicts/.+", "judgements", "judge_requests/.+", IMPORTED]),
-        ("reprise/media/sampling.py", ["frames/.+", IMPORTED]),
-        ("reprise/models/local/transformers.py", [TOY_LLAVA]),
-        ("reprise/tables/render/latex.py", ["tables/.+", CARDS, REPORT]),
-        # the toy world is a plug-in of the demo
-        ("synthetic/toyworld/script.py", ["release/.+", "sources/.+"]),
-        # what carries results and shapes none
-        ("reprise/core/log.py", []),
-        ("reprise/plan/suite.py", []),
+        ("annotations", ["annotations/.+"]),
+        ("verdicts", ["verdicts/.+"]),
+        ("frames", ["frames/.+"]),
+        ("import_answers", [IMPORTED]),
+        ("table", ["tables/(?!overview|judges).+"]),
+        ("report", [REPORT]),
     ],
-)  # fmt: skip
-def test_an_edited_module_reaches_what_it_shapes(
-    plan: Plan, before: Keys, library: Path, module: str, patterns: list[str]
+)
+def test_raising_the_version_of_a_stage_reruns_that_stage(
+    plan: Plan, before: Keys, stage: str, patterns: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = library / module
-    text = path.read_text()
-    path.write_text(f"{text}\nADDED = 1\n")
-    try:
-        after = keys_of(plan, CodeDigests(library, library / "record.jsonl"))
-    finally:
-        path.write_text(text)
-    assert_differ(before, after, patterns)
+    monkeypatch.setitem(versions.STAGES, stage, 2)
+    assert_differ(before, keys_of(plan), patterns)
+
+
+def test_raising_the_version_of_an_adapter_queries_its_models_again(
+    plan: Plan, before: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ADAPTERS, "transformers", replace(ADAPTERS["transformers"], version=2))
+    assert_differ(before, keys_of(plan), [TOY_LLAVA])
+
+
+def test_raising_the_version_of_a_world_makes_its_releases_and_videos_again(
+    plan: Plan, before: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PLUGINS, "toyworld", PLUGINS["toyworld"]._replace(version=2))
+    assert_differ(before, keys_of(plan), ["release/.+", "sources/.+"])
 
 
 @pytest.mark.parametrize(
@@ -111,16 +91,17 @@ def test_an_edited_module_reaches_what_it_shapes(
         ("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-late", "checkpoints/llava-ov-early", ["(?!time/).+/toy-llava-ov"]),
         # of a benchmark and its prompts
         ("config/benchmarks/velociti.yaml", "reading: output_block", "reading: text", ["verdicts/velociti/cot.subset"]),
+        ("config/benchmarks/velociti.yaml", "title: VELOCITI", "title: VELOCITI\nversion: 2", ["(annotations|statistics)/velociti", "(requests|metrics|judge_requests|tables|figures)/velociti/.+", OVERVIEW, CARD, REPORT, "velociti/.+/random-imported"]),
         ("config/benchmarks/vinoground.yaml", "{video: 3, group: 3}", "{video: 4, group: 4}", ["(tables|figures)/vinoground/(?!fig1[12]).+", OVERVIEW]),
         ("resources/prompts/velociti.yaml", "Here is a caption", "This is a caption", ["requests/velociti/entail(.subset)?", "velociti/entail(.subset)?/[^/]+/(?!random-imported).+"]),
         # of a table: the table, and the runs that it adds
     ],
 )  # fmt: skip
 def test_an_edited_file_reaches_what_it_shapes(
-    project: Project, code: CodeDigests, before: Keys, file: str, old: str, new: str, patterns: list[str]
+    project: Project, before: Keys, file: str, old: str, new: str, patterns: list[str]
 ) -> None:
     project.edit(file, old, new)
-    assert_differ(before, keys_of(project.plan(), code), patterns)
+    assert_differ(before, keys_of(project.plan()), patterns)
 
 
 def test_keys_hold_no_more_than_their_job_needs(before: Keys) -> None:
@@ -128,6 +109,6 @@ def test_keys_hold_no_more_than_their_job_needs(before: Keys) -> None:
     run = before["velociti/entail/fps1/random"].model_dump()
     assert sorted(run) == ["answers", "checkpoint", "gpus", "key", "run"]
     assert sorted(run["answers"]) == [
-        "adapter", "ask", "attention", "code", "dtype", "form", "max_tokens", "model", "prompt", "sampling", "settings",
+        "adapter", "ask", "attention", "code_versions", "dtype", "form", "max_tokens", "model", "prompt", "sampling", "settings",
         "trust_remote_code", "versions",
     ]  # fmt: skip

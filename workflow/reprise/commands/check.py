@@ -1,4 +1,4 @@
-"""`check` and `adopt`: a few questions to a model, before a night of them, or whether its answers are the same."""
+"""Command `check`: a few questions to a model, before a night of them."""
 
 import random
 import resource
@@ -7,34 +7,22 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
 
-from reprise.commands.shared import data_of, plan_of, there, works_of
+from reprise.commands.shared import data_of, plan_of, works_of
 from reprise.config.model import Model
 from reprise.core.errors import UserError, refuse_unknown
-from reprise.core.files import canonical_json
-from reprise.core.paths import Run, Scored
-from reprise.core.schemas import REQUESTS, RESPONSES, read_table
-from reprise.core.settings import read_key
-from reprise.core.store import append_line, read_lines
+from reprise.core.paths import Run
 from reprise.models.adapters import ADAPTERS, SHARE, loaded
-from reprise.models.asking.journal import Journal, Work, journal_path
-from reprise.models.asking.lazy import lazy_model
 from reprise.models.asking.money.prices import NO_BUDGET, Account
-from reprise.models.asking.outcomes import ask
 from reprise.models.asking.reasons import REASONS, in_words
 from reprise.models.asking.sight import PLAN, Sight, sight_of
 from reprise.models.base import Adapter, Due, ModelSpec
-from reprise.models.keys import ModelRunKey
 from reprise.models.local.devices import take_gpus
 from reprise.models.local.weights import WEIGHTS, snapshot_folder
 from reprise.models.remote.serving.host import Host
 from reprise.models.settings import HALF
-from reprise.plan.answers import job_of
 from reprise.plan.run_keys import server_of, weights_identity
 from reprise.plan.runs import Plan
-from reprise.plan.suite import write_keys
-from reprise.stages.works import gather_text_work
 
 ASKED = ("score", "choose")
 MB = 10**6
@@ -185,73 +173,3 @@ def _memory(model: Model) -> Iterator[str]:
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / MB
     is_enough = "enough" if used <= model.memory_mb else "too little: set it to more"
     yield f"main memory: {used:.0f} MB at most; `memory_mb: {model.memory_mb}` is {is_enough}"
-
-
-# --- adopt -----------------------------------------------------------------------------------------------------------
-
-
-def adopt_run(words: str, why: str, sample: int, judge: str | None = None, suite: str | None = None) -> None:
-    """Ask a sample again under the new key; if every answer is the same, copy the journal and say so.
-
-    With a judge, that judge's replies to the run's answers are carried over.
-    """
-    plan = plan_of(suite)
-    run = plan.find_run(words)
-    if run.model in plan.imports.models:
-        raise UserError(f"adopt: '{run.name}' is imported; its answers are read from its files again, run snakemake.")
-    judges = plan.judges_of(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else []
-    if judge and judge not in judges:
-        raise UserError(
-            f"adopt: '{judge}' does not judge {run.name} in suite '{plan.config.name}'. "
-            f"Its judges: {', '.join(judges) or 'none'}."
-        )
-    job = job_of(plan, Scored(run, judge or ""))
-    name = job.scored.name
-    table = read_table(there(job.responses, "adopt"), RESPONSES)
-    old_key, old = str(table["key"][0]), {row["request_id"]: row for row in table.iter_rows(named=True)}
-    write_keys(plan)
-    new = read_key(job.key, ModelRunKey)
-    if new.key == old_key:
-        print(f"{name}: the key has not changed; there is nothing to adopt.")
-        return
-    keys = plan.store.root / "keys.jsonl"
-    known = {str(key): cast(dict[str, Any], said) for key, said in read_lines(keys)}
-    if old_key not in known:
-        raise UserError(f"adopt: {keys} does not know key {old_key[:12]} of '{name}'; its answers must be asked again.")
-    answers = new.answers.model_dump(mode="json")
-    parts = sorted(answers.keys() - {"code", "versions"})  # any other part can alter answers
-    changed = [part for part in parts if known[old_key].get(part) != answers[part]]
-    if changed:
-        raise UserError(
-            f"adopt: '{name}' differs in {', '.join(changed)}, which can alter answers. "
-            "Only a change of code or of library versions can be adopted; run snakemake to ask again."
-        )
-    requests = plan.results.judge_requests(run)
-    works = gather_text_work(read_table(requests, REQUESTS)) if judge else works_of(plan, run)
-    _check_sample(plan, works, old, new, judge or run.model, sample, name)
-    source, target = (Journal(journal_path(plan.store, key)) for key in (old_key, new.key))
-    entries = [entry for work in works for entry in work.entries if target.get(entry) is None]
-    carried = {entry: answer for entry in entries if (answer := source.known(entry)) is not None}
-    for entry, answer in carried.items():
-        target.add(entry, *answer)
-    target.sync()
-    append_line(plan.store.root / "adopted.jsonl", canonical_json([name, old_key, new.key, why, sample, len(carried)]))
-    write_keys(plan)
-    print(f"{name}: {len(carried)} answers carried over after {sample} of them came out the same. Run snakemake now.")
-
-
-def _check_sample(
-    plan: Plan, works: list[Work], old: dict[str, dict[str, Any]], new: ModelRunKey, slug: str, sample: int, name: str
-) -> None:
-    known = [(w, r) for w in works for r in w.requests if r.request_id in old and not old[r.request_id]["error"]]
-    with lazy_model(new, plan.store, plan.config.models[slug].threads, budget=plan.budget) as model:
-        for work, request in random.Random(0).sample(known, min(sample, len(known))):
-            work.check()
-            *_, (_, answer, _) = ask(model, work.clip, [request])
-            before = old[request.request_id]
-            if answer.error or (answer.text, list(answer.scores)) != (before["text"], before["scores"]):
-                raise UserError(
-                    f"adopt: '{name}' answers {request.request_id} with "
-                    f"{answer.message or answer.text or answer.scores}, before with "
-                    f"{before['text'] or before['scores']}. The change altered the answers: run snakemake to ask again."
-                )

@@ -53,6 +53,9 @@ class Benchmark(Settings):
 
     title: str
     """The benchmark's name in tables."""
+    version: int = Field(1, ge=1)
+    """Raised when its code or this file gives other items, questions or scores on purpose; results of another
+    version are made again."""
     paper: str
     """The paper, as tables cite it."""
     prompts: FilePath

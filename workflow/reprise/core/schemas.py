@@ -250,7 +250,6 @@ def read_of_key(path: Path, schema: pl.Schema, key: str) -> pl.DataFrame:
     if others.height:
         raise UserError(
             f"{path}: {others.height} rows carry key {others['key'][0][:12]}, the run's key is {key[:12]}. "
-            "Delete the file and run snakemake again; to carry answers over a refactoring use "
-            "`python -m reprise adopt`."
+            "Delete the file and run snakemake again."
         )
     return frame

@@ -135,9 +135,9 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class Key(Settings):
-    """A whole key file, or the part of one that names code: `code` is the digest of the modules behind a job."""
+    """Settings that shape a job's output, with the versions of what computes it: a stage, a benchmark, an adapter."""
 
-    code: str = ""
+    code_versions: dict[str, int] = {}
 
 
 def refuse_edited(files: Mapping[str, str]) -> None:

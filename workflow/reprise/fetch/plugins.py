@@ -2,14 +2,21 @@
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from reprise.fetch.outcome import Fetcher
 
-# The `kind` of a release or a route -> the module that makes it.
+
+class Plugin(NamedTuple):
+    module: str
+    version: int
+    """raised when the module makes other files from the same settings"""
+
+
+# The `kind` of a release or a route -> what makes it.
 PLUGINS = {
-    "toyworld": "synthetic.toyworld.plugin",
-    "rehearsal": "synthetic.rehearsal.plugin",
+    "toyworld": Plugin("synthetic.toyworld.plugin", version=1),
+    "rehearsal": Plugin("synthetic.rehearsal.plugin", version=1),
 }
 
 
@@ -19,10 +26,5 @@ class World(Protocol):
     def fetcher(self, settings: Any) -> Fetcher: ...
 
 
-def made_by(kind: str) -> list[str]:
-    """The module behind a kind of release or route, for the keys of what it makes; none for what is fetched."""
-    return [PLUGINS[kind]] if kind in PLUGINS else []
-
-
 def load_world(kind: str) -> World:
-    return cast(World, import_module(PLUGINS[kind]))
+    return cast(World, import_module(PLUGINS[kind].module))

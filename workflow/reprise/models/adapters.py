@@ -43,6 +43,8 @@ class AdapterInfo:
     """settings that do not shape answers, and stand beside them in the run's key file"""
     preparer: str = ""
     """module:class that prepares clips for it, in processes of their own; none where it reads them itself"""
+    version: int = 1
+    """raised when the adapter gives other answers to the same settings; part of the response cache's key"""
     frames: Literal["shown", "needed", "never"] = "shown"
     """whether a run may show it frames, must, or must not"""
 

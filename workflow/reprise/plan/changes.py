@@ -26,8 +26,8 @@ class Change(NamedTuple):
 
     @property
     def words(self) -> str:
-        if self.name.rpartition(".")[2] == "code":
-            return "the code of this step, or of a module that it uses, changed"
+        if "code_versions." in self.name:
+            return f"version of {self.name.rpartition('.')[2]}: {self.before} -> {self.after}"
         return f"{self.name}: {self.before} -> {self.after}"
 
 

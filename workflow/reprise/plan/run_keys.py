@@ -1,4 +1,4 @@
-"""The keys of runs, which hold all that shapes answers, and the digest of the code behind any key."""
+"""The keys of runs, which hold all that shapes answers, and the versions of the code behind any key."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -7,24 +7,23 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from reprise.benchmarks import registry
 from reprise.benchmarks.prompts import Prompt, load_prompts
 from reprise.config.model import Model
-from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError, suggestion
 from reprise.core.names import UNPINNED
 from reprise.core.paths import Run
 from reprise.core.settings import Key
-from reprise.core.store import Store, read_lines
-from reprise.external import FOLDER, module_name
+from reprise.core.store import Store
+from reprise.external import FOLDER
 from reprise.external.keys import ImportedRatingsKey, ImportedRunKey, RatingFiles, RunFiles
+from reprise.fetch.plugins import PLUGINS
 from reprise.models.adapters import ADAPTERS
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
 from reprise.models.remote.serving.environment import named_versions, pins_file
 from reprise.models.remote.serving.settings import Hosting, Serving, hosting_of, serving_of
-from reprise.models.same_answers import known_code
 from reprise.people.keys import PeopleFiles, PeopleRunKey
 from reprise.plan.runs import Plan
+from reprise.plan.versions import DECODER, STAGES
 
 
 class ModelServer(NamedTuple):
@@ -89,23 +88,11 @@ def server_of(model: Model, identity: dict[str, str], store: Store) -> ModelServ
 
 NO_FRAMES = {"rule": "none"}
 K = TypeVar("K", bound=Key)
-# Modules that a job uses and that do not affect its output: how it gets its settings, whose values are in the key file,
-# how it logs, and what loads a benchmark's modules, each of which counts where it is used.
-LEFT_OUT = (
-    *("reprise.core.errors", "reprise.core.log", "reprise.core.paths"),
-    *("reprise.*.keys", "reprise.*.settings", "reprise.stages.command"),
-    *("reprise.benchmarks.registry", "reprise.construction.registry"),
-)
-# The registry lists adapters, and sending says in what order questions go: neither shapes an answer.
-LEFT_OUT_OF_ANSWERS = (
-    *("reprise.core.*", "reprise.models.settings", "reprise.models.remote.settings", "reprise.models.asking.money.*"),
-    *("reprise.models.adapters", "reprise.models.remote.sending"),
-)
 
 
 class RunKeys:
-    def __init__(self, plan: Plan, code: CodeDigests) -> None:
-        self._plan, self._config, self._code = plan, plan.config, code
+    def __init__(self, plan: Plan) -> None:
+        self._plan, self._config = plan, plan.config
         self._runs: dict[Run, RunKey] = {}
         self._weights: dict[str, dict[str, str]] = {}
 
@@ -113,19 +100,13 @@ class RunKeys:
     def prompts(self) -> dict[str, dict[str, Prompt]]:
         return {name: load_prompts(Path(spec.prompts)) for name, spec in self._config.benchmarks.items()}
 
-    def coded(self, stage: str, key: K, *modules: str, left_out: Sequence[str] = LEFT_OUT) -> K:
-        """A key with the digest of the code of its stage, and of modules that this loads by name."""
-        return key.model_copy(update={"code": self._code.closure((f"reprise.stages.{stage}", *modules), left_out)})
-
-    def adopted(self, runs: Sequence[Run]) -> dict[str, str]:
-        """Of these runs' keys those whose answers were carried over from another key, and why."""
-        keys = {self.of(run).key for run in runs} if self._adopted else set()
-        return {key: self._adopted[key] for key in sorted(keys & self._adopted.keys())}
-
-    @cached_property
-    def _adopted(self) -> dict[str, str]:
-        notes = read_lines(self._plan.store.root / "adopted.jsonl")
-        return {str(to): f"answers carried over from key {str(old)[:12]}: {why}" for _, old, to, why, *_ in notes}
+    def versioned(self, stage: str, key: K, *benchmarks: str, world: str = "") -> K:
+        """Return settings with the versions of their stage, of the benchmarks it computes, and of a synthetic world."""
+        versions = {f"stage {stage}": STAGES[stage]}
+        versions |= {f"benchmark {name}": self._config.benchmarks[name].version for name in benchmarks}
+        if world in PLUGINS:
+            versions[f"world {world}"] = PLUGINS[world].version
+        return key.model_copy(update={"code_versions": versions})
 
     def of(self, run: Run) -> RunKey:
         if run not in self._runs:
@@ -166,9 +147,7 @@ class RunKeys:
             prompt=prompt,
             versions={one: version_of(one) for one in adapter.versioned(model.settings)} | server.versions,
             serving=server.serving,
-            code=known_code(
-                self._code.closure((adapter.module, *server.modules), LEFT_OUT_OF_ANSWERS), model.checkpoint
-            ),
+            code_versions={f"adapter {model.adapter}": adapter.version, "decoder": DECODER},
             **asked,
         )
         return ModelRunKey(
@@ -188,7 +167,7 @@ class RunKeys:
         imports = self._plan.imports
         if imports.of_people(run):
             group = imports.people.answering[run]
-            of_people = self.coded(
+            of_people = self.versioned(
                 "people_answers",
                 PeopleFiles(
                     adapter=model.adapter,
@@ -212,7 +191,7 @@ class RunKeys:
             sampling=sampling,
             files=self._plan.digests(files),
         )
-        answers = self.coded("import_answers", answers, module_name(run.benchmark))
+        answers = self.versioned("import_answers", answers, run.benchmark)
         return ImportedRunKey(run=run.name, key=answers.digest(), answers=answers, patterns=tuple(model.patterns))
 
     def _imported_ratings(self, name: str, benchmark: str, protocol: str, judge: str) -> ImportedRatingsKey:
@@ -224,13 +203,8 @@ class RunKeys:
             sampling=NO_FRAMES,
             files={run: found for run, found in files.items() if found},
         )
-        answers = self.coded("import_ratings", answers, module_name(benchmark))
+        answers = self.versioned("import_ratings", answers, benchmark)
         return ImportedRatingsKey(run=name, key=answers.digest(), answers=answers)
-
-
-def parts(benchmark: str, *names: str) -> list[str]:
-    """The modules of a benchmark with these names, of those that it has."""
-    return [registry.module_name(benchmark, name) for name in names if registry.has_part(benchmark, name)]
 
 
 @cache

@@ -135,7 +135,7 @@ class States:
 NEW = "not made yet"
 # What a key of a run's key file is about; everything else is a setting.
 KINDS = {
-    "model": "weights", "checkpoint": "weights", "prompt": "prompt", "sampling": "frames", "code": "code",
+    "model": "weights", "checkpoint": "weights", "prompt": "prompt", "sampling": "frames", "code_versions": "version",
     "versions": "versions of libraries",
 }  # fmt: skip
 LONGEST = 160
@@ -229,6 +229,4 @@ def _changed(change: KeyChange) -> Iterator[str]:
         yield from change.words
         return
     first = {f"{KINDS.get(one.name.partition('.')[0], 'settings')} changed": one for one in reversed(change.changes)}
-    yield from (
-        kind if kind == "code changed" else f"{kind} ({cut(one.words, LONGEST)})" for kind, one in first.items()
-    )
+    yield from (f"{kind} ({cut(one.words, LONGEST)})" for kind, one in first.items())

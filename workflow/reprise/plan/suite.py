@@ -8,7 +8,6 @@ from typing import Any
 
 from reprise.config.load import load
 from reprise.core.clones import LOCKS, is_running, register
-from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError, faults_in_words
 from reprise.core.files import canonical_json, is_other, read_json, text_digest, write_if_changed, write_text
 from reprise.core.locks import put_locks
@@ -59,10 +58,9 @@ STAGES = Path(__file__).parents[1] / "stages"  # their modules
 
 
 def write_keys(plan: Plan) -> None:
-    code = CodeDigests(record=plan.results.folder / "keys" / "code.jsonl")
-    keys = collect_keys(plan, code)
+    keys = collect_keys(plan)
     changed = {path: text for path, text in key_texts(keys).items() if is_other(path, text)}
-    # What a key stands for, for `adopt` to compare and for people who trace old answers.
+    # What a key stands for, for people who trace old answers.
     of_runs = [key for path in changed if isinstance(key := keys[path], RunKey)]
     if of_runs:
         known = (canonical_json([key.key, key.answers.model_dump(mode="json")]) for key in of_runs)
@@ -70,13 +68,12 @@ def write_keys(plan: Plan) -> None:
     for path, text in changed.items():
         remember(plan.results, path)
         write_text(path, text)
-    code.keep()
 
 
-def collect_keys(plan: Plan, code: CodeDigests | None = None) -> dict[Path, Settings]:
-    runs = RunKeys(plan, code or CodeDigests())
+def collect_keys(plan: Plan) -> dict[Path, Settings]:
+    runs = RunKeys(plan)
     coded = [path.stem for path in STAGES.glob("*.py") if "key: Coded," in path.read_text(encoding="utf-8")]
-    bare = {plan.results.key(stage): runs.coded(stage, Key()) for stage in coded}
+    bare = {plan.results.key(stage): runs.versioned(stage, Key()) for stage in coded}
     return bare | {path: key for rules in vars(Rules(plan)).values() for path, key in rules.keys(runs)}
 
 
@@ -203,7 +200,7 @@ class Suite(Rules):
             name = key.format_map(dict(wildcards.items()))
             if name not in self._known:
                 found = leaves(read_json(self._plan.results.key(*name.split("/"))))
-                shown = [(one, value) for one, value in found if one.rpartition(".")[2] not in ("code", "key")]
+                shown = [(one, value) for one, value in found if one != "key"]
                 self._known[name] = ", ".join(
                     f"{one.removeprefix('answers.')}: {_short(value)}" for one, value in shown
                 )

@@ -2,10 +2,8 @@
 
 import sys
 
-from reprise.stages.warm import is_run_warm
+from reprise.core.errors import run_command
+from reprise.stages.command import run
 
-if __name__ == "__main__" and not is_run_warm(sys.argv[1:]):
-    from reprise.core.errors import run_command
-    from reprise.stages.command import run
-
+if __name__ == "__main__":
     run_command(lambda: run(sys.argv[1:]))

@@ -89,8 +89,7 @@ def provenance(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
         )
     digests = {row["run"]: row["key"] for row in metrics.iter_rows(named=True) if row["key"]}
     for run, digest in sorted(digests.items()):
-        adopted = f" ({key.adopted[digest]})" if digest in key.adopted else ""
-        yield f"{run}: key {digest[:12]}{adopted}"
+        yield f"{run}: key {digest[:12]}"
     for name, rows in _healths(metrics):
         if summary := health.summary(rows):
             yield f"{name}: {summary}"

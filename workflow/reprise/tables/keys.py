@@ -33,7 +33,6 @@ class TableKey(SuiteKey):
     abbreviations: dict[str, str] = Field({})
     references: tuple[str, ...] = ()  # models that no table marks as best
     quantised: dict[str, str] = Field({})  # model with quantised weights -> by what method
-    adopted: dict[str, str] = Field({})  # key of a run -> why its answers were carried over from another key
     missing_share_max: float
     failed_share_max: float
 

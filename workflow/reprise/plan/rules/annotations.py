@@ -11,11 +11,10 @@ from reprise.config.variants import static_filters
 from reprise.core.names import UNFILTERED, one_of
 from reprise.core.settings import Key
 from reprise.fetch.keys import Extras, ReleaseKey
-from reprise.fetch.plugins import made_by
 from reprise.fetch.settings import ReleaseFolder
 from reprise.plan.rules import Asked
 from reprise.plan.rules.construction import constructed
-from reprise.plan.run_keys import RunKeys, parts
+from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 
 
@@ -38,7 +37,7 @@ class Annotations(Asked):
                     extras=None if extras is None else Extras(folder=extras, files=in_folder(extras, files)),
                     found=in_folder(where.path, files) if isinstance(where, ReleaseFolder) else {},
                 )
-                yield key("release", benchmark), runs.coded("release", release, *made_by(where.kind))
+                yield key("release", benchmark), runs.versioned("release", release, world=where.kind)
             subset = entry.subset
             annotations = AnnotationsKey(
                 benchmark=benchmark,
@@ -48,9 +47,8 @@ class Annotations(Asked):
                 text_chars_max=config.suite.text_chars_max,
                 limit=config.limit,
             )
-            yield key("annotations", benchmark), runs.coded("annotations", annotations, *parts(benchmark, "release"))
-            counting = parts(benchmark, "data_statistics")
-            statistics = runs.coded("data_statistics", BenchmarkKey(benchmark=benchmark), *counting)
+            yield key("annotations", benchmark), runs.versioned("annotations", annotations, benchmark)
+            statistics = runs.versioned("data_statistics", BenchmarkKey(benchmark=benchmark), benchmark)
             yield key("statistics", benchmark), statistics
             for name, protocol in config.benchmarks[benchmark].protocols.items():
                 requests = RequestsKey(
@@ -62,7 +60,7 @@ class Annotations(Asked):
                     prompt=runs.prompts[benchmark][protocol.prompt],
                     text_chars_max=config.suite.text_chars_max,
                 )
-                yield key("requests", benchmark, name), runs.coded("requests", requests, *parts(benchmark, "questions"))
+                yield key("requests", benchmark, name), runs.versioned("requests", requests, benchmark)
 
     def facts(self, wildcards: Any) -> list[Path]:
         """Facts of the videos, where numbers of the data need them; a site that runs nothing on videos fetches none."""

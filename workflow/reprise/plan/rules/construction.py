@@ -15,7 +15,7 @@ from reprise.construction.keys import (
     SubsetKey,
     WritingKey,
 )
-from reprise.construction.registry import MEASURED, module_name
+from reprise.construction.registry import MEASURED
 from reprise.construction.settings import (
     CheckpointEncoder,
     Constructing,
@@ -32,7 +32,6 @@ from reprise.core.names import UNFILTERED, one_of
 from reprise.core.paths import Run
 from reprise.core.settings import Settings
 from reprise.fetch.keys import ReleaseKey
-from reprise.fetch.plugins import made_by
 from reprise.fetch.settings import ReleaseFolder
 from reprise.plan.rules import Asked
 from reprise.plan.run_keys import NO_FRAMES, RunKeys, local_weights
@@ -102,14 +101,14 @@ class Construction(Asked):
             where, patterns = how.annotations, tuple(how.files)
             found = self._plan.digests_in(where.path, patterns) if isinstance(where, ReleaseFolder) else {}
             source = ReleaseKey(benchmark=benchmark, release=where, files=patterns, found=found)
-            yield key_file("construction", benchmark, "source"), runs.coded("release", source, *made_by(where.kind))
+            yield key_file("construction", benchmark, "source"), runs.versioned("release", source, world=where.kind)
             for step, key in self._steps(benchmark, how).items():
-                coded = runs.coded(f"construction_{step}", lean(step, key), module_name(how.kind, step))
+                coded = runs.versioned(f"construction_{step}", lean(step, key))
                 yield key_file("construction", benchmark, step), coded
         for benchmark, others in self._sets.items():
             digests, own = self._plan.digests(others.files().values()), others.model_dump(exclude={"folder"})
             draw = DrawKey(**own, seed=self._made[benchmark].seed, files=digests)
-            yield key_file("construction", benchmark, "draw"), runs.coded("construction_draw", draw)
+            yield key_file("construction", benchmark, "draw"), runs.versioned("construction_draw", draw)
         for benchmark, settings in self._written.items():
             asked = {"form": "writer", "ask": "write", "max_tokens": settings.max_tokens, "sampling": NO_FRAMES}
             texts = {
@@ -122,7 +121,7 @@ class Construction(Asked):
                 yield key_file("construction", benchmark, WRITER, writer), writing
         for benchmark, search in self._searches.items():
             file = key_file("construction", benchmark, "subset")
-            yield file, runs.coded("construction_subset", SubsetKey(settings=search))
+            yield file, runs.versioned("construction_subset", SubsetKey(settings=search))
 
     def _steps(self, benchmark: str, how: ConstructionSettings) -> Mapping[str, StepKey]:
         """The keys of a construction's steps, without the digests of their code."""

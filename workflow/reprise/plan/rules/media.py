@@ -7,7 +7,6 @@ from typing import Any
 from reprise.core.paths import STAGES
 from reprise.core.settings import Key
 from reprise.fetch.keys import BenchmarkLedgers, MissingKey, SourcesKey
-from reprise.fetch.plugins import made_by
 from reprise.fetch.settings import Remote
 from reprise.media.keys import ClipsKey, FactsKey, FramesKey
 from reprise.plan.rules import Asked
@@ -20,12 +19,12 @@ class Media(Asked):
         for benchmark, entry in suite.benchmarks.items():
             sources = SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits)
             clips = ClipsKey(shards=suite.shards, **dict(suite.clip_settings))
-            yield key("sources", benchmark), runs.coded("sources", sources, *made_by(entry.route.kind))
-            yield key("clips", benchmark), runs.coded("clips", clips)
-            yield key("facts", benchmark), runs.coded("facts", FactsKey(**dict(suite.fact_settings)))
+            yield key("sources", benchmark), runs.versioned("sources", sources, world=entry.route.kind)
+            yield key("clips", benchmark), runs.versioned("clips", clips)
+            yield key("facts", benchmark), runs.versioned("facts", FactsKey(**dict(suite.fact_settings)))
             for name in self._plan.samplings_of(benchmark):
                 frames = FramesKey(rule=self._plan.config.main.samplings[name])
-                yield key("frames", benchmark, name), runs.coded("frames", frames)
+                yield key("frames", benchmark, name), runs.versioned("frames", frames)
         ledgers = {
             name: BenchmarkLedgers(
                 title=self._plan.config.benchmarks[name].title,
@@ -35,7 +34,7 @@ class Media(Asked):
             )
             for name in self._plan.data_benchmarks
         }
-        yield key("missing"), runs.coded("missing", MissingKey(benchmarks=ledgers))
+        yield key("missing"), runs.versioned("missing", MissingKey(benchmarks=ledgers))
 
     def clips(self, wildcards: Any) -> list[Path]:
         return self._plan.ledgers("clips", wildcards.benchmark)

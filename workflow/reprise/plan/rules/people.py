@@ -47,7 +47,7 @@ class People(Asked):
                 keys["ratings"] = RatingsKey(scope=group.scope, design=design, files=files)
             for stage, key in keys.items():
                 path = self._results.key("people", group.benchmark, group.name, stage)
-                yield path, runs.coded(f"people_{stage}", key)
+                yield path, runs.versioned(f"people_{stage}", key)
 
     def pages(self) -> list[Path]:
         """The page of numbers of each group of which somebody has answered."""

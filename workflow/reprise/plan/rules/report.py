@@ -9,15 +9,14 @@ from reprise.core.files import file_digest
 from reprise.core.paths import Scored
 from reprise.core.settings import Key
 from reprise.plan.rules import Asked
-from reprise.plan.run_keys import RunKeys, parts
+from reprise.plan.run_keys import RunKeys
 from reprise.report.inputs import inputs, own_files
 from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun, ReportedTable, ReportKey
 
 
 class Report(Asked):
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
-        modules = [module for name in self._plan.config.tables for module in parts(name, "scores", "analyses")]
-        yield self._results.key("report"), runs.coded("report", self._key(), *modules)
+        yield self._results.key("report"), runs.versioned("report", self._key(), *self._plan.config.tables)
 
     def inputs(self, wildcards: Any) -> list[Path]:
         return list(dict.fromkeys(inputs(self._key(), self._results)))

@@ -12,7 +12,7 @@ from reprise.models.local.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.plan.imported import RATINGS, people_file
 from reprise.plan.rules import Asked
 from reprise.plan.rules.inference import run_of
-from reprise.plan.run_keys import RunKeys, parts, version_of
+from reprise.plan.run_keys import RunKeys, version_of
 from reprise.plan.runs import Plan
 from reprise.reading.keys import VerdictsKey
 
@@ -40,9 +40,8 @@ class Scores(Asked):
                     ratings_sha256=self._ratings_digest(benchmark, name),
                     rated_to=protocol.rated_to,
                 )
-                counting = parts(benchmark, "scores", "analyses")
-                yield results.key("verdicts", benchmark, name), runs.coded("verdicts", verdicts)
-                yield results.key("metrics", benchmark, name), runs.coded("metrics", metrics, *counting)
+                yield results.key("verdicts", benchmark, name), runs.versioned("verdicts", verdicts)
+                yield results.key("metrics", benchmark, name), runs.versioned("metrics", metrics, benchmark)
                 if protocol.judge is None:
                     continue
                 asked = JudgeRequestsKey(
@@ -55,7 +54,7 @@ class Scores(Asked):
                     reading=protocol.reading,
                     patterns=patterns,
                 )
-                asked = runs.coded("judge_requests", asked, *parts(benchmark, "answers"))
+                asked = runs.versioned("judge_requests", asked, benchmark)
                 yield results.key("judge_requests", benchmark, name), asked
                 for judge in self._plan.judges_of(benchmark):
                     yield results.judge_key(benchmark, name, judge), runs.of_judge(benchmark, name, judge)

@@ -26,7 +26,7 @@ from reprise.figures.keys import FigureKey
 from reprise.media.sampling import frames_shown
 from reprise.models.adapters import ADAPTERS
 from reprise.plan.rules import Asked
-from reprise.plan.run_keys import LEFT_OUT, RunKeys, parts
+from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.targets import compared, judge_pairs
 from reprise.tables.keys import AgreementKey, JudgePairKey, OverviewKey, ReproductionKey, TableKey, Title
@@ -65,7 +65,6 @@ def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: Table
         abbreviations=plan.config.tables[benchmark].abbreviations,
         references=tuple(sorted(one for one in shown if models[one].reference)),
         quantised={slug: how for slug in sorted({*shown, *judges}) if (how := models[slug].quantised)},
-        adopted=runs.adopted([one.run for one in scored]),
         missing_share_max=suite.missing_share_max,
         failed_share_max=suite.failed_share_max,
     )
@@ -122,9 +121,8 @@ class Tables(Shown):
         config, shown, key = self._plan.config, self._plan.overview, self._results.key
         for benchmark, table, spec in self._plan.tables():
             of_table = table_key(self._plan, runs, benchmark, table, spec)
-            yield key("tables", benchmark, table), runs.coded("table", of_table, *parts(benchmark, "scores"))
+            yield key("tables", benchmark, table), runs.versioned("table", of_table, benchmark)
         if shown:
-            scores = [module for benchmark in shown for module in parts(benchmark, "scores")]
             overview = OverviewKey(
                 suite=config.name,
                 confidence=config.main.confidence,
@@ -132,7 +130,7 @@ class Tables(Shown):
                 of_all={name: main for name in shown if (main := config.tables[name].overview)},
                 gpus={line.model: config.models[line.model].gpus for line in config.suite.overview_lines()},
             )
-            yield key("tables", OVERVIEW), runs.coded("overview", overview, *scores)
+            yield key("tables", OVERVIEW), runs.versioned("overview", overview, *shown)
         if pairs := judge_pairs(self._plan):
             agreement = AgreementKey(
                 suite=config.name,
@@ -150,7 +148,7 @@ class Tables(Shown):
                 ),
                 judges={judge: config.models[judge].label for one in pairs for judge in one.judges},
             )
-            yield key("tables", JUDGES), runs.coded("agreement", agreement)
+            yield key("tables", JUDGES), runs.versioned("agreement", agreement)
         if config.suite.show_published:
             titles = [
                 Title(
@@ -171,7 +169,7 @@ class Tables(Shown):
                 judges={judge: config.models[judge].label for judge in sorted(self._plan.judges())},
                 conditions={run.name: tuple(self._conditions(run)) for run in self._plan.runs()},
             )
-            yield key("reproduction"), runs.coded("reproduction", reproduction)
+            yield key("reproduction"), runs.versioned("reproduction", reproduction)
 
     def _conditions(self, run: Run) -> Iterator[str]:
         """What a run was made with, as far as papers may differ in it."""
@@ -225,10 +223,6 @@ class Tables(Shown):
         return [self._results.verdicts(one.run, one.judge) for one in compared(self._plan)]
 
 
-# A figure takes a table's numbers before they are written in any format.
-FORMATS = tuple(f"reprise.tables.render.{name}" for name in ("latex*", "html", "markdown"))
-
-
 class Figures(Shown):
     def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
         config, suite = self._plan.config, self._plan.config.suite
@@ -245,8 +239,7 @@ class Figures(Shown):
                 show_published=suite.show_published,
                 published_sha256=self._plan.digest_of(published_file(benchmark) if suite.show_published else None),
             )
-            coded = runs.coded("figure", key, *parts(benchmark, "scores"), left_out=(*LEFT_OUT, *FORMATS))
-            yield self._results.key("figures", benchmark, figure), coded
+            yield self._results.key("figures", benchmark, figure), runs.versioned("figure", key, benchmark)
 
     def every(self, kind: str = "png") -> list[Path]:
         return [figure_file(benchmark, figure, kind) for benchmark, figure, _ in self._plan.figures()]

@@ -13,7 +13,7 @@ from reprise.core.settings import Key
 from reprise.media.sampling import frames_shown
 from reprise.media.views import MIDDLE, NONE
 from reprise.plan.rules import Asked
-from reprise.plan.run_keys import RunKeys, parts
+from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.targets import CARDS
 from reprise.tables.published import Published, published_file
@@ -35,11 +35,10 @@ class Time(Asked):
         for slug, asked in self._plan.time.items():
             benchmarks = [self._benchmark(slug, name) for name in asked]
             of_model = {"model": slug, "title": config.models[slug].label, "benchmarks": benchmarks}
-            scores = [module for name in asked for module in parts(name, "scores", "analyses")]
             card = TimeCardKey.model_validate(of_suite | of_model)
-            yield key("time", slug), runs.coded("time_card", card, *scores)
+            yield key("time", slug), runs.versioned("time_card", card, *asked)
         every = TimeAllKey.model_validate(of_suite | {"models": tuple(self._plan.time)})
-        yield key("time_all"), runs.coded("time_all", every)
+        yield key("time_all"), runs.versioned("time_all", every)
 
     def _benchmark(self, slug: str, name: str) -> dict[str, Any]:
         plan, config = self._plan, self._plan.config

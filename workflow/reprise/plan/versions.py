@@ -1,0 +1,60 @@
+"""Versions of what computes results. Raise one when its results change on purpose, with a line in CHANGELOG.md.
+
+A version is a param of each job of its stage, so that raising it makes the results of that stage again and a
+refactoring makes none. `tests/workflow/test_versions.py` compares the demo's numbers with these versions. The versions
+of benchmarks are in config/benchmarks/, those of adapters in `models/adapters.py`, those of synthetic worlds in
+`fetch/plugins.py`.
+"""
+
+DECODER = 1
+"""How the frames of a plan are read from a clip (`media/decoder.py`); part of the response cache's key."""
+STAGES = {
+    "agreement": 1,
+    "annotations": 1,
+    "clips": 1,
+    "collected_table": 1,
+    "construction_candidates": 1,
+    "construction_clips": 1,
+    "construction_draw": 1,
+    "construction_guidelines": 1,
+    "construction_release": 1,
+    "construction_requests": 1,
+    "construction_review": 1,
+    "construction_samples": 1,
+    "construction_static": 1,
+    "construction_statistics": 1,
+    "construction_subset": 1,
+    "data_statistics": 1,
+    "facts": 1,
+    "figure": 1,
+    "frames": 1,
+    "health": 1,
+    "import_answers": 1,
+    "import_ratings": 1,
+    "infer": 1,
+    "join_pieces": 1,
+    "judge_requests": 1,
+    "judgements": 1,
+    "metrics": 1,
+    "missing": 1,
+    "overview": 1,
+    "people_answers": 1,
+    "people_rated": 1,
+    "people_ratings": 1,
+    "people_statistics": 1,
+    "people_surveys": 1,
+    "people_tasks": 1,
+    "preview": 1,
+    "release": 1,
+    "report": 1,
+    "reproduction": 1,
+    "requests": 1,
+    "serve_environment": 1,
+    "sources": 1,
+    "table": 1,
+    "tables_pdf": 1,
+    "time_all": 1,
+    "time_card": 1,
+    "verdicts": 1,
+    "weights": 1,
+}

@@ -1,6 +1,7 @@
 """`reprise check` in a finished copy: a checkpoint whose pictures are wiped out, servers; `test_docs.py` has one that sees."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 from reprise.core.errors import UserError
@@ -8,7 +9,8 @@ from reprise.core.store import Store
 from safetensors.torch import load_file, save_file
 
 from tests.unit.models.chat_server import MODEL, ChatServer, seeing
-from tests.unit.models.serving.engines import ENVIRONMENT, are_gone, make_environment, processes
+from tests.unit.models.fake_driver import FakeDriver, gpu
+from tests.unit.models.serving.engines import ENVIRONMENT, STAND_IN, are_gone, make_environment, processes
 from tests.workflow.conftest import ROOT, Project
 
 
@@ -35,7 +37,10 @@ label: Hosted
 adapter: openai
 checkpoint: resources/demo/checkpoints/llava-ov-late
 served_by: {{engine: vllm, environment: {environment}, variables: {{VLLM_PIDS: {pids}}}}}
+gpus: 1
 """
+# Starts the engine after a look whether another job could take its GPU.
+LOOK = '#!/bin/sh\nflock -n resources/store/locks/gpu-*.lock true || touch held\nexec "$@"\n'
 
 
 def test_a_server_of_one_s_own_that_runs_is_checked(toy: Project) -> None:
@@ -48,10 +53,16 @@ def test_a_server_of_one_s_own_that_runs_is_checked(toy: Project) -> None:
             toy.called("check", "served")
 
 
-def test_the_server_that_a_job_would_start_is_started_and_ended(toy: Project) -> None:
-    pids = toy.root / "pids"
+def test_the_server_that_a_job_would_start_is_started_and_ended(
+    toy: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a GPU that stays the check's own until the end."""
+    pids, look = toy.root / "pids", tmp_path / "look"
+    FakeDriver(tmp_path, monkeypatch).says(gpu(0))
+    look.write_text(LOOK)
+    look.chmod(0o755)
     toy.write("config/models/hosted.yaml", HOSTED.format(environment=ENVIRONMENT, pids=pids))
-    make_environment(toy.root, Store(toy.root / "resources/store"))
+    make_environment(toy.root, Store(toy.root / "resources/store"), f"{look} {STAND_IN}")
     assert "hosted sees its clips." in toy.called("check", "hosted", "--questions", "8")
-    assert are_gone(processes(pids))
+    assert are_gone(processes(pids)) and (toy.root / "held").exists()
     assert "ready" in next(toy.root.glob("results/*/logs/check/hosted.server.log")).read_text()

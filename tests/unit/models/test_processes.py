@@ -23,6 +23,7 @@ from reprise.stages.infer import ask_all
 from tests.unit.asked import request, run_key, shown
 from tests.unit.models import preparers
 from tests.unit.models.adapters import tiny
+from tests.unit.models.fake_driver import FakeDriver, gpu
 from tests.unit.models.preparers import Echo
 from tests.unit.videos import barcode_video
 
@@ -169,10 +170,7 @@ def test_ctrl_c_ends_the_copies_of_a_job_at_once_and_suspects_no_question(tmp_pa
 
 def test_a_job_with_several_gpus_starts_a_copy_on_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to the GPU itself, which is not here: each copy says so, and nothing is recorded."""
-    program = tmp_path / "nvidia-smi"
-    program.write_text('#!/bin/sh\nfor gpu in 0 1; do echo "$gpu, GPU-$gpu, 81007"; done\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    FakeDriver(tmp_path, monkeypatch).says(gpu(0), gpu(1))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
     key = run_key("text", checkpoint=str(tiny.llama(tmp_path / "llama")), gpus=2)
     with model_on(key, Store(tmp_path), 2, is_needed=True) as model:

@@ -18,7 +18,7 @@ from reprise.models.asking.journal import Failures, Journal, Work
 from reprise.models.asking.pieces import MOST_PIECES, PLACES, Piece, pieces_of
 from reprise.models.base import Answer, Clip, Request
 from reprise.models.keys import RunKey
-from reprise.models.local.devices import take_gpus
+from reprise.models.local.gpus import take_gpus
 from reprise.models.local.stand_ins.baselines import Constant
 from reprise.stages.infer import ask_all
 from reprise.stages.join_pieces import joined
@@ -168,7 +168,7 @@ def test_gpus_that_are_not_there_are_one_message(
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     message = (
-        f"^config/models/m.yaml: the model needs 2 GPUs, found {count} here. Remove the model from the suite's `run:`"
+        f"^config/models/m.yaml: the model needs 2 GPUs, found {count} here .CUDA_VISIBLE_DEVICES is .{visible}... Remove the model from the suite's `run:`"
     )
     with pytest.raises(UserError, match=message):
         take_gpus(2, tmp_path, "m")

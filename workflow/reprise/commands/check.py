@@ -17,10 +17,11 @@ from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.asking.reasons import REASONS, in_words
 from reprise.models.asking.sight import PLAN, Sight, sight_of
 from reprise.models.base import Adapter, Due, ModelSpec
-from reprise.models.local.devices import take_gpus
+from reprise.models.local.gpus import take_gpus
 from reprise.models.local.weights import WEIGHTS, snapshot_folder
 from reprise.models.remote.serving.host import Host
 from reprise.models.settings import HALF
+from reprise.plan.builds import build_for, check_model_gpus
 from reprise.plan.run_keys import server_of, weights_identity
 from reprise.plan.runs import Plan
 
@@ -38,6 +39,7 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
             f"check: '{slug}' has adapter '{model.adapter}'; only models with weights that see frames, and servers of "
             "your own, are checked."
         )
+    check_model_gpus(slug, model)
     if ADAPTERS[model.adapter].needs_weights:
         for line in _notes(plan, slug, model):
             print(line)
@@ -134,9 +136,10 @@ def _weights(plan: Plan, slug: str, model: Model) -> Path:
 def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
     """A model that can be asked: loaded here, or by the server that is started for it, or at a server that runs."""
     folder, settings = _weights(plan, slug, model) if model.has_weights else None, model.settings
-    take_gpus(model.gpus, plan.store.root / "locks", slug)
-    serving, hosting, _, own, _ = server_of(model, weights_identity(slug, model, plan.store), plan.store)
     with ExitStack() as ends:
+        for lock in take_gpus(model.gpus, plan.store.root / "locks", slug, build_for(model)):
+            ends.callback(lock.release)  # kept until then
+        serving, hosting, _, own, _ = server_of(model, weights_identity(slug, model, plan.store), plan.store)
         if serving is not None and hosting is not None and folder is not None:
             log = plan.results.log("check", slug).with_suffix(".server.log")
             host = Host(serving, hosting, weights=folder, name=own["model"], store=plan.store, log_file=log)

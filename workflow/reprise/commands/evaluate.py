@@ -26,8 +26,9 @@ from reprise.core.files import write_text
 from reprise.core.names import SLUG, SLUG_IN_WORDS, UNPINNED
 from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, overview_file, time_file
 from reprise.core.version import VERSION
-from reprise.models.local.devices import visible_gpus
+from reprise.models.local.gpus import check_build, installed_build, visible_gpus
 from reprise.models.local.weights import WEIGHTS
+from reprise.plan.builds import check_model_gpus
 from reprise.plan.repositories import folder_differences, model_differences, sizes_of, weights_bytes
 from reprise.plan.runs import Plan, run_of
 from reprise.plan.suite import collect_keys
@@ -246,12 +247,15 @@ def prepare_model(order: Order, slug: str, models: Mapping[str, Model]) -> None:
                 f"{file}: is there, and is of another model ({known.checkpoint or known.repo or 'no weights'}). "
                 "Say another name by --name."
             )
+        check_model_gpus(slug, known)
         if order.gpus not in (None, known.gpus):
             raise UserError(f"{file}: gpus: is {known.gpus}. Change it there, or leave --gpus out.")
         if known.revision == UNPINNED:
             pin_files(Path(), [slug])
         return
-    content, sizes = _described(order, file)
+    count = order.gpus if order.gpus is not None else int(bool(visible_gpus()))
+    check_build(installed_build(), count)
+    content, sizes = _described(order, file, count)
     write_text(file, HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6))
     model = Model.model_validate(content)
     found = list(
@@ -268,7 +272,7 @@ def prepare_model(order: Order, slug: str, models: Mapping[str, Model]) -> None:
         )
 
 
-def _described(order: Order, file: Path) -> tuple[dict[str, Any], dict[str, int]]:
+def _described(order: Order, file: Path, count: int) -> tuple[dict[str, Any], dict[str, int]]:
     """What the file says, where the weights are and what the model needs; and the sizes of the weights' files."""
     folder, source = Path(order.model), order.model
     where: dict[str, str | int]
@@ -289,6 +293,5 @@ def _described(order: Order, file: Path) -> tuple[dict[str, Any], dict[str, int]
         )
     needed = MEMORY_TIMES * sum(size for name, size in sizes.items() if fnmatch(name, WEIGHTS)) / MB
     memory = max(MEMORY_LEAST_MB, MEMORY_STEP_MB * math.ceil(needed / MEMORY_STEP_MB))
-    count = order.gpus if order.gpus is not None else int(bool(visible_gpus()))
     on_gpu = {"gpus": count, "memory_mb": memory, "dtype": "checkpoint"} if count else {"memory_mb": memory}
     return {"label": folder.name, "adapter": "transformers", **where, **on_gpu}, sizes

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -64,14 +64,29 @@ def threads_of(model: Model) -> int:
     return max(model.threads, 8) if model.gpus else model.threads
 
 
+def executor_of(arguments: Sequence[str]) -> str | None:
+    """Return the executor that a call, or its profile, names; None where jobs run in Snakemake's own processes."""
+    given = options_of(arguments)
+    named = given.get(f"--{EXECUTOR}", given.get("-e", _profile(arguments).get(EXECUTOR)))
+    return None if named in (None, "local") else str(named)
+
+
 def partitions_file(arguments: Sequence[str]) -> Path | None:
     """The file of the partitions, if this call submits jobs to Slurm and its profile names one."""
-    file, given = profile_file(arguments), options_of(arguments)
-    profile = (load_yaml(file) or {}) if file is not None else {}
-    if given.get(f"--{EXECUTOR}", given.get("-e", profile.get(EXECUTOR))) != "slurm":
+    if executor_of(arguments) != "slurm":
         return None
-    found = given.get(f"--{PARTITIONS}", profile.get(PARTITIONS))
+    found = options_of(arguments).get(f"--{PARTITIONS}", _profile(arguments).get(PARTITIONS))
     return Path(found) if found else None
+
+
+def _profile(arguments: Sequence[str]) -> dict[str, Any]:
+    file = profile_file(arguments)
+    return (load_yaml(file) or {}) if file is not None else {}
+
+
+def is_look(arguments: Sequence[str]) -> bool:
+    """Return whether a call only looks: a dry run, or `--unlock`."""
+    return any(LOOKS.fullmatch(one) for one in arguments)
 
 
 def site_of(arguments: Sequence[str]) -> Site | None:
@@ -83,7 +98,7 @@ def site_of(arguments: Sequence[str]) -> Site | None:
     if file is None:
         return None
     site = read(Site, file)
-    if not any(LOOKS.fullmatch(one) for one in arguments):
+    if not is_look(arguments):
         there = partitions()
         wrong = [name for name in site.partitions if name not in there]
         if wrong:

@@ -19,6 +19,7 @@ from reprise.core.store import append_line
 from reprise.models.asking.pieces import NAME
 from reprise.models.keys import RunKey
 from reprise.plan.answers import failed_answers, summary, write_answer_retries, write_retries
+from reprise.plan.builds import check_gpus
 from reprise.plan.changes import key_texts, leaves, remember
 from reprise.plan.rules import note_parameters
 from reprise.plan.rules.annotations import Annotations
@@ -106,6 +107,7 @@ def load_suite(
             check_targets(plan, targets)
         if site := site_of(arguments):
             check_models(plan, site, targets)
+        check_gpus(plan, targets, arguments)
         warn_of_models(plan, targets)
         plan.imports.warn_of_unused(plan.models)
         if is_running(Path()) and "--unlock" not in arguments:

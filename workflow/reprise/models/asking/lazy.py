@@ -30,8 +30,10 @@ from reprise.models.base import (
     ServedModel,
 )
 from reprise.models.keys import ModelRunKey
-from reprise.models.local.devices import free_memory, groups_of, needed, take_gpus
+from reprise.models.local.devices import groups_of, needed
+from reprise.models.local.gpus import free_memory, take_gpus
 from reprise.models.local.weights import weights_folder
+from reprise.models.remote.serving.environment import build_of
 from reprise.models.remote.serving.host import Host
 
 Options = tuple[tuple[str, ...], ...]
@@ -95,7 +97,8 @@ class LazyModel(AbstractContextManager["LazyModel"]):
             return self._adapter
         name, info = self._key.answers.adapter, ADAPTERS[self._key.answers.adapter]
         if self._weights is None:
-            self._locks = take_gpus(self._key.gpus, self._store.root / "locks", Path(self._key.run).name)
+            build = build_of(self._key.hosting.environment) if self._key.hosting else None
+            self._locks = take_gpus(self._key.gpus, self._store.root / "locks", Path(self._key.run).name, build)
             self._weights = weights_folder(self._key.checkpoint, self._key.answers.model, self._store)
         spec = self._spec()
         log.info(f"loading the model of {self._key.run} by adapter {name}")

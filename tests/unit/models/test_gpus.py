@@ -1,0 +1,277 @@
+"""The GPUs that a job takes and waits for, and whether a build of torch can use them."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from reprise.core.errors import UserError
+from reprise.core.log import log
+from reprise.core.store import Store
+from reprise.models.asking.journal import asking_alone
+from reprise.models.local import gpus
+from reprise.models.local.gpus import Build, check_build, free_memory, installed_build, take_gpus, visible_gpus
+
+from tests.unit.models.fake_driver import FREE, FakeDriver, gpu
+
+PROGRAM = """\
+import sys, time
+from pathlib import Path
+from reprise.core.store import Store
+from reprise.models.local.gpus import take_gpus
+from reprise.models.asking.journal import asking_alone
+folder = Path(sys.argv[1])
+locks = take_gpus(2, folder / "locks", "m")
+with asking_alone(Store(folder), "k"):
+    print("locked", flush=True)
+    time.sleep(60)
+"""
+
+
+@contextmanager
+def another_job(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A job with both GPUs and the key's lock, killed at the end."""
+    command = [sys.executable, "-c", PROGRAM, str(folder)]
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as job:
+        assert job.stdout is not None and job.stdout.readline() == "locked\n"
+        yield job
+        job.kill()
+
+
+def test_a_gpu_of_another_node_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slurm gave each job a GPU that is called 0, on two nodes that see one store; and so without Slurm."""
+    monkeypatch.setattr("reprise.models.local.gpus.sleep", lambda seconds: pytest.fail("it waits"))
+    held = []
+    for job, node in (("17", "a"), ("18", "a"), ("18", "b")):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+        monkeypatch.setenv("SLURM_JOB_ID", job)
+        monkeypatch.setattr("reprise.models.local.gpus.gethostname", lambda node=node: node)
+        held += take_gpus(1, tmp_path, "m")
+    assert len(held) == 3
+
+
+def test_a_job_is_waited_for_as_long_as_it_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,7")
+    said: list[str] = []
+    with another_job(tmp_path) as job, monkeypatch.context() as patched:
+        patched.setattr(log, "info", lambda text: (said.append(text), job.kill()))
+        with asking_alone(Store(tmp_path), "k"):
+            assert "another run of the same key is being asked" in said[0]
+    monkeypatch.setattr("reprise.models.local.gpus.sleep", lambda seconds: (job.kill(), job.wait()))
+    with another_job(tmp_path) as job:
+        assert len(take_gpus(2, tmp_path / "locks", "m")) == 2
+    assert "waiting for 2 free GPUs of 2" in caplog.text
+    assert (os.environ["CUDA_VISIBLE_DEVICES"], os.environ["CUDA_DEVICE_ORDER"]) == ("3,7", "PCI_BUS_ID")
+
+
+@pytest.fixture
+def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
+    folder = tmp_path / "driver"
+    folder.mkdir()
+    return FakeDriver(folder, monkeypatch)
+
+
+# --- listing -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("given", "names"), [
+    (None, ["0", "1", "2"]),
+    ("0, 2", ["0", "2"]),
+    (" 1 ,0,1", ["1", "0"]),
+    ("", []),
+    ("NoDevFiles", []),
+    ("2,-1,0", ["2"]),
+    ("0,7,1", ["0"]),
+    ("GPU-11aa-bb,0", ["GPU-11aa-bb", "0"]),
+    ("GPU-22", ["GPU-22"]),
+    ("GPU-", []),
+    ("MIG-4f5c-11,MIG-4f5c-12", ["MIG-4f5c-11", "MIG-4f5c-12"]),
+    ("MIG-GPU-11aa-bb/1/0", ["MIG-GPU-11aa-bb/1/0"]),
+])  # fmt: skip
+def test_gpus_are_named_as_cuda_names_them(
+    given: str | None, names: list[str], driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.says(gpu(0), gpu(1), gpu(2))
+    if given is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", given)
+    assert [one.name for one in visible_gpus()] == names
+
+
+@pytest.mark.parametrize("words", ["[N/A]", "[Not Supported]", "[Insufficient Permissions]", "[Unknown Error]", ""])
+def test_memory_that_the_driver_does_not_say_is_unknown(words: str, driver: FakeDriver, tmp_path: Path) -> None:
+    """Of MIG, of cards that share the memory of the processor, and of ones that need a reset."""
+    driver.says(gpu(0, words, memory_total=words), gpu(1))
+    assert free_memory(["1"]) == [FREE * 2**20] and free_memory(["0", "1"]) is None
+    assert len(take_gpus(2, tmp_path / "locks", "m", Build("torch", None))) == 2
+
+
+def test_lines_and_fields_that_are_none_are_passed_over(driver: FakeDriver) -> None:
+    lost = (
+        "Unable to determine the device handle for GPU0000:3B:00.0: GPU is lost.  Reboot the system to recover this GPU"
+    )
+    driver.says(gpu(1), before=(lost, ""), code=15)
+    assert [one.name for one in visible_gpus()] == ["1"]
+    driver.says(gpu(0, name="A card, with a comma"), unknown=("compute_cap",))
+    (found,) = visible_gpus()
+    assert (found.capability, found.driver, found.model) == (None, "580.65.06", "A card, with a comma")
+
+
+def test_a_driver_that_hangs_or_fails_is_named(
+    driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.says(before=("Failed to initialize NVML: Driver/library version mismatch",), code=18)
+    with pytest.raises(UserError, match=r"needs 1 GPU, found 0 here \(Failed to initialize NVML: Driver/library"):
+        take_gpus(1, tmp_path, "m")
+    driver.says(gpu(0), seconds=60)
+    monkeypatch.setattr(gpus, "ANSWER_S", 0.5)
+    with pytest.raises(UserError, match=r"nvidia-smi does not answer within 0\.5 s.*its driver hangs"):
+        take_gpus(1, tmp_path, "m")
+
+
+# --- taking --------------------------------------------------------------------------------------------------------
+
+
+def test_the_freest_gpus_are_taken_and_a_full_one_is_left(
+    driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.says(gpu(0, 900), gpu(1, 40_000), gpu(2, 80_100), gpu(3, 80_400))
+    held = take_gpus(2, tmp_path, "m")
+    # Neighbours that differ by less than a gigabyte keep their order.
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "2,3"
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    held += take_gpus(1, tmp_path, "m")
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "1"
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    waits: list[float] = []
+    monkeypatch.setattr(
+        "reprise.models.local.gpus.sleep", lambda seconds: (waits.append(seconds), held.pop().release())
+    )
+    take_gpus(1, tmp_path, "m")
+    assert waits and os.environ["CUDA_VISIBLE_DEVICES"] == "1", "a job's own GPU is waited for, not a full one taken"
+
+
+def test_where_all_are_full_the_freest_is_taken_so_that_loading_says_what_is_missing(
+    driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reprise.models.local.gpus.sleep", lambda seconds: pytest.fail("it waits"))
+    driver.says(gpu(0, 900), gpu(1, 2_900))
+    take_gpus(1, tmp_path, "m")
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "1"
+
+
+def test_a_gpu_that_fills_up_while_it_is_locked_is_given_back(
+    driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another user's process, which knows no locks, starts between the look and the lock."""
+    driver.says(gpu(0, 81_000), gpu(1, 60_000))
+
+    class Locked(gpus.FileLock):  # type: ignore[misc]
+        def acquire(self, *words: object, **more: object) -> object:
+            driver.says(gpu(0, 500), gpu(1, 60_000))
+            return super().acquire(*words, **more)
+
+    monkeypatch.setattr(gpus, "FileLock", Locked)
+    take_gpus(1, tmp_path, "m")
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "1"
+
+
+def test_one_gpu_by_two_names_is_one_gpu(driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver.says(gpu(0), gpu(1))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    (lock,) = take_gpus(1, tmp_path, "m")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-00aa-bb")
+    waits: list[float] = []
+    monkeypatch.setattr("reprise.models.local.gpus.sleep", lambda seconds: (waits.append(seconds), lock.release()))
+    take_gpus(1, tmp_path, "m")
+    assert waits and os.environ["CUDA_VISIBLE_DEVICES"] == "GPU-00aa-bb"
+
+
+def test_a_process_uses_one_mig_instance(driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver.says(gpu(0))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-a,MIG-b")
+    take_gpus(1, tmp_path, "m")
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "MIG-a"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-a,MIG-b")
+    with pytest.raises(UserError, match=r"gpus: 2, and CUDA_VISIBLE_DEVICES names MIG instances"):
+        take_gpus(2, tmp_path, "m")
+
+
+# --- builds of torch -----------------------------------------------------------------------------------------------
+
+TORCH = Build("torch 2.13.0", "13.0")
+OLDER = Build("torch 2.10.0", "12.8", ("sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"))
+V100 = {"compute_cap": "7.0", "name": "Tesla V100-SXM2-32GB"}
+
+
+@pytest.mark.parametrize(("build", "fields", "message"), [
+    (TORCH, {"driver_version": "535.183.01"},
+     r"torch 2\.13\.0 is built for CUDA 13\.0, which needs driver 580 or newer; this machine has driver 535\.183\.01"),
+    (TORCH, {"driver_version": "580.65.06"}, None),
+    (TORCH, {"driver_version": "[N/A]"}, None),
+    (OLDER, {"driver_version": "535.183.01"}, None),
+    (OLDER, {"driver_version": "470.82.01"}, "which needs driver 525 or newer"),
+    (TORCH, V100, r"GPU 0 \(Tesla V100-SXM2-32GB\) has compute capability 7\.0 \(sm_70\), and torch 2\.13\.0 for CUDA 13\.0"),
+    (OLDER, V100, None),
+    (TORCH, {"compute_cap": "7.5"}, None),
+    (TORCH, {"compute_cap": "8.9"}, None),
+    (TORCH, {"compute_cap": "12.1"}, None),
+    (TORCH, {"compute_cap": "[N/A]"}, None),
+    (Build("t", "12.4", ("sm_80", "sm_90a")), {"compute_cap": "12.0"}, r"has code for sm_80, sm_90a"),
+    (Build("t", "12.4", ("sm_80", "compute_90")), {"compute_cap": "12.0"}, None),
+    (Build("t", "14.2"), {}, None),
+])  # fmt: skip
+def test_a_build_that_a_gpu_cannot_run_is_named_before_anything_else(
+    build: Build, fields: dict[str, str], message: str | None, driver: FakeDriver, tmp_path: Path
+) -> None:
+    driver.says(gpu(0, **fields))
+    for use in (lambda: check_build(build, 1), lambda: take_gpus(1, tmp_path, "m", build)):
+        if message is None:
+            use()
+        else:
+            with pytest.raises(UserError, match=message + r"[^\n]*docs/reference/gpus\.md"):
+                use()
+
+
+def test_a_gpu_that_the_build_cannot_use_is_not_taken_where_others_are(driver: FakeDriver, tmp_path: Path) -> None:
+    driver.says(gpu(0, **V100), gpu(1, 20_000))
+    take_gpus(1, tmp_path, "m", TORCH)
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "1"
+
+
+def test_the_package_for_forward_compatibility_is_believed(
+    driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.says(gpu(0, driver_version="535.183.01"))
+    (tmp_path / "compat").mkdir()
+    (tmp_path / "compat" / "libcuda.so.1").touch()
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"/nowhere:{tmp_path / 'compat'}")
+    check_build(TORCH, 1)
+
+
+def test_a_torch_for_processors_alone_is_named_where_there_are_gpus(driver: FakeDriver) -> None:
+    driver.says(gpu(0))
+    with pytest.raises(UserError, match=r"torch .* is a build for processors alone"):
+        check_build(Build("torch 2.13.0+cpu", None, is_for_cpu=True), 1)
+    driver.says()
+    check_build(Build("torch 2.13.0+cpu", None, is_for_cpu=True), 1)
+
+
+def test_a_build_is_known_without_importing_it(tmp_path: Path) -> None:
+    folder = tmp_path / "torch"
+    (folder / "lib").mkdir(parents=True)
+    (folder / "__init__.py").write_text("raise SystemExit('imported')")
+    (folder / "version.py").write_text(
+        "from typing import Optional\n__version__ = '2.10.0+cu128'\ncuda: Optional[str] = '12.8'\nhip: Optional[str] = None\n"
+    )
+    (folder / "lib" / "libtorch_python.so").write_bytes(b"\0sm_7\0sm_70 sm_75 compute_75\0")
+    program = "from reprise.models.local.gpus import installed_build; print(*installed_build())"
+    environment = os.environ | {"PYTHONPATH": ":".join([str(tmp_path), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "torch 2.10.0+cu128 12.8 ('sm_70', 'sm_75', 'compute_75') False\n"
+    assert installed_build().name.startswith("torch 2")

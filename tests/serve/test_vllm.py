@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, read_table
 from reprise.core.store import Store
 from reprise.models.asking.money.prices import NO_BUDGET, Account
@@ -82,12 +83,18 @@ def host(
     server: tuple[Serving, Hosting], weights: Path, engines: Store, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, str]]:
     """A server that answers, as the settings by which it is reached."""
-    log = tmp_path_factory.mktemp("logs") / "server.log"
+    home, log = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("logs") / "server.log"
     running = Host(*server, weights=weights, name=NAME, store=engines, log_file=log)
-    try:
-        yield running.start()
-    finally:
-        running.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HF_HOME"):
+            patch.delenv(name, raising=False)
+        try:
+            yield running.start()
+        finally:
+            running.close()
+    assert not list(home.rglob("*")), "what it keeps is in the store"
+    assert "Auto-fit max_model_len" in log.read_text()
 
 
 def adapter(host: dict[str, str], folder: Path) -> OpenAIAdapter:
@@ -112,6 +119,14 @@ def test_scores_are_those_of_transformers(host: dict[str, str], tmp_path: Path, 
         assert abs(e(mine) - e(its)) <= CLOSE
         assert mine.scores == pytest.approx(its.scores, abs=CLOSE)
     assert len({e(one) for one in served}) == len(ASKED), "the caption matters"
+
+
+def test_a_start_that_fails_says_why(server: tuple[Serving, Hosting], engines: Store, tmp_path: Path) -> None:
+    """Weights of other names than vLLM's: a worker's traceback, some hundred lines before the end of the log."""
+    with pytest.raises(
+        UserError, match=r"vllm does not start: ValueError: There is no module or parameter named 'vision_tower"
+    ):
+        Host(*server, weights=CHECKPOINT, name=NAME, store=engines, log_file=tmp_path / "log").start()
 
 
 def test_a_killed_job_leaves_no_engine_and_the_next_one_goes_on(

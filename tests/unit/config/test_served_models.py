@@ -13,12 +13,13 @@ from reprise.models.asking.money.prices import Budget, Entry, Ledger
 from reprise.models.keys import ModelRunKey
 from reprise.plan.answers import Job
 from reprise.plan.costs import Load
+from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.states import Asking
 from reprise.plan.suite import collect_keys
 from reprise.plan.targets import warn_of_models
 
-from tests.unit.config.conftest import CODE, ROOT, Project
+from tests.unit.config.conftest import ROOT, Project
 
 FILE = "config/models/served.yaml"
 SERVED = """
@@ -57,7 +58,7 @@ def plan_of(project: Project, more: str = "", protocol: str = "mc", budget: str 
 
 
 def key_of(plan: Plan) -> ModelRunKey:
-    (found,) = (key for path, key in collect_keys(plan, CODE).items() if str(path).endswith(f"{RUN}.json"))
+    (found,) = (key for path, key in collect_keys(plan).items() if str(path).endswith(f"{RUN}.json"))
     assert isinstance(found, ModelRunKey)
     return found
 
@@ -174,7 +175,9 @@ def hosted(project: Project, more: str) -> ModelRunKey:
 
 
 def test_the_key_holds_what_the_server_is_told_and_where_it_is_installed(project: Project) -> None:
-    key = hosted(project, "gpus: 4\ndtype: bfloat16\ntrust_remote_code: true\nserved_by: vllm\n")
+    key = hosted(
+        project, "gpus: 4\ndtype: bfloat16\ntrust_remote_code: true\nserved_by: vllm\nsettings: {frames: images}\n"
+    )
     assert key.answers.serving is not None and key.hosting is not None
     told = " ".join(key.answers.serving.arguments)
     assert told == (
@@ -187,12 +190,34 @@ def test_the_key_holds_what_the_server_is_told_and_where_it_is_installed(project
     assert not {"url", "key", "server"} & (key.serving.keys() | key.answers.settings.keys())
 
 
+def test_an_engine_reads_as_much_as_fits_unless_it_is_told(project: Project) -> None:
+    """A 7B of 128,000 tokens of context would not start on 24 GB; what fits is no part of the key."""
+    for served_by, told in (("vllm", True), ("{engine: vllm, max_model_len: 4096}", False)):
+        key = hosted(project, f"served_by: {served_by}\nsettings: {{frames: images}}\n")
+        assert key.answers.serving is not None and key.hosting is not None
+        assert (" --max-model-len auto " in f" {' '.join(key.hosting.arguments)} ") == told
+        assert ("--max-model-len" in key.answers.serving.arguments) != told
+
+
+def test_how_frames_are_shown_is_chosen_and_not_guessed(project: Project) -> None:
+    """Images are not told when they are: a video model would answer as usual, and worse."""
+    message = r"^config/models/served\.yaml: settings\.frames: missing\. Write `settings: \{frames: video\}`"
+    with pytest.raises(UserError, match=message):
+        hosted(project, "served_by: vllm\n")
+    blind = plan_of(project, "served_by: vllm\n", model=HOSTED)
+    prompt = {"system": "", "user": "{caption}"}
+    asked = {"form": "judge", "ask": "write", "max_tokens": 9, "sampling": {"rule": "none"}}
+    assert RunKeys(blind).of_model("judge", "served", prompt, asked).answers.settings["frames"] is None
+
+
 def test_what_shapes_answers_changes_the_key_and_nothing_else_does(project: Project) -> None:
     def key(served_by: str, more: str = "") -> str:
-        return hosted(project, f"served_by: {{engine: vllm{served_by}}}\n{more}").key
+        shown = "" if "settings" in more else "settings: {frames: images}\n"
+        return hosted(project, f"served_by: {{engine: vllm{served_by}}}\n{more}{shown}").key
 
     first = key("")
-    assert key(", gpu_memory: 0.5, start_minutes: 90") == first == key("", "settings: {concurrency: 64}\n")
+    assert key(", gpu_memory: 0.5, start_minutes: 90") == first
+    assert key("", "settings: {frames: images, concurrency: 64}\n") == first
     more = ("max_model_len: 4096", "quantised: fp8", "arguments: [--enforce-eager]", "variables: {VLLM_USE_V1: '1'}")
     others = [*(key(f", {one}") for one in more), key("", "dtype: float16\n"), key("", "settings: {frames: video}\n")]
     assert len({first, *others}) == 7
@@ -208,11 +233,11 @@ def test_what_shapes_answers_changes_the_key_and_nothing_else_does(project: Proj
     ],
 )
 def test_an_environment_is_pinned_whole(project: Project, pins: Any, message: str) -> None:
-    plan = plan_of(project, "served_by: vllm\n", model=HOSTED)
+    plan = plan_of(project, "served_by: vllm\nsettings: {frames: images}\n", model=HOSTED)
     path = project.root / "envs" / "serve.txt"
     path.unlink() if pins is None else path.write_text(pins)
     with pytest.raises(UserError, match=message):
-        collect_keys(plan, CODE)
+        collect_keys(plan)
 
 
 def test_a_program_and_its_pins_are_in_the_key_and_how_long_it_may_take_is_not(project: Project) -> None:

@@ -22,7 +22,7 @@ from reprise.models.local.weights import WEIGHTS, snapshot_folder
 from reprise.models.remote.serving.host import Host
 from reprise.models.settings import HALF
 from reprise.plan.builds import build_for, check_model_gpus
-from reprise.plan.run_keys import server_of, weights_identity
+from reprise.plan.run_keys import check_frames_chosen, server_of, weights_identity
 from reprise.plan.runs import Plan
 
 ASKED = ("score", "choose")
@@ -40,6 +40,7 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
             "your own, are checked."
         )
     check_model_gpus(slug, model)
+    _check_frames(plan, slug, model)
     if ADAPTERS[model.adapter].needs_weights:
         for line in _notes(plan, slug, model):
             print(line)
@@ -69,6 +70,21 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
     if problems:
         raise UserError(f"{slug}: " + " ".join(problems))
     print(f"{slug} sees its clips.")
+
+
+def _check_frames(plan: Plan, slug: str, model: Model) -> None:
+    """Raise a UserError, which says how a checkpoint takes frames, where its server is not told how to show them."""
+    try:
+        check_frames_chosen(slug, model)
+    except UserError as missing:
+        from reprise.models.local.examine import frames_shown
+
+        folder, code = _weights(plan, slug, model), model.trust_remote_code
+        mode = frames_shown(ModelSpec(folder, "cpu", 1, model.dtype, model.attention, code, {}))
+        raise UserError(
+            f"config/models/{slug}.yaml: settings.frames: missing. The processor and the chat template of this "
+            f"checkpoint take {'a video' if mode == 'video' else 'images'}: write `settings: {{frames: {mode}}}`."
+        ) from missing
 
 
 def _notes(plan: Plan, slug: str, model: Model) -> Iterable[str]:

@@ -103,9 +103,10 @@ class OpenAISettings(ScoredSettings, RemoteSettings):
     version: str | None = None
     """The version that a server of your own must say of itself at `/version`, such as `0.32.0`. By default any."""
 
-    frames: Literal["images", "video"] = "images"
+    frames: Literal["images", "video"] | None = "images"
     """How frames are sent, always lossless: as `images`, one a frame, or as one `video`, a list of frames with their
-    times as vLLM reads it (its server needs `--trust-request-mm-kwargs`)."""
+    times as vLLM reads it (its server needs `--trust-request-mm-kwargs`). By default `images`; a model with
+    `served_by: vllm` has no default, since a video model that is shown images is not told when each of them is."""
     check_frames: bool = True
     """Whether a server that counts the tokens of prompts is tested for cutting lists of frames: one more request for
     each clip that shows more frames than any before, two frames fewer, whose count must be smaller."""

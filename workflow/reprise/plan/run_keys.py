@@ -86,6 +86,19 @@ def server_of(model: Model, identity: dict[str, str], store: Store) -> ModelServ
     return ModelServer(serving, hosting_of(served), versions, {"model": name}, modules)
 
 
+def check_frames_chosen(slug: str, model: Model) -> None:
+    """Raise a UserError where a model is to be shown frames, and nobody says whether as a video or as images.
+
+    A video model that is shown images answers as usual, and is not told when each of them is.
+    """
+    if model.served_by is not None and model.settings["frames"] is None:
+        raise UserError(
+            f"config/models/{slug}.yaml: settings.frames: missing. Write `settings: {{frames: video}}` for a model "
+            "whose processor and chat template take videos, such as Qwen2.5-VL or LLaVA-OneVision, or `frames: "
+            f"images` for one that takes images alone. When its weights are there, `reprise check {slug}` says which."
+        )
+
+
 NO_FRAMES = {"rule": "none"}
 K = TypeVar("K", bound=Key)
 
@@ -136,6 +149,8 @@ class RunKeys:
         beside = adapter.beside_answers & model.settings.keys()
         if slug not in self._weights:
             self._weights[slug] = weights_identity(slug, model, self._plan.store)
+        if asked["sampling"] != NO_FRAMES:
+            check_frames_chosen(slug, model)
         server = server_of(model, self._weights[slug], self._plan.store)
         answers = ModelAnswers(
             adapter=model.adapter,

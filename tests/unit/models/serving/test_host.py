@@ -57,6 +57,7 @@ def test_no_server_is_left_when_the_job_is_killed_while_it_starts(root: Path, en
 @pytest.mark.parametrize(
     ("how", "minutes", "message"),
     [
+        ("traceback", 1, r"vllm does not start: ValueError: There is no module or parameter named 'vision_tower\.embeddings' in Llava"),
         ("fails", 1, r"vllm does not start: loading the weights / RuntimeError: the weights are not of this class / the "
                      r"server ended with code 1\. See .*run\.server\.log; correct `served_by`, `gpus` or the weights"),
         ("sleeps", 0.03, r"vllm does not answer as .toy@1. after 0\.03 minutes: loading the weights\. See .*; give it longer by "
@@ -82,7 +83,10 @@ def test_no_secret_and_no_path_of_python_reaches_a_server(monkeypatch: pytest.Mo
     monkeypatch.setenv("VENDOR_API_KEY", "sk-test-0123456789")
     monkeypatch.setenv("HF_TOKEN", "hf-test-0123456789")
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
-    passed = environment(served_by(tmp_path / "pids")[0], "its own")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/elsewhere")
+    passed = environment(served_by(tmp_path / "pids")[0], "its own", tmp_path / "caches")
     assert not {"VENDOR_API_KEY", "HF_TOKEN", "PYTHONPATH"} & passed.keys()
     told = ("VLLM_API_KEY", "HF_HUB_OFFLINE", "OMP_WAIT_POLICY")
     assert [passed[name] for name in told] == ["its own", "1", "PASSIVE"]
+    places = ("HOME", "XDG_CACHE_HOME", "HF_HOME", "VLLM_CACHE_ROOT", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")
+    assert all(Path(passed[name]).parent == tmp_path / "caches" for name in places), "not in the home directory"

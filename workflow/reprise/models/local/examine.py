@@ -62,6 +62,11 @@ def differences(adapter: str, spec: ModelSpec) -> Iterator[str]:
         yield str(error)
 
 
+def frames_shown(spec: ModelSpec) -> str:
+    """Return how a checkpoint's processor and chat template take frames: as a `video`, or as `images`."""
+    return ClipProcessor(spec).mode
+
+
 def notes(spec: ModelSpec) -> Iterator[str]:
     """What a person may not expect of a checkpoint whose answers are right: its own settings, and files without use."""
     kept, replaced = _generation(spec)

@@ -109,6 +109,13 @@ def python_of(name: str, store: Store) -> Path:
     return folder / "bin" / "python"
 
 
+def caches_of(name: str, store: Store) -> Path:
+    """Return the folder where the engine of an environment keeps what it compiles, below the store."""
+    folder = environment_folder(pins_file(name), store).with_suffix(".caches").resolve()
+    (folder / "home").mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def is_built(folder: Path) -> bool:
     return read_record(folder.with_suffix(".json")) is not None and (folder / "bin" / "python").exists()
 

@@ -18,7 +18,8 @@ from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.core.store import Store
 from reprise.models.local.weights import check_no_adapter
-from reprise.models.remote.serving.environment import python_of
+from reprise.models.remote.serving.environment import caches_of, python_of
+from reprise.models.remote.serving.failures import root_cause
 from reprise.models.remote.serving.keeper import GRACE_SECONDS
 from reprise.models.remote.serving.settings import HOST, PROGRAM_SERVER, VLLM, Hosting, Serving, environment
 
@@ -28,7 +29,7 @@ KEY_VARIABLE = "REPRISE_SERVER_API_KEY"
 POLL_SECONDS, PROGRESS_SECONDS, ANSWER_SECONDS = 0.25, 10.0, 5.0
 # After a connection was lost, until its end is known.
 ENDING_SECONDS = 1.0
-SAID_LINES = 5
+SAID_LINES, MOST_LOG = 5, 10_000_000
 
 
 class Host:
@@ -46,6 +47,7 @@ class Host:
     ) -> None:
         self._serving, self._hosting, self._weights, self._name = serving, hosting, weights, name
         self._python = python_of(hosting.environment, store)
+        self._caches = caches_of(hosting.environment, store)
         self._log_file = log_file
         self._what = f"{hosting.program}: the program" if hosting.program else serving.engine
         self._key = secrets.token_hex(16)
@@ -74,7 +76,7 @@ class Host:
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env=environment(self._serving, self._key),
+                env=environment(self._serving, self._key, self._caches),
                 start_new_session=True,
             )
         try:
@@ -91,7 +93,7 @@ class Host:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(ENDING_SECONDS if is_lost else 0)
             raise MachineError(
-                f"{self._what} has ended: {self._said()}. Answers so far are kept. See {self._log_file}; correct what "
+                f"{self._what} has ended: {self._cause()}. Answers so far are kept. See {self._log_file}; correct what "
                 "it says, or `memory_mb` in the model's file, then run the same command again."
             )
 
@@ -121,7 +123,7 @@ class Host:
                 now = time.monotonic()
                 if process.poll() is not None:
                     raise UserError(
-                        f"{name} does not start: {self._said()}. See {self._log_file}; correct `served_by`, `gpus` "
+                        f"{name} does not start: {self._cause()}. See {self._log_file}; correct `served_by`, `gpus` "
                         "or the weights of the model's file, then run the same command again."
                     )
                 if now - start > 60 * minutes:
@@ -135,10 +137,18 @@ class Host:
                 time.sleep(POLL_SECONDS)
         log.info(f"{name} answers after {time.monotonic() - start:.0f} s")
 
+    def _cause(self) -> str:
+        """Return the exception that ended vLLM, wherever in its log that stands; of a program, whose server says at the
+        end why it ends, the last lines."""
+        cause = None if self._hosting.program else root_cause(self._log(MOST_LOG))
+        return cause or self._said()
+
+    def _log(self, characters: int) -> str:
+        return self._log_file.read_text(encoding="utf-8", errors="replace")[-characters:]
+
     def _said(self, count: int = SAID_LINES) -> str:
         """The last lines of its log."""
-        text = self._log_file.read_text(encoding="utf-8", errors="replace")[-100_000:]
-        lines = [line for one in text.splitlines() if (line := plain(one))]
+        lines = [line for one in self._log(100_000).splitlines() if (line := plain(one))]
         return " / ".join(lines[-count:]) or "it said nothing"
 
 

@@ -57,7 +57,8 @@ class ServedBy(Settings):
     tensor_parallel: int | None = Field(None, ge=1)
     """Number of GPUs that the model is spread over; by default all `gpus` of the model."""
     max_model_len: int | None = Field(None, ge=1)
-    """Most tokens of prompt and answer; by default what the checkpoint says, which may need much memory."""
+    """Most tokens of prompt and answer; by default as many as the memory that is left beside the weights holds, and at
+    most what the checkpoint says. A question that is longer fails, `beyond_context`."""
     quantised: Literal["awq", "bitsandbytes", "compressed-tensors", "fp8", "gptq", "mxfp4"] | None = None
     """How the weights are quantised, where they are; tables say so."""
     max_frames: int = Field(128, ge=1)
@@ -157,6 +158,17 @@ TOLD = {
     "VLLM_DO_NOT_TRACK": "1",
     "DO_NOT_TRACK": "1",
 }
+# What engines keep for their next start (compiled kernels, code of repositories), by the variables that say where.
+CACHES = {
+    "HOME": "home",
+    "XDG_CACHE_HOME": "cache",
+    "XDG_CONFIG_HOME": "config",
+    "HF_HOME": "huggingface",
+    "VLLM_CACHE_ROOT": "vllm",
+    "VLLM_CONFIG_ROOT": "config/vllm",
+    "TORCHINDUCTOR_CACHE_DIR": "inductor",
+    "TRITON_CACHE_DIR": "triton",
+}
 KEYS = {"vllm": "VLLM_API_KEY", "program": "REPRISE_PROGRAM_API_KEY"}
 
 FUNCTIONS = {
@@ -207,6 +219,8 @@ def hosting_of(served: ServedBy) -> Hosting:
         words = ["--program", str(located(served.program)), "--answer-seconds", f"{60 * served.answer_minutes:g}"]
     else:
         words = ["--gpu-memory-utilization", f"{served.gpu_memory:g}"] if served.gpu_memory else []
+        # As much as fits: many checkpoints read more than a card holds, and no run here needs as much.
+        words += ["--max-model-len", "auto"] if served.max_model_len is None else []
         words += ["--host", HOST, "--disable-uvicorn-access-log"]
     return Hosting(
         environment=served.environment,
@@ -245,11 +259,16 @@ def _takes(arguments: ast.arguments, count: int) -> bool:
     return least <= count and (count <= places or arguments.vararg is not None) and None not in arguments.kw_defaults
 
 
-def environment(serving: Serving, key: str) -> Mapping[str, str]:
-    """The environment of a server: this one's without its secrets and paths of Python, and the server's own key."""
+def environment(serving: Serving, key: str, caches: Path) -> Mapping[str, str]:
+    """The environment of a server: this one's without its secrets and paths of Python, and the server's own key.
+
+    vLLM and its libraries keep in `caches` what they would keep in the home directory.
+    """
+    kept = {name: str(caches / folder) for name, folder in CACHES.items()} if serving.engine == "vllm" else {}
     return (
         {name: value for name, value in os.environ.items() if name not in NOT_PASSED and not SECRET_NAMES.search(name)}
         | TOLD
+        | kept
         | serving.variables
         | {KEYS[serving.engine]: key}
     )

@@ -25,8 +25,7 @@ from reprise.models.remote.serving.settings import Hosting, ServedBy, Serving, h
 from safetensors.torch import load_file, save_file
 
 from tests.unit.asked import BLIND, request, shown, spec
-from tests.unit.stages.served_job import CLIPS, QUESTIONS, Job
-from tests.unit.stages.test_infer_servers import hosted_key
+from tests.unit.stages.served_job import CLIPS, QUESTIONS, Job, run_key
 from tests.unit.videos import barcode_video
 
 ROOT = Path(__file__).parents[2]
@@ -135,10 +134,10 @@ def test_a_killed_job_leaves_no_engine_and_the_next_one_goes_on(
     job = Job(tmp_path)
     (tmp_path / "envs").symlink_to(Path("envs").resolve())
     (job.store.root / "environments").symlink_to(engines.root.resolve() / "environments")
-    key = hosted_key(job)
     serving, hosting = server
-    answers = key.answers.model_copy(update={"serving": serving, "settings": key.answers.settings | VIDEO})
-    key = key.model_copy(update={"answers": answers, "hosting": hosting, "checkpoint": str(weights)})
+    settings = {"url": "http://127.0.0.1/v1", "model": NAME, "concurrency": 3, "retries": 0, **VIDEO}
+    given = {"checkpoint": str(weights), "hosting": hosting}
+    key = run_key("openai", settings, serving, without=("url", "key"), **given)
     process = job.start(key)
     while len(kept := job.journaled(key)) < 3:
         assert process.poll() is None, (job.folder / "log").read_text()

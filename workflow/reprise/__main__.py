@@ -1,7 +1,7 @@
 """The console command `reprise` (or `python -m reprise`); a subcommand's module is imported only when it runs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from typer import Argument, Option
 
@@ -140,6 +140,10 @@ Name = Annotated[
 Gpus = Annotated[
     int | None, Option(metavar="N", min=0, help="GPUs of the model; when omitted 1 if this machine has one, else 0")
 ]
+Engine = Annotated[
+    Literal["transformers", "vllm"] | None,
+    Option(metavar="NAME", help="transformers, or vllm: the job starts a server; transformers when omitted"),
+]
 Limit = Annotated[
     int | None,
     Option(
@@ -158,6 +162,7 @@ def evaluate(
     frames: Frames = None,
     name: Name = None,
     gpus: Gpus = None,
+    engine: Engine = None,
     limit: Limit = None,
     cores: Cores = "all",
     dry_run: DryRun = False,
@@ -177,7 +182,7 @@ def evaluate(
     """Evaluate a model of yours: write its file, look at it, check it, ask it, and show its row of the overview."""
     from reprise.commands.evaluate import Order, evaluate_model
 
-    evaluate_model(Order(model, benchmarks, frames, name, gpus, limit, cores, dry_run, yes, numbers, suite))
+    evaluate_model(Order(model, benchmarks, frames, name, gpus, limit, cores, dry_run, yes, numbers, suite, engine))
 
 
 @app.command(rich_help_panel=RUNS)
@@ -187,6 +192,7 @@ def time(
     frames: Frames = None,
     name: Name = None,
     gpus: Gpus = None,
+    engine: Engine = None,
     limit: Limit = None,
     cores: Cores = "all",
     dry_run: DryRun = False,
@@ -196,7 +202,9 @@ def time(
     """Evaluate a model so that it shows whether it uses time: its card."""
     from reprise.commands.evaluate import Order, evaluate_model
 
-    evaluate_model(Order(model, benchmarks, frames, name, gpus, limit, cores, dry_run, yes, None, suite, "time"))
+    evaluate_model(
+        Order(model, benchmarks, frames, name, gpus, limit, cores, dry_run, yes, None, suite, engine, "time")
+    )
 
 
 @app.command(rich_help_panel=RUNS)

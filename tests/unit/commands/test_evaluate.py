@@ -1,5 +1,6 @@
 """`eval` before anything runs: the model's file, the lines of the suite, and what is said where a model cannot be asked."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,11 @@ from reprise.core.errors import UserError
 from reprise.core.yaml_files import load_yaml
 
 from tests.unit.commands.test_pin import hub
-from tests.unit.config.conftest import Project
+from tests.unit.config.conftest import ROOT, Project
 from tests.unit.fetch.server import REVISION
 from tests.unit.fetch.test_hub import ask_here
 from tests.unit.models.adapters import tiny_video
+from tests.unit.models.fake_driver import FakeDriver, gpu
 
 SUITE = "config/suites/demo.yaml"
 
@@ -21,6 +23,7 @@ SUITE = "config/suites/demo.yaml"
 def inside(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     """On a machine without GPUs."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    project.write("envs/serve.txt", (ROOT / "envs/serve.txt").read_text())
     return project
 
 
@@ -80,3 +83,46 @@ def test_a_repository_gets_a_file_with_its_commit(
         "memory_mb": 15000, "dtype": "checkpoint", "weights_bytes": 10**10,
     }  # fmt: skip
     assert load(Path()).models["model_1"].gpus == 1, "the project reads it"
+
+
+@pytest.mark.parametrize(("make", "frames"), [(tiny_video.qwen2_vl, "video"), (tiny_video.idefics2, "images")])
+def test_vllm_is_told_to_show_frames_as_the_checkpoint_takes_them(
+    inside: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], Path], frames: str
+) -> None:
+    """A video model that is shown images is not told when each of them is."""
+    source = tmp_path / "repository"
+    make(source)
+    with hub("model", "some/Model_1", source, monkeypatch, weights=10**10):
+        models = load(Path()).models
+        order = Order("some/Model_1", gpus=2, engine="vllm")
+        prepare_model(order, slug_for(order, models), models)
+    assert load_yaml(Path("config/models/model_1-vllm.yaml")) == {
+        "label": "Model_1", "adapter": "openai", "served_by": "vllm", "repo": "some/Model_1", "revision": REVISION,
+        "gpus": 2, "memory_mb": 15000, "dtype": "checkpoint", "weights_bytes": 10**10,
+        "settings": {"frames": frames, "concurrency": 32},
+    }  # fmt: skip
+    models = load(Path()).models
+    assert models["model_1-vllm"].settings["frames"] == frames, "the project reads it"
+    assert slug_for(order, models) == "model_1-vllm", "the same command again means this file"
+    assert slug_for(order._replace(engine="transformers"), models) == "model_1", "and not the other engine's"
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        (Order("toy", engine="vllm"), "eval: --engine vllm needs a GPU, and this machine has none."),
+        (Order("toy-llava-ov", engine="vllm"), "toy-llava-ov.yaml: is not asked by vllm. Leave --engine out, or name the model's repository or folder (resources/"),
+    ],
+)  # fmt: skip
+def test_an_engine_that_cannot_be_is_one_message(inside: Project, order: Order, message: str) -> None:
+    tiny_video.qwen2_vl(Path("toy"))
+    assert message in said(order)
+
+
+def test_a_driver_that_is_too_old_is_named_before_the_hub_is_asked(
+    inside: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask_here("http://127.0.0.1:9", monkeypatch)
+    FakeDriver(tmp_path, monkeypatch).says(gpu(0, driver_version="535.183.01"))
+    message = said(Order("some/model", "velociti", engine="vllm"))
+    assert "of envs/serve.txt is built for CUDA 13.0, which needs driver 580 or newer" in message

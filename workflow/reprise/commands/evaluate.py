@@ -28,8 +28,9 @@ from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, overview_file, time
 from reprise.core.version import VERSION
 from reprise.models.local.gpus import check_build, installed_build, visible_gpus
 from reprise.models.local.weights import WEIGHTS
+from reprise.models.remote.serving.environment import build_of
 from reprise.plan.builds import check_model_gpus
-from reprise.plan.repositories import folder_differences, model_differences, sizes_of, weights_bytes
+from reprise.plan.repositories import folder_differences, frames_of, model_differences, sizes_of, weights_bytes
 from reprise.plan.runs import Plan, run_of
 from reprise.plan.suite import collect_keys
 from reprise.plan.targets import has_unpinned_data
@@ -39,6 +40,11 @@ HEAD = "# yaml-language-server: $schema=../schemas/model.schema.json\n# Written 
 
 # Main memory beside the weights, which pass through it: half as much again, in steps of this.
 MB, MEMORY_STEP_MB, MEMORY_LEAST_MB, MEMORY_TIMES = 10**6, 1000, 2000, 1.5
+
+
+Engine = Literal["transformers", "vllm"]
+# Of a model that vLLM serves: requests on their way at a time, as in the files that are shipped.
+ENVIRONMENT, CONCURRENCY = "serve", 32
 
 
 class Order(NamedTuple):
@@ -53,6 +59,7 @@ class Order(NamedTuple):
     yes: bool = False
     numbers: Path | None = None
     suite: str | None = None
+    engine: Engine | None = None
     command: Literal["eval", "time"] = "eval"  # which make the model's row of the overview, and its card of time
 
     def target(self, slug: str) -> str:
@@ -227,10 +234,16 @@ def _runs(plan: Plan, slug: str, asked: Sequence[str], command: str) -> list[Run
 def slug_for(order: Order, models: Mapping[str, Model]) -> str:
     """The name of a model's file: of one that is there and means the same weights, or of a new one."""
     source = order.model
-    known = [slug for slug, model in models.items() if source in (slug, model.repo)]
+    known = [
+        slug
+        for slug, model in models.items()
+        if source == slug or (source == model.repo and order.engine in (None, _engine_of(model)))
+    ]
     if known and order.name is None and not Path(source).is_dir():
         return known[0]
     slug = order.name or re.sub(r"[^a-z0-9._-]+", "-", Path(source).name.lower()).strip("-._")
+    if order.name is None and order.engine == "vllm":  # beside the same weights, asked by transformers
+        slug += "-vllm"
     if not re.fullmatch(SLUG, slug):
         raise UserError(
             f"{order.command}: '{slug}' cannot be a name. Allowed: {SLUG_IN_WORDS}. Say another one by --name."
@@ -247,6 +260,11 @@ def prepare_model(order: Order, slug: str, models: Mapping[str, Model]) -> None:
                 f"{file}: is there, and is of another model ({known.checkpoint or known.repo or 'no weights'}). "
                 "Say another name by --name."
             )
+        if order.engine not in (None, _engine_of(known)):
+            raise UserError(
+                f"{file}: is not asked by {order.engine}. Leave --engine out, or name the model's repository or folder "
+                f"({known.repo or known.checkpoint or 'it has no weights'}), which gets a file of its own."
+            )
         check_model_gpus(slug, known)
         if order.gpus not in (None, known.gpus):
             raise UserError(f"{file}: gpus: is {known.gpus}. Change it there, or leave --gpus out.")
@@ -254,22 +272,42 @@ def prepare_model(order: Order, slug: str, models: Mapping[str, Model]) -> None:
             pin_files(Path(), [slug])
         return
     count = order.gpus if order.gpus is not None else int(bool(visible_gpus()))
-    check_build(installed_build(), count)
+    is_served = order.engine == "vllm"
+    if is_served and not count:
+        raise UserError(
+            f"{order.command}: --engine vllm needs a GPU, and this machine has none. For a machine that has, say how "
+            "many by --gpus; for a try on processors see docs/howto/servers.md."
+        )
+    check_build(build_of(ENVIRONMENT) if is_served else installed_build(), count)
     content, sizes = _described(order, file, count)
-    write_text(file, HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6))
     model = Model.model_validate(content)
+    frames: list[str] = []
+
+    def look(model: Model, folder: Path) -> list[str]:
+        differences = folder_differences(model, folder)
+        if is_served and not differences:
+            frames.append(frames_of(model, folder))
+        return differences
+
     found = list(
-        model_differences(file, model, str(model.revision), sizes)
-        if model.repo
-        else folder_differences(model, Path(source))
+        model_differences(file, model, str(model.revision), sizes, look) if model.repo else look(model, Path(source))
     )
     if found:
         raise UserError(
             f"{order.command}: {source} cannot be asked by the adapter transformers:\n  "
             + "\n  ".join(found)
             + "\nA model that lives in a repository of its own is asked there, and its answers are imported "
-            "(docs/howto/import-answers.md)."
+            "(docs/howto/import-answers.md); one that vLLM serves and transformers does not have gets its file by hand "
+            "(docs/howto/servers.md)."
         )
+    if is_served:
+        settings = {"frames": frames[0], "concurrency": CONCURRENCY}
+        content |= {"adapter": "openai", "served_by": order.engine, "settings": settings}
+    write_text(file, HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6))
+
+
+def _engine_of(model: Model) -> str:
+    return model.served_by.engine if model.served_by else model.adapter
 
 
 def _described(order: Order, file: Path, count: int) -> tuple[dict[str, Any], dict[str, int]]:

@@ -1,6 +1,6 @@
 """What a repository of the hub holds, against what its reader expects: looked at before anything large is fetched."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +14,7 @@ from reprise.core.errors import UserError
 from reprise.core.files import matching_files
 from reprise.fetch.hub import fetch_snapshot
 from reprise.fetch.settings import Huggingface, ReleaseHub
+from reprise.models.base import ModelSpec
 from reprise.models.local.weights import CODE, SMALL, WEIGHTS
 
 MB, GB = 10**6, 10**9
@@ -42,8 +43,10 @@ def _is_one_of(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch(name, one) for one in patterns)
 
 
-def model_differences(file: Path, model: Model, revision: str, sizes: Sizes) -> Iterator[str]:
-    """What of a model's repository is not what its file says and its adapter needs."""
+def model_differences(
+    file: Path, model: Model, revision: str, sizes: Sizes, look: Callable[[Model, Path], Iterable[str]] | None = None
+) -> Iterator[str]:
+    """What of a model's repository is not what its file says and its adapter needs; `look` is at its small files."""
     assert model.repo is not None
     total = weights_bytes(sizes, model.files)
     if not total:
@@ -57,16 +60,25 @@ def model_differences(file: Path, model: Model, revision: str, sizes: Sizes) -> 
         return
     with TemporaryDirectory() as folder:
         fetch_snapshot(str(file), "model", model.repo, revision, Path(folder), wanted)
-        yield from (one.replace(f"{folder}: ", "") for one in folder_differences(model, Path(folder)))
+        yield from (one.replace(f"{folder}: ", "") for one in (look or folder_differences)(model, Path(folder)))
 
 
 def folder_differences(model: Model, folder: Path) -> list[str]:
     """What of a folder with a model's small files is not what its adapter needs; weights are not loaded."""
-    from reprise.models.base import ModelSpec
     from reprise.models.local.examine import differences
 
-    spec = ModelSpec(folder, "cpu", 1, model.dtype, model.attention, model.trust_remote_code, model.settings)
-    return list(differences(model.adapter, spec))
+    return list(differences(model.adapter, _spec(model, folder)))
+
+
+def frames_of(model: Model, folder: Path) -> str:
+    """Return how a folder's processor and chat template take frames: as a `video`, or as `images`."""
+    from reprise.models.local.examine import frames_shown
+
+    return frames_shown(_spec(model, folder))
+
+
+def _spec(model: Model, folder: Path) -> ModelSpec:
+    return ModelSpec(folder, "cpu", 1, model.dtype, model.attention, model.trust_remote_code, model.settings)
 
 
 # --- data sets -------------------------------------------------------------------------------------------------------

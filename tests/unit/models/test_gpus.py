@@ -159,10 +159,20 @@ def test_the_freest_gpus_are_taken_and_a_full_one_is_left(
 def test_where_all_are_full_the_freest_is_taken_so_that_loading_says_what_is_missing(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reprise.models.local.gpus.sleep", lambda seconds: pytest.fail("it waits"))
+    waits: list[float] = []
+    monkeypatch.setattr("reprise.models.local.gpus.sleep", waits.append)
     driver.says(gpu(0, 900), gpu(1, 2_900))
     take_gpus(1, tmp_path, "m")
-    assert os.environ["CUDA_VISIBLE_DEVICES"] == "1"
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "1" and len(waits) == 2
+
+
+def test_a_gpu_whose_process_was_just_killed_is_given_time(
+    driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.says(gpu(0, 900), gpu(1, 2_900))
+    monkeypatch.setattr("reprise.models.local.gpus.sleep", lambda seconds: driver.says(gpu(0, 80_000), gpu(1, 2_900)))
+    take_gpus(1, tmp_path, "m")
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "0"
 
 
 def test_a_gpu_that_fills_up_while_it_is_locked_is_given_back(
@@ -252,6 +262,12 @@ def test_the_package_for_forward_compatibility_is_believed(
     (tmp_path / "compat" / "libcuda.so.1").touch()
     monkeypatch.setenv("LD_LIBRARY_PATH", f"/nowhere:{tmp_path / 'compat'}")
     check_build(TORCH, 1)
+
+
+def test_fewer_gpus_than_a_model_has_are_named(driver: FakeDriver) -> None:
+    driver.says(gpu(0))
+    with pytest.raises(UserError, match=r"this machine shows 1 GPU\."):
+        check_build(TORCH, 4)
 
 
 def test_a_torch_for_processors_alone_is_named_where_there_are_gpus(driver: FakeDriver) -> None:

@@ -32,6 +32,7 @@ from reprise.models.remote.serving.environment import build_of
 from reprise.plan.builds import check_model_gpus
 from reprise.plan.repositories import folder_differences, frames_of, model_differences, sizes_of, weights_bytes
 from reprise.plan.runs import Plan, run_of
+from reprise.plan.site import executor_of
 from reprise.plan.suite import collect_keys
 from reprise.plan.targets import has_unpinned_data
 from reprise.tables.keys import OverviewKey
@@ -254,6 +255,7 @@ def slug_for(order: Order, models: Mapping[str, Model]) -> str:
 def prepare_model(order: Order, slug: str, models: Mapping[str, Model]) -> None:
     """Have the model's file there, its revision pinned, and its checkpoint looked at; its weights are not loaded."""
     source, file, known = order.model, Path(f"config/models/{slug}.yaml"), models.get(slug)
+    is_run_here = executor_of([]) is None
     if known is not None:
         if source not in (slug, known.repo) and Path(source) != Path(known.checkpoint or ""):
             raise UserError(
@@ -265,7 +267,8 @@ def prepare_model(order: Order, slug: str, models: Mapping[str, Model]) -> None:
                 f"{file}: is not asked by {order.engine}. Leave --engine out, or name the model's repository or folder "
                 f"({known.repo or known.checkpoint or 'it has no weights'}), which gets a file of its own."
             )
-        check_model_gpus(slug, known)
+        if is_run_here:
+            check_model_gpus(slug, known)
         if order.gpus not in (None, known.gpus):
             raise UserError(f"{file}: gpus: is {known.gpus}. Change it there, or leave --gpus out.")
         if known.revision == UNPINNED:
@@ -278,7 +281,8 @@ def prepare_model(order: Order, slug: str, models: Mapping[str, Model]) -> None:
             f"{order.command}: --engine vllm needs a GPU, and this machine has none. For a machine that has, say how "
             "many by --gpus; for a try on processors see docs/howto/servers.md."
         )
-    check_build(build_of(ENVIRONMENT) if is_served else installed_build(), count)
+    if is_run_here:
+        check_build(build_of(ENVIRONMENT) if is_served else installed_build(), count)
     content, sizes = _described(order, file, count)
     model = Model.model_validate(content)
     frames: list[str] = []

@@ -31,6 +31,8 @@ ANSWER_S = 60
 ROOM = 0.1
 STEP = 2 * 10**9
 POLL_S, NOTE_S = 5, 60
+# How often GPUs are found full, where no others are, before one is taken all the same.
+LOOKS = 3
 GUIDE = "docs/reference/gpus.md"
 
 
@@ -260,6 +262,8 @@ def check_build(build: Build, count: int) -> None:
             f"build for CUDA ({GUIDE} says which), or set `gpus: 0`."
         )
     usable_gpus(build, gpus, count)
+    if 0 < len(gpus) < count:
+        raise UserError(f"this machine shows {len(gpus)} GPU{'s' * (len(gpus) > 1)}. Correct `gpus`, or use another.")
 
 
 # --- taking --------------------------------------------------------------------------------------------------------
@@ -274,15 +278,18 @@ def take_gpus(count: int, folder: Path, model: str, build: Build | None = None) 
     if count == 0:
         return []
     folder.mkdir(parents=True, exist_ok=True)
-    noted = -float(NOTE_S)
+    noted, looks = -float(NOTE_S), 0
     while True:
         gpus = _candidates(count, model, build or installed_build())
         taken = _lock(count, gpus, folder)
-        if taken and _is_unchanged(taken):
+        looks += any(not gpu.has_room for gpu in taken)
+        # The memory of a process that was just killed may not be free yet.
+        is_settled = looks >= LOOKS or all(gpu.has_room for gpu in taken)
+        if taken and is_settled and _is_unchanged(taken):
             break
         for lock in taken.values():
             lock.release()
-        if taken:  # somebody else's process has come meanwhile
+        if taken and is_settled:  # somebody else's process has come meanwhile
             continue
         if monotonic() - noted >= NOTE_S:
             noted = monotonic()

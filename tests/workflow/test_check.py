@@ -61,8 +61,14 @@ def test_the_server_that_a_job_would_start_is_started_and_ended(
     FakeDriver(tmp_path, monkeypatch).says(gpu(0))
     look.write_text(LOOK)
     look.chmod(0o755)
-    toy.write("config/models/hosted.yaml", HOSTED.format(environment=ENVIRONMENT, pids=pids))
     make_environment(toy.root, Store(toy.root / "resources/store"), f"{look} {STAND_IN}")
+    hosted = HOSTED.format(environment=ENVIRONMENT, pids=pids)
+    toy.write("config/models/hosted.yaml", hosted)
+    with pytest.raises(
+        UserError, match=r"settings\.frames: missing.* take a video: write `settings: \{frames: video\}`"
+    ):
+        toy.called("check", "hosted")
+    toy.write("config/models/hosted.yaml", f"{hosted}settings: {{frames: images}}\n")
     assert "hosted sees its clips." in toy.called("check", "hosted", "--questions", "8")
     assert are_gone(processes(pids)) and (toy.root / "held").exists()
     assert "ready" in next(toy.root.glob("results/*/logs/check/hosted.server.log")).read_text()

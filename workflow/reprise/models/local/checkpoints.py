@@ -32,7 +32,6 @@ from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.models.base import Answer, AnswerError, ModelSpec
 from reprise.models.local.devices import needed, placed
-from reprise.models.local.spread import even_device_map, meta_model
 from reprise.models.local.weights import (
     ON_LOADING,
     check_installed,
@@ -138,8 +137,6 @@ def load_model(kind: Any, spec: ModelSpec) -> Any:
         options["quantization_config"] = BitsAndBytesConfig(
             load_in_4bit=True, bnb_4bit_quant_type=quantised, bnb_4bit_compute_dtype=computed
         )
-    elif options.get("device_map") == "balanced":
-        options |= _evenly(kind, spec, options["max_memory"])
     model, found = load_part(
         kind,
         spec,
@@ -159,16 +156,6 @@ def load_model(kind: Any, spec: ModelSpec) -> Any:
         kept, _ = generation_settings(model.generation_config, spec.weights)
         model.generation_config = GenerationConfig(**kept)
     return model.eval()
-
-
-def _evenly(kind: Any, spec: ModelSpec, rooms: dict[int | str, int]) -> dict[str, Any]:
-    """Return a map of the model's parts to GPUs, each about as full as the others."""
-    gpus = {device: room for device, room in rooms.items() if isinstance(device, int)}
-    if len(gpus) < len(rooms):
-        return {}
-    model = meta_model(kind, load_part(AutoConfig, spec), spec, dtype_of(spec))
-    found = even_device_map(model, gpus)
-    return {} if found is None else {"device_map": found, "max_memory": None}
 
 
 def placing(spec: ModelSpec) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from accelerate import dispatch_model
 from reprise.models.base import Answer, ModelSpec
 from reprise.models.local.devices import allowance, needed
 from reprise.models.local.text import TextAdapter
@@ -105,3 +107,42 @@ def test_a_model_in_parts_answers_as_a_whole_one_bit_for_bit(
         assert set(parts.model.hf_device_map.values()) == {"cpu", "disk"}
         monkeypatch.setattr(Prefix, "rows", lambda *_: 3)  # in batches, as on a GPU
         assert parts.asked.together(asked) == one.asked.together(asked)
+
+
+def on_two_devices(model: Any) -> list[str]:
+    """Put the last layer, the norm and the head on `meta`; return the list of devices on which the head computes.
+
+    `meta` computes shapes alone and refuses a tensor of another device, as a GPU does. Nothing comes back from it, so
+    the head's output is replaced by zeros.
+    """
+    decoder, ended = model.get_decoder(), []
+    names = {id(module): name for name, module in model.named_modules()}
+    last = {names[id(part)]: "meta" for part in (decoder.layers[-1], decoder.norm, model.get_output_embeddings())}
+    inside = tuple(f"{name}." for name in last)
+    parts = [name for name, part in model.named_modules() if not list(part.children())]
+    parts += [name for name, _ in model.named_parameters() if name.rpartition(".")[0] not in parts]
+    places = {name: "cpu" for name in parts if not name.startswith(inside)} | last
+    dispatch_model(model, places, "cpu", skip_keys=model._skip_keys_device_placement, force_hooks=True)
+
+    def zeros(head: Any, inputs: Any, logits: Any) -> Any:
+        ended.append(str(logits.device))
+        return torch.zeros(logits.shape)
+
+    model.get_output_embeddings().register_forward_hook(zeros)
+    return ended
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES.keys() & PROVEN))
+def test_scores_of_a_model_on_two_devices_are_selected_where_it_ends(
+    family: str, tmp_path: Path, video: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = FAMILIES[family](tmp_path / "m")
+    # Mixed experts have no other number format on `meta`.
+    adapter = TransformersAdapter(replace(spec(folder, dtype="bfloat16"), prompt_start=START))
+    clip, other = shown(video, INDICES), shown(video, OTHERS)
+    list(adapter.answers(clip, QUESTIONS))
+    ended = on_two_devices(adapter.model)
+    (alone, *_) = adapter.answers(other, QUESTIONS)
+    assert adapter.asked is not None and adapter.asked.prefix is not None
+    together = adapter.asked.together(QUESTIONS)
+    assert set(ended) == {"meta"} and {len(alone.scores)} == {len(one.scores) for one in together} == {2}

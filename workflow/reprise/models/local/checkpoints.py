@@ -42,6 +42,7 @@ from reprise.models.local.weights import (
 )
 from reprise.models.thoughts import behind_thought
 
+OUT_OF_MEMORY = "out_of_memory"
 # How libraries below torch say that the device is full.
 NO_ROOM = ("CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
 
@@ -233,7 +234,7 @@ def asking() -> Iterator[None]:
         if not isinstance(error, torch.cuda.OutOfMemoryError) and not any(words in str(error) for words in NO_ROOM):
             raise
         torch.cuda.empty_cache()
-        raise AnswerError("out_of_memory", str(error)) from error
+        raise AnswerError(OUT_OF_MEMORY, str(error)) from error
 
 
 def answered(ask: Callable[[], Answer]) -> Answer:

@@ -23,6 +23,7 @@ from reprise.core.log import log
 from reprise.models.base import Answer, AnswerError, Clip, ModelSpec, Ready, Request
 from reprise.models.local.checkpoints import (
     OF_PROMPT,
+    OUT_OF_MEMORY,
     NotFiniteError,
     answered,
     asking,
@@ -36,6 +37,7 @@ from reprise.models.local.checkpoints import (
     written,
 )
 from reprise.models.local.clip_inputs import TEXTUAL, ClipProcessor
+from reprise.models.local.memory import CopyLimit, release_unused
 from reprise.models.local.prepared import ClipPreparer, Prepared, Tokens
 from reprise.models.settings import TransformersSettings
 
@@ -46,9 +48,8 @@ PROVEN = frozenset(
         "qwen2_5_vl", "qwen2_vl", "qwen3_vl", "smolvlm", "video_llava",
     }
 )  # fmt: skip
-# Rows of a batch, what their copies of the cache may take of the device's memory, and what lengths are rounded up to.
+# Rows of a batch, and what lengths are rounded up to.
 ROWS, LENGTHS = 16, 32
-ROWS_BYTES = {"cpu": 1 << 30, "cuda": 4 << 30}
 
 
 class TransformersAdapter:
@@ -65,6 +66,7 @@ class TransformersAdapter:
         self.model = load_model(AutoModelForImageTextToText, spec)
         self._is_on_cpu = device_of(self.model).type == "cpu"
         self._is_shared = TransformersSettings.model_validate(spec.settings).engine == "shared" and self._shares()
+        self._limit = CopyLimit()
         self.asked: AskedClip | None = None
 
     def _shares(self) -> bool:
@@ -95,18 +97,25 @@ class TransformersAdapter:
 
         On a CPU a score takes as long alone; each further word takes as long for one text as for many.
         """
-        if self.asked is None or self.asked.ready is not ready:
-            self.asked = AskedClip(self.model, self.preparer.processor, ready, is_shared=self._is_shared)
+        clip = self.clip_of(ready)
         is_alone = not self._is_shared or (self._is_on_cpu and requests[0].ask == "score")
-        yield from map(self.asked.alone, requests) if is_alone else self.asked.together(tuple(requests))
+        yield from map(clip.alone, requests) if is_alone else clip.together(tuple(requests))
+
+    def clip_of(self, ready: Ready) -> "AskedClip":
+        """Return a prepared clip with what was encoded of it so far; what was encoded of the last clip is dropped."""
+        if self.asked is None or self.asked.ready is not ready:
+            self.asked = AskedClip(self.model, self.preparer.processor, ready, self._limit, is_shared=self._is_shared)
+        return self.asked
 
 
 class AskedClip:
     """Keeps what was encoded until another clip is asked about."""
 
-    def __init__(self, model: Any, processor: ClipProcessor, ready: Ready, *, is_shared: bool) -> None:
+    def __init__(
+        self, model: Any, processor: ClipProcessor, ready: Ready, limit: CopyLimit, *, is_shared: bool
+    ) -> None:
         value: Prepared = ready.value
-        self.ready = ready
+        self.ready, self._limit = ready, limit
         self._model, self._processor, self._words = model, processor, processor.processor.tokenizer
         self._device, self._frames = device_of(model), value.clip.frames
         self._clip = self._placed(value.clip.tensors)
@@ -143,18 +152,25 @@ class AskedClip:
     def _group(self, questions: Mapping[Request, Tokens]) -> list[Answer]:
         requests, tokens = list(questions), list(questions.values())
         with asking():
-            rows = self._encoded(tokens[0]).rows(self._in_run)
+            prefix = self._encoded(tokens[0])
+        rows = prefix.rows(self._in_run, self._limit)
+        is_full = False
         try:
             with asking():
                 return self._after_prefix(requests, tokens, rows)
         except NotFiniteError:
             if len(requests) == 1:
                 return [Answer(error="not_finite")]
-            return [self._group({request: one})[0] for request, one in questions.items()]
-        except AnswerError:  # no room for so many at once
-            if rows == 1:
+        except AnswerError as error:
+            if rows == 1 or error.status != OUT_OF_MEMORY:
                 raise
-            return [self.alone(one) for one in requests]
+            is_full = True
+        # Not within the handlers, where the error still holds the tensors of the batch that failed.
+        if is_full:
+            release_unused()
+            prefix.lower(rows, self._limit)
+            return self._group(questions)
+        return [self._group({request: one})[0] for request, one in questions.items()]
 
     def _from_beginning(self, request: Request, tokens: Tokens) -> Answer:
         inputs = {**self._clip, **self._placed(tokens.tensors)}
@@ -207,7 +223,8 @@ class Prefix:
         self._model = model
         self.ids = inputs["input_ids"]
         self.length = int(self.ids.shape[1])
-        self._cache = model(**inputs, use_cache=True, logits_to_keep=1).past_key_values
+        # The head has no part in the cache.
+        self._cache = model.model(**inputs, use_cache=True).past_key_values
         self.shift: Any = getattr(model.model, "rope_deltas", None)
         """Where a model counts positions in space and time: how far what follows is from the number of its token."""
 
@@ -216,11 +233,14 @@ class Prefix:
         """Whether the cache keeps every token, so that others can follow it."""
         return all(type(layer) is DynamicLayer for layer in self._cache.layers)
 
-    def rows(self, questions: int) -> int:
+    def rows(self, questions: int, limit: CopyLimit) -> int:
         """How many of a clip's questions are asked at once: as many as there is room for, spread evenly."""
-        size = sum(layer.keys.nbytes + layer.values.nbytes for layer in self._cache.layers)
-        most = max(1, min(ROWS, ROWS_BYTES[self.ids.device.type] // size))
-        return int(-(-questions // -(-questions // most)))
+        most = min(ROWS, limit.copies(self._cache))
+        return -(-questions // -(-questions // most))
+
+    def lower(self, rows: int, limit: CopyLimit) -> None:
+        """Remember that so many questions at once did not fit."""
+        limit.lower(self._cache, rows)
 
     def logits(self, questions: Sequence[Any], rows: int = 1) -> Any:
         """The logits of the first token after each question, whose tokens (1, length) begin with the shared ones."""
@@ -229,13 +249,16 @@ class Prefix:
             filled = torch.stack([pad(one, (0, length - len(one))) for one in after])
             positions = torch.arange(self.length, self.length + length, device=self.ids.device)[None]
             positions = positions if self.shift is None else positions + self.shift
-            logits = self._model(
+            hidden = self._model.model(
                 input_ids=filled,
                 past_key_values=self._copy(rows),
                 position_ids=positions.expand(rows, -1),
                 use_cache=True,
-                logits_to_keep=torch.tensor([[len(one) - 1] for one in after], device=self.ids.device),
-            ).logits[:, 0]
+            )[0]
+            # A model on several devices ends on another one than it begins on, so the rows are selected where its
+            # output is: accelerate moves every argument of the whole model to the first device.
+            last = torch.tensor([[[len(one) - 1]] for one in after], device=hidden.device)
+            logits = self._model.get_output_embeddings()(torch.take_along_dim(hidden, last, dim=1))[:, 0]
             for place, one in zip(places, logits, strict=True):
                 found[place] = one
         return found
@@ -300,12 +323,14 @@ class EncodedOnce:
         arguments = self.__signature__.bind(*given, **named).arguments
         now = {**arguments.pop("kwargs", {}), **arguments}
         now.pop("logits_to_keep", None)  # some classes pass it on; it is of the text
-        before = self._given
-        is_same = self._found is not None and now.keys() == before.keys()
-        for name in now if is_same else ():
-            is_tensor = isinstance(now[name], torch.Tensor) or isinstance(before[name], torch.Tensor)
-            is_same = is_same and bool(now[name] is before[name] if is_tensor else now[name] == before[name])
-        if not is_same:
+        if self._found is None or now.keys() != self._given.keys() or not all(map(self._is_same, now, now.values())):
+            # What was kept of the last clip makes room for this one.
+            self._given, self._found = {}, None
             self._found = getattr(type(self._model), self._name)(self._model, *given, **named)
             self._given = now
         return copy.copy(self._found)
+
+    def _is_same(self, name: str, value: Any) -> bool:
+        before = self._given[name]
+        is_tensor = isinstance(value, torch.Tensor) or isinstance(before, torch.Tensor)
+        return bool(value is before if is_tensor else value == before)

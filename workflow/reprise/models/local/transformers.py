@@ -39,6 +39,7 @@ from reprise.models.local.checkpoints import (
 from reprise.models.local.clip_inputs import TEXTUAL, ClipProcessor
 from reprise.models.local.memory import CopyLimit, release_unused
 from reprise.models.local.prepared import ClipPreparer, Prepared, Tokens
+from reprise.models.local.vision import batch_vision_attention
 from reprise.models.settings import TransformersSettings
 
 # Kinds of models for which a test shows the shared engine to give the same numbers as the plain one.
@@ -64,6 +65,7 @@ class TransformersAdapter:
             _ = processor.mode  # a UserError where neither a video nor images reach the model
         check_scores(spec, processor.processor.tokenizer, opens_thought=processor.opens_thought)
         self.model = load_model(AutoModelForImageTextToText, spec)
+        batch_vision_attention(self.model)
         self._is_on_cpu = device_of(self.model).type == "cpu"
         self._is_shared = TransformersSettings.model_validate(spec.settings).engine == "shared" and self._shares()
         self._limit = CopyLimit()

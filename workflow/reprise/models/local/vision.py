@@ -1,0 +1,78 @@
+"""Attention of vision towers that pack frames and windows into one sequence: one call for all parts of one length.
+
+With sdpa, transformers calls attention for each window of each frame: for 64 frames of Qwen2.5-VL 1,568 calls in each
+of 28 layers. Here windows of one length are the rows of a batch, which needs no mask and gives the same numbers.
+"""
+
+import inspect
+from typing import Any, NamedTuple
+
+from reprise.models.local.torch_setup import torch
+
+from torch.utils.weak import WeakIdKeyDictionary
+from transformers import AttentionInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+# Towers hand the whole sequence and the bounds of its parts to implementations with `flash` in their names, and to all
+# others part by part.
+BATCHED = "batched_in_place_of_flash"
+REPLACED = "sdpa"
+BOUNDS = "cu_seqlens"
+# Kernels have one axis of their grid for the rows of a batch, with 65,535 places at most.
+MOST_PARTS = 16_384
+
+
+class Batches(NamedTuple):
+    """The parts of a packed sequence, batch by batch: all parts of a batch have one length."""
+
+    indices: list[tuple[Any, int]]
+    """the places of a batch in the sequence, part by part, and the length of its parts"""
+    order: Any
+    """where each place of the sequence is in the batches one after the other"""
+
+
+def batch_vision_attention(model: Any) -> None:
+    """Have the vision towers of a model attend to all parts of one length at once."""
+    AttentionInterface.register(BATCHED, attend_to_parts)
+    whole = (model.config, model.config.get_text_config())
+    for module in model.modules():
+        configuration = getattr(module, "config", None)
+        if configuration is None or any(configuration is one for one in whole):
+            continue
+        if BOUNDS in inspect.signature(module.forward).parameters and configuration._attn_implementation == REPLACED:
+            configuration._attn_implementation = BATCHED
+
+
+def attend_to_parts(
+    module: Any, query: Any, key: Any, value: Any, attention_mask: None, *, cu_seq_lens_q: Any, **options: Any
+) -> tuple[Any, None]:
+    """Attend within each part of a packed sequence, by queries, keys and values of (1, heads, length, width)."""
+    used = {name: options[name] for name in ("scaling", "dropout")}
+    batches = _batches(cu_seq_lens_q, query.device)
+    outputs = []
+    for places, length in batches.indices:
+        # (1, heads, parts * length, width) -> (parts, heads, length, width)
+        parts = (one[0, :, places].unflatten(1, (-1, length)).transpose(0, 1) for one in (query, key, value))
+        output, _ = sdpa_attention_forward(module, *parts, attention_mask, is_causal=False, **used)
+        outputs.append(output.flatten(0, 1))
+    return torch.cat(outputs)[batches.order][None], None
+
+
+_BATCHES: Any = WeakIdKeyDictionary()
+"""Bounds -> batches: the layers of a tower share one tensor of bounds, whose values have to come from the device."""
+
+
+def _batches(bounds: Any, device: Any) -> Batches:
+    if bounds not in _BATCHES:
+        starts: dict[int, list[int]] = {}
+        places = bounds.tolist()
+        for start, end in zip(places, places[1:], strict=False):
+            starts.setdefault(end - start, []).append(start)
+        indices = [
+            ((torch.tensor(several[at : at + MOST_PARTS])[:, None] + torch.arange(length)).flatten(), length)
+            for length, several in starts.items()
+            for at in range(0, len(several), MOST_PARTS)
+        ]
+        order = torch.cat([index for index, _ in indices]).argsort().to(device)
+        _BATCHES[bounds] = Batches([(index.to(device), length) for index, length in indices], order)
+    return _BATCHES[bounds]

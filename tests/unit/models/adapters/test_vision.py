@@ -1,6 +1,5 @@
 """Attention of vision towers: as few calls as there are lengths of windows, and the numbers of the class's own loop."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 

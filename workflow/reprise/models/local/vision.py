@@ -5,6 +5,7 @@ of 28 layers. Here windows of one length are the rows of a batch, which needs no
 """
 
 import inspect
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from reprise.models.local.torch_setup import torch
@@ -66,7 +67,7 @@ def _batches(bounds: Any, device: Any) -> Batches:
     if bounds not in _BATCHES:
         starts: dict[int, list[int]] = {}
         places = bounds.tolist()
-        for start, end in zip(places, places[1:], strict=False):
+        for start, end in pairwise(places):
             starts.setdefault(end - start, []).append(start)
         indices = [
             ((torch.tensor(several[at : at + MOST_PARTS])[:, None] + torch.arange(length)).flatten(), length)

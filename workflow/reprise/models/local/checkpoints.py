@@ -31,7 +31,8 @@ from transformers import (
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.models.base import Answer, AnswerError, ModelSpec
-from reprise.models.local.devices import needed, placed
+from reprise.models.local.devices import WIDTHS, needed, placed
+from reprise.models.local.placement import device_map, on_meta
 from reprise.models.local.weights import (
     ON_LOADING,
     check_installed,
@@ -128,7 +129,7 @@ def use_threads(spec: ModelSpec) -> None:
 
 def load_model(kind: Any, spec: ModelSpec) -> Any:
     """A model with the settings of its file on its devices, ready to be asked."""
-    options, quantised = placing(spec), spec.settings.get("quantised")
+    options, quantised = placing(spec, kind), spec.settings.get("quantised")
     if quantised == "int8":
         # Which would say of every layer of every question that it computes in half precision.
         logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
@@ -159,8 +160,11 @@ def load_model(kind: Any, spec: ModelSpec) -> Any:
     return model.eval()
 
 
-def placing(spec: ModelSpec) -> dict[str, Any]:
-    """Where the weights are loaded to, straight from their files; a UserError where there is no room for them."""
+def placing(spec: ModelSpec, kind: Any = None) -> dict[str, Any]:
+    """Where the weights are loaded to, straight from their files; a UserError where there is no room for them.
+
+    Only a model of one of transformers' classes can be on several devices.
+    """
     quantised = spec.settings.get("quantised")
     check_named(quantised, spec.weights)
     check_installed(quantised, spec.weights)
@@ -174,10 +178,14 @@ def placing(spec: ModelSpec) -> dict[str, Any]:
                 "Install a build of torch for this GPU and its driver, or remove `gpus` to ask the model on the CPU."
             )
         free = {number: torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())}
-    found = placed(needed(spec.weights, spec.dtype, quantised), tuple(free.values()), str(spec.weights))
-    if len(found) > 1:
+    need = needed(spec.weights, spec.dtype, quantised)
+    found = placed(need, tuple(free.values()), str(spec.weights))
+    if len(found) > 1 and kind is not None:
         log.info(f"the model is spread over {len(found)} of {len(free)} devices")
-        return {"device_map": "balanced", "max_memory": dict(zip(free, found, strict=False))}
+        width = WIDTHS.get((own_dtype(spec.weights) if spec.dtype == "checkpoint" else spec.dtype) or "", 4)
+        model = on_meta(kind, load_part(AutoConfig, spec), trust_remote_code=spec.trust_remote_code)
+        rooms = dict(zip(free, found, strict=False))
+        return {"device_map": device_map(model, need.weights, width, rooms, spec.weights)}
     first = next(iter(free))
     return {"device_map": {"": first}} if first != "cpu" or quantised else {}
 

@@ -98,7 +98,9 @@ class Vera:
         encoded = self._tokenizer(request.prompt, truncation=True, max_length=VERA_TOKENS, return_tensors="pt")
         ids = encoded["input_ids"].to(device_of(self._model))
         hidden = self._model(input_ids=ids).last_hidden_state[0, -1]
-        weight, bias, temperature = (self._table[row] for row in (VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE))
+        # A model on several devices may end on another one than its table is on.
+        rows = (self._table[row].to(hidden.device) for row in (VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE))
+        weight, bias, temperature = rows
         # In double precision statements that are next to certain stay apart.
         logit = (hidden @ weight + bias[0]).double() / temperature[0].double()
         return Answer(scores=(float(torch.sigmoid(logit)),), tokens_in=int(ids.shape[1]))

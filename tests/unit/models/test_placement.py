@@ -1,0 +1,106 @@
+"""A model of a real class, without its numbers, on several devices: nothing goes to the disk, and all are used alike."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reprise.core.errors import UserError
+from reprise.models.base import ModelSpec
+from reprise.models.local.checkpoints import placing
+from reprise.models.local.devices import GB, needed
+from reprise.models.local.placement import device_map, on_meta, parts_of
+from reprise.models.local.weights import Tensor
+from transformers import AutoModelForImageTextToText, BitsAndBytesConfig, Qwen2_5_VLConfig
+from transformers.integrations.accelerate import _get_device_map
+from transformers.quantizers import AutoHfQuantizer
+
+from tests.unit.models.test_devices import headers
+
+TEXT = {
+    "hidden_size": 8192, "intermediate_size": 29568, "num_hidden_layers": 80, "num_attention_heads": 64,
+    "num_key_value_heads": 8, "vocab_size": 152_064, "max_position_embeddings": 128_000,
+}  # fmt: skip
+VISION = {"hidden_size": 1280, "intermediate_size": 3456, "depth": 32, "num_heads": 16, "out_hidden_size": 8192}
+MIB = 2**20
+RTX4090, A6000, H100 = 23_650 * MIB, 48_100 * MIB, 80_800 * MIB
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    """Qwen2.5-VL-72B by its class."""
+    config = Qwen2_5_VLConfig(text_config=TEXT, vision_config=VISION, tie_word_embeddings=False, dtype="bfloat16")
+    return on_meta(AutoModelForImageTextToText, config, trust_remote_code=False)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(model: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its checkpoint, as headers of a file that takes no room on the disk."""
+    tensors = {name: Tensor("BF16", tuple(one.shape), 2 * one.numel()) for name, one in model.named_parameters()}
+    folder = headers(tmp_path_factory.mktemp("checkpoint") / "m", tensors, {})
+    model.config.save_pretrained(folder)
+    return folder
+
+
+def spread(model: Any, checkpoint: Path, free: list[int], quantised: str | None = None) -> dict[str, Any]:
+    """Return where transformers puts the parts of a model that is loaded with our options."""
+    settings = {"quantised": quantised} if quantised else {}
+    memory: dict[int | str, int] = dict(enumerate(free))
+    spec = ModelSpec(checkpoint, "cuda", 1, "bfloat16", "sdpa", False, settings, memory=memory)
+    options = placing(spec, AutoModelForImageTextToText)
+    quantiser = None
+    if quantised:
+        config = BitsAndBytesConfig(load_in_8bit=quantised == "int8", load_in_4bit=quantised == "nf4")
+        quantiser = AutoHfQuantizer.from_config(config, pre_quantized=False)
+    places = _get_device_map(model, options["device_map"], options.get("max_memory"), quantiser)
+    if quantiser is not None:
+        quantiser.validate_environment(device_map=places)
+    return dict(places)
+
+
+def filled(model: Any, checkpoint: Path, places: dict[str, Any], quantised: str | None = None) -> list[float]:
+    """Return the GB of weights on each device."""
+    weights = needed(checkpoint, "bfloat16", quantised).weights
+    found = dict.fromkeys(sorted(set(places.values())), 0.0)
+    for part in parts_of(model, weights, 2):
+        found[places[part.name]] += part.bytes / GB
+    assert sum(found.values()) == pytest.approx(weights / GB)
+    return list(found.values())
+
+
+@pytest.mark.parametrize(("free", "quantised"), [
+    ([RTX4090] * 2, "nf4"), ([A6000] * 2, "int8"), ([RTX4090] * 4, "int8"), ([H100] * 2, None), ([A6000] * 4, None),
+])  # fmt: skip
+def test_quantised_or_not_no_part_of_a_model_goes_to_the_disk(
+    free: list[int], quantised: str | None, model: Any, checkpoint: Path
+) -> None:
+    places = spread(model, checkpoint, free, quantised)
+    assert set(places.values()) == set(range(len(free)))
+    for size, room in zip(filled(model, checkpoint, places, quantised), free, strict=True):
+        assert size * GB < room - GB
+
+
+def test_eight_cards_are_filled_alike(model: Any, checkpoint: Path) -> None:
+    sizes = filled(model, checkpoint, spread(model, checkpoint, [RTX4090] * 8))
+    assert len(sizes) == 8 and max(sizes) - sum(sizes) / 8 < 1.8, "a layer takes 1.8 GB"
+    assert min(sizes) > sum(sizes) / 8 - 6
+
+
+def test_a_smaller_card_gets_a_smaller_share(model: Any, checkpoint: Path) -> None:
+    sizes = filled(model, checkpoint, spread(model, checkpoint, [H100, A6000, A6000]))
+    assert sizes[0] > 1.4 * sizes[1] and sizes[1] == pytest.approx(sizes[2], abs=2.5)
+
+
+def test_layers_stay_whole_and_every_parameter_has_a_device(model: Any, checkpoint: Path) -> None:
+    places = spread(model, checkpoint, [H100] * 2)
+    layers = [name for name in places if ".layers." in name or ".blocks." in name]
+    assert len(layers) == TEXT["num_hidden_layers"] + VISION["depth"]
+    for name, _ in (*model.named_parameters(), *model.named_buffers()):
+        assert any(name == part or name.startswith(f"{part}.") for part in places), name
+
+
+def test_layers_that_cannot_be_divided_are_one_message(model: Any, checkpoint: Path) -> None:
+    """Room that is enough as a sum, of which each device leaves more unused than its share of what is over."""
+    weights = needed(checkpoint, "bfloat16", None).weights
+    rooms = dict.fromkeys(range(60), int(weights / 59))
+    with pytest.raises(UserError, match=r"^m: too little memory: its layers cannot be divided .* takes 2\.49 GB\."):
+        device_map(model, weights, 2, rooms, "m")

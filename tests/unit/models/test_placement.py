@@ -1,20 +1,28 @@
 """A model of a real class, without its numbers, on several devices: nothing goes to the disk, and all are used alike."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from reprise.core.errors import UserError
-from reprise.models.base import ModelSpec
+from reprise.media.decoder import Footage
+from reprise.models.base import LargestClip, ModelSpec
 from reprise.models.local.checkpoints import placing
-from reprise.models.local.devices import GB, needed
+from reprise.models.local.clip_inputs import ClipProcessor
+from reprise.models.local.clip_size import TEXT_TOKENS, clip_size, clip_size_of, largest_clip
+from reprise.models.local.devices import GB, ClipSize, groups_of, needed, placed
 from reprise.models.local.placement import device_map, on_meta, parts_of
 from reprise.models.local.weights import Tensor
 from transformers import AutoModelForImageTextToText, BitsAndBytesConfig, Qwen2_5_VLConfig
 from transformers.integrations.accelerate import _get_device_map
 from transformers.quantizers import AutoHfQuantizer
 
+from tests.unit.asked import BLIND, shown, spec
+from tests.unit.models.adapters import tiny_video
 from tests.unit.models.test_devices import headers
+from tests.unit.videos import barcode_video
 
 TEXT = {
     "hidden_size": 8192, "intermediate_size": 29568, "num_hidden_layers": 80, "num_attention_heads": 64,
@@ -41,11 +49,13 @@ def checkpoint(model: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def spread(model: Any, checkpoint: Path, free: list[int], quantised: str | None = None) -> dict[str, Any]:
+def spread(
+    model: Any, checkpoint: Path, free: list[int], quantised: str | None = None, each: int | None = None
+) -> dict[str, Any]:
     """Return where transformers puts the parts of a model that is loaded with our options."""
     settings = {"quantised": quantised} if quantised else {}
     memory: dict[int | str, int] = dict(enumerate(free))
-    spec = ModelSpec(checkpoint, "cuda", 1, "bfloat16", "sdpa", False, settings, memory=memory)
+    spec = ModelSpec(checkpoint, "cuda", 1, "bfloat16", "sdpa", False, settings, memory=memory, gpus_per_copy=each)
     options = placing(spec, AutoModelForImageTextToText)
     quantiser = None
     if quantised:
@@ -104,3 +114,53 @@ def test_layers_that_cannot_be_divided_are_one_message(model: Any, checkpoint: P
     rooms = dict.fromkeys(range(60), int(weights / 59))
     with pytest.raises(UserError, match=r"^m: too little memory: its layers cannot be divided .* takes 2\.49 GB\."):
         device_map(model, weights, 2, rooms, "m")
+
+
+# --- room for clips --------------------------------------------------------------------------------------------------
+
+
+def test_more_devices_give_a_model_more_room(model: Any, checkpoint: Path) -> None:
+    """Two cards of 80 GB hold it; a file that says four has it on four, with room for clips that two do not have."""
+    two = filled(model, checkpoint, spread(model, checkpoint, [H100] * 2))
+    four = filled(model, checkpoint, spread(model, checkpoint, [H100] * 4, each=4))
+    assert len(two) == 2 and len(four) == 4 and max(four) < max(two) / 2 + 2
+    assert len(filled(model, checkpoint, spread(model, checkpoint, [H100] * 3))) == 3, "what is over gives room too"
+
+
+def test_a_larger_clip_takes_more_devices(checkpoint: Path) -> None:
+    """By its tokens and by the patches of the vision tower; 24,576 tokens are Qwen2.5-VL's own bound for a video."""
+    free = [H100] * 4
+    sizes = [ClipSize(1024), ClipSize(17_000, 4 * 16_000), ClipSize(25_600, 4 * 24_576), ClipSize(100_000, 400_000)]
+    needs = [needed(checkpoint, "bfloat16", None, clip) for clip in sizes]
+    assert [need.beside(2) for need in needs] == sorted(need.beside(2) for need in needs)
+    assert [len(placed(need, free, "m")) for need in needs] == [2, 3, 3, 4]
+    tower = needed(checkpoint, "bfloat16", None, ClipSize(1024, 1_000_000, 10**9))
+    assert tower.computed > 2 * (1_000_000 * 3 * VISION["intermediate_size"] + 10**9)
+
+
+@pytest.mark.parametrize(("each", "groups"), [(None, [("0", "1"), ("2", "3")]), (4, [("0", "1", "2", "3")])])
+def test_copies_are_as_large_as_the_models_file_says(
+    each: int | None, groups: list[tuple[str, ...]], checkpoint: Path
+) -> None:
+    need = needed(checkpoint, "bfloat16", None, ClipSize(1024))
+    assert groups_of(need, [*"0123"], [H100] * 4, "m", each) == groups
+
+
+def test_the_largest_clip_is_measured_by_the_processor(tmp_path: Path) -> None:
+    """As many tokens as the same frames have when they are asked about, and none are computed of a bound."""
+    videos = [barcode_video(tmp_path / f"{height}.mp4", 12, width=96, height=height) for height in (64, 128)]
+    clips = [shown(path, tuple(range(0, 2 * count))) for path, count in zip(videos, (4, 3), strict=True)]
+    largest = largest_clip([*clips, BLIND, replace(clips[0], path=tmp_path / "missing.mp4", indices=(1,))])
+    assert largest == (8, 128, 96)
+    assert largest_clip([replace(clips[0], grid=(2, 4))]) == (1, 128, 384)
+    assert largest_clip([BLIND]) == (0, 0, 0)
+    folder = tiny_video.qwen2_5_vl(tmp_path / "m")
+    one = replace(spec(folder), largest=largest)
+    processor = ClipProcessor(one)
+    black = np.zeros((8, 128, 96, 3), np.uint8)
+    made = processor.prepare(Footage(black, tuple(range(8)), 1.0, 8))
+    size = clip_size(one, processor)
+    assert size is not None and size == clip_size_of(one)
+    assert size.tokens == made.placeholders + TEXT_TOKENS and size.patches == len(made.tensors["pixel_values_videos"])
+    assert clip_size_of(replace(one, largest=LargestClip(0, 0, 0))) == ClipSize(TEXT_TOKENS)
+    assert clip_size_of(replace(one, largest=None)) is None

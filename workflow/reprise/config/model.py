@@ -17,7 +17,9 @@ from reprise.models.settings import ImportSettings
 from reprise.reading.keys import Pattern
 
 # Settings for models with weights only.
-OF_WEIGHTS = ("checkpoint", "repo", "revision", "weights_bytes", "dtype", "attention", "trust_remote_code")
+OF_WEIGHTS = (
+    "checkpoint", "repo", "revision", "weights_bytes", "dtype", "attention", "trust_remote_code", "gpus_per_copy",
+)  # fmt: skip
 # What the job says that starts a model's server, and what is so while nobody says otherwise.
 BY_JOB = ("url", "model", "server", "served_as", "key", "version")
 HOSTED = {"url": "http://127.0.0.1/v1", "model": "(by the job)", "scores": "logprob_token_ids"}
@@ -53,6 +55,9 @@ class Model(Settings):
     `python -m reprise plan` knows it from here."""
     gpus: int = Field(0, ge=0)
     """Number of GPUs that its job is given: the model is spread over as many as hold it, copies of it take the rest."""
+    gpus_per_copy: int | None = Field(None, ge=1)
+    """Number of GPUs that one copy of the model is spread over, a divisor of `gpus`; each has more room for clips. By
+    default as few as hold the model and the largest clip of its run."""
     memory_mb: int = Field(2000, ge=100)
     """Main memory that it needs, in MB."""
     threads: int = Field(1, ge=1)
@@ -128,8 +133,13 @@ class Model(Settings):
             raise mistake("settings.scores: only a program gives 'similarity'. Use logprob_token_ids, or null.")
         if self.price is not None and not adapter.is_paid(self.settings):
             raise mistake("price: this model has no settings.key, so that nobody is paid. Remove it, or name the key.")
+        if self.gpus_per_copy is not None and (self.gpus == 0 or self.gpus % self.gpus_per_copy):
+            raise mistake(
+                f"gpus_per_copy: {self.gpus_per_copy} does not divide `gpus: {self.gpus}`. Use 1, `gpus` itself, or "
+                "another divisor of it."
+            )
         needless = [
-            *(["attention"] if self.served_by else ()),  # the server chooses it
+            *(["attention", "gpus_per_copy"] if self.served_by else ()),  # the server chooses them
             *(["dtype"] if program else ()),  # the program does
             *(["pieces"] if adapter.is_import else ()),  # nobody is asked here
             *(() if self.has_weights else OF_WEIGHTS),

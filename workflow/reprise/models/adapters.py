@@ -43,6 +43,8 @@ class AdapterInfo:
     """settings that do not shape answers, and stand beside them in the run's key file"""
     preparer: str = ""
     """module:class that prepares clips for it, in processes of their own; none where it reads them itself"""
+    sizer: str = ""
+    """module:function that says how large a run's largest clip is for a model of it; none where clips take little"""
     version: int = 1
     """raised when the adapter gives other answers to the same settings; part of the response cache's key"""
     frames: Literal["shown", "needed", "never"] = "shown"
@@ -78,6 +80,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
         settings=TransformersSettings,
         beside_answers=frozenset({SHARE}),
         preparer="reprise.models.local.prepared:ClipPreparer",
+        sizer="reprise.models.local.clip_size:clip_size_of",
         needs_weights=True,
         packages=("torch", "torchvision", "transformers", "av"),
     ),

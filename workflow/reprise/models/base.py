@@ -41,6 +41,14 @@ class Clip:
         return min(1, len(self.indices)) if self.grid else len(self.indices)
 
 
+class LargestClip(NamedTuple):
+    """The most frames that a run shows of a clip, and the largest height and width of a frame."""
+
+    frames: int
+    height: int
+    width: int
+
+
 @dataclass(frozen=True)
 class Answer:
     """A model's answer: text, or a score per option, or an error class with a message and nothing else."""
@@ -81,6 +89,10 @@ class ModelSpec:
     """whether the run shows frames, so that a checkpoint that takes none is refused before its weights are loaded"""
     options: tuple[tuple[str, ...], ...] = ()
     """of the run's questions that ask for a score; refused like that where one is several tokens"""
+    largest: LargestClip | None = None
+    """the clip by which the memory is estimated; by default a bound for most models"""
+    gpus_per_copy: int | None = None
+    """number of GPUs that the model is spread over; by default as few as hold it"""
     account: Account | None = None
     """who pays a server; without it, as in a trial, limits of other jobs are not known, and nothing is counted"""
 

@@ -61,6 +61,8 @@ class ModelRunKey(RunKey):
     answers: ModelAnswers
     checkpoint: str | None = None
     gpus: int = 0
+    gpus_per_copy: int | None = Field(None, exclude_if=not_)
+    """how many of them a copy of the model takes; by default as few as hold it"""
     serving: dict[str, Any] = Field({}, exclude_if=not_)
     """settings of the adapter that do not shape answers"""
     price: Price | None = Field(None, exclude_if=not_)

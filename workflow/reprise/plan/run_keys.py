@@ -172,6 +172,7 @@ class RunKeys:
             patterns=tuple(model.patterns),
             checkpoint=model.checkpoint,
             gpus=model.gpus,
+            gpus_per_copy=model.gpus_per_copy,
             serving={key: model.settings[key] for key in sorted(beside)},
             hosting=server.hosting,
             price=model.price,

@@ -52,7 +52,14 @@ def main(
         is_needed = any(journal.get(one) is None and failures.is_due(one) for work in works for one in work.entries)
         server_log = log.with_suffix(".server.log")
         with model_on(
-            key, store, threads, is_needed=is_needed, options=options, budget=Budget.of(budget), server_log=server_log
+            key,
+            store,
+            threads,
+            is_needed=is_needed,
+            options=options,
+            budget=Budget.of(budget),
+            server_log=server_log,
+            clips=[work.clip for work in works],
         ) as model:
             answered_rows, timed_rows = ask_all(works, model, journal, failures, key, asked_of)
         journal.sync()

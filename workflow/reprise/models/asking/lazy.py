@@ -23,6 +23,7 @@ from reprise.models.base import (
     Arrived,
     Clip,
     Due,
+    LargestClip,
     ModelSpec,
     PreparingAdapter,
     Ready,
@@ -51,10 +52,14 @@ class LazyModel(AbstractContextManager["LazyModel"]):
         workers: int = 0,
         weights: Path | None = None,
         options: Options = (),
+        clips: Sequence[Clip] = (),
+        largest: LargestClip | None = None,
     ) -> None:
-        """`weights` are given where the job has looked at them and taken its GPUs already."""
+        """`weights` are given where the job has looked at them and taken its GPUs already, and so is the `largest` of
+        the run's `clips`."""
         self._key, self._store, self._threads, self._workers = key, store, threads, workers
         self._weights, self._options = weights, options
+        self._clips, self._largest = clips, largest
         self._adapter: Adapter | None = None
         self._ahead: Ahead | None = None
         self._prepare: Callable[[Clip, Sequence[Request]], Prepared] | None = None
@@ -100,6 +105,8 @@ class LazyModel(AbstractContextManager["LazyModel"]):
             build = build_of(self._key.hosting.environment) if self._key.hosting else None
             self._locks = take_gpus(self._key.gpus, self._store.root / "locks", Path(self._key.run).name, build)
             self._weights = weights_folder(self._key.checkpoint, self._key.answers.model, self._store)
+        if self._largest is None and self._clips and self._key.gpus and self._key.hosting is None:
+            self._largest = largest_of(self._clips)
         spec = self._spec()
         log.info(f"loading the model of {self._key.run} by adapter {name}")
         if info.preparer and self._workers:  # they begin with the first clips while the model loads
@@ -122,19 +129,30 @@ class LazyModel(AbstractContextManager["LazyModel"]):
         return adapter
 
     def _spec(self) -> ModelSpec:
-        answers = self._key.answers
-        return ModelSpec(
-            folder=self._weights,
-            device="cuda" if self._key.gpus else "cpu",
-            threads=self._threads,
-            dtype=answers.dtype,
-            attention=answers.attention,
-            trust_remote_code=answers.trust_remote_code,
-            settings=answers.settings | self._key.serving,
-            prompt_start=answers.prompt.get("user", "").partition("{")[0],
-            shows_frames=answers.sampling.get("rule") != "none",
-            options=self._options,
-        )
+        return replace(spec_of(self._key, self._weights, self._threads), options=self._options, largest=self._largest)
+
+
+def spec_of(key: ModelRunKey, weights: Path | None, threads: int) -> ModelSpec:
+    """Return what an adapter is given of a run's key."""
+    answers = key.answers
+    return ModelSpec(
+        folder=weights,
+        device="cuda" if key.gpus else "cpu",
+        threads=threads,
+        dtype=answers.dtype,
+        attention=answers.attention,
+        trust_remote_code=answers.trust_remote_code,
+        settings=answers.settings | key.serving,
+        prompt_start=answers.prompt.get("user", "").partition("{")[0],
+        shows_frames=answers.sampling.get("rule") != "none",
+        gpus_per_copy=key.gpus_per_copy,
+    )
+
+
+def largest_of(clips: Sequence[Clip]) -> LargestClip:
+    """Return the largest of a run's clips, by its frame plans and the files."""
+    # Only a job that loads a model on a GPU needs the libraries behind this.
+    return cast(LargestClip, loaded("reprise.models.local.clip_size:largest_clip")(clips))
 
 
 class LazyServedModel(LazyModel):
@@ -187,11 +205,12 @@ def lazy_model(
     options: Options = (),
     budget: Budget = NO_BUDGET,
     server_log: Path | None = None,
+    clips: Sequence[Clip] = (),
 ) -> LazyModel:
     """The model of a run; the log of a server that it starts is a file of its own."""
     if ADAPTERS[key.answers.adapter].is_remote:
         return LazyServedModel(key, store, threads, budget, server_log or store.scratch("server.log"))
-    return LazyModel(key, store, threads, workers, options=options)
+    return LazyModel(key, store, threads, workers, options=options, clips=clips)
 
 
 # --- copies of a model ------------------------------------------------------------------------------------------------
@@ -263,8 +282,9 @@ def model_on(
     options: Options = (),
     budget: Budget = NO_BUDGET,
     server_log: Path | None = None,
+    clips: Sequence[Clip] = (),
 ) -> Iterator[Model | Sequence[Worker]]:
-    """A run's model, or a copy of it on each of the devices, or groups of them, that hold one.
+    """A run's model, or a copy of it on each of the devices, or groups of them, that hold one with the largest clip.
 
     A server that the job starts spreads its model itself.
     """
@@ -275,24 +295,33 @@ def model_on(
         else None
     )
     if weights is None:
-        with lazy_model(key, store, threads, workers, options, budget, server_log) as model:
+        with lazy_model(key, store, threads, workers, options, budget, server_log, clips) as model:
             yield model
         return
     with ExitStack() as ends:
         for lock in take_gpus(key.gpus, store.root / "locks", Path(key.run).name):
             ends.callback(lock.release)
         names = os.environ["CUDA_VISIBLE_DEVICES"].split(",")
-        free, groups = free_memory(names), [tuple(names)]
-        if free is not None:
-            need = needed(weights, key.answers.dtype, key.answers.settings.get("quantised"))
-            groups = groups_of(need, names, free, str(weights))
+        largest = largest_of(clips) if clips else None
+        groups = _groups(replace(spec_of(key, weights, threads), largest=largest), names, key.answers.adapter)
         if len(groups) < 2:
-            yield ends.enter_context(LazyModel(key, store, threads, workers, weights, options))
+            yield ends.enter_context(LazyModel(key, store, threads, workers, weights, options, largest=largest))
         else:
             log.info(f"{len(groups)} copies of the model are asked side by side, each about a share of the clips")
             each = max(1, threads // len(groups))
-            make = partial(LazyModel, key, store, each, each, weights, options)
+            make = partial(LazyModel, key, store, each, each, weights, options, largest=largest)
             modules = (ADAPTERS[key.answers.adapter].module,)
             order = {"CUDA_DEVICE_ORDER": os.environ["CUDA_DEVICE_ORDER"]}
             copies = [copy_of(make, order | {"CUDA_VISIBLE_DEVICES": ",".join(group)}, modules) for group in groups]
             yield [ends.enter_context(closing(copy)) for copy in copies]
+
+
+def _groups(spec: ModelSpec, names: Sequence[str], adapter: str) -> list[tuple[str, ...]]:
+    """Return the GPUs of each copy: as many as the model's file says, or as few as hold it and its largest clip."""
+    free, each = free_memory(names), spec.gpus_per_copy
+    if free is None:
+        return [tuple(names[at : at + (each or len(names))]) for at in range(0, len(names), each or len(names))]
+    sizer = ADAPTERS[adapter].sizer
+    clip = loaded(sizer)(spec) if sizer and each is None else None
+    need = needed(spec.weights, spec.dtype, spec.settings.get("quantised"), clip)
+    return groups_of(need, names, free, str(spec.weights), each)

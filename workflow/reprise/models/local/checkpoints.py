@@ -31,7 +31,7 @@ from transformers import (
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.models.base import Answer, AnswerError, ModelSpec
-from reprise.models.local.devices import WIDTHS, needed, placed
+from reprise.models.local.devices import WIDTHS, ClipSize, needed, placed, rooms_of_all
 from reprise.models.local.placement import device_map, on_meta
 from reprise.models.local.weights import (
     ON_LOADING,
@@ -127,9 +127,9 @@ def use_threads(spec: ModelSpec) -> None:
     torch.set_num_threads(1 if weights < WEIGHTS_OF_ONE_THREAD else spec.threads)
 
 
-def load_model(kind: Any, spec: ModelSpec) -> Any:
-    """A model with the settings of its file on its devices, ready to be asked."""
-    options, quantised = placing(spec, kind), spec.settings.get("quantised")
+def load_model(kind: Any, spec: ModelSpec, clip: ClipSize | None = None) -> Any:
+    """A model with the settings of its file on its devices, ready to be asked, with room for clips of a size."""
+    options, quantised = placing(spec, kind, clip), spec.settings.get("quantised")
     if quantised == "int8":
         # Which would say of every layer of every question that it computes in half precision.
         logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
@@ -160,10 +160,11 @@ def load_model(kind: Any, spec: ModelSpec) -> Any:
     return model.eval()
 
 
-def placing(spec: ModelSpec, kind: Any = None) -> dict[str, Any]:
+def placing(spec: ModelSpec, kind: Any = None, clip: ClipSize | None = None) -> dict[str, Any]:
     """Where the weights are loaded to, straight from their files; a UserError where there is no room for them.
 
-    Only a model of one of transformers' classes can be on several devices.
+    Only a model of one of transformers' classes can be on several devices; it is on all that its process sees, since
+    those that are over give more room.
     """
     quantised = spec.settings.get("quantised")
     check_named(quantised, spec.weights)
@@ -178,9 +179,10 @@ def placing(spec: ModelSpec, kind: Any = None) -> dict[str, Any]:
                 "Install a build of torch for this GPU and its driver, or remove `gpus` to ask the model on the CPU."
             )
         free = {number: torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())}
-    need = needed(spec.weights, spec.dtype, quantised)
-    found = placed(need, tuple(free.values()), str(spec.weights))
+    need, there = needed(spec.weights, spec.dtype, quantised, clip), tuple(free.values())
+    found = placed(need, there, str(spec.weights), spec.gpus_per_copy or 1)
     if len(found) > 1 and kind is not None:
+        found = rooms_of_all(need, there) or found
         log.info(f"the model is spread over {len(found)} of {len(free)} devices")
         width = WIDTHS.get((own_dtype(spec.weights) if spec.dtype == "checkpoint" else spec.dtype) or "", 4)
         model = on_meta(kind, load_part(AutoConfig, spec), trust_remote_code=spec.trust_remote_code)

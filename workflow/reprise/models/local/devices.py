@@ -9,16 +9,26 @@ from typing import NamedTuple
 
 from reprise.core.errors import UserError
 from reprise.core.log import log
-from reprise.models.local.weights import ON_LOADING, Tensor, own_dtype, tensors_of, text_configuration
+from reprise.models.local.weights import (
+    ON_LOADING,
+    Tensor,
+    own_dtype,
+    tensors_of,
+    text_configuration,
+    vision_configuration,
+)
 
 GB = 10**9
 # What a device holds besides weights: what is kept of a clip's tokens, once for the clip and once for a question (more
 # copies are made where there is room), what layers compute of them, and what torch and the driver take: by the shape of
-# the model. At most half of the weights on it, and at most this; of a model of unknown shape, that much.
+# the model, and by the largest clip of the run as the model's processor prepares it. Where no clip is named: for so
+# many tokens, at most half of the weights on a device, and at most this; of a model of unknown shape, that much.
 MOST_ALLOWANCE = 8 * GB
 TOKENS, COPIES, ALWAYS = 16_384, 2, GB
 # A multilayer perceptron holds three rows of its inner width at a time, and a layer as many of its outer one, twice.
 ROWS_INSIDE, ROWS_OUTSIDE = 3, 6
+# By what names configurations state the width of a vision tower, and how wide its layers are inside where none does.
+VISION_WIDTHS, MLP_RATIO = ("embed_dim", "hidden_size"), 4
 # Bytes of the number formats that a model's file, or a checkpoint's configuration, may name; and those in the files.
 WIDTHS = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 FLOATS = {"F64", "F32", "BF16", "F16"}
@@ -30,6 +40,17 @@ BYTES = {"int8": 1.0, "nf4": 0.5 + 4 / 64}
 LEFT = re.compile(r"embed|lm_head|shared|wte")
 
 
+class ClipSize(NamedTuple):
+    """What a model is given of a clip."""
+
+    tokens: int
+    """of a prompt, those of the clip included"""
+    patches: int = 0
+    """of all frames, as the vision tower sees them"""
+    pixels: int = 0
+    """numbers in the arrays of all frames"""
+
+
 class Needed(NamedTuple):
     """Bytes that a model's weights take on its devices, and those of the largest part that cannot be divided."""
 
@@ -39,14 +60,19 @@ class Needed(NamedTuple):
     """what is kept of a clip's tokens, where the configuration says the model's shape"""
     computed: int = 0
     """what one of its layers computes of them"""
+    is_of_clip: bool = False
+    """whether the clip is one of the run, and no bound"""
 
     def beside(self, devices: int) -> int:
         """What is left free on each of so many devices."""
         most = allowance(self.weights // devices)
-        return most if self.cache is None else min(most, ALWAYS + COPIES * self.cache // devices + self.computed)
+        if self.cache is None:
+            return most
+        wanted = ALWAYS + COPIES * self.cache // devices + self.computed
+        return wanted if self.is_of_clip else min(most, wanted)
 
 
-def needed(folder: Path, dtype: str, quantised: str | None) -> Needed:
+def needed(folder: Path, dtype: str, quantised: str | None, clip: ClipSize | None = None) -> Needed:
     """What a checkpoint needs in the number format that its model's file names, and what clips take besides, where the
     shape of the language model is stated. Without a number format weights stay as they are stored."""
     format_there = dtype if dtype in WIDTHS else own_dtype(folder)
@@ -61,11 +87,21 @@ def needed(folder: Path, dtype: str, quantised: str | None) -> Needed:
         return need
     layers, hidden, inner, heads, context = found
     head, width = text.get("head_dim") or hidden // heads, WIDTHS.get(format_there or "", 4)
-    tokens = min(TOKENS, context)
+    tokens = min(context, TOKENS if clip is None else clip.tokens)
+    computed = tokens * (ROWS_INSIDE * inner + ROWS_OUTSIDE * hidden) * width
     return need._replace(
         cache=2 * tokens * layers * (text.get("num_key_value_heads") or heads) * head * width,
-        computed=tokens * (ROWS_INSIDE * inner + ROWS_OUTSIDE * hidden) * width,
+        computed=computed if clip is None else max(computed, _encoding(folder, clip, width)),
+        is_of_clip=clip is not None,
     )
+
+
+def _encoding(folder: Path, clip: ClipSize, width: int) -> int:
+    """What a layer of the vision tower computes of a clip, whose frames it sees all at once, and their pixels."""
+    shape = vision_configuration(folder)
+    hidden = next((shape[name] for name in VISION_WIDTHS if isinstance(shape.get(name), int)), 0)
+    inner = shape.get("intermediate_size") or int(hidden * (shape.get("mlp_ratio") or MLP_RATIO))
+    return (clip.patches * (ROWS_INSIDE * inner + ROWS_OUTSIDE * hidden) + clip.pixels) * width
 
 
 def _size(name: str, tensor: Tensor, dtype: str | None, quantised: str | None) -> int:
@@ -82,8 +118,12 @@ def allowance(weights: int) -> int:
     return min(weights // 2, MOST_ALLOWANCE)
 
 
-def groups_of(need: Needed, names: Sequence[str], free: Sequence[int], model: str) -> list[tuple[str, ...]]:
-    """Devices by name, in as many groups as there is room for copies of a model."""
+def groups_of(
+    need: Needed, names: Sequence[str], free: Sequence[int], model: str, each: int | None = None
+) -> list[tuple[str, ...]]:
+    """Devices by name, in as many groups as there is room for copies of a model, or in groups of `each`."""
+    if each is not None:
+        return [tuple(names[at : at + each]) for at in range(0, len(names), each)]
     count = len(placed(need, free, model))
     groups = [
         tuple(names[at : at + count])
@@ -93,7 +133,7 @@ def groups_of(need: Needed, names: Sequence[str], free: Sequence[int], model: st
     return groups or [tuple(names)]
 
 
-def placed(need: Needed, free: Sequence[int], model: str) -> tuple[int, ...]:
+def placed(need: Needed, free: Sequence[int], model: str, fewest: int = 1) -> tuple[int, ...]:
     """What weights may take of the fewest devices, from the first on, that hold a model with room for clips; of all,
     where it may just fit on them; a UserError if it does not.
 
@@ -102,7 +142,10 @@ def placed(need: Needed, free: Sequence[int], model: str) -> tuple[int, ...]:
     most = max(1, len(free))
     wanted, least = need.beside(most), min(ALWAYS, allowance(need.weights // most))
     there = " + ".join(f"{one / GB:.3g}" for one in free)
-    for count, beside in [*((count, need.beside(count)) for count in range(1, most + 1)), (most, least)]:
+    for count, beside in [
+        *((count, need.beside(count)) for count in range(min(fewest, most), most + 1)),
+        (most, least),
+    ]:
         rooms = _rooms(need, free[:count], beside)
         if rooms is None:
             continue
@@ -117,6 +160,11 @@ def placed(need: Needed, free: Sequence[int], model: str) -> tuple[int, ...]:
         f"GB beside them, better {wanted / GB:.3g} GB for clips and what layers compute; free here: {there} GB. Give "
         "it more or larger devices (`gpus` in the model's file), or smaller weights (`dtype`, `settings.quantised`)."
     )
+
+
+def rooms_of_all(need: Needed, free: Sequence[int]) -> tuple[int, ...] | None:
+    """What the weights may take of each of these devices with room for clips; None where that is too little."""
+    return _rooms(need, free, need.beside(len(free)))
 
 
 def _rooms(need: Needed, free: Sequence[int], beside: int) -> tuple[int, ...] | None:

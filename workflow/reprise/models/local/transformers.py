@@ -37,6 +37,7 @@ from reprise.models.local.checkpoints import (
     written,
 )
 from reprise.models.local.clip_inputs import TEXTUAL, ClipProcessor
+from reprise.models.local.clip_size import clip_size
 from reprise.models.local.memory import CopyLimit, release_unused
 from reprise.models.local.prepared import ClipPreparer, Prepared, Tokens
 from reprise.models.local.vision import batch_vision_attention
@@ -64,7 +65,7 @@ class TransformersAdapter:
         if spec.shows_frames:
             _ = processor.mode  # a UserError where neither a video nor images reach the model
         check_scores(spec, processor.processor.tokenizer, opens_thought=processor.opens_thought)
-        self.model = load_model(AutoModelForImageTextToText, spec)
+        self.model = load_model(AutoModelForImageTextToText, spec, clip_size(spec, processor))
         batch_vision_attention(self.model)
         self._is_on_cpu = device_of(self.model).type == "cpu"
         self._is_shared = TransformersSettings.model_validate(spec.settings).engine == "shared" and self._shares()

@@ -167,6 +167,15 @@ def text_configuration(folder: Path) -> dict[str, Any]:
     return found
 
 
+def vision_configuration(folder: Path) -> dict[str, Any]:
+    """Of a checkpoint's `config.json` what is about its vision tower; empty where it has none."""
+    whole = configuration(folder)
+    for part in (whole, whole.get("thinker_config")):
+        if isinstance(part, dict) and isinstance(part.get("vision_config"), dict):
+            return dict(part["vision_config"])
+    return {}
+
+
 def _stated(folder: Path, *names: str) -> Any:
     """What a checkpoint's configuration says by one of these names, of the whole or of its language model."""
     parts = (configuration(folder), text_configuration(folder))

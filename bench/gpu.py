@@ -63,7 +63,7 @@ def measured(
     """How many times the authors' loop, by the clock, and the share of the time in which the device worked."""
     config = write_processor(folder / family, family, size)
     spec = spec_of(folder / family, device, str(dtype).removeprefix("torch."))
-    with mock.patch.object(adapter_module, "load_model", lambda kind, spec: random_model(config, device, dtype)):
+    with mock.patch.object(adapter_module, "load_model", lambda kind, spec, clip: random_model(config, device, dtype)):
         adapter = TransformersAdapter(spec)
     asked = questions(QUESTIONS)
     shown = [clip_of(path, FRAMES, f"clip {number}") for number in range(clips + 1)]

@@ -9,6 +9,7 @@ from tests.unit.config.conftest import MMBENCH_VIDEO, Project, with_raters
 MAIN, SUITE = "config/config.yaml", "config/suites/demo.yaml"
 RANDOM, TOY, VERA = "config/models/random.yaml", "config/models/toy-llava-ov.yaml", "config/models/vera.yaml"
 ONEVISION, EXTERNAL = "config/models/llava-onevision-7b.yaml", "config/external.yaml"
+SIGLIP = "config/models/siglip.yaml"
 VELOCITI, VINOGROUND = "config/benchmarks/velociti.yaml", "config/benchmarks/vinoground.yaml"
 REHEARSAL = "config/suites/rehearsal.yaml"
 CONSTRUCTION, FIGURES = "config/suites/construction.yaml", "config/figures/demo/velociti.yaml"
@@ -38,6 +39,9 @@ MISTAKES = [
     (TOY, "checkpoint: ", "checkpoint: nowhere/", "checkpoint: no folder"),
     (ONEVISION, "revision: unpinned", "", "revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it."),
     (ONEVISION, "revision: unpinned", "revision: main", "revision: should be a commit (40 hexadecimal digits) or 'unpinned', found 'main'."),
+    (ONEVISION, "gpus: 1", "gpus: 4\ngpus_per_copy: 3", "gpus_per_copy: 3 does not divide `gpus: 4`. Use 1, `gpus` itself, or another divisor of it."),
+    (SIGLIP, "gpus: 1", "gpus: 2\ngpus_per_copy: 2", "gpus_per_copy: a model of adapter 'contrastive' is on one GPU. Use 1, or remove it."),
+    (RANDOM, "adapter: random", "adapter: random\ngpus_per_copy: 1", "gpus_per_copy: 1 does not divide `gpus: 0`."),
     (EXTERNAL, "gpt-4o: GPT-4o", "GPT-4o: GPT-4o", "GPT-4o: should be a name (lower-case letters, digits, '.', '_' and '-', first a letter or a digit), found 'GPT-4o'."),
     (EXTERNAL, "gpt-4o: GPT-4o", "oracle: Oracle", "oracle: config/models/oracle.yaml defines this model too. Remove one of the two."),
     (TABLES, "  table2:", "  tabel2:", "tables.tabel2: should be table<N>, such as table3, found 'tabel2'."),

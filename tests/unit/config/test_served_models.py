@@ -152,6 +152,7 @@ NO_URL = SERVED.replace("  url: http://127.0.0.1:8000/v1\n", "")
         (HOSTED + "served_by: vlm\n", "served_by.engine: should be 'vllm' or 'program', found 'vlm'. Did you mean 'vllm'?"),
         (HOSTED + "served_by: vllm\nsettings: {url: 'http://127.0.0.1:8000/v1', model: x}\n", "settings: served_by: the job starts the server, and says url, model. Remove them here."),
         (HOSTED + "served_by: vllm\nattention: eager\n", "the job's server does not go by: attention. Remove"),
+        (HOSTED + "served_by: vllm\ngpus: 2\ngpus_per_copy: 2\n", "the job's server does not go by: gpus_per_copy. Remove"),
         (HOSTED + "served_by: {engine: vllm, arguments: [--port=1]}\n", "'--port=1': not here; other settings, or the job"),
         (HOSTED + "served_by: {engine: vllm, arguments: [-tp, '2']}\n", "'-tp': write arguments with their long names"),
         (HOSTED + "served_by: {engine: vllm, arguments: [seed, '2']}\n", "'seed' belongs to no argument. Begin with one, such as --seed."),

@@ -180,3 +180,6 @@ def test_a_job_with_several_gpus_starts_a_copy_on_each(tmp_path: Path, monkeypat
     assert not (tmp_path / "j").exists() and not (tmp_path / "f").exists()
     with model_on(key, Store(tmp_path), 2, is_needed=False) as model:
         assert isinstance(model, LazyModel), "where all is answered, no GPU is waited for"
+    both = key.model_copy(update={"gpus_per_copy": 2})
+    with model_on(both, Store(tmp_path), 2, is_needed=True) as model:
+        assert isinstance(model, LazyModel), "one copy has both"

@@ -138,6 +138,8 @@ class Model(Settings):
                 f"gpus_per_copy: {self.gpus_per_copy} does not divide `gpus: {self.gpus}`. Use 1, `gpus` itself, or "
                 "another divisor of it."
             )
+        if self.adapter == "contrastive" and (self.gpus_per_copy or 1) > 1:
+            raise mistake("gpus_per_copy: a model of adapter 'contrastive' is on one GPU. Use 1, or remove it.")
         needless = [
             *(["attention", "gpus_per_copy"] if self.served_by else ()),  # the server chooses them
             *(["dtype"] if program else ()),  # the program does

@@ -98,7 +98,8 @@ def _undivided(module: Any, name: str) -> Iterator[tuple[str, list[tuple[str, An
 
 def _filled(parts: Sequence[Part], rooms: Sequence[float]) -> list[int] | None:
     """Return the device of each part when devices are filled one after the other; None where some are left over."""
-    left, places, at = list(rooms), {}, 0
+    left, at = list(rooms), 0
+    places: dict[str, int] = {}
     for part in parts:
         if part.beside or not part.bytes:
             # Positions have no weights. The first device is the one whose inputs they are computed from.

@@ -238,6 +238,8 @@ class Prefix:
 
     def rows(self, questions: int, limit: CopyLimit) -> int:
         """How many of a clip's questions are asked at once: as many as there is room for, spread evenly."""
+        if not self.is_whole:
+            return 1  # each question is asked from its beginning
         most = min(ROWS, limit.copies(self._cache))
         return -(-questions // -(-questions // most))
 

@@ -64,7 +64,8 @@ _BATCHES: Any = WeakIdKeyDictionary()
 
 
 def _batches(bounds: Any, device: Any) -> Batches:
-    if bounds not in _BATCHES:
+    batches: Batches | None = _BATCHES.get(bounds)
+    if batches is None:
         starts: dict[int, list[int]] = {}
         places = bounds.tolist()
         for start, end in pairwise(places):
@@ -75,5 +76,6 @@ def _batches(bounds: Any, device: Any) -> Batches:
             for at in range(0, len(several), MOST_PARTS)
         ]
         order = torch.cat([index for index, _ in indices]).argsort().to(device)
-        _BATCHES[bounds] = Batches([(index.to(device), length) for index, length in indices], order)
-    return _BATCHES[bounds]
+        batches = Batches([(index.to(device), length) for index, length in indices], order)
+        _BATCHES[bounds] = batches
+    return batches

@@ -1,11 +1,13 @@
 """A model of a real class, without its numbers, on several devices: nothing goes to the disk, and all are used alike."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from accelerate.utils import check_device_map
 from reprise.core.errors import UserError
 from reprise.media.decoder import Footage
 from reprise.models.base import LargestClip, ModelSpec
@@ -15,7 +17,7 @@ from reprise.models.local.clip_size import TEXT_TOKENS, clip_size, clip_size_of,
 from reprise.models.local.devices import GB, ClipSize, groups_of, needed, placed
 from reprise.models.local.placement import device_map, on_meta, parts_of
 from reprise.models.local.weights import Tensor
-from transformers import AutoModelForImageTextToText, BitsAndBytesConfig, Qwen2_5_VLConfig
+from transformers import AutoConfig, AutoModelForImageTextToText, BitsAndBytesConfig, Qwen2_5_VLConfig
 from transformers.integrations.accelerate import _get_device_map
 from transformers.quantizers import AutoHfQuantizer
 
@@ -164,3 +166,13 @@ def test_the_largest_clip_is_measured_by_the_processor(tmp_path: Path) -> None:
     assert size.tokens == made.placeholders + TEXT_TOKENS and size.patches == len(made.tensors["pixel_values_videos"])
     assert clip_size_of(replace(one, largest=LargestClip(0, 0, 0))) == ClipSize(TEXT_TOKENS)
     assert clip_size_of(replace(one, largest=None)) is None
+
+
+@pytest.mark.parametrize("make", [tiny_video.qwen2_vl, tiny_video.idefics2, tiny_video.internvl, tiny_video.aria])
+def test_every_weight_of_a_video_model_has_a_device(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    config = AutoConfig.from_pretrained(make(tmp_path / "m"))
+    whole = on_meta(AutoModelForImageTextToText, config, trust_remote_code=False)
+    weights = sum(4 * one.numel() for one in whole.parameters())
+    places = device_map(whole, weights, 4, {0: weights, 1: weights}, "m")
+    check_device_map(whole, places)
+    assert set(places.values()) == {0, 1}

@@ -170,10 +170,7 @@ def test_ctrl_c_ends_the_copies_of_a_job_at_once_and_suspects_no_question(tmp_pa
 
 def test_copies_have_room_for_the_largest_clip_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bound for any model is half of its weights at most; the room for a clip of the run is what the clip takes."""
-    program = tmp_path / "nvidia-smi"
-    program.write_text('#!/bin/sh\nfor gpu in 0 1; do echo "$gpu, GPU-$gpu, 0"; done\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    FakeDriver(tmp_path, monkeypatch).says(gpu(0, 0), gpu(1, 0))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
     key = run_key("transformers", checkpoint=str(tiny.llava(tmp_path / "llava")), gpus=2)
     clips = [shown(barcode_video(tmp_path / "v.mp4", 12, width=96, height=64), (1, 5))]

@@ -9,6 +9,7 @@ from PIL import Image
 from reprise.media.decoder import count_decodable
 from reprise.media.encode import still_clip, trim
 from reprise.media.errors import MediaError
+from reprise.media.opening import check_picture
 from reprise.media.probe import packet_index
 from reprise.media.settings import Encode, Images, Limits
 from reprise.stages.sources import check_decodes
@@ -90,3 +91,19 @@ def test_pictures_are_whole_and_have_the_same_limit_under_whatever_name(suffix: 
     half = tmp_path / f"half.{suffix}"
     half.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     assert refused(half, Limits())[0] in ("corrupt", "truncated", "not_media", "no_frames")
+
+
+@pytest.mark.parametrize("suffix", ["png", "webp"])
+def test_an_animated_picture_is_not_read_as_its_first(suffix: str, tmp_path: Path) -> None:
+    pictures = [Image.new("RGB", (64, 48), colour) for colour in ("red", "green", "blue")]
+    path = tmp_path / f"a.{suffix}"
+    pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=100)
+    status, message = refused(path, Limits())
+    assert status == "not_media" and "animated" in message
+
+
+def test_a_name_with_a_nul_byte_is_refused_by_name(tmp_path: Path) -> None:
+    for use in (packet_index, check_picture, lambda path: trim(path, 0, 1, tmp_path / "out.mp4", FAST)):
+        with pytest.raises(MediaError) as caught:
+            use(tmp_path / "a\0b.mp4")
+        assert caught.value.status == "unreadable" and "\0" not in caught.value.message

@@ -50,6 +50,8 @@ def demuxer_of(path: Path) -> str:
     """
     try:
         status = path.stat()
+    except ValueError as error:  # a NUL byte
+        raise MediaError("unreadable", f"{path.name}: no file has such a name") from error
     except FileNotFoundError as error:
         raise MediaError("missing", f"{path.name}: no such file") from error
     except OSError as error:
@@ -63,6 +65,8 @@ def demuxer_of(path: Path) -> str:
     for name, beginnings in (VIDEOS | PICTURES).items():
         is_fitting = any(head.startswith(mark, at) for at, mark in beginnings)
         if is_fitting and (name not in {"avi", "webp_pipe"} or head.startswith(b"RIFF")):
+            if _is_animated(name, head):
+                raise MediaError("not_media", f"{path.name}: an animated picture; convert it to GIF or MP4")
             return name
     for size in TRANSPORT_PACKETS:  # whether packets of this size begin one after the other somewhere in the head
         for start in range(min(size, max(0, len(head) - SYNCS * size))):
@@ -70,6 +74,13 @@ def demuxer_of(path: Path) -> str:
                 return "mpegts"
     formats = ", ".join([*VIDEOS, "mpegts", *(name.removesuffix("_pipe") for name in PICTURES)])
     raise MediaError("not_media", f"{path.name}: begins as none of the formats that are read ({formats})")
+
+
+def _is_animated(demuxer: str, head: bytes) -> bool:
+    """Whether a PNG or WebP file holds more pictures than the first, which alone would be read."""
+    if demuxer == "webp_pipe":
+        return head[12:16] == b"VP8X" and bool(head[20] & 2)
+    return demuxer == "png_pipe" and b"acTL" in head.partition(b"IDAT")[0]
 
 
 def open_container(path: Path, most_pixels: int | None = None) -> InputContainer:

@@ -79,7 +79,7 @@ def run_all(folder: Path, videos: Path, threads: int = 1) -> None:
     keys = {
         "sources": {"shards": SHARDS, "route": {"kind": "folder", "path": str(videos), "pattern": "{source_id}"}},
         "clips": {"shards": SHARDS, "encode": {"preset": "ultrafast"}, "images": {"frames": 4, "fps": 4}},
-        "facts": {"code": "anything"},
+        "facts": {},
         "frames": {"rule": {"rule": "black_aware", "frames": 7}},
     }
     for name, key in keys.items():

@@ -1,6 +1,7 @@
 """Frames of a clip by index, at the size the model wants, each checked by its time; what is between is left out."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -11,8 +12,9 @@ from av.video.frame import VideoFrame
 from av.video.reformatter import Interpolation, VideoReformatter
 
 from reprise.core.log import log
-from reprise.media.errors import MediaError
-from reprise.media.probe import PacketIndex, open_video, packet_index, what
+from reprise.media.errors import MediaError, what
+from reprise.media.packets import demux
+from reprise.media.probe import PacketIndex, open_video, packet_index
 from reprise.media.settings import Limits
 
 Image = npt.NDArray[np.uint8]
@@ -122,21 +124,19 @@ def _decode_groups(
     with open_video(path) as (container, stream):
         stream.thread_count = threads
         stream.thread_type = "AUTO"
-        entry = _entry_before(index, number)
-        place, fed = -1, -1
-        for packet in container.demux(stream):
-            if packet.size and (packet.pts if packet.pts is not None else packet.dts) is not None:
-                place += 1
+        entry, fed = _entry_before(index, number), -1
+        for place, packet in enumerate(chain(demux(container, stream), [None])):
             if number is None:
                 return
-            if place < entry:
+            if packet is not None and place < entry:
                 continue
-            if fed >= 0 and place > fed + 1 and packet.size:
+            if packet is not None and 0 <= fed < place - 1:
                 stream.codec_context.flush_buffers()
             fed = place
             if is_marked:
-                stream.codec_context.skip_frame = "DEFAULT" if packet.pts is None or packet.pts in ticks else "NONREF"
-            for frame in packet.decode():
+                is_wanted = packet is None or packet.pts is None or packet.pts in ticks
+                stream.codec_context.skip_frame = "DEFAULT" if is_wanted else "NONREF"
+            for frame in stream.decode(packet):
                 if number is not None and frame.pts == index.ticks[number]:
                     yield number, frame
                     number = next(upcoming, None)
@@ -174,7 +174,8 @@ def _decode(path: Path, threads: int, limits: Limits | None = None) -> Iterator[
         with open_video(path, limits) as (container, stream):
             stream.thread_count = threads
             stream.thread_type = "AUTO"
-            yield from container.decode(stream)
+            for packet in chain(demux(container, stream), [None]):
+                yield from stream.decode(packet)
     except av.error.FFmpegError as error:
         raise MediaError("corrupt", f"{path.name}: {what(error)}") from error
 
@@ -183,7 +184,11 @@ def _check_time(path: Path, index: PacketIndex, number: int, frame: VideoFrame) 
     """A lost frame shifts every later number; its time reveals that."""
     expected = index.ticks[number] if number < index.frames else None
     if index.is_timed and frame.pts is not None and frame.pts != expected:
-        raise MediaError("corrupt", f"{path.name}: frame {number} has time {frame.pts}, its packet {expected}")
+        raise MediaError(
+            "corrupt",
+            f"{path.name}: frame {number} has time {frame.pts}, its packet {expected}: a frame is lost, or the "
+            "file's times are wrong; convert it with ffmpeg",
+        )
 
 
 class _Shape(NamedTuple):

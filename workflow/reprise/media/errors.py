@@ -28,3 +28,8 @@ class MediaError(Exception):
         self.status = status
         self.message = plain(message)
         super().__init__(self.message)
+
+
+def what(error: Exception) -> str:
+    """An error of ffmpeg without the path that it names."""
+    return getattr(error, "strerror", None) or str(error)

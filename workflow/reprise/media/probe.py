@@ -12,6 +12,7 @@ import av
 from av.container import InputContainer
 from av.video.stream import VideoStream
 
+from reprise.media.completeness import check_complete
 from reprise.media.errors import MediaError, what
 from reprise.media.opening import check_pixels, decoder_options, open_container
 from reprise.media.packets import Packets, read_packets
@@ -77,6 +78,7 @@ def open_video(path: Path, limits: Limits | None = None) -> Iterator[tuple[Input
 
 def packet_index(path: Path, limits: Limits | None = None) -> PacketIndex:
     """Index a video by one pass over its packets, without decoding more than one frame."""
+    check_complete(path)
     try:
         with open_video(path, limits) as (container, stream):
             stream.thread_count = 1

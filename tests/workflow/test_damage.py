@@ -60,13 +60,13 @@ def test_a_snakemake_that_works_is_waited_for_and_pruning_spares_what_another_cl
     clone.planned()
     shutil.rmtree(small.root / ".snakemake/locks", ignore_errors=True)
     before = objects(small, "clips")
-    clone.called("store", "--prune")
+    clone.called("store", "--prune", "--yes")
     assert objects(small, "clips") == before, "the clone names nothing, the other one does"
     lock = small.root / ".snakemake/locks/0.output.lock"
     lock.parent.mkdir(parents=True)
     lock.write_text("x\n")
     with pytest.raises(UserError, match=f"snakemake works in {small.root}"):
-        clone.called("store", "--prune")
+        clone.called("store", "--prune", "--yes")
     child = "from reprise.plan.suite import load_suite; load_suite({}, ['--target-jobs', 'all:'])"
     assert small.run([sys.executable, "-c", child]).returncode == 0, "a job of the snakemake that works"
     assert "another snakemake works in this folder" in small.refused("--dry-run", "--config", "suite=other")

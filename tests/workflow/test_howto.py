@@ -299,7 +299,7 @@ def test_building_a_benchmark_of_one_s_own_clips(tmp_path: Path) -> None:
     assert kept.height and kept["shots"].null_count() == kept["motion"].null_count() == 0
     cuts = project.parquet("mine/construction/temporalbench/clips/0").filter(status="ok")
     objects = [project.root / "resources/store" / name for name in cuts["object"]]
-    assert "freed" in project.called("store", "--prune") and all(path.is_file() for path in objects)
+    assert "freed" in project.called("store", "--prune", "--yes") and all(path.is_file() for path in objects)
     objects[0].unlink()
     page = "results/mine/construction/temporalbench/statistics.md"
     done = project.snakemake(page, "--forcerun", "construction_facts", "--config", "suite=mine")

@@ -307,11 +307,12 @@ def store(
     forget: Annotated[
         Path | None, Option(metavar="FOLDER", help="a clone that is gone: --prune no longer spares what it names")
     ] = None,
+    yes: Annotated[bool, Option("--yes", help="delete without asking")] = False,
 ) -> None:
     """Show the store's size, or delete what is not used."""
     from reprise.commands.videos import look_at_store
 
-    look_at_store(prune=prune, repair=repair, forgotten=forget)
+    look_at_store(prune=prune, repair=repair, forgotten=forget, yes=yes)
 
 
 @app.command(rich_help_panel=CONFIGURATION)

@@ -40,7 +40,7 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
         (["static", RUN, OTHER, "--judge", "j", "--least", "2"], "answers:list_static", ([RUN, OTHER], "j", 2.0, None)),
         (["retry", "private", "removed", RUN], "runs:retry_failures", (["private", "removed", RUN], None)),
         (["subtitles", "mmbench_video"], "videos:copy_subtitles", ("mmbench_video", None)),
-        (["store", "--prune", "--forget", "a/clone"], "videos:look_at_store", (True, False, Path("a/clone"))),
+        (["store", "--prune", "--forget", "a/clone"], "videos:look_at_store", (True, False, Path("a/clone"), False)),
     ],
 )  # fmt: skip
 def test_what_is_typed_reaches_its_function(

@@ -18,6 +18,7 @@ from reprise.core.errors import UserError
 from reprise.core.files import file_digest, inside, write_record
 from reprise.core.locks import HOLDING, put_locks
 from reprise.core.store import Store, append_line, read_lines, store_on_node
+from reprise.fetch.records import forget_failures
 from reprise.models.asking.journal import Journal, journal_path
 
 from tests.unit.core.programs import python, write
@@ -34,14 +35,22 @@ def test_a_name_or_a_link_that_leaves_its_folder_is_refused(tmp_path: Path, name
 def test_work_in_progress_of_jobs_that_ended_is_swept(tmp_path: Path) -> None:
     store, host = Store(tmp_path), socket.gethostname()
     ended = python("import os; print(os.getpid())").stdout.strip()
-    write(tmp_path / f"tmp/{host}.{ended}.a.mp4")
-    write(tmp_path / f"tmp/{host}.{ended}.folder/inside")
-    of_another = write(tmp_path / f"tmp/{host}-2.1.old.mp4")
+    write(tmp_path / f"tmp/reprise.{host}.{ended}.a.mp4")
+    write(tmp_path / f"tmp/reprise.{host}.{ended}.folder/inside")
+    of_another = write(tmp_path / f"tmp/reprise.{host}-2.1.old.mp4")
     os.utime(of_another, (0, 0))
     # Of a job that runs, of another machine, of one whose name begins alike.
-    kept = [store.scratch("mine"), tmp_path / f"tmp/{host}-2.1.young", tmp_path / f"tmp/{host}.lan.1.young"]
+    kept = [
+        store.scratch("mine"),
+        tmp_path / f"tmp/reprise.{host}-2.1.young",
+        tmp_path / f"tmp/reprise.{host}.lan.1.young",
+    ]
     for path in kept:
         write(path)
+    # A user's own, in a folder that is the store by mistake.
+    for name in ("thesis.tex", "holiday.2023.mp4", f"{host}.log"):
+        kept.append(write(tmp_path / "tmp" / name))
+        os.utime(kept[-1], (0, 0))
     store.sweep()
     assert sorted((tmp_path / "tmp").iterdir()) == sorted(kept)
 
@@ -60,14 +69,39 @@ def test_a_file_is_hashed_once_until_it_or_the_record_of_its_digest_changes(tmp_
 
 def test_prune_keeps_what_a_ledger_names_every_answer_and_live_work(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    for kind, name in (("clips", "aa1"), ("clips", "bb2"), ("sources", "cc3"), ("journal", "dd4")):
+    a, b, c, d = ("aa" * 32, "bb" * 32, "cc" * 32, "dd" * 32)
+    for kind, name in (("clips", a), ("clips", b), ("sources", c), ("journal", d)):
         write(store.path(kind, name, ".x"), b"12345")
-    write(store.path("sources", "cc3", ".json"))
+    write(store.path("sources", c, ".json"))
+    half_written = write(store.path("clips", b, ".x").with_name(f".{b}.1234567.tmp.json"), b"123")
     mine = write(store.scratch("mine.mp4"))
-    assert store.sizes() == {"clips": (2, 10), "sources": (2, 5), "journal": (1, 5)}
-    assert store.prune(["clips/aa/aa1.x", ""]) == 10, "the row of a failure names no object"
-    assert sorted(path.name for path in tmp_path.rglob("*.*") if path != mine) == ["aa1.x", "cc3.json", "dd4.x"]
+    assert store.sizes() == {"clips": (3, 13), "sources": (2, 5), "journal": (1, 5)}
+    unused = store.unused([f"clips/aa/{a}.x", ""])  # the row of a failure names no object
+    assert set(unused) == {store.path("clips", b, ".x"), half_written, store.path("sources", c, ".x")}
+    with pytest.raises(ValueError, match="not marked"):
+        store.delete(unused)
+    store.mark()
+    assert store.delete(unused) == 13
+    left = sorted(path.name for path in tmp_path.rglob("*.*") if path != mine)
+    assert left == [f"{a}.x", f"{c}.json", f"{d}.x", "reprise-store.json"]
     assert mine.exists()
+
+
+def test_what_a_user_keeps_in_folders_of_these_names_is_no_object(tmp_path: Path) -> None:
+    store, digest = Store(tmp_path), "ab" * 32
+    store.mark()
+    names = (
+        "clips/mine.mp4",
+        "clips/ab/mine.mp4",
+        f"clips/{digest}.mp4",
+        f"clips/cd/{digest}.mp4",
+        "sources/ab/ab.json",
+    )
+    own = [write(tmp_path / name) for name in (*names, f"clips/ab/{digest[:-1]}.mp4", "sources/a/b/c.mkv")]
+    logs = [write(tmp_path / name, b'{"mine": 1}\n') for name in ("notes.jsonl", "journal/notes.jsonl")]
+    assert list(store.objects("clips", "sources")) == store.unused([]) == []
+    assert forget_failures(store) == 0 and list(store.repair()) == []
+    assert all(path.is_file() for path in own) and all(path.read_bytes() == b'{"mine": 1}\n' for path in logs)
 
 
 WRITERS, LINES, OBJECTS = 3, 60, 12
@@ -76,6 +110,7 @@ WRITE = """\
 import os, sys, time
 from pathlib import Path
 from reprise.core.clones import register
+from reprise.fetch.records import forget_failures
 from reprise.core.store import Store, append_line
 from reprise.models.base import Answer
 from reprise.models.asking.journal import Journal, asking_alone, journal_path
@@ -190,7 +225,7 @@ def test_work_in_progress_lies_where_the_node_says(tmp_path: Path, monkeypatch: 
     assert folder.is_relative_to(tmp_path / "node") and folder.name == f"reprise-{os.getuid()}"
     assert store_on_node(store, [""]).scratch("x").parent == store / "tmp"
     monkeypatch.delenv("JOBS_OWN")
-    with pytest.raises(UserError, match=r"scratch: \$JOBS_OWN .*: a variable in it is not set on "):
+    with pytest.raises(UserError, match=r"^scratch .* on .*: '\$JOBS_OWN': the variable \$JOBS_OWN is not set"):
         store_on_node(store, ["$JOBS_OWN"])
 
 
@@ -203,7 +238,7 @@ def test_a_file_from_another_disk_is_kept_whole(tmp_path: Path) -> None:
         scratch.write_bytes(b"frames" * 1000)
         kept = store.keep_file(scratch, "clips", "ab" * 32, ".mp4")
         assert kept.read_bytes() == b"frames" * 1000 and not list((tmp_path / "tmp").iterdir())
-        (Path(other) / f"{os.uname().nodename}.999999999.left").touch()
+        (Path(other) / f"reprise.{os.uname().nodename}.999999999.left").touch()
         store.sweep()
         assert not list(Path(other).iterdir()), "what a killed job left there is removed"
 

@@ -182,7 +182,7 @@ def test_what_is_no_file_of_the_folder_is_one_row(root: Path, store: Store, stat
     (root / "out.mp4").symlink_to("/dev/zero")
     os.mkfifo(root / "pipe.mp4")
     found = dict.fromkeys(("out", "../x", "/x", "a\\..\\x", "x\0y"), "unsafe_path")
-    found |= {"folder": "missing", "pipe": "missing", "n" * 300: "unreadable", "good": "ok"}
+    found |= {"folder": "missing", "pipe": "missing", "n" * 300: "unsafe_path", "good": "ok"}
     assert statuses(of_folder(root, store), *found) == found
     assert (store.root / fetch_source("good", of_folder(root, store), store).object).with_suffix(".vtt").is_file()
 

@@ -31,6 +31,7 @@ def register(store: Store, clone: Path) -> None:
         if not found:
             found = uuid4().hex
             (clone / ID).write_text(found, encoding="utf-8")
+    store.mark()
     note = [str(clone.resolve()), found]
     path = store.root / "clones" / f"{value_digest(note)[:16]}.json"
     if read_record(path) != note:

@@ -19,6 +19,7 @@ PLACE = b"0" * DIGITS
 # The metadata of a parquet file stand behind its data, and with them the mark.
 TAIL = 1 << 16
 SHORT = 16
+LONGEST_NAME = 255  # bytes, on the usual file systems
 
 
 def canonical_json(value: Any) -> str:
@@ -82,7 +83,7 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}). Run snakemake, which writes it.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not valid JSON ({error}). Delete it and run snakemake again.") from error
 
 
@@ -101,8 +102,19 @@ def fitting_files(pattern: str) -> list[Path]:
     return sorted(path for path in found if path.is_file() and not path.name.startswith("."))
 
 
+def can_be_path(name: str) -> bool:
+    """Whether a text of a table can be a path at all: it has no NUL character, is in UTF-8, and is not too long."""
+    try:
+        encoded = name.encode()
+    except UnicodeEncodeError:
+        return False
+    return b"\0" not in encoded and all(len(part) <= LONGEST_NAME for part in encoded.split(b"/"))
+
+
 def inside(folder: Path, name: str) -> Path | None:
     """`folder/name`, or None when the name would leave the folder (absolute, `..`, a link that leads out)."""
+    if not can_be_path(name):
+        return None
     try:
         target = (folder / name).resolve()
     except RuntimeError as error:  # how Python says it before 3.13
@@ -166,7 +178,10 @@ def value_of_line(line: bytes) -> Any:
     text, tab, check = line.rpartition(b"\t")
     if tab and hashlib.sha256(text).hexdigest()[:SHORT].encode() != check:
         raise ValueError("its checksum does not fit")
-    return json.loads(text if tab else line)
+    try:
+        return json.loads(text if tab else line)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 # Records

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from reprise.core.errors import UserError
 from reprise.core.files import text_digest
+from reprise.core.paths import expanded
 
 LOCKS = "locks"
 # Folders of a store where files are locked.
@@ -46,7 +47,7 @@ def put_locks(store: Path, folder: str | None) -> None:
     """Have a store's locks lie in this folder from now on; None leaves them where they are."""
     if folder is None:
         return
-    target = Path(os.path.expandvars(folder)).expanduser().resolve()
+    target = Path(expanded(folder)).resolve()
     for name in HOLDING:
         _link(store / name, target / name)
     _elsewhere.cache_clear()

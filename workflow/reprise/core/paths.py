@@ -1,5 +1,7 @@
 """Names of runs, where files are looked up, and all paths under `results/`, which the rules have as patterns."""
 
+import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import has_magic
@@ -8,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from reprise.core.errors import UserError
+from reprise.core.files import LONGEST_NAME
 
 WORKFLOW = Path(__file__).resolve().parents[3]  # the workflow's own place: the folder of its Snakefile
 RESULTS = Path("results")
@@ -21,6 +24,7 @@ TIMINGS = ".timings.parquet"
 REPORT = RESULTS / "report"
 TIME = RESULTS / "time"
 ALL = "all"
+LONGEST = 60
 OVERVIEW = "overview"
 JUDGES = "judges"
 REPRODUCTION = "reproduction"
@@ -31,6 +35,53 @@ Ledger = Literal["sources", "clips"]
 def places(root: Path = Path()) -> list[Path]:
     """The folders in which files are looked up, each once; what stands in a later one counts."""
     return [WORKFLOW] if root.resolve() == WORKFLOW else [WORKFLOW, root]
+
+
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.@-]+:/")
+VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[^}]*\})")
+LONGEST_PATH = 4000  # bytes, on the usual file systems
+
+
+def path_problem(path: str) -> str | None:
+    """Return why a text of a user cannot be a path on this machine; None where it can."""
+    if not path.strip():
+        return "should be a path, found an empty text."
+    if URL.match(path):
+        return f"'{path}' is an address. Name a file or a folder on this machine; mount what is elsewhere first."
+    if "\0" in path:
+        return f"{path!r}: a path cannot have a NUL character. Remove it."
+    name = path.encode("utf-8", errors="surrogatepass")
+    if name != path.encode("utf-8", errors="replace"):
+        return f"{path!r}: should be a path in UTF-8. Rename what it names."
+    if len(name) > LONGEST_PATH or any(len(part) > LONGEST_NAME for part in name.split(b"/")):
+        return f"'{path[:LONGEST]}...' is longer than a path can be."
+    if any("**" in part and part != "**" for part in path.split("/")):
+        return f"'{path}' is not a pattern: `**` stands alone between slashes. Write `*` within a name."
+    return None
+
+
+def pattern_problem(pattern: str) -> str | None:
+    """Return why a text of a user cannot be a glob pattern of files inside a folder; None where it can."""
+    parts = Path(pattern).parts
+    if not parts or Path(pattern).is_absolute() or ".." in parts:
+        return f"'{pattern}' should be a pattern of files inside the folder, such as '*.csv'."
+    return path_problem(pattern)
+
+
+def expanded(path: str) -> str:
+    """Return a path with `~` and variables replaced; a UserError where one of them stands for nothing."""
+    replaced = os.path.expandvars(path)
+    if variable := VARIABLE.search(replaced):
+        raise UserError(f"'{path}': the variable {variable[0]} is not set. Set it, or write the path out.")
+    if not replaced.startswith("~"):
+        return replaced
+    try:
+        return str(Path(replaced).expanduser())
+    except RuntimeError as error:
+        raise UserError(
+            f"'{path}': the home folder of {replaced.partition('/')[0]} is not known here. Write the path out, or "
+            f"./{path} for a folder of this name."
+        ) from error
 
 
 def located(path: str | Path, root: Path = Path()) -> Path:

@@ -24,8 +24,15 @@ from reprise.core.files import (
     write_record,
 )
 from reprise.core.locks import locked, locked_elsewhere
+from reprise.core.paths import expanded
 
 KINDS = ("release", "sources", "clips", "facts", "weights", "environments", "journal", "failures", "embeddings")
+# A file at the top of a folder that is a store: nothing is deleted in a folder without it.
+MARKER = "reprise-store.json"
+# Names of objects, and of those that a killed job was writing: `<digest>.mp4`, `.<digest>.<process>.tmp.json`.
+OBJECT = re.compile(r"\.?(?P<digest>[0-9a-f]{64})(?:\.\w+)*")
+LOGS = "journal", "failures"
+LOGS_AT_TOP = "adopted.jsonl", "digests.jsonl", "keys.jsonl", "spent.jsonl"
 # Where a line of a journal has its entry, 32 digits: `["<entry>",...`
 ENTRY = slice(2, 34)
 
@@ -45,6 +52,28 @@ class Store:
         self._scratch = scratch or self._near
         self._digests: dict[tuple[object, ...], str] | None = None
         self._checked: set[tuple[str, str]] = set()
+
+    @property
+    def is_marked(self) -> bool:
+        return (self.root / MARKER).is_file()
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether this is a folder with files that nobody has used as a store."""
+        return not self.is_marked and self.root.is_dir() and any(self.root.iterdir())
+
+    def mark(self) -> None:
+        """Mark the folder as a store, in which objects without use may be deleted."""
+        if not self.is_marked:
+            write_record(self.root / MARKER, {"store": "reprise"})
+
+    def objects(self, *kinds: str) -> Iterator[Path]:
+        """Yield the files with names of objects; others are a user's."""
+        for kind in kinds:
+            for path in sorted((self.root / kind).glob("[0-9a-f][0-9a-f]/*")):
+                name = OBJECT.fullmatch(path.name)
+                if name and name["digest"].startswith(path.parent.name) and (path.is_file() or path.is_symlink()):
+                    yield path
 
     def path(self, kind: str, digest: str, suffix: str) -> Path:
         return self.root / kind / digest[:2] / f"{digest}{suffix}"
@@ -128,7 +157,7 @@ class Store:
     @staticmethod
     def _own(folder: Path, name: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
-        return folder / f"{socket.gethostname()}.{os.getpid()}.{name}"
+        return folder / f"reprise.{socket.gethostname()}.{os.getpid()}.{name}"
 
     def sweep(self) -> None:
         """Remove the work in progress of jobs that were killed."""
@@ -136,10 +165,12 @@ class Store:
 
         for path in (path for folder in {self._near, self._scratch} for path in folder.glob("*")):
             with suppress(FileNotFoundError, PermissionError):
-                mine = re.match(rf"{re.escape(socket.gethostname())}\.([0-9]+)\.", path.name)
+                work = re.match(r"reprise\.(.+?)\.([0-9]+)\.", path.name)
+                if work is None:  # a user's file
+                    continue
                 # What works on other machines is not seen from here: untouched for a week it is left over.
                 is_silent = time.time() - path.stat().st_mtime > 7 * 24 * 3600
-                if not pid_exists(int(mine[1])) if mine else is_silent:
+                if not pid_exists(int(work[2])) if work[1] == socket.gethostname() else is_silent:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     # Digests
@@ -168,19 +199,27 @@ class Store:
             if (files := [path for path in (self.root / kind).rglob("*") if path.is_file()])
         }
 
-    def prune(self, keep: Iterable[str]) -> int:
-        """Delete videos and clips that no ledger names, and left-over work in progress; returns the bytes freed.
+    def unused(self, keep: Iterable[str]) -> list[Path]:
+        """Return the videos and clips that no ledger names.
 
         Subtitles stay with their video, and the records of what was asked for stay (`.json`).
         """
         kept = {str(Path(name).with_suffix("")) for name in keep if name}  # the row of a failure names no object
+        return [
+            path
+            for path in self.objects("sources", "clips")
+            if str(path.relative_to(self.root).with_suffix("")) not in kept
+            and not (path.suffix == ".json" and path.is_relative_to(self.root / "sources"))
+        ]
+
+    def delete(self, paths: Iterable[Path]) -> int:
+        """Delete objects of a marked store, and left-over work in progress; returns the bytes freed."""
+        if not self.is_marked:
+            raise ValueError(f"{self.root} is not marked as a store")
         freed = 0
-        for path in [path for kind in ("sources", "clips") for path in (self.root / kind).rglob("*")]:
-            name = str(path.relative_to(self.root).with_suffix(""))
-            is_asked = path.suffix == ".json" and name.startswith("sources")
-            if (path.is_file() or path.is_symlink()) and not is_asked and name not in kept:
-                freed += path.lstat().st_size
-                path.unlink()
+        for path in paths:
+            freed += path.lstat().st_size
+            path.unlink()
         self.sweep()
         return freed
 
@@ -189,9 +228,8 @@ class Store:
 
         A damaged line of a journal may have withdrawn an answer, which must not count again: it goes too.
         """
-        kinds = ("journal", "failures")
-        logs = [path for kind in kinds for path in sorted((self.root / kind).rglob("*.jsonl"))]
-        for path in (*sorted(self.root.glob("*.jsonl")), *logs):
+        logs = [path for path in self.objects(*LOGS) if path.suffix == ".jsonl"]
+        for path in (*filter(Path.is_file, (self.root / name for name in LOGS_AT_TOP)), *logs):
             with path.open("rb") as stream:
                 lines = list(stream)
             good: dict[int, bytes] = {}
@@ -280,12 +318,13 @@ def store_on_node(root: Path, setting: Sequence[str]) -> Store:
     text = "".join(setting)
     if not text:
         return Store(root)
-    folder = Path(os.path.expandvars(text)) / f"reprise-{os.getuid()}"  # this user's own
-    if "$" in str(folder):
+    try:
+        folder = Path(expanded(text)) / f"reprise-{os.getuid()}"  # this user's own
+    except UserError as error:
         raise UserError(
-            f"scratch: {text} (config/config.yaml): a variable in it is not set on {socket.gethostname()}. "
+            f"scratch (config/config.yaml) on {socket.gethostname()}: {error} "
             "Name a folder that each node has, or a variable that its jobs see."
-        )
+        ) from None
     with named(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     store = Store(root, folder)

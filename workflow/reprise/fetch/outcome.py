@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reprise.core.files import inside
-from reprise.core.plain import plain
+from reprise.core.files import can_be_path, inside
+from reprise.core.plain import cut, plain
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 
 # Worth another try: caused by the server, the network or this machine, not by the video.
@@ -85,14 +85,18 @@ class Fetcher:
 def safe_name(pattern: str, source_id: str) -> str:
     """A relative name made of a pattern and an id, refused if it would leave its folder."""
     name = pattern.replace("{source_id}", source_id)
+    if not can_be_path(name):
+        raise FetchError("unsafe_path", f"{cut(repr(name), 300)} cannot be a path")
     parts = Path(name).parts
-    if not parts or Path(name).is_absolute() or ".." in parts or "\\" in name or "\0" in name:
+    if not parts or Path(name).is_absolute() or ".." in parts or "\\" in name:
         raise FetchError("unsafe_path", f"'{name}' leaves its folder")
     return name
 
 
 def located(folder: Path, name: str, where: str) -> Path:
     """A file of a folder; `where` names the folder for its message."""
+    if not can_be_path(name):
+        raise FetchError("unsafe_path", f"{cut(repr(name), 300)} cannot be a path")
     found = inside(folder, name)
     if found is None:
         raise FetchError("unsafe_path", f"'{name}' leads out of its folder")

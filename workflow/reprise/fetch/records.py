@@ -69,8 +69,8 @@ def forget_failures(store: Store, statuses: Iterable[str] = ()) -> int:
     """Delete the records of failures (of these statuses, or all), so that the next run tries again."""
     chosen = set(statuses)
     count = 0
-    for path in sorted((store.root / "sources").glob("*/*.json")):
-        if path.name.endswith(".names.json"):
+    for path in store.objects("sources"):
+        if path.suffix != ".json" or path.name.endswith(".names.json"):
             continue
         record = _record(path)
         if record is None or (record.status != "ok" and (not chosen or record.status in chosen)):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.tabular import csv_rows, only_table, read_own_rows, read_rows, require_columns
-from reprise.core.yaml_files import load_yaml
+from reprise.core.yaml_files import dump_yaml, load_yaml
 
 from tests.unit.core.programs import write
 
@@ -72,9 +72,27 @@ BOMB = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for
 BAD_YAML = {
     "aliases": ("\n".join(BOMB), "not valid YAML: aliases"),
     "itself": ("a: &a [1, *a]", "line 1: not valid YAML: an alias that contains itself"),
-    "deep": ("\n".join(" " * n + "a:" for n in range(3000)), "nested too deeply"),
-    "date": ("a: 2001-99-99", "not valid YAML"),
-    "object": ("a: !!python/object/apply:os.system ['true']", "line 1: not valid YAML"),
+    "deep": ("\n".join(" " * n + "a:" for n in range(3000)), "line 51: nested more than 50 levels deep"),
+    "deep lists": ("[" * 200_000, "line 1: nested more than 50 levels deep"),
+    "deep groups": ("{a: " * 200_000, "line 1: nested more than 50 levels deep"),
+    "deep aliases": (
+        f"a: &a {'[' * 40}{']' * 40}\nb: {'[' * 40}*a{']' * 40}\n",
+        "line 2: nested more than 50 levels deep",
+    ),
+    "object": ("a: !!python/object/apply:os.system ['true']", "line 1: the tag .*os.system is not allowed"),
+    "set": ("a: !!set {b}", "line 1: the tag .*set is not allowed"),
+    "bytes": ("a: 1\nb: !!binary aGVsbG8=", "line 2: the tag .*binary is not allowed"),
+    "no number": ("a: .nan", "line 1: .nan is not a number that a setting can have"),
+    "infinite": ("a: 1\nb: -.inf", "line 2: -.inf is not a number"),
+    "overflow": ("a: 1e999", "line 1: 1e999 is not a number"),
+    "huge": (f"a: {'9' * 5000}", "line 1: 9{40}... is not a number"),
+    "beyond 64 bits": (f"a: {2**63}", f"line 1: {2**63} is not a number"),
+    "NUL": ('a: 1\nb: "x\\0y"', "line 2: a NUL character"),
+    "key yes": ("a: 1\nyes: 2", 'line 2: the key yes is read as true or false. Put it in quotes: "yes"'),
+    "key off": ("off: 2", 'the key off is read as true or false. Put it in quotes: "off"'),
+    "key null": ("null: 2", 'the key null is read as nothing. Put it in quotes: "null"'),
+    "key number": ("a: {2024: 2}", 'the key 2024 is read as a number. Put it in quotes: "2024"'),
+    "key fraction": ("1.5: 2", 'the key 1.5 is read as a number. Put it in quotes: "1.5"'),
     "control": ("a: b\0c", "not valid YAML"),
     "group": ("a: 1\n[b]: 2\n", "line 2: not valid YAML: a key should be a text"),
     "twice": ("a: 1\nb: 2\na: 3\n", "line 3: not valid YAML: duplicate key 'a'"),
@@ -96,6 +114,26 @@ def test_what_is_no_file_or_no_utf8_is_named(tmp_path: Path) -> None:
     for name, words in {"bad": "line 2: not UTF-8", "folder": "no file", "none": "no such file"}.items():
         with pytest.raises(UserError, match=words):
             load_yaml(tmp_path / f"{name}.yaml")
+
+
+SCALARS = {
+    "yes": True, "off": False, "~": None, "": None, "12": 12, "-3": -3, "100_000": 100_000, "1.5": 1.5, ".5": 0.5,
+    "2e4": 20_000.0, "1.0e-3": 0.001, f"{2**63 - 1}": 2**63 - 1,
+    # YAML 1.1 would read these as 90, 5400.0, 8, 16, 5, a date, and a moment.
+    "1:30": "1:30", "1:30:00.0": "1:30:00.0", "010": "010", "0x10": "0x10", "0b101": "0b101",
+    "2024-05-01": "2024-05-01", "2024-05-01 10:00:00": "2024-05-01 10:00:00", "=": "=", "y": "y", '"yes"': "yes",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SCALARS)
+def test_a_scalar_is_read_as_it_looks_and_written_as_it_is_read(text: str, tmp_path: Path) -> None:
+    path, expected = tmp_path / "a.yaml", {"a": SCALARS[text], "2024-05-01": 1}
+    path.write_text(f"a: {text}\n2024-05-01: 1\n")
+    found = load_yaml(path)
+    assert found == expected and type(found["a"]) is type(expected["a"])
+    for is_inline in (True, False):
+        path.write_text(dump_yaml([text, found], is_inline=is_inline))
+        assert load_yaml(path) == [text, found]
 
 
 def test_ordinary_aliases_and_merges_are_read(tmp_path: Path) -> None:

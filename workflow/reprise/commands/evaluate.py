@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import typer
-import yaml
 
 from reprise.commands.check import is_checked, sees_frames
 from reprise.commands.pin import pin_files, resolve_commit
@@ -26,6 +25,7 @@ from reprise.core.files import write_text
 from reprise.core.names import SLUG, SLUG_IN_WORDS, UNPINNED
 from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, overview_file, time_file
 from reprise.core.version import VERSION
+from reprise.core.yaml_files import dump_yaml
 from reprise.models.local.gpus import check_build, installed_build, visible_gpus
 from reprise.models.local.weights import WEIGHTS
 from reprise.models.remote.serving.environment import build_of
@@ -307,7 +307,7 @@ def prepare_model(order: Order, slug: str, models: Mapping[str, Model]) -> None:
     if is_served:
         settings = {"frames": frames[0], "concurrency": CONCURRENCY}
         content |= {"adapter": "openai", "served_by": order.engine, "settings": settings}
-    write_text(file, HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6))
+    write_text(file, HEAD + dump_yaml(content))
 
 
 def _engine_of(model: Model) -> str:

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from reprise.config.names import Slug
-from reprise.core.settings import FilePath, Settings
+from reprise.core.settings import FilePath, FilePattern, Settings
 from reprise.reading.keys import Pattern
 
 
@@ -60,7 +60,7 @@ class Benchmark(Settings):
     """The paper, as tables cite it."""
     prompts: FilePath
     """The file of its prompts."""
-    release_files: list[str]
+    release_files: list[FilePattern]
     """Glob patterns of the released annotation files."""
     groups: list[Slug] = Field([])
     """Groups of items that only the data name, such as sets of other videos."""

@@ -10,7 +10,7 @@ import yaml
 from reprise.core.errors import UserError
 from reprise.core.files import write_text
 from reprise.core.paths import located
-from reprise.core.yaml_files import load_yaml
+from reprise.core.yaml_files import dump_yaml, load_yaml
 
 
 def own_copy(file: str) -> Path:
@@ -32,8 +32,7 @@ def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool]
     wanted = [*items[:place], item, *items[place + 1 :]]
     if wanted == items:
         return
-    listed = yaml.safe_dump([item], default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
-    written, after = listed.strip()[1:-1], None
+    written, after = dump_yaml([item], is_inline=True).strip()[1:-1], None
     write_text(file, _changed(text, key, place, written))
     with suppress(UserError):
         after = load_yaml(file)

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Discriminator, Field, ValidationInfo, WithJ
 from reprise.config.names import Slug
 from reprise.core.errors import UserError, choices
 from reprise.core.names import one_of
-from reprise.core.settings import Settings, mistake
+from reprise.core.settings import LocalPath, PathText, Settings, mistake
 from reprise.media import sampling
 from reprise.media.views import NONE
 
@@ -84,12 +84,12 @@ class Main(Settings):
 
     suite: Slug
     """Name of a file in `config/suites/`. `snakemake TARGET --config suite=<name>` replaces it for one call."""
-    store: str = "resources/store"
+    store: LocalPath = "resources/store"
     """Folder of what is kept when `results/` is deleted or the suite changes: videos, clips, weights, answers."""
-    locks: str | None = None
+    locks: LocalPath | None = None
     """Folder on a file system with locks, for a store on one that has none; by default the store holds its own locks.
     The store remembers it for all that use it (docs/reference/store.md)."""
-    scratch: str | None = None
+    scratch: PathText | None = None
     """Folder for videos that are being fetched or encoded, such as a node's own disk; it may name variables that are
     set there, such as `$TMPDIR`. By default such files lie in the store."""
     confidence: float = Field(0.95, gt=0.5, lt=1)

@@ -1,6 +1,5 @@
 """`config/models/<slug>.yaml`, one model and all that shapes its answers, and `config/external.yaml`."""
 
-from datetime import date
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, RootModel, Tag, ValidationInfo, field_validator, model_validator
@@ -8,7 +7,7 @@ from pydantic import Discriminator, Field, RootModel, Tag, ValidationInfo, field
 from reprise.config.names import Slug, text_or_group
 from reprise.core.errors import choices
 from reprise.core.names import REVISION
-from reprise.core.settings import FilePath, InWords, Settings, mistake
+from reprise.core.settings import Day, FilePath, InWords, Settings, mistake
 from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.money.prices import Price
 from reprise.models.asking.pieces import MOST_PIECES
@@ -30,7 +29,7 @@ AT_A_PROGRAM = 2  # questions on their way to a program, which answers one at a 
 class ServedUntil(Settings):
     """When a vendor ends a model."""
 
-    date: date
+    date: Day
     """The last day on which it is served, such as `2026-12-11`."""
     source: str = Field(min_length=1)
     """Where the vendor says so."""

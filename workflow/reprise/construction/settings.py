@@ -1,12 +1,12 @@
 """What a suite says of a benchmark that it makes: its raw annotations, its writer, its review, its rules."""
 
 import re
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from reprise.core.names import SLUG
+from reprise.core.paths import pattern_problem
 from reprise.core.settings import FilePath, Settings, mistake
 from reprise.fetch.settings import ReleaseFolder, ReleaseHub, ReleaseToy
 
@@ -71,8 +71,8 @@ class Making(Settings):
     @classmethod
     def _stay_inside(cls, files: list[str]) -> list[str]:
         for pattern in files or [""]:
-            if not pattern or Path(pattern).is_absolute() or ".." in Path(pattern).parts:
-                raise mistake(f"'{pattern}' should be a pattern of files in the folder of `annotations:`, as '*.csv'.")
+            if problem := pattern_problem(pattern):
+                raise mistake(problem)
         return files
 
     review: ReviewSettings

@@ -6,17 +6,26 @@ plan fills them in and writes them.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from reprise.core.errors import UserError, choices, suggestion
-from reprise.core.files import file_digest, read_json
+from reprise.core.files import canonical_json, file_digest, read_json
 from reprise.core.names import WORDS
-from reprise.core.paths import located
+from reprise.core.paths import expanded, located, path_problem, pattern_problem
 from reprise.core.plain import cut
 
 IN_WORDS = "in_words"  # a kind of mistake whose message is complete
@@ -31,14 +40,62 @@ PLAIN = {
     "model_attributes_type": "should be a group of keys",
 }
 LONGEST_FOUND = 60
+NUMBERS = {"int_type", "float_type"}
 
 Place = tuple[str | int, ...]
 
-FilePath = Annotated[str, AfterValidator(lambda path: str(located(path)))]
+
+def mistake(words: str) -> PydanticCustomError:
+    """The error to raise in a validator of a setting; its words are shown as they are."""
+    return PydanticCustomError(IN_WORDS, "{words}", {"words": words})
+
+
+def _checked_path(path: str) -> str:
+    if problem := path_problem(path):
+        raise mistake(problem)
+    return path
+
+
+def _checked_pattern(pattern: str) -> str:
+    if problem := pattern_problem(pattern):
+        raise mistake(problem)
+    return pattern
+
+
+def _expanded(path: str) -> str:
+    try:
+        return expanded(path)
+    except UserError as error:
+        raise mistake(str(error)) from None
+
+
+def _day(value: Any) -> date:
+    if isinstance(value, date):
+        return value
+    try:
+        if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+            return date.fromisoformat(value)
+    except ValueError:
+        pass
+    raise mistake(f"should be a day, such as 2026-12-11, found {cut(repr(value), LONGEST_FOUND)}.")
+
+
+PathText = Annotated[str, AfterValidator(_checked_path)]
+"""A path that is used as it is written, such as one whose variables each node sets."""
+LocalPath = Annotated[PathText, AfterValidator(_expanded)]
+"""A file or a folder of this machine; `~` and variables in it are expanded."""
+FilePath = Annotated[LocalPath, AfterValidator(lambda path: str(located(path)))]
 """A file, a folder or a pattern, looked up in the working directory and then in the workflow's own place."""
+FilePattern = Annotated[str, AfterValidator(_checked_pattern)]
+"""A glob pattern of files in a folder that another setting names."""
+Day = Annotated[date, BeforeValidator(_day)]
 
 
 class InWords(BaseModel):
+    """A type of a file whose values are never converted: `yes` is not the number 1, and "1" is not either."""
+
+    model_config = ConfigDict(strict=True)
+
     @model_validator(mode="wrap")
     @classmethod
     def _in_words(cls, content: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
@@ -56,11 +113,6 @@ class Settings(InWords):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
-
-
-def mistake(words: str) -> PydanticCustomError:
-    """The error to raise in a validator of a setting; its words are shown as they are."""
-    return PydanticCustomError(IN_WORDS, "{words}", {"words": words})
 
 
 def mistakes(error: ValidationError, content: Any) -> Iterator[tuple[Place, str]]:
@@ -110,10 +162,20 @@ def _words(error: Mapping[str, Any], allowed: Sequence[str]) -> str:
         return f"should be {WORDS[context['pattern']]}, found {cut(repr(error['input']), LONGEST_FOUND)}."
     if error["input"] is None and kind in PLAIN:
         return f"{PLAIN[kind]}, but nothing follows it."
-    is_number = isinstance(error["input"], int | float) and not isinstance(error["input"], bool)
-    quoted = f' Write it in quotes: "{error["input"]}".' if kind == "string_type" and is_number else ""
     message = PLAIN.get(kind) or re.sub(r"^\w+ (?=should)| after validation, not \d+$", "", error["msg"])
-    return f"{message}, found {cut(repr(error['input']), LONGEST_FOUND)}.{quoted}"
+    return f"{message}, found {cut(repr(error['input']), LONGEST_FOUND)}.{_hint(kind, error['input'])}"
+
+
+def _hint(kind: str, value: Any) -> str:
+    """Return what to write where YAML reads a value as another type than the user meant."""
+    if isinstance(value, bool):
+        needed = "; a text needs quotes" if kind == "string_type" else ""
+        return f" YAML reads yes, no, on, off, true and false as true or false{needed}."
+    if isinstance(value, int | float) and kind == "string_type":
+        return f' Write it in quotes: "{value}".'
+    if isinstance(value, str) and kind in NUMBERS and re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value):
+        return " Write it without quotes, and without zeros in front."
+    return ""
 
 
 def _place(parts: Sequence[str | int], content: Any) -> Iterator[str | int]:
@@ -134,7 +196,16 @@ def _place(parts: Sequence[str | int], content: Any) -> Iterator[str | int]:
 T = TypeVar("T", bound=BaseModel)
 
 
-class Key(Settings):
+class KeyPart(Settings):
+    """A part of a key file, or of another file that a job writes for a later one.
+
+    The plan fills it in with what it has, such as a list for a tuple; what a user wrote was checked before.
+    """
+
+    model_config = ConfigDict(strict=False)
+
+
+class Key(KeyPart):
     """Settings that shape a job's output, with the versions of what computes it: a stage, a benchmark, an adapter."""
 
     code_versions: dict[str, int] = {}
@@ -155,7 +226,7 @@ def read_key(path: Path, kind: type[T]) -> T:
     """Read a key file into its model, or raise an error that names the wrong key."""
     content = read_json(path)
     try:
-        return kind.model_validate(content)
+        return kind.model_validate_json(canonical_json(content))
     except ValidationError as error:
         found = [f"{dotted(place)}: {words}" for place, words in mistakes(error, content)]
         raise UserError(f"{path}: {' '.join(found)} Correct the configuration that this key comes from.") from error

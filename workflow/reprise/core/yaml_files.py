@@ -1,35 +1,99 @@
-"""Reads YAML files; errors name file and line, and no file makes more of itself than it is."""
+"""Read YAML files; errors name file and line, and no file makes more of itself than it is.
 
+Scalars are read as YAML 1.2 reads them, except that `yes`, `no`, `on` and `off` are truth values, as people write them.
+YAML 1.1, PyYAML's own language, would read `1:30` as 90, `010` as 8 and `2024-05-01` as a date.
+"""
+
+import math
+import re
+from collections.abc import Hashable
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import yaml
 
 from reprise.core.errors import UserError
+from reprise.core.plain import cut
 from reprise.core.settings import Place
 
 MOST_VALUES = 200_000
+# The C parser needs stack for each level, and crashes the process when it runs out.
+MOST_LEVELS = 50
+TOO_DEEP = f"nested more than {MOST_LEVELS} levels deep"
+LARGEST = 2**63 - 1
+LONGEST_SCALAR = 40
+
+_STR, _BOOL, _NULL, _INT, _FLOAT, _MERGE = (
+    f"tag:yaml.org,2002:{name}" for name in ("str", "bool", "null", "int", "float", "merge")
+)
+_KINDS = {_BOOL: "true or false", _NULL: "nothing", _INT: "a number", _FLOAT: "a number"}
+# Tag, the scalars that have it, and the characters with which they begin.
+_SCALARS = (
+    (_BOOL, r"yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF", "yYnNtTfFoO"),
+    (_NULL, r"~|null|Null|NULL|", [*"~nN", ""]),
+    (_INT, r"[-+]?(?:0|[1-9][0-9_]*)", "-+0123456789"),
+    (
+        _FLOAT,
+        r"[-+]?(?:(?:[0-9][0-9_]*)?\.[0-9][0-9_]*|[0-9][0-9_]*\.|[0-9][0-9_]*(?=[eE]))(?:[eE][-+]?[0-9]+)?"
+        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        "-+0123456789.",
+    ),
+    (_MERGE, r"<<", "<"),
+)  # fmt: skip
 
 
-class _UniqueKeys(yaml.CSafeLoader):
-    """A loader that refuses duplicate keys; YAML itself would take the last one."""
+class _Loader(yaml.CSafeLoader):
+    """A loader that refuses duplicate keys, of which YAML itself would take the last one."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
 
-def _mapping(loader: _UniqueKeys, node: yaml.MappingNode) -> dict[Any, Any]:
-    seen: set[Any] = set()
+class _Dumper(yaml.SafeDumper):
+    """A dumper that quotes what the loader would not read as a text."""
+
+
+class _RefusedError(yaml.MarkedYAMLError):
+    """Valid YAML that no file of this project may have."""
+
+
+def _refused(node: yaml.Node | yaml.Event, problem: str) -> _RefusedError:
+    return _RefusedError(problem=problem, problem_mark=node.start_mark)
+
+
+def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
+    seen: set[Hashable] = set()
     for key, _ in node.value:
-        name = key.value if isinstance(key, yaml.ScalarNode) else None
-        if name is None:
+        if not isinstance(key, yaml.ScalarNode):
             raise yaml.constructor.ConstructorError(None, None, "a key should be a text", key.start_mark)
-        if name in seen:
-            raise yaml.constructor.ConstructorError(None, None, f"duplicate key '{name}'", key.start_mark)
-        seen.add(name)
+        if key.tag not in (_STR, _MERGE):
+            raise _refused(key, f'the key {key.value} is read as {_KINDS[key.tag]}. Put it in quotes: "{key.value}"')
+        if key.value in seen:
+            raise yaml.constructor.ConstructorError(None, None, f"duplicate key '{key.value}'", key.start_mark)
+        seen.add(key.value)
     loader.flatten_mapping(node)
     return dict(loader.construct_pairs(node, deep=True))
 
 
-_UniqueKeys.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+def _number(loader: _Loader, node: yaml.ScalarNode) -> int | float:
+    """Return a number that every later step can hold."""
+    text = str(loader.construct_scalar(node)).replace("_", "")
+    number = int(text) if node.tag == _INT and len(text) <= LONGEST_SCALAR else float(_as_python(text))
+    if not math.isfinite(number) or (node.tag == _INT and abs(number) > LARGEST):
+        raise _refused(node, f"{cut(node.value, LONGEST_SCALAR)} is not a number that a setting can have")
+    return number
+
+
+def _as_python(text: str) -> str:
+    return re.sub(r"\.(?=inf|nan)", "", text.lower())
+
+
+for _tag, _pattern, _beginnings in _SCALARS:
+    for _class in (_Loader, _Dumper):
+        _class.add_implicit_resolver(_tag, re.compile(rf"(?:{_pattern})\Z"), list(_beginnings))
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+_Loader.add_constructor(_INT, _number)
+_Loader.add_constructor(_FLOAT, _number)
 
 
 def load_yaml(path: Path) -> Any:
@@ -37,39 +101,84 @@ def load_yaml(path: Path) -> Any:
     try:
         if not path.is_file():
             raise UserError(f"{path}: {'no file' if path.exists() else 'no such file'}.")
-        loader = _UniqueKeys(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        _check_events(text)
+        loader = _Loader(text)
         node = loader.get_single_node()
         if node is None:
             return None
-        _count_values(node, path, {})
+        _measure(node, path, {})
         return loader.construct_document(node)
+    except _RefusedError as error:
+        raise UserError(f"{path}: line {error.problem_mark.line + 1}: {error.problem}.") from error
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise UserError(f"{path}: {line}not valid YAML: {error.problem}.") from error
     except UnicodeDecodeError as error:
         number = error.object.count(b"\n", 0, error.start) + 1
         raise UserError(f"{path}: line {number}: not UTF-8 ({error.reason}). Save the file as UTF-8.") from error
-    except RecursionError as error:
-        raise UserError(f"{path}: not valid YAML: nested too deeply.") from error
-    except (yaml.YAMLError, ValueError, OverflowError) as error:  # a ValueError is a number or a date that is none
+    except RecursionError as error:  # aliases within aliases
+        raise UserError(f"{path}: {TOO_DEEP}.") from error
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise UserError(f"{path}: not valid YAML: {' '.join(str(error).split())}.") from error
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}.") from error
 
 
-def _count_values(node: yaml.Node, path: Path, counts: dict[int, int]) -> int:
-    """How many values a node has once aliases are written out; one that contains itself, or too many, are refused."""
+def dump_yaml(content: Any, *, is_inline: bool = False) -> str:
+    """Return a text that `load_yaml` reads as the same content; inline content is one line."""
+    return yaml.dump(
+        content,
+        Dumper=_Dumper,
+        default_flow_style=is_inline,
+        sort_keys=False,
+        allow_unicode=True,
+        width=10**6,
+    )
+
+
+def _check_events(text: str) -> None:
+    """Refuse deep nesting, tags and NUL characters before the composer, which is recursive, sees the text."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        problem = None
+        if depth > MOST_LEVELS:
+            problem = TOO_DEEP
+        elif getattr(event, "tag", None) is not None:
+            problem = f"the tag {event.tag} is not allowed; write the value without it"
+        elif isinstance(event, yaml.ScalarEvent) and "\0" in event.value:
+            problem = "a NUL character, which no setting can have"
+        if problem is not None:
+            raise _refused(event, problem)
+
+
+class _Size(NamedTuple):
+    values: int
+    levels: int
+
+
+def _measure(node: yaml.Node, path: Path, sizes: dict[int, _Size]) -> _Size:
+    """Return the size of a node with its aliases written out; refuse one that contains itself, or is too large."""
     line = f"{path}: line {node.start_mark.line + 1}"
-    if id(node) not in counts:
-        counts[id(node)] = 0
+    if id(node) not in sizes:
+        sizes[id(node)] = _Size(0, 0)
         members = node.value if isinstance(node, yaml.CollectionNode) else []
-        children = chain.from_iterable(members) if isinstance(node, yaml.MappingNode) else members
-        counts[id(node)] = 1 + sum(_count_values(child, path, counts) for child in children)
-    if counts[id(node)] == 0:
+        children = list(chain.from_iterable(members) if isinstance(node, yaml.MappingNode) else members)
+        parts = [_measure(child, path, sizes) for child in children]
+        levels = 1 + max((part.levels for part in parts), default=0) if isinstance(node, yaml.CollectionNode) else 0
+        sizes[id(node)] = _Size(1 + sum(part.values for part in parts), levels)
+    size = sizes[id(node)]
+    if size.values == 0:
         raise UserError(f"{line}: not valid YAML: an alias that contains itself.")
-    if counts[id(node)] > MOST_VALUES:
+    if size.values > MOST_VALUES:
         raise UserError(f"{line}: not valid YAML: aliases that stand for more than {MOST_VALUES} values.")
-    return counts[id(node)]
+    if size.levels > MOST_LEVELS:
+        raise UserError(f"{line}: {TOO_DEEP}.")
+    return size
 
 
 def line_of(path: Path, place: Place) -> int:

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from pydantic import Field
 
-from reprise.core.settings import Key, Settings
+from reprise.core.settings import Key, KeyPart
 from reprise.fetch.settings import Release, Route
 from reprise.media.settings import DEFAULT_LIMITS, Limits
 
 
-class Extras(Settings):
+class Extras(KeyPart):
     """Files that a user added to a release, by their content: adding another one is a change."""
 
     folder: str
@@ -33,7 +33,7 @@ class SourcesKey(Key):
     limits: Limits = DEFAULT_LIMITS
 
 
-class BenchmarkLedgers(Settings):
+class BenchmarkLedgers(KeyPart):
     """Where a benchmark's ledgers are, and which tables show its numbers."""
 
     title: str

@@ -3,13 +3,26 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from reprise.core.names import LINK, REVISION
-from reprise.core.settings import FilePath, Settings
+from reprise.core.settings import FilePath, LocalPath, Settings, mistake
 
 # Video only: nothing here listens, and no merge is needed. avc1 first: OpenCV wheels cannot decode AV1.
 AVC_FIRST = "bv*[vcodec^=avc1][height<=720]/b[vcodec^=avc1][height<=720]/bv*[height<=720]/b[height<=720]"
+
+
+SOURCE_ID = "{source_id}"
+
+
+def _names_the_source(pattern: str) -> str:
+    if SOURCE_ID not in pattern:
+        raise mistake(f"'{pattern}' is the same for every video. Write {SOURCE_ID} where the id of a video stands.")
+    return pattern
+
+
+OfSource = Annotated[str, AfterValidator(_names_the_source)]
+"""A name or a link that differs for every video."""
 
 
 class Made(Settings):
@@ -45,7 +58,7 @@ class Folder(Settings):
     kind: Literal["folder"]
     path: FilePath
     """The folder."""
-    pattern: str = "{source_id}.mp4"
+    pattern: OfSource = "{source_id}.mp4"
     """Name of a video's file in it; `{source_id}.*` takes videos of every format."""
 
 
@@ -55,7 +68,7 @@ class Archive(Bounded):
     kind: Literal["archive"]
     path: FilePath
     """A file, or a glob pattern of several archives or of the pieces of one."""
-    member: str = "{source_id}.mp4"
+    member: OfSource = "{source_id}.mp4"
     """Name of a video in the archives."""
 
 
@@ -87,7 +100,7 @@ class Http(Remote):
     """Direct links."""
 
     kind: Literal["http"]
-    url: str = Field(pattern=LINK)
+    url: OfSource = Field(pattern=LINK)
     """Link of a video, with `{source_id}` in place of its id."""
     max_redirects: int = Field(10, ge=0)
     """How often a link may lead to another one."""
@@ -103,9 +116,9 @@ class Huggingface(Remote):
     """The data set, `<owner>/<name>`."""
     revision: str = Field(pattern=REVISION)
     """The commit; `unpinned` until `python -m reprise pin <suite>` has written it, and nothing is fetched before."""
-    files: tuple[str, ...] = ()
+    files: tuple[str, ...] = Field((), strict=False)
     """Archives, or their pieces, by name or glob pattern; none where `member` names a loose file."""
-    member: str = "{source_id}.mp4"
+    member: OfSource = "{source_id}.mp4"
     """Name of a video in the archives, or of its loose file."""
 
 
@@ -113,7 +126,7 @@ class Youtube(Remote):
     """YouTube ids through yt-dlp."""
 
     kind: Literal["youtube"]
-    cookies: str | None = None
+    cookies: LocalPath | None = None
     """File of cookies in Netscape format."""
     rate_limit_mb_s: float | None = Field(None, gt=0)
     """Largest MB per second of one download; by default no limit."""
@@ -121,7 +134,7 @@ class Youtube(Remote):
     """yt-dlp's choice of a format; h264 is preferred, since not every decoder knows AV1."""
     subtitles: bool = False
     """Fetch YouTube's automatic subtitles too."""
-    subtitle_languages: tuple[str, ...] = ("en",)
+    subtitle_languages: tuple[str, ...] = Field(("en",), strict=False)
     """Languages of the subtitles."""
     pause_s: float = Field(1.0, ge=0)
     """Seconds between two requests."""

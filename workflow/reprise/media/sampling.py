@@ -301,7 +301,10 @@ def cells_of(rule: Mapping[str, Any]) -> tuple[int, int] | None:
     return (rule["view"]["rows"], rule["view"]["columns"]) if show_of(rule) == GRID else None
 
 
-def check(rule: dict[str, Any]) -> None:
+def check(rule: Any) -> None:
+    """Raise a UserError that says what is wrong with a rule."""
+    if not isinstance(rule, Mapping):
+        raise UserError(f"a sampling should be a group of keys, such as {{rule: all}}, found {rule!r}.")
     name = str(rule.get("rule"))
     if name not in RULES:
         raise unknown("sampling rule", name, RULES, "rule")
@@ -317,8 +320,15 @@ def check(rule: dict[str, Any]) -> None:
         )
     if "fps" in rule and not (type(rule["fps"]) in (int, float) and 0 < rule["fps"] < math.inf):
         raise UserError(f"rule '{name}': fps must be a number above 0, found {rule['fps']!r}.")
+    if "seed" in rule and type(rule["seed"]) is not int:
+        raise UserError(f"rule '{name}': seed must be a whole number, found {rule['seed']!r}.")
     if "of" in rule:
-        check(rule["of"])
+        try:
+            check(rule["of"])
+        except UserError as error:
+            raise UserError(f"rule '{name}': of: {error}") from None
+        if "view" in rule["of"]:
+            raise UserError(f"rule '{name}': of: a view is declared in `views:`. Remove it here.")
 
 
 def _choose(rule: dict[str, Any], clip: Clip) -> Chosen:

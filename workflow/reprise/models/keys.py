@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from reprise.core.files import value_digest
-from reprise.core.settings import Key, Settings
+from reprise.core.settings import Key, KeyPart
 from reprise.models.asking.money.prices import Price
 from reprise.models.remote.serving.settings import Hosting, Serving
 from reprise.reading.keys import Pattern
@@ -24,7 +24,7 @@ class Answers(Key):
         return value_digest(self.model_dump(mode="json"))
 
 
-class RunKey(Settings):
+class RunKey(KeyPart):
     """A run's key file, or that of a judge of a protocol's answers, as the stages after the answers read it."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)

@@ -5,12 +5,12 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from reprise.core.settings import Key, Settings
+from reprise.core.settings import Key, KeyPart
 from reprise.models.keys import Answers, RunKey
 from reprise.people.settings import AnswerDesign, Design, RatingDesign
 
 
-class Inputs(Settings):
+class Inputs(KeyPart):
     """Files of people's answers and of what decides whose answers count, by their sha256."""
 
     answers: dict[str, str]

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Discriminator, Field, Tag
 
 from reprise.core.names import RUN
-from reprise.core.settings import FilePath, Settings
+from reprise.core.settings import FilePath, LocalPath, Settings
 
 RunName = Annotated[str, Field(pattern=RUN)]
 
@@ -27,7 +27,7 @@ class Asked(Settings):
     """Glob pattern of the files with people's answers: csv, or json as Label Studio exports it."""
     seed: int = 0
     """Seed of all draws."""
-    videos: str = "resources"
+    videos: LocalPath = "resources"
     """The folder whose videos the site of the survey shows (Label Studio's `LOCAL_FILES_DOCUMENT_ROOT`); their
     addresses are relative to it."""
     surveys: int | None = Field(None, ge=1)
@@ -63,7 +63,7 @@ class RatingDesign(Asked):
 
     kind: Literal["rating"]
     """`rating`: people rate models' answers on the scale of the judges of their protocol, 0 to 3 or 0 to 5."""
-    runs: tuple[RunName, ...] = Field(min_length=1)
+    runs: tuple[RunName, ...] = Field(min_length=1, strict=False)
     """The runs whose answers are rated, `<protocol>/<sampling>/<model>`, all on the same questions."""
     questions: int = Field(100, ge=1)
     """How many questions are drawn."""

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from reprise.core.paths import STAGES, Results, Run, Scored
-from reprise.core.settings import Settings
+from reprise.core.settings import KeyPart
 from reprise.tables.keys import SuiteKey
 
 
@@ -22,7 +22,7 @@ class Step(NamedTuple):
     key: Path | None = None  # a key file that it was made from and does not name itself
 
 
-class Origin(Settings):
+class Origin(KeyPart):
     """What is behind the numbers of a run, or of a judge's ratings of it."""
 
     run: str
@@ -97,12 +97,12 @@ class ReportedRun(Origin):
         return f"{self.scored.run.benchmark}/made/{self.scored.name.replace('/', '.')}"
 
 
-class ReportedTable(Settings):
+class ReportedTable(KeyPart):
     name: str
     statistics: bool = False  # whether it shows numbers of the data
 
 
-class Headline(Settings):
+class Headline(KeyPart):
     """The number that a benchmark leads with, and of which runs it is."""
 
     metric: str
@@ -114,7 +114,7 @@ class Headline(Settings):
     sampling: str
 
 
-class ReportedBenchmark(Settings):
+class ReportedBenchmark(KeyPart):
     name: str
     title: str
     passing_on: str = ""  # what the licence of its videos says about passing clips on

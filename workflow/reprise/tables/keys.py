@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from reprise.config.tables import Overview, TableSpec
-from reprise.core.settings import Key, Settings
+from reprise.core.settings import Key, KeyPart
 
 
 class SuiteKey(Key):
@@ -45,7 +45,7 @@ class OverviewKey(Key):
     gpus: dict[str, int]
 
 
-class Title(Settings):
+class Title(KeyPart):
     """How a table is called: `velociti/table3`, VELOCITI, `Table 3` and what it shows."""
 
     table: str
@@ -62,7 +62,7 @@ class ReproductionKey(SuiteKey):
     conditions: dict[str, tuple[str, ...]] = Field({})  # run -> what it was made with
 
 
-class JudgePairKey(Settings):
+class JudgePairKey(KeyPart):
     benchmark: str
     title: str  # of the benchmark, and the protocol
     judges: tuple[str, str]

@@ -7,7 +7,7 @@ from pydantic import Field, ValidationError
 
 from reprise.core.errors import UserError
 from reprise.core.files import read_json, sealed_text, write_sealed
-from reprise.core.settings import Key, Settings
+from reprise.core.settings import Key, KeyPart
 
 PLANNED, SHUFFLED, REVERSED, FIRST, MIDDLE, NONE, ANOTHER = VIEWS = (
     "planned", "shuffled", "reversed", "first", "middle", "none", "another",
@@ -39,7 +39,7 @@ VERDICT_TITLES: dict[Verdict, str] = {
 }
 
 
-class Number(Settings):
+class Number(KeyPart):
     """A number on the score's own scale, with its interval; without ends where one cluster tells nothing."""
 
     value: float
@@ -55,14 +55,14 @@ class Change(Number):
     gained: int
 
 
-class View(Settings):
+class View(KeyPart):
     view: str
     run: str = ""
     score: Number
     change: Change | None = None  # none of the planned view, or without it
 
 
-class CardPart(Settings):
+class CardPart(KeyPart):
     """A step of the ladder: what one more thing to see adds to the score. Steps that were not asked are in the next."""
 
     names: tuple[str, ...]
@@ -86,13 +86,13 @@ class CardPart(Settings):
         return " + ".join(names).replace(f"{SHORT_TITLES[ONE_FRAME]} + {SHORT_TITLES[SET]}", "frames")
 
 
-class Published(Settings):
+class Published(KeyPart):
     view: str
     value: float
     source: str
 
 
-class CardScore(Settings):
+class CardScore(KeyPart):
     name: str
     title: str
     protocol: str
@@ -130,7 +130,7 @@ class CardBenchmark(CardScore):
         return self.decimals + (not is_short)
 
 
-class CardModel(Settings):
+class CardModel(KeyPart):
     suite: str
     notice: str = ""
     level: float

@@ -7,7 +7,6 @@ A request that was on its way when its job was killed counts with all that it ma
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 from uuid import uuid4
@@ -17,7 +16,7 @@ from pydantic import Field
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, value_of_line
 from reprise.core.locks import locked
-from reprise.core.settings import Settings
+from reprise.core.settings import Day, Settings
 from reprise.core.store import append_line
 
 TOKENS = 1_000_000
@@ -47,7 +46,7 @@ class Price(Settings):
     """For tokens of prompts that the vendor says it had in its cache; by default as `input`."""
     per: Literal["1M tokens"] = "1M tokens"
     """What the numbers are for."""
-    date: date
+    date: Day
     """The day on which the vendor's page said so."""
     source: str = Field(min_length=1)
     """That page."""

@@ -17,7 +17,7 @@ from reprise.core.files import file_digest
 from reprise.core.names import NAME
 from reprise.core.paths import located
 from reprise.core.plain import SECRET_NAMES
-from reprise.core.settings import Settings, mistake
+from reprise.core.settings import KeyPart, Settings, mistake
 
 # What other settings, or the job, say to the engine; none of them may come by `arguments`.
 OWN_ARGUMENTS = frozenset({
@@ -118,7 +118,7 @@ class ServedBy(Settings):
         return variables
 
 
-class Serving(Settings):
+class Serving(KeyPart):
     """What of a server shapes its model's answers; stands in the run's key."""
 
     engine: str
@@ -130,7 +130,7 @@ class Serving(Settings):
     """digest of the model's program"""
 
 
-class Hosting(Settings):
+class Hosting(KeyPart):
     """What the job that starts the server needs besides."""
 
     environment: str

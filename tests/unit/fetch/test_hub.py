@@ -62,6 +62,38 @@ def test_members_of_a_hub_archive(pieces: int, video: bytes, store: Store, monke
     assert [log.asked[f"{RESOLVE}/{name}"] for name in contents] == [1] * pieces
 
 
+LONG = {f"long_video_{name}.zip": b"z" for name in ("ActivityNet", "COIN")}
+
+
+@pytest.mark.parametrize("files", [
+    ["short.zip", "long_video_part_*"], ["long_video_part_*"], ["long_video_part_aa"], ["short.zip", "long_?.zip"],
+])  # fmt: skip
+def test_a_pattern_or_name_that_the_repository_has_not_ends_the_job(
+    files: list[str], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TemporalBench's archives were renamed: a record of each video as missing would outlive the correction."""
+    with serving(of_set({"short.zip": b"z", "README.md": b"x"} | LONG)) as (url, _):
+        fetcher = route(url, store, monkeypatch, files=files)
+        with pytest.raises(UserError) as error:
+            fetch_source("a", fetcher, store)
+        message = f"route.files: some/set@{REVISION} has no file '{files[-1]}'. It has: README.md, long_video_"
+        assert str(error.value).startswith(message)
+        assert all(name in str(error.value) for name in (*LONG, "short.zip"))
+        if "*" in files[-1]:
+            with pytest.raises(UserError, match="It has: README.md"):
+                fetcher.estimate(["a"])
+    assert not list(store.root.glob("sources/**/*.json"))
+
+
+def test_a_release_whose_files_have_other_names_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = ReleaseHub(kind="huggingface", repo="some/set", revision=REVISION)
+    key = ReleaseKey(benchmark="b", release=release, files=("*.csv", "sets/*.json"))
+    with serving(of_set({"rows.tsv": b"x", "README.md": b"x"})) as (url, _):
+        ask_here(url, monkeypatch)
+        with pytest.raises(UserError, match=r"^release of b: .* has no file '\*.csv', 'sets/\*.json'. It has: README"):
+            release_folder(key, Store(tmp_path), tmp_path)
+
+
 def test_loose_files(video: bytes, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(of_set({"clips/a.mp4": video})) as (url, _):
         fetcher = route(url, store, monkeypatch, member="clips/{source_id}.mp4")

@@ -1,8 +1,10 @@
 """Hugging Face repositories at a pinned revision: whole snapshots, and archives and loose files of data sets."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from glob import has_magic
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +23,7 @@ from huggingface_hub.utils import tqdm
 
 from reprise.core.bounded import TooLargeError
 from reprise.core.errors import UserError
-from reprise.core.plain import plain
+from reprise.core.plain import first_of, plain
 from reprise.core.store import Store
 from reprise.fetch.archives import gather
 from reprise.fetch.local import Members
@@ -46,6 +48,7 @@ class Announced(tqdm):  # type: ignore[misc]
         return shown
 
 
+MOST_LISTED = 30
 PAGES = {"model": "https://huggingface.co/", "dataset": "https://huggingface.co/datasets/"}
 
 
@@ -53,8 +56,8 @@ def fetch_snapshot(
     where: str, kind: Literal["model", "dataset"], repo: str, revision: str, folder: Path, patterns: Sequence[str]
 ) -> None:
     """Fetch the files that fit these patterns; an error names `where` the repository is configured."""
+    wanted = list(patterns)
     try:
-        wanted = list(patterns)
         snapshot_download(
             repo, repo_type=kind, revision=revision, local_dir=folder, allow_patterns=wanted, tqdm_class=Announced
         )
@@ -72,6 +75,30 @@ def fetch_snapshot(
             f"{where}: {repo}@{revision} could not be fetched: {plain(str(error))} Run the same command again when "
             "the network is there: what has been fetched is kept."
         ) from error
+    names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    if wanted and not any(fnmatch(name, pattern) for name in names for pattern in wanted):
+        try:
+            available = _files_of(kind, repo, revision)
+        except FetchError as error:
+            raise UserError(f"{where}: {error}. Run the same command again.") from error
+        raise _no_match(where, wanted, f"{repo}@{revision}", available)
+
+
+def _files_of(kind: Literal["model", "dataset"], repo: str, revision: str) -> list[str]:
+    """Return the names of all files of a repository."""
+    try:
+        return HfApi().list_repo_files(repo, revision=revision, repo_type=kind)
+    except (HTTPError, OSError, ValueError) as error:
+        raise FetchError("network", f"{repo}: {_first_line(error)}") from error
+
+
+def _no_match(where: str, patterns: Sequence[str], repository: str, available: Sequence[str]) -> UserError:
+    listed = ", ".join(first_of(sorted(available), MOST_LISTED)) or "nothing"
+    missing = ", ".join(f"'{pattern}'" for pattern in patterns)
+    return UserError(
+        f"{where}: {repository} has no file {missing}. It has: {plain(listed)}. Correct the names or "
+        "patterns, or the revision."
+    )
 
 
 def huggingface(settings: Huggingface, store: Store) -> Fetcher:
@@ -112,6 +139,8 @@ class _Repository:
             try:
                 files = [self._download(name) for name in self._files()]
             except FetchError as error:
+                if error.status == "not_found":
+                    self._refuse_wrong_name(error)
                 self._refused = error
                 raise
             self._members = Members(gather(files), self.settings.member, self.store, self.settings.max_mb)
@@ -133,15 +162,28 @@ class _Repository:
 
     def _files(self) -> list[str]:
         """The archives by name; a pattern stands for the files of the repository that fit it."""
-        patterns = [name for name in self.settings.files if "*" in name]
-        plain = [name for name in self.settings.files if "*" not in name]
-        if not patterns:
-            return plain
-        try:
-            listed = HfApi().list_repo_files(self.settings.repo, revision=self.settings.revision, repo_type="dataset")
-        except (HTTPError, OSError, ValueError) as error:
-            raise FetchError("network", f"{self.settings.repo}: {_first_line(error)}") from error
-        return plain + sorted(name for name in listed if any(fnmatch(name, pattern) for pattern in patterns))
+        if not any(map(has_magic, self.settings.files)):
+            return list(self.settings.files)
+        return self._matches(_files_of("dataset", self.settings.repo, self.settings.revision))
+
+    def _matches(self, listed: Sequence[str]) -> list[str]:
+        """Return the files of the repository that the settings name, or raise an error that lists what it has."""
+        found: list[str] = []
+        for pattern in self.settings.files:
+            matches = [pattern] if pattern in listed else [name for name in listed if fnmatch(name, pattern)]
+            if not matches:
+                raise _no_match("route.files", [pattern], f"{self.settings.repo}@{self.settings.revision}", listed)
+            found += sorted(matches)
+        return list(dict.fromkeys(found))
+
+    def _refuse_wrong_name(self, error: FetchError) -> None:
+        """End the job where the server lists other files: a record of each source would outlive the correction."""
+        with suppress(FetchError):
+            listed = _files_of("dataset", self.settings.repo, self.settings.revision)
+            try:
+                self._matches(listed)
+            except UserError as mistake:
+                raise mistake from error
 
     def _download(self, name: str) -> Path:
         with within(self.settings.max_s):

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from reprise.core.errors import UserError
 from reprise.core.files import value_digest
+from reprise.core.plain import first_of, plain
 from reprise.core.store import Store
 from reprise.fetch.archives import DAMAGED, ArchiveFile, gather, opened_zip, read_videos
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, located, safe_name
@@ -20,6 +21,7 @@ VIDEO_SUFFIXES = {
     *(".ts", ".mts", ".wmv", ".flv", ".3gp", ".ogv"),
 }
 CHUNK = 1 << 20
+MOST_LISTED = 30
 
 
 def folder(settings: Folder, store: Store) -> Fetcher:
@@ -52,7 +54,12 @@ def archive(settings: Archive, store: Store) -> Fetcher:
     pattern = Path(settings.path)
     files = sorted(path for path in pattern.parent.glob(pattern.name) if path.is_file())
     if not files:
-        raise UserError(f"route.path: no file fits '{pattern}'. Correct the suite's route, or put the archive there.")
+        names = sorted(path.name for path in pattern.parent.iterdir()) if pattern.parent.is_dir() else []
+        listed = plain(", ".join(first_of(names, MOST_LISTED))) or "nothing"
+        raise UserError(
+            f"route.path: no file fits '{pattern}'. {pattern.parent} has: {listed}. Correct the suite's route, or put "
+            "the archive there."
+        )
     members = Members(gather(files), settings.member, store, settings.max_mb)
     return Fetcher(members.identity, members.fetch, members.estimate)
 

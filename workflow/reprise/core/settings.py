@@ -40,6 +40,7 @@ PLAIN = {
     "model_attributes_type": "should be a group of keys",
 }
 LONGEST_FOUND = 60
+LONG_WORD = re.compile(r"\S{300,}")
 NUMBERS = {"int_type", "float_type"}
 
 Place = tuple[str | int, ...]
@@ -47,7 +48,8 @@ Place = tuple[str | int, ...]
 
 def mistake(words: str) -> PydanticCustomError:
     """The error to raise in a validator of a setting; its words are shown as they are."""
-    return PydanticCustomError(IN_WORDS, "{words}", {"words": words})
+    short = LONG_WORD.sub(lambda word: cut(word[0], LONGEST_FOUND), words)
+    return PydanticCustomError(IN_WORDS, "{words}", {"words": short})
 
 
 def _checked_path(path: str) -> str:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from reprise.core.settings import Settings, mistake
 from reprise.models.local.weights import Quantised
+from reprise.models.options import shared_token
 from reprise.models.remote.settings import RemoteSettings
 
 # Fields of a request that other settings, or the question, determine.
@@ -30,6 +31,12 @@ def _without(own: frozenset[str], given: dict[str, Any]) -> dict[str, Any]:
     if found := sorted(own & given.keys()):
         raise mistake(f"{', '.join(found)}: not here; the protocol, other settings or the workflow say so.")
     return given
+
+
+def _tokens_that_differ(tokens: dict[str, int]) -> dict[str, int]:
+    if problem := shared_token(tokens):
+        raise mistake(problem)
+    return tokens
 
 
 class NoSettings(Settings):
@@ -114,7 +121,7 @@ class OpenAISettings(ScoredSettings, RemoteSettings):
     """How the server gives the probability of any token: by `logprob_token_ids`, as vLLM does. By default it does not,
     and protocols that ask `score` are refused. `similarity`: of a program that compares captions with clips, and is
     asked by protocols that ask `similarity` alone."""
-    option_tokens: dict[str, int] = Field({})
+    option_tokens: Annotated[dict[str, Annotated[int, Field(ge=0)]], AfterValidator(_tokens_that_differ)] = Field({})
     """Option -> its token, for scores at a server that has no `/tokenize`."""
 
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"

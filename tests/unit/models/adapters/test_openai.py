@@ -133,6 +133,11 @@ def test_a_score_is_the_probability_of_each_options_token() -> None:
     [
         (error(404), {}, r"no tokens of 'Yes'.*`option_tokens: \{Yes: <token>, \.\.\.\}`"),
         (Says({"tokens": [1, 2]}), {}, "'Yes' is 2 tokens; a score needs options that are one token each"),
+        (
+            Says({"tokens": [1]}),
+            {},
+            "/tokenize: 'Yes' and 'No' are the same token .1., so that their scores are always equal",
+        ),
         (Says({"tokens": [1]}), {"scores": None}, r"settings\.scores .* no exact probabilities"),
     ],
 )
@@ -143,6 +148,8 @@ def test_options_without_a_token_have_no_score(tokenizer: Says, settings: dict[s
     with pytest.raises(UserError, match=message):
         answer(says, SCORE, **settings)
     assert answer(says, SCORE, option_tokens={"Yes": 7, "No": 8})[0].scores, "where they are written down"
+    with pytest.raises(ValidationError, match="'Yes' and 'No' are the same token"):
+        answer(says, SCORE, option_tokens={"Yes": 7, "No": 7})
 
 
 def logprobs(*found: tuple[str, float]) -> dict[str, Any]:

@@ -207,6 +207,18 @@ def several_tokens(at: Path) -> None:
     tiny.change(at / "tokenizer.json", normalizer={"type": "Prepend", "prepend": "_"})
 
 
+def one_token(at: Path) -> None:
+    (at / "model.safetensors").unlink()
+    tiny.change(at / "tokenizer.json", normalizer={"type": "Replace", "pattern": {"String": "Yes"}, "content": "No"})
+
+
+def unknown_token(at: Path) -> None:
+    (at / "model.safetensors").unlink()
+    tiny.change(
+        at / "tokenizer.json", normalizer={"type": "Replace", "pattern": {"String": "Yes"}, "content": "\u2603"}
+    )
+
+
 def no_projector(at: Path) -> None:
     kept = {name: one for name, one in load_file(at / "model.safetensors").items() if "multi_modal" not in name}
     save_file(kept, at / "model.safetensors", {"format": "pt"})
@@ -221,6 +233,8 @@ def no_projector(at: Path) -> None:
     (language_model, "needs a processor for text and video, found a .* A language model has `adapter: text`"),
     (no_marks, "neither as a video nor as images"),
     (several_tokens, r"'Yes' is \['_', 'Yes'\], .*; a score needs options that are one token each\. Ask"),
+    (one_token, r"'Yes' and 'No' are the same token \(\d+\), so that their scores are always equal\. Ask"),
+    (unknown_token, r"its vocabulary has no token 'Yes'\. Ask"),
     (no_projector, r"4 weights of LlavaOnevisionForConditionalGeneration are not in its files.*: .*linear_1\.bias.* 1 more"),
 ])  # fmt: skip
 def test_a_checkpoint_that_cannot_be_asked_is_named(spoil: Callable[[Path], Any], message: str, folder: Path) -> None:

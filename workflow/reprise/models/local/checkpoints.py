@@ -41,6 +41,7 @@ from reprise.models.local.weights import (
     own_dtype,
     tensors_of,
 )
+from reprise.models.options import BY_WORDS, refuse_shared_token
 from reprise.models.thoughts import behind_thought
 
 OUT_OF_MEMORY = "out_of_memory"
@@ -308,10 +309,14 @@ def option_tokens(tokenizer: Any, options: tuple[str, ...]) -> list[int]:
     if any(len(tokens) != 1 for tokens in found.values()):
         said = (f"'{option}' is {tokenizer.convert_ids_to_tokens(tokens)}" for option, tokens in found.items())
         raise UserError(
-            f"{tokenizer.name_or_path}: {', '.join(said)}; a score needs options that are one token each. "
-            "Ask this model by a protocol with `ask: choose` or `ask: write`."
+            f"{tokenizer.name_or_path}: {', '.join(said)}; a score needs options that are one token each. {BY_WORDS}"
         )
-    return [int(found[option][0]) for option in options]
+    tokens = {option: int(found[option][0]) for option in options}
+    unknown = [option for option, token in tokens.items() if token == tokenizer.unk_token_id]
+    if unknown:
+        raise UserError(f"{tokenizer.name_or_path}: its vocabulary has no token '{unknown[0]}'. {BY_WORDS}")
+    refuse_shared_token(tokenizer.name_or_path, tokens)
+    return list(tokens.values())
 
 
 def check_scores(spec: ModelSpec, tokenizer: Any, *, opens_thought: bool) -> None:

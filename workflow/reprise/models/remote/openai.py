@@ -17,6 +17,7 @@ from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.models.asking.money.limits import Shown
 from reprise.models.base import Answer, AnswerError, Due, ModelSpec, ReplyError, Request
+from reprise.models.options import BY_WORDS, refuse_shared_token
 from reprise.models.remote.adapter import BoundedClient, RemoteAdapter, Show, posting, read_reply, used_in
 from reprise.models.remote.images import Encoded
 from reprise.models.remote.openai_replies import Reply, answer_of, failure_of_server
@@ -35,7 +36,6 @@ FEWER = 2
 FEW_TOKENS = 16
 # What the SDK tells of itself and of this machine with every request: no server needs it.
 UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async", "Retry-Count", "Read-Timeout")
-BY_WORDS = "Ask this model by a protocol with `ask: choose` or `ask: write`."
 
 
 class AioClient(BoundedClient, DefaultAioHttpClient):  # type: ignore[misc]
@@ -193,7 +193,9 @@ class OpenAIAdapter(RemoteAdapter):
             for option in options:
                 if option not in self._tokens:
                     self._tokens[option] = await self._token_of(option)
-        return tuple(self._tokens[option] for option in options)
+        tokens = {option: self._tokens[option] for option in options}
+        refuse_shared_token(f"{self._root}/tokenize", tokens)
+        return tuple(tokens.values())
 
     async def _token_of(self, option: str) -> int:
         url = f"{self._root}/tokenize"

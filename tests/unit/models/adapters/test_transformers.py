@@ -214,9 +214,7 @@ def one_token(at: Path) -> None:
 
 def unknown_token(at: Path) -> None:
     (at / "model.safetensors").unlink()
-    tiny.change(
-        at / "tokenizer.json", normalizer={"type": "Replace", "pattern": {"String": "Yes"}, "content": "\u2603"}
-    )
+    tiny.change(at / "tokenizer_config.json", unk_token="Yes")
 
 
 def no_projector(at: Path) -> None:

@@ -28,11 +28,15 @@ def test_two_builds_are_identical_and_nothing_old_is_left(world: World, tmp_path
     for path in old:
         path.parent.mkdir(exist_ok=True)
         path.write_text("old")
-    mine = world.root / "notes.txt"
-    mine.write_text("mine")
+    manifest = world.root / "manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "old.html": "", "../old.html": ""}))
+    own = [world.root / "notes.txt", world.root / "notes.html", world.root.parent / "old.html"]
+    for path in own:
+        path.write_text("mine")
     world.build()
     assert not any(path.exists() for path in old)
-    mine.unlink()
+    for path in own:  # each is there still
+        path.unlink()
     assert world.files() == first
     another = World(tmp_path / "another")
     another.build()

@@ -23,7 +23,7 @@ from reprise.config.suite import Suite
 from reprise.config.tables import Tables
 from reprise.config.time import time_problems
 from reprise.config.variants import with_limit, with_stand_in, with_unfiltered
-from reprise.core.errors import UserError
+from reprise.core.errors import UserError, utf8_or_escaped
 from reprise.core.names import SLUG, SLUG_IN_WORDS
 from reprise.core.paths import WORKFLOW, located, places
 from reprise.core.settings import Place, dotted, mistakes
@@ -132,6 +132,12 @@ def load(root: Path, told: Mapping[str, Any] | None = None, told_by: str = "--co
 
     `told` are main settings that are in no file, by whom they are told.
     """
+    folder = utf8_or_escaped(str(root.absolute()))
+    if folder != str(root.absolute()):
+        raise UserError(
+            f"{folder}: the name of the working directory is not UTF-8, and results name it. Rename it, or work in "
+            "another folder."
+        )
     if not located(MAIN, root).is_file():
         raise UserError(
             f"{MAIN}: no such file in {root.absolute()}, and none in {WORKFLOW}, where the library is. "

@@ -35,6 +35,7 @@ REMEDIES = {
 }
 # ffmpeg says these of damaged files too; its Python binding also EIO.
 UNCLEAR = {errno.EPERM, errno.EAGAIN}
+SURROGATE = re.compile("[\udc80-\udcff]")  # how Python holds a byte of a name that is not UTF-8
 IN_WORDS = re.compile(r"\(os error (\d+)\)")
 
 
@@ -103,6 +104,10 @@ def faults_in_words() -> Iterator[None]:
         if isinstance(error, OSError) and (found := _misplaced(error)):
             raise MachineError(found) from error
         raise
+    except UnicodeEncodeError as error:
+        if name := _name_that_is_not_utf8(error):
+            raise UserError(f"{name}: a name of a file or a folder that is not UTF-8. Rename it.") from error
+        raise
 
 
 def run_command(main: Callable[[], None]) -> None:
@@ -144,6 +149,19 @@ def fault_of(error: BaseException, store: Path | None = None) -> str | None:
         if is_fault:
             return _message(cause.filename or store, number)
     return None
+
+
+def _name_that_is_not_utf8(error: UnicodeEncodeError) -> str | None:
+    """Return the name, its wrong bytes as `\\xe9`, by which Python refuses to write a text; None of another cause."""
+    if not SURROGATE.match(error.object, error.start):
+        return None
+    before, after = (re.split(r'["\'\n]', part) for part in (error.object[: error.start], error.object[error.start :]))
+    return utf8_or_escaped(before[-1] + after[0])
+
+
+def utf8_or_escaped(name: str) -> str:
+    """A name with the bytes in it that are not UTF-8 as `\\xe9`."""
+    return os.fsencode(name).decode("utf-8", errors="backslashreplace")
 
 
 def _misplaced(error: OSError) -> str | None:

@@ -22,6 +22,11 @@ from reprise.plan.runs import Plan
 
 UNCHECKED, DAMAGED, LOST = "Without a checksum", "Damaged", "Naming files of the store that are gone or changed"
 UNUSABLE = {UNCHECKED, DAMAGED, LOST}
+# The folders of a suite's results that hold tables; a table elsewhere is a user's.
+STAGES = {
+    *("release", "annotations", "statistics", "requests", "sources", "clips", "facts", "frames", "construction"),
+    *("answers", "responses", "pieces", "judge_requests", "judge_responses", "people", "verdicts", "metrics"),
+}
 LEDGERS: dict[Ledger, pl.Schema] = {"sources": SOURCES, "clips": CLIP_LEDGER}
 
 
@@ -67,7 +72,8 @@ def _outdated_results(plan: Plan, latest: float) -> Iterator[tuple[Path, str]]:
             key = Path(name)
             known[name] = (file_digest(key), key.stat().st_mtime) if key.is_file() else ("", 0.0)
         if made_under is None:
-            yield path, UNCHECKED
+            if STAGES.intersection(path.relative_to(RESULTS).parts[1:2]):
+                yield path, UNCHECKED
         elif modified > latest:
             yield path, "Dated in the future"
         elif any(

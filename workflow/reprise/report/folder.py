@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from reprise.core.files import canonical_json, file_digest, text_digest, whole_file, write_text
+from reprise.core.errors import UserError
+from reprise.core.files import canonical_json, file_digest, read_json, text_digest, whole_file, write_text
 from reprise.core.paths import report_files
 from reprise.core.plain import visible
 
@@ -87,8 +88,19 @@ class Folder:
         return quote(Path(os.path.relpath(path.absolute(), self._root.absolute())).as_posix())
 
     def finish(self) -> None:
-        """Write the list of files, and remove what an older build left."""
-        for path in [*self._root.glob("*.html"), *(path for name in OWN for path in (self._root / name).rglob("*"))]:
+        """Write the list of files, and remove what an older build left; a page that no build listed is a user's."""
+        listing = self._root / report_files()[1].name
+        pages = [path for name in _listed_in(listing) if "/" not in name and (path := self._root / name).is_file()]
+        for path in [*pages, *(path for name in OWN for path in (self._root / name).rglob("*"))]:
             if path.is_file() and path.relative_to(self._root).as_posix() not in self._written:
                 path.unlink()
-        write_text(self._root / report_files()[1].name, canonical_json(self._written) + "\n")
+        write_text(listing, canonical_json(self._written) + "\n")
+
+
+def _listed_in(listing: Path) -> list[str]:
+    """Return the names of the files of the build before; none where its list is missing or damaged."""
+    try:
+        names = read_json(listing)
+    except UserError:
+        return []
+    return [str(name) for name in names] if isinstance(names, dict) else []

@@ -30,6 +30,7 @@ RELEASES: dict[str, Any] = {
     ("vinoground", {"rows": [PAIR], "text": [r.pair_entry("9_pos", "A")]}, "ids", "entry 1: idx '9_pos' is not <index>_pos or <index>_neg of the table's pairs"),
     ("vinoground", {"rows": [PAIR], "text": [r.pair_entry("0_pos", one) for one in "AB"]}, "ids", "entry 2: idx '0_pos' is that of entry 1 already"),
     ("vinoground", {"rows": [PAIR], "text": [{"idx": "0_pos", "GT": "A"}]}, "ids", "column 'video_name' is missing. Found: idx, GT."),
+    ("vinoground", {"rows": [r.pair_row(0, neg_end="inf")]}, "ids", "'inf' is not a time"),
     ("vinoground", {"rows": [r.pair_row(0, pos_start="x")]}, "files", "video 'aaaaaaaaaaa': 'x' is not a time"),
     ("temporalbench", {"short": [WITHOUT | {"category": "Others"}]}, "release", "short_qa.json: column 'dataset' is missing"),
     ("temporalbench", {"short": [WITHOUT | {"dataset": "Oops"}]}, "release", "short_qa.json: column 'category' is missing"),

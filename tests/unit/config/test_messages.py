@@ -1,5 +1,8 @@
 """Every mistake in the configuration is one short message: file, key, what was found, what is allowed."""
 
+import os
+from pathlib import Path
+
 import pytest
 from reprise.config.load import load
 from reprise.core.errors import UserError
@@ -26,6 +29,41 @@ BLIND = ", ".join(f"{name}: none" for name in ("velociti", "vinoground", "tempor
 MISTAKES = [
     # YAML
     (MAIN, "suite: demo", "suite: demo\n\tstore: x", "line 5: not valid YAML: found a tab character"),
+    # what YAML reads as another type
+    (SUITE, "missing_share_max: 0.0", "missing_share_max: yes", "line 19: missing_share_max: should be a valid number, found True. YAML reads yes, no, on, off, true and false as true or false."),
+    (SUITE, "shards: 4", "budget_usd: yes\nshards: 4", "budget_usd: should be a valid number, found True. YAML reads yes,"),
+    (SUITE, "shards: 4", "budget_tokens: on\nshards: 4", "budget_tokens: should be a valid integer, found True. YAML reads yes,"),
+    (SUITE, "shards: 4", 'shards: "4"', "shards: should be a valid integer, found '4'. Write it without quotes, and without zeros in front."),
+    (SUITE, "shards: 4", "shards: 010", "shards: should be a valid integer, found '010'. Write it without quotes, and without zeros in front."),
+    (SUITE, "shards: 4", "shards: 1:30", "shards: should be a valid integer, found '1:30'."),
+    (SUITE, "shards: 4", "shards: 4.0", "shards: should be a valid integer, found 4.0."),
+    (SUITE, "missing_share_max: 0.0", "missing_share_max: .nan", "line 19: .nan is not a number that a setting can have."),
+    (SUITE, "title: Demo (toy world)", "title: no", "title: should be a text, found False. YAML reads yes, no, on, off, true and false as true or false; a text needs quotes."),
+    (SUITE, "title: Demo (toy world)", "title: 2024", 'title: should be a text, found 2024. Write it in quotes: "2024".'),
+    (SUITE, "{per_test: 16}", "{per_test: true}", "benchmarks.velociti.subset.per_test: should be a valid integer, found True."),
+    (SUITE, "show_published: false", "show_published: 0", "show_published: should be a valid boolean, found 0."),
+    (RANDOM, "adapter: random", "adapter: random\nhours: yes", "hours: should be a valid number, found True."),
+    (RANDOM, "adapter: random", "adapter: random\nsettings: {seed: yes}", "settings.seed: should be a valid integer, found True."),
+    (VINOGROUND, "{video: 3, group: 3}", "{video: yes}", "protocols.paper.frames_min.video: should be a valid integer, found True."),
+    (MAIN, "samplings:\n", "samplings:\n  yes: {rule: all}\n", 'line 8: the key yes is read as true or false. Put it in quotes: "yes".'),
+    (MAIN, "samplings:\n", "samplings:\n  2024: {rule: all}\n", 'line 8: the key 2024 is read as a number. Put it in quotes: "2024".'),
+    (MAIN, "random1: {rule: random_one, of: {rule: fps_mid, fps: 1}", "random1: {rule: random_one, of: all", "samplings.random1: rule 'random_one': of: a sampling should be a group of keys, such as {rule: all}, found 'all'."),
+    (MAIN, "still0: {rule: random_one, of: {rule: all}, seed: 0}", "still0: {rule: random_one, of: {rule: all}, seed: yes}", "samplings.still0: rule 'random_one': seed must be a whole number, found True."),
+    (MAIN, "fps8: {rule: fps_mid, fps: 8}", "fps8: {rule: fps_mid, fps: on}", "samplings.fps8: rule 'fps_mid': fps must be a number above 0, found True."),
+    # paths, and names of videos
+    (MAIN, "suite: demo", "suite: demo\nstore: s3://bucket/store", "line 5: store: 's3://bucket/store' is an address. Name a file or a folder on this machine; mount what is elsewhere first."),
+    (MAIN, "suite: demo", "suite: demo\nlocks: node:/locks", "locks: 'node:/locks' is an address."),
+    (MAIN, "suite: demo", "suite: demo\nscratch: file:///tmp", "scratch: 'file:///tmp' is an address."),
+    (MAIN, "suite: demo", "suite: demo\nstore: $NOT_SET/store", "store: '$NOT_SET/store': the variable $NOT_SET is not set. Set it, or write the path out."),
+    (MAIN, "suite: demo", "suite: demo\nstore: ~nobody-of-this-name/x", "store: '~nobody-of-this-name/x': the home folder of ~nobody-of-this-name is not known here."),
+    (MAIN, "suite: demo", 'suite: demo\nstore: ""', "store: should be a path, found an empty text."),
+    (MAIN, "suite: demo", 'suite: demo\nstore: "a\\0b"', "line 5: a NUL character, which no setting can have."),
+    (MAIN, "suite: demo", f"suite: demo\nstore: {'n' * 300}", "is longer than a path can be."),
+    (SUITE, "route: {kind: toyworld}", "route: {kind: folder, path: https://example.org/videos}", "benchmarks.velociti.route.path: 'https://example.org/videos' is an address."),
+    (SUITE, "route: {kind: toyworld}", "route: {kind: folder, path: v, pattern: video.mp4}", "benchmarks.velociti.route.pattern: 'video.mp4' is the same for every video. Write {source_id} where the id of a video stands."),
+    (SUITE, "route: {kind: toyworld}", "route: {kind: archive, path: v.zip, member: '{id}.mp4'}", "benchmarks.velociti.route.member: '{id}.mp4' is the same for every video."),
+    (SUITE, "route: {kind: toyworld}", "route: {kind: http, url: 'https://example.org/v.mp4'}", "benchmarks.velociti.route.url: 'https://example.org/v.mp4' is the same for every video."),
+    (SUITE, "release: {kind: toyworld}", 'release: {kind: folder, path: "s3://x/y"}', "benchmarks.velociti.release.path: 's3://x/y' is an address."),
     # one type a kind of file: unknown, missing and wrong
     (MAIN, "samplings:", "sampling:", "line 7: sampling: unknown key. Did you mean 'samplings'? Allowed: confidence, locks, report_clips, samplings, scratch, store, suite, views."),
     (MAIN, "suite: demo", "suite: dem", "suite: unknown suite 'dem'. Did you mean 'demo'? Allowed: construction, demo, paper, rehearsal, time. These are the files in config/suites/."),
@@ -115,6 +153,31 @@ MISTAKES = [
     (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/spaced8/oracle"), f"{RATERS}.raters.runs.0: 'unpacked/spaced8/oracle' is in no table of the suite. Name it in `extra_runs:` too."),
     (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/interior8/oracle", "    ratings: r.csv\n"), f"{RATERS}.again.kind: the suite names ratings too (ratings: r.csv). Name one of both."),
 ]  # fmt: skip
+
+
+def test_a_working_directory_whose_name_is_not_utf8_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    with pytest.raises(UserError, match=r"/caf\\xe9: the name of the working directory is not UTF-8"):
+        load(Path())
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("key", ["store", "locks"])
+@pytest.mark.parametrize(("written", "meant"), [("~/x", "home/x"), ("$HERE/x", "here/x"), ("${HERE}/x", "here/x")])
+def test_home_and_variables_in_paths_are_replaced(
+    project: Project, key: str, written: str, meant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(project.root / "home"))
+    monkeypatch.setenv("HERE", str(project.root / "here"))
+    project.edit(MAIN, "suite: demo", f"suite: demo\n{key}: {written}")
+    project.edit(SUITE, "route: {kind: toyworld}", f"route: {{kind: folder, path: '{written}'}}")
+    found = load(project.root)
+    assert getattr(found.main, key) == str(project.root / meant)
+    route = found.suite.benchmarks["velociti"].route
+    assert getattr(route, "path", "") == str(project.root / meant)
+    assert not (project.root / "~").exists()
 
 
 @pytest.mark.parametrize(("file", "old", "new", "said"), MISTAKES)

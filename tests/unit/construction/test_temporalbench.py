@@ -80,6 +80,7 @@ def test_captions_come_in_files_of_their_own_refined_ones_and_descriptions_count
 
 MISTAKES: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no column": ([{"video": "v"}], {}, r"column 'dataset' is missing. Found: video. Needed: dataset, split, video, start"),
+    "not finite": ([clip_row("v", end="nan")], {}, "annotations.json: row 1: end: should be a number of seconds, found 'nan'"),
     "no number": ([clip_row("v", end="1"), clip_row("w", end="late")], {}, "annotations.json: row 2: end: should be a number of seconds, found 'late'"),
     "yes": ([clip_row("v", caption=True)], {}, "annotations.json: row 1: caption: should be a text, found True"),
     "no clip": (",".join(clip_row("v")) + "\n", {}, "no clips in annotations.csv"),

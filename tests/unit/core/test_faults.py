@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 from av.error import FFmpegError
 from av.error import OSError as AvOSError
-from reprise.core.errors import REMEDIES, MachineError, fault_of, faults_in_words, named, stop_on_fault_of_ffmpeg
+from reprise.core.errors import (
+    REMEDIES,
+    MachineError,
+    UserError,
+    fault_of,
+    faults_in_words,
+    named,
+    stop_on_fault_of_ffmpeg,
+)
+from reprise.core.files import write_record
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.media.errors import MediaError
@@ -79,6 +88,16 @@ def test_what_is_wrong_with_a_file_stays_a_result_or_a_bug(tmp_path: Path) -> No
     for kind in (FileNotFoundError, ValueError):
         with pytest.raises(kind), faults_in_words():
             (tmp_path / "none").read_text() if kind is FileNotFoundError else int("x")
+
+
+def test_a_name_that_is_not_utf8_is_shown(tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    folder.mkdir()
+    message = r"^.*/caf\\xe9/a: a name of a file or a folder that is not UTF-8\. Rename it\.$"
+    with pytest.raises(UserError, match=message), faults_in_words():
+        write_record(tmp_path / "record.json", {"path": str(folder / "a"), "other": 1})
+    with pytest.raises(UnicodeEncodeError), faults_in_words():
+        "caf\xe9".encode("ascii")
 
 
 def test_memory_and_room_are_the_machines() -> None:

@@ -26,6 +26,9 @@ def load_prompts(path: Path) -> dict[str, Prompt]:
         if not isinstance(entry, dict) or "user" not in entry or not entry.keys() <= {"source", "system", "user"}:
             found = sorted(map(str, entry)) if isinstance(entry, dict) else repr(entry)
             raise UserError(f"{path}: {name}: found {found}, expected user, and optionally system, source.")
+        for key, text in entry.items():
+            if not isinstance(text, str):
+                raise UserError(f"{path}: {name}.{key}: should be a text, found {text!r:.60}. Write it in quotes.")
     return {name: Prompt(entry.get("system", ""), entry["user"]) for name, entry in raw.items()}
 
 

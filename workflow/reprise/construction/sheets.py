@@ -1,6 +1,5 @@
 """Annotations that people keep in csv files of their own: columns that are stated, rows that are checked."""
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import NamedTuple
 from unicodedata import category
 
 from reprise.core.errors import UserError, suggestion
-from reprise.core.plain import cut, visible
+from reprise.core.plain import cut, number_in, visible
 from reprise.core.tabular import csv_lines
 
 VIDEO = re.compile(r"\w[\w.-]{0,119}")
@@ -28,11 +27,7 @@ def shown(text: str) -> str:
 
 
 def number(text: str | None) -> float | None:
-    try:
-        value = float(text or "")
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
+    return number_in(text or "")
 
 
 class Row(NamedTuple):

@@ -1,5 +1,6 @@
 """Text of servers, programs and files, safe to show: no secret, no escape sequence, nothing that reorders a line."""
 
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -30,6 +31,7 @@ UNSEEN = re.compile(
 # How a cell begins that a spreadsheet would run, unless it is a number.
 FORMULA = re.compile(r"'*[=+\-@\t]")
 QUOTE = "'"
+NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def visible(text: str) -> str:
@@ -50,6 +52,12 @@ def plain(text: str) -> str:
 def cut(text: str, most: int) -> str:
     """A text, or of a longer one its beginning."""
     return text if len(text) <= most else f"{text[:most]}..."
+
+
+def number_in(text: str) -> float | None:
+    """Return the finite number that a cell of a table shows; None for `nan`, `inf`, `1_0` and other texts."""
+    value = float(text) if NUMBER.fullmatch(text.strip()) else math.inf
+    return value if math.isfinite(value) else None
 
 
 def as_cell(text: str) -> str:

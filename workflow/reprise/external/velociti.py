@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from math import isfinite, nan
+from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from reprise.benchmarks.rows import grouped
 from reprise.benchmarks.velociti.taxonomy import event_id
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
+from reprise.core.plain import number_in
 from reprise.external import NO_ANSWER, AnswerFiles
 from reprise.external.answers import NO_NUMBER, UNKNOWN_ID, ImportedAnswers, Place, read_records
 from reprise.models.base import Answer
@@ -82,11 +83,8 @@ def matched(
 
 def _answer(column: str, cell: str, question: Mapping[str, Any], place: Place, imported: ImportedAnswers) -> Answer:
     if column in SCORES:
-        try:
-            score = float(cell)
-        except ValueError:
-            score = nan
-        if not isfinite(score):
+        score = number_in(cell)
+        if score is None:
             score = nan
             imported.note(place._replace(id=f"{place.id} {column}"), NO_NUMBER)
         # One option alone, such as a text and a clip that match, has its own score.

@@ -11,6 +11,7 @@ from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Flaws, Item, T
 from reprise.benchmarks.vinoground.taxonomy import HALF, HALVES, LETTERS, MAJOR, MINOR
 from reprise.core.errors import UserError
 from reprise.core.files import text_digest
+from reprise.core.plain import number_in
 from reprise.core.tabular import only_table, read_rows, require_columns
 
 FIELDS = ("index", "major", "minor", "pos_cap", "neg_cap")
@@ -179,11 +180,11 @@ def _half_clip(row: Mapping[str, str], half: str, clips: ClipsFrom, video: str) 
 def _seconds(value: str, video: str) -> float:
     """Seconds of `12`, `12.5`, `1:02` or `1:00:02`."""
     total = 0.0
-    try:
-        for part in value.split(":"):
-            total = total * 60 + float(part)
-    except ValueError as error:
-        raise UserError(f"video '{video}': '{value}' is not a time; expected seconds or [h:]m:s.") from error
+    for part in value.split(":"):
+        seconds = number_in(part)
+        if seconds is None or seconds < 0:
+            raise UserError(f"video '{video}': '{value}' is not a time; expected seconds or [h:]m:s.")
+        total = total * 60 + seconds
     return total
 
 

@@ -17,6 +17,7 @@ from reprise.construction.sheets import ENDING, NAME, has_control
 from reprise.construction.writing import Rounds, UnusableError, opened, read_list, shown
 from reprise.core.errors import UserError
 from reprise.core.names import seconds
+from reprise.core.plain import number_in
 from reprise.core.tabular import read_own_rows, require_columns, text_of
 
 OF_DATASET = "clips of this data set"
@@ -72,10 +73,10 @@ def read_clips(files: Mapping[str, Path]) -> list[Annotated]:
 
 
 def _seconds(text: str, where: str) -> float | None:
-    try:
-        return float(text) if text else None
-    except ValueError:
-        raise UserError(f"{where}: should be a number of seconds, found '{text}'.") from None
+    value = number_in(text)
+    if text and (value is None or value < 0):
+        raise UserError(f"{where}: should be a number of seconds, found '{text}'.")
+    return value
 
 
 def annotated_rows(found: Sequence[Annotated], settings: TemporalBenchSettings) -> list[Row]:

@@ -90,8 +90,13 @@ class Configuration:
             for row in (self.tables[benchmark].tables[main.table].rows() if main.table else ())
             if row.model == line.model and row.protocol and row.sampling and sampling in (None, row.sampling)
         ]
-        asked = {"protocol": main.protocol, "sampling": sampling or main.sampling}
-        other = Row(label=label, model=line.model, published=UNPUBLISHED, **asked)
+        other = Row(
+            label=label,
+            model=line.model,
+            published=UNPUBLISHED,
+            protocol=main.protocol,
+            sampling=sampling or main.sampling,
+        )
         known = max(rows, key=lambda row: (row.protocol == main.protocol, row.sampling == main.sampling), default=other)
         shown = ("protocol", "sampling", "frames", "published")
         return other.model_copy(update={name: getattr(known, name) for name in shown})

@@ -9,7 +9,7 @@ import re
 from collections.abc import Hashable
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -46,19 +46,19 @@ _SCALARS = (
 class _Loader(yaml.CSafeLoader):
     """A loader that refuses duplicate keys, of which YAML itself would take the last one."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+    yaml_implicit_resolvers = {}  # noqa: RUF012  # PyYAML declares it as an attribute of the instance
 
 
 class _Dumper(yaml.SafeDumper):
     """A dumper that quotes what the loader would not read as a text."""
 
 
-class _RefusedError(yaml.MarkedYAMLError):
+class _RefusedError(yaml.YAMLError):
     """Valid YAML that no file of this project may have."""
 
-
-def _refused(node: yaml.Node | yaml.Event, problem: str) -> _RefusedError:
-    return _RefusedError(problem=problem, problem_mark=node.start_mark)
+    def __init__(self, node: yaml.Node | yaml.Event, problem: str) -> None:
+        mark: Any = node.start_mark
+        super().__init__(f"line {mark.line + 1}: {problem}.")
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
@@ -67,7 +67,9 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
         if not isinstance(key, yaml.ScalarNode):
             raise yaml.constructor.ConstructorError(None, None, "a key should be a text", key.start_mark)
         if key.tag not in (_STR, _MERGE):
-            raise _refused(key, f'the key {key.value} is read as {_KINDS[key.tag]}. Put it in quotes: "{key.value}"')
+            raise _RefusedError(
+                key, f'the key {key.value} is read as {_KINDS[key.tag]}. Put it in quotes: "{key.value}"'
+            )
         if key.value in seen:
             raise yaml.constructor.ConstructorError(None, None, f"duplicate key '{key.value}'", key.start_mark)
         seen.add(key.value)
@@ -80,7 +82,7 @@ def _number(loader: _Loader, node: yaml.ScalarNode) -> int | float:
     text = str(loader.construct_scalar(node)).replace("_", "")
     number = int(text) if node.tag == _INT and len(text) <= LONGEST_SCALAR else float(_as_python(text))
     if not math.isfinite(number) or (node.tag == _INT and abs(number) > LARGEST):
-        raise _refused(node, f"{cut(node.value, LONGEST_SCALAR)} is not a number that a setting can have")
+        raise _RefusedError(node, f"{cut(node.value, LONGEST_SCALAR)} is not a number that a setting can have")
     return number
 
 
@@ -110,7 +112,7 @@ def load_yaml(path: Path) -> Any:
         _measure(node, path, {})
         return loader.construct_document(node)
     except _RefusedError as error:
-        raise UserError(f"{path}: line {error.problem_mark.line + 1}: {error.problem}.") from error
+        raise UserError(f"{path}: {error}") from error
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise UserError(f"{path}: {line}not valid YAML: {error.problem}.") from error
@@ -148,12 +150,12 @@ def _check_events(text: str) -> None:
         problem = None
         if depth > MOST_LEVELS:
             problem = TOO_DEEP
-        elif getattr(event, "tag", None) is not None:
-            problem = f"the tag {event.tag} is not allowed; write the value without it"
+        elif (tag := getattr(event, "tag", None)) is not None:
+            problem = f"the tag {tag} is not allowed; write the value without it"
         elif isinstance(event, yaml.ScalarEvent) and "\0" in event.value:
             problem = "a NUL character, which no setting can have"
         if problem is not None:
-            raise _refused(event, problem)
+            raise _RefusedError(event, problem)
 
 
 class _Size(NamedTuple):

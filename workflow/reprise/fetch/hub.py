@@ -87,7 +87,7 @@ def fetch_snapshot(
 def _files_of(kind: Literal["model", "dataset"], repo: str, revision: str) -> list[str]:
     """Return the names of all files of a repository."""
     try:
-        return HfApi().list_repo_files(repo, revision=revision, repo_type=kind)
+        return list(HfApi().list_repo_files(repo, revision=revision, repo_type=kind))
     except (HTTPError, OSError, ValueError) as error:
         raise FetchError("network", f"{repo}: {_first_line(error)}") from error
 

@@ -1,6 +1,6 @@
 """LLaVA-OneVision and Qwen2-VL with random weights: small ones for a CPU, and the shapes of the real 7B models."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -24,7 +24,7 @@ from transformers import (
     SiglipVisionConfig,
 )
 
-from bench.synthetic import sentence
+from bench.words import sentence
 
 WORDS = 4096
 MARKS = ("<|im_start|>", "<|im_end|>", "<|pad|>", "<image>", "<video>", "<|vision_start|>", "<|vision_end|>",
@@ -60,6 +60,12 @@ SMALL = Size(
     qwen={"depth": 4, "embed_dim": 192, "num_heads": 4, "mlp_ratio": 4, "hidden_size": 512},
     side=224, pixels=224 * 224, rope=(8, 12, 12), std=0.06,
 )  # fmt: skip
+TINY = Size(
+    text=SMALL.text | {"hidden_size": 128, "intermediate_size": 128, "num_hidden_layers": 1, "num_attention_heads": 2},
+    siglip={"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2},
+    qwen={"depth": 1, "embed_dim": 32, "num_heads": 2, "mlp_ratio": 1, "hidden_size": 128},
+    side=56, pixels=56 * 56, rope=(8, 12, 12), std=0.06,
+)  # fmt: skip
 # As the configurations of llava-onevision-qwen2-7b-ov and Qwen2-VL-7B-Instruct have it.
 REAL = Size(
     text={"hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28,
@@ -70,7 +76,7 @@ REAL = Size(
 )  # fmt: skip
 
 
-def _tokenizer() -> PreTrainedTokenizerFast:
+def tokenizer(named: Mapping[str, str] | None = None) -> PreTrainedTokenizerFast:
     """Pieces of words and bytes, learnt from made-up sentences."""
     draw = Random(0)  # noqa: S311
     made = Tokenizer(models.BPE())
@@ -78,18 +84,25 @@ def _tokenizer() -> PreTrainedTokenizerFast:
     made.decoder = decoders.ByteLevel()
     texts = ["Yes No Carefully watch the video and pay attention.", *(sentence(draw, 20) for _ in range(2000))]
     trainer = trainers.BpeTrainer(
-        vocab_size=WORDS - len(MARKS), initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+        vocab_size=WORDS - len(MARKS) - len(named or ()),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
     )
     made.train_from_iterator(texts, trainer)
     made.add_special_tokens([AddedToken(mark, special=True) for mark in MARKS])
-    return PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|im_end|>", pad_token="<|pad|>")  # noqa: S106
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=made, eos_token="<|im_end|>", pad_token="<|pad|>",  # noqa: S106
+        extra_special_tokens=dict(named or {}),
+    )  # fmt: skip
+    tokenizer.add_tokens(list((named or {}).values()), special_tokens=True)
+    return tokenizer
 
 
 def _llava(size: Size, words: Any) -> tuple[Any, Any]:
     tokens = (size.side // 14) ** 2
     config = LlavaOnevisionConfig(
         vision_config=SiglipVisionConfig(**size.siglip, image_size=size.side, patch_size=14, vision_use_head=False),
-        text_config=Qwen2Config(**size.text, max_position_embeddings=32768, initializer_range=size.std, **_ends(words)),
+        text_config=Qwen2Config(**size.text, max_position_embeddings=32768, initializer_range=size.std, **ends(words)),
         vision_feature_layer=-1, vision_feature_select_strategy="full", image_grid_pinpoints=[[size.side, size.side]],
         image_token_index=words.convert_tokens_to_ids("<image>"),
         video_token_index=words.convert_tokens_to_ids("<video>"),
@@ -113,7 +126,7 @@ def _qwen2_vl(size: Size, words: Any) -> tuple[Any, Any]:
     rope = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": list(size.rope)}
     config = Qwen2VLConfig(
         text_config={**size.text, "max_position_embeddings": 32768, "initializer_range": size.std,
-                     "rope_parameters": rope, **_ends(words)},
+                     "rope_parameters": rope, **ends(words)},
         vision_config={**size.qwen, "patch_size": 14}, tie_word_embeddings=size.text["tie_word_embeddings"],
         vision_start_token_id=ids["vision_start"], vision_end_token_id=ids["vision_end"],
         image_token_id=ids["image_pad"], video_token_id=ids["video_pad"],
@@ -128,7 +141,7 @@ def _qwen2_vl(size: Size, words: Any) -> tuple[Any, Any]:
     return config, processor
 
 
-def _ends(words: Any) -> dict[str, Any]:
+def ends(words: Any) -> dict[str, Any]:
     return {"bos_token_id": None, "eos_token_id": words.eos_token_id, "pad_token_id": words.pad_token_id}
 
 
@@ -137,7 +150,7 @@ FAMILIES: dict[str, Callable[[Size, Any], tuple[Any, Any]]] = {"LLaVA-OneVision"
 
 def write_processor(folder: Path, family: str, size: Size) -> Any:
     """A folder with all of a checkpoint but its weights; returns the configuration."""
-    config, processor = FAMILIES[family](size, _tokenizer())
+    config, processor = FAMILIES[family](size, tokenizer())
     config.save_pretrained(folder)
     processor.save_pretrained(folder)
     return config

@@ -21,7 +21,7 @@ from reprise.models.local.transformers import TransformersAdapter
 from bench.checkpoints import FAMILIES, SMALL, random_model, write_processor
 from bench.media import write_clip
 from bench.rounds import ROUNDS, Ratio, medians
-from bench.synthetic import sentence
+from bench.words import sentence
 
 import torch  # isort: skip  reprise's adapters have prepared it
 

@@ -16,6 +16,8 @@ from reprise.benchmarks.vinoground import release as vinoground
 from reprise.benchmarks.vinoground.taxonomy import MAJOR, MINOR
 from reprise.core.schemas import RESPONSES
 
+from bench.words import WORDS, sentence
+
 # Table 11 of VELOCITI: videos and samples of each test.
 VELOCITI = {
     "control": (850, 2635),
@@ -40,15 +42,6 @@ TEMPORALBENCH = {
 }
 SHORT_QUESTIONS, LONG_QUESTIONS, LONG_VIDEOS = 9_867, 1_574, 400
 MMBENCH_VIDEOS, MMBENCH_QUESTIONS = 609, 1_998
-
-SYLLABLES = [first + vowel for first in "bdfgklmnprst" for vowel in "aeiou"]
-WORDS = [one + other for one in SYLLABLES for other in SYLLABLES[::5]]
-
-
-def sentence(draw: Random, words: int) -> str:
-    """A sentence of made-up words, common ones more often."""
-    chosen = [WORDS[int(len(WORDS) * draw.random() ** 2)] for _ in range(words)]
-    return f"{' '.join(chosen).capitalize()}."
 
 
 def edited(draw: Random, caption: str) -> str:

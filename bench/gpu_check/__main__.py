@@ -1,0 +1,90 @@
+"""`make gpu-check`: run all checks, print one line per risk, write a JSON file, end with a status.
+
+0: no line failed. 1: one failed. 2: nothing could be tried. docs/howto/first-gpu-day.md says what each line means.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from tempfile import mkdtemp
+
+from bench.gpu_check.checks import CHECKS
+from bench.gpu_check.outcome import FAILED, NOT_TRIED, PASSED, Line, Session
+from bench.gpu_check.runner import ROOT, run_all
+
+VERSIONS = ("torch", "transformers", "accelerate", "bitsandbytes", "vllm", "numpy", "av")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _options(arguments)
+    checks = [check for check in CHECKS if not options.only or check.name in options.only]
+    start, folder = time.monotonic(), options.folder or Path(mkdtemp(prefix="gpu-check-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    session = Session(options.device, folder.resolve(), options.store.resolve())
+    lines: list[Line] = []
+    # Processors are shared by two checks, a GPU by none: its memory is measured.
+    jobs = min(2, os.cpu_count() or 1) if session.is_cpu else 1
+    try:
+        for some in run_all(checks, session, options.json.parent / "logs", seconds=60 * options.minutes, jobs=jobs):
+            lines += some
+            print("\n".join(line.text for line in some), flush=True)
+    finally:
+        if options.folder is None:
+            shutil.rmtree(folder, ignore_errors=True)
+    counts = Counter(line.status for line in lines)
+    seconds = time.monotonic() - start
+    _write(options.json, options.device, lines, seconds)
+    print(f"{', '.join(f'{counts[one]} {one}' for one in (PASSED, FAILED, NOT_TRIED))} in {seconds:.0f} s; "
+          f"{options.json}; docs/howto/first-gpu-day.md says what each line means")  # fmt: skip
+    return 1 if counts[FAILED] else 0 if counts[PASSED] else 2
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="gpu-check", description=__doc__.partition("\n")[0])
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="`cpu`: tiny shapes, as CI does")
+    parser.add_argument("--only", type=_names, default=(), help=f"some of {', '.join(one.name for one in CHECKS)}")
+    parser.add_argument("--minutes", type=float, default=10.0, help="what all checks may take (10)")
+    parser.add_argument("--folder", type=Path, help="where checkpoints are written, 40 GB on a GPU; kept if named")
+    parser.add_argument("--store", type=Path, default=ROOT / "resources/store", help="has the environment of vLLM")
+    parser.add_argument("--json", type=Path, default=ROOT / "results/gpu-check/gpu-check.json")
+    return parser.parse_args(arguments)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names, known = tuple(text.split(",")), {check.name for check in CHECKS}
+    if unknown := set(names) - known:
+        raise argparse.ArgumentTypeError(f"no check {', '.join(sorted(unknown))}; there are {', '.join(sorted(known))}")
+    return names
+
+
+def _write(path: Path, device: str, lines: Sequence[Line], seconds: float) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {
+        "device": device,
+        "visible": os.environ.get("CUDA_VISIBLE_DEVICES"),
+        "processors": os.cpu_count(),
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in VERSIONS},
+        "seconds": round(seconds, 1),
+        "lines": [line._asdict() for line in lines],
+    }
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""What the checks ask a model: a clip that is decoded from a file, questions about it, and how answers are compared."""
+
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from reprise.models.local.torch_setup import torch
+
+import av
+import numpy as np
+from reprise.media.probe import packet_index
+from reprise.media.sampling import plan
+from reprise.models.base import Answer, Clip, ModelSpec, Request
+from reprise.models.keys import ModelRunKey
+from reprise.models.local.transformers import TransformersAdapter
+
+from bench.gpu_check.outcome import FailedError, Session
+from bench.words import sentence
+
+RATE = 8
+START = "Carefully watch the video and pay attention to the sequence of events. Here is a caption of the video: "
+END = "\nBased on your observation, does the given video entail the caption? Just answer with either Yes or No."
+OPTIONS = ("Yes", "No")
+# How far p(Yes) / (p(Yes) + p(No)) may be from that of another way to compute it.
+CLOSE = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.05}
+
+
+class Said(NamedTuple):
+    """A model's answers about a clip: the share of Yes in each score, and texts."""
+
+    shares: tuple[float, ...]
+    texts: tuple[str, ...]
+
+    def off(self, other: "Said") -> float:
+        """Return the largest difference of a share."""
+        return max(abs(one - two) for one, two in zip(self.shares, other.shares, strict=True))
+
+    def other_texts(self, other: "Said") -> int:
+        return sum(one != two for one, two in zip(self.texts, other.texts, strict=True))
+
+
+def dtype_of(session: Session) -> str:
+    return "float32" if session.is_cpu else "bfloat16"
+
+
+def video(session: Session, name: str = "clip") -> Path:
+    """Return a video of 16 s (8 s with tiny shapes), written if it is not there: a noisy picture that moves."""
+    path = session.folder / f"{name}.mp4"
+    if path.exists():
+        return path
+    session.folder.mkdir(parents=True, exist_ok=True)
+    width, height, frames = (64, 48, 8 * RATE) if session.is_cpu else (1280, 720, 16 * RATE)
+    draw = np.random.default_rng(sum(name.encode()))
+    ground = draw.integers(0, 256, (height, width, 3), np.uint8)
+    scratch = path.with_name(f".{name}.{draw.integers(1 << 30)}.mp4")
+    with av.open(scratch, "w") as container:
+        stream: Any = container.add_stream("mpeg4", rate=Fraction(RATE), bit_rate=4_000_000)
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        for number in range(frames):
+            picture = np.roll(ground, (number, 3 * number), (0, 1))
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, "rgb24")))
+        container.mux(stream.encode())
+    return scratch.replace(path)
+
+
+def clip_of(path: Path, frames: int, name: str = "clip") -> Clip:
+    index = packet_index(path)
+    planned = plan({"rule": "linspace", "frames": frames}, index.frames, index.times)
+    return Clip(name, path, planned.indices, planned.times_s)
+
+
+def questions(count: int, ask: str = "score", max_tokens: int = 1) -> list[Request]:
+    draw = Random(count)  # noqa: S311  the same questions in every process
+    texts = [START + sentence(draw, draw.randrange(8, 16)) + END for _ in range(count)]
+    options = OPTIONS if ask == "score" else ()
+    return [
+        Request(f"{ask} {number}", str(number), "pos", ask, "", text, options, "Yes", max_tokens)
+        for number, text in enumerate(texts)
+    ]
+
+
+def spec_of(session: Session, folder: Path, dtype: str = "", **settings: Any) -> ModelSpec:
+    return ModelSpec(
+        folder, session.device, 2, dtype or dtype_of(session), "sdpa", False, settings,
+        prompt_start=START, shows_frames=True, options=(OPTIONS,),
+    )  # fmt: skip
+
+
+def key_of(session: Session, *, gpus: int, checkpoint: Path | None = None, model: Mapping[str, str] | None = None) -> ModelRunKey:  # fmt: skip
+    """Return the key of a run, with which a job loads its model."""
+    answers = {
+        "adapter": "transformers", "sampling": {"rule": "linspace", "frames": 8}, "model": dict(model or {}),
+        "settings": {}, "dtype": dtype_of(session), "attention": "sdpa", "trust_remote_code": False,
+        "prompt": {"user": START + "{caption}" + END}, "form": "check", "ask": "score", "max_tokens": 1, "versions": {},
+    }  # fmt: skip
+    content = {"run": "gpu/check/shapes/random", "key": "0" * 64, "answers": answers, "gpus": gpus}
+    return ModelRunKey.model_validate(content | ({"checkpoint": str(checkpoint)} if checkpoint else {}))
+
+
+@contextmanager
+def adapter_of(spec: ModelSpec) -> Iterator[TransformersAdapter]:
+    """Load a model as a job does, and free its memory at the end."""
+    adapter = TransformersAdapter(spec)
+    try:
+        yield adapter
+    finally:
+        adapter.model = adapter.asked = None
+        del adapter
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+
+def said(adapter: Any, clip: Clip, *, scores: int = 4, texts: int = 2, words: int = 8) -> Said:
+    """Ask about a clip; a FailedError for an answer that is none."""
+    shares = shares_of(list(adapter.answers(clip, questions(scores))), clip) if scores else ()
+    written = list(adapter.answers(clip, questions(texts, "write", words))) if texts else []
+    _check(written, clip)
+    return Said(shares, tuple(answer.text for answer in written))
+
+
+def shares_of(answers: Sequence[Answer], clip: Clip) -> tuple[float, ...]:
+    _check(answers, clip)
+    return tuple(yes / (yes + no) for yes, no in (answer.scores for answer in answers))
+
+
+def _check(answers: Sequence[Answer], clip: Clip) -> None:
+    for answer in answers:
+        if answer.error:
+            raise FailedError(f"a question failed, {answer.error}: {answer.message}")
+        if answer.frames_shown != len(clip.indices):
+            raise FailedError(f"{len(clip.indices)} frames were planned, the model was shown {answer.frames_shown}")

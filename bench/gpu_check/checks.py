@@ -1,0 +1,22 @@
+"""The list of checks, the most basic first: what they need, which risks they decide, and how long they may take."""
+
+from bench.gpu_check.outcome import Check
+
+# What the library imports to load and ask a model, beside torch and transformers.
+LIBRARY = ("torch", "transformers", "accelerate", "numpy", "PIL", "psutil", "filelock", "pydantic", "av", "cv2", "ffmpeg", "torchvision")  # fmt: skip
+# What a job imports besides.
+JOB = (*LIBRARY, "httpx2")
+FAMILIES = ("LLaVA-OneVision", "Qwen2.5-VL", "InternVL", "Qwen3-VL")
+PACKAGE = "bench.gpu_check"
+
+CHECKS = (
+    Check("driver", f"{PACKAGE}.machine:driver", ("driver",), 60, ("torch",)),
+    Check("product", f"{PACKAGE}.machine:product", ("matrix product",), 60, ("torch",)),
+    Check("engines", f"{PACKAGE}.answers:engines", ("engines, 8 frames", "engines, 64 frames", "repeatability"), 150, LIBRARY),
+    *(
+        Check(name.lower(), f"{PACKAGE}.answers:family", (name, f"{name}, memory"), 90, LIBRARY, (name,))
+        for name in FAMILIES
+    ),
+    Check("int8", f"{PACKAGE}.answers:quantised", ("int8",), 60, (*LIBRARY, "bitsandbytes"), ("int8",)),
+    Check("nf4", f"{PACKAGE}.answers:quantised", ("nf4",), 60, (*LIBRARY, "bitsandbytes"), ("nf4",)),
+)  # fmt: skip

@@ -1,0 +1,205 @@
+"""Checkpoints with random weights, in the shapes of the four families that most models of the tables belong to."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from reprise.models.local.torch_setup import torch
+
+from transformers import (
+    GotOcr2ImageProcessor,
+    InternVLConfig,
+    InternVLProcessor,
+    InternVLVideoProcessor,
+    Qwen2_5_VLConfig,
+    Qwen2_5_VLProcessor,
+    Qwen2VLImageProcessor,
+    Qwen2VLVideoProcessor,
+    Qwen3VLConfig,
+    Qwen3VLProcessor,
+    Qwen3VLVideoProcessor,
+)
+
+from bench.checkpoints import FAMILIES, HALF, REAL, TEMPLATE, TINY, Size, ends, random_model, tokenizer
+from bench.gpu_check.outcome import NotTriedError, Session
+
+# Of a checkpoint in the widths of a real one: four of its language model's layers, all of its vision tower's.
+FEW = 4
+SHARD, SPARE = "4GB", 1.2
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Shapes of one size for all families; `size` is that of bench/checkpoints.py."""
+
+    size: Size
+    qwen2_5: dict[str, Any]
+    qwen3_text: dict[str, Any]
+    qwen3: dict[str, Any]
+    intern: dict[str, Any]
+    patches: tuple[int, int, int]
+    """pixels of a patch of Qwen2.5-VL, of Qwen3-VL, and of InternVL"""
+    pixels: int
+    """most pixels of a frame in the families of Qwen"""
+
+
+SMALLEST = Shapes(
+    TINY,
+    qwen2_5={"depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "out_hidden_size": 128,
+             "window_size": 56, "fullatt_block_indexes": [1], "tokens_per_second": 2},
+    qwen3_text={**TINY.text, "head_dim": 64, "num_key_value_heads": 2},
+    qwen3={"depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "out_hidden_size": 128,
+           "deepstack_visual_indexes": [0], "num_position_embeddings": 64},
+    intern={"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
+            "image_size": [56, 56]},
+    patches=(14, 16, 14), pixels=64 * 64,
+)  # fmt: skip
+# As the configurations of Qwen2.5-VL-7B-Instruct, Qwen3-VL-8B-Instruct and InternVL3-8B-hf have it.
+LARGEST = Shapes(
+    REAL,
+    qwen2_5={"depth": 32, "hidden_size": 1280, "intermediate_size": 3420, "num_heads": 16, "out_hidden_size": 3584,
+             "window_size": 112, "fullatt_block_indexes": [7, 15, 23, 31], "tokens_per_second": 2},
+    qwen3_text={"hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 36, "num_attention_heads": 32,
+                "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936, "tie_word_embeddings": False},
+    qwen3={"depth": 27, "hidden_size": 1152, "intermediate_size": 4304, "num_heads": 16, "out_hidden_size": 4096,
+           "deepstack_visual_indexes": [8, 16, 24], "num_position_embeddings": 2304},
+    intern={"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16,
+            "image_size": [448, 448]},
+    patches=(14, 16, 14), pixels=602_112,
+)  # fmt: skip
+
+
+def _few_layers(shapes: Shapes) -> Shapes:
+    text = shapes.size.text | {"num_hidden_layers": min(FEW, shapes.size.text["num_hidden_layers"])}
+    return replace(
+        shapes,
+        size=replace(shapes.size, text=text),
+        qwen3_text=shapes.qwen3_text | {"num_hidden_layers": text["num_hidden_layers"]},
+    )
+
+
+# --- families -------------------------------------------------------------------------------------------------------
+
+
+def _llava_onevision(shapes: Shapes, words: Any) -> tuple[Any, Any]:
+    return FAMILIES["LLaVA-OneVision"](shapes.size, words)
+
+
+def _parts(words: Any, shapes: Shapes, text: dict[str, Any], *, is_interleaved: bool) -> dict[str, Any]:
+    """What the configurations of Qwen's families have in common."""
+    names = ("vision_start", "vision_end", "image_pad", "video_pad")
+    start, end, image, video = (words.convert_tokens_to_ids(f"<|{name}|>") for name in names)
+    rope = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": list(shapes.size.rope)}
+    rope |= {"mrope_interleaved": True} if is_interleaved else {}
+    limits = {"max_position_embeddings": 32768, "initializer_range": shapes.size.std, "rope_parameters": rope}
+    return {
+        "text_config": {**text, **limits, **ends(words)},
+        "tie_word_embeddings": text["tie_word_embeddings"],
+        "vision_start_token_id": start, "vision_end_token_id": end, "image_token_id": image, "video_token_id": video,
+    }  # fmt: skip
+
+
+def _qwen_template() -> str:
+    mark = "<|vision_start|><|{}_pad|><|vision_end|>"
+    return TEMPLATE.replace("VIDEO", mark.format("video")).replace("IMAGE", mark.format("image"))
+
+
+def _qwen2_5_vl(shapes: Shapes, words: Any) -> tuple[Any, Any]:
+    patch = shapes.patches[0]
+    parts = _parts(words, shapes, shapes.size.text, is_interleaved=False)
+    config = Qwen2_5_VLConfig(**parts, vision_config={**shapes.qwen2_5, "patch_size": patch})
+    size = {"shortest_edge": 56 * 56, "longest_edge": shapes.pixels}
+    options = {"size": size, "patch_size": patch, "image_mean": HALF, "image_std": HALF}
+    videos = Qwen2VLVideoProcessor(**options, do_sample_frames=False, cap_pixels_per_frame=False)
+    images = Qwen2VLImageProcessor(**options)
+    return config, Qwen2_5_VLProcessor(
+        image_processor=images, video_processor=videos, tokenizer=words, chat_template=_qwen_template()
+    )
+
+
+def _qwen3_vl(shapes: Shapes, words: Any) -> tuple[Any, Any]:
+    patch = shapes.patches[1]
+    parts = _parts(words, shapes, shapes.qwen3_text, is_interleaved=True)
+    config = Qwen3VLConfig(**parts, vision_config={**shapes.qwen3, "patch_size": patch})
+    options = {"patch_size": patch, "image_mean": HALF, "image_std": HALF}
+    images = Qwen2VLImageProcessor(**options, size={"shortest_edge": 64 * 64, "longest_edge": shapes.pixels})
+    # The limits of this family's videos are those of all frames together.
+    whole = {"shortest_edge": 64 * 64, "longest_edge": 32 * shapes.pixels}
+    videos = Qwen3VLVideoProcessor(**options, size=whole, do_sample_frames=False)
+    return config, Qwen3VLProcessor(
+        image_processor=images, video_processor=videos, tokenizer=words, chat_template=_qwen_template()
+    )
+
+
+def _internvl(shapes: Shapes, words: Any) -> tuple[Any, Any]:
+    side, patch = shapes.intern["image_size"][0], shapes.patches[2]
+    tokens = (side // patch // 2) ** 2
+    text = {**shapes.size.text, "model_type": "qwen2", "max_position_embeddings": 32768,
+            "initializer_range": shapes.size.std, **ends(words)}  # fmt: skip
+    config = InternVLConfig(
+        text_config=text, vision_config={**shapes.intern, "patch_size": [patch, patch]}, image_seq_length=tokens,
+        image_token_id=words.convert_tokens_to_ids("<IMG_CONTEXT>"),
+        tie_word_embeddings=shapes.size.text["tie_word_embeddings"],
+    )  # fmt: skip
+    options = {"size": {"height": side, "width": side}, "image_mean": HALF, "image_std": HALF}
+    template = TEMPLATE.replace("VIDEO", "<video>\n").replace("IMAGE", "<IMG_CONTEXT>\n")
+    return config, InternVLProcessor(
+        image_processor=GotOcr2ImageProcessor(**options), video_processor=InternVLVideoProcessor(**options),
+        tokenizer=words, image_seq_length=tokens, chat_template=template,
+    )  # fmt: skip
+
+
+KINDS: dict[str, Callable[[Shapes, Any], tuple[Any, Any]]] = {
+    "LLaVA-OneVision": _llava_onevision,
+    "Qwen2.5-VL": _qwen2_5_vl,
+    "InternVL": _internvl,
+    "Qwen3-VL": _qwen3_vl,
+}
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+def checkpoint(session: Session, family: str, *, is_whole: bool = False) -> Path:
+    """Return the folder of a checkpoint, written if it is not there: `is_whole` has all layers of a 7B model."""
+    name = f"{family}-{'7B' if is_whole else f'{FEW}-layers'}"
+    return write(session, family, session.folder / "checkpoints" / name, is_whole=is_whole)
+
+
+def write(session: Session, family: str, folder: Path, *, is_whole: bool) -> Path:
+    """Write configuration, processor and random weights in bfloat16 (float32 on a processor) to a folder."""
+    if folder.exists():
+        return folder
+    shapes = SMALLEST if session.is_cpu else LARGEST
+    if family == "InternVL":
+        words = tokenizer({"start_image_token": "<img>", "end_image_token": "</img>",
+                           "context_image_token": "<IMG_CONTEXT>", "video_token": "<video>"})  # fmt: skip
+    else:
+        words = tokenizer()
+    config, processor = KINDS[family](shapes if is_whole else _few_layers(shapes), words)
+    scratch = folder.with_name(f".{folder.name}")
+    shutil.rmtree(scratch, ignore_errors=True)  # of a check that was ended
+    scratch.mkdir(parents=True)
+    dtype = torch.float32 if session.is_cpu else torch.bfloat16
+    model = random_model(config, session.device, dtype)
+    size, free = sum(one.nbytes for one in model.parameters()), shutil.disk_usage(folder.parent).free
+    if free < SPARE * size:
+        raise NotTriedError(
+            f"{folder.parent} has {free / 1e9:.0f} GB free, the checkpoint takes {size / 1e9:.0f}; name another by --folder"
+        )
+    model.save_pretrained(scratch, max_shard_size=SHARD)
+    processor.save_pretrained(scratch)
+    scratch.replace(folder)
+    del model
+    if not session.is_cpu:
+        torch.cuda.empty_cache()
+    return folder
+
+
+def layers_of(folder: Path) -> int:
+    """Return how many layers the language model of a checkpoint has."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return int(config["text_config"]["num_hidden_layers"])

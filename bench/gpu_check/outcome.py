@@ -1,0 +1,81 @@
+"""The lines that checks print, and the settings that every check gets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+PASSED, FAILED, NOT_TRIED = "passed", "failed", "not tried"
+
+Number = float | int | str
+
+
+class NotTriedError(Exception):
+    """The machine lacks something that a check needs."""
+
+
+class FailedError(Exception):
+    """A check measured something that must not be."""
+
+    def __init__(self, reason: str, measured: Mapping[str, Number] | None = None) -> None:
+        super().__init__(reason)
+        self.measured = dict(measured or {})
+
+
+class Line(NamedTuple):
+    """The result of one risk."""
+
+    name: str
+    status: str
+    measured: Mapping[str, Number] = {}
+    reason: str = ""
+    seconds: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """The printed line."""
+        numbers = ", ".join(f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+                            for name, value in self.measured.items())  # fmt: skip
+        words = "; ".join(part for part in (self.reason, numbers) if part)
+        return f"{self.status:9}  {self.name:28}  {words}"
+
+
+def passed(name: str, **measured: Number) -> Line:
+    return Line(name, PASSED, {key.replace("_", " "): value for key, value in measured.items()})
+
+
+def judged(name: str, reason: str, **measured: Number) -> Line:
+    """Return a line that failed if there is a reason for it, else one that passed."""
+    return passed(name, **measured)._replace(status=FAILED if reason else PASSED, reason=reason)
+
+
+@dataclass(frozen=True)
+class Session:
+    """Settings of one start of the script."""
+
+    device: str
+    """`cuda`, or `cpu` with tiny shapes"""
+    folder: Path
+    """work in progress: checkpoints, videos, locks"""
+    store: Path
+    """the project's store, where environments of servers are"""
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.device == "cpu"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A function that yields lines, and what it needs."""
+
+    name: str
+    target: str
+    """module:function; called with the session and the arguments, in a process of its own"""
+    lines: tuple[str, ...]
+    """the risks that it decides; one that it does not yield failed with its process"""
+    seconds: float
+    """its deadline"""
+    packages: tuple[str, ...] = ()
+    """top-level modules without which its lines are not tried"""
+    arguments: tuple[str, ...] = field(default=())

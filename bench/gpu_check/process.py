@@ -1,0 +1,67 @@
+"""The process of one check: `python -m bench.gpu_check.process <order as JSON>`. Its lines go to a file."""
+
+import importlib
+import importlib.util
+import json
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from bench.gpu_check.outcome import FAILED, NOT_TRIED, FailedError, Line, NotTriedError, Session
+
+
+def missing_package(name: str) -> bool:
+    """Return whether Python finds no module of this name."""
+    try:
+        return importlib.util.find_spec(name) is None
+    except ModuleNotFoundError:
+        return True
+
+
+def _absent(error: BaseException | None) -> str:
+    """Return the missing package that an error comes from; empty where it comes from something else."""
+    while error is not None:
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            package = error.name.partition(".")[0]
+            return package if missing_package(package) else ""
+        error = error.__cause__
+    return ""
+
+
+def verdict(error: BaseException) -> tuple[str, str]:
+    """Return the status and the reason of an error that ended a check."""
+    if isinstance(error, NotTriedError):
+        return NOT_TRIED, str(error)
+    if package := _absent(error):
+        return NOT_TRIED, f"{package} is missing"
+    text = " ".join(str(error).split())
+    return FAILED, text if isinstance(error, FailedError) else f"{type(error).__name__}: {text}"
+
+
+def main(order: dict[str, Any]) -> None:
+    session = Session(order["device"], Path(order["folder"]), Path(order["store"]))
+    module, _, function = order["target"].partition(":")
+    pending, start = list(order["lines"]), time.monotonic()
+    with Path(order["output"]).open("a", encoding="utf-8") as output:
+
+        def write(line: Line) -> None:
+            output.write(json.dumps(line._asdict()) + "\n")
+            output.flush()
+
+        try:
+            for line in getattr(importlib.import_module(module), function)(session, *order["arguments"]):
+                pending.remove(line.name)
+                write(line._replace(seconds=round(time.monotonic() - start, 1)))
+        except BaseException as error:  # of any library: its lines are lost, and those of other checks are not
+            status, reason = verdict(error)
+            if status == FAILED:
+                traceback.print_exc()
+            measured = error.measured if isinstance(error, FailedError) else {}
+            for name in pending:
+                write(Line(name, status, measured, reason, round(time.monotonic() - start, 1)))
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

@@ -1,0 +1,77 @@
+"""Run checks, each in a process of its own with a deadline, so that a crash or a hang is a line that failed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from bench.gpu_check.outcome import FAILED, NOT_TRIED, Check, Line, Session
+from bench.gpu_check.process import missing_package
+
+ROOT = Path(__file__).parents[2]
+LEAST_SECONDS = 5.0
+
+
+def run_all(
+    checks: Sequence[Check], session: Session, logs: Path, *, seconds: float, jobs: int = 1
+) -> Iterator[list[Line]]:
+    """Yield the lines of each check in order; `seconds` bound all of them together."""
+    end = time.monotonic() + seconds
+    logs.mkdir(parents=True, exist_ok=True)
+    if jobs == 1:  # in this thread, so that Ctrl-C ends the check that runs
+        yield from (run(check, session, logs, end) for check in checks)
+        return
+    with ThreadPoolExecutor(jobs) as threads:
+        yield from threads.map(lambda check: run(check, session, logs, end), checks)
+
+
+def run(check: Check, session: Session, logs: Path, end: float) -> list[Line]:
+    missing = [name for name in check.packages if missing_package(name)]
+    if missing:
+        reason = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        return [Line(name, NOT_TRIED, reason=reason) for name in check.lines]
+    left = end - time.monotonic()
+    if left < LEAST_SECONDS:
+        return [Line(name, NOT_TRIED, reason="no time was left; raise --minutes") for name in check.lines]
+    start, log = time.monotonic(), logs / f"{check.name}.log"
+    ended, lines = _in_process(check, session, log, min(check.seconds, left))
+    if check.seconds > left and "no result" in ended:
+        ended, status = "no time was left; raise --minutes", NOT_TRIED
+    else:
+        status = FAILED
+    seconds = round(time.monotonic() - start, 1)
+    found = {line.name: line for line in lines}
+    return [found.get(name, Line(name, status, {}, f"{ended}; log: {log}", seconds)) for name in check.lines]
+
+
+def _in_process(check: Check, session: Session, log: Path, seconds: float) -> tuple[str, list[Line]]:
+    """Return how the process of a check ended, and its lines."""
+    output = log.with_suffix(".jsonl")
+    output.unlink(missing_ok=True)
+    order = {**asdict(check), **asdict(session), "output": output}
+    places = [str(ROOT), str(ROOT / "workflow"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places), "PYTHONFAULTHANDLER": "1"}
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "bench.gpu_check.process", json.dumps(order, default=str)],
+            cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            code = process.wait(seconds)
+            ended = f"its process was ended by {signal.Signals(-code).name}" if code < 0 else "it yielded no line"
+        except subprocess.TimeoutExpired:
+            ended = f"no result after {seconds:.0f} s"
+        finally:
+            with suppress(ProcessLookupError):  # with the processes that it started
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    text = output.read_text(encoding="utf-8") if output.exists() else ""
+    return ended, [Line(**json.loads(line)) for line in text.splitlines()]

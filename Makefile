@@ -9,10 +9,12 @@ OPERATORS := workflow/reprise/models/local/torchvision_operators.py
 # all that it installs, three times as much, on one. Python compiles the rest when it is imported.
 IMPORTED := "from transformers import LlavaOnevisionForConditionalGeneration, Qwen2VLForConditionalGeneration; import accelerate, torchvision" \
     "import anthropic, cv2, google.genai, matplotlib.pyplot, openai, openpyxl, polars, pytest, reprise.plan.suite, scenedetect, scipy.stats, smart_open, snakemake.cli, snakemake.storage, snakemake_logger_plugin_reprise.terminal, typer, yt_dlp, yte; snakemake.cli.get_argument_parser()"
+# Of `make gpu-check`.
+DEVICE ?= cuda
 # Test files side by side; more processes than these gain little and take memory.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help setup cluster demo rehearsal pdf test test-faults test-models test-serve test-programs test-cluster test-people coverage check reference docs screenshot bench bench-gpu clean
+.PHONY: help setup cluster demo rehearsal pdf test test-faults test-models test-serve test-programs test-cluster test-people coverage check reference docs screenshot bench gpu-check clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,8 +77,8 @@ screenshot: $(READY)  ## the README's pictures of the demo's report; needs Debia
 bench: $(READY)  ## how fast the library is, against its bounds
 	$(BIN)/python -m bench
 
-bench-gpu: $(READY)  ## the same on a GPU: shapes of real models with random weights, offline
-	$(BIN)/python -m bench.gpu
+gpu-check: $(READY)  ## one line per risk of this machine's GPUs, in ten minutes, offline; DEVICE=cpu: tiny shapes without a GPU
+	$(BIN)/python -m bench.gpu_check --device $(DEVICE)
 
 clean:  ## remove the environments, the site and results
 	rm -rf .venv .venv-docs .venv-people .cache site results

@@ -12,11 +12,18 @@ PACKAGE = "bench.gpu_check"
 CHECKS = (
     Check("driver", f"{PACKAGE}.machine:driver", ("driver",), 60, ("torch",)),
     Check("product", f"{PACKAGE}.machine:product", ("matrix product",), 60, ("torch",)),
+    Check("load", f"{PACKAGE}.loading:load", ("lock", "hash", "load"), 180, JOB),
     Check("engines", f"{PACKAGE}.answers:engines", ("engines, 8 frames", "engines, 64 frames", "repeatability"), 150, LIBRARY),
     *(
         Check(name.lower(), f"{PACKAGE}.answers:family", (name, f"{name}, memory"), 90, LIBRARY, (name,))
         for name in FAMILIES
     ),
+    Check("full-card", f"{PACKAGE}.loading:full_card", ("full card",), 60, LIBRARY),
     Check("int8", f"{PACKAGE}.answers:quantised", ("int8",), 60, (*LIBRARY, "bitsandbytes"), ("int8",)),
     Check("nf4", f"{PACKAGE}.answers:quantised", ("nf4",), 60, (*LIBRARY, "bitsandbytes"), ("nf4",)),
+    Check("busy", f"{PACKAGE}.work:busy", ("busy",), 120, JOB),
+    Check("spread-llava", f"{PACKAGE}.several:spread", ("spread, LLaVA-OneVision",), 60, LIBRARY, ("LLaVA-OneVision",)),
+    Check("spread-qwen", f"{PACKAGE}.several:spread", ("spread, Qwen2.5-VL",), 60, LIBRARY, ("Qwen2.5-VL",)),
+    Check("copies", f"{PACKAGE}.several:copies", ("copies",), 90, JOB),
+    Check("vllm", f"{PACKAGE}.serving:vllm", ("vllm",), 60 * 5, (*JOB, "openai")),
 )  # fmt: skip

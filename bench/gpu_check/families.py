@@ -1,14 +1,17 @@
 """Checkpoints with random weights, in the shapes of the four families that most models of the tables belong to."""
 
-import json
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 from reprise.models.local.torch_setup import torch
 
+from reprise.core.store import Store
+from reprise.models.local.weights import snapshot_folder
 from transformers import (
     GotOcr2ImageProcessor,
     InternVLConfig,
@@ -29,6 +32,8 @@ from bench.gpu_check.outcome import NotTriedError, Session
 # Of a checkpoint in the widths of a real one: four of its language model's layers, all of its vision tower's.
 FEW = 4
 SHARD, SPARE = "4GB", 1.2
+# The name of the 7B model, as if it came from the hub.
+MODEL = {"repo": "gpu/check", "revision": "0" * 40}
 
 
 @dataclass(frozen=True)
@@ -163,26 +168,26 @@ KINDS: dict[str, Callable[[Shapes, Any], tuple[Any, Any]]] = {
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def checkpoint(session: Session, family: str, *, is_whole: bool = False) -> Path:
-    """Return the folder of a checkpoint, written if it is not there: `is_whole` has all layers of a 7B model."""
-    name = f"{family}-{'7B' if is_whole else f'{FEW}-layers'}"
-    return write(session, family, session.folder / "checkpoints" / name, is_whole=is_whole)
+def checkpoint(session: Session, family: str, *, is_whole: bool = False, is_tiny: bool = False) -> Path:
+    """Return the folder of a checkpoint with random weights, written if it is not there.
 
-
-def write(session: Session, family: str, folder: Path, *, is_whole: bool) -> Path:
-    """Write configuration, processor and random weights in bfloat16 (float32 on a processor) to a folder."""
+    `is_whole` has all layers of a 7B model, and is where a job looks for a snapshot of the hub. The weights are in
+    bfloat16, on a processor tiny and in float32.
+    """
+    folder = session.folder / "checkpoints" / family
+    if is_whole:
+        folder = snapshot_folder(MODEL["repo"], MODEL["revision"], Store(session.folder / "store"))
     if folder.exists():
         return folder
-    shapes = SMALLEST if session.is_cpu else LARGEST
+    shapes = SMALLEST if session.is_cpu or is_tiny else LARGEST
     if family == "InternVL":
         words = tokenizer({"start_image_token": "<img>", "end_image_token": "</img>",
                            "context_image_token": "<IMG_CONTEXT>", "video_token": "<video>"})  # fmt: skip
     else:
         words = tokenizer()
     config, processor = KINDS[family](shapes if is_whole else _few_layers(shapes), words)
-    scratch = folder.with_name(f".{folder.name}")
-    shutil.rmtree(scratch, ignore_errors=True)  # of a check that was ended
-    scratch.mkdir(parents=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(mkdtemp(dir=folder.parent))
     dtype = torch.float32 if session.is_cpu else torch.bfloat16
     model = random_model(config, session.device, dtype)
     size, free = sum(one.nbytes for one in model.parameters()), shutil.disk_usage(folder.parent).free
@@ -192,14 +197,9 @@ def write(session: Session, family: str, folder: Path, *, is_whole: bool) -> Pat
         )
     model.save_pretrained(scratch, max_shard_size=SHARD)
     processor.save_pretrained(scratch)
-    scratch.replace(folder)
     del model
+    with suppress(OSError):  # another check wrote the same at the same time
+        scratch.replace(folder)
     if not session.is_cpu:
         torch.cuda.empty_cache()
     return folder
-
-
-def layers_of(folder: Path) -> int:
-    """Return how many layers the language model of a checkpoint has."""
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return int(config["text_config"]["num_hidden_layers"])

@@ -5,47 +5,51 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 from reprise.models.local.torch_setup import torch
 
+from filelock import BaseFileLock
 from reprise.core.store import Store
 from reprise.models.asking.lazy import LazyModel
+from reprise.models.base import Clip
 from reprise.models.local.devices import take_gpus
-from reprise.models.local.weights import record_files, snapshot_folder, weight_files, weights_folder
+from reprise.models.local.weights import record_files, weight_files, weights_folder
 
-from bench.gpu_check.asking import CLOSE, adapter_of, clip_of, dtype_of, key_of, said, shares_of, spec_of, video
-from bench.gpu_check.asking import questions as questions_of
-from bench.gpu_check.families import checkpoint, write
+from bench.gpu_check.asking import CLOSE, adapter_of, clip_of, dtype_of, key_of, questions, said, shares_of, spec_of, video  # fmt: skip
+from bench.gpu_check.families import MODEL, checkpoint
 from bench.gpu_check.outcome import FailedError, Line, NotTriedError, Session, judged, passed
 
-MODEL = {"repo": "gpu/check", "revision": "0" * 40}
-WAITING, LEFT_BYTES = 3.0, 2_000_000_000
+# Until another job has started and asked for the GPU.
+STARTING = 3.0
+LEFT_BYTES = 2_000_000_000
+WITHOUT_FRAMES = Clip("none", None, (), ())
 # So many frames and questions that a batch of 16 takes more than is left, and one question less.
 FULL_FRAMES, FULL_QUESTIONS = 48, 32
+_LOCKS: list[BaseFileLock] = []
 TAKER = "import sys; from pathlib import Path; from reprise.models.local.devices import take_gpus; take_gpus(1, Path(sys.argv[1]), 'm')"  # fmt: skip
 
 
 def load(session: Session) -> Iterator[Line]:
     """Load a 7B model as a job does, from a snapshot in a store."""
     store = Store(session.folder / "store")
-    folder, start = snapshot_folder(MODEL["repo"], MODEL["revision"], store), time.monotonic()
-    write(session, "LLaVA-OneVision", folder, is_whole=True)
+    folder, start = _written(session), time.monotonic()
     record_files(folder, store)
-    written = time.monotonic() - start
+    recorded = time.monotonic() - start
     yield _lock(session, store)
     start = time.monotonic()
     weights = weights_folder(None, MODEL, store)
     seconds, size = time.monotonic() - start, sum(path.stat().st_size for path in weight_files(folder))
     if weights != folder:
         raise FailedError(f"{weights} is not {folder}")
-    yield passed("hash", seconds=seconds, GB=size / 1e9, GB_a_second=size / 1e9 / seconds, seconds_to_write=written)
-    start, clip = time.monotonic(), clip_of(video(session), 8)
-    key = key_of(session, gpus=0 if session.is_cpu else 1, model=MODEL)
+    yield passed("hash", seconds=seconds, GB=size / 1e9, GB_a_second=size / 1e9 / seconds, seconds_to_record=recorded)
+    clip, key, start = clip_of(video(session), 8), key_of(session, gpus=session.gpus, model=MODEL), time.monotonic()
     with LazyModel(key, store, 2, 0, weights) as model:
-        list(model.answers(clip_of(video(session), 0), questions_of(1)))
+        shares_of(list(model.answers(WITHOUT_FRAMES, questions(1))), WITHOUT_FRAMES)
         loaded, start = time.monotonic() - start, time.monotonic()
-        shares_of(list(model.answers(clip, questions_of(4))), clip)
+        shares_of(list(model.answers(clip, questions(4))), clip)
     yield passed("load", seconds=loaded, GB=size / 1e9, GB_a_second=size / 1e9 / loaded, first_clip_seconds=time.monotonic() - start)  # fmt: skip
 
 
@@ -58,17 +62,20 @@ def _lock(session: Session, store: Store) -> Line:
     seconds, taken = time.monotonic() - start, os.environ["CUDA_VISIBLE_DEVICES"]
     with subprocess.Popen([sys.executable, "-c", TAKER, str(store.root / "locks")]) as other:
         try:
-            other.wait(WAITING)
-            return judged("lock", f"another job did not wait for GPU {taken}", seconds=seconds)
+            code = other.wait(STARTING)
+            return judged("lock", f"another job did not wait for GPU {taken}, it ended with {code}", seconds=seconds)
         except subprocess.TimeoutExpired:
-            pass
-        if not session.is_cpu:  # this process goes on to use it
             other.kill()
-            return passed("lock", seconds=seconds, GPU=taken)
-        for lock in locks:
-            lock.release()
-        reason = "another job did not get a GPU that was given back" if other.wait(10 * WAITING) else ""
-    return judged("lock", reason, seconds=seconds, GPU=taken)
+    _LOCKS.extend(locks)  # as long as this process uses the GPU
+    return passed("lock", seconds=seconds, GPU=taken)
+
+
+def _written(session: Session) -> Path:
+    """Write the checkpoint in another process: a process sees the GPUs that are visible at its first use of CUDA."""
+    if session.is_cpu:
+        return checkpoint(session, "LLaVA-OneVision", is_whole=True)
+    with ProcessPoolExecutor(1, get_context("spawn")) as processes:
+        return processes.submit(checkpoint, session, "LLaVA-OneVision", is_whole=True).result()
 
 
 def full_card(session: Session) -> Iterator[Line]:
@@ -88,9 +95,3 @@ def full_card(session: Session) -> Iterator[Line]:
     off, dtype = found.off(expected), dtype_of(session)
     reason = "" if off <= CLOSE[dtype] else f"scores differ by more than {CLOSE[dtype]} from those with an empty card"
     yield judged("full card", reason, largest_difference=off, allocations_refused=refused, questions=FULL_QUESTIONS)
-
-
-def checkpoint_in_store(session: Session) -> Path:
-    """Return the 7B checkpoint of `load`, or write one."""
-    folder = snapshot_folder(MODEL["repo"], MODEL["revision"], Store(session.folder / "store"))
-    return write(session, "LLaVA-OneVision", folder, is_whole=True)

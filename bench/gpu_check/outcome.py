@@ -64,6 +64,11 @@ class Session:
     def is_cpu(self) -> bool:
         return self.device == "cpu"
 
+    @property
+    def gpus(self) -> int:
+        """Of a job with one model."""
+        return 0 if self.is_cpu else 1
+
 
 @dataclass(frozen=True)
 class Check:

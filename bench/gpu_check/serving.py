@@ -1,0 +1,96 @@
+"""vLLM, started as a job starts it, beside transformers with the same tiny checkpoint."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from reprise.core.files import write_record
+from reprise.core.log import log_to_stderr
+from reprise.core.store import Store
+from reprise.models.asking.money.prices import NO_BUDGET, Account
+from reprise.models.base import ModelSpec
+from reprise.models.remote.openai import OpenAIAdapter
+from reprise.models.remote.serving.environment import environment_folder, is_built, pins_file
+from reprise.models.remote.serving.host import Host
+from reprise.models.remote.serving.settings import ServedBy, hosting_of, serving_of
+from safetensors.torch import load_file, save_file
+
+from bench.gpu_check.asking import CLOSE, adapter_of, clip_of, dtype_of, said, spec_of, video
+from bench.gpu_check.families import checkpoint
+from bench.gpu_check.outcome import Line, NotTriedError, Session, judged
+from bench.gpu_check.process import missing_package
+
+NAME, FRAMES, MINUTES = "gpu/check@random", 8, 4
+# Without compiling: that takes minutes. On a processor vLLM needs to be told how much memory its cache may take.
+ARGUMENTS = ["--enforce-eager", "--max-num-seqs", "8"]
+ON_CPU = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
+
+
+def vllm(session: Session) -> Iterator[Line]:
+    """Compare the scores of vLLM with those of transformers."""
+    served = ServedBy(
+        engine="vllm", environment="serve-cpu" if session.is_cpu else "serve", arguments=ARGUMENTS,
+        variables=ON_CPU if session.is_cpu else {}, start_minutes=MINUTES, max_model_len=4096,
+    )  # fmt: skip
+    log_to_stderr()
+    store = _store(session, served.environment)
+    dtype, clip = dtype_of(session), clip_of(video(session), FRAMES)
+    serving = serving_of(
+        served, store.digest(pins_file(served.environment)), dtype=dtype, gpus=session.gpus,
+        trust_remote_code=False, is_video=True,
+    )  # fmt: skip
+    folder = _tiny(session)
+    with adapter_of(spec_of(session, folder)) as adapter:
+        native = said(adapter, clip, texts=0)
+    host = Host(
+        serving, hosting_of(served), weights=_renamed(folder), name=NAME, store=store,
+        log_file=session.folder / "vllm.log",
+    )  # fmt: skip
+    try:
+        settings = {**host.start(), "model": NAME, "frames": "video", "scores": "logprob_token_ids"}
+        spec = ModelSpec(None, session.device, 1, dtype, "sdpa", False, settings)
+        account = Account(session.folder, "gpu-check", None, NO_BUDGET, is_paid=False)
+        answers = said(OpenAIAdapter(replace(spec, account=account)), clip, texts=0)
+    finally:
+        host.close()
+        print(host_log.read_text(errors="replace") if (host_log := session.folder / "vllm.log").exists() else "")
+    off = answers.off(native)
+    reason = "" if off <= CLOSE[dtype] else f"its scores differ from those of transformers by more than {CLOSE[dtype]}"
+    yield judged("vllm", reason, largest_difference=off, dtype=dtype)
+
+
+def _store(session: Session, environment: str) -> Store:
+    """Return a store with vLLM's environment: the project's if it is built, else this Python's own vLLM."""
+    if not pins_file(environment).is_file():
+        raise NotTriedError(f"{pins_file(environment)} is missing")
+    for root in (session.store, Path(".cache/serve").resolve()):
+        if is_built(environment_folder(pins_file(environment), Store(root))):
+            return Store(root)
+    if missing_package("vllm"):
+        raise NotTriedError("vllm is missing: neither in the store nor beside torch")
+    store = Store(session.folder / "serving")
+    folder = environment_folder(pins_file(environment), store)
+    (folder / "bin").mkdir(parents=True, exist_ok=True)
+    python = folder / "bin" / "python"  # no link: a Python finds its packages by the place that it is started from
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    write_record(folder.with_suffix(".json"), {"file": environment, "packages": []})
+    return store
+
+
+def _tiny(session: Session) -> Path:
+    """Write a checkpoint with tiny shapes, also for a GPU."""
+    return checkpoint(replace(session, folder=session.folder / "tiny"), "LLaVA-OneVision", is_tiny=True)
+
+
+def _renamed(folder: Path) -> Path:
+    """Copy a checkpoint with the names that the hub's files, and vLLM, have for the vision tower's weights."""
+    copy = folder.with_name("for-vllm")
+    shutil.copytree(folder, copy, dirs_exist_ok=True)
+    tensors = load_file(folder / "model.safetensors")
+    names = {name: name.replace("vision_tower.", "vision_tower.vision_model.") for name in tensors if "vision_model." not in name}
+    save_file({names.get(name, name): one for name, one in tensors.items()}, copy / "model.safetensors", {"format": "pt"})
+    return copy

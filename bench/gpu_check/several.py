@@ -1,0 +1,93 @@
+"""Two GPUs: a model that is spread over them, and a copy of it on each. On a processor: memory and disk, two processes."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from reprise.core.store import Store
+from reprise.models.adapters import ADAPTERS
+from reprise.models.asking.lazy import LazyModel, answered, copy_of, model_on
+from reprise.models.asking.workers import Worker
+from reprise.models.local.devices import needed
+
+from bench.gpu_check.asking import (
+    CLOSE,
+    adapter_of,
+    clip_of,
+    dtype_of,
+    key_of,
+    questions,
+    said,
+    shares_of,
+    spec_of,
+    video,
+)
+from bench.gpu_check.families import checkpoint
+from bench.gpu_check.machine import query
+from bench.gpu_check.outcome import FailedError, Line, NotTriedError, Session, judged
+
+COPIES, QUESTIONS = 2, 4
+# Of the weights, what the first of two devices holds.
+FIRST = 0.9
+
+
+def _need_two(session: Session) -> None:
+    count = COPIES if session.is_cpu else len(query("memory.free"))
+    if count < COPIES:
+        raise NotTriedError(f"{count} GPU is visible, two are needed")
+
+
+def spread(session: Session, family: str) -> Iterator[Line]:
+    """Give each device less memory than a model takes, and compare its answers with those of one device."""
+    _need_two(session)
+    folder, clip = checkpoint(session, family), clip_of(video(session), 8)
+    spec = spec_of(session, folder)
+    with adapter_of(spec) as adapter:
+        whole = said(adapter, clip)
+    need = needed(folder, spec.dtype, None)
+    beside = need.beside(COPIES)
+    names = ("cpu", "disk") if session.is_cpu else (0, 1)
+    memory = dict(zip(names, (beside + int(FIRST * need.weights), beside + 2 * need.weights), strict=True))
+    with adapter_of(replace(spec, memory=memory)) as adapter:
+        devices = {str(place) for place in adapter.model.hf_device_map.values()}
+        parts = said(adapter, clip)
+    if len(devices) != len(names):
+        raise FailedError(f"the model is on {', '.join(devices)} alone")
+    off = parts.off(whole)
+    reason = "" if off <= CLOSE[spec.dtype] else "it answers otherwise than on one device"
+    measured = {"largest_difference": off, "other_texts": parts.other_texts(whole), "devices": len(devices)}
+    yield judged(f"spread, {family}", reason, **measured)
+
+
+def copies(session: Session) -> Iterator[Line]:
+    """Ask copies of a model in two processes, and compare their answers with those of one model."""
+    _need_two(session)
+    folder, clip, asked = checkpoint(session, "LLaVA-OneVision"), clip_of(video(session), 8), tuple(questions(QUESTIONS))
+    store = Store(session.folder / "store")
+    with ExitStack() as ends:
+        workers = list(_copies(session, folder, store, ends))
+        shares = [
+            shares_of([outcome.answer for outcome, _ in answered(copy, clip, asked)], clip) for copy in workers
+        ]
+    with adapter_of(spec_of(session, folder)) as adapter:  # only now: the copies had the GPUs
+        whole = shares_of(list(adapter.answers(clip, asked)), clip)
+    off = max(abs(one - two) for copy in shares for one, two in zip(copy, whole, strict=True))
+    dtype = dtype_of(session)
+    reason = "" if off <= CLOSE[dtype] else "a copy answers otherwise than one model"
+    yield judged("copies", reason, largest_difference=off, copies=len(workers))
+
+
+def _copies(session: Session, folder: Path, store: Store, ends: ExitStack) -> Iterator[Worker]:
+    """On GPUs as a job starts them; on a processor, where no job has copies, two of the same processes."""
+    if session.is_cpu:
+        make = partial(LazyModel, key_of(session, gpus=0, checkpoint=folder), store, 1)
+        for _ in range(COPIES):
+            yield ends.enter_context(closing(copy_of(make, preload=(ADAPTERS["transformers"].module,))))
+        return
+    key = key_of(session, gpus=COPIES, checkpoint=folder)
+    models = ends.enter_context(model_on(key, store, COPIES, is_needed=True))
+    if not isinstance(models, list):
+        raise FailedError("a job with two GPUs made one model, no copies")
+    yield from models

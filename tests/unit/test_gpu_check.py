@@ -1,0 +1,171 @@
+"""`make gpu-check`: a broken thing is a line that failed, a missing package one that was not tried, and neither ends the rest."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.gpu_check import machine
+from bench.gpu_check.checks import CHECKS
+from bench.gpu_check.outcome import FAILED, NOT_TRIED, PASSED, Check, Session
+from bench.gpu_check.runner import run_all
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/howto/first-gpu-day.md").read_text()
+
+# --- the runner -----------------------------------------------------------------------------------------------------
+
+ENDS = {
+    "fine": (PASSED, ""),
+    "crash": (FAILED, "its process was ended by SIGSEGV; log: "),
+    "hang": (FAILED, "no result after 2 s; log: "),
+    "leave": (FAILED, "it yielded no line; log: "),
+    "wrong": (FAILED, "scores differ"),
+    "error": (FAILED, "RuntimeError: CUDA error: an illegal memory access"),
+    "small": (NOT_TRIED, "one GPU is visible"),
+    "absent": (NOT_TRIED, "no_such_package is missing"),
+    "broken_package": (FAILED, "ModuleNotFoundError: No module named 'json.no_such_part'"),
+}
+
+
+def check_of(name: str, seconds: float = 60, packages: tuple[str, ...] = ()) -> Check:
+    return Check(name, f"tests.unit.gpu_checks:{name}", ("first", "second"), seconds, packages)
+
+
+def test_however_a_check_ends_its_lines_say_so_and_the_others_run(tmp_path: Path) -> None:
+    checks = [check_of(name, 2 if name == "hang" else 60) for name in ENDS]
+    found = list(run_all(checks, Session("cpu", tmp_path, tmp_path), tmp_path / "logs", seconds=300))
+    for (name, (status, reason)), (first, second) in zip(ENDS.items(), found, strict=True):
+        assert (first.name, first.status) == ("first", PASSED), name
+        assert (second.name, second.status) == ("second", status) and second.reason.startswith(reason), second
+    assert found[0][0].text == "passed     first                         device cpu"
+    assert found[0][1].text.endswith("GB 1.5")
+    assert dict(zip(ENDS, found, strict=True))["wrong"][1].measured == {"difference": 0.5}
+
+
+def test_what_cannot_begin_was_not_tried(tmp_path: Path) -> None:
+    session = Session("cpu", tmp_path, tmp_path)
+    missing = check_of("fine", packages=("json", "no_such_package"))
+    ((first, second),) = run_all([missing], session, tmp_path, seconds=300)
+    assert (first.status, second.status) == (NOT_TRIED, NOT_TRIED) and first.reason == "no_such_package is missing"
+    ((first, _),) = run_all([check_of("fine")], session, tmp_path, seconds=1)
+    assert (first.status, first.reason) == (NOT_TRIED, "no time was left; raise --minutes")
+
+
+# --- the real checks, with tiny shapes --------------------------------------------------------------------------------
+
+# Changes a module of the library in every process, as soon as it is imported; hides packages.
+STARTUP = """
+import importlib.abc, importlib.util, sys
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {hidden!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+        if name == {module!r}:
+            sys.meta_path.remove(self)
+            spec = importlib.util.find_spec(name)
+            run = spec.loader.exec_module
+            def exec_module(module):
+                run(module)
+                exec({code!r}, module.__dict__)
+            spec.loader.exec_module = exec_module
+            return spec
+sys.meta_path.insert(0, Finder())
+"""
+
+
+def gpu_check(
+    folder: Path, *words: str, module: str = "", code: str = "", hidden: tuple[str, ...] = (), device: str = "cpu"
+) -> tuple[int, dict[str, Any], str]:
+    """Run the script; its exit status, its lines by name, and what it printed."""
+    (folder / "startup").mkdir()
+    (folder / "startup" / "sitecustomize.py").write_text(STARTUP.format(module=module, code=code, hidden=hidden))
+    command = [sys.executable, "-m", "bench.gpu_check", "--device", device, "--json", str(folder / "out.json"), *words]
+    environment = {**os.environ, "PYTHONPATH": str(folder / "startup"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert not done.stderr, done.stderr
+    lines = json.loads((folder / "out.json").read_text())["lines"]
+    return done.returncode, {line["name"]: line for line in lines}, done.stdout
+
+
+@pytest.mark.parametrize(("check", "name", "module", "code", "reason"), [
+    (
+        "engines", "engines, 64 frames", "reprise.models.local.transformers",
+        "whole = Prefix.logits\nPrefix.logits = lambda *given: [one + torch.arange(len(one)) / 100 for one in whole(*given)]",
+        "shared and plain scores differ by more than 0.0001",
+    ),
+    (
+        "qwen3-vl", "Qwen3-VL", "reprise.media.decoder",
+        "whole = read_frames\ndef read_frames(*given, **named):\n    return whole(*given, **named) * 0",
+        "another video changes no score: the model does not see it",
+    ),
+    (
+        "load", "lock", "reprise.models.local.devices",
+        "FileLock.acquire = lambda self, **named: None", "another job did not wait for GPU 0",
+    ),
+    (
+        "load", "load", "reprise.models.local.checkpoints",
+        "import os\ndef placing(spec):\n    os.abort()", "its process was ended by SIGABRT",
+    ),
+])  # fmt: skip
+def test_a_broken_library_fails(check: str, name: str, module: str, code: str, reason: str, tmp_path: Path) -> None:
+    status, lines, printed = gpu_check(tmp_path, "--only", check, module=module, code=code)
+    assert lines[name]["status"] == FAILED and lines[name]["reason"].startswith(reason), printed
+    assert status == 1 and re.search(rf"^failed +{re.escape(name)} ", printed, re.MULTILINE)
+
+
+def test_a_missing_package_is_named_and_models_need_no_polars(tmp_path: Path) -> None:
+    status, lines, printed = gpu_check(tmp_path, "--only", "internvl,copies,nf4", hidden=("polars", "bitsandbytes"))
+    states = {name: (line["status"], line["reason"]) for name, line in lines.items()}
+    assert states["nf4"] == (NOT_TRIED, "bitsandbytes is missing")
+    assert states["InternVL"] == states["copies"] == (PASSED, ""), printed
+    assert status == 0 and "\nnot tried  nf4" in printed
+
+
+def test_where_nothing_can_be_tried_the_status_says_so(tmp_path: Path) -> None:
+    hidden = ("torch", "pydantic", "vllm")
+    status, lines, _ = gpu_check(tmp_path, hidden=hidden)
+    assert {line["status"] for line in lines.values()} == {NOT_TRIED} and status == 2
+    assert lines["load"]["reason"] == "torch, pydantic are missing"
+
+
+def test_without_a_gpu_the_first_line_says_why(tmp_path: Path) -> None:
+    status, lines, _ = gpu_check(tmp_path, "--only", "driver", device="cuda")
+    assert status == 1 and lines["driver"]["status"] == FAILED
+    assert re.match("this torch is a build for processors|torch cannot use a GPU here", lines["driver"]["reason"])
+
+
+# --- the GPUs that are visible ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("visible", "expected"), [
+    (None, {"0": "11", "1": "22", "2": "33"}),
+    ("2,0", {"2": "33", "0": "11"}),
+    ("GPU-b", {"GPU-b": "22"}),
+    ("", {}),
+])  # fmt: skip
+def test_the_driver_is_asked_about_visible_gpus(
+    visible: str | None, expected: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\necho '0, GPU-a, 11\n1, GPU-b, 22\n2, GPU-c, 33'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    if visible is None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    else:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert machine.query("utilization.gpu") == expected
+
+
+# --- its page ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_explains_every_line() -> None:
+    explained = set(re.findall(r"^\| `([^`]+)` \|", PAGE, re.MULTILINE))
+    assert explained == {line for check in CHECKS for line in check.lines}

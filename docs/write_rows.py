@@ -23,8 +23,8 @@ checkpoints of the same classes, held against plain transformers ([what was comp
 [program](../howto/servers.md#a-program-that-the-job-starts) with a tiny random checkpoint of its authors' classes, held
 against their demonstration; vLLM with a toy checkpoint of another class.
 
-A model that names 2 or 4 GPUs is spread over as many of them as hold it ([how](models.md#gpus)); no such run was
-measured yet.
+A model that names 2 or 4 GPUs is spread over as many of them as hold it ([how](models.md#gpus)). No row was tried
+[on a GPU](../howto/first-gpu-day.md#not-tried-on-a-gpu) yet.
 """
 
 

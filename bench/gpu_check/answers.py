@@ -44,8 +44,7 @@ def _alike(name: str, plain: Said, shared: Said, dtype: str) -> Line:
     reason = f"shared and plain scores differ by more than {CLOSE[dtype]}" if not off <= CLOSE[dtype] else ""
     if dtype == "float32" and texts:
         reason = f"{texts} texts differ"
-    measured = {"largest_difference": off, "other_texts": f"{texts} of {len(plain.texts)}", "dtype": dtype}
-    return judged(name, reason, **measured)
+    return judged(name, reason, largest_difference=off, other_texts=f"{texts} of {len(plain.texts)}", dtype=dtype)
 
 
 def family(session: Session, name: str) -> Iterator[Line]:
@@ -88,7 +87,12 @@ def _within(name: str, weights: int, peak: int, estimated: int, beside: int) -> 
         reason = "the weights take another amount of memory than estimated"
     elif peak - weights > beside:
         reason = "clips take more memory than is kept free for them"
-    numbers = {"weights_GB": weights, "estimated_GB": estimated, "peak_beside_GB": peak - weights, "kept_free_GB": beside}
+    numbers = {
+        "weights_GB": weights,
+        "estimated_GB": estimated,
+        "peak_beside_GB": peak - weights,
+        "kept_free_GB": beside,
+    }
     return judged(name, reason, **{name: value / 1e9 for name, value in numbers.items()})
 
 

@@ -1,6 +1,7 @@
 """What the checks ask a model: a clip that is decoded from a file, questions about it, and how answers are compared."""
 
 import gc
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -56,7 +57,7 @@ def video(session: Session, name: str = "clip") -> Path:
     width, height, frames = (64, 48, 8 * RATE) if session.is_cpu else (1280, 720, 16 * RATE)
     draw = np.random.default_rng(sum(name.encode()))
     ground = draw.integers(0, 256, (height, width, 3), np.uint8)
-    scratch = path.with_name(f".{name}.{draw.integers(1 << 30)}.mp4")
+    scratch = path.with_name(f".{name}.{os.getpid()}.mp4")
     with av.open(scratch, "w") as container:
         stream: Any = container.add_stream("mpeg4", rate=Fraction(RATE), bit_rate=4_000_000)
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
@@ -90,7 +91,9 @@ def spec_of(session: Session, folder: Path, dtype: str = "", **settings: Any) ->
     )  # fmt: skip
 
 
-def key_of(session: Session, *, gpus: int, checkpoint: Path | None = None, model: Mapping[str, str] | None = None) -> ModelRunKey:  # fmt: skip
+def key_of(
+    session: Session, *, gpus: int, checkpoint: Path | None = None, model: Mapping[str, str] | None = None
+) -> ModelRunKey:
     """Return the key of a run, with which a job loads its model."""
     answers = {
         "adapter": "transformers", "sampling": {"rule": "linspace", "frames": 8}, "model": dict(model or {}),

@@ -3,22 +3,26 @@
 from bench.gpu_check.outcome import Check
 
 # What the library imports to load and ask a model, beside torch and transformers.
-LIBRARY = ("torch", "transformers", "accelerate", "numpy", "PIL", "psutil", "filelock", "pydantic", "av", "cv2", "ffmpeg", "torchvision")  # fmt: skip
+LIBRARY = (
+    "torch", "transformers", "accelerate", "numpy", "PIL", "psutil", "filelock", "pydantic", "av", "cv2", "ffmpeg",
+    "torchvision",
+)  # fmt: skip
 # What a job imports besides.
 JOB = (*LIBRARY, "httpx2")
 FAMILIES = ("LLaVA-OneVision", "Qwen2.5-VL", "InternVL", "Qwen3-VL")
+ENGINES = ("engines, 8 frames", "engines, 64 frames", "repeatability")
 PACKAGE = "bench.gpu_check"
 
 CHECKS = (
-    Check("driver", f"{PACKAGE}.machine:driver", ("driver",), 60, ("torch",)),
+    Check("driver", f"{PACKAGE}.machine:driver", ("driver",), 60, ("torch",), only_gpu="a processor has none"),
     Check("product", f"{PACKAGE}.machine:product", ("matrix product",), 60, ("torch",)),
     Check("load", f"{PACKAGE}.loading:load", ("lock", "hash", "load"), 180, JOB),
-    Check("engines", f"{PACKAGE}.answers:engines", ("engines, 8 frames", "engines, 64 frames", "repeatability"), 150, LIBRARY),
+    Check("engines", f"{PACKAGE}.answers:engines", ENGINES, 150, LIBRARY),
     *(
         Check(name.lower(), f"{PACKAGE}.answers:family", (name, f"{name}, memory"), 90, LIBRARY, (name,))
         for name in FAMILIES
     ),
-    Check("full-card", f"{PACKAGE}.loading:full_card", ("full card",), 60, LIBRARY),
+    Check("full-card", f"{PACKAGE}.loading:full_card", ("full card",), 60, LIBRARY, only_gpu="only a GPU is filled"),
     Check("int8", f"{PACKAGE}.answers:quantised", ("int8",), 60, (*LIBRARY, "bitsandbytes"), ("int8",)),
     Check("nf4", f"{PACKAGE}.answers:quantised", ("nf4",), 60, (*LIBRARY, "bitsandbytes"), ("nf4",)),
     Check("busy", f"{PACKAGE}.work:busy", ("busy",), 120, JOB),

@@ -32,6 +32,8 @@ from bench.gpu_check.outcome import NotTriedError, Session
 # Of a checkpoint in the widths of a real one: four of its language model's layers, all of its vision tower's.
 FEW = 4
 SHARD, SPARE = "4GB", 1.2
+# Of a GPU, for weights and what is computed of clips.
+WHOLE_BYTES = 20_000_000_000
 # The name of the 7B model, as if it came from the hub.
 MODEL = {"repo": "gpu/check", "revision": "0" * 40}
 
@@ -179,6 +181,8 @@ def checkpoint(session: Session, family: str, *, is_whole: bool = False, is_tiny
         folder = snapshot_folder(MODEL["repo"], MODEL["revision"], Store(session.folder / "store"))
     if folder.exists():
         return folder
+    if is_whole and not session.is_cpu and (free := torch.cuda.mem_get_info()[0]) < WHOLE_BYTES:
+        raise NotTriedError(f"{free / 1e9:.0f} GB of the GPU are free, a 7B model needs {WHOLE_BYTES / 1e9:.0f}")
     shapes = SMALLEST if session.is_cpu or is_tiny else LARGEST
     if family == "InternVL":
         words = tokenizer({"start_image_token": "<img>", "end_image_token": "</img>",
@@ -193,7 +197,7 @@ def checkpoint(session: Session, family: str, *, is_whole: bool = False, is_tiny
     size, free = sum(one.nbytes for one in model.parameters()), shutil.disk_usage(folder.parent).free
     if free < SPARE * size:
         raise NotTriedError(
-            f"{folder.parent} has {free / 1e9:.0f} GB free, the checkpoint takes {size / 1e9:.0f}; name another by --folder"
+            f"{folder.parent} has {free / 1e9:.0f} GB free, the checkpoint takes {size / 1e9:.0f}: see --folder"
         )
     model.save_pretrained(scratch, max_shard_size=SHARD)
     processor.save_pretrained(scratch)

@@ -1,7 +1,7 @@
 """The lines that checks print, and the settings that every check gets."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,4 +83,6 @@ class Check:
     """its deadline"""
     packages: tuple[str, ...] = ()
     """top-level modules without which its lines are not tried"""
-    arguments: tuple[str, ...] = field(default=())
+    arguments: tuple[str, ...] = ()
+    only_gpu: str = ""
+    """why a processor cannot try it; empty if it can"""

@@ -33,6 +33,8 @@ def run_all(
 
 
 def run(check: Check, session: Session, logs: Path, end: float) -> list[Line]:
+    if session.is_cpu and check.only_gpu:
+        return [Line(name, NOT_TRIED, reason=check.only_gpu) for name in check.lines]
     missing = [name for name in check.packages if missing_package(name)]
     if missing:
         reason = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"

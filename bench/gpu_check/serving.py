@@ -1,6 +1,5 @@
 """vLLM, started as a job starts it, beside transformers with the same tiny checkpoint."""
 
-import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -12,14 +11,10 @@ from reprise.core.log import log_to_stderr
 from reprise.core.store import Store
 from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.base import ModelSpec
-from reprise.models.remote.openai import OpenAIAdapter
 from reprise.models.remote.serving.environment import environment_folder, is_built, pins_file
 from reprise.models.remote.serving.host import Host
 from reprise.models.remote.serving.settings import ServedBy, hosting_of, serving_of
-from safetensors.torch import load_file, save_file
 
-from bench.gpu_check.asking import CLOSE, adapter_of, clip_of, dtype_of, said, spec_of, video
-from bench.gpu_check.families import checkpoint
 from bench.gpu_check.outcome import Line, NotTriedError, Session, judged
 from bench.gpu_check.process import missing_package
 
@@ -35,8 +30,13 @@ def vllm(session: Session) -> Iterator[Line]:
         engine="vllm", environment="serve-cpu" if session.is_cpu else "serve", arguments=ARGUMENTS,
         variables=ON_CPU if session.is_cpu else {}, start_minutes=MINUTES, max_model_len=4096,
     )  # fmt: skip
-    log_to_stderr()
     store = _store(session, served.environment)
+    # Not before: without vLLM these imports would take most of this check's time.
+    from reprise.models.remote.openai import OpenAIAdapter
+
+    from bench.gpu_check.asking import CLOSE, adapter_of, clip_of, dtype_of, said, spec_of, video
+
+    log_to_stderr()
     dtype, clip = dtype_of(session), clip_of(video(session), FRAMES)
     serving = serving_of(
         served, store.digest(pins_file(served.environment)), dtype=dtype, gpus=session.gpus,
@@ -83,14 +83,24 @@ def _store(session: Session, environment: str) -> Store:
 
 def _tiny(session: Session) -> Path:
     """Write a checkpoint with tiny shapes, also for a GPU."""
+    from bench.gpu_check.families import checkpoint
+
     return checkpoint(replace(session, folder=session.folder / "tiny"), "LLaVA-OneVision", is_tiny=True)
 
 
 def _renamed(folder: Path) -> Path:
     """Copy a checkpoint with the names that the hub's files, and vLLM, have for the vision tower's weights."""
+    from safetensors.torch import load_file, save_file
+
     copy = folder.with_name("for-vllm")
     shutil.copytree(folder, copy, dirs_exist_ok=True)
     tensors = load_file(folder / "model.safetensors")
-    names = {name: name.replace("vision_tower.", "vision_tower.vision_model.") for name in tensors if "vision_model." not in name}
-    save_file({names.get(name, name): one for name, one in tensors.items()}, copy / "model.safetensors", {"format": "pt"})
+    names = {
+        name: name.replace("vision_tower.", "vision_tower.vision_model.")
+        for name in tensors
+        if "vision_model." not in name
+    }
+    save_file(
+        {names.get(name, name): one for name, one in tensors.items()}, copy / "model.safetensors", {"format": "pt"}
+    )
     return copy

@@ -1,4 +1,4 @@
-"""Two GPUs: a model that is spread over them, and a copy of it on each. On a processor: memory and disk, two processes."""
+"""Two GPUs: a model spread over them, and a copy of it on each. On a processor: memory and disk, two processes."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -48,7 +48,7 @@ def spread(session: Session, family: str) -> Iterator[Line]:
         whole = said(adapter, clip)
     need = needed(folder, spec.dtype, None)
     beside = need.beside(COPIES)
-    names = ("cpu", "disk") if session.is_cpu else (0, 1)
+    names: tuple[int | str, ...] = ("cpu", "disk") if session.is_cpu else (0, 1)
     memory = dict(zip(names, (beside + int(FIRST * need.weights), beside + 2 * need.weights), strict=True))
     with adapter_of(replace(spec, memory=memory)) as adapter:
         devices = {str(place) for place in adapter.model.hf_device_map.values()}
@@ -64,13 +64,15 @@ def spread(session: Session, family: str) -> Iterator[Line]:
 def copies(session: Session) -> Iterator[Line]:
     """Ask copies of a model in two processes, and compare their answers with those of one model."""
     _need_two(session)
-    folder, clip, asked = checkpoint(session, "LLaVA-OneVision"), clip_of(video(session), 8), tuple(questions(QUESTIONS))
+    folder, clip, asked = (
+        checkpoint(session, "LLaVA-OneVision"),
+        clip_of(video(session), 8),
+        tuple(questions(QUESTIONS)),
+    )
     store = Store(session.folder / "store")
     with ExitStack() as ends:
         workers = list(_copies(session, folder, store, ends))
-        shares = [
-            shares_of([outcome.answer for outcome, _ in answered(copy, clip, asked)], clip) for copy in workers
-        ]
+        shares = [shares_of([outcome.answer for outcome, _ in answered(copy, clip, asked)], clip) for copy in workers]
     with adapter_of(spec_of(session, folder)) as adapter:  # only now: the copies had the GPUs
         whole = shares_of(list(adapter.answers(clip, asked)), clip)
     off = max(abs(one - two) for copy in shares for one, two in zip(copy, whole, strict=True))

@@ -42,7 +42,9 @@ def busy(session: Session) -> Iterator[Line]:
             wall = time.monotonic() - start
     share, by_driver = 1 - waited / wall, f"{mean(samples):.0f} %" if samples else "unknown"
     is_idle = share < BUSY and not session.is_cpu
-    reason = f"the model waits for clips; more processors, or more workers than {workers}, are needed" if is_idle else ""
+    reason = (
+        f"the model waits for clips; more processors, or more workers than {workers}, are needed" if is_idle else ""
+    )
     yield judged(
         "busy", reason, share_of_the_time=share, by_the_driver=by_driver, seconds_a_clip=wall / count, workers=workers,
         processors=os.cpu_count() or 1,

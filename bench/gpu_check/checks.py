@@ -16,7 +16,7 @@ PACKAGE = "bench.gpu_check"
 CHECKS = (
     Check("driver", f"{PACKAGE}.machine:driver", ("driver",), 60, ("torch",), only_gpu="a processor has none"),
     Check("product", f"{PACKAGE}.machine:product", ("matrix product",), 60, ("torch",)),
-    Check("load", f"{PACKAGE}.loading:load", ("lock", "hash", "load"), 180, JOB),
+    Check("load", f"{PACKAGE}.loading:load", ("lock", "hash", "load"), 240, JOB),
     Check("engines", f"{PACKAGE}.answers:engines", ENGINES, 150, LIBRARY),
     *(
         Check(name.lower(), f"{PACKAGE}.answers:family", (name, f"{name}, memory"), 90, LIBRARY, (name,))

@@ -33,8 +33,8 @@ from bench.gpu_check.asking import (
 from bench.gpu_check.families import MODEL, checkpoint
 from bench.gpu_check.outcome import FailedError, Line, Session, judged, passed
 
-# Until another job has started and asked for the GPU.
-STARTING = 3.0
+# How long another job is watched that should wait for the GPU.
+WATCHED = 1.5
 LEFT_BYTES = 2_000_000_000
 WITHOUT_FRAMES = Clip("none", None, (), ())
 # So many frames and questions that a batch of 16 takes more than is left, and one question less.
@@ -44,6 +44,7 @@ TAKER = """
 import sys
 from pathlib import Path
 from reprise.models.local.devices import take_gpus
+print("begins", flush=True)
 take_gpus(1, Path(sys.argv[1]), "another job")
 """
 
@@ -78,9 +79,12 @@ def _lock(session: Session, store: Store) -> Line:
     start = time.monotonic()
     locks = take_gpus(1, store.root / "locks", "gpu-check")
     seconds, taken = time.monotonic() - start, os.environ["CUDA_VISIBLE_DEVICES"]
-    with subprocess.Popen([sys.executable, "-c", TAKER, str(store.root / "locks")]) as other:
+    command = [sys.executable, "-c", TAKER, str(store.root / "locks")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
         try:
-            code = other.wait(STARTING)
+            code = other.wait(WATCHED)
             return judged("lock", f"another job did not wait for GPU {taken}, it ended with {code}", seconds=seconds)
         except subprocess.TimeoutExpired:
             other.kill()

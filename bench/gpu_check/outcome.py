@@ -59,6 +59,7 @@ class Session:
     """work in progress: checkpoints, videos, locks"""
     store: Path
     """the project's store, where environments of servers are"""
+    logs: Path
 
     @property
     def is_cpu(self) -> bool:

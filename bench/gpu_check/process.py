@@ -41,7 +41,7 @@ def verdict(error: BaseException) -> tuple[str, str]:
 
 
 def main(order: dict[str, Any]) -> None:
-    session = Session(order["device"], Path(order["folder"]), Path(order["store"]))
+    session = Session(order["device"], *(Path(order[name]) for name in ("folder", "store", "logs")))
     module, _, function = order["target"].partition(":")
     pending, start = list(order["lines"]), time.monotonic()
     with Path(order["output"]).open("a", encoding="utf-8") as output:

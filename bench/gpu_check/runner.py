@@ -19,20 +19,18 @@ ROOT = Path(__file__).parents[2]
 LEAST_SECONDS = 5.0
 
 
-def run_all(
-    checks: Sequence[Check], session: Session, logs: Path, *, seconds: float, jobs: int = 1
-) -> Iterator[list[Line]]:
+def run_all(checks: Sequence[Check], session: Session, *, seconds: float, jobs: int = 1) -> Iterator[list[Line]]:
     """Yield the lines of each check in order; `seconds` bound all of them together."""
     end = time.monotonic() + seconds
-    logs.mkdir(parents=True, exist_ok=True)
+    session.logs.mkdir(parents=True, exist_ok=True)
     if jobs == 1:  # in this thread, so that Ctrl-C ends the check that runs
-        yield from (run(check, session, logs, end) for check in checks)
+        yield from (run(check, session, end) for check in checks)
         return
     with ThreadPoolExecutor(jobs) as threads:
-        yield from threads.map(lambda check: run(check, session, logs, end), checks)
+        yield from threads.map(lambda check: run(check, session, end), checks)
 
 
-def run(check: Check, session: Session, logs: Path, end: float) -> list[Line]:
+def run(check: Check, session: Session, end: float) -> list[Line]:
     if session.is_cpu and check.only_gpu:
         return [Line(name, NOT_TRIED, reason=check.only_gpu) for name in check.lines]
     missing = [name for name in check.packages if missing_package(name)]
@@ -42,7 +40,7 @@ def run(check: Check, session: Session, logs: Path, end: float) -> list[Line]:
     left = end - time.monotonic()
     if left < LEAST_SECONDS:
         return [Line(name, NOT_TRIED, reason="no time was left; raise --minutes") for name in check.lines]
-    start, log = time.monotonic(), logs / f"{check.name}.log"
+    start, log = time.monotonic(), session.logs / f"{check.name}.log"
     ended, lines = _in_process(check, session, log, min(check.seconds, left))
     if check.seconds > left and "no result" in ended:
         ended, status = "no time was left; raise --minutes", NOT_TRIED

@@ -28,7 +28,7 @@ def vllm(session: Session) -> Iterator[Line]:
     """Compare the scores of vLLM with those of transformers."""
     served = ServedBy(
         engine="vllm", environment="serve-cpu" if session.is_cpu else "serve", arguments=ARGUMENTS,
-        variables=ON_CPU if session.is_cpu else {}, start_minutes=MINUTES, max_model_len=4096,
+        variables=ON_CPU if session.is_cpu else {}, start_minutes=MINUTES,
     )  # fmt: skip
     store = _store(session, served.environment)
     # Not before: without vLLM these imports would take most of this check's time.
@@ -47,7 +47,7 @@ def vllm(session: Session) -> Iterator[Line]:
         native = said(adapter, clip, texts=0)
     host = Host(
         serving, hosting_of(served), weights=_renamed(folder), name=NAME, store=store,
-        log_file=session.folder / "vllm.log",
+        log_file=session.logs / "vllm.server.log",
     )  # fmt: skip
     try:
         settings = {**host.start(), "model": NAME, "frames": "video", "scores": "logprob_token_ids"}
@@ -56,7 +56,6 @@ def vllm(session: Session) -> Iterator[Line]:
         answers = said(OpenAIAdapter(replace(spec, account=account)), clip, texts=0)
     finally:
         host.close()
-        print(host_log.read_text(errors="replace") if (host_log := session.folder / "vllm.log").exists() else "")
     off = answers.off(native)
     reason = "" if off <= CLOSE[dtype] else f"its scores differ from those of transformers by more than {CLOSE[dtype]}"
     yield judged("vllm", reason, largest_difference=off, dtype=dtype)

@@ -39,7 +39,7 @@ def check_of(name: str, seconds: float = 60, packages: tuple[str, ...] = ()) -> 
 
 def test_however_a_check_ends_its_lines_say_so_and_the_others_run(tmp_path: Path) -> None:
     checks = [check_of(name, 2 if name == "hang" else 60) for name in ENDS]
-    found = list(run_all(checks, Session("cpu", tmp_path, tmp_path), tmp_path / "logs", seconds=300))
+    found = list(run_all(checks, Session("cpu", tmp_path, tmp_path, tmp_path / "logs"), seconds=300))
     for (name, (status, reason)), (first, second) in zip(ENDS.items(), found, strict=True):
         assert (first.name, first.status) == ("first", PASSED), name
         assert (second.name, second.status) == ("second", status) and second.reason.startswith(reason), second
@@ -49,11 +49,11 @@ def test_however_a_check_ends_its_lines_say_so_and_the_others_run(tmp_path: Path
 
 
 def test_what_cannot_begin_was_not_tried(tmp_path: Path) -> None:
-    session = Session("cpu", tmp_path, tmp_path)
+    session = Session("cpu", tmp_path, tmp_path, tmp_path / "logs")
     missing = check_of("fine", packages=("json", "no_such_package"))
-    ((first, second),) = run_all([missing], session, tmp_path, seconds=300)
+    ((first, second),) = run_all([missing], session, seconds=300)
     assert (first.status, second.status) == (NOT_TRIED, NOT_TRIED) and first.reason == "no_such_package is missing"
-    ((first, _),) = run_all([check_of("fine")], session, tmp_path, seconds=1)
+    ((first, _),) = run_all([check_of("fine")], session, seconds=1)
     assert (first.status, first.reason) == (NOT_TRIED, "no time was left; raise --minutes")
 
 

@@ -105,7 +105,7 @@ def gpu_check(
         "another video changes no score: the model does not see it",
     ),
     (
-        "load", "lock", "reprise.models.local.devices",
+        "load", "lock", "filelock",
         "FileLock.acquire = lambda self, **named: None", "another job did not wait for GPU 0",
     ),
     (

@@ -11,10 +11,11 @@ LIBRARY = (
 JOB = (*LIBRARY, "httpx2")
 FAMILIES = ("LLaVA-OneVision", "Qwen2.5-VL", "InternVL", "Qwen3-VL")
 ENGINES = ("engines, 8 frames", "engines, 64 frames", "repeatability")
+DRIVER = ("torch", "filelock")
 PACKAGE = "bench.gpu_check"
 
 CHECKS = (
-    Check("driver", f"{PACKAGE}.machine:driver", ("driver",), 60, ("torch",), only_gpu="a processor has none"),
+    Check("driver", f"{PACKAGE}.machine:driver", ("driver",), 60, DRIVER, only_gpu="a processor has none"),
     Check("product", f"{PACKAGE}.machine:product", ("matrix product",), 60, ("torch",)),
     Check("load", f"{PACKAGE}.loading:load", ("lock", "hash", "load"), 240, JOB),
     Check("engines", f"{PACKAGE}.answers:engines", ENGINES, 150, LIBRARY),

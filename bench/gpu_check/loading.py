@@ -13,8 +13,9 @@ from reprise.models.local.torch_setup import torch
 
 from filelock import BaseFileLock
 from reprise.core.store import Store
-from reprise.models.asking.lazy import LazyModel, take_gpus
+from reprise.models.asking.lazy import LazyModel
 from reprise.models.base import Clip
+from reprise.models.local.gpus import take_gpus
 from reprise.models.local.weights import record_files, weight_files, weights_folder
 
 from bench.gpu_check.asking import (
@@ -42,7 +43,7 @@ _LOCKS: list[BaseFileLock] = []
 TAKER = """
 import sys
 from pathlib import Path
-from reprise.models.asking.lazy import take_gpus
+from reprise.models.local.gpus import take_gpus
 print("begins", flush=True)
 take_gpus(1, Path(sys.argv[1]), "another job")
 """

@@ -1,12 +1,11 @@
-"""The driver, torch's build for it, and the product of two matrices. Needs torch alone."""
+"""The driver, torch's build for it, and the product of two matrices. Needs no library beside torch and filelock."""
 
-import os
 import subprocess
 import time
 from collections.abc import Iterator
 from typing import Any
 
-from bench.gpu_check.outcome import FailedError, Line, Session, passed
+from bench.gpu_check.outcome import FailedError, Line, Number, Session, passed
 
 # Of a product in bfloat16 beside one in double precision, by the largest number: 8 bits, and sums in float32.
 LARGEST_ERROR = 0.01
@@ -14,53 +13,51 @@ ROUNDS, ROWS = 10, 16
 
 
 def query(field: str) -> dict[str, str]:
-    """Return a field of nvidia-smi for each visible GPU, by the name that the environment gives it."""
-    command = ["nvidia-smi", f"--query-gpu=index,uuid,{field}", "--format=csv,noheader,nounits"]
+    """Return a field of nvidia-smi for each visible GPU, by its name in CUDA_VISIBLE_DEVICES."""
+    from reprise.models.local.gpus import visible_gpus
+
+    command = ["nvidia-smi", f"--query-gpu=uuid,{field}", "--format=csv,noheader,nounits"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
     except (OSError, subprocess.SubprocessError):
         return {}
-    rows = [[cell.strip() for cell in line.split(",", 2)] for line in done.stdout.splitlines()]
-    values = {name: value for index, uuid, value in rows for name in (index, uuid)}
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    names = [index for index, _, _ in rows] if visible is None else [one.strip() for one in visible.split(",")]
-    return {name: values[name] for name in names if name in values}
+    rows = [line.split(",", 1) for line in done.stdout.splitlines()]
+    values = {uuid.strip(): value.strip() for uuid, value in rows}
+    return {gpu.name: values[gpu.uuid] for gpu in visible_gpus() if gpu.uuid in values}
 
 
 def driver(session: Session) -> Iterator[Line]:
-    """Compare the driver with torch's build, and the visible GPUs with those that torch can use."""
+    """Compare what a job learns of driver, GPUs and build from files with what torch says when it uses them."""
     del session
+    from reprise.core.errors import UserError
+    from reprise.models.local.gpus import check_build, installed_build, visible_gpus
+
+    gpus, build = visible_gpus(), installed_build()
+    measured: dict[str, Number] = {"driver": next((gpu.driver for gpu in gpus), "none"), "build": build.name}
+    measured["CUDA of the build"] = build.cuda or "none"
+    try:
+        check_build(build, max(1, len(gpus)))
+    except UserError as error:
+        raise FailedError(str(error), measured) from error
     import torch
 
-    versions = query("driver_version")
-    measured = {"driver": next(iter(versions.values()), "unknown"), "torch": torch.__version__}
-    if torch.version.cuda is None:
-        raise FailedError("this torch is a build for processors alone; install one for CUDA", measured)
-    measured["CUDA of torch"] = torch.version.cuda
+    if build.cuda != torch.version.cuda:
+        raise FailedError(f"torch says that it is built for CUDA {torch.version.cuda}", measured)
     try:
         torch.cuda.init()
-    except RuntimeError as error:
+    except (RuntimeError, AssertionError) as error:
         raise FailedError(f"torch cannot use a GPU here: {error}", measured) from error
-    count, built = torch.cuda.device_count(), torch.cuda.get_arch_list()
-    if versions and len(versions) != count:
-        raise FailedError(f"the driver shows {len(versions)} visible GPUs, torch {count}", measured)
+    count = torch.cuda.device_count()
     for number in range(count):
         gpu = torch.cuda.get_device_properties(number)
         measured[f"GPU {number}"] = f"{gpu.name}, sm_{gpu.major}{gpu.minor}, {gpu.total_memory / 1e9:.1f} GB"
-        if not _has_code(gpu.major, gpu.minor, built):
-            reason = f"this torch has no code for sm_{gpu.major}{gpu.minor}, only for {', '.join(built)}"
-            raise FailedError(reason, measured)
+    if len(gpus) != count:
+        raise FailedError(f"the driver shows {len(gpus)} visible GPUs, torch {count}", measured)
+    built = torch.cuda.get_arch_list()
+    unknown = set(build.architectures) ^ set(built)
+    if build.architectures and unknown:
+        raise FailedError(f"a job takes the build to have other code than it has: {', '.join(unknown)}", measured)
     yield passed("driver", **measured)
-
-
-def _has_code(major: int, minor: int, built: list[str]) -> bool:
-    """Code for a lower minor number of the same major one runs; PTX is compiled for any later one."""
-    for name in built:
-        kind, _, digits = name.partition("_")
-        number = int("".join(filter(str.isdigit, digits)))
-        if (number // 10 == major and number % 10 <= minor) or (kind == "compute" and number <= 10 * major + minor):
-            return True
-    return False
 
 
 def product(session: Session) -> Iterator[Line]:

@@ -143,17 +143,26 @@ def test_without_a_gpu_the_first_line_says_why(tmp_path: Path) -> None:
 # --- the GPUs that are visible ----------------------------------------------------------------------------------------
 
 
+SMI = """\
+#!/bin/sh
+case $1 in
+*uuid,utilization*) printf 'GPU-aa1, 11\\nGPU-bb2, 22\\nGPU-cc3, 33\\n';;
+*) for gpu in 0,GPU-aa1 1,GPU-bb2 2,GPU-cc3; do echo "$gpu, 81007, 81559, 580.95.05, 9.0, NVIDIA H100"; done;;
+esac
+"""
+
+
 @pytest.mark.parametrize(("visible", "expected"), [
     (None, {"0": "11", "1": "22", "2": "33"}),
     ("2,0", {"2": "33", "0": "11"}),
-    ("GPU-b", {"GPU-b": "22"}),
+    ("GPU-bb", {"GPU-bb": "22"}),
     ("", {}),
 ])  # fmt: skip
 def test_the_driver_is_asked_about_visible_gpus(
     visible: str | None, expected: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "nvidia-smi"
-    program.write_text("#!/bin/sh\necho '0, GPU-a, 11\n1, GPU-b, 22\n2, GPU-c, 33'\n")
+    program.write_text(SMI)
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     if visible is None:

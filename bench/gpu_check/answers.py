@@ -8,6 +8,7 @@ from pathlib import Path
 from reprise.models.local.torch_setup import torch
 
 from reprise.models.base import ModelSpec
+from reprise.models.local.clip_size import clip_size_of, largest_clip
 from reprise.models.local.devices import needed
 
 from bench.gpu_check.asking import CLOSE, Said, adapter_of, clip_of, dtype_of, said, spec_of, video
@@ -71,13 +72,14 @@ def _answers_of(session: Session, name: str, folder: Path) -> Line:
 
 
 def _memory_of(session: Session, name: str, folder: Path) -> Line:
-    spec = spec_of(session, folder)
+    clip = clip_of(video(session), FRAMES[-1])
+    spec = replace(spec_of(session, folder), largest=largest_clip([clip]))
     torch.cuda.reset_peak_memory_stats()
     with adapter_of(spec) as adapter:
         weights = torch.cuda.memory_allocated()
-        said(adapter, clip_of(video(session), FRAMES[-1]), scores=20)
+        said(adapter, clip, scores=20)
         peak = torch.cuda.max_memory_allocated()
-    need = needed(folder, spec.dtype, None)
+    need = needed(folder, spec.dtype, None, clip_size_of(spec))
     return _within(f"{name}, memory", weights, peak, need.weights, need.beside(1))
 
 

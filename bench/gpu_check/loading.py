@@ -63,7 +63,7 @@ def load(session: Session) -> Iterator[Line]:
         raise FailedError(f"{weights} is not {folder}")
     yield passed("hash", seconds=seconds, GB=size / 1e9, GB_a_second=size / 1e9 / seconds, seconds_to_record=recorded)
     clip, key, start = clip_of(video(session), 8), key_of(session, gpus=session.gpus, model=MODEL), time.monotonic()
-    with LazyModel(key, store, 2, 0, weights) as model:
+    with LazyModel(key, store, 2, 0, weights, clips=[clip]) as model:
         shares_of(list(model.answers(WITHOUT_FRAMES, questions(1))), WITHOUT_FRAMES)
         loaded, start = time.monotonic() - start, time.monotonic()
         shares_of(list(model.answers(clip, questions(4))), clip)

@@ -10,6 +10,7 @@ from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.lazy import LazyModel, answered, copy_of, model_on
 from reprise.models.asking.workers import Worker
+from reprise.models.base import Clip
 from reprise.models.local.devices import needed
 
 from bench.gpu_check.asking import (
@@ -71,7 +72,7 @@ def copies(session: Session) -> Iterator[Line]:
     )
     store = Store(session.folder / "store")
     with ExitStack() as ends:
-        workers = list(_copies(session, folder, store, ends))
+        workers = list(_copies(session, folder, clip, store, ends))
         shares = [shares_of([outcome.answer for outcome, _ in answered(copy, clip, asked)], clip) for copy in workers]
     with adapter_of(spec_of(session, folder)) as adapter:  # only now: the copies had the GPUs
         whole = shares_of(list(adapter.answers(clip, asked)), clip)
@@ -81,7 +82,7 @@ def copies(session: Session) -> Iterator[Line]:
     yield judged("copies", reason, largest_difference=off, copies=len(workers))
 
 
-def _copies(session: Session, folder: Path, store: Store, ends: ExitStack) -> Iterator[Worker]:
+def _copies(session: Session, folder: Path, clip: Clip, store: Store, ends: ExitStack) -> Iterator[Worker]:
     """On GPUs as a job starts them; on a processor, where no job has copies, two of the same processes."""
     if session.is_cpu:
         make = partial(LazyModel, key_of(session, gpus=0, checkpoint=folder), store, 1)
@@ -89,7 +90,7 @@ def _copies(session: Session, folder: Path, store: Store, ends: ExitStack) -> It
             yield ends.enter_context(closing(copy_of(make, preload=(ADAPTERS["transformers"].module,))))
         return
     key = key_of(session, gpus=COPIES, checkpoint=folder)
-    models = ends.enter_context(model_on(key, store, COPIES, is_needed=True))
+    models = ends.enter_context(model_on(key, store, COPIES, is_needed=True, clips=[clip]))
     if not isinstance(models, list):
         raise FailedError("a job with two GPUs made one model, no copies")
     yield from models

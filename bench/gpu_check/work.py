@@ -30,7 +30,7 @@ def busy(session: Session) -> Iterator[Line]:
     asked = tuple(questions(QUESTIONS))
     key = key_of(session, gpus=session.gpus, model=MODEL)
     waited = 0.0
-    with LazyModel(key, Store(session.folder / "store"), 2, workers) as model:
+    with LazyModel(key, Store(session.folder / "store"), 2, workers, clips=clips) as model:
         model.expect(iter([Due(clip, asked) for clip in clips]))
         shares_of(list(model.answers(clips[0], asked)), clips[0])
         model.spent()

@@ -110,7 +110,7 @@ def gpu_check(
     ),
     (
         "load", "load", "reprise.models.local.checkpoints",
-        "import os\ndef placing(spec):\n    os.abort()", "its process was ended by SIGABRT",
+        "import os\ndef placing(*given):\n    os.abort()", "its process was ended by SIGABRT",
     ),
 ])  # fmt: skip
 def test_a_broken_library_fails(check: str, name: str, module: str, code: str, reason: str, tmp_path: Path) -> None:

@@ -46,6 +46,41 @@ def test_velociti_rule(frames: int, fps: float) -> None:
     assert list(planned({"rule": "fps_mid", "fps": 1}, frames, fps).indices) == reference
 
 
+def chat_univi(frames: int, fps: float, most: int) -> list[int]:
+    """Return the frames of `_get_rawvideo_dec` in ChatUniVi/eval/model_video_general.py."""
+    every = list(range(0, frames, int(round(float(fps) / 1))))
+    if len(every) <= most:
+        return every
+    return [every[place] for place in np.linspace(0, len(every) - 1, num=most, dtype=int)]
+
+
+def video_chatgpt(frames: int, most: int) -> list[int]:
+    """Return the frames of `load_video` and `get_seq_frames` in video_chatgpt/eval/model_utils.py."""
+    count = min(frames, most)
+    size = float(frames - 1) / count
+    return [(int(np.round(size * i)) + int(np.round(size * (i + 1)))) // 2 for i in range(count)]
+
+
+def llava_next_video(frames: int, fps: float, most: int) -> list[int]:
+    """Return the frames of `load_video` in playground/demo/video_demo.py of LLaVA-NeXT."""
+    every = list(range(0, frames, round(fps)))
+    return every if len(every) <= most else np.linspace(0, frames - 1, most, dtype=int).tolist()
+
+
+@pytest.mark.parametrize("fps", [12.5, 23.976, 25.0, 29.97, 60.0])
+@pytest.mark.parametrize("frames", [1, 16, 99, 100, 101, 750, 1999, 9000])
+def test_rules_equal_the_loaders_of_their_models(frames: int, fps: float) -> None:
+    clip = Clip(frames, fps)
+    assert sampling.second_thinned(clip, 64) == chat_univi(frames, fps, 64)
+    assert sampling.fps_stride(clip, 1) == list(range(0, frames, round(fps)))  # LLaMA-VID, MovieLLM
+    assert sampling.segment_mid(clip, 100) == video_chatgpt(frames, 100)
+    assert sampling.second_capped(clip, 32) == llava_next_video(frames, fps, 32)
+    start, size = int((frames - 1) / 16 / 2), (frames - 1) / 16  # PLLaVA, VideoChat2, ShareGPT4Video
+    assert sampling.segment(clip, 16) == [start + int(np.round(size * i)) for i in range(16)]
+    interval = max(1, int(frames / 90))  # MiniGPT4-Video
+    assert sampling.stride_head(clip, 90) == [n for n in range(frames) if n % interval == 0][:90]
+
+
 SECOND = tuple(range(0, 240, 24))
 EXAMPLES = [
     # rule, frames of the clip at 24 a second, indices or how many, note

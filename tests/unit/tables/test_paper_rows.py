@@ -73,6 +73,28 @@ def test_runs_of_vinoground_follow_their_runners_and_without_one_the_printed_rul
             assert CONFIG.main.samplings[str(row.sampling)] == {"rule": rule, "frames": int(str(row.frames))}
 
 
+LOADERS = {
+    "video-chatgpt": {"rule": "segment_mid", "frames": 100},
+    "chat-univi": {"rule": "second_thinned", "frames": 64},
+    "llama-vid": {"rule": "fps_stride", "fps": 1},
+    "movie-llm": {"rule": "fps_stride", "fps": 1},
+    "videochat2": {"rule": "segment", "frames": 16},
+    "pllava-7b": {"rule": "segment", "frames": 16},
+    "sharegpt4video-8b": {"rule": "segment", "frames": 16, "view": {"show": "grid", "rows": 4, "columns": 4}},
+    "minigpt4-video": {"rule": "stride_head", "frames": 90},
+    "llava-next-video": {"rule": "second_capped", "frames": 32},
+    "video-llava-7b": {"rule": "spaced", "frames": 8},
+}
+
+
+def test_video_models_of_mmbench_video_see_the_frames_of_their_own_loaders() -> None:
+    """Section 4: video models keep the default settings of their own code."""
+    tables = CONFIG.tables["mmbench_video"].tables
+    for model, rule in LOADERS.items():
+        rows = [row for name in ("table3", "table4") for row in tables[name].rows() if row.model == model]
+        assert rows and all(CONFIG.main.samplings[str(row.sampling)] == rule for row in rows), model
+
+
 PROMPTS = {
     # the printed ones, and people's, whose wording is not printed
     "velociti": {"entail", "entail.gemini", "entail.frames", "mc", "mc.frames", "cot", "caption", "entail.authors"},

@@ -71,9 +71,16 @@ def midpoint(clip: Clip, frames: int) -> list[int]:
 
 
 def segment(clip: Clip, frames: int) -> list[int]:
-    """int(s/2 + round(s*i)) with s = (N-1)/n: InternVL's and lmms-eval internvl2's segments."""
+    """int(s/2 + round(s*i)) with s = (N-1)/n: InternVL's, PLLaVA's, VideoChat2's and ShareGPT4Video's segments."""
     size = (clip.frames - 1) / frames
     return [int(size / 2 + round(size * i)) for i in range(frames)]
+
+
+def segment_mid(clip: Clip, frames: int) -> list[int]:
+    """(round(s*i) + round(s*(i+1))) // 2 with s = (N-1)/n and n at most N: Video-ChatGPT's loader."""
+    count = min(frames, clip.frames)
+    size = (clip.frames - 1) / count
+    return [(round(size * i) + round(size * (i + 1))) // 2 for i in range(count)]
 
 
 def interior(clip: Clip, frames: int) -> list[int]:
@@ -92,7 +99,7 @@ def spaced(clip: Clip, frames: int) -> list[int]:
 
 
 def stride_head(clip: Clip, frames: int) -> list[int]:
-    """range(0, N, max(1, N//n))[:n], which drops the tail: Vinoground's VideoCLIP runner."""
+    """range(0, N, max(1, N//n))[:n], which drops the tail: Vinoground's VideoCLIP runner, MiniGPT4-Video's loader."""
     return list(range(0, clip.frames, max(1, clip.frames // frames)))[:frames]
 
 
@@ -121,6 +128,11 @@ def fps_floor(clip: Clip, fps: float) -> list[int]:
     return [int(i * (clip.fps / fps)) for i in range(int(clip.frames / clip.fps * fps))]
 
 
+def fps_stride(clip: Clip, fps: float) -> list[int]:
+    """range(0, N, round(f)/fps): LLaMA-VID's loader, by which MovieLLM is asked too."""
+    return list(range(0, clip.frames, max(1, int(_whole_rate(clip) / fps))))
+
+
 def velociti_clip(clip: Clip) -> list[int]:
     """round((s+0.25)*f)-1 and round((s+0.75)*f)-1 for s = 0..9: VELOCITI's CLIP frames, first 10 s only."""
     wanted = {round((second + part) * clip.fps) - 1 for second in range(10) for part in (0.25, 0.75)}
@@ -128,9 +140,17 @@ def velociti_clip(clip: Clip) -> list[int]:
 
 
 def second_capped(clip: Clip, frames: int) -> list[int]:
-    """range(0, N, round(f)), linspace only beyond n frames: VLMEvalKit's LLaVA-OneVision, lmms-eval's llava_vid."""
-    chosen = list(range(0, clip.frames, _whole_rate(clip)))
+    """range(0, N, round(f)), linspace only beyond n frames: LLaVA-NeXT's video demo, VLMEvalKit's LLaVA-OneVision."""
+    chosen = fps_stride(clip, 1)
     return chosen if len(chosen) <= frames else linspace(clip, frames)
+
+
+def second_thinned(clip: Clip, frames: int) -> list[int]:
+    """range(0, N, round(f)), linspace over its places beyond n of them: Chat-UniVi's loader."""
+    chosen = fps_stride(clip, 1)
+    if len(chosen) <= frames:
+        return chosen
+    return [chosen[place] for place in linspace(Clip(len(chosen), 1.0), frames)]
 
 
 def qwen(clip: Clip, frames: int) -> Chosen:
@@ -202,16 +222,19 @@ _FUNCTIONS: dict[str, Callable[..., list[int] | Chosen]] = {
     "linspace_and_last": linspace_and_last,
     "midpoint": midpoint,
     "segment": segment,
+    "segment_mid": segment_mid,
     "interior": interior,
     "spaced": spaced,
     "stride_head": stride_head,
     "stride_thinned": stride_thinned,
     "second_capped": second_capped,
+    "second_thinned": second_thinned,
     "qwen": qwen,
     "qwen_capped": qwen_capped,
     "qwen_fps": qwen_fps,
     "fps_mid": fps_mid,
     "fps_floor": fps_floor,
+    "fps_stride": fps_stride,
     "velociti_clip": velociti_clip,
     "black_aware": black_aware,
     "all": every,

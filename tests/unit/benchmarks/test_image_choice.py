@@ -106,8 +106,47 @@ def test_every_rotation_shows_the_right_option_under_its_own_letter_in_the_harne
     assert asked[-2]["prompt"] == (
         "Hint: Look.\nQuestion: Question 6?\nOptions:\nA. p\nB. q\nPlease select the correct answer from the options above. \n"
     )
-    letter = mmbench_video.requests(items, "choice", "image.letter")[-1]["prompt"]
-    assert str(letter).endswith("B. q\nAnswer with the option's letter from the given choices directly.")
+
+
+def llava(line: Mapping[str, str]) -> str:
+    """Return what `build_prompt` of VLMEvalKit's LLaVA and `build_multi_choice_prompt` of its InternVLChat make of a row."""
+    question = line["question"]
+    if line.get("hint"):
+        question = line["hint"] + "\n" + question
+    for letter in "ABCD":
+        if letter in line:
+            question += f"\n{letter}. {line[letter]}"
+    return question + "\nAnswer with the option's letter from the given choices directly."
+
+
+def idefics2(line: Mapping[str, str], last: str, *, swaps: bool) -> str:
+    """Return what `build_prompt_mmbench` and `build_prompt_puremcq` of VLMEvalKit's IDEFICS2 make of its usual prompt."""
+    prompt = f"Hint: {line['hint']}\n" if line.get("hint") else ""
+    prompt += f"Question: {line['question']}\nOptions:\n"
+    prompt += "".join(f"{letter}. {line[letter]}\n" for letter in "ABCD" if letter in line)
+    prompt += "Please select the correct answer from the options above. \n"
+    text = prompt.strip().replace("\nOptions:", "\nChoices:")
+    text = text.replace("Please select the correct answer from the options above.", last)
+    if swaps and "Hint:" in text:
+        hint, question = text.split("\nQuestion:")
+        question, choices = question.split("\nChoices:")
+        text = "Question:" + question + "\n" + hint + "\nChoices:" + choices
+    return text
+
+
+@pytest.mark.parametrize("hint", ["", "Look."])
+def test_models_with_words_of_their_own_in_the_harness_are_asked_in_these(tmp_path: Path, hint: str) -> None:
+    items = read(tmp_path, [row("6", ["p", "q"], "A", hint=hint)])
+    line = {"question": "Question 6?", "hint": hint, "A": "p", "B": "q"}
+    found = {
+        name: mmbench_video.requests(items, "choice", name)[0]["prompt"]
+        for name in ("image.letter", "image.idefics2", "image.idefics2.mmstar")
+    }
+    assert found == {
+        "image.letter": llava(line),
+        "image.idefics2": idefics2(line, "Answer with a letter.", swaps=True),
+        "image.idefics2.mmstar": idefics2(line, "Answer with the letter.", swaps=False),
+    }
 
 
 def numbered(items: pl.DataFrame, said: Mapping[str, str], convention: Convention = "fixed") -> dict[str, Measure]:

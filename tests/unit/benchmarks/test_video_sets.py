@@ -144,4 +144,19 @@ def test_a_broken_manifest_is_refused(tmp_path: Path, name: str, text: str, mess
 def test_a_manifest_that_does_not_say_it_is_scored_as_in_the_paper() -> None:
     rows = load_yaml(Path("config/tables/mmbench_video.yaml"))["tables"]["table2"]["sections"][0]["rows"]
     asked = {row["group"]: PROTOCOLS[row["protocol"]]["items"] for row in rows if row["group"] in OTHER_VIDEO_SETS}
-    assert asked == {name: SCORINGS[scoring] for name, scoring in OTHER_VIDEO_SETS.items()}
+    wanted = {name: SCORINGS[scoring] for name, scoring in OTHER_VIDEO_SETS.items()}
+    assert asked == wanted | {"video_mme": "video_mme"}, "which the harness words in its own way"
+
+
+def test_video_mme_is_asked_in_the_words_of_vlmevalkit(tmp_path: Path) -> None:
+    """vlmeval/dataset/videomme.py: FRAMES_TMPL_NOSUB behind the frames, and the question with its options."""
+    text = "video,question,answer,scoring,A,B,C,D\na.mp4,Who?,B,accuracy,Ann,Bob,Cid,Dan\n"
+    items = release(tmp_path, text, "video_mme")[1]
+    (asked,) = mmbench_video.requests(items.filter(pl.col("task") == "video_mme"), "set_choice", "set.video_mme")
+    frames = """
+These are the frames of a video. \
+Select the best answer to the following multiple-choice question based on the video. \
+Respond with only the letter (A, B, C, or D) of the correct option.
+"""
+    question = "Who?" + "\n" + "\n".join(["A. Ann", "B. Bob", "C. Cid", "D. Dan"])
+    assert asked["prompt"] == frames + f"Question: {question}\nAnswer: "

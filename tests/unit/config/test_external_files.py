@@ -66,7 +66,7 @@ def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog
         ("vinoground/apollo-7b", BOTH, [f"{IMPORTS}/vinoground/apollo-7b/textscore-response.jsonl: could be the answers of several runs of 'apollo-7b': vinoground/paper/black16, vinoground/paper/black32,", f"Put it into the folder of its run, {IMPORTS}/vinoground/apollo-7b/<protocol>/<sampling>/, or name its run in config/external.yaml (`runs: {{vinoground/paper/black16: .}}`)."]),
         ("temporalbench/ma-lmm", ("ma-lmm.jsonl",), ["temporalbench/caption/linspace4, temporalbench/long/linspace4, temporalbench/short/linspace4."]),
         ("velociti/gemini-1.5-flash", ("control.csv",), ["velociti/entail.gemini.subset/fps1, velociti/mc.subset/fps1."]),
-        ("mmbench_video/gpt-4o", ("gpt4o.xlsx",), ["mmbench_video/packed.subtitled/interior16, ", ", ... (17 in all)"]),
+        ("mmbench_video/gpt-4o", ("gpt4o.xlsx",), ["mmbench_video/packed.low.subtitled/interior16, ", ", ... (19 in all)"]),
         ("mmbench_video/videostreaming", ("a.xlsx", "b.tsv"), [f"{IMPORTS}/mmbench_video/videostreaming: found a.xlsx, b.tsv; one file of answers is expected. Keep one of them there."]),
         ("vinoground/o3/paper/black32", ("text.jsonl",), [f"{IMPORTS}/vinoground/o3/paper/black32: found text.jsonl, which are no answers to vinoground/paper by their names. {IMPORTS}/README.md lists the names."]),
         ("vinoground/o3/paper/black32", NAMED, ["which holds the answers of a run that shows 32 frames is not clear"]),
@@ -88,6 +88,16 @@ def test_a_model_can_say_which_run_its_files_are_of(paper: Project) -> None:
     assert runs(paper) == [f"vinoground/paper/black{frames}/apollo-7b" for frames in (16, 4)]
 
 
+def test_answers_to_all_videos_in_full_size_are_answers_to_those_with_subtitles_in_small_size(paper: Project) -> None:
+    """`packed.low.subtitled` takes the answers of `packed.low`, which takes those of `packed`."""
+    paper.edit("config/suites/paper.yaml", "judges: [gpt-4-turbo-1106]", "judges: []")
+    lay(paper, "mmbench_video/gpt-4o/packed/interior16", "answers.xlsx")
+    imports = paper.plan("paper").imports
+    for protocol in ("packed.low", "packed.low.subtitled"):
+        (found,) = imports.answer_files(Run.parse(f"mmbench_video/{protocol}/interior16/gpt-4o"))
+        assert found.name == "answers.xlsx"
+
+
 def judges(paper: Project) -> list[str]:
     """The judges whose numbers the tables show, run by run."""
     plan = paper.plan("paper")
@@ -101,7 +111,7 @@ def test_ratings_that_lie_there_count_for_every_run_whoever_judged(paper: Projec
     for model, protocol in (("videostreaming", "unpacked/interior64"), ("gpt-4v", "packed/interior8")):
         lay(paper, f"mmbench_video/{model}/{protocol}", "answers.xlsx")
         lay(paper, f"mmbench_video/gpt-3.5-turbo-0613/{protocol}/{model}", "ratings.tsv")
-    rated = ["packed/interior8/gpt-4v", "unpacked/interior64/videostreaming"]
+    rated = ["packed.low/interior8/gpt-4v", "unpacked/interior64/videostreaming"]
     assert judges(paper) == [f"{run}/gpt-3.5-turbo-0613" for run in rated]
     lay(paper, "mmbench_video/gpt-4-turbo-1106/packed/interior8/gpt-4v", "ratings.tsv")
     assert judges(paper) == [f"{rated[0]}/gpt-4-turbo-1106", f"{rated[1]}/gpt-3.5-turbo-0613"]

@@ -48,7 +48,7 @@ def test_velociti_rule(frames: int, fps: float) -> None:
 
 def chat_univi(frames: int, fps: float, most: int) -> list[int]:
     """Return the frames of `_get_rawvideo_dec` in ChatUniVi/eval/model_video_general.py."""
-    every = list(range(0, frames, int(round(float(fps) / 1))))
+    every = list(range(0, frames, round(float(fps) / 1)))
     if len(every) <= most:
         return every
     return [every[place] for place in np.linspace(0, len(every) - 1, num=most, dtype=int)]

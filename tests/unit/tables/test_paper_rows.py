@@ -95,10 +95,24 @@ def test_video_models_of_mmbench_video_see_the_frames_of_their_own_loaders() -> 
         assert rows and all(CONFIG.main.samplings[str(row.sampling)] == rule for row in rows), model
 
 
+def test_image_models_of_table_4_are_worded_as_vlmevalkit_words_them() -> None:
+    protocols = CONFIG.benchmarks["mmbench_video"].protocols
+    found = {}
+    for _, row, column, _ in cells("mmbench_video"):
+        if column.protocol in ("mmbench", "mmstar"):
+            protocol = row.in_column(column).protocol
+            found.setdefault(str(row.model), set()).add(protocols[str(protocol)].prompt)
+    own = {"llava-v1.5-7b": {"image.letter"}, "internvl-chat-v1.5": {"image.letter"}}
+    own["idefics2-8b"] = {"image.idefics2", "image.idefics2.mmstar"}
+    assert len(found) == 10 and {model: found.pop(model) for model in own} == own
+    assert all(prompts == {"image"} for prompts in found.values())
+
+
 PROMPTS = {
     # the printed ones, and people's, whose wording is not printed
     "velociti": {"entail", "entail.gemini", "entail.frames", "mc", "mc.frames", "cot", "caption", "entail.authors"},
-    "temporalbench": {"released", "caption", "four"},
+    # GPT-4o's rows ask as its released runner does
+    "temporalbench": {"released", "caption", "authors", "four.authors"},
     "vinoground": {"paper", "cot", "caption", "authors", "authors.minicpm", "authors.videollama", "authors.ma-lmm"},
 }
 

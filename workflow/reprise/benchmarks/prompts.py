@@ -9,6 +9,8 @@ from reprise.core.errors import UserError, unknown
 
 # A private-use character no caption holds: stands for the number of frames until the plan is known.
 FRAME_COUNT = "\ue000"
+# Another one: where the frames stand, if not in front of the whole text.
+FRAMES = "\ue001"
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -29,12 +31,16 @@ def load_prompts(path: Path) -> dict[str, Prompt]:
         for key, text in entry.items():
             if not isinstance(text, str):
                 raise UserError(f"{path}: {name}.{key}: should be a text, found {text!r:.60}. Write it in quotes.")
+        if "{frames}" in entry.get("system", "") or entry["user"].count("{frames}") > 1:
+            raise UserError(
+                f"{path}: {name}: {{frames}} may stand once in `user` and not in `system`. Remove the others."
+            )
     return {name: Prompt(entry.get("system", ""), entry["user"]) for name, entry in raw.items()}
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Put the values into a template; `{frame_count}` waits for inference."""
-    known = {**values, "frame_count": FRAME_COUNT}
+    """Put the values into a template; `{frame_count}` and `{frames}` wait for inference."""
+    known = {**values, "frame_count": FRAME_COUNT, "frames": FRAMES}
     for name in _PLACEHOLDER.findall(template):
         if name not in known:
             raise unknown("placeholder", f"{{{name}}}", known, "prompt template")
@@ -44,3 +50,9 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 def with_frame_count(text: str, frames: int) -> str:
     """The final prompt, now that the number of frames is known."""
     return text.replace(FRAME_COUNT, str(frames))
+
+
+def split_at_frames(text: str) -> tuple[str, str]:
+    """Return the text in front of the frames, and the whole text as it is without frames."""
+    lead, mark, rest = text.partition(FRAMES)
+    return (lead, lead + rest) if mark else ("", text)

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.prompts import with_frame_count
+from reprise.benchmarks.prompts import FRAMES, with_frame_count
 from reprise.commands.shared import MEANINGS, ledger_of, named_text, outcomes_of, plan_of, reader_of, there
 from reprise.core.errors import UserError, choices
 from reprise.core.paths import Run
@@ -120,7 +120,8 @@ class Look:
     def _question(self, request: Row, frames: int) -> Iterator[str]:
         yield f"Question {plain(request['role'])} (the model is to {request['ask']})"
         yield from _fields(
-            *((name, with_frame_count(request[name], frames)) for name in ("system", "prompt")),
+            ("system", with_frame_count(request["system"], frames)),
+            ("prompt", with_frame_count(request["prompt"], frames).replace(FRAMES, f" [{frames} frames]")),
             ("options", ", ".join(request["options"])),
             ("expected", request["expected"] or "(a judge decides)"),
         )

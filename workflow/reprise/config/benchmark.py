@@ -28,6 +28,12 @@ class Protocol(Settings):
     authors asked a judge; `text`: the whole answer is compared with what is expected."""
     compare_with: Literal["all-MiniLM-L6-v2"] | None = None
     """The model whose embeddings compare free answers with what is expected."""
+    detail: Literal["low", "high", "auto"] | None = None
+    """The detail in which models behind adapter `openai` see an image; it is sent with each one. Other adapters have no
+    such field."""
+    image_size: int | None = Field(None, ge=1)
+    """Longest side of a frame in pixels; larger frames are made smaller before they are sent to a server. Adapters that
+    load weights make no frame smaller, so that such a protocol is refused for them."""
     frames_min: dict[str, int] = Field({})
     """Metric -> the fewest frames that can show what it asks about. Numbers of fewer are printed in grey and compete
     with none; those of no frames at all count."""

@@ -68,6 +68,11 @@ class Known(NamedTuple):
                 f"'{sampling}': the server is given the clip's file, so that no view of its frames can be shown. "
                 f"Set `settings.frames: images` in {self.found.file_of(name)}."
             )
+        if asked.image_size is not None and (adapter.needs_weights or adapter.takes_files(model.settings)):
+            reasons.append(
+                f"protocol '{protocol}' makes frames smaller (image_size: {asked.image_size}), which adapter "
+                f"'{model.adapter}' does not do with these settings. Use a protocol without `image_size`."
+            )
         refused = f"but sampling '{sampling}' shows"
         if rule["rule"] == "none" and adapter.frames == "needed":
             reasons.append(f"{model.adapter} needs frames, {refused} none. Use a sampling of another rule.")

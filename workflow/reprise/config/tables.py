@@ -89,9 +89,12 @@ class Row(RowSettings):
     """Show the score of random guessing."""
     judges: list[Slug] = Field([])
     """Show the ratings of the first of these judges who rated the run, in place of the suite's."""
+    wording: Slug | None = None
+    """Variant of the protocols that columns name: `letter` asks `mmbench.letter` in a column of `mmbench`."""
 
     def in_column(self, column: Column) -> "Row":
-        named = {"model": column.model, "protocol": column.protocol, "sampling": column.sampling}
+        protocol = f"{column.protocol}.{self.wording}" if column.protocol and self.wording else column.protocol
+        named = {"model": column.model, "protocol": protocol, "sampling": column.sampling}
         changed = {name: value for name, value in named.items() if value is not None}
         return self.model_copy(update=changed) if changed else self
 

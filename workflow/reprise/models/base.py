@@ -21,6 +21,12 @@ class Request:
     options: tuple[str, ...]
     expected: str
     max_tokens: int
+    lead: str = ""
+    """beginning of the prompt that stands in front of the frames; adapters that always show frames first ignore it"""
+
+    def around_frames(self) -> tuple[str, str]:
+        """Return the texts in front of the frames and behind them."""
+        return self.lead, self.prompt[len(self.lead) :].removeprefix(" ") if self.lead else self.prompt
 
 
 @dataclass(frozen=True)

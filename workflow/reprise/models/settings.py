@@ -114,6 +114,9 @@ class OpenAISettings(ScoredSettings, RemoteSettings):
     """How frames are sent, always lossless: as `images`, one a frame, or as one `video`, a list of frames with their
     times as vLLM reads it (its server needs `--trust-request-mm-kwargs`). By default `images`; a model with
     `served_by: vllm` has no default, since a video model that is shown images is not told when each of them is."""
+    detail: Literal["low", "high", "auto"] | None = Field(None, exclude_if=not_)
+    """The detail in which OpenAI's models see an image; it is sent with each one. By default nothing is sent. The
+    `detail` of a protocol takes precedence."""
     check_frames: bool = True
     """Whether a server that counts the tokens of prompts is tested for cutting lists of frames: one more request for
     each clip that shows more frames than any before, two frames fewer, whose count must be smaller."""

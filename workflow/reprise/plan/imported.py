@@ -218,9 +218,11 @@ class Imports:
         return sorted(run for run in runs if run.model == slug)
 
     def _protocols(self, run: Run) -> list[str]:
-        """The protocols to which answers are answers to a run: its own, and the one that this names."""
-        other = self._config.benchmarks[run.benchmark].protocols[run.protocol].answers_of
-        return [run.protocol, other] if other else [run.protocol]
+        """Return the protocols to which answers are answers to a run: its own, the one that this names, and so on."""
+        protocols, names = self._config.benchmarks[run.benchmark].protocols, [run.protocol]
+        while (following := protocols[names[-1]].answers_of) is not None and following not in names:
+            names.append(following)
+        return names
 
     def _answer_format(self, run: Run) -> AnswerFiles:
         """How the authors' files hold answers to a run's form of question."""

@@ -1,6 +1,6 @@
 """The keys of runs, which hold all that shapes answers, and the versions of the code behind any key."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache, cached_property
 from importlib import metadata
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from reprise.benchmarks.prompts import Prompt, load_prompts
+from reprise.config.benchmark import Protocol
 from reprise.config.model import Model
 from reprise.core.errors import UserError, suggestion
 from reprise.core.names import UNPINNED
@@ -100,6 +101,7 @@ def check_frames_chosen(slug: str, model: Model) -> None:
 
 
 NO_FRAMES = {"rule": "none"}
+NO_IMAGES: Mapping[str, Any] = {}
 K = TypeVar("K", bound=Key)
 
 
@@ -131,7 +133,10 @@ class RunKeys:
         protocol = self._config.benchmarks[run.benchmark].protocols[run.protocol]
         sampling = self._config.main.samplings[run.sampling]
         asked = {"form": protocol.form, "ask": protocol.ask, "max_tokens": protocol.max_tokens, "sampling": sampling}
-        return self.of_model(run.name, run.model, asdict(self.prompts[run.benchmark][protocol.prompt]), asked)
+        prompt = asdict(self.prompts[run.benchmark][protocol.prompt])
+        return self.of_model(
+            run.name, run.model, prompt, asked, image_settings(protocol, self._config.models[run.model])
+        )
 
     def of_judge(self, benchmark: str, protocol: str, judge: str) -> RunKey:
         name = f"{judge} as judge of {benchmark}/{protocol}"
@@ -142,7 +147,9 @@ class RunKeys:
         how = {"form": "judge", "ask": "write", "max_tokens": asked.judge_tokens, "sampling": NO_FRAMES}
         return self.of_model(name, judge, asdict(self.prompts[benchmark][asked.judge]), how)
 
-    def of_model(self, name: str, slug: str, prompt: dict[str, str], asked: dict[str, Any]) -> ModelRunKey:
+    def of_model(
+        self, name: str, slug: str, prompt: dict[str, str], asked: dict[str, Any], images: Mapping[str, Any] = NO_IMAGES
+    ) -> ModelRunKey:
         """The key of a model that is asked by this prompt, be it for answers, as a judge of answers or as a writer."""
         model = self._config.models[slug]
         adapter = ADAPTERS[model.adapter]
@@ -155,7 +162,9 @@ class RunKeys:
         answers = ModelAnswers(
             adapter=model.adapter,
             model=self._weights[slug],
-            settings={key: value for key, value in model.settings.items() if key not in beside} | server.settings,
+            settings={key: value for key, value in model.settings.items() if key not in beside}
+            | server.settings
+            | dict(images),
             dtype=model.dtype,
             attention=model.attention,
             trust_remote_code=model.trust_remote_code,
@@ -221,6 +230,13 @@ class RunKeys:
         )
         answers = self.versioned("import_ratings", answers, benchmark)
         return ImportedRatingsKey(run=name, key=answers.digest(), answers=answers)
+
+
+def image_settings(protocol: Protocol, model: Model) -> dict[str, Any]:
+    """Return the settings of a model's adapter that a protocol determines: how a server is shown images."""
+    values = {"detail": protocol.detail, "image_size": protocol.image_size}
+    known = ADAPTERS[model.adapter].settings.model_fields
+    return {name: value for name, value in values.items() if value is not None and name in known}
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.prompts import FRAME_COUNT
+from reprise.benchmarks.prompts import FRAME_COUNT, FRAMES
 from reprise.benchmarks.registry import load_analyses, load_scores
 from reprise.benchmarks.scoring import with_analysed_groups
 from reprise.report.folder import ENCODE, finite, shown, without_empty
@@ -90,7 +90,7 @@ def questions(requests: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
             "role": role,
             "ask": ask,
             "system": shown(system.replace(FRAME_COUNT, "{frame_count}")),
-            "prompt": shown(prompt.replace(FRAME_COUNT, "{frame_count}")),
+            "prompt": shown(prompt.replace(FRAME_COUNT, "{frame_count}").replace(FRAMES, " {frames} ")),
             "options": [shown(option) for option in options],
             "expected": shown(expected),
         }

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.prompts import with_frame_count
+from reprise.benchmarks.prompts import split_at_frames, with_frame_count
 from reprise.benchmarks.rows import grouped
 from reprise.core.errors import UserError
 from reprise.core.files import value_digest
@@ -70,14 +70,16 @@ def _by_clip(requests: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
 
 
 def _request(row: Mapping[str, Any], frames: int) -> Request:
+    lead, prompt = split_at_frames(with_frame_count(row["prompt"], frames))
     return Request(
         request_id=row["request_id"],
         item_id=row["item_id"],
         role=row["role"],
         ask=row["ask"],
         system=with_frame_count(row["system"], frames),
-        prompt=with_frame_count(row["prompt"], frames),
+        prompt=prompt,
         options=tuple(row["options"]),
         expected=row["expected"],
         max_tokens=row["max_tokens"],
+        lead=lead,
     )

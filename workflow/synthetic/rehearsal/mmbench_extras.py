@@ -19,7 +19,7 @@ IMAGE_QUESTIONS = (1292, 1500)
 QUESTIONS_PER_SET, VIDEOS_PER_SET = 1000, 6
 CAPABILITIES = ("who", "what", "where")
 # Answers that people rated (section 4.4): run, and how many questions by how many people.
-RATED = ("mmbench_video/unpacked/spaced8/video-llava-7b", "mmbench_video/packed/interior8/gpt-4o")
+RATED = ("mmbench_video/unpacked/spaced8/video-llava-7b", "mmbench_video/packed.low/interior8/gpt-4o")
 RATED_QUESTIONS, PEOPLE = 100, 2
 BEST = 3
 

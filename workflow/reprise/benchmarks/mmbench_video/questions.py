@@ -48,6 +48,7 @@ def rotations(item: Item, are_all: bool) -> Iterator[Question]:
         values = {
             "question": item.texts["question"],
             "hint": f"Hint: {hint}\n" if hint else "",
+            "bare_hint": f"{hint}\n" if hint else "",
             "options": _lines(dict(zip(letters, moved, strict=True))),
         }
         expected = letters[(letters.index(item.answer) - turn) % len(letters)] if item.answer else ""

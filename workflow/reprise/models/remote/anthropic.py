@@ -111,9 +111,11 @@ class AnthropicAdapter(RemoteAdapter):
             fields["thinking"] = {"type": "enabled", "budget_tokens": settings.thinking}
         if settings.effort is not None:
             fields["output_config"] = {"effort": settings.effort}
-        text = json.dumps({"type": "text", "text": request.prompt}).encode()
+        lead, text = request.around_frames() if visual else ("", request.prompt)
+        before = json.dumps({"type": "text", "text": lead}).encode() + b"," if lead else b""
+        behind = json.dumps({"type": "text", "text": text}).encode()
         start = json.dumps(fields)[:-1].encode()
-        return b"".join([start, b',"messages":[{"role":"user","content":[', visual, text, b"]}]}"])
+        return b"".join([start, b',"messages":[{"role":"user","content":[', before, visual, behind, b"]}]}"])
 
 
 def answer_of(reply: Reply, frames: int) -> Answer:

@@ -147,7 +147,9 @@ class GeminiAdapter(RemoteAdapter):
     async def ask(self, visual: list[types.Part], shown: Shown | None, request: Request) -> Answer:
         settings = self.settings
         tokens = settings.max_tokens or request.max_tokens
-        contents = [types.Content(role="user", parts=[*visual, types.Part(text=request.prompt)])]
+        lead, text = request.around_frames() if visual else ("", request.prompt)
+        before = [types.Part(text=lead)] if lead else []
+        contents = [types.Content(role="user", parts=[*before, *visual, types.Part(text=text)])]
         send: Callable[[], Awaitable[types.GenerateContentResponse]] = partial(
             self.client.models.generate_content,
             model=settings.model,

@@ -34,17 +34,24 @@ class ImagesPreparer:
     """Decodes and encodes frames; needs no model for that."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        del spec  # nothing to load
+        self._size: int | None = spec.settings.get("image_size")
 
     def read(self, clip: Clip) -> Footage:
         return footage_of(clip)
 
     def prepare(self, clip: Clip, frames: Footage, requests: Sequence[Request]) -> Encoded:
-        height, width = frames.frames[0].shape[:2]
-        return Encoded(tuple(map(_png, frames.frames)), frames.places, frames.rate, frames.total, width, height)
+        pictures = [self._picture(frame) for frame in frames.frames]
+        width, height = pictures[0].size
+        return Encoded(tuple(map(_png, pictures)), frames.places, frames.rate, frames.total, width, height)
+
+    def _picture(self, frame: Image) -> Picture.Image:
+        picture = Picture.fromarray(np.ascontiguousarray(frame))
+        if self._size is not None:
+            picture.thumbnail((self._size, self._size))  # as VLMEvalKit does; smaller frames stay as they are
+        return picture
 
 
-def _png(frame: Image) -> bytes:
+def _png(picture: Picture.Image) -> bytes:
     stream = BytesIO()
-    Picture.fromarray(np.ascontiguousarray(frame)).save(stream, "PNG", compress_level=1)  # others save little more
+    picture.save(stream, "PNG", compress_level=1)  # other levels save little more
     return b64encode(stream.getvalue())

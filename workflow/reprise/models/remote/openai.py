@@ -25,7 +25,7 @@ from reprise.models.remote.sending import Opened
 from reprise.models.settings import OpenAISettings
 from reprise.models.thoughts import opens_thought
 
-IMAGE = b'{"type":"image_url","image_url":{"url":"data:image/png;base64,', b'"}},'
+IMAGE = b'{"type":"image_url","image_url":{"url":"data:image/png;base64,', b'"'
 # The type of a list of frames, whatever the format of each: the server looks at the frames.
 VIDEO = b'{"type":"video_url","video_url":{"url":"data:video/jpeg;base64,', b'"}},'
 # Signs by which tokenizers write spaces and ends of lines.
@@ -72,7 +72,9 @@ class Chat:
         system = _json({"role": "system", "content": request.system}) + b"," if request.system else b""
         content = _json(request.prompt)
         if visual := self.visual if frames is None else self._visuals(frames):
-            content = b"".join([b"[", visual, _json({"type": "text", "text": request.prompt}), b"]"])
+            lead, text = request.around_frames()
+            before = _json({"type": "text", "text": lead}) + b"," if lead else b""
+            content = b"".join([b"[", before, visual, _json({"type": "text", "text": text}), b"]"])
         start = _json(fields)[:-1]
         return b"".join([start, b',"messages":[', system, b'{"role":"user","content":', content, b"}]}"])
 
@@ -80,7 +82,9 @@ class Chat:
         images = self._shown.images[:frames] if self._shown else ()
         if self._settings.frames == "video" and images:
             return b",".join(images).join(VIDEO)
-        return b"".join(image.join(IMAGE) for image in images)
+        detail = self._settings.detail
+        end = (b',"detail":' + _json(detail) if detail else b"") + b"}},"
+        return b"".join(image.join(IMAGE) + end for image in images)
 
 
 def _json(value: Any) -> bytes:

@@ -1,6 +1,7 @@
 """`settings:` of the adapters that ask servers and vendors. Imports no SDK, so that a configuration can."""
 
 import re
+from operator import not_
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -35,6 +36,9 @@ class RemoteSettings(Settings):
 
     max_images: int | None = Field(None, ge=1)
     """Most frames that the server takes in a request. A run that shows more is refused before anything is asked."""
+    image_size: int | None = Field(None, ge=1, exclude_if=not_)
+    """Longest side of a frame in pixels; larger frames are made smaller before they are sent. By default frames keep
+    their size. The `image_size` of a protocol takes precedence."""
     image_tokens: int | None = Field(None, ge=1)
     """Tokens that a frame counts at most, for the budget: what a question may cost is reserved before it is sent. From
     the second clip of a size on the server's own count is used. By default what the vendor says, where that is known;

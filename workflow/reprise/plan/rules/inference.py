@@ -82,8 +82,9 @@ class Inference(Asked):
         """The answers of a run that asks the same of the same items, if the suite has one: at the same time this one
         would only wait for them."""
         run, protocols = run_of(wildcards), self._plan.config.benchmarks[wildcards.benchmark].protocols
-        other = protocols[run.protocol].answers_of
-        if other is None or protocols[other].items != protocols[run.protocol].items:
+        protocol, other = protocols[run.protocol], protocols[run.protocol].answers_of
+        alike = ("items", "detail", "image_size")
+        if other is None or any(getattr(protocols[other], name) != getattr(protocol, name) for name in alike):
             return []
         first = replace(run, protocol=other)
         return [self._results.responses(first)] if first in self._plan.runs() else []

@@ -65,7 +65,7 @@ def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog
     [
         ("vinoground/apollo-7b", BOTH, [f"{IMPORTS}/vinoground/apollo-7b/textscore-response.jsonl: could be the answers of several runs of 'apollo-7b': vinoground/paper/black16, vinoground/paper/black32,", f"Put it into the folder of its run, {IMPORTS}/vinoground/apollo-7b/<protocol>/<sampling>/, or name its run in config/external.yaml (`runs: {{vinoground/paper/black16: .}}`)."]),
         ("temporalbench/ma-lmm", ("ma-lmm.jsonl",), ["temporalbench/caption/linspace4, temporalbench/long/linspace4, temporalbench/short/linspace4."]),
-        ("velociti/gemini-1.5-flash", ("control.csv",), ["velociti/entail.gemini.subset/fps1, velociti/mc.subset/fps1."]),
+        ("velociti/gemini-1.5-flash", ("control.csv",), ["velociti/entail.gemini.subset/fps1, velociti/mc.gemini.subset/fps1."]),
         ("mmbench_video/gpt-4o", ("gpt4o.xlsx",), ["mmbench_video/packed.low.subtitled/interior16, ", ", ... (19 in all)"]),
         ("mmbench_video/videostreaming", ("a.xlsx", "b.tsv"), [f"{IMPORTS}/mmbench_video/videostreaming: found a.xlsx, b.tsv; one file of answers is expected. Keep one of them there."]),
         ("vinoground/o3/paper/black32", ("text.jsonl",), [f"{IMPORTS}/vinoground/o3/paper/black32: found text.jsonl, which are no answers to vinoground/paper by their names. {IMPORTS}/README.md lists the names."]),

@@ -75,6 +75,8 @@ def test_rules_equal_the_loaders_of_their_models(frames: int, fps: float) -> Non
     assert sampling.fps_stride(clip, 1) == list(range(0, frames, round(fps)))  # LLaMA-VID, MovieLLM
     assert sampling.segment_mid(clip, 100) == video_chatgpt(frames, 100)
     assert sampling.second_capped(clip, 32) == llava_next_video(frames, fps, 32)
+    parts = [((frames - 1) / 8 * i + (frames - 1) / 8 * (i + 1)) / 2 for i in range(8)]  # VideoLLaMA2
+    assert sampling.segment_center(clip, 8) == np.round(np.array(parts) + 1e-6).astype(int).tolist()
     start, size = int((frames - 1) / 16 / 2), (frames - 1) / 16  # PLLaVA, VideoChat2, ShareGPT4Video
     assert sampling.segment(clip, 16) == [start + int(np.round(size * i)) for i in range(16)]
     interval = max(1, int(frames / 90))  # MiniGPT4-Video

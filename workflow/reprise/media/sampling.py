@@ -76,6 +76,12 @@ def segment(clip: Clip, frames: int) -> list[int]:
     return [int(size / 2 + round(size * i)) for i in range(frames)]
 
 
+def segment_center(clip: Clip, frames: int) -> list[int]:
+    """round(s*(i+1/2) + 0.000001) with s = (N-1)/n: VideoLLaMA2's processor since August 2024."""
+    size = (clip.frames - 1) / frames
+    return [round((size * i + size * (i + 1)) / 2 + 1e-6) for i in range(frames)]
+
+
 def segment_mid(clip: Clip, frames: int) -> list[int]:
     """(round(s*i) + round(s*(i+1))) // 2 with s = (N-1)/n and n at most N: Video-ChatGPT's loader."""
     count = min(frames, clip.frames)
@@ -222,6 +228,7 @@ _FUNCTIONS: dict[str, Callable[..., list[int] | Chosen]] = {
     "linspace_and_last": linspace_and_last,
     "midpoint": midpoint,
     "segment": segment,
+    "segment_center": segment_center,
     "segment_mid": segment_mid,
     "interior": interior,
     "spaced": spaced,

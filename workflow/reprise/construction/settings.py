@@ -242,7 +242,8 @@ class StaticFilter(Settings):
     model: str = Field(pattern=SLUG)
     """The model that is shown the frame, in GPT-4v's place; `run:` must select it."""
     protocol: str = Field("unpacked", pattern=SLUG)
-    """How it is asked; its answers go to the benchmark's judge."""
+    """How it is asked; its answers go to the benchmark's judge. The paper samples a frame for each question, so by
+    default each question is asked alone."""
     samplings: list[Slug] = Field(["still0", "still1", "still2", "still3"], min_length=1)
     """The random frames, one sampling a seed."""
     least: float = Field(2.5, ge=0, le=3)

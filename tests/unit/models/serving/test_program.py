@@ -62,6 +62,7 @@ def test_frames_arrive_bit_for_bit_with_their_times_and_the_clips_length(root: P
     video, indices = barcode_video(root / "v.mp4", 48), (0, 7, 7, 30)
     host = host_of(root, GOOD)
     asked = [request("Which?", "write", max_tokens=5), request("Why?", "write", system="Be short.")]
+    asked.append(replace(request("Look: what?", "write"), lead="Look:"))
     found = answers(host, asked, shown(video, indices))
     host.close()
     host = host_of(root, GOOD)
@@ -72,7 +73,11 @@ def test_frames_arrive_bit_for_bit_with_their_times_and_the_clips_length(root: P
     start = f"{hashlib.sha256(frames.tobytes()).hexdigest()}|{frames.shape}|"
     start += f"{[round(index / RATE, 4) for index in indices]}|{48 / RATE}|"
     end = f"|{root / 'weights'}|cpu"
-    assert [one.text for one in found] == [f"{start}Which?|5{end}", f"{start}Be short.\nWhy?|8{end}"]
+    assert [one.text for one in found] == [
+        f"{start}Which?|5{end}",
+        f"{start}Be short.\nWhy?|8{end}",
+        f"{start}Look: what?|8{end}",
+    ]
     assert {(one.error, one.frames_shown) for one in found} == {("", len(indices))}
 
 

@@ -101,13 +101,15 @@ class Program:
         content: Any = asked["content"]
         times = Times()
         parts: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-        prompt = "\n".join([*(one["content"] for one in before), parts[-1]["text"]])
-        if len(parts) == 1:
+        text = " ".join(part["text"] for part in parts if part["type"] == "text")  # a program shows frames first
+        prompt = "\n".join([*(one["content"] for one in before), text])
+        urls = [part["video_url"]["url"] for part in parts if part["type"] == "video_url"]
+        if not urls:
             return prompt, np.zeros((0, 0, 0, 3), np.uint8), times
         video = body["media_io_kwargs"]["video"]
         times.extend(place / video["fps"] for place in video["frames_indices"])
         times.duration = video["duration"]
-        return prompt, self._frames(parts[0]["video_url"]["url"]), times
+        return prompt, self._frames(urls[0]), times
 
     def _frames(self, url: str) -> Any:
         """The frames (n, height, width, 3); the same array for the questions of a clip that follow each other."""

@@ -1,17 +1,22 @@
 """Jobs that ask each of the three kinds of vendors: money, kills, secrets."""
 
+import json
 import random
+import re
 import signal
 import time
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
+import polars as pl
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, read_table
-from reprise.core.store import Store
+from reprise.core.store import Store, read_lines
 from reprise.models.asking.journal import Journal, journal_path
 from reprise.models.asking.money.calls import TEMPLATE_TOKENS
 from reprise.models.asking.money.prices import Budget, Ledger
@@ -149,24 +154,54 @@ def test_kills_pay_for_no_answer_twice_and_end_the_same(job: Job, name: str) -> 
     assert (job.folder / "out.parquet").read_bytes() == resumed, "as without a kill"
 
 
-@some_vendors
+# No shape by which any key would be known, and characters that each way of writing it changes.
+ODD_KEY = 'odd/4n8Qz+7"Wk2pLx9=Tb6vRc'
+ALL_SPELLINGS = {
+    "plain": ODD_KEY,
+    "URL": quote(ODD_KEY, safe=""),
+    "JSON": json.dumps(json.dumps(ODD_KEY)),
+    "escapes": "".join(f"\\u{ord(character):04x}" for character in ODD_KEY),
+    "base64": b64encode(f"user:{ODD_KEY}:x".encode()).decode(),
+}
+# Of every spelling a part without the characters that are written in several ways.
+PARTS = ("4n8Qz", "Wk2pLx9", "Tb6vRc", "\\u0034\\u006e", ALL_SPELLINGS["base64"][10:30])
+
+
+@pytest.mark.parametrize("name", VENDORS)
 def test_no_secret_is_left_anywhere(job: Job, name: str) -> None:
-    """Of a server that repeats the key in answers and errors, with the SDKs' own logs turned on."""
-    vendor = VENDORS[name]
+    """Of a server that repeats the key in answers, errors, headers and names, with the SDKs' own logs turned on."""
+    vendor, everything = VENDORS[name], " ".join(ALL_SPELLINGS.values())
 
     def says(asked: Asked) -> Says:
-        if vendor.prompt(asked).endswith("1"):
-            return vendor.error(400, "x", f"your key {served.KEY} is odd")
-        if vendor.prompt(asked).endswith("2"):
-            return Says(b"<html>" + served.KEY.encode())
-        return Says(vendor.says(asked, "yes"))
+        replies = {
+            "1": vendor.error(400, "x", f"your key {everything} is odd"),
+            "2": Says(b"<html>" + everything.encode()),
+            "3": Says({"error": f"your key {everything} is overloaded"}),
+            "4": Says(b"HTTP is " + everything.encode(), 502),
+        }
+        reply = replies.get(vendor.prompt(asked)[-1], Says(vendor.says(asked, f"It is {everything}, yes")))
+        return replace(reply, headers={**reply.headers, "X-Echo": quote(ODD_KEY), "X-Request-Id": ODD_KEY})
 
-    loud = {"OPENAI_LOG": "debug", "ANTHROPIC_LOG": "debug", "VENDOR_API_KEY": served.KEY}
+    loud = {"OPENAI_LOG": "debug", "ANTHROPIC_LOG": "debug", "VENDOR_API_KEY": ODD_KEY}
     with ChatServer(says) as server:
         key = paid(server, name)
         assert job.run(key, **loud) == 0, job.log
-        assert {asked.headers[vendor.key_header].removeprefix("Bearer ") for asked in server.asked} == {served.KEY}
-    failed = read_table(job.folder / "out.parquet", RESPONSES).filter(error="bad_request")
+        assert {asked.headers[vendor.key_header].removeprefix("Bearer ") for asked in server.asked} == {ODD_KEY}
+    rows = read_table(job.folder / "out.parquet", RESPONSES)
+    failed = rows.filter(error="bad_request")
     assert failed.height == served.CLIPS and "is odd" in failed["message"][0]
-    holding = [path for path in job.folder.rglob("*") if path.is_file() and served.KEY.encode() in path.read_bytes()]
+    answers = rows.filter(error="")["text"]
+    assert len(answers) == 2 * served.CLIPS and all(re.fullmatch("It is .*, yes", text) for text in answers)
+    files = [path for path in job.folder.rglob("*") if path.is_file()]
+    assert {".parquet", ".jsonl"} <= {path.suffix for path in files}
+    holding = [(path, part) for path in files for part in PARTS if part in contents_of(path)]
     assert holding == []
+
+
+def contents_of(path: Path) -> str:
+    """What a file holds, where it is packed without its packing, and where it is JSON also without that."""
+    if path.suffix == ".parquet":
+        return repr(pl.read_parquet(path).to_dicts()).replace(r"\\", "\\")
+    if path.suffix == ".jsonl":
+        return repr([list(line) for line in read_lines(path)]).replace(r"\\", "\\")
+    return path.read_bytes().decode(errors="replace")

@@ -4,7 +4,7 @@ import logging
 import re
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from reprise.core.plain import safe
 
@@ -17,10 +17,21 @@ class _Safe(logging.Formatter):
         return safe(super().format(record))
 
 
+class _OfLibraries(logging.StreamHandler[TextIO]):
+    """Shows what other libraries log. Without it they would install a handler that hides no secret."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.name.partition(".")[0] != log.name
+
+
 def log_to_stderr() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Safe("%(message)s"))
     log.handlers = [handler]
+    root = logging.getLogger()
+    others = _OfLibraries(sys.stderr)
+    others.setFormatter(_Safe("%(name)s: %(message)s"))
+    root.handlers = [*(one for one in root.handlers if not isinstance(one, _OfLibraries)), others]
 
 
 ERROR, TRACEBACK = "Error: ", "Traceback (most recent call last):"

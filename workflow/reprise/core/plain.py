@@ -3,7 +3,9 @@
 import math
 import os
 import re
+from base64 import b64encode
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 LONGEST = 2000
@@ -21,6 +23,7 @@ SECRETS_IN_TEXT = (
     # Tokens of Hugging Face, GitHub and of services behind an API, by their shape.
     (re.compile(r"(?<![A-Za-z0-9])(?:(?:hf_|ghp_)[A-Za-z0-9]{16,}|(?:github_pat_|sk-)[\w-]{16,})"), HIDDEN),
 )
+TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[/!a-z][^>]*>", re.IGNORECASE | re.DOTALL)
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 # Controls other than tab and line feed, bidirectional marks and overrides, other line ends, tags, lone surrogates.
 UNSEEN = re.compile(
@@ -49,6 +52,11 @@ def plain(text: str) -> str:
     return cut(" ".join(safe(text).split()), LONGEST)
 
 
+def words_of_page(text: str) -> str:
+    """The words of a page of HTML, or of a plain text, on one line of bounded length."""
+    return plain(TAGS.sub(" ", text))
+
+
 def cut(text: str, most: int) -> str:
     """A text, or of a longer one its beginning."""
     return text if len(text) <= most else f"{text[:most]}..."
@@ -71,7 +79,15 @@ def of_cell(cell: str) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """The text without this user's secrets, should a server or a program repeat them."""
+    """The text without secrets: those of this user, should a server repeat them, and what looks like one."""
+    text = without_own_secrets(text)
+    for pattern, shown in SECRETS_IN_TEXT:
+        text = pattern.sub(shown, text)
+    return text
+
+
+def without_own_secrets(text: str) -> str:
+    """Hide this user's secrets in a text, also where they are escaped or encoded, and leave all else as it is."""
     secrets = [value for name, value in os.environ.items() if SECRET_NAMES.search(name)]
     caches = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache"))
     home = Path(os.environ.get("HF_HOME", caches / "huggingface"))
@@ -80,12 +96,35 @@ def without_secrets(text: str) -> str:
         secrets.append(token.read_text(encoding="utf-8", errors="replace").strip())
     except (OSError, RuntimeError):
         secrets.append("")  # nobody is signed in, or this user has no home
-    for secret in secrets:
-        if len(secret) >= 8:  # a shorter one would be found in ordinary words
-            text = text.replace(secret, HIDDEN)
-    for pattern, shown in SECRETS_IN_TEXT:
-        text = pattern.sub(shown, text)
-    return text
+    # A shorter one would be found in ordinary words.
+    pattern = _spellings_of(tuple(sorted({value for value in secrets if len(value) >= 8}, key=len, reverse=True)))
+    return pattern.sub(HIDDEN, text) if pattern else text
+
+
+@lru_cache(maxsize=8)
+def _spellings_of(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
+    """A pattern that matches each secret as it is, and as JSON, URLs, HTML and base64 write it."""
+    ways = ["".join(map(_spellings_of_character, secret)) for secret in secrets]
+    ways += [re.escape(part) for secret in secrets for part in _in_base64(secret)]
+    return re.compile("|".join(ways)) if ways else None
+
+
+def _spellings_of_character(character: str) -> str:
+    code = ord(character)
+    in_url = "".join(f"%(?:25)*{byte:02x}" for byte in character.encode(errors="surrogateescape"))
+    in_json = rf"\\+(?:u{code:04x}|x{code:02x})"
+    return rf"(?:\\*{re.escape(character)}|(?i:{in_url}|{in_json}|&#0*{code};|&#x0*{code:x};))"
+
+
+def _in_base64(secret: str) -> list[str]:
+    """What is the same in each text that holds the secret and is written in base64, whatever stands around it."""
+    data = secret.encode(errors="surrogateescape")
+    # The first and last characters depend on the bytes beside the secret.
+    parts = [
+        b64encode(bytes(before) + data)[-(-8 * before // 6) : (before + len(data)) * 8 // 6].decode()
+        for before in range(3)
+    ]
+    return sorted({spelling for part in parts for spelling in (part, part.replace("+", "-").replace("/", "_"))})
 
 
 def first_of(texts: Sequence[str], most: int | None, more: str = "and {} more") -> list[str]:

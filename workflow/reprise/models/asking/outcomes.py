@@ -11,13 +11,13 @@ from typing import NamedTuple, Protocol
 
 from reprise.core.errors import UserError, is_out_of_memory, stop_on_fault
 from reprise.core.log import log
-from reprise.core.plain import plain
+from reprise.core.plain import plain, without_own_secrets
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 from reprise.media.errors import MediaError
+from reprise.models.asking.money.prices import LARGEST_COUNT
 from reprise.models.asking.reasons import REASONS
 from reprise.models.base import Answer, AnswerError, Clip, ClipFailedError, Request
 
-LARGEST_COUNT = 2**31 - 1  # the responses hold 32 bits
 NAMED_ERRORS = ((TimeoutError, "timeout"), (ConnectionError, "network"))
 DEVICE_ERROR = "device_error"
 
@@ -105,7 +105,7 @@ def described(error: BaseException) -> str:
 
 
 def checked(answer: object, request: Request) -> Answer:
-    """An adapter's answer with the declared types and finite numbers alone, or the failure that it is."""
+    """An adapter's answer with the declared types, finite numbers and no secret, or the failure that it is."""
     if not isinstance(answer, Answer):
         return _failure("malformed", f"{type(answer).__name__} instead of an Answer")
     counts = (answer.frames_shown, answer.tokens_in, answer.tokens_out)
@@ -127,7 +127,8 @@ def checked(answer: object, request: Request) -> Answer:
         answer.text.encode()
     except UnicodeEncodeError as error:
         return _failure("bad_text", described(error))
-    return replace(answer, scores=scores, message="")
+    text, served = without_own_secrets(answer.text), without_own_secrets(answer.served)
+    return replace(answer, text=text, scores=scores, message="", served=served)
 
 
 def _failure(status: str, message: str) -> Answer:

@@ -20,6 +20,7 @@ from reprise.core.settings import Day, Settings
 from reprise.core.store import append_line
 
 TOKENS = 1_000_000
+LARGEST_COUNT = 2**31 - 1  # of tokens and frames: the responses hold 32 bits
 # Of sums of rounded dollars.
 ROUNDING = 1e-9
 

@@ -1,6 +1,7 @@
 """Direct links against a server that misbehaves: resumed, refused by a name, and never asked for again in vain."""
 
 import gzip
+from collections.abc import Callable
 from email.utils import formatdate
 from pathlib import Path
 from time import time
@@ -18,6 +19,7 @@ from reprise.fetch.settings import Http
 from reprise.stages.sources import fetch_shard, fetch_source
 
 from tests.unit.fetch.server import Behaviour, serving
+from tests.unit.models.raw_server import Connection, RawServer, replying, response
 
 
 def route(url: str, **more: Any) -> Fetcher:
@@ -115,6 +117,65 @@ def test_a_server_that_asks_for_too_long_a_wait_is_left_to_the_next_run(store: S
     assert wait_asked("17") == 17
     assert wait_asked(formatdate(time() + 100, usegmt=True)) == pytest.approx(100, abs=2)
     assert wait_asked("soon") == wait_asked(formatdate(time() - 100)) == 0
+
+
+@pytest.mark.parametrize("header", ["ETag", "Last-Modified"])
+def test_a_file_that_changes_between_two_tries_is_fetched_anew(header: str, video: bytes, store: Store) -> None:
+    """The end of one file is not appended to the beginning of another."""
+    marks = iter(["first", "second", "second", "second"])
+    headers = ChangingHeaders(lambda: {header: next(marks)})
+    with serving({"/a.mp4": Behaviour(video, cut_after=2000, headers=headers)}) as (url, log):
+        record = asked(url, store)
+    assert record.status == "ok" and (store.root / record.object).read_bytes() == video
+    assert log.asked["/a.mp4"] == 3 and log.ranges == ["bytes=2000-"], "the third try begins at the start"
+
+
+class ChangingHeaders(dict[str, str]):
+    """Headers that are others at each reply."""
+
+    def __init__(self, make: Callable[[], dict[str, str]]) -> None:
+        self._make = make
+
+    def __ror__(self, before: Any) -> dict[str, str]:
+        return {**before, **self._make()}
+
+
+def test_what_a_server_says_of_an_error_is_kept_without_secrets(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SITE_TOKEN", "secret-0123456789")
+    page = b"<html><style>p {}</style><p>Moved to the archive; your token is secret%2D0123456789</p>" + b"x" * 9999
+    with RawServer(replying(lambda _: response(page, 404, content_type="text/html"))) as server:
+        record = asked(server.url, store)
+    assert record.status == "not_found"
+    assert "HTTP 404 Some: Moved to the archive; your token is *** x" in record.message and len(record.message) < 300
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b"hello there\r\n\r\n",
+        b"HTTP/1.1 abc OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nab",
+        b"HTTP/1.1 200 OK\r\nX: " + b"y" * 99_999 + b"\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_is_tried_again_and_named(reply: bytes, store: Store) -> None:
+    def serve(connection: Connection) -> None:
+        connection.read()
+        connection.send(reply)
+
+    with RawServer(serve) as server:
+        record = asked(server.url, store)
+    assert record.status == "network" and record.is_transient and len(server.requests) == 3
+    assert "sent no valid HTTP or broke off" in record.message
+
+
+def test_more_than_the_stated_length_is_no_file(store: Store, video: bytes) -> None:
+    chunked = b"%x\r\n%b\r\n0\r\n\r\n" % (len(video), video)
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\nTransfer-Encoding: chunked\r\nContent-Type: video/mp4\r\n\r\n"
+    with RawServer(replying(lambda _: head + chunked)) as server:
+        record = asked(server.url, store)
+    assert record.status == "network" and f"{len(video)} bytes, where the server stated 20" in record.message
 
 
 def test_the_disk_is_estimated_before_anything_is_asked_for(store: Store) -> None:

@@ -2,8 +2,9 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,13 @@ from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from reprise.core.errors import fault_of
+from reprise.core.plain import cut, words_of_page
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.fetch.retry import check_bounds, status_of_http, too_large, wait_asked, with_retries, within
 from reprise.fetch.settings import Http
 
+# Of what a server says beside an error's status: read, and shown.
+EXPLANATION_BYTES, EXPLANATION_CHARACTERS = 4096, 200
 RANGE = re.compile(r"bytes ([0-9]{1,18})-(?:[0-9]{1,18}/([0-9]{1,18}))?")
 
 
@@ -27,8 +31,9 @@ def http(settings: Http) -> Fetcher:
         url = link(source_id)
         suffix = Path(settings.url.split("?")[0]).suffix
         target = folder / f"download{suffix if 1 < len(suffix) <= 5 else '.mp4'}"
+        version = Version()
         with within(settings.max_s):
-            came_from = with_retries(lambda: download(url, target, settings), settings)
+            came_from = with_retries(lambda: download(url, target, settings, version), settings)
         return Fetched(target, note="" if came_from == url else f"redirected to {_without_query(came_from)}")
 
     return Fetcher(
@@ -40,7 +45,17 @@ def http(settings: Http) -> Fetcher:
     )
 
 
-def download(url: str, target: Path, settings: Http) -> str:
+@dataclass
+class Version:
+    """What the first try was told of the file, so that a later one does not append the end of another."""
+
+    marks: dict[str, str] = field(default_factory=dict)
+
+    def is_same(self, marks: Mapping[str, str]) -> bool:
+        return all(marks.get(name, value) == value for name, value in self.marks.items())
+
+
+def download(url: str, target: Path, settings: Http, version: Version) -> str:
     """Download one file, continuing after the bytes that an earlier try has written; returns the link that had it."""
     have = target.stat().st_size if target.is_file() else 0
     headers = {"User-Agent": "reprise", "Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
@@ -60,6 +75,13 @@ def download(url: str, target: Path, settings: Http) -> str:
             expected = have + int(length) if re.fullmatch("[0-9]{1,18}", length) else None
             if stated and stated[2]:  # a part may be shorter than what was asked for
                 expected = int(stated[2])
+            marks = {name: response.headers[name] for name in ("ETag", "Last-Modified") if response.headers[name]}
+            if expected is not None:
+                marks["length"] = str(expected)
+            if have and not version.is_same(marks):
+                target.unlink()
+                raise FetchError("network", "the file at the server has changed between two tries; it is fetched anew")
+            version.marks = marks
             if expected is not None and expected > settings.max_mb * 1e6:
                 raise too_large(expected, settings.max_mb)
             with target.open("ab" if have else "wb") as sink:
@@ -70,11 +92,15 @@ def download(url: str, target: Path, settings: Http) -> str:
             if error.code == 416 and have:
                 target.unlink()
                 raise FetchError("network", "HTTP 416: cannot resume after the bytes already written") from error
-            message = f"HTTP {error.code} {error.reason}"
             raise FetchError(
-                status_of_http(error.code), message, wait_asked(error.headers.get("Retry-After"))
+                status_of_http(error.code),
+                f"HTTP {error.code} {error.reason}{_explanation(error)}",
+                wait_asked(error.headers.get("Retry-After"), error.headers.get("Date")),
             ) from error
-    except (OSError, HTTPException, ValueError) as error:  # a ValueError is a link or a header that is none
+    except HTTPException as error:
+        words = f"the server, or a proxy before it, sent no valid HTTP or broke off ({type(error).__name__}: {error})"
+        raise FetchError("network", words) from error
+    except (OSError, ValueError) as error:  # a ValueError is a link or a header that is none
         if fault_of(error):
             raise
         reason = getattr(error, "reason", error)
@@ -83,6 +109,9 @@ def download(url: str, target: Path, settings: Http) -> str:
         raise FetchError("empty_download", "0 bytes")
     if expected is not None and arrived < expected:
         raise FetchError("network", f"{arrived} of {expected} bytes, then the connection ended")
+    if expected is not None and arrived > expected:
+        target.unlink()
+        raise FetchError("network", f"{arrived} bytes, where the server stated {expected}")
     return str(came_from)
 
 
@@ -123,6 +152,15 @@ def _refuse_others(response: HTTPResponse) -> None:
     packed = response.headers.get("Content-Encoding", "identity").strip().lower()
     if packed not in ("", "identity"):
         raise FetchError("wrong_type", f"the server sent the video packed ({packed}), which was not asked for")
+
+
+def _explanation(error: HTTPError) -> str:
+    """What the server says beside its status."""
+    try:
+        words = words_of_page(error.read(EXPLANATION_BYTES).decode(errors="replace"))
+    except (OSError, HTTPException) as broken:
+        return f" (its explanation broke off: {type(broken).__name__})"
+    return f": {cut(words, EXPLANATION_CHARACTERS)}" if words else ""
 
 
 def _without_query(url: str) -> str:

@@ -221,7 +221,11 @@ class _Repository:
 
 
 def _refusal(error: HfHubHTTPError, what: str) -> FetchError:
-    status, wait_s = status_of_http(error.response.status_code), wait_asked(error.response.headers.get("Retry-After"))
+    headers = error.response.headers
+    status, wait_s = (
+        status_of_http(error.response.status_code),
+        wait_asked(headers.get("Retry-After"), headers.get("Date")),
+    )
     return FetchError(status, f"{what}: {_first_line(error)}", wait_s)
 
 

@@ -4,9 +4,9 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
+from reprise.core.retry_after import retry_after_s
 from reprise.fetch.outcome import FetchError
 from reprise.fetch.settings import Remote
 
@@ -77,15 +77,9 @@ def status_of_http(code: int) -> str:
         return "rate_limited"
     if 300 <= code < 400:
         return "bad_redirect"
-    return "server_error" if code >= 500 or code == 408 else "failed"
+    return "server_error" if code >= 500 or code in (408, 425) else "failed"
 
 
-def wait_asked(header: str | None) -> float:
-    """Seconds that a server asks us to wait by `Retry-After`, a number or a date; 0 where it does not."""
-    stated = (header or "").strip()
-    if stated.isascii() and stated.isdecimal():
-        return float(stated)
-    try:
-        return max(0.0, parsedate_to_datetime(stated).timestamp() - time.time())
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return 0.0
+def wait_asked(header: str | None, sent: str | None = None) -> float:
+    """Seconds that a server asks us to wait by `Retry-After`, with its `Date` if there is one; 0 where it does not."""
+    return retry_after_s(header, sent) or 0.0

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from anthropic.types import Message, TextBlock, ThinkingBlock, Usage
 from google.genai import types
-from reprise.models.base import Answer, Clip, Request
+from reprise.models.base import Answer, Clip, Due, Request
 from reprise.models.remote.anthropic import AnthropicAdapter
 from reprise.models.remote.gemini import GeminiAdapter
 from reprise.models.remote.openai import OpenAIAdapter
@@ -150,6 +150,15 @@ VENDORS = {
 def adapter(vendor: str, server: ChatServer, **settings: Any) -> Any:
     url = server.url if vendor == "openai" else server.url.removesuffix("/v1")
     return VENDORS[vendor].adapter(spec(**{"url": url, "model": MODEL, "key": None, "retries": 0, **settings}))
+
+
+def blind_answers(vendor: str, url: str, questions: int, **settings: Any) -> list[Answer]:
+    """The answers of a server to as many questions, the text of each of which ends with its number."""
+    requests = tuple(request(f"say {at}", "write", request_id=str(at)) for at in range(questions))
+    place = url if vendor == "openai" else url.removesuffix("/v1")
+    own = {"url": place, "model": MODEL, "key": None, "retries": 0, "timeout_s": 5, **settings}
+    arrived = VENDORS[vendor].adapter(spec(**own)).answers_in_any_order([Due(BLIND, requests)])
+    return [one.answer for one in sorted(arrived, key=lambda one: int(one.request.request_id))]
 
 
 def answer(

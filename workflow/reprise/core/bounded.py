@@ -2,6 +2,8 @@
 
 import zlib
 
+GZIP = b"\x1f\x8b"
+
 
 class TooLargeError(Exception):
     """More came than was allowed, or than was announced."""
@@ -15,35 +17,40 @@ class PackedError(Exception):
 
 
 class BoundedReader:
-    """Takes a reply piece by piece, and gives what is in it; `most` is of either, packed or not."""
+    """Takes a reply piece by piece and gives its content at the end; `most` bytes of either, packed or not."""
 
     def __init__(self, most: int, encoding: str = "") -> None:
         encoding = encoding.strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
             raise PackedError(f"a reply that is packed by {encoding[:20]!r}")
-        self._most, self._came, self._gave = most, 0, 0
-        self._unpacks = zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding not in ("", "identity") else None
+        self._most, self._is_packed = most, encoding not in ("", "identity")
+        self._content = bytearray()
 
-    def feed(self, piece: bytes) -> bytes:
-        self._came += len(piece)
-        if self._came > self._most:
+    def feed(self, piece: bytes) -> None:
+        self._content += piece
+        if len(self._content) > self._most:
             raise TooLargeError(self._most)
-        if self._unpacks is None:
-            return piece
-        found = bytearray()
+
+    def end(self) -> bytes:
+        packed = bytes(self._content)
+        if not self._is_packed or not packed:
+            return packed
+        content = bytearray()
         try:
-            while piece:
-                step = self._unpacks.decompress(piece, 1 << 16)
-                piece, found = self._unpacks.unconsumed_tail, found + step
-                if self._gave + len(found) > self._most:
+            while packed:  # gzip may have several members
+                unpacks = zlib.decompressobj(_window_bits(packed))
+                content += unpacks.decompress(packed, self._most + 1 - len(content))
+                if len(content) > self._most:
                     raise TooLargeError(self._most, " when it is unpacked")
-                if not step and self._unpacks.eof:
-                    break
+                if not unpacks.eof:
+                    raise PackedError("a packed reply that is cut short")
+                packed = unpacks.unused_data if unpacks.unused_data.startswith(GZIP) else b""
         except zlib.error as error:
             raise PackedError(f"a packed reply that does not unpack: {error}") from error
-        self._gave += len(found)
-        return bytes(found)
+        return bytes(content)
 
-    def end(self) -> None:
-        if self._unpacks is not None and self._came and not self._unpacks.eof:
-            raise PackedError("a packed reply that is cut short")
+
+def _window_bits(packed: bytes) -> int:
+    """Tell zlib the format: gzip, zlib, or the bare stream that some servers send as `deflate`."""
+    is_zlib = packed[0] & 0x0F == zlib.DEFLATED and int.from_bytes(packed[:2]) % 31 == 0
+    return zlib.MAX_WBITS | 32 if is_zlib or packed.startswith(GZIP) else -zlib.MAX_WBITS

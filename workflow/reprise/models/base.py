@@ -132,6 +132,10 @@ class ReplyError(AnswerError):
     """A reply of a server that is not read to its end, whatever it says."""
 
 
+class BrokenReplyError(ReplyError):
+    """A reply that is none, such as the page of a proxy or a truncated one: the next try may bring a reply."""
+
+
 class ClipFailedError(AnswerError):
     """A clip could not be prepared: all questions about it count as failed."""
 

@@ -9,7 +9,7 @@ TRANSIENT = {
     "killed": "the job was killed while it was asked",
     "timeout": "no answer in time",
     "rate_limited": "the server asks us to slow down",
-    "server_error": "the server failed (HTTP 5xx)",
+    "server_error": "the server failed (HTTP 5xx, or in the middle of the answer)",
     "network": "no connection, or one that broke",
 }
 PERMANENT = {
@@ -23,6 +23,7 @@ PERMANENT = {
     "refused": "the model refused to answer",
     "content_filter": "the server's filter withheld the question or the answer",
     "empty": "an answer without a word",
+    "unfinished": "the server does not say that the answer is whole",
     "still_thinking": "the limit of tokens was reached before the answer began",
     "no_scores": "no exact probability of the options",
     "bad_request": "the server does not take the question",

@@ -3,9 +3,10 @@ read; and what replies and errors mean: an answer, a failure of one question wit
 because nothing would be answered."""
 
 import asyncio
+import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import partial
 from typing import Any, TypeVar
@@ -16,12 +17,23 @@ from pydantic import BaseModel, ValidationError
 
 from reprise.core.bounded import BoundedReader, PackedError, TooLargeError
 from reprise.core.errors import UserError
-from reprise.core.plain import plain
-from reprise.models.asking.money.calls import Calls, Estimates, Failure, asked_wait
+from reprise.core.plain import cut, plain, without_secrets
+from reprise.models.asking.money.calls import LONGEST_ASKED_S, Calls, Estimates, Failure, asked_wait
 from reprise.models.asking.money.limits import TokensOfImage
 from reprise.models.asking.money.prices import Used
 from reprise.models.asking.workers import Ahead, prepared, ready
-from reprise.models.base import Answer, AnswerError, Arrived, Clip, Due, ModelSpec, ReplyError, Request
+from reprise.models.base import (
+    Answer,
+    AnswerError,
+    Arrived,
+    BrokenReplyError,
+    Clip,
+    Due,
+    ModelSpec,
+    ReplyError,
+    Request,
+)
+from reprise.models.remote.error_replies import ErrorReply, error_in, has_result
 from reprise.models.remote.images import Encoded, ImagesPreparer
 from reprise.models.remote.sending import Opened, send
 from reprise.models.remote.settings import RemoteSettings
@@ -31,10 +43,20 @@ Show = Callable[[Due, Encoded | None, dict[str, float]], Opened]
 """Opens a clip with its frames, and the seconds that they took; none where the server is given the clip's file."""
 R = TypeVar("R", bound=BaseModel)
 
+# A connection serves one request: what a server or proxy sends after the reply, such as the same reply again, is never
+# taken for the answer to the next question. The expiry is negative because aiohttp reuses a connection of age 0.
+ONE_REQUEST_EACH = httpx2.Limits(max_connections=1000, max_keepalive_connections=0, keepalive_expiry=-1)
 # Of a reply.
 MOST_BYTES = 1_000_000
-# What a reply that is unpacked no longer is.
-UNPACKED = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# How much of a reply that is none a message repeats.
+SHOWN_CHARACTERS = 120
+# Why an answer ends that the server could not finish, by any vendor.
+FAILED_ENDS = frozenset({
+    "error", "abort", "aborted", "cancelled", "canceled", "timeout", "insufficient_system_resource",
+})  # fmt: skip
+# What a reply that is unpacked no longer is; its type may name another encoding than that of JSON.
+UNPACKED = frozenset({"content-encoding", "content-length", "transfer-encoding", "content-type"})
 
 PAYMENT_REQUIRED = 402
 MISTAKES = {
@@ -43,6 +65,8 @@ MISTAKES = {
     403: "forbids this: the key has no access to the model, or this region none to the server",
     404: "does not know the model or the address",
 }
+# Statuses below 500 by which a server asks to try again.
+PASSING = frozenset({408, 409, 425})
 
 
 class RemoteAdapter(ABC):
@@ -134,8 +158,12 @@ class BoundedClient:
     seconds: float | None = None
     """from the sending of a request to the last byte of its reply"""
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"limits": ONE_REQUEST_EACH, **options})
+
     async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
         request.headers["Accept-Encoding"] = "gzip, deflate"
+        request.headers["Connection"] = "close"
         options["follow_redirects"] = False
         try:
             async with asyncio.timeout(self.seconds):
@@ -150,20 +178,46 @@ class BoundedClient:
                             "right address into `url` of the settings in the model's file",
                         )
                     reader = BoundedReader(MOST_BYTES, response.headers.get("content-encoding", ""))
-                    content = b"".join([reader.feed(piece) async for piece in response.aiter_raw()])
-                    reader.end()
+                    async for piece in response.aiter_raw():
+                        reader.feed(piece)
+                    content = reader.end().removeprefix(BYTE_ORDER_MARK)
                 finally:
                     await response.aclose()
         except (TooLargeError, PackedError) as error:
             raise ReplyError("malformed", str(error)) from error
         except TimeoutError as error:
             raise httpx2.ReadTimeout("no whole reply in time", request=request) from error
-        headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in UNPACKED]
-        return httpx2.Response(response.status_code, headers=headers, content=content, request=request)
+        headers = [
+            (name, without_secrets(value))  # the SDKs log them
+            for name, value in response.headers.multi_items()
+            if name.lower() not in UNPACKED
+        ]
+        if not response.is_success or (request.method == "POST" and error_in(content)):
+            raise ErrorReply(response.status_code, response.headers, content, has_result=has_result(content))
+        _check_json(content)
+        # A status such as 204 tells no more than the content, and SDKs differ in what they make of it.
+        headers.append(("content-type", "application/json"))
+        return httpx2.Response(200, headers=headers, content=content, request=request)
 
 
 class AsyncClient(BoundedClient, httpx2.AsyncClient):
     """Sends by httpx."""
+
+
+def _check_json(content: bytes) -> None:
+    """Refuse what is no JSON in UTF-8: SDKs would replace signs, or fail in ways of their own."""
+    try:
+        if content.strip():
+            json.loads(content.decode())
+    except (ValueError, RecursionError) as error:
+        reason = "a reply that is no JSON" if isinstance(error, json.JSONDecodeError) else "a reply that cannot be read"
+        raise BrokenReplyError("malformed", f"{reason} ({plain(str(error))}). {beginning(content)}") from None
+
+
+def beginning(content: bytes) -> str:
+    # Cut after secrets are hidden: half of one would not be seen as such.
+    words = cut(plain(content.decode(errors="replace")), SHOWN_CHARACTERS)
+    return f"It begins: {words}" if content else "It is empty"
 
 
 # --- what a reply or an error means -----------------------------------------------------------------------------------
@@ -176,7 +230,10 @@ def read_reply(kind: type[R], content: bytes, settings: RemoteSettings, what: st
     except ValidationError as error:
         first: Any = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "(whole reply)"
-        raise AnswerError("malformed", f"no {what}: {place}: {first['msg']}") from None
+        # A reply without an answer comes of the server, an answer of another form of the question.
+        is_none = not content.strip() or (first["type"] == "missing" and len(first["loc"]) == 1)
+        named = BrokenReplyError if is_none else AnswerError
+        raise named("malformed", f"no {what}: {place}: {first['msg']}. {beginning(content)}") from None
     check_model(getattr(reply, "model", ""), settings)
     return reply
 
@@ -197,6 +254,15 @@ def check_model(model: str, settings: RemoteSettings) -> None:
         raise AnswerError("other_model", f"'{model}' answered, not '{pinned}'")
 
 
+def check_end(name: str, reason: str | None, whole: Collection[str]) -> None:
+    """Refuse a text that the server did not bring to one of these ends: part of an answer is none."""
+    end = (reason or "").lower()
+    if end in FAILED_ENDS:
+        raise AnswerError("server_error", f"{name}: {reason}. The server failed in the middle of the answer")
+    if end not in whole:
+        raise AnswerError("unfinished", f"{name}: {reason or 'none'}. Expected: {', '.join(sorted(whole))}")
+
+
 def no_words(reason: str, *, is_cut: bool) -> AnswerError:
     """Why an answer is without a word, where the vendor gives this reason for its end."""
     if is_cut:
@@ -210,28 +276,38 @@ def timed_out(settings: RemoteSettings) -> Failure:
     return Failure(error, may_pass=True, is_free=False)
 
 
-def broken(error: BaseException, settings: RemoteSettings) -> Failure:
-    """No connection, or one that broke when the answer may have been paid for."""
+def broken(error: BaseException, settings: RemoteSettings, *, is_protocol: bool = False) -> Failure:
+    """No connection, or one that broke when the answer may have been paid for; with `is_protocol` a reply that is no
+    valid HTTP."""
     cause = error.__cause__ or error
-    named = AnswerError("network", f"{settings.url}: {type(cause).__name__}: {plain(str(cause))}")
-    return Failure(named, may_pass=True, is_free=False)
+    words = f"{type(cause).__name__}: {plain(str(cause))}"
+    if is_protocol:
+        words = f"the server, or a proxy before it, sent no valid HTTP: {plain(str(getattr(cause, 'message', cause)))}"
+    return Failure(AnswerError("network", f"{settings.url}: {words}"), may_pass=True, is_free=False)
 
 
 def of_status(
-    status: int, said: str, headers: object, settings: RemoteSettings, *, is_too_long: bool = False
+    reply: ErrorReply, settings: RemoteSettings, *, status: int | None = None, is_too_long: bool = False
 ) -> Failure:
-    """What a server's error of this status means; vendors take nothing for it."""
+    """What a server's error means, of its own status or of this one; vendors take nothing for it."""
+    status, said, is_free = status or reply.status, reply.message, not reply.has_result
     if status in MISTAKES:
         return Failure(
             UserError(
                 f"{settings.url}: the server {MISTAKES[status]} (model '{settings.model}', key "
                 f"{f'in {settings.key}' if settings.key else 'none: see settings.key'}). It says: {said}. Answers so "
                 "far are kept. Correct the model's file or the key, then run the same command again."
-            )
+            ),
+            is_free=is_free,
         )
+    wait = asked_wait(reply.headers)
+    if wait is not None and wait > LONGEST_ASKED_S:
+        said = f"{said}; it asks to wait {wait:.0f} s"
     if status == 429:
-        return Failure(AnswerError("rate_limited", said), may_pass=True, wait_s=asked_wait(headers))
-    if status in (408, 409) or status >= 500:
-        failed = AnswerError("server_error", f"HTTP {status}: {said}")
-        return Failure(failed, may_pass=True, wait_s=asked_wait(headers))
-    return Failure(AnswerError("beyond_context" if is_too_long else "bad_request", f"HTTP {status}: {said}"))
+        return Failure(AnswerError("rate_limited", said), may_pass=True, wait_s=wait, is_free=is_free)
+    said = f"{reply.title}: {said}"
+    if is_too_long:
+        return Failure(AnswerError("beyond_context", said), is_free=is_free)
+    if status in PASSING or status >= 500:
+        return Failure(AnswerError("server_error", said), may_pass=True, wait_s=wait, is_free=is_free)
+    return Failure(AnswerError("bad_request", said), is_free=is_free)

@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from anthropic import APIConnectionError, APIStatusError, APITimeoutError, AsyncAnthropic
+import httpx2
+from anthropic import APIConnectionError, APITimeoutError, AsyncAnthropic
 from pydantic import BaseModel, Field
 
-from reprise.core.plain import plain
 from reprise.models.asking.money.calls import Failure
 from reprise.models.asking.money.limits import Shown, by_patches
-from reprise.models.asking.money.prices import Used
+from reprise.models.asking.money.prices import LARGEST_COUNT, Used
 from reprise.models.base import Answer, AnswerError, Due, ModelSpec, Request
 from reprise.models.remote.adapter import (
     PAYMENT_REQUIRED,
@@ -20,6 +20,7 @@ from reprise.models.remote.adapter import (
     RemoteAdapter,
     Show,
     broken,
+    check_end,
     no_words,
     of_status,
     posting,
@@ -27,12 +28,14 @@ from reprise.models.remote.adapter import (
     timed_out,
     used_in,
 )
+from reprise.models.remote.error_replies import ErrorReply
 from reprise.models.remote.images import Encoded
 from reprise.models.remote.sending import Opened
 from reprise.models.remote.settings import AnthropicSettings
 
 IMAGE = b'{"type":"image","source":{"type":"base64","media_type":"image/png","data":"', b'"}},'
 NO_CREDIT = ("billing_error", "credit balance")
+WHOLE = frozenset({"end_turn", "stop_sequence", "max_tokens"})
 TOO_LONG = ("prompt is too long", "exceed context limit", "request_too_large")
 
 
@@ -46,10 +49,10 @@ class Block(BaseModel):
 class Usage(BaseModel):
     """What a request took. Tokens that were read into a cache, or from it, are counted apart."""
 
-    input_tokens: int = Field(0, ge=0)
-    output_tokens: int = Field(0, ge=0)
-    cache_creation_input_tokens: int | None = Field(None, ge=0)
-    cache_read_input_tokens: int | None = Field(None, ge=0)
+    input_tokens: int = Field(0, ge=0, le=LARGEST_COUNT)
+    output_tokens: int = Field(0, ge=0, le=LARGEST_COUNT)
+    cache_creation_input_tokens: int | None = Field(None, ge=0, le=LARGEST_COUNT)
+    cache_read_input_tokens: int | None = Field(None, ge=0, le=LARGEST_COUNT)
 
     @property
     def used(self) -> Used:
@@ -62,6 +65,10 @@ class Reply(BaseModel):
     content: list[Block]
     stop_reason: str | None = None
     usage: Usage = Usage()
+
+    @property
+    def words(self) -> str:
+        return "".join(block.text for block in self.content if block.type == "text")
 
 
 class AnthropicAdapter(RemoteAdapter):
@@ -93,9 +100,13 @@ class AnthropicAdapter(RemoteAdapter):
     async def _answer(self, visual: bytes, shown: Shown | None, request: Request) -> Answer:
         tokens = self._settings.max_tokens or request.max_tokens
         send = posting(self._client, "/v1/messages", self._body(request, tokens, visual))
-        response = await self._calls.call(request, shown, tokens, send, partial(used_in, Reply))
-        reply = read_reply(Reply, response.content, self._settings, "message")
+        reply = await self._calls.call(request, shown, tokens, send, partial(used_in, Reply), self._read)
         return answer_of(reply, shown.frames if shown else 0)
+
+    def _read(self, response: httpx2.Response) -> Reply:
+        reply = read_reply(Reply, response.content, self._settings, "message")
+        check_message(reply)
+        return reply
 
     def _body(self, request: Request, tokens: int, visual: bytes) -> bytes:
         """A request as bytes: frames are put in as they are, since they are megabytes."""
@@ -118,16 +129,21 @@ class AnthropicAdapter(RemoteAdapter):
         return b"".join([start, b',"messages":[{"role":"user","content":[', before, visual, behind, b"]}]}"])
 
 
-def answer_of(reply: Reply, frames: int) -> Answer:
-    """The answer in a reply, without what the model thought before it."""
-    text = "".join(block.text for block in reply.content if block.type == "text")
+def check_message(reply: Reply) -> None:
+    """Refuse what is no answer, or part of one."""
     reason = f"stop_reason: {reply.stop_reason}"
     if reply.stop_reason == "refusal":
-        raise AnswerError("refused", text or reason)
+        raise AnswerError("refused", reply.words or reason)
     if reply.stop_reason == "model_context_window_exceeded":
         raise AnswerError("beyond_context", reason)
+    check_end("stop_reason", reply.stop_reason, WHOLE)
+
+
+def answer_of(reply: Reply, frames: int) -> Answer:
+    """The answer in a reply, without what the model thought before it."""
+    text = reply.words
     if not text.strip():
-        raise no_words(reason, is_cut=reply.stop_reason == "max_tokens")
+        raise no_words(f"stop_reason: {reply.stop_reason}", is_cut=reply.stop_reason == "max_tokens")
     used = reply.usage.used
     return Answer(
         text=text,
@@ -139,16 +155,14 @@ def answer_of(reply: Reply, frames: int) -> Answer:
     )
 
 
-def failure_of_anthropic(error: Exception, settings: AnthropicSettings) -> Failure | None:
+def failure_of_anthropic(error: BaseException, settings: AnthropicSettings) -> Failure | None:
     """What an error of the SDK means for the question, or for the job; none for an error of another kind."""
     if isinstance(error, APITimeoutError):
         return timed_out(settings)
     if isinstance(error, APIConnectionError):
-        return broken(error, settings)
-    if not isinstance(error, APIStatusError):
+        return broken(error, settings, is_protocol=isinstance(error.__cause__, httpx2.ProtocolError))
+    if not isinstance(error, ErrorReply):
         return None
-    said = plain(error.api_message or str(error))
-    in_words = f"{error.type} {said}".lower()
-    status = PAYMENT_REQUIRED if any(words in in_words for words in NO_CREDIT) else error.status_code
-    is_too_long = any(words in in_words for words in TOO_LONG)
-    return of_status(status, said, error.response.headers, settings, is_too_long=is_too_long)
+    in_words = f"{' '.join(error.codes)} {error.message}".lower()
+    status = PAYMENT_REQUIRED if any(words in in_words for words in NO_CREDIT) else None
+    return of_status(error, settings, status=status, is_too_long=any(words in in_words for words in TOO_LONG))

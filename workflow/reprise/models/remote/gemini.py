@@ -14,26 +14,28 @@ from pathlib import Path
 from uuid import uuid4
 
 import httpx2
-from google.genai import Client, errors, types
+from google.genai import Client, types
 
 from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.media.probe import packet_index
 from reprise.models.asking.money.calls import Failure
 from reprise.models.asking.money.limits import Shown, by_aspect
-from reprise.models.asking.money.prices import Used
-from reprise.models.base import Answer, AnswerError, Clip, Due, ModelSpec, Request
+from reprise.models.asking.money.prices import LARGEST_COUNT, Used
+from reprise.models.base import Answer, AnswerError, BrokenReplyError, Clip, Due, ModelSpec, Request
 from reprise.models.remote.adapter import (
     PAYMENT_REQUIRED,
     AsyncClient,
     RemoteAdapter,
     Show,
     broken,
+    check_end,
     check_model,
     no_words,
     of_status,
     timed_out,
 )
+from reprise.models.remote.error_replies import ErrorReply
 from reprise.models.remote.images import Encoded
 from reprise.models.remote.sending import Opened
 from reprise.models.remote.settings import GeminiSettings
@@ -42,6 +44,7 @@ FILTERED = {
     "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT",
     "IMAGE_RECITATION", "MODEL_ARMOR",
 }  # fmt: skip
+WHOLE = frozenset({"stop", "max_tokens"})
 # What an error of another status means, by words in it.
 MEANT = (
     (401, ("API_KEY_INVALID", "API key not valid", "API key expired")),
@@ -49,7 +52,7 @@ MEANT = (
     (PAYMENT_REQUIRED, ("PerDay", "credits are depleted", "billing account")),
 )
 TOO_LONG = ("exceeds the maximum number of tokens", "input token count")
-RETRY_DELAY = re.compile(r"'retryDelay': '([0-9]+(?:\.[0-9]+)?)s'")
+RETRY_DELAY = re.compile(r'"retryDelay"\s*:\s*"([0-9]+(?:\.[0-9]+)?)s"')
 # Between looks whether an uploaded file is ready: at first and at most.
 FIRST_LOOK_S, LAST_LOOK_S = 0.1, 5.0
 
@@ -60,23 +63,41 @@ def used_by(reply: types.GenerateContentResponse) -> Used | None:
     if counted is None or counted.prompt_token_count is None:
         return None
     written = (counted.candidates_token_count or 0) + (counted.thoughts_token_count or 0)
-    return Used(counted.prompt_token_count, written, counted.cached_content_token_count or 0)
+    used = Used(counted.prompt_token_count, written, counted.cached_content_token_count or 0)
+    is_possible = all(0 <= count <= LARGEST_COUNT for count in used) and used.cached <= used.input
+    return used if is_possible else None
 
 
-def answer_of(reply: types.GenerateContentResponse, settings: GeminiSettings, frames: int) -> Answer:
-    """The answer in a reply of the model that was asked, without its thoughts."""
-    served = (reply.model_version or "").removeprefix("models/")
+def check_reply(reply: types.GenerateContentResponse, settings: GeminiSettings) -> types.GenerateContentResponse:
+    """Refuse what is no answer of the model that was asked, or part of one."""
     if not reply.candidates and reply.prompt_feedback is None:
-        raise AnswerError("malformed", "no reply of generateContent: candidates: missing")
-    check_model(served, settings)
-    if not reply.candidates:
+        raise BrokenReplyError("malformed", "no reply of generateContent: candidates: missing")
+    check_model(served_by(reply), settings)
+    if reply.prompt_feedback is not None and (reply.prompt_feedback.block_reason or not reply.candidates):
         raise AnswerError("content_filter", f"the prompt was blocked: {reply.prompt_feedback.block_reason}")
-    candidate = reply.candidates[0]
-    reason = candidate.finish_reason.value if candidate.finish_reason else "none"
-    parts = (candidate.content.parts if candidate.content else None) or []
-    text = "".join(part.text or "" for part in parts if not part.thought)
+    if len(reply.candidates) > 1:
+        raise AnswerError("malformed", f"no reply of generateContent: {len(reply.candidates)} candidates instead of 1")
+    reason = finish_reason_of(reply)
     if reason in FILTERED:
         raise AnswerError("content_filter", f"finish_reason: {reason}")
+    check_end("finish_reason", reason, WHOLE)
+    return reply
+
+
+def served_by(reply: types.GenerateContentResponse) -> str:
+    return (reply.model_version or "").removeprefix("models/")
+
+
+def finish_reason_of(reply: types.GenerateContentResponse) -> str:
+    reason = reply.candidates[0].finish_reason
+    return str(reason.value) if reason else ""
+
+
+def answer_of(reply: types.GenerateContentResponse, frames: int) -> Answer:
+    """The answer in a reply, without its thoughts."""
+    content, reason = reply.candidates[0].content, finish_reason_of(reply)
+    parts = (content.parts if content else None) or []
+    text = "".join(part.text or "" for part in parts if not part.thought)
     if not text.strip():
         raise no_words(f"finish_reason: {reason}", is_cut=reason == "MAX_TOKENS")
     used = used_by(reply) or Used(0, 0)
@@ -85,28 +106,27 @@ def answer_of(reply: types.GenerateContentResponse, settings: GeminiSettings, fr
         frames_shown=frames,
         tokens_in=used.input,
         tokens_out=used.output,
-        served=served,
+        served=served_by(reply),
         tokens_cached=used.cached,
     )
 
 
-def failure_of_gemini(error: Exception, settings: GeminiSettings) -> Failure | None:
+def failure_of_gemini(error: BaseException, settings: GeminiSettings) -> Failure | None:
     """What an error of the SDK means for the question, or for the job; none for an error of another kind."""
     if isinstance(error, httpx2.TimeoutException):
         return timed_out(settings)
     if isinstance(error, httpx2.TransportError):
-        return broken(error, settings)
-    if not isinstance(error, errors.APIError):
-        # What is no JSON, and JSON of another form, are such errors in the SDK; such a reply was paid for.
+        return broken(error, settings, is_protocol=isinstance(error, httpx2.ProtocolError))
+    if not isinstance(error, ErrorReply):
+        # JSON of another form is such an error in the SDK; such a reply was paid for.
         is_reply = isinstance(error, ValueError | KeyError | TypeError | AttributeError)
         named = AnswerError("malformed", f"{type(error).__name__}: {plain(str(error))}")
         return Failure(named, is_free=False) if is_reply else None
-    whole, said = str(error.details), plain(str(error.message or error))
-    status = next((code for code, words in MEANT if any(word in whole for word in words)), error.code)
-    is_too_long = any(words in said for words in TOO_LONG)
-    failure = of_status(status, said, getattr(error.response, "headers", {}), settings, is_too_long=is_too_long)
+    status = next((code for code, words in MEANT if any(word in error.text for word in words)), None)
+    is_too_long = any(words in error.message for words in TOO_LONG)
+    failure = of_status(error, settings, status=status, is_too_long=is_too_long)
     # How long an error asks to wait, in its own words.
-    delay = RETRY_DELAY.search(whole)
+    delay = RETRY_DELAY.search(error.text)
     return replace(failure, wait_s=float(delay[1])) if failure.wait_s is None and delay else failure
 
 
@@ -156,8 +176,9 @@ class GeminiAdapter(RemoteAdapter):
             contents=contents,
             config=config_of(request, tokens, settings),
         )
-        reply = await self.sending.call(request, shown, tokens, send, used_by)
-        return answer_of(reply, settings, shown.frames if shown else 0)
+        read = partial(check_reply, settings=settings)
+        reply = await self.sending.call(request, shown, tokens, send, used_by, read)
+        return answer_of(reply, shown.frames if shown else 0)
 
 
 class UploadedClip:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import httpx2
+from aiohttp import ClientResponseError
 from openai import AsyncOpenAI, DefaultAioHttpClient, Omit, OpenAIError
 from pydantic import BaseModel, ValidationError
 
@@ -19,8 +20,9 @@ from reprise.models.asking.money.limits import Shown
 from reprise.models.base import Answer, AnswerError, Due, ModelSpec, ReplyError, Request
 from reprise.models.options import BY_WORDS, refuse_shared_token
 from reprise.models.remote.adapter import BoundedClient, RemoteAdapter, Show, posting, read_reply, used_in
+from reprise.models.remote.error_replies import ErrorReply
 from reprise.models.remote.images import Encoded
-from reprise.models.remote.openai_replies import Reply, answer_of, failure_of_server
+from reprise.models.remote.openai_replies import Reply, answer_of, check_choice, failure_of_server
 from reprise.models.remote.sending import Opened
 from reprise.models.settings import OpenAISettings
 from reprise.models.thoughts import opens_thought
@@ -40,6 +42,12 @@ UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version",
 
 class AioClient(BoundedClient, DefaultAioHttpClient):  # type: ignore[misc]
     """Sends by aiohttp, which takes less of the processor: see bench/serving.py."""
+
+    async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
+        try:
+            return await super().send(request, stream=stream, **options)
+        except ClientResponseError as error:  # aiohttp's name for a reply that is no valid HTTP
+            raise httpx2.RemoteProtocolError(str(error), request=request) from error
 
 
 class Chat:
@@ -178,13 +186,22 @@ class OpenAIAdapter(RemoteAdapter):
         try:
             quickly = getattr(self._client.with_options(max_retries=0, timeout=10.0), method)
             return Said.model_validate_json((await quickly(path, cast_to=httpx2.Response, **sent)).content)
-        except (OpenAIError, ReplyError, ValidationError):
+        except (OpenAIError, ReplyError, ErrorReply, ValidationError):
             return Said()
 
-    async def complete(self, body: bytes, request: Request, shown: Shown | None, tokens_out: int) -> Reply:
+    async def complete(
+        self, body: bytes, request: Request, shown: Shown | None, tokens_out: int, *, is_answer: bool = True
+    ) -> Reply:
+        """Send a question; without `is_answer` the reply only counts the prompt, and its text may be anything."""
+
+        def read(response: httpx2.Response) -> Reply:
+            reply = read_reply(Reply, response.content, self.settings, "chat completion")
+            if is_answer:
+                check_choice(reply.choices[0])
+            return reply
+
         send = posting(self._client, "/chat/completions", body)
-        response = await self._calls.call(request, shown, tokens_out, send, partial(used_in, Reply))
-        return read_reply(Reply, response.content, self.settings, "chat completion")
+        return await self._calls.call(request, shown, tokens_out, send, partial(used_in, Reply), read)
 
     async def tokens_of(self, options: Sequence[str]) -> tuple[int, ...]:
         """The token of each option, which must be one, by the server's own tokenizer."""
@@ -207,7 +224,7 @@ class OpenAIAdapter(RemoteAdapter):
         try:
             response = await self._calls.call_free(posting(self._client, url, body.encode()))
             tokens = Said.model_validate_json(response.content).tokens
-        except (ValidationError, UserError) as error:
+        except (ValidationError, UserError, ReplyError) as error:
             raise UserError(
                 f"{url}: no tokens of '{option}' ({error}). Write `option_tokens: {{{option}: <token>, ...}}` into the "
                 f"settings of the model's file. {BY_WORDS}"
@@ -239,7 +256,8 @@ class AskedClip:
             if self._is_unproven:
                 shown = self._shown._replace(frames=fewer) if self._shown else None
                 proof = chat.ask(request, FEW_TOKENS, frames=fewer)
-                counted = (await server.complete(proof, request, shown, FEW_TOKENS)).used.input
+                reply = await server.complete(proof, request, shown, FEW_TOKENS, is_answer=False)
+                counted = reply.used.input
             reply = await server.complete(body, request, self._shown, limit)
             tokens = reply.used.input
             if counted is not None and tokens and tokens <= counted:

@@ -5,20 +5,25 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from aiohttp import ClientError, ServerTimeoutError
-from openai import APIConnectionError, APIStatusError, APITimeoutError
+from aiohttp import ClientError, ClientResponseError, ServerTimeoutError
+from openai import APIConnectionError, APITimeoutError
 from pydantic import BaseModel, Field
 
-from reprise.core.plain import plain
 from reprise.models.asking.money.calls import Failure
-from reprise.models.asking.money.prices import Used
+from reprise.models.asking.money.prices import LARGEST_COUNT, Used
 from reprise.models.asking.reasons import REASONS
 from reprise.models.base import Answer, AnswerError, Request
-from reprise.models.remote.adapter import PAYMENT_REQUIRED, broken, no_words, of_status, timed_out
+from reprise.models.remote.adapter import PAYMENT_REQUIRED, broken, check_end, no_words, of_status, timed_out
+from reprise.models.remote.error_replies import ErrorReply
 from reprise.models.settings import OpenAISettings
 from reprise.models.thoughts import CLOSE, OPENED, behind_thought
 
 NAME = "token_id:{}"
+# Why servers say that an answer ended: it is whole, or it has as many tokens as it may have. A server may leave the
+# field out; one that says `null` has not finished.
+ABSENT = "not given"
+CUT = frozenset({"length", "max_tokens", "model_length"})
+WHOLE = frozenset({"stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete", ABSENT, *CUT})
 # Of two probabilities that servers round.
 ROUNDING = 1e-4
 NO_CREDIT = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"}
@@ -34,6 +39,7 @@ class Message(BaseModel):
     refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
+    tool_calls: list[Any] | None = None
 
 
 class Top(BaseModel):
@@ -51,7 +57,7 @@ class Logprobs(BaseModel):
 
 class Choice(BaseModel):
     message: Message
-    finish_reason: str | None = None
+    finish_reason: str | None = ABSENT
     logprobs: Logprobs | None = None
 
 
@@ -62,8 +68,8 @@ class Cached(BaseModel):
 
 
 class Usage(BaseModel):
-    prompt_tokens: int = Field(0, ge=0)
-    completion_tokens: int = Field(0, ge=0)
+    prompt_tokens: int = Field(0, ge=0, le=LARGEST_COUNT)
+    completion_tokens: int = Field(0, ge=0, le=LARGEST_COUNT)
     prompt_tokens_details: Cached | None = None
 
     @property
@@ -74,7 +80,7 @@ class Usage(BaseModel):
 
 class Reply(BaseModel):
     model: str = ""
-    choices: list[Choice] = Field(min_length=1)
+    choices: list[Choice] = Field(min_length=1, max_length=1)
     usage: Usage | None = None
 
     @property
@@ -89,21 +95,29 @@ class Reply(BaseModel):
         return CLOSE in content or OPENED.match(content) is not None
 
 
+def check_choice(choice: Choice) -> None:
+    """Refuse what is no answer, or part of one."""
+    reason = choice.finish_reason
+    if reason and reason.lower().startswith("content_filter"):
+        raise AnswerError("content_filter", f"finish_reason: {reason}")
+    if choice.message.refusal:
+        raise AnswerError("refused", choice.message.refusal)
+    check_end("finish_reason", reason, WHOLE)
+    if choice.message.tool_calls:
+        raise AnswerError("unfinished", "the model calls a tool, though the request offers none")
+
+
 def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int, *, thinks: bool) -> Answer:
     """The answer in a reply: a score of these tokens, or a text; `thinks` where the server is known to leave thoughts
     in its answers."""
     choice = reply.choices[0]
-    if choice.finish_reason == "content_filter":
-        raise AnswerError("content_filter", "finish_reason: content_filter")
-    if choice.message.refusal:
-        raise AnswerError("refused", choice.message.refusal)
     text, scores = "", tuple[float, ...]()
     if request.ask == "score":
         scores = _scores(choice, tokens, thinks=thinks)
     elif request.ask == "similarity":
         scores = (float(choice.message.content or "nan"),)  # of a program that this job has started
     else:
-        is_cut = choice.finish_reason == "length"
+        is_cut = str(choice.finish_reason).lower() in CUT
         text = behind_thought(choice.message.content or "", is_open=thinks and is_cut) or ""
         if not text.strip():
             raise no_words(f"finish_reason: {choice.finish_reason}", is_cut=is_cut)
@@ -125,7 +139,10 @@ def _scores(choice: Choice, tokens: Sequence[int], *, thinks: bool) -> tuple[flo
         raise AnswerError("no_scores", "the model thinks before it answers: its first token is no answer")
     if choice.logprobs is None or not choice.logprobs.content:
         raise AnswerError("no_scores", "the server gave no logprobs")
-    found = {top.token: top.logprob for top in choice.logprobs.content[0].top_logprobs}
+    top_logprobs = choice.logprobs.content[0].top_logprobs
+    found = {top.token: top.logprob for top in top_logprobs}
+    if any(found[top.token] != top.logprob and not math.isnan(top.logprob) for top in top_logprobs):
+        raise AnswerError("malformed", f"two logprobs of the same token: {top_logprobs}")
     missing = [token for token in tokens if NAME.format(token) not in found]
     if missing:
         listed = ", ".join(list(found)[:5]) or "none"
@@ -140,7 +157,7 @@ def _scores(choice: Choice, tokens: Sequence[int], *, thinks: bool) -> tuple[flo
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 
-def failure_of_server(error: Exception, settings: OpenAISettings) -> Failure | None:
+def failure_of_server(error: BaseException, settings: OpenAISettings) -> Failure | None:
     """What an error of the SDK means for the question, or for the job; none for an error of another kind."""
     if isinstance(error, APIConnectionError):
         # What broke or was late below the SDK, which takes a lost connection for one that is late.
@@ -148,18 +165,16 @@ def failure_of_server(error: Exception, settings: OpenAISettings) -> Failure | N
         while below is not None and not isinstance(below, ClientError):
             below = below.__cause__
         is_late = isinstance(below, ServerTimeoutError) if below else isinstance(error, APITimeoutError)
-        return timed_out(settings) if is_late else broken(below or error, settings)
-    if not isinstance(error, APIStatusError):
+        if is_late:
+            return timed_out(settings)
+        return broken(below or error, settings, is_protocol=isinstance(below, ClientResponseError))
+    if not isinstance(error, ErrorReply):
         return None
-    body: Any = error.body if isinstance(error.body, dict) else {}
-    # The words for an error that a server's programs know, and those for people.
-    if body.get("type") == "program" and body.get("code") in REASONS:  # of the server that this job has started
-        return Failure(AnswerError(str(body["code"]), plain(str(body.get("message", "")))))
-    codes = {str(body[name]) for name in ("code", "type") if body.get(name)}
-    status, said = error.status_code, plain(str(body.get("message") or body.get("detail") or "") or str(error))
+    codes, said = error.codes, error.message.lower()
+    program_code = str(error.details.get("code"))
+    if error.details.get("type") == "program" and program_code in REASONS:  # of the server that this job has started
+        return Failure(AnswerError(program_code, error.message))
     if codes & FILTERED:
-        return Failure(AnswerError("content_filter", said))
-    if codes & NO_CREDIT:
-        status = PAYMENT_REQUIRED
-    is_too_long = bool(codes & TOO_LONG) or any(words in said.lower() for words in TOO_LONG_IN_WORDS)
-    return of_status(status, said, error.response.headers, settings, is_too_long=is_too_long)
+        return Failure(AnswerError("content_filter", error.message), is_free=not error.has_result)
+    is_too_long = bool(codes & TOO_LONG) or any(words in said for words in TOO_LONG_IN_WORDS)
+    return of_status(error, settings, status=PAYMENT_REQUIRED if codes & NO_CREDIT else None, is_too_long=is_too_long)

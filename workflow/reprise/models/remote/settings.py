@@ -55,8 +55,8 @@ class RemoteSettings(Settings):
     timeout_s: float = Field(300, gt=0)
     """Seconds after which a request without an answer is sent again."""
     retries: int = Field(5, ge=0)
-    """How often a request is sent again after a time-out, a lost connection, HTTP 429 or HTTP 5xx, ever later or when
-    the server says. After that the question fails, until the workflow runs again."""
+    """How often a request is sent again after a time-out, a lost connection, no valid reply, HTTP 429 or HTTP 5xx, ever
+    later or when the server says. After that the question fails, until the workflow runs again."""
 
     @field_validator("url")
     @classmethod

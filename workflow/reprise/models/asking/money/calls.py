@@ -10,9 +10,12 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from reprise.core.errors import UserError
+from reprise.core.retry_after import retry_after_s
 from reprise.models.asking.money.limits import Gate, ProviderLimits, Shown, TokensOfImage
 from reprise.models.asking.money.prices import Account, Entry, Ledger, Used, needed_budget
-from reprise.models.base import ReplyError, Request
+from reprise.models.asking.reasons import TRANSIENT
+from reprise.models.base import AnswerError, BrokenReplyError, ReplyError, Request
+from reprise.models.remote.error_replies import ErrorReply
 from reprise.models.remote.settings import RemoteSettings
 
 # Seconds before a request is sent again: at first, at most, and the longest that a server may ask for.
@@ -21,6 +24,7 @@ JITTER = SystemRandom()
 # Of the signs between messages, and what else a vendor's template adds to a prompt.
 TEMPLATE_TOKENS = 64
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(eq=False)
@@ -93,11 +97,17 @@ class Calls:
         tokens_out: int,
         send: Callable[[], Awaitable[T]],
         used_by: Callable[[T], Used | None],
-    ) -> T:
-        """The reply to a question with an answer of at most so many tokens; `used_by` reads from it what it took."""
+        read: Callable[[T], R],
+    ) -> R:
+        """Send a question with an answer of at most so many tokens, and return what `read` makes of the reply.
+
+        Args:
+            used_by: Reads from the reply what it took.
+            read: Raises an AnswerError for a reply without an answer; it is asked again where the reason may pass.
+        """
         worst = self._estimates.worst(request, shown, tokens_out)
 
-        async def once() -> T:
+        async def once() -> R:
             async with self._place(worst.total):
                 bill = await self._payer.reserve(worst) if self._payer else ""
                 taken: Used | None = None  # what it cost is not known, and all that is reserved stays counted
@@ -105,9 +115,9 @@ class Calls:
                     reply = await self._named(send)
                     taken = used_by(reply)
                     self._estimates.learn(shown, taken.input if taken else 0)
-                    return reply
+                    return _read(read, reply)
                 except Failure as failed:
-                    taken = Used(0, 0) if failed.is_free else None
+                    taken = Used(0, 0) if failed.is_free else taken
                     raise
                 finally:
                     if self._payer is not None:
@@ -123,7 +133,7 @@ class Calls:
                 return await attempt_once()
             except Failure as failure:
                 wait = failure.wait_s
-                if wait is None:  # each time about twice as long, and not the same for all
+                if not wait:  # each time about twice as long, and not the same for all
                     wait = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**attempt) * JITTER.uniform(0.75, 1.0)
                 if not failure.may_pass or attempt == self._settings.retries or wait > LONGEST_ASKED_S:
                     raise failure.error from failure.__cause__
@@ -138,9 +148,11 @@ class Calls:
             return await send()
         except Exception as error:
             cause: BaseException | None = error
-            while cause is not None and not isinstance(cause, ReplyError):
+            while cause is not None and not isinstance(cause, ReplyError | ErrorReply):
                 cause = cause.__cause__
-            failure = self._failure_of(error, self._settings) if cause is None else Failure(cause, is_free=False)
+            if isinstance(cause, ReplyError):
+                raise _failure_of_reply(cause) from error
+            failure = self._failure_of(error if cause is None else cause, self._settings)
             if failure is None:
                 raise
             raise failure from error
@@ -195,11 +207,21 @@ class Payer:
             self._changed.notify_all()
 
 
-def asked_wait(headers: object) -> float | None:
+def _read(read: Callable[[T], R], reply: T) -> R:
+    try:
+        return read(reply)
+    except AnswerError as error:
+        raise _failure_of_reply(error) from error.__cause__
+
+
+def _failure_of_reply(error: AnswerError) -> Failure:
+    """The failure of a reply that came with a status of success, and may have been paid for."""
+    return Failure(error, may_pass=isinstance(error, BrokenReplyError) or error.status in TRANSIENT, is_free=False)
+
+
+def asked_wait(headers: Any) -> float | None:
     """How many seconds a server's headers ask to wait; None where they do not say."""
-    for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            return max(0.0, float(headers.get(name)) * unit_s)  # type: ignore[attr-defined]
-        except (AttributeError, TypeError, ValueError):
-            continue
-    return None
+    milliseconds = retry_after_s(headers.get("retry-after-ms"))
+    return (
+        retry_after_s(headers.get("retry-after"), headers.get("date")) if milliseconds is None else milliseconds / 1000
+    )

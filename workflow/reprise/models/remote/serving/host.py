@@ -118,7 +118,9 @@ class Host:
     def _wait(self, process: subprocess.Popen[bytes]) -> None:
         start = told = time.monotonic()
         name, minutes = self._what, self._hosting.start_minutes
-        with httpx2.Client(base_url=self._url, timeout=ANSWER_SECONDS, trust_env=False) as client:
+        # A connection serves one request, so that no reply can be taken for that to another.
+        limits = httpx2.Limits(max_keepalive_connections=0, keepalive_expiry=-1)
+        with httpx2.Client(base_url=self._url, timeout=ANSWER_SECONDS, trust_env=False, limits=limits) as client:
             while self._name not in _served(client, self._key) or process.poll() is not None:
                 now = time.monotonic()
                 if process.poll() is not None:

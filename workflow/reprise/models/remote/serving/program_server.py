@@ -165,6 +165,8 @@ class Server(ThreadingHTTPServer):
     """Passes questions on to the main thread."""
 
     daemon_threads = True
+    # Each question comes on a connection of its own: as many as a job may have on their way wait here.
+    request_queue_size = 1024
 
     def __init__(self, port: int, name: str, program: Program, seconds: float) -> None:
         self.name, self.program, self._seconds = name, program, seconds

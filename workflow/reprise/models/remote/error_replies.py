@@ -1,0 +1,102 @@
+"""Errors that servers report: by the status of a reply, or inside a reply whose status says that all is well."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from reprise.core.plain import cut, plain, words_of_page
+
+MESSAGE_NAMES = ("message", "detail", "msg", "error_msg", "error_message", "error_description", "reason")
+STATUS_NAMES = ("code", "status", "status_code", "http_status")
+CODE_NAMES = ("code", "type", "status", "error_type", "error_code")
+# Where a successful reply holds what was asked for.
+RESULT_NAMES = frozenset({"choices", "candidates", "promptFeedback", "content", "tokens", "file"})
+# The status that an error inside a reply with HTTP 200 stands for, by the words of its code. Any other error, such as
+# that of an overloaded server, is the server's failure.
+STATUS_OF_WORDS = (
+    (401, re.compile(r"authentication|unauthenticated|unauthorized|invalid_api_key", re.I)),
+    (402, re.compile(r"billing|insufficient_quota|insufficient_balance|payment", re.I)),
+    (403, re.compile(r"permission|forbidden", re.I)),
+    (404, re.compile(r"not_?found", re.I)),
+    (429, re.compile(r"rate_?limit|resource_exhausted|too_?many_?requests", re.I)),
+    (400, re.compile(r"invalid|bad_?request|validation|context_length|unprocessable|too_large|unsupported", re.I)),
+)
+LONGEST_MESSAGE = 500
+
+
+class ErrorReply(Exception):
+    """A reply that reports an error, as it came."""
+
+    def __init__(self, sent_status: int, headers: Mapping[str, str], content: bytes, *, has_result: bool) -> None:
+        """`has_result` where an answer stands beside the error: it may have been paid for."""
+        self.headers, self.text, self.has_result = headers, content.decode(errors="replace"), has_result
+        body = json_object(content)
+        self.details = next(_errors_in(body), body)
+        self.codes = {str(self.details[name]) for name in CODE_NAMES if self.details.get(name)}
+        self.message = self._message(sent_status)
+        is_error = sent_status >= 400
+        self.status = sent_status if is_error else self._implied_status() if 200 <= sent_status < 300 else 500
+        self.title = f"HTTP {sent_status}" if is_error else f"an error in a reply with HTTP {sent_status}"
+        super().__init__(f"{self.title}: {self.message}")
+
+    def _message(self, status: int) -> str:
+        """The server's own words, on one line of bounded length."""
+        details, words = self.details, ""
+        said = next((details[name] for name in MESSAGE_NAMES if details.get(name)), None)
+        if said is not None:
+            words = said if isinstance(said, str) else json.dumps(said)
+        metadata = details.get("metadata")
+        if isinstance(metadata, dict) and metadata.get("raw"):  # what a provider said to the server that routes to it
+            words = f"{words}: {metadata['raw']}"
+        words = plain(words) or words_of_page(self.text)
+        if not words and status in HTTPStatus.__members__.values():
+            words = HTTPStatus(status).phrase
+        return cut(words, LONGEST_MESSAGE) or "the server gives no reason"
+
+    def _implied_status(self) -> int:
+        for name in STATUS_NAMES:
+            value = str(self.details.get(name))
+            if re.fullmatch("[45][0-9]{2}", value):
+                return int(value)
+        words = " ".join(sorted(self.codes))
+        return next((status for status, pattern in STATUS_OF_WORDS if pattern.search(words)), 500)
+
+
+def json_object(content: bytes) -> dict[str, Any]:
+    """The object that a reply is, also one alone in a list; empty where it is none."""
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    if isinstance(body, list) and len(body) == 1:
+        body = body[0]
+    return body if isinstance(body, dict) else {}
+
+
+def error_in(content: bytes) -> bool:
+    """Whether a reply with a successful status reports an error: in place of a result, beside it or within it."""
+    return next(_errors_in(json_object(content)), None) is not None
+
+
+def has_result(content: bytes) -> bool:
+    return not RESULT_NAMES.isdisjoint(name for name, value in json_object(content).items() if value)
+
+
+def _errors_in(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The errors that a reply reports, each with its code and message, as servers write them."""
+    error = body.get("error")
+    beside = {name: value for name, value in body.items() if name != "error"}
+    if isinstance(error, dict) and error:
+        yield error
+    elif error:
+        yield beside | ({"message": error} if isinstance(error, str) else {})
+    choices = body.get("choices")
+    for choice in choices if isinstance(choices, list) else ():
+        if isinstance(choice, dict) and choice.get("error"):
+            error = choice["error"]
+            yield error if isinstance(error, dict) else {"message": str(error)}
+    is_other = RESULT_NAMES.isdisjoint(body) and any(body.get(name) for name in MESSAGE_NAMES)
+    if "error" in (body.get("object"), body.get("type")) or is_other:
+        yield dict(body)

@@ -1,6 +1,7 @@
 """Real videos made with ffmpeg for the tests; every frame carries its number as a barcode."""
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -52,3 +53,25 @@ def video_of(
 
 def numbers(pictures: npt.NDArray[np.uint8]) -> list[int]:
     return [read_barcode(picture) for picture in pictures]
+
+
+def changing_video(path: Path, frames: int = 24) -> Path:
+    """A transport stream of three pieces, the middle one of another size, shape and pixel format; each counts from 0."""
+    plain = (*X264, "-bf", "0")
+    barcode_video(path.with_name("plain.ts"), frames, plain, width=128, height=64)
+    barcode_video(path.with_name("other.ts"), frames, (*plain, "-pix_fmt", "yuv444p"), width=96, height=96)
+    pieces = path.with_name("pieces.txt")
+    pieces.write_text("".join(f"file {name}.ts\n" for name in ("plain", "other", "plain")))
+    run_ffmpeg("-f", "concat", "-i", pieces, "-c", "copy", path)
+    return path
+
+
+def shown_by(picture: npt.NDArray[np.uint8], matrix: Sequence[float]) -> npt.NDArray[np.uint8]:
+    """Move each pixel of a picture to where a display matrix of right angles shows it."""
+    a, b, c, d = (int(value) for value in matrix)
+    rows, columns = np.indices(picture.shape[:2])
+    x, y = a * columns + c * rows, b * columns + d * rows
+    x, y = x - x.min(), y - y.min()
+    shown = np.empty((int(y.max()) + 1, int(x.max()) + 1, *picture.shape[2:]), np.uint8)
+    shown[y, x] = picture
+    return shown

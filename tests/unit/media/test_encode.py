@@ -1,19 +1,21 @@
 """Trims start and end on the right frame, concatenations know their black span, and both are the same every time."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
-from reprise.media.black import black_runs, check_black, separating_span
+from reprise.media.black import black_runs, separating_span
 from reprise.media.decoder import read_frames
 from reprise.media.encode import concatenate, still_clip, trim
+from reprise.media.errors import MediaError
 from reprise.media.probe import packet_index
 from reprise.media.settings import Concat, Encode, Images
 
 from tests.unit.media.test_probe_and_reader import EVERY_THIRD, shown_by_every_third
-from tests.unit.videos import X264, barcode_video, numbers, run_ffmpeg
+from tests.unit.videos import X264, barcode_frame, barcode_video, changing_video, numbers, run_ffmpeg
 
 FAST = Encode(preset="ultrafast", crf=12)
 Spans = list[tuple[float, float, int, int]]
@@ -58,29 +60,136 @@ def test_trim_of_a_variable_rate_keeps_every_frame(tmp_path: Path) -> None:
 
 
 def test_concatenation_of_clips_of_unlike_size_rate_and_pixel_shape(tmp_path: Path) -> None:
+    """The shape of pixels is ignored, as it is when frames are read."""
     first = barcode_video(tmp_path / "first.mp4", 25, width=96, height=64, rate="25")
     second = barcode_video(tmp_path / "second.mp4", 30, rate="30000/1001", before=("-vf", "setsar=64/45"))
     target = tmp_path / "joined.mp4"
-    concatenate(first, second, target, FAST, Concat())
+    joint = concatenate(first, second, target, FAST, Concat())
     index = packet_index(target)
     assert not index.variable_rate
-    assert (index.width, index.height) == (182, 128)
+    assert (index.width, index.height, index.sample_aspect_ratio) == (128, 128, "1:1")
+    assert packet_index(second).sample_aspect_ratio == "64:45"
     assert index.fps == pytest.approx(30000 / 1001, rel=1e-4)
-    start, end = separating_span(target, 2.0, expected_start_s=1.0)
-    check_black(target, start, end)
-    assert start == pytest.approx(30, abs=1)
-    assert end - start == 60
-    assert index.frames - end == pytest.approx(30, abs=1)
-    assert black_runs(target) == [(start, end)]
+    assert joint == (128, 128, Fraction(30000, 1001), 30, 60, 30)
+    assert index.frames == joint.frames == 120
+    assert black_runs(target) == [joint.black_span] == [separating_span(target, 2.0, expected_start_s=1.0)]
+    assert shown(target)[90:] == list(range(30))
 
 
-def test_own_fade_to_black_is_not_taken_for_the_separator(tmp_path: Path) -> None:
+def test_the_black_span_is_known_whatever_fades_to_black_beside_it(tmp_path: Path) -> None:
+    """A first part that fades out, a second that fades in, and parts that are black from end to end."""
+    ends = ("-vf", "drawbox=t=fill:color=black:enable='gte(n,40)'")
+    begins = ("-vf", "drawbox=t=fill:color=black:enable='lt(n,30)'")
+    fading = barcode_video(tmp_path / "ends.mp4", 48, before=ends)
+    rising = barcode_video(tmp_path / "begins.mp4", 60, before=begins)
+    black = barcode_video(tmp_path / "black.mp4", 24, before=("-vf", "drawbox=t=fill:color=black"))
+    target = tmp_path / "joined.mp4"
+    for first, second, spans in (
+        (fading, rising, ((48, 96), [(40, 126)])),
+        (black, rising, ((24, 72), [(0, 102)])),
+        (fading, black, ((48, 96), [(40, 120)])),
+        (black, black, ((24, 72), [(0, 96)])),
+    ):
+        assert concatenate(first, second, target, FAST, Concat()).black_span == spans[0]
+        assert black_runs(target) == spans[1]
+        # Of a released concatenation the lengths of its parts tell as much.
+        assert separating_span(target, 2.0, spans[0][0] / 24) == spans[0]
+
+
+def test_a_run_of_black_within_a_part_is_not_taken_for_the_separator(tmp_path: Path) -> None:
     fading = ("-vf", "drawbox=t=fill:color=black:enable='between(n,6,59)'")
     first, second = (barcode_video(tmp_path / name, 72, before=fading) for name in ("first.mp4", "second.mp4"))
     target = tmp_path / "joined.mp4"
-    concatenate(first, second, target, FAST, Concat())
+    assert concatenate(first, second, target, FAST, Concat()).black_span == (72, 120)
     assert separating_span(target, 2.0, expected_start_s=3.0) == (72, 120)
     assert len(black_runs(target)) == 3
+
+
+def test_a_change_of_frame_size_and_pixel_format_costs_no_frame(tmp_path: Path) -> None:
+    part, target = changing_video(tmp_path / "part.ts"), tmp_path / "clip.mp4"
+    numbered = [*range(24)] * 3
+    assert shown(part) == numbered
+    joint = concatenate(part, part, target, FAST, Concat(black_s=0.5))
+    assert joint == (128, 64, Fraction(24), 72, 12, 72)
+    clip = shown(target)
+    assert clip[:72] == clip[84:] == numbered
+    for start, end in ((0.0, 3.0), (0.5, 1.5), (1.25, 1.75)):
+        trim(part, start, end, target, FAST)
+        assert shown(target) == numbered[round(start * 24) : round(end * 24)]
+        assert (packet_index(target).width, packet_index(target).height) == (128, 64)
+
+
+def test_a_part_that_loses_frames_is_refused(tmp_path: Path) -> None:
+    """ffmpeg leaves out pictures that it cannot decode, and calls that a success."""
+    first = ("-c:v", "mjpeg", "-q:v", "2", "-pix_fmt", "yuvj420p", "-movflags", "+faststart")
+    part, target = barcode_video(tmp_path / "part.mov", options=first), tmp_path / "joined.mp4"
+    content = part.read_bytes()
+    part.write_bytes(content[: len(content) * 3 // 4] + bytes(len(content) // 4))
+    with pytest.raises(MediaError, match="frames written, the clip should have 108") as caught:
+        concatenate(part, part, target, FAST, Concat(black_s=0.5))
+    assert caught.value.status == "encode_failed" and not target.exists()
+
+
+def test_parts_of_unlike_colour_matrix_and_range_keep_their_colours(tmp_path: Path) -> None:
+    """High definition, old footage and a phone's full range; each is converted by what it states."""
+    kinds = {
+        "bt709": ("-vf", "scale=out_color_matrix=bt709", "-colorspace", "bt709", "-pix_fmt", "yuv420p"),
+        "unstated": ("-pix_fmt", "yuv420p"),
+        "full": ("-vf", "scale=out_range=full", "-color_range", "pc", "-pix_fmt", "yuvj420p"),
+    }
+    for name, options in kinds.items():
+        run_ffmpeg("-f", "lavfi", "-i", "testsrc2=s=128x96:r=24:d=0.5", *X264, *options, tmp_path / f"{name}.mp4")
+    target = tmp_path / "joined.mp4"
+    for first, second in (("bt709", "unstated"), ("unstated", "bt709"), ("full", "bt709")):
+        joint = concatenate(tmp_path / f"{first}.mp4", tmp_path / f"{second}.mp4", target, FAST, Concat(black_s=0.5))
+        for name, number in ((first, 0), (second, joint.black_span[1])):
+            part, whole = read_frames(tmp_path / f"{name}.mp4", [5]), read_frames(target, [number + 5])
+            assert np.abs(part.astype(int) - whole).mean() < 3, (first, second, name)
+
+
+def test_identical_parts_and_pictures_can_be_joined(tmp_path: Path, barcode: Path) -> None:
+    concatenate(barcode, barcode, tmp_path / "joined.mp4", FAST, Concat())
+    clip = shown(tmp_path / "joined.mp4")
+    assert clip[:48] == clip[96:] == list(range(48))
+    picture = tmp_path / "picture.png"
+    Image.fromarray(barcode_frame(5)).save(picture)
+    still_clip([picture] * 3, tmp_path / "still.mp4", FAST, Images(frames=5, fps=7))
+    assert shown(tmp_path / "still.mp4") == [5] * 15
+
+
+@pytest.mark.parametrize(("frames", "fps"), [(5, 7), (1, 30), (3, 24), (100, 3)])
+def test_each_still_image_is_shown_as_often_as_configured(frames: int, fps: int, tmp_path: Path) -> None:
+    for number in (1, 2):
+        Image.fromarray(barcode_frame(number)).save(tmp_path / f"{number}.png")
+    still_clip([tmp_path / "1.png", tmp_path / "2.png"], tmp_path / "still.mp4", FAST, Images(frames=frames, fps=fps))
+    assert shown(tmp_path / "still.mp4") == [1] * frames + [2] * frames
+
+
+@pytest.mark.parametrize("name", ["two.mp4", "two.mkv"])
+def test_the_first_video_stream_is_read_and_cut_although_another_is_the_default(name: str, tmp_path: Path) -> None:
+    first, second = barcode_video(tmp_path / "a.mp4", 48), barcode_video(tmp_path / "b.mp4", 30, width=192)
+    flags = ("-disposition:v:0", "0", "-disposition:v:1", "default")
+    run_ffmpeg("-i", first, "-i", second, "-map", "0:v", "-map", "1:v", "-c", "copy", *flags, tmp_path / name)
+    index = packet_index(tmp_path / name)
+    assert (index.stream, index.video_streams, index.frames, index.width) == (0, 2, 48, 128)
+    assert shown(tmp_path / name) == list(range(48))
+    trim(tmp_path / name, 0.5, 1.0, tmp_path / "cut.mp4", FAST)
+    assert shown(tmp_path / "cut.mp4") == list(range(12, 24))
+
+
+def test_a_cover_is_no_video(tmp_path: Path, barcode: Path) -> None:
+    """A cover comes first in the file, and is not what a clip is cut from."""
+    Image.new("RGB", (300, 300), "red").save(tmp_path / "cover.jpg")
+    run_ffmpeg(
+        "-i", tmp_path / "cover.jpg", "-i", barcode, "-map", "0", "-map", "1", "-c", "copy",
+        "-disposition:v:0", "attached_pic", tmp_path / "covered.mp4",
+    )  # fmt: skip
+    index = packet_index(tmp_path / "covered.mp4")
+    assert (index.video_streams, index.frames) == (1, 48)
+    concatenate(tmp_path / "covered.mp4", barcode, tmp_path / "joined.mp4", FAST, Concat(black_s=1))
+    assert shown(tmp_path / "joined.mp4")[:48] == list(range(48))
+    trim(tmp_path / "covered.mp4", 0.5, 1.0, tmp_path / "cut.mp4", FAST)
+    assert shown(tmp_path / "cut.mp4") == list(range(12, 24))
 
 
 def test_a_clip_of_still_images_shows_the_images_themselves(tmp_path: Path) -> None:

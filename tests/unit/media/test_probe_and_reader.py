@@ -66,17 +66,6 @@ def test_every_kind_of_file_gives_its_frames(kind: str, tmp_path: Path) -> None:
         assert np.array_equal(read_frames(path, plan), whole[plan]), plan
 
 
-def test_rotation_is_undone(tmp_path: Path) -> None:
-    wide = barcode_video(tmp_path / "wide.mp4", 4, width=128, height=64)
-    turned = tmp_path / "turned.mp4"
-    run_ffmpeg("-display_rotation", "90", "-i", wide, "-c", "copy", turned)
-    index = packet_index(turned)
-    assert (index.width, index.height, index.rotation) == (64, 128, 90)
-    upright, rotated = read_frames(wide, [3])[0], read_frames(turned, [3])[0]
-    assert np.array_equal(rotated, np.rot90(upright))
-    assert read_frames(turned, [0], size=(32, 64)).shape == (1, 64, 32, 3)
-
-
 def test_indices_may_repeat_and_come_in_any_order(barcode: Path) -> None:
     assert numbers(read_frames(barcode, [40, 3, 3, 17])) == [40, 3, 3, 17]
     with pytest.raises(MediaError, match="frame 48 of 48"):

@@ -13,9 +13,12 @@ from reprise.core.files import file_digest
 from reprise.core.names import shard_of
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, FACTS, FRAME_PLAN, SOURCES, read_table, write_table
 from reprise.media.decoder import read_frames
+from reprise.media.encode import concatenate
 from reprise.media.probe import packet_index
+from reprise.media.settings import Concat, Encode
 from reprise.stages.command import run
 
+from bench.video import ORIENTATIONS, set_display_matrix
 from tests.unit.videos import X264, barcode_video, numbers, read_barcode, run_ffmpeg
 
 SHARDS = 2
@@ -33,6 +36,15 @@ CASES = [
     (clip("pair.first", "trim", "good.mp4", (0.5, 1.5)), "ok"),
     (clip("pair.second", "trim", "good.mp4", (1.0, 2.0)), "ok"),
     (clip("pair.joined", "concat", "", None, "pair.first", "pair.second"), "ok"),
+    (clip("twins.part", "trim", "good.mp4", (0.5, 1.5)), "ok"),
+    (clip("twins.joined", "concat", "", None, "twins.part", "twins.part"), "ok"),
+    (clip("dark.part", "whole", "dark.mp4"), "ok"),
+    (clip("dark.joined", "concat", "", None, "dark.part", "dark.part"), "ok"),
+    (clip("faded.first", "whole", "fading.mp4"), "ok"),
+    (clip("faded.joined", "concat", "faded.mp4", None, "faded.first", "faded.second"), "ok"),
+    (clip("raised.second", "whole", "fading.mp4"), "ok"),
+    (clip("raised.joined", "concat", "raised.mp4", None, "raised.first", "raised.second"), "ok"),
+    (clip("selfie.all", "whole", "selfie.mp4"), "ok"),
     (clip("ready.joined", "concat", "ready.mp4", None, "ready.first", "ready.second"), "ok"),
     (clip("whole.all", "whole", "good.mp4"), "ok"),
     (clip("long.segment", "segment", "good.mp4", (0.25, 1.25)), "ok"),
@@ -123,6 +135,14 @@ def videos(barcode: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run_ffmpeg("-f", "lavfi", "-i", "sine=d=1", "-c:a", "aac", folder / "sound.mp4")
     black = ("-vf", "drawbox=t=fill:color=black:enable='between(n,24,71)'", *X264, "-pix_fmt", "yuv420p")
     run_ffmpeg("-f", "lavfi", "-i", "testsrc=s=128x128:r=24:d=4", *black, folder / "ready.mp4")
+    run_ffmpeg("-f", "lavfi", "-i", "color=black:s=128x128:r=24:d=1", *X264, folder / "dark.mp4")
+    fading = barcode_video(folder / "fading.mp4", 48, before=("-vf", "drawbox=t=fill:color=black:enable='gte(n,30)'"))
+    concatenate(fading, barcode, folder / "faded.mp4", Encode(preset="ultrafast"), Concat())
+    concatenate(barcode, fading, folder / "raised.mp4", Encode(preset="ultrafast"), Concat())
+    hdr = ("-vf", "setsar=64/45", "-color_trc", "smpte2084", *X264, "-x264-params", "transfer=smpte2084")
+    selfie = ("-i", barcode, "-i", barcode, "-map", "0:v", "-map", "1:v", *hdr, "-frames:v", "12")
+    run_ffmpeg(*selfie, folder / "selfie.mp4")
+    set_display_matrix(folder / "selfie.mp4", ORIENTATIONS["transposed"])
     for name, colour in (("one.png", "3c"), ("two.png", "96")):
         run_ffmpeg("-f", "lavfi", "-i", f"color=c=0x{colour}8040:s=128x96", "-frames:v", "1", folder / name)
     return folder
@@ -164,8 +184,12 @@ def test_frames_of_the_clips(made: Path) -> None:
     assert shown("long.segment") == list(range(6, 30))
     joined = shown("pair.joined")
     assert joined[:24] == list(range(12, 36)) and joined[72:] == list(range(24, 48))
-    for clip_id in ("pair.joined", "ready.joined"):
-        assert (ledger[clip_id]["black_start"], ledger[clip_id]["black_end"]) == (24, 72)
+    assert shown("twins.joined")[:24] == shown("twins.joined")[72:] == list(range(12, 36))
+    spans = {name: (row["black_start"], row["black_end"]) for name, row in ledger.items() if name.endswith("joined")}
+    assert {name: span for name, span in spans.items() if ledger[name]["status"] == "ok"} == {
+        **dict.fromkeys(("pair.joined", "twins.joined", "dark.joined", "ready.joined"), (24, 72)),
+        **dict.fromkeys(("faded.joined", "raised.joined"), (48, 96)),
+    }
     assert len(shown("still.pictures")) == 8
 
 
@@ -176,7 +200,12 @@ def test_facts_and_plan(made: Path) -> None:
     assert (joined["frames"], joined["shots"], joined["codec"], joined["width"]) == (96, 3, "h264", 128)
     assert (joined["black_share"], joined["duration_s"]) == (pytest.approx(0.5), pytest.approx(4))
     assert "scenedetect=0." in joined["shot_detector"]
+    shape = ("width", "height", "rotation", "mirrored", "sample_aspect_ratio", "video_streams", "color_transfer")
+    selfie = facts["selfie.all"]
+    assert [selfie[name] for name in shape] == [128, 128, 270, True, "64:45", 2, "smpte2084"]
+    assert [joined[name] for name in shape] == [128, 128, 0, False, "1:1", 1, ""]
     plans = plans_in(made / "plan.parquet")
+    assert plans["dark.joined"]["indices"] == plans["pair.joined"]["indices"]
     assert plans["pair.joined"]["indices"] == [4, 12, 20, 48, 76, 84, 92]
     assert plans["whole.all"]["indices"] == [0, 7, 15, 23, 31, 39, 47]
     assert plans["whole.all"]["times_s"] == pytest.approx([n / 24 for n in plans["whole.all"]["indices"]])

@@ -1,5 +1,6 @@
 """Black frames: found by luma over the whole picture, since letterbox bars are black too."""
 
+from bisect import bisect_left
 from itertools import groupby
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from reprise.media.probe import packet_index
 
 # Full-range grey (0 to 255); the encoder may leave a trace of the frames beside it: 17.5 and 20 in studio range.
 MEAN_BELOW, PEAK_AT_MOST = 1.75, 4.7
+
+SLACK_S = 0.25  # seconds by which a detected span may differ from the stated length
 
 Span = tuple[int, int]
 
@@ -31,18 +34,29 @@ def black_runs(path: Path) -> list[Span]:
 
 
 def separating_span(path: Path, black_s: float, expected_start_s: float | None = None) -> Span:
-    """The black span between the two parts of a concatenation, checked by luma.
+    """Detect the black span between the two parts of a concatenation that comes ready-made.
 
-    A part may fade to black by itself: the span is the run of the right length nearest to where it is expected.
+    A part may fade to black by itself: the span is the run nearest to where it is expected. Of a longer run, which
+    takes in a part's fade, it is the `black_s` seconds from the expected start; without one the run counts whole.
     """
     index = packet_index(path)
-    middle = expected_start_s if expected_start_s is not None else (index.duration_s - black_s) / 2
-    runs = [run for run in black_runs(path) if run[0] > 0 and run[1] < index.frames]
-    found = f"black frames at {', '.join(f'[{start}, {end})' for start, end in runs) or 'no place inside'}"
-    fitting = [run for run in runs if index.times[run[1]] - index.times[run[0]] >= black_s - 0.25]
-    if not fitting:
-        raise MediaError("no_black", f"no black span of {black_s:g} s; {found}")
-    return min(fitting, key=lambda run: (abs(index.times[run[0]] - middle), run))
+    bounds = [*index.times, index.duration_s]
+    runs = black_runs(path)
+    detected = f"black frames at {', '.join(f'[{start}, {end})' for start, end in runs) or 'no place'}"
+    candidates = []
+    for start, end in runs:
+        if bounds[end] - bounds[start] < black_s - SLACK_S:
+            continue
+        middle = (index.duration_s - black_s) / 2 if expected_start_s is None else expected_start_s
+        nearest = min(max(middle, bounds[start]), max(bounds[start], bounds[end] - black_s))
+        if expected_start_s is not None and bounds[end] - bounds[start] > black_s + SLACK_S:
+            start = bisect_left(bounds, nearest - 1e-4)
+            end = bisect_left(bounds, bounds[start] + black_s - 1e-4)
+        if 0 < start < end < index.frames:
+            candidates.append((abs(nearest - middle), (start, end)))
+    if not candidates:
+        raise MediaError("no_black", f"no black span of {black_s:g} s between two parts; {detected}")
+    return min(candidates)[1]
 
 
 def check_black(path: Path, start: int, end: int) -> None:

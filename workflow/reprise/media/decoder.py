@@ -13,6 +13,7 @@ from av.video.reformatter import Interpolation, VideoReformatter
 
 from reprise.core.log import log
 from reprise.media.errors import MediaError, what
+from reprise.media.orientation import Orientation
 from reprise.media.packets import demux
 from reprise.media.probe import PacketIndex, open_video, packet_index
 from reprise.media.settings import Limits
@@ -80,8 +81,8 @@ def iter_frames(
         raise MediaError("out_of_range", f"{path.name}: frame {wanted[-1]} of {index.frames}")
     # Without a wanted size that of the first picture: a stream may change it.
     width, height = size or (index.width, index.height)
-    turned = (width, height) if index.rotation % 180 == 0 else (height, width)
-    shape = _Shape(VideoReformatter(), turned, pixels, Interpolation[scaling], index.rotation)
+    decoded_size = (height, width) if index.orientation.is_sideways else (width, height)
+    shape = _Shape(VideoReformatter(), decoded_size, pixels, Interpolation[scaling], index.orientation)
     at = 0
     for number, frame in _found(path, index, wanted, threads):
         _check_time(path, index, number, frame)
@@ -156,7 +157,7 @@ def count_decodable(path: Path, limits: Limits | None = None) -> int:
     Each is converted too, as for every later use: what is accepted here is refused nowhere.
     """
     index = packet_index(path, limits)
-    count, shape = 0, _Shape(VideoReformatter(), (64, 64), "bgr24", Interpolation.BILINEAR, index.rotation)
+    count, shape = 0, _Shape(VideoReformatter(), (64, 64), "bgr24", Interpolation.BILINEAR, index.orientation)
     for count, frame in enumerate(_decode(path, threads=1, limits=limits), start=1):
         if count > index.frames:
             raise MediaError("corrupt", f"{path.name}: more frames than the {index.frames} packets")
@@ -196,7 +197,7 @@ class _Shape(NamedTuple):
     size: Size
     pixels: str
     interpolation: Interpolation
-    rotation: int
+    orientation: Orientation
 
 
 def _picture(path: Path, number: int, frame: VideoFrame, shape: _Shape) -> Image:
@@ -206,8 +207,7 @@ def _picture(path: Path, number: int, frame: VideoFrame, shape: _Shape) -> Image
         )
     except (av.error.FFmpegError, ValueError) as error:
         raise MediaError("corrupt", f"{path.name}: frame {number} cannot be converted: {what(error)}") from error
-    image = np.asarray(shaped.to_ndarray(), dtype=np.uint8)
-    return np.ascontiguousarray(np.rot90(image, shape.rotation // 90)) if shape.rotation else image
+    return shape.orientation.apply(np.asarray(shaped.to_ndarray(), dtype=np.uint8))
 
 
 def as_grid(frames: Image, rows: int, columns: int) -> Image:

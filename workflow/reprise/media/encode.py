@@ -7,17 +7,20 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import ffmpeg
 
 from reprise.core.errors import stop_on_fault_of_ffmpeg
+from reprise.media.black import check_black
 from reprise.media.errors import MediaError
 from reprise.media.ffmpeg import BIT_EXACT, QUIET, ffmpeg_executable
 from reprise.media.opening import drawn_input, ffmpeg_input, file_url, picture_input
-from reprise.media.probe import PacketIndex, open_video, packet_index
+from reprise.media.orientation import reset_display_matrix
+from reprise.media.probe import PacketIndex, packet_index
 from reprise.media.settings import Concat, Encode, Images
 
+CONCAT_VERSION = 2  # part of the recipe of a concatenation; raised when the same parts give other frames
 SEEK_MARGIN_S = 10.0
 ONE_THREAD = ("-filter_complex_threads", "1")  # as a job has; what threads cost is a fifth of a small clip's encode
 ADDRESS = re.compile(r" @ 0x[0-9a-f]+")
@@ -34,21 +37,34 @@ def trim(source: Path, start_s: float, end_s: float, target: Path, settings: Enc
     """Re-encode [start, end) of a video on its player's clock; returns the frames written."""
     index = packet_index(source)
     span = frames_in_span(index, start_s, end_s, settings.overhang_s)
-    seek: dict[str, str | None] = {"copyts": None, "noaccurate_seek": None}
+    seek: dict[str, str | None] = {"noaccurate_seek": None}
     if index.is_indexed and start_s > SEEK_MARGIN_S:  # skips what lies well before the span, where seeking is exact
         seek["ss"] = f"{start_s - SEEK_MARGIN_S:.6f}"
     clock = {"fps_mode": "cfr", "r": str(index.rate)}
     if index.variable_rate:  # ffmpeg's default drops frames that share a tick
         base = index.time_base
         clock = {"fps_mode": "passthrough", "enc_time_base": f"{base.numerator}:{base.denominator}"}
+    picture = _as_shown(_cut(_decoded(ffmpeg_input(source, **AS_STORED, **seek), index), index, span), index)
     # x264 in 4:2:0 wants even sizes; one row or column less is nearer to the source than a rescaled picture.
-    even = ("trunc(iw/2)*2", "trunc(ih/2)*2")
-    picture = _cut(ffmpeg_input(source, **seek).video, index, span).filter("crop", *even, 0, 0)
-    _write(picture, target, settings, **clock)
-    written = packet_index(target).frames
-    if written != len(span):
-        raise MediaError("encode_failed", f"{written} frames written, the span holds {len(span)}")
-    return written
+    picture = picture.filter("crop", "trunc(iw/2)*2", "trunc(ih/2)*2", 0, 0)
+    _write(picture, target, settings, len(span), **clock)
+    return len(span)
+
+
+# Times as the file states them, one graph of filters whatever the frames are like, and no rotation by ffmpeg, whose
+# versions differ in it: what the packet index says of a file is then true of the frames that arrive.
+AS_STORED: dict[str, Any] = {"copyts": None, "noautorotate": None, "reinit_filter": 0}
+
+
+def _decoded(opened: Any, index: PacketIndex) -> Any:
+    """Select the video stream that the packet index describes: ffmpeg's first one may be a cover."""
+    return opened[str(index.stream)]
+
+
+def _as_shown(stream: Any, index: PacketIndex) -> Any:
+    """Scale frames to the size of the first picture, as every reader here does, and turn them upright."""
+    width, height = (index.height, index.width) if index.orientation.is_sideways else (index.width, index.height)
+    return index.orientation.filtered(stream.filter("scale", width, height, flags="bicubic"))
 
 
 def frames_in_span(index: PacketIndex, start_s: float, end_s: float, overhang_s: float) -> range:
@@ -80,54 +96,90 @@ def _before(index: PacketIndex, number: int) -> float:
     return sum(moments) / 2 if len(moments) == 2 else moments[0] + 1.0
 
 
-def concatenate(first: Path, second: Path, target: Path, settings: Encode, concat: Concat) -> None:
-    """First clip, black span, second clip in one encode, at the larger clip's size and the higher rate."""
+class Joint(NamedTuple):
+    """How two clips are joined around a black span: one size, one rate, and the number of frames of each part."""
+
+    width: int
+    height: int
+    rate: Fraction
+    first: int
+    black: int
+    second: int
+
+    @property
+    def black_span(self) -> tuple[int, int]:
+        """Frame numbers [start, end) of the black span."""
+        return self.first, self.first + self.black
+
+    @property
+    def frames(self) -> int:
+        return self.first + self.black + self.second
+
+
+def joint_of(first: Path, second: Path, concat: Concat) -> Joint:
+    """Plan a concatenation: the larger clip's size, the higher rate, and the length of each part at that rate."""
     indexes = [packet_index(first), packet_index(second)]
-    width, height = max((_even_square(path) for path in (first, second)), key=lambda size: size[0] * size[1])
+    larger = max(indexes, key=lambda index: index.width * index.height)
     rate = max(index.rate for index in indexes)
-    black = drawn_input(f"color=c=black:s={width}x{height}:r={rate}:d={concat.black_s}").video
-    black = black.filter("setsar", 1).filter("format", "yuv420p").filter("settb", "AVTB")
-    parts = [_uniform(ffmpeg_input(path).video, width, height, rate) for path in (first, second)]
-    _write(ffmpeg.concat(parts[0], black, parts[1], v=1, a=0), target, settings, r=str(rate))
+    lengths = [max(1, round(index.duration_s * rate)) for index in indexes]
+    black = max(1, round(concat.black_s * rate))
+    return Joint(larger.width // 2 * 2, larger.height // 2 * 2, rate, lengths[0], black, lengths[1])
+
+
+def concatenate(first: Path, second: Path, target: Path, settings: Encode, concat: Concat) -> Joint:
+    """Encode first clip, black span and second clip at once; returns how they are joined, which is verified."""
+    joint = joint_of(first, second, concat)
+    enough_s = float((joint.black + 1) / joint.rate)
+    black = drawn_input(f"color=c=black:s={joint.width}x{joint.height}:r={joint.rate}:d={enough_s:.6f}").video
+    black = _with_common_colours(
+        black.filter("trim", end_frame=joint.black).filter("setsar", 1).filter("settb", "AVTB")
+    )
+    parts = [
+        _part(path, number, frames, joint)
+        for number, (path, frames) in enumerate(((first, joint.first), (second, joint.second)))
+    ]
+    joined = ffmpeg.concat(parts[0], black, parts[1], v=1, a=0)
+    _write(joined, target, settings, joint.frames, r=str(joint.rate))
+    check_black(target, *joint.black_span)
+    return joint
+
+
+def _part(path: Path, number: int, frames: int, joint: Joint) -> Any:
+    """Bring a part to the size, rate and clock of the whole, and to its planned number of frames."""
+    index = packet_index(path)
+    stream = _decoded(ffmpeg_input(path, number, **AS_STORED), index)
+    # ffmpeg's versions differ in how long the last frame is shown, and may leave it out. It is repeated until the
+    # planned length, for no longer than that takes: a part that lost frames stays too short, and is refused.
+    last_frame = index.duration_s - index.times[-1] + 1 / joint.rate
+    stream = (
+        stream.filter("tpad", stop_duration=f"{float(last_frame):.6f}", stop_mode="clone")
+        .filter("setpts", "PTS-STARTPTS" if index.is_timed else f"N/({index.rate}*TB)")
+        .filter("fps", str(joint.rate))
+        .filter("trim", end_frame=frames)
+    )
+    return _with_common_colours(_inside(_as_shown(stream, index), joint.width, joint.height, 2))
+
+
+def _with_common_colours(stream: Any) -> Any:
+    """Convert to one matrix and range: a video states only one, and some versions of ffmpeg join parts as they are."""
+    converted = stream.filter("scale", out_color_matrix="bt601", out_range="tv", flags="bicubic")
+    unstated = {"color_primaries": "unknown", "color_trc": "unknown"}
+    return converted.filter("format", "yuv420p").filter("setparams", range="tv", colorspace="smpte170m", **unstated)
 
 
 def still_clip(images: Sequence[Path], target: Path, settings: Encode, images_settings: Images) -> None:
     """Every image repeated, one after the other, at the first one's size; without loss: a frame is the image."""
-    index = packet_index(images[0])
+    indexes = [packet_index(path) for path in images]
     rate = Fraction(images_settings.fps)
-    length = images_settings.frames / images_settings.fps
-    parts = [
-        _inside(
-            picture_input(path, framerate=str(rate), t=f"{length:.6f}").video.filter("format", "rgb24"),
-            index.width,
-            index.height,
-            1,
-        )
-        for path in images
-    ]
+    enough_s = float((images_settings.frames + 1) / rate)
+    parts = []
+    for number, (path, index) in enumerate(zip(images, indexes, strict=True)):
+        repeated = _decoded(picture_input(path, number, framerate=str(rate), t=f"{enough_s:.6f}", **AS_STORED), index)
+        picture = _as_shown(repeated.filter("trim", end_frame=images_settings.frames).filter("format", "rgb24"), index)
+        parts.append(_inside(picture, indexes[0].width, indexes[0].height, 1))
     joined = parts[0] if len(parts) == 1 else ffmpeg.concat(*parts, v=1, a=0)
-    number = {"frames:v": images_settings.frames * len(images)}
-    _write(joined, target, settings, r=str(rate), **number, vcodec="libx264rgb", crf=0, pix_fmt="rgb24")
-
-
-def _even_square(path: Path) -> tuple[int, int]:
-    """A clip's even size after its pixels are made square."""
-    index = packet_index(path)
-    with open_video(path) as (_, stream):
-        shape = stream.sample_aspect_ratio or 1
-    width = index.width * shape if index.rotation % 180 == 0 else Fraction(index.width)
-    return int(width / 2) * 2, index.height // 2 * 2
-
-
-def _uniform(stream: Any, width: int, height: int, rate: Fraction) -> Any:
-    """One size, rate, pixel shape and clock for every part, so that nothing is glued together that differs."""
-    square = (
-        stream.filter("setpts", "PTS-STARTPTS")
-        .filter("fps", str(rate))
-        .filter("scale", "trunc(iw*sar/2)*2", "ih")
-        .filter("setsar", 1)
-    )
-    return _inside(square, width, height, 2).filter("format", "yuv420p")
+    frames = images_settings.frames * len(images)
+    _write(joined, target, settings, frames, r=str(rate), vcodec="libx264rgb", crf=0, pix_fmt="rgb24")
 
 
 def _inside(stream: Any, width: int, height: int, divisor: int) -> Any:
@@ -142,8 +194,8 @@ def _inside(stream: Any, width: int, height: int, divisor: int) -> Any:
     )
 
 
-def _write(stream: Any, target: Path, settings: Encode, **options: Any) -> None:
-    """Encode into `target`; ffmpeg's own words become the message of a named status."""
+def _write(stream: Any, target: Path, settings: Encode, frames: int, **options: Any) -> None:
+    """Encode so many frames into `target`; ffmpeg's own words become the message of a named status."""
     coding = {"vcodec": "libx264", "crf": settings.crf, "preset": settings.preset, "pix_fmt": "yuv420p"}
     output = ffmpeg.output(stream, file_url(target), an=None, **{**coding, **options}, **BIT_EXACT)
     command = ffmpeg.compile(output.global_args(*QUIET, *ONE_THREAD).overwrite_output(), cmd=ffmpeg_executable())
@@ -155,3 +207,8 @@ def _write(stream: Any, target: Path, settings: Encode, **options: Any) -> None:
         lines = [ADDRESS.sub("", line) for line in done.stderr.strip().splitlines()[-3:]]
         message = " | ".join(lines).replace(file_url(target.parent) + "/", "")
         raise MediaError("encode_failed", message)
+    reset_display_matrix(target)
+    written = packet_index(target).frames
+    if written != frames:
+        target.unlink()
+        raise MediaError("encode_failed", f"{written} frames written, the clip should have {frames}")

@@ -16,6 +16,7 @@ STATUSES = {
     "encode_failed": "ffmpeg could not write the clip",
     "unsafe_path": "the name leaves its folder",
     "unreadable": "the operating system refuses to read the file",
+    "unsupported_rotation": "the picture is shown at an angle that is no multiple of 90 degrees",
     "too_many_pixels": "the picture is larger than `limits.pixels` allows",
     "too_long": "the video is longer, faster, or has more frames, than `limits` allows",
 }

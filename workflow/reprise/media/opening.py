@@ -131,15 +131,22 @@ def decoder_options(most_pixels: int | None) -> dict[str, str]:
     return {} if most_pixels is None else {"max_pixels": str(most_pixels)}
 
 
-def ffmpeg_input(path: Path, **options: Any) -> Any:
+def ffmpeg_input(path: Path, number: int = 0, **options: Any) -> Any:
+    """Open a file as an input of an ffmpeg command.
+
+    ffmpeg-python merges equal inputs, and refuses to use one input twice. The number of an input within its command
+    tells equal files apart: it becomes the length of a queue, which shapes no frame.
+    """
     demuxer = demuxer_of(path)
+    if number:
+        options["thread_queue_size"] = 8 + number
     return ffmpeg.input(file_url(path), f=demuxer, threads=1, **_restrictions(demuxer), **options)
 
 
-def picture_input(path: Path, **options: Any) -> Any:
+def picture_input(path: Path, number: int = 0, **options: Any) -> Any:
     """A still picture, repeated without end, as an input of an ffmpeg command; the name is no pattern."""
     check_is_picture(path)
-    return ffmpeg_input(path, loop=1, **options)
+    return ffmpeg_input(path, number, loop=1, **options)
 
 
 def drawn_input(description: str) -> Any:

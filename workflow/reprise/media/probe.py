@@ -10,15 +10,19 @@ from statistics import median
 
 import av
 from av.container import InputContainer
+from av.video.reformatter import ColorTrc
 from av.video.stream import VideoStream
 
 from reprise.media.completeness import check_complete
 from reprise.media.errors import MediaError, what
 from reprise.media.opening import check_pixels, decoder_options, open_container
+from reprise.media.orientation import UPRIGHT, Orientation, orientation_of
 from reprise.media.packets import Packets, read_packets
 from reprise.media.settings import Limits
 
 LENGTH_STATED = {"matroska", "flv"}  # by their header
+# By ffmpeg's numbers. HDR has smpte2084 or arib_std_b67.
+TRANSFERS = {kind.value: kind.name.lower() for kind in ColorTrc if kind != ColorTrc.UNSPECIFIED}
 
 
 @dataclass(frozen=True)
@@ -33,13 +37,17 @@ class PacketIndex:
     variable_rate: bool
     width: int
     height: int  # size as shown, after rotation
-    rotation: int  # degrees counter-clockwise that a decoded picture must be turned to be shown
+    orientation: Orientation  # what is done to a decoded picture before it is shown
     codec: str
     duration_s: float  # from the first frame to the end of the last
     lead_s: float  # when the first frame is shown on a player's clock, which starts with the file's first stream
     is_timed: bool
     """Whether packets say when they are shown; in AVI files and raw streams they do not, and guesses are wrong."""
     is_indexed: bool  # whether the container lists its keyframes, so that seeking finds them
+    stream: int  # number of the video stream in its file
+    video_streams: int  # how many the file has, covers left out
+    sample_aspect_ratio: str  # width to height of a pixel, such as 64:45; 1:1 where the file states none
+    color_transfer: str  # transfer characteristics such as bt709, smpte2084, arib_std_b67; empty where unstated
     entries: tuple[tuple[int, int], ...] = ()
     """Where decoding may begin: the place of a packet in the file, and its time in ticks."""
 
@@ -59,8 +67,7 @@ def open_video(path: Path, limits: Limits | None = None) -> Iterator[tuple[Input
             is_mp4 = file.read(12)[4:8] in (b"ftyp", b"mdat", b"moov", b"wide", b"free")
         raise MediaError("truncated" if is_mp4 else "not_media", f"{path.name}: {what(error)}") from error
     with container:
-        cover = av.stream.Disposition.attached_pic
-        streams = [stream for stream in container.streams.video if not stream.disposition & cover]
+        streams = _without_covers(container)
         if not streams:
             kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "no"
             raise MediaError("no_video", f"{path.name}: {kinds} streams only")
@@ -69,11 +76,14 @@ def open_video(path: Path, limits: Limits | None = None) -> Iterator[tuple[Input
         if streams[0].codec_context.width == 0:
             raise MediaError("not_media", f"{path.name}: the video stream has no picture size")
         if limits is not None:
-            # As it is joined with others, which is once its pixels are square.
-            width, height = streams[0].codec_context.width, streams[0].codec_context.height
-            check_pixels(path, (int(width * max(1, streams[0].sample_aspect_ratio or 1)), height), limits.pixels)
+            check_pixels(path, (streams[0].codec_context.width, streams[0].codec_context.height), limits.pixels)
         streams[0].codec_context.options = decoder_options(most_pixels)
         yield container, streams[0]
+
+
+def _without_covers(container: InputContainer) -> list[VideoStream]:
+    cover = av.stream.Disposition.attached_pic
+    return [stream for stream in container.streams.video if not stream.disposition & cover]
 
 
 def packet_index(path: Path, limits: Limits | None = None) -> PacketIndex:
@@ -88,7 +98,7 @@ def packet_index(path: Path, limits: Limits | None = None) -> PacketIndex:
                 raise MediaError("no_frames", f"{path.name}: {packets.total} packets, none is shown")
             if stream.time_base is None:
                 raise MediaError("corrupt", f"{path.name}: no time base")
-            index = _index(container, stream, packets, stream.time_base)
+            index = _index(path, container, stream, packets, stream.time_base)
             for name, found in (("duration_s", index.duration_s), ("fps", max(index.fps, float(index.rate)))):
                 if limits is not None and found > getattr(limits, name):
                     allowed = f"allowed are {getattr(limits, name):g} (limits.{name})"
@@ -115,7 +125,7 @@ def _check_whole(path: Path, container: InputContainer, packets: Packets) -> Non
         )
 
 
-def _index(container: InputContainer, stream: VideoStream, packets: Packets, base: Fraction) -> PacketIndex:
+def _index(path: Path, container: InputContainer, stream: VideoStream, packets: Packets, base: Fraction) -> PacketIndex:
     ticks = packets.ticks
     names = set(container.format.name.split(","))
     nominal = Fraction(stream.average_rate or stream.guessed_rate or 1)
@@ -124,8 +134,8 @@ def _index(container: InputContainer, stream: VideoStream, packets: Packets, bas
     last = median(gaps) if gaps else float(packets.duration * base) or float(1 / nominal)
     fps = (len(times) - 1) / times[-1] if times[-1] > 0 else 1 / last
     duration = times[-1] + last
-    rotation = round(packets.first.rotation / 90) * 90 % 360 if packets.first else 0
-    is_turned = rotation % 180 == 90
+    orientation = UPRIGHT if packets.first is None else orientation_of(packets.first, path.name)
+    shape = Fraction(stream.sample_aspect_ratio or 1)
     width, height = stream.codec_context.width, stream.codec_context.height
     start_s = (container.start_time or 0) / av.time_base
     return PacketIndex(
@@ -136,14 +146,18 @@ def _index(container: InputContainer, stream: VideoStream, packets: Packets, bas
         rate=nominal if abs(nominal - fps) < 0.001 * fps else Fraction(fps).limit_denominator(1001),
         # Two distances may differ by the rounding of a millisecond time base.
         variable_rate=bool(gaps) and max(gaps) - min(gaps) > max(0.0021, 0.05 * last),
-        width=height if is_turned else width,
-        height=width if is_turned else height,
-        rotation=rotation,
+        width=height if orientation.is_sideways else width,
+        height=width if orientation.is_sideways else height,
+        orientation=orientation,
         codec=stream.codec_context.codec.canonical_name,
         duration_s=duration,
         # libvvenc gives the first keyframe a later time, which the container takes for its start.
         lead_s=max(0.0, float(ticks[0] * base) - start_s) if packets.is_timed else 0.0,
         is_timed=packets.is_timed,
         is_indexed=bool({"mov", "matroska"} & names),
+        stream=stream.index,
+        video_streams=len(_without_covers(container)),
+        sample_aspect_ratio=f"{shape.numerator}:{shape.denominator}",
+        color_transfer=TRANSFERS.get(int(packets.first.color_trc), "") if packets.first else "",
         entries=tuple(packets.entries),
     )

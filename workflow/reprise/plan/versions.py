@@ -6,12 +6,12 @@ of benchmarks are in config/benchmarks/, those of adapters in `models/adapters.p
 `fetch/plugins.py`.
 """
 
-DECODER = 1
+DECODER = 2
 """How the frames of a plan are read from a clip (`media/decoder.py`); part of the response cache's key."""
 STAGES = {
     "agreement": 1,
     "annotations": 1,
-    "clips": 2,
+    "clips": 3,
     "collected_table": 1,
     "construction_candidates": 1,
     "construction_clips": 1,
@@ -25,7 +25,7 @@ STAGES = {
     "construction_statistics": 1,
     "construction_subset": 1,
     "data_statistics": 1,
-    "facts": 2,
+    "facts": 3,
     "figure": 1,
     "frames": 1,
     "health": 1,
@@ -50,7 +50,7 @@ STAGES = {
     "reproduction": 1,
     "requests": 1,
     "serve_environment": 1,
-    "sources": 2,
+    "sources": 3,
     "table": 1,
     "tables_pdf": 1,
     "time_all": 1,

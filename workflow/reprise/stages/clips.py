@@ -13,8 +13,8 @@ from reprise.core.log import log
 from reprise.core.names import shard_of
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, write_table
 from reprise.core.store import Store, store_on_node
-from reprise.media.black import check_black, separating_span
-from reprise.media.encode import concatenate, ffmpeg_version, still_clip, trim
+from reprise.media.black import separating_span
+from reprise.media.encode import CONCAT_VERSION, concatenate, ffmpeg_version, joint_of, still_clip, trim
 from reprise.media.errors import MediaError
 from reprise.media.keys import ClipsKey
 from reprise.media.probe import packet_index
@@ -92,26 +92,33 @@ def _trimmed(maker: ClipMaker, clip: ClipRow) -> ClipRow:
 
 
 def _joined(maker: ClipMaker, clip: ClipRow) -> ClipRow:
-    """Two clips around a black span: made here, or, where the clip has a source, taken ready-made from the release."""
-    black_s = maker.key.concat.black_s
+    """Two clips around a black span: made here, or, where the clip has a source, taken ready-made from the release.
+
+    The black span of a clip that is made here is known from how it is made; that of a released one is detected.
+    """
     if clip["source_id"]:
         known = _released(maker, clip, "ready")
-        ready = maker.store.root / known["object"]
-        name = clip["parts"][0]
-        row = maker.make(name) if name in maker.clips else None
-        length = packet_index(maker.file(row)).duration_s if row and row["status"] == "ok" else None
-        start, end = separating_span(ready, black_s, length)
+        start, end = _detected_span(maker, clip, maker.store.root / known["object"])
         return known | {"black_start": start, "black_end": end}
     parts = [maker.part(name, clip) for name in clip["parts"]]
-    recipe = maker.recipe("concat", parts=[part["sha256"] for part in parts], concat=maker.key.concat.model_dump())
-    first, second = (maker.file(part) for part in parts)
-    known = maker.encoded(
-        recipe, lambda scratch: concatenate(first, second, scratch, maker.key.encode, maker.key.concat)
-    )
-    joined = maker.store.root / known["object"]
-    start, end = separating_span(joined, black_s, expected_start_s=packet_index(first).duration_s)
-    check_black(joined, start, end)
+    concat, first, second = maker.key.concat, *(maker.file(part) for part in parts)
+    digests = [part["sha256"] for part in parts]
+    recipe = maker.recipe("concat", version=CONCAT_VERSION, parts=digests, concat=concat.model_dump())
+    known = maker.encoded(recipe, lambda scratch: concatenate(first, second, scratch, maker.key.encode, concat))
+    start, end = joint_of(first, second, concat).black_span
     return known | {"black_start": start, "black_end": end}
+
+
+def _detected_span(maker: ClipMaker, clip: ClipRow, ready: Path) -> tuple[int, int]:
+    """Detect the black span of a released concatenation, near where the lengths of its parts put it."""
+    black_s = maker.key.concat.black_s
+    rows = [maker.make(name) if name in maker.clips else None for name in clip["parts"]]
+    first, second = (
+        packet_index(maker.file(row)).duration_s if row and row["status"] == "ok" else None for row in rows
+    )
+    if first is None and second is not None:
+        first = packet_index(ready).duration_s - second - black_s
+    return separating_span(ready, black_s, first)
 
 
 def _stills(maker: ClipMaker, clip: ClipRow) -> ClipRow:

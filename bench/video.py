@@ -1,0 +1,307 @@
+"""Read, trim and join random kinds of videos, and compare frames and times with those of the ffmpeg command line.
+
+`python -m bench.video [MINUTES [SEED]]` draws files until the time is over; each that differs is named with its seed.
+"""
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from reprise.media.black import is_black
+from reprise.media.decoder import count_decodable, iter_frames, read_frames
+from reprise.media.encode import Joint, concatenate, trim
+from reprise.media.errors import MediaError
+from reprise.media.ffmpeg import ffmpeg_executable
+from reprise.media.probe import PacketIndex, packet_index
+from reprise.media.settings import Concat, Encode
+
+Images = npt.NDArray[np.uint8]
+
+SECONDS, SIZE, BLOCK = 1.6, (96, 64), 16
+OTHER_SIZE = (64, 96)
+# Mean difference of two pictures of the same frame: after conversions, after scaling or a lossy encode. Two frames
+# that follow each other differ by about 80.
+SAME, SIMILAR = 2.0, 12.0
+ENCODE = Encode(preset="ultrafast", crf=8)
+
+X264 = ("-c:v", "libx264", "-preset", "ultrafast", "-crf", "8", "-g", "12")
+X265 = ("-c:v", "libx265", "-preset", "ultrafast", "-crf", "8", "-x265-params", "keyint=12:log-level=error")
+CODECS: dict[str, tuple[str, ...]] = {
+    "H.264": (*X264, "-bf", "0"),
+    "H.264 with B-frames": (*X264, "-bf", "2"),
+    "H.264 with open groups": (*X264, "-bf", "2", "-x264-params", "open-gop=1:scenecut=0"),
+    "H.265": X265,
+    "VP8": ("-c:v", "libvpx", "-crf", "4", "-b:v", "2M", "-g", "12", "-cpu-used", "8", "-deadline", "realtime"),
+    "VP9": ("-c:v", "libvpx-vp9", "-crf", "8", "-b:v", "0", "-g", "12", "-cpu-used", "8", "-deadline", "realtime"),
+    "AV1": ("-c:v", "libaom-av1", "-crf", "8", "-g", "12", "-cpu-used", "8", "-usage", "realtime"),
+    "MPEG-4": ("-c:v", "mpeg4", "-q:v", "2", "-g", "12"),
+    "MPEG-2": ("-c:v", "mpeg2video", "-q:v", "2", "-g", "12", "-bf", "2"),
+    "Motion JPEG": ("-c:v", "mjpeg", "-q:v", "2", "-pix_fmt", "yuvj420p"),
+}
+H264 = ("H.264", "H.264 with B-frames", "H.264 with open groups")
+CONTAINERS = {
+    "mp4": (*H264, "H.265", "VP9", "AV1", "MPEG-4"),
+    "mov": (*H264, "H.265", "MPEG-4", "Motion JPEG"),
+    "mkv": tuple(CODECS),
+    "webm": ("VP8", "VP9", "AV1"),
+    "avi": (*H264, "MPEG-4", "Motion JPEG"),
+    "ts": (*H264, "H.265", "MPEG-2"),
+    "flv": H264,
+    "mpg": ("MPEG-2",),
+}
+SOUND = {"webm": "libvorbis", "avi": "mp2", "mpg": "mp2"}
+# A display matrix (a, b, c, d) shows a decoded point (x, y) at (a x + c y, b x + d y).
+ORIENTATIONS = {
+    "upright": (1, 0, 0, 1), "clockwise": (0, 1, -1, 0),
+    "half a turn": (-1, 0, 0, -1), "counter-clockwise": (0, -1, 1, 0),
+    "mirrored": (-1, 0, 0, 1), "upside down": (1, 0, 0, -1),
+    "transposed": (0, 1, 1, 0), "anti-transposed": (0, -1, -1, 0),
+}  # fmt: skip
+TURNED = tuple(ORIENTATIONS)[:4]
+PIXEL_SHAPES = ("1/1", "64/45", "8/9")
+RATES = ("24", "25", "30000/1001", "10", "60", "variable")
+STARTS = ("at 0", "late", "after the sound", "within an edit list")
+CHANGES_SIZE = (*H264, "MPEG-2")
+
+
+class Case(NamedTuple):
+    """One kind of video."""
+
+    container: str
+    codec: str
+    orientation: str
+    pixel_shape: str
+    rate: str
+    start: str
+    changes_size: bool
+
+
+def draw(random: Random) -> Case:
+    """Draw a kind of video that its container can hold."""
+    container = random.choice(tuple(CONTAINERS))
+    codec = random.choice(CONTAINERS[container])
+    is_mp4 = container in ("mp4", "mov")
+    # Matroska stores turns; only newer versions of ffmpeg read mirrored ones from it.
+    orientations = tuple(ORIENTATIONS) if is_mp4 else TURNED if container == "mkv" and codec != "VP8" else TURNED[:1]
+    rates = RATES[:3] if codec == "MPEG-2" else RATES if container not in ("avi", "flv") else RATES[:-1]
+    changes_size = codec in CHANGES_SIZE and container != "avi" and random.random() < 0.25
+    starts = STARTS if is_mp4 and not changes_size else STARTS[:3] if container != "avi" else STARTS[:1]
+    return Case(
+        container,
+        codec,
+        random.choice(orientations),
+        random.choice(PIXEL_SHAPES),
+        random.choice(rates[:-1] if changes_size and "variable" in rates else rates),
+        random.choice(starts),
+        changes_size,
+    )
+
+
+def covering(seed: int) -> list[Case]:
+    """Draw few cases in which every value occurs."""
+    random = Random(seed)  # noqa: S311, no secret
+    seen: set[tuple[str, object]] = set()
+    cases: list[Case] = []
+    wanted = len(CONTAINERS) + len(CODECS) + len(ORIENTATIONS) + len(PIXEL_SHAPES) + len(RATES) + len(STARTS) + 2
+    while len(seen) < wanted:
+        case = draw(random)
+        values = set(case._asdict().items())
+        if not values <= seen:
+            seen |= values
+            cases.append(case)
+    return cases
+
+
+# Files
+
+
+def write_video(case: Case, folder: Path) -> Path:
+    """Write a video of this kind with ffmpeg, by stream copies of one encode."""
+    target = folder / f"video.{case.container}"
+    if case.changes_size:
+        pieces = [_encode(case, folder / f"piece{number}.ts", size) for number, size in enumerate((SIZE, OTHER_SIZE))]
+        video = folder / "pieces.ts"
+        listed = folder / "pieces.txt"
+        listed.write_text("".join(f"file {piece.name}\n" for piece in pieces))
+        _run("-f", "concat", "-i", str(listed), "-c", "copy", str(video))
+    else:
+        video = _encode(case, folder / ("encoded.mkv" if case.codec == "VP8" else "encoded.mp4"), SIZE)
+    if case.orientation != "upright":
+        upright, video = video, folder / "oriented.mp4"
+        _run("-i", str(upright), "-c", "copy", str(video))
+        set_display_matrix(video, ORIENTATIONS[case.orientation])
+    before = {"within an edit list": ("-ss", "0.7"), "after the sound": ("-itsoffset", "0.7")}.get(case.start, ())
+    sound = ("-f", "lavfi", "-i", "sine=d=3", "-map", "0:v", "-map", "1:a", "-c:a", SOUND.get(case.container, "aac"))
+    after = {"late": ("-output_ts_offset", "1.5"), "after the sound": sound}.get(case.start, ())
+    _run(*before, "-i", str(video), *after, "-c:v", "copy", str(target))
+    return target
+
+
+def _encode(case: Case, path: Path, size: tuple[int, int]) -> Path:
+    is_variable = case.rate == "variable"
+    rate = "30" if is_variable else case.rate
+    numerator, _, denominator = rate.partition("/")
+    frames = round(SECONDS * int(numerator) / int(denominator or 1))
+    filters = f"setsar={case.pixel_shape}"
+    if is_variable:
+        filters += ",select='not(mod(n,3))+lt(n,9)'"
+    command = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", rate, "-i", "-"]
+    command += ["-vf", filters, "-pix_fmt", "yuv420p", "-fps_mode", "passthrough", *CODECS[case.codec], str(path)]
+    _run(*command, content=pictures(frames, size).tobytes())
+    return path
+
+
+def pictures(frames: int, size: tuple[int, int]) -> Images:
+    """Blocks of random grey, by which frames and orientations are told apart."""
+    width, height = size
+    blocks = np.random.default_rng(0).integers(20, 236, (frames, height // BLOCK, width // BLOCK), dtype=np.uint8)
+    return np.repeat(np.kron(blocks, np.ones((1, BLOCK, BLOCK), np.uint8))[..., None], 3, axis=-1)
+
+
+def set_display_matrix(path: Path, matrix: Sequence[float]) -> Path:
+    """Write a display matrix into the header of the first track of an MP4 file, as a phone does."""
+    content = bytearray(path.read_bytes())
+    header = content.index(b"tkhd") + 4
+    a, b, c, d = (round(value * 0x10000) for value in matrix)
+    values = np.array([a, b, 0, c, d, 0, 0, 0, 1 << 30], ">i4").tobytes()
+    start = header + (52 if content[header] else 40)
+    content[start : start + len(values)] = values
+    path.write_bytes(content)
+    return path
+
+
+def _run(*options: str, content: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    command = [ffmpeg_executable(), "-hide_banner", "-y", *(() if content else ("-nostdin",)), *options]
+    done = subprocess.run(command, input=content, capture_output=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}\n{done.stderr.decode(errors='replace')[-2000:]}")
+    return done
+
+
+# Comparisons
+
+
+class Reference(NamedTuple):
+    """What the ffmpeg command line shows of a video."""
+
+    frames: Images
+    times: list[float]  # on the file's own clock
+    start_s: float  # of the file
+
+
+def reference_of(path: Path) -> Reference:
+    done = _run(
+        *("-copyts", "-i", str(path), "-map", "0:V:0", "-vf", "showinfo", "-fps_mode", "passthrough"),
+        *("-pix_fmt", "rgb24", "-f", "rawvideo", "-"),
+    )
+    said = done.stderr.decode(errors="replace")
+    width, height = re.findall(r"Video: rawvideo.*?, (\d+)x(\d+)", said)[-1]
+    times = [float(moment) for moment in re.findall(r" n: *\d+ .*?pts_time:(\S+)", said)]
+    start = re.search(r"start: (-?[\d.]+)", said)
+    frames = np.frombuffer(done.stdout, np.uint8).reshape(-1, int(height), int(width), 3)
+    return Reference(frames, times, float(start[1]) if start else 0.0)
+
+
+def problems(case: Case, folder: Path) -> Iterator[str]:
+    """Write a video, and name every way in which what is read and made of it differs from what ffmpeg shows."""
+    path = write_video(case, folder)
+    try:
+        index, reference = packet_index(path), reference_of(path)
+        count_decodable(path)
+        frames = np.stack([frame.image for frame in iter_frames(path)])
+        yield from _reading(case, path, index, frames, reference)
+        yield from _trimming(case, path, index, frames, folder / "cut.mp4")
+        yield from _joining(case, path, index, frames, folder / "joined.mp4")
+    except MediaError as error:
+        yield f"{error.status}: {error.message}"
+
+
+def _reading(case: Case, path: Path, index: PacketIndex, frames: Images, reference: Reference) -> Iterator[str]:
+    if frames.shape != reference.frames.shape:
+        yield f"frames are {frames.shape}, ffmpeg's {reference.frames.shape}"
+        return
+    apart = _differences(frames, reference.frames).max()
+    if apart > (SIMILAR if case.changes_size else SAME):
+        yield f"a frame differs from ffmpeg's by {apart:.1f}"
+    if index.is_timed:
+        times = np.array(reference.times)
+        late = float(np.abs(np.array(index.times) - (times - times[0])).max())
+        if late > 0.0015:
+            yield f"a time differs from ffmpeg's by {late:.4f} s"
+        if abs(index.lead_s - (times[0] - reference.start_s)) > 0.0015:
+            yield f"lead_s is {index.lead_s:.4f}, ffmpeg's {times[0] - reference.start_s:.4f}"
+    elif index.fps != float(index.rate) or abs(index.fps - _rate(case)) > 0.001 * index.fps:
+        yield f"{index.fps} frames a second, expected {_rate(case)}"
+    some = sorted({0, len(frames) // 3, len(frames) // 2, len(frames) - 1})
+    if not np.array_equal(read_frames(path, some), frames[some]):
+        yield f"frames {some} differ when they are read alone"
+
+
+def _rate(case: Case) -> float:
+    numerator, _, denominator = case.rate.partition("/")
+    return int(numerator) / int(denominator or 1)
+
+
+def _trimming(case: Case, path: Path, index: PacketIndex, frames: Images, target: Path) -> Iterator[str]:
+    start, end = index.lead_s + 0.3 * index.duration_s, index.lead_s + 0.8 * index.duration_s
+    chosen = [n for n, moment in enumerate(index.times) if start <= moment + index.lead_s + 1e-4 < end]
+    trim(path, start, end, target, ENCODE)
+    expected, clip = frames[chosen], np.stack([frame.image for frame in iter_frames(target)])
+    if clip.shape != expected.shape:
+        yield f"a trimmed clip is {clip.shape}, its span {expected.shape}"
+        return
+    if (apart := _differences(expected, clip).max()) > SIMILAR:
+        yield f"a frame of a trimmed clip differs from the video's by {apart:.1f}"
+    offsets = np.array(index.times)[chosen] - index.times[chosen[0]]
+    if np.abs(np.array(packet_index(target).times) - offsets).max() > 0.002:
+        yield "a trimmed clip has other times"
+
+
+def _joining(case: Case, path: Path, index: PacketIndex, frames: Images, target: Path) -> Iterator[str]:
+    joint = concatenate(path, path, target, ENCODE, Concat(black_s=0.5))
+    joined = read_frames(target, range(joint.frames))
+    if not all(is_black(np.asarray(frame.mean(axis=-1), np.uint8)) for frame in joined[slice(*joint.black_span)]):
+        yield f"frames {joint.black_span} of a concatenation are not black"
+    for name, part in (("first", joined[: joint.first]), ("second", joined[joint.black_span[1] :])):
+        # A time midway between two frames of the whole may be rounded to either.
+        apart = [_differences(frames[_resampled(index, joint, shift)], part) for shift in (-0.05, 0.0, 0.05)]
+        if (worst := np.min(apart, axis=0).max()) > SIMILAR:
+            yield f"a frame of the {name} part differs from the video's by {worst:.1f}"
+
+
+def _resampled(index: PacketIndex, joint: Joint, shift: float) -> npt.NDArray[np.int64]:
+    """Number the frames of a part that a concatenation shows, at its own rate."""
+    slots = np.floor(np.array(index.times) * float(joint.rate) + 0.5 + shift)
+    return np.maximum(np.searchsorted(slots, np.arange(joint.first), side="right") - 1, 0)
+
+
+def _differences(frames: Images, others: Images) -> npt.NDArray[np.float64]:
+    """The mean difference of each two pictures."""
+    return np.asarray(np.abs(frames.astype(np.int16) - others).mean(axis=(1, 2, 3)), np.float64)
+
+
+def main(minutes: float = 5.0, seed: int = 0) -> int:
+    end, failed, number = time.monotonic() + 60 * minutes, 0, 0
+    for number in count():
+        if time.monotonic() > end:
+            break
+        case = draw(Random(f"{seed}.{number}"))  # noqa: S311, no secret
+        with TemporaryDirectory() as folder:
+            for problem in problems(case, Path(folder)):
+                failed += 1
+                print(f"{seed}.{number} {case}: {problem}", flush=True)
+    print(f"{number} videos, {failed} problems")
+    return min(failed, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*(float(word) if place == 0 else int(word) for place, word in enumerate(sys.argv[1:3]))))

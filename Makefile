@@ -14,7 +14,7 @@ DEVICE ?= cuda
 # Test files side by side; more processes than these gain little and take memory.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help setup cluster demo rehearsal pdf test test-faults test-models test-serve test-programs test-cluster test-people coverage check reference docs screenshot bench gpu-check clean
+.PHONY: help setup cluster demo rehearsal pdf test test-faults test-models test-serve test-programs test-cluster test-people coverage check reference docs screenshot bench bench-video gpu-check clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ bench: $(READY)  ## how fast the library is, against its bounds
 
 gpu-check: $(READY)  ## one line per risk of this machine's GPUs, in ten minutes, offline; DEVICE=cpu: tiny shapes without a GPU
 	$(BIN)/python -m bench.gpu_check --device $(DEVICE)
+
+bench-video: $(READY)  ## random kinds of videos, read, cut and joined, against the ffmpeg command line: five minutes
+	$(BIN)/python -m bench.video
 
 clean:  ## remove the environments, the site and results
 	rm -rf .venv .venv-docs .venv-people .cache site results

@@ -176,6 +176,10 @@ def test_a_mean_of_exactly_two_and_a_half_is_dropped(tmp_path: Path) -> None:
     """10/4 is 2.5; 9/4 is 2.25; 3, 3, 3 and a failure are 9/4 too; a question without a rating stays."""
     paper = StaticFilter(model="m")  # appendix C.1
     assert (paper.least, paper.samplings) == (2.5, ["still0", "still1", "still2", "still3"])
+    page = (Path(__file__).parents[3] / "docs/benchmarks/mmbench_video.md").read_text()
+    assert f"extra_runs:\n  [{paper.protocol}/still0/<model>, ...]" in page, (
+        "the page names the runs that are the default"
+    )
     table, index = questions(tmp_path, "static", "moving", "failed", "unasked")
     seeds = [(3, 3, 3), (3, 3, 3), (2, 3, 3), (2, 0, None)]
     asked = [index[name] for name in ("static", "moving", "failed")]

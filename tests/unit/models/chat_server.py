@@ -137,6 +137,8 @@ def error(status: int, code: str = "", message: str = "it says no", **headers: s
 class ChatServer(ThreadingHTTPServer):
     """Serves on a free port, or on this one, by threads of its own, until its context ends."""
 
+    request_queue_size = 128  # a connection comes with each question
+
     def __init__(self, says: Callable[[Asked], Says] = well, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.url = f"http://127.0.0.1:{self.server_port}/v1"

@@ -88,17 +88,28 @@ def without_secrets(text: str) -> str:
 
 def without_own_secrets(text: str) -> str:
     """Hide this user's secrets in a text, also where they are escaped or encoded, and leave all else as it is."""
-    secrets = [value for name, value in os.environ.items() if SECRET_NAMES.search(name)]
-    caches = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache"))
-    home = Path(os.environ.get("HF_HOME", caches / "huggingface"))
-    try:  # the token with which this user is signed in at Hugging Face
-        token = Path(os.environ.get("HF_TOKEN_PATH", home / "token")).expanduser()
-        secrets.append(token.read_text(encoding="utf-8", errors="replace").strip())
+    secrets = [os.environ[name] for name in os.environ if _is_secret(name)]
+    # The token with which this user is signed in at Hugging Face.
+    home = os.environ.get("HF_HOME") or f"{os.environ.get('XDG_CACHE_HOME', '~/.cache')}/huggingface"
+    try:
+        path = Path(os.environ.get("HF_TOKEN_PATH") or f"{home}/token").expanduser()
+        secrets.append(_token_in(path, path.stat().st_mtime_ns))
     except (OSError, RuntimeError):
         secrets.append("")  # nobody is signed in, or this user has no home
     # A shorter one would be found in ordinary words.
     pattern = _spellings_of(tuple(sorted({value for value in secrets if len(value) >= 8}, key=len, reverse=True)))
     return pattern.sub(HIDDEN, text) if pattern else text
+
+
+@lru_cache(maxsize=1024)
+def _is_secret(variable: str) -> bool:
+    return SECRET_NAMES.search(variable) is not None
+
+
+@lru_cache(maxsize=1)
+def _token_in(path: Path, changed_ns: int) -> str:
+    """The token in a file as it was at its last change; answers are too many to read it for each."""
+    return path.read_text(encoding="utf-8", errors="replace").strip()
 
 
 @lru_cache(maxsize=8)

@@ -127,8 +127,7 @@ def checked(answer: object, request: Request) -> Answer:
         answer.text.encode()
     except UnicodeEncodeError as error:
         return _failure("bad_text", described(error))
-    text, served = without_own_secrets(answer.text), without_own_secrets(answer.served)
-    return replace(answer, text=text, scores=scores, message="", served=served)
+    return replace(answer, text=without_own_secrets(answer.text), scores=scores, message="")
 
 
 def _failure(status: str, message: str) -> Answer:

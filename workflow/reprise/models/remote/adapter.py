@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from reprise.core.bounded import BoundedReader, PackedError, TooLargeError
 from reprise.core.errors import UserError
-from reprise.core.plain import cut, plain, without_secrets
+from reprise.core.plain import cut, plain
 from reprise.models.asking.money.calls import LONGEST_ASKED_S, Calls, Estimates, Failure, asked_wait
 from reprise.models.asking.money.limits import TokensOfImage
 from reprise.models.asking.money.prices import Used
@@ -55,8 +55,8 @@ SHOWN_CHARACTERS = 120
 FAILED_ENDS = frozenset({
     "error", "abort", "aborted", "cancelled", "canceled", "timeout", "insufficient_system_resource",
 })  # fmt: skip
-# What a reply that is unpacked no longer is; its type may name another encoding than that of JSON.
-UNPACKED = frozenset({"content-encoding", "content-length", "transfer-encoding", "content-type"})
+# The headers of a reply that an SDK needs. SDKs log others, in which a server may repeat the key, and decode by them.
+OF_UPLOADS = "x-goog-upload-"
 
 PAYMENT_REQUIRED = 402
 MISTAKES = {
@@ -187,16 +187,12 @@ class BoundedClient:
             raise ReplyError("malformed", str(error)) from error
         except TimeoutError as error:
             raise httpx2.ReadTimeout("no whole reply in time", request=request) from error
-        headers = [
-            (name, without_secrets(value))  # the SDKs log them
-            for name, value in response.headers.multi_items()
-            if name.lower() not in UNPACKED
-        ]
         if not response.is_success or (request.method == "POST" and error_in(content)):
             raise ErrorReply(response.status_code, response.headers, content, has_result=has_result(content))
         _check_json(content)
         # A status such as 204 tells no more than the content, and SDKs differ in what they make of it.
-        headers.append(("content-type", "application/json"))
+        headers = {name: value for name, value in response.headers.items() if name.lower().startswith(OF_UPLOADS)}
+        headers["content-type"] = "application/json"
         return httpx2.Response(200, headers=headers, content=content, request=request)
 
 

@@ -4,7 +4,7 @@ import pytest
 from reprise.plan.changes import key_texts
 from reprise.plan.suite import collect_keys
 
-from tests.unit.config.conftest import CODE, MMBENCH_VIDEO, Project, with_raters
+from tests.unit.config.conftest import MMBENCH_VIDEO, Project, with_raters
 
 SUITE = "config/suites/construction.yaml"
 OTHERS = "other_writers: [toy-other-writer]"
@@ -19,7 +19,7 @@ def own(project: Project) -> Project:
 
 
 def texts(project: Project) -> dict[str, str]:
-    keys = key_texts(collect_keys(project.plan("construction"), CODE))
+    keys = key_texts(collect_keys(project.plan("construction")))
     return {str(path.relative_to("results/construction/keys")): text for path, text in keys.items()}
 
 

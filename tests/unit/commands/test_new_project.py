@@ -50,7 +50,6 @@ def test_what_there_is_to_make_is_said(
     (f"retry {RUN}/no-judge", f"no run '{RUN}/no-judge' in suite 'demo'."),
     ("retry v*/nothing", "retry: no run of suite 'demo' fits 'v*/nothing'; * stands for anything in <benchmark>/"),
     ("check oracle", "check: 'oracle' has adapter 'oracle'; only models with weights that see frames, and servers"),
-    ("check llava-onevision-7b", "config/models/llava-onevision-7b.yaml: no weights in resources/store/weights/"),
     (f"compare elsewhere:{RUN} {RUN}", "compare: 'elsewhere' holds no results of Reprise: it has no results/suite.json."),
     (f"item {RUN}", "item: results/demo/requests/velociti/mc.parquet not found. Make it first: snakemake results/"),
     ("store --forget elsewhere", "store 'resources/store': no clone 'elsewhere' uses it. Known: /"),
@@ -59,3 +58,12 @@ def test_what_is_not_there_is_named(project: Project, typed: str, said: str) -> 
     with pytest.raises(UserError) as error:
         app(shlex.split(typed), standalone_mode=False)
     assert str(error.value).startswith(said)
+
+
+def test_a_model_whose_weights_were_not_fetched_is_named(project: Project) -> None:
+    """On any machine: what GPUs and build of torch it has is checked before."""
+    project.edit("config/models/llava-onevision-7b.yaml", "gpus: 1", "gpus: 0")
+    with pytest.raises(
+        UserError, match="config/models/llava-onevision-7b.yaml: no weights in resources/store/weights/"
+    ):
+        app(["check", "llava-onevision-7b"], standalone_mode=False)

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 import torch
 from reprise.models.local import vision
+from reprise.models.local.transformers import TransformersAdapter
 from reprise.models.local.vision import batch_vision_attention
 from transformers import AutoModelForImageTextToText
 
+from tests.unit.asked import spec
 from tests.unit.models.adapters.tiny_video import MORE, VIDEO
 
 PACKED = {
@@ -56,6 +58,12 @@ def test_windows_of_one_length_are_attended_to_at_once(model: Any) -> None:
     lengths = {shape[2] for shape in single}
     assert len(batched) <= LAYERS * len(lengths) < len(single) / 2
     assert model.config.get_text_config()._attn_implementation == "sdpa"
+
+
+def test_a_model_that_is_asked_attends_to_its_windows_at_once(tmp_path: Path) -> None:
+    adapter = TransformersAdapter(spec(PACKED["qwen2_5_vl"](tmp_path / "m")))
+    _, shapes = encode(adapter.model)
+    assert len(shapes) <= 6 * LAYERS, "at most one call for each length of windows or frames"
 
 
 def test_sixty_four_frames_of_windows_are_a_few_calls_a_layer(tmp_path: Path) -> None:

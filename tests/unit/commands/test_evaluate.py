@@ -126,3 +126,16 @@ def test_a_driver_that_is_too_old_is_named_before_the_hub_is_asked(
     FakeDriver(tmp_path, monkeypatch).says(gpu(0, driver_version="535.183.01"))
     message = said(Order("some/model", "velociti", engine="vllm"))
     assert "of envs/serve.txt is built for CUDA 13.0, which needs driver 580 or newer" in message
+
+
+def test_a_driver_that_fails_is_named_before_a_model_is_put_on_processors(
+    inside: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    tiny_video.qwen2_vl(Path("toy"))
+    driver = FakeDriver(tmp_path, monkeypatch)
+    driver.says(before=("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",), code=9)
+    assert "this machine has none (NVIDIA-SMI has failed" in said(Order("toy", "velociti", engine="vllm"))
+    prepare_model(Order("toy", "velociti"), "toy", {})
+    assert "config/models/toy.yaml: gpus: 0, since nvidia-smi lists no GPU: NVIDIA-SMI has failed" in caplog.text
+    driver.says(gpu(0))
+    assert "eval: --gpus 4: this machine shows 1 GPU." in said(Order("toy", "velociti", gpus=4, engine="vllm"))

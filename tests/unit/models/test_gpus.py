@@ -13,7 +13,15 @@ from reprise.core.log import log
 from reprise.core.store import Store
 from reprise.models.asking.journal import asking_alone
 from reprise.models.local import gpus
-from reprise.models.local.gpus import Build, check_build, free_memory, installed_build, take_gpus, visible_gpus
+from reprise.models.local.gpus import (
+    Build,
+    check_build,
+    driver_failure,
+    free_memory,
+    installed_build,
+    take_gpus,
+    visible_gpus,
+)
 
 from tests.unit.models.fake_driver import FREE, FakeDriver, gpu
 
@@ -128,6 +136,12 @@ def test_a_driver_that_hangs_or_fails_is_named(
     driver.says(before=("Failed to initialize NVML: Driver/library version mismatch",), code=18)
     with pytest.raises(UserError, match=r"needs 1 GPU, found 0 here \(Failed to initialize NVML: Driver/library"):
         take_gpus(1, tmp_path, "m")
+    assert driver_failure().startswith("Failed to initialize NVML")
+    with monkeypatch.context() as patched:
+        patched.setenv("PATH", str(tmp_path / "empty"))
+        with pytest.raises(UserError, match=r"found 0 here \(nvidia-smi cannot be started: No such file"):
+            take_gpus(1, tmp_path, "m")
+        assert driver_failure() == "", "a machine without a GPU"
     driver.says(gpu(0), seconds=60)
     monkeypatch.setattr(gpus, "ANSWER_S", 0.5)
     with pytest.raises(UserError, match=r"nvidia-smi does not answer within 0\.5 s.*its driver hangs"):
@@ -212,6 +226,15 @@ def test_a_process_uses_one_mig_instance(driver: FakeDriver, tmp_path: Path, mon
         take_gpus(2, tmp_path, "m")
 
 
+def test_gpus_that_are_named_in_two_forms_are_handed_over_in_one(
+    driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.says(gpu(0), gpu(1))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1,GPU-00")
+    take_gpus(2, tmp_path, "m")
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "GPU-11aa-bb,GPU-00aa-bb"
+
+
 # --- builds of torch -----------------------------------------------------------------------------------------------
 
 TORCH = Build("torch 2.13.0", "13.0")
@@ -248,10 +271,25 @@ def test_a_build_that_a_gpu_cannot_run_is_named_before_anything_else(
                 use()
 
 
-def test_a_gpu_that_the_build_cannot_use_is_not_taken_where_others_are(driver: FakeDriver, tmp_path: Path) -> None:
+def test_a_gpu_that_the_build_cannot_use_is_not_taken_where_others_are(
+    driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     driver.says(gpu(0, **V100), gpu(1, 20_000))
     take_gpus(1, tmp_path, "m", TORCH)
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "1"
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    with pytest.raises(UserError, match=r"needs 3 GPUs, found 1 here \(GPU 0 .* has compute capability 7\.0"):
+        take_gpus(3, tmp_path, "m", TORCH)
+
+
+@pytest.mark.parametrize("name", ["MIG-4f5c-11", "MIG-GPU-00aa-bb/1/0"])
+def test_the_driver_of_a_mig_instance_is_that_of_the_machine(
+    name: str, driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.says(gpu(0, driver_version="535.183.01"))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", name)
+    with pytest.raises(UserError, match=r"this machine has driver 535\.183\.01"):
+        check_build(TORCH, 1)
 
 
 def test_the_package_for_forward_compatibility_is_believed(
@@ -264,9 +302,13 @@ def test_the_package_for_forward_compatibility_is_believed(
     check_build(TORCH, 1)
 
 
-def test_fewer_gpus_than_a_model_has_are_named(driver: FakeDriver) -> None:
+def test_fewer_gpus_than_a_model_has_are_named(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     driver.says(gpu(0))
     with pytest.raises(UserError, match=r"this machine shows 1 GPU\."):
+        check_build(TORCH, 4)
+    driver.says(*map(gpu, range(4)))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
+    with pytest.raises(UserError, match=r"this machine shows 2 GPUs \(CUDA_VISIBLE_DEVICES is '2,3'\)\."):
         check_build(TORCH, 4)
 
 

@@ -22,11 +22,12 @@ from reprise.config.model import Model
 from reprise.config.suite import OverviewLine
 from reprise.core.errors import UserError, refuse_unknown
 from reprise.core.files import write_text
+from reprise.core.log import log
 from reprise.core.names import SLUG, SLUG_IN_WORDS, UNPINNED
 from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, overview_file, time_file
 from reprise.core.version import VERSION
 from reprise.core.yaml_files import dump_yaml
-from reprise.models.local.gpus import check_build, installed_build, visible_gpus
+from reprise.models.local.gpus import check_build, driver_failure, installed_build, visible_gpus
 from reprise.models.local.weights import WEIGHTS
 from reprise.models.remote.serving.environment import build_of
 from reprise.plan.builds import check_model_gpus
@@ -275,14 +276,21 @@ def prepare_model(order: Order, slug: str, models: Mapping[str, Model]) -> None:
             pin_files(Path(), [slug])
         return
     count = order.gpus if order.gpus is not None else int(bool(visible_gpus()))
+    failure = driver_failure() if order.gpus is None and not count else ""
     is_served = order.engine == "vllm"
     if is_served and not count:
+        why = f" ({failure})" if failure else ""
         raise UserError(
-            f"{order.command}: --engine vllm needs a GPU, and this machine has none. For a machine that has, say how "
-            "many by --gpus; for a try on processors see docs/howto/servers.md."
+            f"{order.command}: --engine vllm needs a GPU, and this machine has none{why}. For a machine that has, say "
+            "how many by --gpus; for a try on processors see docs/howto/servers.md."
         )
+    if failure:
+        log.warning(f"{file}: gpus: 0, since nvidia-smi lists no GPU: {failure}")
     if is_run_here:
-        check_build(build_of(ENVIRONMENT) if is_served else installed_build(), count)
+        try:
+            check_build(build_of(ENVIRONMENT) if is_served else installed_build(), count)
+        except UserError as error:
+            raise UserError(f"{order.command}: --gpus {count}: {error}") from None
     content, sizes = _described(order, file, count)
     model = Model.model_validate(content)
     frames: list[str] = []

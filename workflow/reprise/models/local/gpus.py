@@ -11,6 +11,7 @@ from functools import cache
 from importlib.util import find_spec
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from shutil import which
 from socket import gethostname
 from time import monotonic, sleep
 from typing import NamedTuple
@@ -73,8 +74,8 @@ def _listing() -> tuple[list[Gpu], str]:
         command = ["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
         try:
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=ANSWER_S)
-        except OSError:  # no such program, or none that this user may run
-            return [], ""
+        except OSError as error:  # no such program, or none that this user may run
+            return [], f"nvidia-smi cannot be started: {error.strerror}"
         except subprocess.TimeoutExpired:
             raise UserError(
                 f"nvidia-smi does not answer within {ANSWER_S} s, so that no GPU of this machine can be used: its "
@@ -110,6 +111,11 @@ def _bytes(mebibytes: str) -> int | None:
     return int(mebibytes) * MIB if mebibytes.isdecimal() else None
 
 
+def driver_failure() -> str:
+    """Return what nvidia-smi says where it is installed and lists no GPU; else nothing."""
+    return _listing()[1] if which("nvidia-smi") else ""
+
+
 def visible_gpus() -> list[Gpu]:
     """List the GPUs that this process may use: those of CUDA_VISIBLE_DEVICES, else all of them."""
     return _visible(listed_gpus())
@@ -134,7 +140,9 @@ def _named(name: str, listed: Sequence[Gpu]) -> Gpu | None:
     """Find a GPU by its name in CUDA_VISIBLE_DEVICES. Where the driver lists nothing, any well-formed name is taken."""
     if name.startswith("MIG-"):
         parent = re.match(r"MIG-(GPU-[0-9a-f-]+)/", name)  # the form of drivers before 470
-        whole = next((gpu for gpu in listed if parent and gpu.uuid == parent[1]), Gpu(name))
+        # Instances with UUIDs of their own do not name their GPU; the driver is that of the machine.
+        unknown = Gpu(name, driver=next((gpu.driver for gpu in listed if gpu.driver), ""))
+        whole = next((gpu for gpu in listed if parent and gpu.uuid == parent[1]), unknown)
         return whole._replace(name=name, uuid=name, free=None, total=None)
     is_uuid = name.startswith("GPU-")
     if not is_uuid and not name.isdecimal():
@@ -263,7 +271,11 @@ def check_build(build: Build, count: int) -> None:
         )
     usable_gpus(build, gpus, count)
     if 0 < len(gpus) < count:
-        raise UserError(f"this machine shows {len(gpus)} GPU{'s' * (len(gpus) > 1)}. Correct `gpus`, or use another.")
+        setting = os.environ.get("CUDA_VISIBLE_DEVICES")
+        why = f" (CUDA_VISIBLE_DEVICES is '{plain(setting)}')" if setting is not None else ""
+        raise UserError(
+            f"this machine shows {len(gpus)} GPU{'s' * (len(gpus) > 1)}{why}. Correct `gpus`, or use another."
+        )
 
 
 # --- taking --------------------------------------------------------------------------------------------------------
@@ -295,7 +307,10 @@ def take_gpus(count: int, folder: Path, model: str, build: Build | None = None) 
             noted = monotonic()
             log.info(f"waiting for {count} free GPUs of {len(gpus)}")
         sleep(POLL_S)
-    os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(gpu.name for gpu in taken)
+    names = [gpu.name for gpu in taken]
+    if len({name.isdecimal() for name in names}) > 1:  # torch reads names of the first one's form alone
+        names = [gpu.uuid or gpu.name for gpu in taken]
+    os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(names)
     # Drivers and schedulers number GPUs by their place in the machine; CUDA would by their speed.
     os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
     return list(taken.values())
@@ -310,6 +325,7 @@ def _candidates(count: int, model: str, build: Build) -> list[Gpu]:
         given = os.environ.get("CUDA_VISIBLE_DEVICES")
         causes = [f"CUDA_VISIBLE_DEVICES is '{plain(given)}'"] if given is not None else []
         causes += [words] if words else []
+        causes += [problem for gpu in visible if (problem := capability_problem(build, gpu))][:1]
         why = f" ({'; '.join(causes)})" if causes else ""
         raise UserError(
             f"config/models/{model}.yaml: the model needs {count} GPU{'s' * (count > 1)}, found {len(gpus)} here"

@@ -26,6 +26,13 @@ def test_a_bad_table_is_one_message(name: str, tmp_path: Path) -> None:
         assert "not UTF-8" in str(caught.value) and "line " in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_a_late_row_of_json_keeps_its_values(name: str, tmp_path: Path) -> None:
+    rows = [b'{"start": 1}'] * 150 + [b'{"start": 1.5, "note": "late"}']
+    content = b"[" + b",".join(rows) + b"]" if name == "a.json" else b"\n".join(rows) + b"\n"
+    assert read_rows(write(tmp_path / name, content)).row(-1) == (1.5, "late")
+
+
 def test_a_table_that_people_write_is_checked_row_by_row(tmp_path: Path) -> None:
     path = write(tmp_path / "a.CSV", b"a,b\n1,2\n3,4,5\n")
     with pytest.raises(UserError, match=r"a.CSV: row 2: 3 cells for 2 columns"):

@@ -44,8 +44,9 @@ def read_rows(path: Path) -> pl.DataFrame:
         ".parquet": partial(pl.read_parquet, glob=False),
         ".csv": partial(pl.read_csv, infer_schema=False, glob=False),
         ".tsv": partial(pl.read_csv, infer_schema=False, glob=False, separator="\t"),
-        ".json": pl.read_json,
-        ".jsonl": lambda path: pl.read_ndjson(path.read_bytes()),
+        # All rows tell a column's type: from the first 100, polars would cut the 1.5 of a later row to 1.
+        ".json": partial(pl.read_json, infer_schema_length=None),
+        ".jsonl": lambda path: pl.read_ndjson(path.read_bytes(), infer_schema_length=None),
     }
     suffix = path.suffix.lower()
     if suffix not in readers:

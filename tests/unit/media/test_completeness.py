@@ -96,6 +96,22 @@ def test_a_download_whose_end_is_still_zeros_is_refused(kind: str, tmp_path: Pat
     assert caught.value.status in ("truncated", "corrupt")
 
 
+@pytest.mark.parametrize(("kind", "zeros"), [("Ogg", 40), ("transport stream", 376), ("transport stream", 2000)])
+def test_a_short_end_of_zeros_is_refused(kind: str, zeros: int, tmp_path: Path) -> None:
+    """The last frames would be missing: a demuxer passes over a damaged page, and over packets of zeros."""
+    path = media_file(kind, tmp_path)
+    path.write_bytes(path.read_bytes()[:-zeros] + bytes(zeros))
+    assert status_of(path) in ("truncated", "corrupt")
+
+
+def test_a_damaged_page_of_an_ogg_file_is_corrupt(tmp_path: Path) -> None:
+    path = media_file("Ogg", tmp_path)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+    assert status_of(path) == "corrupt"
+
+
 def test_a_hole_in_a_matroska_file_is_no_end(tmp_path: Path) -> None:
     """ffmpeg goes on at the next cluster, so frames would be missing in the middle."""
     path = media_file("Matroska", tmp_path)

@@ -50,6 +50,21 @@ def test_trim_counts_on_the_players_clock_when_sound_starts_earlier(barcode: Pat
     assert shown(tmp_path / "cut.mp4") == list(range(12, 24))
 
 
+def test_a_span_within_a_frozen_picture_is_named(tmp_path: Path) -> None:
+    frozen = ("-vf", "setpts='if(lt(N,20),N,N+500)/24/TB'", "-fps_mode", "passthrough")
+    path = barcode_video(tmp_path / "a.mp4", 40, before=frozen)
+    with pytest.raises(MediaError, match=r"no frame begins in \[5, 9\) s"):
+        trim(path, 5.0, 9.0, tmp_path / "b.mp4", Encode())
+
+
+def test_frames_that_share_one_time_are_refused(tmp_path: Path) -> None:
+    still = ("-vf", "setpts=0", "-fps_mode", "passthrough", "-bf", "0")
+    path = barcode_video(tmp_path / "a.mkv", 5, (*X264, *still))
+    with pytest.raises(MediaError, match="all 5 frames have the same time") as caught:
+        packet_index(path)
+    assert caught.value.status == "corrupt"
+
+
 def test_trim_of_a_variable_rate_keeps_every_frame(tmp_path: Path) -> None:
     source = barcode_video(tmp_path / "variable.mp4", before=EVERY_THIRD)
     trim(source, 0.2, 1.5, tmp_path / "cut.mp4", FAST)

@@ -4,6 +4,7 @@ import re
 import struct
 from io import BufferedReader
 from typing import NamedTuple
+from zlib import crc32
 
 from reprise.media.opening import SYNC, SYNCS, TRANSPORT_PACKETS
 
@@ -223,6 +224,7 @@ def _stated_size(script: bytes) -> int:
 # Ogg
 
 LAST_PAGE = 4
+REVERSED_BITS = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
 def end_of_pages(file: File) -> int:
@@ -237,11 +239,20 @@ def end_of_pages(file: File) -> int:
         if len(header) < 27:
             return position + 27
         segments = file.read(position + 27, header[26])
-        position += 27 + header[26] + sum(segments)
+        start, position = position, position + 27 + header[26] + sum(segments)
         if position > file.size or len(segments) < header[26]:
             return max(position, file.size + 1)
+        page = file.read(start, position - start)
+        if _checksum_of_page(page) != page[22:26]:  # a demuxer passes over such a page, and over its frames
+            raise BrokenError(start, "whole page")
         unfinished[header[14:18]] = not header[5] & LAST_PAGE
     return file.size + any(unfinished.values())
+
+
+def _checksum_of_page(page: bytes) -> bytes:
+    """Return the checksum of a page, which counts its own bytes as zeros: zlib's, with the bits in reverse order."""
+    content = (page[:22] + bytes(4) + page[26:]).translate(REVERSED_BITS)
+    return (crc32(content, 0xFFFFFFFF) ^ 0xFFFFFFFF).to_bytes(4).translate(REVERSED_BITS)
 
 
 # ASF: WMV
@@ -321,12 +332,13 @@ def end_of_transport(file: File) -> int:
     window = min(file.size, 8192)
     start = file.size - window
     tail = file.read(start, window)
+    zeros = window - len(tail.rstrip(b"\0"))
+    if zeros > max(TRANSPORT_PACKETS):  # longer than a packet without its sync byte
+        raise BrokenError(file.size - zeros, "packet")
     for size in TRANSPORT_PACKETS:
         for phase in range(size):
             syncs = tail[phase::size]
             if len(syncs) >= SYNCS and syncs.endswith(bytes([SYNC] * SYNCS)):
                 first = start + phase - (size == 192) * 4  # a time stamp precedes each packet of a Blu-ray
                 return first + -(-(file.size - first) // size) * size
-    if file.is_zero_from(start):
-        raise BrokenError(start, "packet")
     return file.size

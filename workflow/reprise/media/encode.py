@@ -74,8 +74,10 @@ def frames_in_span(index: PacketIndex, start_s: float, end_s: float, overhang_s:
     moments = [index.lead_s + time for time in index.times]
     first, last = (bisect_left(moments, bound - 1e-4) for bound in (start_s, end_s))
     length = index.lead_s + index.duration_s
-    if end_s > length + overhang_s or first == last:
+    if end_s > length + overhang_s or start_s >= length:
         raise MediaError("out_of_range", f"[{start_s:g}, {end_s:g}) s of a video of {length:.2f} s")
+    if first == last:
+        raise MediaError("out_of_range", f"no frame begins in [{start_s:g}, {end_s:g}) s; choose a longer span")
     return range(first, last)
 
 

@@ -132,6 +132,8 @@ def _index(path: Path, container: InputContainer, stream: VideoStream, packets: 
     times = tuple((tick - ticks[0]) * base.numerator / base.denominator for tick in ticks)
     gaps = [later - earlier for earlier, later in pairwise(times)]
     last = median(gaps) if gaps else float(packets.duration * base) or float(1 / nominal)
+    if gaps and times[-1] == 0:
+        raise MediaError("corrupt", f"{path.name}: all {len(times)} frames have the same time; convert it with ffmpeg")
     fps = (len(times) - 1) / times[-1] if times[-1] > 0 else 1 / last
     duration = times[-1] + last
     orientation = UPRIGHT if packets.first is None else orientation_of(packets.first, path.name)

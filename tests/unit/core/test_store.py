@@ -37,6 +37,8 @@ def test_work_in_progress_of_jobs_that_ended_is_swept(tmp_path: Path) -> None:
     ended = python("import os; print(os.getpid())").stdout.strip()
     write(tmp_path / f"tmp/reprise.{host}.{ended}.a.mp4")
     write(tmp_path / f"tmp/reprise.{host}.{ended}.folder/inside")
+    videos = write(tmp_path / "videos/a.mp4").parent
+    (tmp_path / f"tmp/reprise.{host}.{ended}.link").symlink_to(videos)
     of_another = write(tmp_path / f"tmp/reprise.{host}-2.1.old.mp4")
     os.utime(of_another, (0, 0))
     # Of a job that runs, of another machine, of one whose name begins alike.
@@ -53,6 +55,7 @@ def test_work_in_progress_of_jobs_that_ended_is_swept(tmp_path: Path) -> None:
         os.utime(kept[-1], (0, 0))
     store.sweep()
     assert sorted((tmp_path / "tmp").iterdir()) == sorted(kept)
+    assert [path.name for path in videos.iterdir()] == ["a.mp4"]
 
 
 def test_a_file_is_hashed_once_until_it_or_the_record_of_its_digest_changes(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest
+from reprise.core.files import file_digest, fitting_files
 from reprise.core.store import Store
 from reprise.fetch.archives import gather, opened_zip, read_videos
 from reprise.fetch.local import archive, folder
@@ -205,6 +205,13 @@ def test_pickles_as_python_writes_them(protocol: int, tmp_path: Path) -> None:
         path.write_bytes(pickle.dumps(wanted, protocol))
         content = path.read_bytes()
         assert {name: content[at.start : at.start + at.length] for name, at in read_videos(path).items()} == wanted
+
+
+@pytest.mark.parametrize("path", ["/", "."])
+def test_a_folder_in_place_of_an_archive_is_named(path: str, store: Store) -> None:
+    with pytest.raises(UserError, match="route.path: no file fits"):
+        archive(Archive.model_construct(kind="archive", path=path), store)
+    assert fitting_files(path) == []
 
 
 def test_videos_of_pickles(video: bytes, tmp_path: Path, store: Store, statuses: Statuses) -> None:

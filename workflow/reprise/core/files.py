@@ -95,7 +95,7 @@ def matching_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
 
 def fitting_files(pattern: str) -> list[Path]:
     """The files that fit a pattern; not the hidden ones that programs leave beside a file that is open."""
-    if not pattern:
+    if not Path(pattern).name:  # nothing, or a folder such as `.` and `/`, which `glob` does not take
         return []
     anchor = Path(pattern).anchor  # empty where the pattern is relative, as Python's own glob needs it
     found = Path(anchor).glob(str(Path(pattern).relative_to(anchor)))

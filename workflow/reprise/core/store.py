@@ -171,7 +171,7 @@ class Store:
                 # What works on other machines is not seen from here: untouched for a week it is left over.
                 is_silent = time.time() - path.stat().st_mtime > 7 * 24 * 3600
                 if not pid_exists(int(work[2])) if work[1] == socket.gethostname() else is_silent:
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
     # Digests
 

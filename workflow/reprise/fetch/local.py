@@ -52,7 +52,8 @@ def folder(settings: Folder, store: Store) -> Fetcher:
 
 def archive(settings: Archive, store: Store) -> Fetcher:
     pattern = Path(settings.path)
-    files = sorted(path for path in pattern.parent.glob(pattern.name) if path.is_file())
+    # Without a name it is a folder, such as `/`.
+    files = sorted(path for path in pattern.parent.glob(pattern.name) if path.is_file()) if pattern.name else []
     if not files:
         names = sorted(path.name for path in pattern.parent.iterdir()) if pattern.parent.is_dir() else []
         listed = plain(", ".join(first_of(names, MOST_LISTED))) or "nothing"

@@ -37,7 +37,7 @@ def trim(source: Path, start_s: float, end_s: float, target: Path, settings: Enc
     """Re-encode [start, end) of a video on its player's clock; returns the frames written."""
     index = packet_index(source)
     span = frames_in_span(index, start_s, end_s, settings.overhang_s)
-    seek: dict[str, str | None] = {"noaccurate_seek": None}
+    seek: dict[str, Any] = {"noaccurate_seek": None}
     if index.is_indexed and start_s > SEEK_MARGIN_S:  # skips what lies well before the span, where seeking is exact
         seek["ss"] = f"{start_s - SEEK_MARGIN_S:.6f}"
     clock = {"fps_mode": "cfr", "r": str(index.rate)}

@@ -14,6 +14,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import imageio_ffmpeg
 import numpy as np
 import numpy.typing as npt
 from reprise.media.black import is_black
@@ -70,7 +71,8 @@ TURNED = tuple(ORIENTATIONS)[:4]
 PIXEL_SHAPES = ("1/1", "64/45", "8/9")
 RATES = ("24", "25", "30000/1001", "10", "60", "variable")
 STARTS = ("at 0", "late", "after the sound", "within an edit list")
-CHANGES_SIZE = (*H264, "MPEG-2")
+# WebRTC recordings and inserted advertisements. ffmpeg's decoder of MPEG-2 loses a frame there: such a file is refused.
+CHANGES_SIZE = (*H264, "H.265", "VP8", "VP9")
 
 
 class Case(NamedTuple):
@@ -128,8 +130,9 @@ def write_video(case: Case, folder: Path) -> Path:
     """Write a video of this kind with ffmpeg, by stream copies of one encode."""
     target = folder / f"video.{case.container}"
     if case.changes_size:
-        pieces = [_encode(case, folder / f"piece{number}.ts", size) for number, size in enumerate((SIZE, OTHER_SIZE))]
-        video = folder / "pieces.ts"
+        kind = "mkv" if case.codec.startswith("VP") else "ts"
+        pieces = [_encode(case, folder / f"{place}.{kind}", size) for place, size in enumerate((SIZE, OTHER_SIZE))]
+        video = folder / f"pieces.{kind}"
         listed = folder / "pieces.txt"
         listed.write_text("".join(f"file {piece.name}\n" for piece in pieces))
         _run("-f", "concat", "-i", str(listed), "-c", "copy", str(video))
@@ -179,8 +182,10 @@ def set_display_matrix(path: Path, matrix: Sequence[float]) -> Path:
     return path
 
 
-def _run(*options: str, content: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-    command = [ffmpeg_executable(), "-hide_banner", "-y", *(() if content else ("-nostdin",)), *options]
+def _run(
+    *options: str, content: bytes | None = None, executable: str | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    command = [executable or ffmpeg_executable(), "-hide_banner", "-y", *(() if content else ("-nostdin",)), *options]
     done = subprocess.run(command, input=content, capture_output=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}\n{done.stderr.decode(errors='replace')[-2000:]}")
@@ -199,9 +204,11 @@ class Reference(NamedTuple):
 
 
 def reference_of(path: Path) -> Reference:
+    """Decode with the ffmpeg of a wheel, which is as new as PyAV's; older ones read edit lists otherwise."""
     done = _run(
         *("-copyts", "-i", str(path), "-map", "0:V:0", "-vf", "showinfo", "-fps_mode", "passthrough"),
         *("-pix_fmt", "rgb24", "-f", "rawvideo", "-"),
+        executable=imageio_ffmpeg.get_ffmpeg_exe(),
     )
     said = done.stderr.decode(errors="replace")
     width, height = re.findall(r"Video: rawvideo.*?, (\d+)x(\d+)", said)[-1]

@@ -44,7 +44,8 @@ def trim(source: Path, start_s: float, end_s: float, target: Path, settings: Enc
     if index.variable_rate:  # ffmpeg's default drops frames that share a tick
         base = index.time_base
         clock = {"fps_mode": "passthrough", "enc_time_base": f"{base.numerator}:{base.denominator}"}
-    picture = _as_shown(_cut(_decoded(ffmpeg_input(source, **AS_STORED, **seek), index), index, span), index)
+    frames = _cut(_decoded(ffmpeg_input(source, **AS_STORED, **seek), index), index, span)
+    picture = _as_shown(_from_zero(frames, index), index)
     # x264 in 4:2:0 wants even sizes; one row or column less is nearer to the source than a rescaled picture.
     picture = picture.filter("crop", "trunc(iw/2)*2", "trunc(ih/2)*2", 0, 0)
     _write(picture, target, settings, len(span), **clock)
@@ -82,20 +83,25 @@ def frames_in_span(index: PacketIndex, start_s: float, end_s: float, overhang_s:
 
 
 def _cut(stream: Any, index: PacketIndex, span: range) -> Any:
+    """Keep these frames of the packet index; a version of ffmpeg may show others before and after an edit list."""
     if not index.is_timed:
-        chosen = stream.filter("select", f"between(n,{span.start},{span.stop - 1})")
-        return chosen.filter("setpts", f"N/({index.rate}*TB)")
+        return stream.filter("trim", start_frame=span.start, end_frame=span.stop)
     # Midway between two frames, where no rounding of times can take one more or one less.
     cut_in, cut_out = _before(index, span.start), _before(index, span.stop)
-    return stream.filter("trim", start=f"{cut_in:.6f}", end=f"{cut_out:.6f}").filter("setpts", "PTS-STARTPTS")
+    return stream.filter("trim", start=f"{cut_in:.6f}", end=f"{cut_out:.6f}")
+
+
+def _from_zero(stream: Any, index: PacketIndex) -> Any:
+    return stream.filter("setpts", "PTS-STARTPTS" if index.is_timed else f"N/({index.rate}*TB)")
 
 
 def _before(index: PacketIndex, number: int) -> float:
     """A moment of the file's own clock between frame number-1 and frame number."""
-    moments = [float(tick * index.time_base) for tick in index.ticks[max(0, number - 1) : number + 1]]
-    if number == 0:
-        return moments[0] - 1.0
-    return sum(moments) / 2 if len(moments) == 2 else moments[0] + 1.0
+    moments = [float(tick * index.time_base) for tick in index.ticks]
+    if 0 < number < len(moments):
+        return (moments[number - 1] + moments[number]) / 2
+    half = max(0.001, (index.duration_s - index.times[-1]) / 2)
+    return moments[0] - half if number == 0 else moments[-1] + half
 
 
 class Joint(NamedTuple):
@@ -149,16 +155,12 @@ def concatenate(first: Path, second: Path, target: Path, settings: Encode, conca
 def _part(path: Path, number: int, frames: int, joint: Joint) -> Any:
     """Bring a part to the size, rate and clock of the whole, and to its planned number of frames."""
     index = packet_index(path)
-    stream = _decoded(ffmpeg_input(path, number, **AS_STORED), index)
+    stream = _cut(_decoded(ffmpeg_input(path, number, **AS_STORED), index), index, range(index.frames))
     # ffmpeg's versions differ in how long the last frame is shown, and may leave it out. It is repeated until the
     # planned length, for no longer than that takes: a part that lost frames stays too short, and is refused.
     last_frame = index.duration_s - index.times[-1] + 1 / joint.rate
-    stream = (
-        stream.filter("tpad", stop_duration=f"{float(last_frame):.6f}", stop_mode="clone")
-        .filter("setpts", "PTS-STARTPTS" if index.is_timed else f"N/({index.rate}*TB)")
-        .filter("fps", str(joint.rate))
-        .filter("trim", end_frame=frames)
-    )
+    stream = stream.filter("tpad", stop_duration=f"{float(last_frame):.6f}", stop_mode="clone")
+    stream = _from_zero(stream, index).filter("fps", str(joint.rate)).filter("trim", end_frame=frames)
     return _with_common_colours(_inside(_as_shown(stream, index), joint.width, joint.height, 2))
 
 

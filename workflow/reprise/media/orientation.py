@@ -18,8 +18,7 @@ from reprise.media.errors import MediaError
 # ffmpeg rounds an angle to whole degrees before it compares it with a right one.
 TOLERANCE = tan(radians(0.5))
 # Kinds of side data by ffmpeg's numbers, some of which are of the future.
-NAMED: set[Any] = {kind.value for kind in Type}  # PyAV's stubs call these values kinds
-UNNAMED = tuple(number for number in range(64) if number not in NAMED)
+UNNAMED = sorted(set(range(64)).difference(kind.value for kind in Type))
 # A clip's index is in front, so its first track's header is near the beginning.
 HEADER_BYTES = 65_536
 IDENTITY = struct.pack(">9i", 1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
@@ -57,16 +56,12 @@ UPRIGHT = Orientation()
 
 def orientation_of(frame: VideoFrame, name: str) -> Orientation:
     """Return the orientation of a decoded frame of the file with this name."""
+    side_data: Any
     try:
-        side_data = _display_matrix(frame)
+        side_data = frame.side_data.get("DISPLAYMATRIX")
     except ValueError:  # PyAV lists no side data where it has no name for one kind, such as the EXIF of a photograph
-        side_data = _display_matrix(_with_named_side_data(frame))
+        side_data = _with_named_side_data(frame).side_data.get("DISPLAYMATRIX")
     return UPRIGHT if side_data is None else of_matrix(np.frombuffer(bytes(side_data), np.int32).tolist(), name)
-
-
-def _display_matrix(frame: VideoFrame) -> Any:
-    kinds: Any = frame.side_data  # PyAV's stubs know no keys but texts
-    return kinds.get(Type.DISPLAYMATRIX)
 
 
 def _with_named_side_data(frame: VideoFrame) -> VideoFrame:

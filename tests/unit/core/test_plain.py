@@ -1,11 +1,13 @@
 """Text of others is shown and never obeyed: by a terminal, a spreadsheet, or the order of a line."""
 
 import re
+import time
+from base64 import encodebytes
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from reprise.core.plain import LONGEST, as_cell, of_cell, plain, safe, visible
+from reprise.core.plain import LONGEST, as_cell, of_cell, plain, safe, visible, without_own_secrets, words_of_page
 from reprise.fetch.outcome import FetchError
 from reprise.media.errors import MediaError
 from reprise.tables.render import html, latex, markdown
@@ -51,6 +53,47 @@ def test_ones_own_token_is_in_no_message(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     write(tmp_path / "token", b"signed-in-as-me\n")
     assert plain("refused: signed-in-as-me") == "refused: ***"
+
+
+KEY = "kq-Test_0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "kq-Test_01\n23456789abcdef",
+        "kq-Test_01\r\n    23456789abcdef",
+        r"kq-Test_01\n23456789abcdef",
+        "kq-Test_01\\\n23456789abcdef",
+        "kq-Test_01\u200b234567\u00ad89abcdef",
+        "kq-Test_01\x1b[1m23456789\x1b[0mabcdef",
+        encodebytes(f"Authorization: {KEY}, and more words that make it as long as two lines".encode()).decode(),
+        r"\\\u006bq-Test_0123456789abcdef",
+    ],
+)
+def test_a_secret_is_hidden_where_something_stands_between_its_characters(
+    spelling: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", f"{KEY}\n")  # as a file's content may end; a key is sent without it
+    for text in (plain(spelling), safe(spelling), without_own_secrets(spelling)):
+        assert "***" in text and not re.search("Test|9abc|MjM0NTY3", text)
+
+
+def test_an_escape_in_a_secret_hides_it_from_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", KEY)
+    for escape in ("\x1b]0;title\x07", "\x1b(B", "\x1b[?25l"):
+        assert safe(f"a {KEY[:9]}{escape}{KEY[9:]} b") == "a *** b"
+
+
+@pytest.mark.parametrize(
+    "part", ["\\", "k\\", "k\r\n", "k\\n", "%25", "&#0", "<script ", "<style>", "<a", "</script", "\x1b[", "://", "sk-"]
+)
+def test_a_long_text_is_read_in_little_time(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server's reply may have a million characters."""
+    monkeypatch.setenv("SOME_API_KEY", KEY)
+    start = time.process_time()
+    words_of_page(part * (200_000 // len(part)))
+    assert time.process_time() - start < 5, "in a quadratic time it would take minutes"
 
 
 def test_log_and_errors_show_text_as_text() -> None:

@@ -23,14 +23,15 @@ SECRETS_IN_TEXT = (
     # Tokens of Hugging Face, GitHub and of services behind an API, by their shape.
     (re.compile(r"(?<![A-Za-z0-9])(?:(?:hf_|ghp_)[A-Za-z0-9]{16,}|(?:github_pat_|sk-)[\w-]{16,})"), HIDDEN),
 )
-TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[/!a-z][^>]*>", re.IGNORECASE | re.DOTALL)
+# A script without an end is one to the end of the text: no sign is looked at more than a few times.
+TAGS = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)|<[/!a-z][^<>]*>", re.IGNORECASE | re.DOTALL)
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 # Controls other than tab and line feed, bidirectional marks and overrides, other line ends, tags, lone surrogates.
 UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
-
-
+# Between two characters of a secret: the end of a line, also as JSON writes it, signs that nobody sees, and escapes.
+BREAK = r"(?:\\*[\r\n][ \t]*|\\+[nr][ \t]*|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]|\x1b\[[0-9;]*m)*"
 # How a cell begins that a spreadsheet would run, unless it is a number.
 FORMULA = re.compile(r"'*[=+\-@\t]")
 QUOTE = "'"
@@ -44,7 +45,8 @@ def visible(text: str) -> str:
 
 def safe(text: str) -> str:
     """A text that others wrote, as a log may show it."""
-    return visible(ESCAPES.sub("", without_secrets(text.replace("\r\n", "\n"))))
+    # A secret with an escape in it is whole again when the escape is gone.
+    return visible(without_secrets(ESCAPES.sub("", text.replace("\r\n", "\n"))))
 
 
 def plain(text: str) -> str:
@@ -88,7 +90,7 @@ def without_secrets(text: str) -> str:
 
 def without_own_secrets(text: str) -> str:
     """Hide this user's secrets in a text, also where they are escaped or encoded, and leave all else as it is."""
-    secrets = [os.environ[name] for name in os.environ if _is_secret(name)]
+    secrets = [os.environ[name].strip() for name in os.environ if _is_secret(name)]
     # The token with which this user is signed in at Hugging Face.
     home = os.environ.get("HF_HOME") or f"{os.environ.get('XDG_CACHE_HOME', '~/.cache')}/huggingface"
     try:
@@ -114,17 +116,23 @@ def _token_in(path: Path, changed_ns: int) -> str:
 
 @lru_cache(maxsize=8)
 def _spellings_of(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
-    """A pattern that matches each secret as it is, and as JSON, URLs, HTML and base64 write it."""
-    ways = ["".join(map(_spellings_of_character, secret)) for secret in secrets]
-    ways += [re.escape(part) for secret in secrets for part in _in_base64(secret)]
+    """A pattern that matches each secret as it is, as JSON, URLs, HTML and base64 write it, and over several lines."""
+    ways = [_spellings_of_secret(secret) for secret in secrets]
+    ways += [BREAK.join(map(re.escape, part)) for secret in secrets for part in _in_base64(secret)]
     return re.compile("|".join(ways)) if ways else None
 
 
-def _spellings_of_character(character: str) -> str:
+def _spellings_of_secret(secret: str) -> str:
+    # Nothing repeated stands at the start, so that a long run of backslashes is passed over once.
+    spellings = (_spellings_of_character(character, "\\\\*" if at else "") for at, character in enumerate(secret))
+    return BREAK.join(spellings)
+
+
+def _spellings_of_character(character: str, escapes: str) -> str:
     code = ord(character)
     in_url = "".join(f"%(?:25)*{byte:02x}" for byte in character.encode(errors="surrogateescape"))
-    in_json = rf"\\+(?:u{code:04x}|x{code:02x})"
-    return rf"(?:\\*{re.escape(character)}|(?i:{in_url}|{in_json}|&#0*{code};|&#x0*{code:x};))"
+    in_json = rf"\\{escapes}(?:u{code:04x}|x{code:02x})"
+    return rf"(?:{escapes}{re.escape(character)}|(?i:{in_url}|{in_json}|&#0*{code};|&#x0*{code:x};))"
 
 
 def _in_base64(secret: str) -> list[str]:

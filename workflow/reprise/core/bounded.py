@@ -16,6 +16,10 @@ class PackedError(Exception):
     """It is packed in a way that nobody asked for, or that does not unpack."""
 
 
+class UnpackError(PackedError):
+    """It does not unpack, because it is cut, damaged or mislabelled: the next one may."""
+
+
 class BoundedReader:
     """Takes a reply piece by piece and gives its content at the end; `most` bytes of either, packed or not."""
 
@@ -43,10 +47,10 @@ class BoundedReader:
                 if len(content) > self._most:
                     raise TooLargeError(self._most, " when it is unpacked")
                 if not unpacks.eof:
-                    raise PackedError("a packed reply that is cut short")
+                    raise UnpackError("a packed reply that is cut short")
                 packed = unpacks.unused_data if unpacks.unused_data.startswith(GZIP) else b""
         except zlib.error as error:
-            raise PackedError(f"a packed reply that does not unpack: {error}") from error
+            raise UnpackError(f"a packed reply that does not unpack: {error}") from error
         return bytes(content)
 
 

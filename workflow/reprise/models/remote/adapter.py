@@ -5,6 +5,7 @@ because nothing would be answered."""
 import asyncio
 import json
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
@@ -15,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx2
 from pydantic import BaseModel, ValidationError
 
-from reprise.core.bounded import BoundedReader, PackedError, TooLargeError
+from reprise.core.bounded import BoundedReader, PackedError, TooLargeError, UnpackError
 from reprise.core.errors import UserError
 from reprise.core.plain import cut, plain
 from reprise.models.asking.money.calls import LONGEST_ASKED_S, Calls, Estimates, Failure, asked_wait
@@ -51,10 +52,9 @@ MOST_BYTES = 1_000_000
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # How much of a reply that is none a message repeats.
 SHOWN_CHARACTERS = 120
-# Why an answer ends that the server could not finish, by any vendor.
-FAILED_ENDS = frozenset({
-    "error", "abort", "aborted", "cancelled", "canceled", "timeout", "insufficient_system_resource",
-})  # fmt: skip
+# In the reason for which an answer ends that the server could not finish, by any vendor.
+FAILED_END = re.compile(r"error|abort|cancel|time_?d?_?out|fail|interrupt|disconnect|preempt|shutdown|deadline|overload"
+                        r"|insufficient_system_resource")  # fmt: skip
 # The headers of a reply that an SDK needs. SDKs log others, in which a server may repeat the key, and decode by them.
 OF_UPLOADS = "x-goog-upload-"
 
@@ -66,7 +66,7 @@ MISTAKES = {
     404: "does not know the model or the address",
 }
 # Statuses below 500 by which a server asks to try again.
-PASSING = frozenset({408, 409, 425})
+PASSING = frozenset({408, 409, 421, 423, 424, 425})
 
 
 class RemoteAdapter(ABC):
@@ -177,17 +177,12 @@ class BoundedClient:
                             f"{plain(place.netloc.rpartition('@')[2] + place.path)}, where nothing is sent. Write the "
                             "right address into `url` of the settings in the model's file",
                         )
-                    reader = BoundedReader(MOST_BYTES, response.headers.get("content-encoding", ""))
-                    async for piece in response.aiter_raw():
-                        reader.feed(piece)
-                    content = reader.end().removeprefix(BYTE_ORDER_MARK)
+                    content = await _content_of(response)
                 finally:
                     await response.aclose()
-        except (TooLargeError, PackedError) as error:
-            raise ReplyError("malformed", str(error)) from error
         except TimeoutError as error:
             raise httpx2.ReadTimeout("no whole reply in time", request=request) from error
-        if not response.is_success or (request.method == "POST" and error_in(content)):
+        if not response.is_success or error_in(content):
             raise ErrorReply(response.status_code, response.headers, content, has_result=has_result(content))
         _check_json(content)
         # A status such as 204 tells no more than the content, and SDKs differ in what they make of it.
@@ -200,11 +195,25 @@ class AsyncClient(BoundedClient, httpx2.AsyncClient):
     """Sends by httpx."""
 
 
-def _check_json(content: bytes) -> None:
-    """Refuse what is no JSON in UTF-8: SDKs would replace signs, or fail in ways of their own."""
+async def _content_of(response: httpx2.Response) -> bytes:
+    """The content of a reply; of an error that cannot be read, its status says enough."""
     try:
-        if content.strip():
-            json.loads(content.decode())
+        reader = BoundedReader(MOST_BYTES, response.headers.get("content-encoding", ""))
+        async for piece in response.aiter_raw():
+            reader.feed(piece)
+        return reader.end().removeprefix(BYTE_ORDER_MARK)
+    except (TooLargeError, PackedError) as error:
+        if not response.is_success:
+            return b""
+        named = BrokenReplyError if isinstance(error, UnpackError) else ReplyError
+        raise named("malformed", str(error)) from error
+
+
+def _check_json(content: bytes) -> None:
+    """Refuse what is no object of JSON in UTF-8: SDKs would replace signs, or fail in ways of their own."""
+    try:
+        if content.strip() and not isinstance(json.loads(content.decode()), dict):
+            raise BrokenReplyError("malformed", f"a reply that is no JSON object. {beginning(content)}")
     except (ValueError, RecursionError) as error:
         reason = "a reply that is no JSON" if isinstance(error, json.JSONDecodeError) else "a reply that cannot be read"
         raise BrokenReplyError("malformed", f"{reason} ({plain(str(error))}). {beginning(content)}") from None
@@ -227,7 +236,7 @@ def read_reply(kind: type[R], content: bytes, settings: RemoteSettings, what: st
         first: Any = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "(whole reply)"
         # A reply without an answer comes of the server, an answer of another form of the question.
-        is_none = not content.strip() or (first["type"] == "missing" and len(first["loc"]) == 1)
+        is_none = len(first["loc"]) < 2 and first["type"] != "too_long"
         named = BrokenReplyError if is_none else AnswerError
         raise named("malformed", f"no {what}: {place}: {first['msg']}. {beginning(content)}") from None
     check_model(getattr(reply, "model", ""), settings)
@@ -253,7 +262,7 @@ def check_model(model: str, settings: RemoteSettings) -> None:
 def check_end(name: str, reason: str | None, whole: Collection[str]) -> None:
     """Refuse a text that the server did not bring to one of these ends: part of an answer is none."""
     end = (reason or "").lower()
-    if end in FAILED_ENDS:
+    if FAILED_END.search(end):
         raise AnswerError("server_error", f"{name}: {reason}. The server failed in the middle of the answer")
     if end not in whole:
         raise AnswerError("unfinished", f"{name}: {reason or 'none'}. Expected: {', '.join(sorted(whole))}")

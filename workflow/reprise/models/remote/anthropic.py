@@ -137,6 +137,8 @@ def check_message(reply: Reply) -> None:
     if reply.stop_reason == "model_context_window_exceeded":
         raise AnswerError("beyond_context", reason)
     check_end("stop_reason", reply.stop_reason, WHOLE)
+    if any(block.type.endswith("tool_use") for block in reply.content):
+        raise AnswerError("unfinished", "the model calls a tool, though the request offers none")
 
 
 def answer_of(reply: Reply, frames: int) -> Answer:

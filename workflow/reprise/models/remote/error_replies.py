@@ -16,6 +16,7 @@ RESULT_NAMES = frozenset({"choices", "candidates", "promptFeedback", "content", 
 # The status that an error inside a reply with HTTP 200 stands for, by the words of its code. Any other error, such as
 # that of an overloaded server, is the server's failure.
 STATUS_OF_WORDS = (
+    (500, re.compile(r"server_?error|internal|overload|unavailable|upstream|time_?d?_?out", re.I)),
     (401, re.compile(r"authentication|unauthenticated|unauthorized|invalid_api_key", re.I)),
     (402, re.compile(r"billing|insufficient_quota|insufficient_balance|payment", re.I)),
     (403, re.compile(r"permission|forbidden", re.I)),
@@ -86,17 +87,30 @@ def has_result(content: bytes) -> bool:
 
 def _errors_in(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The errors that a reply reports, each with its code and message, as servers write them."""
-    error = body.get("error")
-    beside = {name: value for name, value in body.items() if name != "error"}
-    if isinstance(error, dict) and error:
-        yield error
-    elif error:
-        yield beside | ({"message": error} if isinstance(error, str) else {})
-    choices = body.get("choices")
-    for choice in choices if isinstance(choices, list) else ():
-        if isinstance(choice, dict) and choice.get("error"):
-            error = choice["error"]
-            yield error if isinstance(error, dict) else {"message": str(error)}
+    if {"name", "state"} <= body.keys():  # an uploaded file, which says itself why it cannot be read
+        return
+    for part in _parts_of(body):
+        for name in ("error", "errors"):
+            error = part.get(name)
+            while isinstance(error, list) and len(error) == 1:
+                error = error[0]
+            beside = {key: value for key, value in body.items() if key != name} if part is body else {}
+            if isinstance(error, dict):
+                if any(error.values()):
+                    yield error
+            elif error:
+                yield beside | ({"message": error} if isinstance(error, str) else {})
     is_other = RESULT_NAMES.isdisjoint(body) and any(body.get(name) for name in MESSAGE_NAMES)
     if "error" in (body.get("object"), body.get("type")) or is_other:
         yield dict(body)
+
+
+def _parts_of(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A reply, its answers, and what these consist of. Filters report errors of their own elsewhere in it."""
+    yield body
+    for name in ("choices", "candidates", "content"):
+        answers = body.get(name)
+        for answer in answers if isinstance(answers, list) else ():
+            if isinstance(answer, dict):
+                yield answer
+                yield from (answer[name] for name in ("message", "content") if isinstance(answer.get(name), dict))

@@ -70,17 +70,21 @@ def used_by(reply: types.GenerateContentResponse) -> Used | None:
 
 def check_reply(reply: types.GenerateContentResponse, settings: GeminiSettings) -> types.GenerateContentResponse:
     """Refuse what is no answer of the model that was asked, or part of one."""
-    if not reply.candidates and reply.prompt_feedback is None:
+    block_reason = reply.prompt_feedback and reply.prompt_feedback.block_reason
+    if not reply.candidates and not block_reason:
         raise BrokenReplyError("malformed", "no reply of generateContent: candidates: missing")
     check_model(served_by(reply), settings)
-    if reply.prompt_feedback is not None and (reply.prompt_feedback.block_reason or not reply.candidates):
-        raise AnswerError("content_filter", f"the prompt was blocked: {reply.prompt_feedback.block_reason}")
+    if block_reason:
+        raise AnswerError("content_filter", f"the prompt was blocked: {block_reason}")
     if len(reply.candidates) > 1:
         raise AnswerError("malformed", f"no reply of generateContent: {len(reply.candidates)} candidates instead of 1")
     reason = finish_reason_of(reply)
     if reason in FILTERED:
         raise AnswerError("content_filter", f"finish_reason: {reason}")
     check_end("finish_reason", reason, WHOLE)
+    content = reply.candidates[0].content
+    if any(part.function_call for part in (content and content.parts) or ()):
+        raise AnswerError("unfinished", "the model calls a function, though the request offers none")
     return reply
 
 

@@ -39,7 +39,15 @@ class Message(BaseModel):
     refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
+    reasoning_details: Any = None
+    thinking: Any = None
     tool_calls: list[Any] | None = None
+    function_call: Any = None
+
+    @property
+    def has_thought(self) -> bool:
+        """Whether the server gives a thought apart from the answer."""
+        return any((self.reasoning_content, self.reasoning, self.reasoning_details, self.thinking))
 
 
 class Top(BaseModel):
@@ -103,7 +111,7 @@ def check_choice(choice: Choice) -> None:
     if choice.message.refusal:
         raise AnswerError("refused", choice.message.refusal)
     check_end("finish_reason", reason, WHOLE)
-    if choice.message.tool_calls:
+    if choice.message.tool_calls or choice.message.function_call:
         raise AnswerError("unfinished", "the model calls a tool, though the request offers none")
 
 
@@ -135,7 +143,7 @@ def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int
 def _scores(choice: Choice, tokens: Sequence[int], *, thinks: bool) -> tuple[float, ...]:
     """The probability of each token at the first place of the answer."""
     message = choice.message
-    if thinks or message.reasoning or message.reasoning_content or OPENED.match(message.content or ""):
+    if thinks or message.has_thought or OPENED.match(message.content or ""):
         raise AnswerError("no_scores", "the model thinks before it answers: its first token is no answer")
     if choice.logprobs is None or not choice.logprobs.content:
         raise AnswerError("no_scores", "the server gave no logprobs")
@@ -149,6 +157,8 @@ def _scores(choice: Choice, tokens: Sequence[int], *, thinks: bool) -> tuple[flo
         raise AnswerError("no_scores", f"no logprob of the tokens {missing}; those of the server: {listed}")
     logprobs = [found[NAME.format(token)] for token in tokens]
     scores = tuple(one if math.isnan(one) else math.exp(min(one, 1.0)) for one in logprobs)
+    if not any(scores):  # such as -9999 for tokens that a server has no probability of
+        raise AnswerError("no_scores", f"no option has a probability above 0: logprobs {logprobs}")
     if sum(scores) > 1 + ROUNDING:
         raise AnswerError("malformed", f"probabilities {scores}")
     return scores

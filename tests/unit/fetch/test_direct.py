@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.core.store import Store
-from reprise.fetch.direct import http
+from reprise.fetch.direct import EXPLANATION_BYTES, http
 from reprise.fetch.outcome import Fetcher
 from reprise.fetch.records import Record
 from reprise.fetch.retry import wait_asked
@@ -19,6 +19,7 @@ from reprise.fetch.settings import Http
 from reprise.stages.sources import fetch_shard, fetch_source
 
 from tests.unit.fetch.server import Behaviour, serving
+from tests.unit.models.chat_server import Asked
 from tests.unit.models.raw_server import Connection, RawServer, replying, response
 
 
@@ -130,6 +131,64 @@ def test_a_file_that_changes_between_two_tries_is_fetched_anew(header: str, vide
     assert log.asked["/a.mp4"] == 3 and log.ranges == ["bytes=2000-"], "the third try begins at the start"
 
 
+def test_a_file_that_has_lost_its_marks_is_fetched_anew(video: bytes, store: Store) -> None:
+    """A server behind the same address without the mark may have another file of the same length."""
+    marks = iter([{"ETag": "first"}, {}, {}, {}])
+    with serving({"/a.mp4": Behaviour(video, cut_after=2000, headers=ChangingHeaders(lambda: next(marks)))}) as (
+        url,
+        log,
+    ):
+        record = asked(url, store)
+    assert record.status == "ok" and (store.root / record.object).read_bytes() == video
+    assert log.asked["/a.mp4"] == 3
+
+
+@pytest.mark.parametrize("range_of", ["bytes {}-{}/*", "bytes 0-{1}/{2}", "", "bytes {}-{}/x"])
+def test_a_part_that_may_not_be_the_last_is_no_end_of_a_file(range_of: str, video: bytes, store: Store) -> None:
+    def make(request: Asked) -> bytes:
+        start = int(request.headers.get("range", "bytes=0-")[6:-1])
+        if start == 0:
+            whole = response(video, content_type="video/mp4")
+            return whole[:-500] if len(server.requests) == 1 else whole
+        part = range_of.format(start, start + 99, len(video))
+        return response(video[start : start + 100], 206, content_type="video/mp4", content_range=part)
+
+    def serve(connection: Connection) -> None:
+        if (request := connection.read()) is not None:
+            connection.send(make(request))
+
+    with RawServer(serve) as server:
+        record = asked(server.url, store)
+    assert record.status == "ok" and (store.root / record.object).read_bytes() == video
+    assert len(server.requests) == 3
+
+
+def test_a_part_that_was_not_asked_for_is_no_file(video: bytes, store: Store) -> None:
+    part = response(video[:2000], 206, content_type="video/mp4", content_range="bytes 0-1999/*")
+    with RawServer(replying(lambda _: part)) as server:
+        record = asked(server.url, store)
+    assert (record.status, len(server.requests)) == ("network", 3) and "another part" in record.message
+
+
+def test_no_half_of_a_secret_is_kept(video: bytes, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "secret-0123456789"
+    monkeypatch.setenv("SITE_TOKEN", key)
+    page = f"<style>{'x' * (EXPLANATION_BYTES - 34)}</style>Not for {key}".encode()
+    with RawServer(replying(lambda _: response(page, 404, content_type="text/html"))) as server:
+        assert asked(server.url, store).message.endswith("Not for")
+    place = response(b"", 302, location=f"/v1/{key}.mp4")
+    moved = [place, response(video, content_type="video/mp4")]
+    with RawServer(replying(lambda request: moved[key in request.path])) as server:
+        assert asked(server.url, store).message == f"redirected to {server.url}/***.mp4"
+
+
+@pytest.mark.parametrize("status", [103, 409, 421, 423])
+def test_a_status_that_may_pass_is_asked_again(status: int, store: Store) -> None:
+    with RawServer(replying(lambda _: response(b"", status))) as server:
+        record = asked(server.url, store)
+    assert record.is_transient and len(server.requests) == 3
+
+
 class ChangingHeaders(dict[str, str]):
     """Headers that are others at each reply."""
 
@@ -146,7 +205,7 @@ def test_what_a_server_says_of_an_error_is_kept_without_secrets(store: Store, mo
     with RawServer(replying(lambda _: response(page, 404, content_type="text/html"))) as server:
         record = asked(server.url, store)
     assert record.status == "not_found"
-    assert "HTTP 404 Some: Moved to the archive; your token is *** x" in record.message and len(record.message) < 300
+    assert "HTTP 404 Some: Moved to the archive; your token is ***" in record.message and len(record.message) < 300
 
 
 @pytest.mark.parametrize(

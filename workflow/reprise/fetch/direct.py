@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from reprise.core.errors import fault_of
-from reprise.core.plain import cut, words_of_page
+from reprise.core.plain import cut, plain, words_of_page
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.fetch.retry import check_bounds, status_of_http, too_large, wait_asked, with_retries, within
 from reprise.fetch.settings import Http
@@ -34,7 +34,7 @@ def http(settings: Http) -> Fetcher:
         version = Version()
         with within(settings.max_s):
             came_from = with_retries(lambda: download(url, target, settings, version), settings)
-        return Fetched(target, note="" if came_from == url else f"redirected to {_without_query(came_from)}")
+        return Fetched(target, note="" if came_from == url else f"redirected to {plain(_without_query(came_from))}")
 
     return Fetcher(
         lambda source_id: ["http", link(source_id)],
@@ -52,7 +52,7 @@ class Version:
     marks: dict[str, str] = field(default_factory=dict)
 
     def is_same(self, marks: Mapping[str, str]) -> bool:
-        return all(marks.get(name, value) == value for name, value in self.marks.items())
+        return all(marks.get(name) == value for name, value in self.marks.items())
 
 
 def download(url: str, target: Path, settings: Http, version: Version) -> str:
@@ -67,13 +67,15 @@ def download(url: str, target: Path, settings: Http, version: Version) -> str:
             stated = RANGE.match(response.headers.get("Content-Range", ""))
             if response.status != 206:
                 have, stated = 0, None  # the server sends the whole file
-            elif stated is None or int(stated[1]) != have:  # a part from elsewhere is of no use
+            elif stated is None or int(stated[1]) != have or not stated[2]:
+                # A part from elsewhere, or one of which nobody knows whether it is the last: the next try begins anew.
+                target.unlink(missing_ok=True)
                 raise FetchError(
                     "network", f"the server was asked for what follows byte {have} and sent another part (HTTP 206)"
                 )
             length = response.headers.get("Content-Length", "")
             expected = have + int(length) if re.fullmatch("[0-9]{1,18}", length) else None
-            if stated and stated[2]:  # a part may be shorter than what was asked for
+            if stated:  # a part may be shorter than what was asked for
                 expected = int(stated[2])
             marks = {name: response.headers[name] for name in ("ETag", "Last-Modified") if response.headers[name]}
             if expected is not None:
@@ -157,7 +159,10 @@ def _refuse_others(response: HTTPResponse) -> None:
 def _explanation(error: HTTPError) -> str:
     """What the server says beside its status."""
     try:
-        words = words_of_page(error.read(EXPLANATION_BYTES).decode(errors="replace"))
+        page = error.read(EXPLANATION_BYTES)
+        words = words_of_page(page.decode(errors="replace"))
+        if len(page) == EXPLANATION_BYTES:  # the last word may be half a secret, which nobody would recognise
+            words = words.rpartition(" ")[0]
     except (OSError, HTTPException) as broken:
         return f" (its explanation broke off: {type(broken).__name__})"
     return f": {cut(words, EXPLANATION_CHARACTERS)}" if words else ""

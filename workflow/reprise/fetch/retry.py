@@ -77,7 +77,9 @@ def status_of_http(code: int) -> str:
         return "rate_limited"
     if 300 <= code < 400:
         return "bad_redirect"
-    return "server_error" if code >= 500 or code in (408, 425) else "failed"
+    if code < 200:  # a hint that a file follows, which the client does not wait for
+        return "network"
+    return "server_error" if code >= 500 or code in (408, 409, 421, 423, 425) else "failed"
 
 
 def wait_asked(header: str | None, sent: str | None = None) -> float:

@@ -58,6 +58,8 @@ def break_oracle(project: Project, error: str, *prompts: str) -> None:
     adapter = "workflow/reprise/models/local/stand_ins/baselines.py"
     project.edit(adapter, "            yield _certain(request, request.expected)\n", FAILS.format(error))
     project.edit(adapter, "import json\n", "import json\nfrom pathlib import Path\n")
+    oracle = 'stand_ins.baselines:Oracle", asks=ANYTHING'
+    project.edit("workflow/reprise/models/adapters.py", oracle, f"{oracle}, version=2")
     project.write("down", "".join(f"{words}\n" for words in prompts))
 
 

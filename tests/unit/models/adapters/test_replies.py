@@ -105,7 +105,7 @@ OF_ALL = [
 
 @pytest.mark.parametrize(("by", "says", "outcome"), cases({by: [*ERRORS[by], *OF_ALL] for by in VENDORS}))
 def test_an_error_of_the_server_has_a_name(by: str, says: Says, outcome: str) -> None:
-    found, asked = answer(by, lambda _: says, timeout_s=0.5)
+    found, asked = answer(by, lambda _: says, timeout_s=1.5)
     assert found.error == outcome and len(asked) == 1
 
 

@@ -92,11 +92,8 @@ def test_changed_code_reruns_nothing_and_a_version_its_stage(small: Project) -> 
     files = "workflow/reprise/core/files.py"
     digest = "def text_digest(text: str) -> str:\n    return hashlib.sha256(text.encode()).hexdigest()\n\n\n"
     small.edit(files, digest, "")
-    small.write(
-        files,
-        small.text(files)
-        + f"\n\n{digest.rstrip().replace('text', 'characters').replace('characters_digest', 'text_digest')}\n",
-    )
+    moved = digest.replace("text: str", "characters: str").replace("text.encode", "characters.encode")
+    small.write(files, f"{small.text(files)}\n\n{moved.rstrip()}\n")
     small.edit("workflow/reprise/media/sampling.py", "import", "# what follows is sorted\nimport")
     assert small.made() == []
     small.edit("workflow/reprise/plan/versions.py", '"metrics": 1', '"metrics": 2')

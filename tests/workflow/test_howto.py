@@ -183,7 +183,7 @@ def test_adding_a_model(demo: Project) -> None:
     demo.write(model, f"{demo.text(model)}settings: {{option_share: 0}}\n")
     demo.edit("config/suites/demo.yaml", "run: [oracle]", "run: [oracle, my-qwen2-vl]")
     typed(demo, look)
-    assert demo.planned(make[1]) == ["infer", "metrics", "table", "verdicts"], "nothing else is asked again"
+    assert demo.planned(make[1]) == ["infer", "score", "table"], "nothing else is asked again"
     typed(demo, make)
     found = numbers(demo, "velociti/table2")
     added = found.keys() - before.keys()

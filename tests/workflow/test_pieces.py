@@ -35,7 +35,7 @@ def test_pieces_make_the_bytes_of_one_job_and_another_number_asks_nothing_again(
     assert "     3  oracle: velociti 3\n" in both(small.snakemake("-n", TABLE)), "a dry run says who would be asked"
     jobs = small.made(TABLE)
     assert (jobs.count("infer_piece"), jobs.count("join_pieces")) == (3, 1)
-    names = [RESPONSES, TABLE, TABLE.replace(".md", ".csv")]
+    names = [RESPONSES, TABLE, TABLE.replace(".md", ".csv"), f"results/small/keys/{RUN}.json"]
     assert all((small.root / name).read_bytes() == (finished_small / name).read_bytes() for name in names)
     clips = [
         pl.read_parquet(root / timings).select("clip_id", "requests", "resumed")

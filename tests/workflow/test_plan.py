@@ -1,5 +1,6 @@
 """`reprise plan` in a finished copy with a toy checkpoint: what would be asked, why, and what that takes."""
 
+import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,8 +9,6 @@ import pytest
 from reprise.commands.left import Planned
 from reprise.commands.plan import chosen, plans, show_plan
 from reprise.commands.shared import plan_of
-from reprise.core.paths import Run, Scored
-from reprise.plan.answers import job_of
 from reprise.plan.costs import data_left
 
 from tests.workflow.conftest import Project
@@ -41,9 +40,9 @@ def made(run: str) -> Made:
 
 def forget(run: str) -> None:
     """As if a run had never been asked."""
-    key = job_of(plan_of(None), Scored(Run.parse(run))).key
     for path in (*RESULTS.glob(f"*/{run}*.parquet"), *RESULTS.glob(f"verdicts/{run}/*")):
         path.unlink()
+    key = json.loads((RESULTS / f"keys/{run}.json").read_text())["key"]
     (journal,) = Path("resources/store/journal").glob(f"*/{key}.jsonl")
     journal.unlink()
 

@@ -2,6 +2,8 @@
 
 
 rule construction_source:
+    input:
+        key="<suite>/keys/construction/{benchmark}/source.json",
     output:
         out="<suite>/construction/{benchmark}/source/files.json",
     log:
@@ -12,11 +14,12 @@ rule construction_source:
     params:
         settings=SUITE.settings("construction/{benchmark}/source"),
     shell:
-        RUN + "release --settings {params.settings:q} --out {output.out:q} 2> {log:q}"
+        command("release")
 
 
 rule construction_clips:
     input:
+        key="<suite>/keys/construction/{benchmark}/clips.json",
         files="<suite>/construction/{benchmark}/source/files.json",
     output:
         out="<suite>/construction/{benchmark}/clips.parquet",
@@ -28,46 +31,45 @@ rule construction_clips:
     params:
         settings=SUITE.settings("construction/{benchmark}/clips"),
     shell:
-        RUN + "construction_clips --settings {params.settings:q} --files {input.files:q} --out {output.out:q} 2> {log:q}"
+        command("construction_clips")
 
 
 use rule sources as construction_sources with:
     input:
+        key="<suite>/keys/sources/{benchmark}.json",
+        retry="<suite>/keys/retries/{benchmark}/{shard}.json",
         release="<suite>/construction/{benchmark}/source/files.json",
         clips="<suite>/construction/{benchmark}/clips.parquet",
     output:
         out="<suite>/construction/{benchmark}/sources/{shard}.parquet",
     log:
         "<suite>/logs/construction/{benchmark}/sources/{shard}.log",
-    params:
-        settings=SUITE.settings("sources/{benchmark}"),
 
 
 use rule clips as construction_cuts with:
     input:
+        key="<suite>/keys/clips/{benchmark}.json",
         clips="<suite>/construction/{benchmark}/clips.parquet",
         sources="<suite>/construction/{benchmark}/sources/{shard}.parquet",
     output:
         out="<suite>/construction/{benchmark}/clips/{shard}.parquet",
     log:
         "<suite>/logs/construction/{benchmark}/clips/{shard}.log",
-    params:
-        settings=SUITE.settings("clips/{benchmark}"),
 
 
 use rule facts as construction_facts with:
     input:
+        key="<suite>/keys/facts/{benchmark}.json",
         ledgers=SUITE.construction.ledgers,
     output:
         out="<suite>/construction/{benchmark}/facts.parquet",
     log:
         "<suite>/logs/construction/{benchmark}/facts.log",
-    params:
-        settings=SUITE.settings("facts/{benchmark}"),
 
 
 rule construction_candidates:
     input:
+        key="<suite>/keys/construction/{benchmark}/candidates.json",
         files="<suite>/construction/{benchmark}/source/files.json",
         facts=SUITE.construction.facts,
     output:
@@ -84,12 +86,12 @@ rule construction_candidates:
     params:
         settings=SUITE.settings("construction/{benchmark}/candidates"),
     shell:
-        RUN + "construction_candidates --settings {params.settings:q} --files {input.files:q} --facts {input.facts:q} "
-        "--out {output.out:q} 2> {log:q}"
+        command("construction_candidates")
 
 
 rule construction_requests:
     input:
+        key="<suite>/keys/construction/{benchmark}/requests.json",
         tables=SUITE.construction.tables("texts", "candidates"),
         replies=SUITE.construction.rounds_before,
     output:
@@ -102,12 +104,12 @@ rule construction_requests:
     params:
         settings=SUITE.settings("construction/{benchmark}/requests"),
     shell:
-        RUN + "construction_requests --settings {params.settings:q} --model {wildcards.model:q} --tables {input.tables:q} "
-        "--replies {input.replies:q} --out {output.out:q} 2> {log:q}"
+        command("construction_requests")
 
 
 use rule infer as construction_write with:
     input:
+        key="<suite>/keys/construction/{benchmark}/writer/{model}.json",
         requests="<suite>/construction/{benchmark}/requests/{model}/{round}.parquet",
         frames=[],
         ledgers=[],
@@ -125,6 +127,7 @@ use rule infer as construction_write with:
 
 rule construction_samples:
     input:
+        key="<suite>/keys/construction/{benchmark}/samples.json",
         tables=SUITE.construction.tables("pool", "texts", "candidates"),
         replies=SUITE.construction.every_round,
     output:
@@ -140,12 +143,12 @@ rule construction_samples:
     params:
         settings=SUITE.settings("construction/{benchmark}/samples"),
     shell:
-        RUN + "construction_samples --settings {params.settings:q} --tables {input.tables:q} --replies {input.replies:q} "
-        "--out {output.out:q} 2> {log:q}"
+        command("construction_samples")
 
 
 rule construction_review:
     input:
+        key="<suite>/keys/construction/{benchmark}/review.json",
         tables=SUITE.construction.tables("pool", "texts", "written", "samples"),
         verdicts=SUITE.construction.verdicts,
     output:
@@ -165,13 +168,12 @@ rule construction_review:
     params:
         settings=SUITE.settings("construction/{benchmark}/review"),
     shell:
-        RUN + "construction_review --settings {params.settings:q} --tables {input.tables:q} --tasks {output.tasks:q} "
-        "--json {output.json:q} --form {output.form:q} --problems {output.problems:q} --out {output.out:q} "
-        "2> {log:q}"
+        command("construction_review")
 
 
 rule construction_release:
     input:
+        key="<suite>/keys/construction/{benchmark}/release.json",
         tables=SUITE.construction.released,
         sets=SUITE.construction.drawn,
     output:
@@ -184,8 +186,7 @@ rule construction_release:
     params:
         settings=SUITE.settings("construction/{benchmark}/release"),
     shell:
-        RUN + "construction_release --settings {params.settings:q} --tables {input.tables:q} --sets {input.sets:q} "
-        "--out {output.out:q} 2> {log:q}"
+        command("construction_release")
 
 
 # MMBench-Video: what annotators fill in, and the filter of questions that one frame answers.
@@ -193,6 +194,7 @@ rule construction_release:
 
 rule construction_guidelines:
     input:
+        key="<suite>/keys/construction/{benchmark}/guidelines.json",
         tables=SUITE.construction.tables("pool"),
     output:
         guidelines="<suite>/construction/{benchmark}/annotation/guidelines.md",
@@ -205,12 +207,12 @@ rule construction_guidelines:
     params:
         settings=SUITE.settings("construction/{benchmark}/guidelines"),
     shell:
-        RUN + "construction_guidelines --settings {params.settings:q} --tables {input.tables:q} "
-        "--guidelines {output.guidelines:q} --tasks {output.tasks:q} 2> {log:q}"
+        command("construction_guidelines")
 
 
 rule construction_draw:
     input:
+        key="<suite>/keys/construction/{benchmark}/draw.json",
         file=SUITE.construction.set_file,
     output:
         out="<suite>/construction/{benchmark}/sets/{set}.csv",
@@ -223,12 +225,12 @@ rule construction_draw:
     params:
         settings=SUITE.settings("construction/{benchmark}/draw"),
     shell:
-        RUN + "construction_draw --settings {params.settings:q} --set {wildcards.set:q} --file {input.file:q} "
-        "--out {output.out:q} 2> {log:q}"
+        command("construction_draw")
 
 
 rule construction_unfiltered:
     input:
+        key="<suite>/keys/construction/{benchmark}/release.json",
         tables=SUITE.construction.tables("reviewed"),
         sets=[],
     output:
@@ -241,12 +243,12 @@ rule construction_unfiltered:
     params:
         settings=SUITE.settings("construction/{benchmark}/release"),
     shell:
-        RUN + "construction_release --settings {params.settings:q} --tables {input.tables:q} --sets {input.sets:q} "
-        "--out {output.out:q} 2> {log:q}"
+        command("construction_release")
 
 
 rule construction_static:
     input:
+        key="<suite>/keys/construction/{benchmark}/static.json",
         reviewed=SUITE.construction.tables("reviewed"),
         ratings=SUITE.construction.ratings,
         checks=SUITE.construction.checks_by_hand,
@@ -262,12 +264,12 @@ rule construction_static:
     params:
         settings=SUITE.settings("construction/{benchmark}/static"),
     shell:
-        RUN + "construction_static --settings {params.settings:q} --reviewed {input.reviewed:q} --ratings {input.ratings:q} "
-        "--tasks {output.tasks:q} --problems {output.problems:q} --out {output.out:q} 2> {log:q}"
+        command("construction_static")
 
 
 rule construction_statistics:
     input:
+        key="<suite>/keys/construction/{benchmark}/statistics.json",
         tables=SUITE.construction.counted,
     output:
         statistics="<suite>/construction/{benchmark}/statistics.parquet",
@@ -282,12 +284,12 @@ rule construction_statistics:
     params:
         settings=SUITE.settings("construction/{benchmark}/statistics"),
     shell:
-        RUN + "construction_statistics --settings {params.settings:q} --tables {input.tables:q} --filters {output.filters:q} "
-        "--csv {output.csv:q} --md {output.md:q} --statistics {output.statistics:q} 2> {log:q}"
+        command("construction_statistics")
 
 
 rule construction_subset:
     input:
+        key="<suite>/keys/construction/{benchmark}/subset.json",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
         verdicts=SUITE.construction.subset_verdicts,
     output:
@@ -301,5 +303,4 @@ rule construction_subset:
     params:
         settings=SUITE.settings("construction/{benchmark}/subset"),
     shell:
-        RUN + "construction_subset --settings {params.settings:q} --item-table {input.item_table:q} --verdicts {input.verdicts:q} "
-        "--score-table {output.score_table:q} --rows {output.rows:q} 2> {log:q}"
+        command("construction_subset")

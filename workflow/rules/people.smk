@@ -4,6 +4,7 @@
 
 rule people_rated:
     input:
+        key="<suite>/keys/people/{benchmark}/{group}/rated.json",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
         answers=SUITE.people.answers,
     output:
@@ -16,12 +17,12 @@ rule people_rated:
     params:
         settings=SUITE.settings("people/{benchmark}/{group}/rated"),
     shell:
-        RUN + "people_rated --settings {params.settings:q} --item-table {input.item_table:q} --answers {input.answers:q} "
-        "--out {output.out:q} 2> {log:q}"
+        command("people_rated")
 
 
 rule people_ratings:
     input:
+        key="<suite>/keys/people/{benchmark}/{group}/ratings.json",
         requests=SUITE.people.requests,
         files=SUITE.people.files,
     output:
@@ -35,12 +36,12 @@ rule people_ratings:
     params:
         settings=SUITE.settings("people/{benchmark}/{group}/ratings"),
     shell:
-        RUN + "people_ratings --settings {params.settings:q} --requests {input.requests:q} --csv {output.csv:q} "
-        "--problems {output.problems:q} 2> {log:q}"
+        command("people_ratings")
 
 
 rule people_surveys:
     input:
+        key="<suite>/keys/people/{benchmark}/{group}/surveys.json",
         requests=SUITE.people.requests,
         frames=SUITE.people.frames,
         ledgers=SUITE.media.clips,
@@ -54,12 +55,12 @@ rule people_surveys:
     params:
         settings=SUITE.settings("people/{benchmark}/{group}/surveys"),
     shell:
-        RUN + "people_surveys --settings {params.settings:q} --requests {input.requests:q} --frames {input.frames:q} "
-        "--ledgers {input.ledgers:q} --csv {output.csv:q} --form {output.form:q} 2> {log:q}"
+        command("people_surveys")
 
 
 rule people_tasks:
     input:
+        key="<suite>/keys/people_tasks.json",
         surveys="<suite>/people/{benchmark}/{group}/surveys.csv",
     output:
         out="<suite>/people/{benchmark}/{group}/tasks-{survey}.json",
@@ -68,15 +69,13 @@ rule people_tasks:
     wildcard_constraints:
         survey=r"[1-9]\d*|qualification",
     localrule: True
-    params:
-        settings=SUITE.settings("people_tasks"),
     shell:
-        RUN + "people_tasks --settings {params.settings:q} --surveys {input.surveys:q} --survey {wildcards.survey:q} "
-        "--out {output.out:q} 2> {log:q}"
+        command("people_tasks")
 
 
 rule people_statistics:
     input:
+        key="<suite>/keys/people/{benchmark}/{group}/statistics.json",
         requests=SUITE.people.requests,
         files=SUITE.people.files,
     output:
@@ -89,5 +88,4 @@ rule people_statistics:
     params:
         settings=SUITE.settings("people/{benchmark}/{group}/statistics"),
     shell:
-        RUN + "people_statistics --settings {params.settings:q} --requests {input.requests:q} --csv {output.csv:q} "
-        "--md {output.md:q} --workers {output.workers:q} 2> {log:q}"
+        command("people_statistics")

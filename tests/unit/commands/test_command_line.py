@@ -87,14 +87,13 @@ def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None
 def test_a_shell_completes_commands_suites_runs_and_tables(
     typed: str, offered: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    results = (
-        "demo/responses/velociti/mc/fps1/oracle.parquet",
-        "demo/responses/velociti/mc/fps1/oracle.timings.parquet",
-        "tables/velociti/table2.csv",
-        "paper/responses/velociti/mc/fps8/gpt-4o.parquet",
+    keys = (
+        "demo/keys/velociti/mc/fps1/oracle",
+        "demo/keys/tables/velociti/table2",
+        "paper/keys/velociti/mc/fps8/gpt-4o",
     )
     files = [f"config/{name}.yaml" for name in ("suites/demo", "suites/paper", "models/oracle", "models/my-own-4o")]
-    for name in [*files, *(f"results/{name}" for name in results)]:
+    for name in [*files, *(f"results/{key}.json" for key in keys)]:
         write(tmp_path / name)
     write(tmp_path / "config/config.yaml", b"# which\nsuite: demo  # one of config/suites\n")
     monkeypatch.chdir(tmp_path)

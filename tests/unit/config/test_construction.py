@@ -1,7 +1,8 @@
 """What a change of a suite's `construction:` or of its people's answers makes again, and what is said of mistakes."""
 
 import pytest
-from reprise.plan.suite import all_settings
+from reprise.plan.changes import key_texts
+from reprise.plan.suite import collect_keys
 
 from tests.unit.config.conftest import MMBENCH_VIDEO, Project, with_raters
 
@@ -18,9 +19,8 @@ def own(project: Project) -> Project:
 
 
 def texts(project: Project) -> dict[str, str]:
-    """Settings by name, without what later stages know of a writer."""
-    found = all_settings(project.plan("construction"))
-    return {name: one.model_dump_json() for name, one in found.items() if not name.startswith("runs/")}
+    keys = key_texts(collect_keys(project.plan("construction")))
+    return {str(path.relative_to("results/construction/keys")): text for path, text in keys.items()}
 
 
 def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
@@ -48,7 +48,7 @@ def test_a_change_makes_again_what_it_shapes(own: Project, change: str | tuple[s
     else:
         own.edit(SUITE, *change)
     found = changed(before, texts(own))
-    assert {name.split("/", 2)[2] for name in found} == steps
+    assert {name.split("/", 2)[2] for name in found} == {f"{step}.json" for step in steps}
     assert len({name.split("/")[1] for name in found}) == 1, "of one benchmark"
 
 
@@ -63,15 +63,15 @@ def test_an_encoder_is_named_by_the_digest_of_its_folder(own: Project) -> None:
     own.write("checkpoints/mpnet/model.safetensors", "one")
     before = texts(own)
     own.write("checkpoints/mpnet/model.safetensors", "another")
-    assert changed(before, texts(own)) == {"construction/vinoground/samples"}
+    assert changed(before, texts(own)) == {"construction/vinoground/samples.json"}
 
 
 def test_a_judge_is_measured_again_when_somebody_rated(project: Project) -> None:
     project.edit(SUITE, MMBENCH_VIDEO, with_raters("unpacked/interior8/oracle"))
     before = texts(project)
-    assert {f"people/mmbench_video/raters/{one}" for one in ("surveys", "rated", "ratings")} <= before.keys()
+    assert {f"people/mmbench_video/raters/{one}.json" for one in ("surveys", "rated", "ratings")} <= before.keys()
     project.write("raters1.csv", "task_id,digest,reviewer,verdict\n")
     assert changed(before, texts(project)) == {
-        "people/mmbench_video/raters/ratings", "people/mmbench_video/raters/statistics",
-        "metrics/mmbench_video/unpacked",
+        "people/mmbench_video/raters/ratings.json", "people/mmbench_video/raters/statistics.json",
+        "metrics/mmbench_video/unpacked.json",
     }  # fmt: skip

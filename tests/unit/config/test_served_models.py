@@ -16,7 +16,7 @@ from reprise.plan.costs import Load
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.states import Asking
-from reprise.plan.suite import all_settings
+from reprise.plan.suite import collect_keys
 from reprise.plan.targets import warn_of_models
 
 from tests.unit.config.conftest import ROOT, Project
@@ -58,7 +58,7 @@ def plan_of(project: Project, more: str = "", protocol: str = "mc", budget: str 
 
 
 def key_of(plan: Plan) -> ModelRunKey:
-    (found,) = (key for name, key in all_settings(plan).items() if name == RUN)
+    (found,) = (key for path, key in collect_keys(plan).items() if str(path).endswith(f"{RUN}.json"))
     assert isinstance(found, ModelRunKey)
     return found
 
@@ -133,7 +133,7 @@ def test_a_plan_says_what_was_spent_and_what_asking_costs_at_most(
     load = None if questions is None else Load(questions, 1, 0.0)
     planned = []
     for slug in ("served", "oracle"):
-        job = Job(Scored(Run.parse(RUN.replace("served", slug))), RUN, "k", Path("r"))
+        job = Job(Scored(Run.parse(RUN.replace("served", slug))), Path("k"), Path("r"))
         planned.append(Planned(Asking(job, slug, (), is_remade=False), load, tokens=tokens))
     (line,) = money(plan, planned)
     assert said in line
@@ -238,7 +238,7 @@ def test_an_environment_is_pinned_whole(project: Project, pins: Any, message: st
     path = project.root / "envs" / "serve.txt"
     path.unlink() if pins is None else path.write_text(pins)
     with pytest.raises(UserError, match=message):
-        all_settings(plan)
+        collect_keys(plan)
 
 
 def test_a_program_and_its_pins_are_in_the_key_and_how_long_it_may_take_is_not(project: Project) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.files import read_record, recorded, seal_text, sealed_text, write_record
-from reprise.core.provenance import Provenance, recording
+from reprise.core.files import keys_of, read_record, seal_text, sealed_text, write_record
 from reprise.core.schemas import FRAME_PLAN, read_table, write_table
 from reprise.core.store import Store, append_line, read_lines
 from reprise.models.asking.journal import Journal, entry_id, journal_path
@@ -22,9 +21,7 @@ ROWS = [
     {"clip_id": f"c{n}", "indices": [n, n + 1], "times_s": [n / 3], "note": "", "grid": [n, 2], "shown_clip": None}
     for n in range(50)
 ]
-MADE = Provenance(
-    "frames", {"frames/toy/fps1": {"rule": {"fps": 1}}}, {"results/demo/facts/toy.parquet": "0123456789abcdef"}
-)
+KEYS = {"results/demo/keys/frames/toy/fps1.json": "0123456789abcdef"}
 
 
 def flipped(content: bytes, place: int) -> bytes:
@@ -35,9 +32,8 @@ def flipped(content: bytes, place: int) -> bytes:
 
 def test_every_flipped_bit_of_a_table_is_noticed(tmp_path: Path) -> None:
     table = tmp_path / "plan.parquet"
-    with recording(MADE):
-        write_table(pl.DataFrame(ROWS, schema=FRAME_PLAN), table, FRAME_PLAN)
-    assert pl.read_parquet(table).to_dicts() == ROWS and recorded(table) == MADE, "a plain parquet file"
+    write_table(pl.DataFrame(ROWS, schema=FRAME_PLAN), table, FRAME_PLAN, KEYS)
+    assert pl.read_parquet(table).to_dicts() == ROWS and keys_of(table) == KEYS, "a plain parquet file"
     content, draw = table.read_bytes(), random.Random(0)
     for place in draw.sample(range(len(content) * 8), 60):
         table.write_bytes(flipped(content, place))
@@ -46,7 +42,7 @@ def test_every_flipped_bit_of_a_table_is_noticed(tmp_path: Path) -> None:
     table.write_bytes(b"PAR1")
     with pytest.raises(UserError, match="damaged"):
         read_table(table, FRAME_PLAN)
-    assert recorded(table) is None
+    assert keys_of(table) is None
 
 
 def log_of(path: Path, *values: object) -> Path:

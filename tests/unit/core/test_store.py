@@ -224,12 +224,12 @@ def test_all_that_use_a_store_must_agree_on_its_locks_and_those_in_use_are_not_m
 def test_work_in_progress_lies_where_the_node_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JOBS_OWN", str(tmp_path / "node"))
     store = tmp_path / "store"
-    folder = store_on_node(store, "$JOBS_OWN/${JOBS_OWN}").scratch("x").parent
+    folder = store_on_node(store, ["$JOBS_OWN/${JOBS_OWN}"]).scratch("x").parent
     assert folder.is_relative_to(tmp_path / "node") and folder.name == f"reprise-{os.getuid()}"
-    assert store_on_node(store, "").scratch("x").parent == store / "tmp"
+    assert store_on_node(store, [""]).scratch("x").parent == store / "tmp"
     monkeypatch.delenv("JOBS_OWN")
     with pytest.raises(UserError, match=r"^scratch .* on .*: '\$JOBS_OWN': the variable \$JOBS_OWN is not set"):
-        store_on_node(store, "$JOBS_OWN")
+        store_on_node(store, ["$JOBS_OWN"])
 
 
 def test_a_file_from_another_disk_is_kept_whole(tmp_path: Path) -> None:

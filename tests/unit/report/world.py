@@ -21,9 +21,7 @@ from reprise.core.schemas import (
     VERDICTS,
     write_table,
 )
-from reprise.core.settings import Settings
 from reprise.core.store import Store
-from reprise.models.keys import RunKey
 from reprise.report.build import build
 from reprise.report.keys import ReportedRun, ReportedTable, ReportKey
 
@@ -76,10 +74,6 @@ def metric(name: str, group: str, value: float | None) -> Row:
     return named | COUNTS
 
 
-def run_settings(name: str) -> Settings:
-    return RunKey.model_validate({"run": name, "key": "k", "answers": {"adapter": "random", "sampling": {}}})
-
-
 class World:
     """The files of a suite, and its report."""
 
@@ -95,8 +89,6 @@ class World:
         self.metrics: list[Mapping[str, Any]] = []
         self.tables: tuple[ReportedTable, ...] = ()
         self.is_baseline, self.headline = False, None
-        self.made_with: dict[str, Settings] = {}
-        """settings of tables and figures, by name"""
         self.views: dict[str, dict[str, str]] = {}
         """run -> view of time -> the run that is shown so"""
 
@@ -113,8 +105,7 @@ class World:
         for name in self.runs:
             self._write_run(name)
         write_text(results.folder / "sources" / "missing.md", "# Missing videos\n")
-        made_with = self.made_with | {name: run_settings(name) for name in self.runs}
-        build(self.key, results, Store(self.store), self.root, made_with)
+        build(self.key, results, Store(self.store), self.root)
 
     @staticmethod
     def _write(rows: Sequence[Mapping[str, Any]], path: Path, schema: pl.Schema) -> None:
@@ -140,6 +131,7 @@ class World:
         self._write(authors, self.results.verdicts(one.run, "authors"), VERDICTS)
         self._write(self.metrics, self.results.metrics(one), METRICS)
         self._write([], self.results.timings(one.run), TIMINGS)
+        write_text(self.results.run_key(one.run), json.dumps({"run": name, "answers": {"adapter": "random"}}))
 
     def data(self, name: str) -> Any:
         """What a data file gives."""

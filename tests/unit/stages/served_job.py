@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, write_table
-from reprise.core.settings_text import settings_text
 from reprise.core.store import Store, read_lines
 from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.journal import Failures, Journal, Work, entry_id, failures_path, journal_path, prompt_digest
@@ -102,14 +101,15 @@ class Job:
     def start(
         self, key: ModelRunKey, store: Path | None = None, budget: tuple[str, str] = BUDGET, **environment: str
     ) -> subprocess.Popen[bytes]:
+        (self.folder / "key.json").write_text(key.model_dump_json())
         inputs = {
-            "settings": settings_text("b/p/s/m", key.model_dump(mode="json")), "requests": "requests.parquet", "frames": "frames.parquet", "ledgers": "clips.parquet",
-            "threads": "1", "responses": "out.parquet", "timings": "t.parquet",
+            "key": "key.json", "requests": "requests.parquet", "frames": "frames.parquet", "ledgers": "clips.parquet",
+            "store": str(store or "store"), "threads": "1", "attempts": "3", "responses": "out.parquet", "timings": "t.parquet",
             "log": "log",
         }  # fmt: skip
-        command = [sys.executable, "-m", "reprise.stages", "--store", str(store or "store"), "--attempts", "3"]
-        command += ["--budget", *budget, "infer"]
+        command = [sys.executable, "-m", "reprise.stages", "infer"]
         command += [word for name, value in inputs.items() for word in (f"--{name}", value)]
+        command += ["--budget", *budget]
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(command, cwd=self.folder, stderr=log, env=os.environ | environment)
 

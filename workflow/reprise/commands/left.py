@@ -48,10 +48,10 @@ class Planned(NamedTuple):
 
 
 class Questions:
-    """The questions of a suite's jobs under the settings that they have now; every table and journal is read once."""
+    """The questions of a suite's jobs under the keys that it has now; every table and journal is read once."""
 
-    def __init__(self, plan: Plan, settings: Mapping[str, Settings]) -> None:
-        self._plan, self._settings = plan, settings
+    def __init__(self, plan: Plan, keys: Mapping[Path, Settings]) -> None:
+        self._plan, self._keys = plan, keys
         self._works: dict[tuple[Path, str], list[Work] | None] = {}
         self._journals: dict[str, Journal] = {}
         self._jobs = [*asked_jobs(plan), *writer_jobs(plan)]
@@ -168,7 +168,7 @@ class Questions:
         return not _is_of_text(job) and self._plan.config.models[_slug(job)].has_weights
 
     def _key(self, job: Job) -> str:
-        key = self._settings[job.name]
+        key = self._keys[job.key]
         assert isinstance(key, RunKey)
         return key.key
 

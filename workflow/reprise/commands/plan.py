@@ -14,12 +14,13 @@ from reprise.core.plain import safe
 from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.money.prices import Ledger, Used
 from reprise.models.local.devices import allowance
+from reprise.plan.changes import KeyChanges, key_texts
 from reprise.plan.costs import Range, Sure, data_left, weights_of
 from reprise.plan.naming import fitting, listed, nearest
 from reprise.plan.rules.construction import WRITING, constructed, written
 from reprise.plan.runs import Plan
 from reprise.plan.states import Askings, States, askings, writings
-from reprise.plan.suite import all_settings
+from reprise.plan.suite import collect_keys
 from reprise.plan.targets import asked_by, check_targets, compared, ended
 from reprise.tables.render.terminal import wrapped
 
@@ -41,15 +42,14 @@ def show_plan(targets: Sequence[str], every: bool, suite: str | None) -> None:
 
 
 def plans(plan: Plan, targets: Sequence[str]) -> tuple[Askings, list[Planned]]:
-    settings = all_settings(plan)
+    keys = collect_keys(plan)
     numbers = chosen(plan, targets)
-    states = States(plan, settings)
-    found = askings(plan, states, numbers)
+    found, changes = askings(plan, States(plan, keys), numbers), KeyChanges(plan.results, key_texts(keys))
     made = set(constructed(plan))  # benchmarks; of named targets those that they are about
     if targets:
         made &= {part for target in targets for part in target.split("/")} | {one.run.benchmark for one in numbers}
-    found = found._replace(asked=[*writings(plan, states, made), *found.asked])
-    questions = Questions(plan, settings)
+    found = found._replace(asked=[*writings(plan, changes, made), *found.asked])
+    questions = Questions(plan, keys)
     return found, [questions.planned(asking) for asking in found.asked]
 
 

@@ -17,8 +17,8 @@ from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.media.errors import STATUSES
 from reprise.models.asking.journal import Work
 from reprise.models.asking.reasons import REASONS
-from reprise.plan.retries import LEDGERS
 from reprise.plan.runs import Plan
+from reprise.plan.upkeep import LEDGERS
 from reprise.stages.works import gather_work
 
 SHOWN = 3

@@ -10,13 +10,13 @@ from reprise.commands.shared import ledger_of, plan_of
 from reprise.config.load import load
 from reprise.core.clones import forget, idle_clones, readable_clones, register
 from reprise.core.errors import UserError, refuse_unknown
-from reprise.core.files import write_text
+from reprise.core.files import is_other, write_text
 from reprise.core.paths import RESULTS, Results
 from reprise.core.plain import first_of
 from reprise.core.schemas import read_table
 from reprise.core.store import MARKER, Store
 from reprise.fetch.outcome import safe_name
-from reprise.plan.retries import LEDGERS
+from reprise.plan.upkeep import LEDGERS
 
 MOST_LISTED = 20
 
@@ -88,7 +88,7 @@ def copy_subtitles(benchmark: str, suite: str | None = None) -> None:
         found = (plan.store.root / video).with_suffix(".vtt")
         if found.is_file():
             text, target = found.read_text(encoding="utf-8"), folder / safe_name("{source_id}.vtt", name)
-            if target.is_file() and target.read_bytes() != text.encode():  # corrected by hand
+            if target.is_file() and is_other(target, text):  # corrected by hand
                 kept.append(target.name)
                 continue
             write_text(target, text)

@@ -44,9 +44,11 @@ def read_replies(paths: Iterable[Path]) -> list[pl.DataFrame]:
     ]
 
 
-def write_tables(kind: str, found: Mapping[str, list[Row]], paths: Iterable[Path]) -> dict[str, pl.DataFrame]:
+def write_tables(
+    kind: str, found: Mapping[str, list[Row]], paths: Iterable[Path], made_under: Mapping[str, str]
+) -> dict[str, pl.DataFrame]:
     schemas = SCHEMAS[kind]
     tables = {path: table_of(found[path.stem], schemas[path.stem]) for path in paths}
     for path, table in tables.items():
-        write_table(table, path, schemas[path.stem])
+        write_table(table, path, schemas[path.stem], made_under)
     return {path.stem: table for path, table in tables.items()}

@@ -212,16 +212,16 @@ def table_of(rows: Sequence[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFra
     return pl.DataFrame(columns)
 
 
-def write_table(frame: pl.DataFrame, path: Path, schema: pl.Schema) -> None:
+def write_table(frame: pl.DataFrame, path: Path, schema: pl.Schema, made_under: Mapping[str, str] = NO_KEYS) -> None:
     """Write a table with exactly this schema, whole or not at all.
 
-    It carries a digest of its bytes, and how it was made.
+    It carries a digest of its bytes, and the digests of the key files that it was made under.
     """
     if frame.is_empty():
         frame = pl.DataFrame(schema=schema)
     frame = frame.select([pl.col(name).cast(dtype) for name, dtype in schema.items()])
     content = BytesIO()
-    frame.write_parquet(content, metadata={"reprise": blank_seal()})
+    frame.write_parquet(content, metadata={"reprise": blank_seal(made_under)})
     fill_seal(content.getbuffer())
     with whole_file(path) as temporary:
         temporary.write_bytes(content.getbuffer())

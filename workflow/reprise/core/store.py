@@ -7,7 +7,7 @@ import re
 import shutil
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,13 +45,9 @@ class Kept(NamedTuple):
 class Store:
     """A folder of objects addressed by kind and digest, and a log of known file digests."""
 
-    def __init__(self, root: Path, scratch: Path | None = None, *, is_read_only: bool = False) -> None:
-        """`scratch` is a folder of this user's for work in progress, by default one in the store.
-
-        A store that is read only, as planning has it, knows digests of files and records none.
-        """
+    def __init__(self, root: Path, scratch: Path | None = None) -> None:
+        """`scratch` is a folder of this user's for work in progress, by default one in the store."""
         self.root = root
-        self._is_read_only = is_read_only
         self._near = root / "tmp"
         self._scratch = scratch or self._near
         self._digests: dict[tuple[object, ...], str] | None = None
@@ -187,8 +183,7 @@ class Store:
             self._digests = {tuple(row[:4]): str(row[4]) for row in read_lines(log, skip_damaged=True)}
         if mark not in self._digests:
             self._digests[mark] = file_digest(path)
-            if not self._is_read_only:
-                append_line(log, canonical_json([*mark, self._digests[mark]]))
+            append_line(log, canonical_json([*mark, self._digests[mark]]))
         return self._digests[mark]
 
     def folder_digest(self, folder: Path) -> str:
@@ -318,12 +313,13 @@ def _is_of_one_entry(good: bytes, damaged: bytes) -> bool:
     return entry in damaged or 2 * same > ENTRY.stop - ENTRY.start
 
 
-def store_on_node(root: Path, setting: str) -> Store:
+def store_on_node(root: Path, setting: Sequence[str]) -> Store:
     """The store as a job sees it whose work in progress lies where the setting says, without what killed jobs left."""
-    if not setting:
+    text = "".join(setting)
+    if not text:
         return Store(root)
     try:
-        folder = Path(expanded(setting)) / f"reprise-{os.getuid()}"  # this user's own
+        folder = Path(expanded(text)) / f"reprise-{os.getuid()}"  # this user's own
     except UserError as error:
         raise UserError(
             f"scratch (config/config.yaml) on {socket.gethostname()}: {error} "

@@ -40,7 +40,7 @@ class AdapterInfo:
     """what a protocol may ask instead where the setting `chosen_by` of a model has one of these values"""
     chosen_by: str = "head"
     beside_answers: frozenset[str] = frozenset()
-    """settings that do not shape answers, and stand beside them in the run's settings"""
+    """settings that do not shape answers, and stand beside them in the run's key file"""
     preparer: str = ""
     """module:class that prepares clips for it, in processes of their own; none where it reads them itself"""
     sizer: str = ""

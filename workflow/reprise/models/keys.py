@@ -25,7 +25,7 @@ class Answers(Key):
 
 
 class RunKey(KeyPart):
-    """A run's settings, or those of a judge of a protocol's answers, as the stages after the answers need them."""
+    """A run's key file, or that of a judge of a protocol's answers, as the stages after the answers read it."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     run: str

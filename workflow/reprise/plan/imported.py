@@ -62,7 +62,7 @@ def people_file(results: Results, group: Group, name: str) -> Path:
 
 class People:
     def __init__(self, config: Configuration) -> None:
-        self._store = Store(Path(config.main.store), is_read_only=True)
+        self._store = Store(Path(config.main.store))
         self.groups = [
             Group(benchmark, name, one)
             for benchmark, entry in config.suite.benchmarks.items()

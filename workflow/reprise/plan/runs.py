@@ -21,8 +21,10 @@ from reprise.external import FOLDER
 from reprise.fetch.settings import ReleaseHub
 from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.money.prices import Budget, needed_budget
+from reprise.models.asking.pieces import pieces_of
 from reprise.plan.imported import Imports
 from reprise.plan.naming import fitting, listed, nearest
+from reprise.report.keys import Origin
 
 
 def run_of(benchmark: str, row: Row) -> Run | None:
@@ -38,7 +40,7 @@ class Plan:
     def __init__(self, config: Configuration) -> None:
         self.config = config
         self.results = Results(config.name)
-        self.store = Store(Path(config.main.store), is_read_only=True)
+        self.store = Store(Path(config.main.store))
         self.imports = Imports(config)
         self.budget = Budget(config.suite.budget_usd, config.suite.budget_tokens)
         self.models = frozenset(slug for slug, model in config.models.items() if self._runs_here(slug, model))
@@ -193,6 +195,23 @@ class Plan:
         """Whether analyses need facts of the videos; imported answers alone have nothing fetched for them."""
         analyses = load_analyses(benchmark)
         return analyses is not None and analyses.needs_facts and benchmark in self.data_benchmarks
+
+    def origin(self, scored: Scored) -> Origin:
+        """What is behind the numbers of a run, or of a judge's ratings of it."""
+        run, elsewhere = scored.run, self.imports.models
+        asked = {slug: self.config.models[slug] for slug in (run.model, scored.judge) if slug and slug not in elsewhere}
+        pieces = asked[run.model].pieces if run.model in asked else 1
+        return Origin(
+            run=run.name,
+            judge=scored.judge,
+            shards=self.config.suite.shards,
+            imported=run.model in elsewhere,
+            facts=run.model not in elsewhere or self.counts_facts(run.benchmark),
+            imported_ratings=scored.judge in elsewhere,
+            weights=tuple(slug for slug, model in asked.items() if model.repo),
+            environments={slug: model.served_by.environment for slug, model in asked.items() if model.served_by},
+            pieces=tuple(one.name for one in pieces_of(pieces)) if pieces > 1 else (),
+        )
 
     def table_scored(self, benchmark: str, name: str) -> list[Scored]:
         """The numbers of runs that a table, a part of the overview or a figure needs and that this site can make."""

@@ -12,15 +12,15 @@ from reprise.core.errors import UserError
 from reprise.core.files import write_sealed
 from reprise.core.log import log
 from reprise.core.tabular import read_rows
-from reprise.stages.command import In, Out
+from reprise.stages.command import In, Out, Wildcard
 
 
-def main(settings: DrawKey, set: str, file: In[Path], out: Out[Path]) -> None:
-    found = drawn(file, settings.count, settings.scoring[set], settings.seed)
+def main(key: In[DrawKey], set: Wildcard[str], file: In[Path], out: Out[Path]) -> None:
+    found = drawn(file, key.count, key.scoring[set], key.seed)
     write_sealed(out, found.write_csv())
-    if found.height < settings.count:
-        log.warning(f"{file}: {found.height} questions, fewer than the {settings.count} that are to be drawn: all are.")
-    log.info(f"{out}: {found.height} questions of {set}, scored by {settings.scoring[set]}")
+    if found.height < key.count:
+        log.warning(f"{file}: {found.height} questions, fewer than the {key.count} that are to be drawn: all are.")
+    log.info(f"{out}: {found.height} questions of {set}, scored by {key.scoring[set]}")
 
 
 def drawn(path: Path, count: int, scoring: str, seed: int) -> pl.DataFrame:

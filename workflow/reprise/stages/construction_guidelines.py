@@ -11,10 +11,10 @@ from reprise.core.log import log
 from reprise.stages.command import In, Out
 
 
-def main(settings: StepKey, tables: In[list[Path]], guidelines: Out[Path], tasks: Out[Path]) -> None:
-    construction = settings.settings
-    assert isinstance(construction, MmbenchVideoSettings), "for no other benchmark questions are written by hand"
-    page, rows = guidelines_of(construction, read_tables(construction.kind, tables)["pool"])
+def main(key: In[StepKey], tables: In[list[Path]], guidelines: Out[Path], tasks: Out[Path]) -> None:
+    settings = key.settings
+    assert isinstance(settings, MmbenchVideoSettings), "for no other benchmark questions are written by hand"
+    page, rows = guidelines_of(settings, read_tables(settings.kind, tables)["pool"])
     write_text(guidelines, page)
     write_text(tasks, rows)
     log.info(f"{tasks}: for annotators to fill in, with {guidelines} beside it")

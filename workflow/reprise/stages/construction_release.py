@@ -14,22 +14,22 @@ from reprise.fetch.release_files import VIDEOS
 from reprise.stages.command import In, Out
 
 
-def main(settings: StepKey, tables: In[list[Path]], sets: In[list[Path]], out: Out[Path]) -> None:
-    construction = settings.settings
-    made = read_tables(construction.kind, tables)
+def main(key: In[StepKey], tables: In[list[Path]], sets: In[list[Path]], out: Out[Path]) -> None:
+    settings = key.settings
+    made = read_tables(settings.kind, tables)
     if not any(kept(table).height for table in made.values()):
         raise UserError(
             f"{tables[0]}: nothing is left to release. Beside it, `statistics.md`, a target, says which filter "
             "dropped what, and `review/tasks.csv` is for people to fill in: put it where `review.verdicts:` says."
         )
     listing = []
-    for name, content in load_step(construction.kind, "release")(made, construction).items():
+    for name, content in load_step(settings.kind, "release")(made, settings).items():
         path = out.parent / name
         write_text(path, content)
         listing.append({"name": name, "path": str(path), "sha256": file_digest(path)})
     for path in sets:  # whose videos stay where the whole set is
-        assert isinstance(construction, MmbenchVideoSettings) and construction.other_sets is not None
-        videos, digest = str(Path(construction.other_sets.folder) / path.stem), file_digest(sealed_text(path))
+        assert isinstance(settings, MmbenchVideoSettings) and settings.other_sets is not None  # no other draws any
+        videos, digest = str(Path(settings.other_sets.folder) / path.stem), file_digest(sealed_text(path))
         listing.append({"name": f"sets/{path.name}", "path": str(path), "sha256": digest, VIDEOS: videos})
     write_sealed(out, json.dumps(listing, indent=1) + "\n")
     log.info(f"{len(listing)} files in {out.parent}")

@@ -10,18 +10,19 @@ from reprise.construction.registry import load_step, read_replies, read_tables
 from reprise.construction.settings import TemporalBenchSettings
 from reprise.core.log import log
 from reprise.core.schemas import REQUESTS, table_of, write_table
-from reprise.stages.command import In, Out
+from reprise.stages.command import In, MadeUnder, Out, Wildcard
 
 
 def main(
-    settings: WritingKey,
-    model: str,
+    key: In[WritingKey],
+    model: Wildcard[str],
     tables: In[list[Path]],
     replies: In[list[Path]],
     out: Out[Path],
+    made_under: MadeUnder,
 ) -> None:
-    made, given = read_tables(settings.settings.kind, tables), read_replies(replies)
-    writer = {"writer": model} if isinstance(settings.settings, TemporalBenchSettings) else {}
-    rows = load_step(settings.settings.kind, "requests")(made, given, settings.prompts, settings.settings, **writer)
-    write_table(table_of(rows, REQUESTS), out, REQUESTS)
+    made, given = read_tables(key.settings.kind, tables), read_replies(replies)
+    writer = {"writer": model} if isinstance(key.settings, TemporalBenchSettings) else {}
+    rows = load_step(key.settings.kind, "requests")(made, given, key.prompts, key.settings, **writer)
+    write_table(table_of(rows, REQUESTS), out, REQUESTS, made_under)
     log.info(f"round {len(given) + 1}: {len(rows)} requests")

@@ -15,25 +15,26 @@ from reprise.construction.settings import CheckpointEncoder, VinogroundSettings
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.store import Store
-from reprise.stages.command import In, Out, Site
+from reprise.stages.command import In, MadeUnder, Out, Site
 
 
 def main(
-    settings: SamplesKey,
+    key: In[SamplesKey],
     tables: In[list[Path]],
     replies: In[list[Path]],
     store: Site[Store],
     out: Out[list[Path]],
+    made_under: MadeUnder,
 ) -> None:
-    made = read_tables(settings.settings.kind, tables)
+    made = read_tables(key.settings.kind, tables)
     given = read_replies(replies)
     encoder = {}
-    if isinstance(settings.settings, VinogroundSettings) and isinstance(settings.settings.encoder, CheckpointEncoder):
-        encoder["vectors"] = partial(vectors_of, str(settings.embedder), store, settings.settings.encoder)
-    found = load_step(settings.settings.kind, "samples")(made, given, settings.prompts, settings.settings, **encoder)
+    if isinstance(key.settings, VinogroundSettings) and isinstance(key.settings.encoder, CheckpointEncoder):
+        encoder["vectors"] = partial(vectors_of, str(key.embedder), store, key.settings.encoder)
+    found = load_step(key.settings.kind, "samples")(made, given, key.prompts, key.settings, **encoder)
     if replies:
         refuse_nothing(found["written"], replies[0].parents[1])
-    for name, table in write_tables(settings.settings.kind, found, out).items():
+    for name, table in write_tables(key.settings.kind, found, out, made_under).items():
         dropped = Counter(table.filter(table["filter"] != "")["filter"])
         listed = ", ".join(f"{count} {reason}" for reason, count in dropped.most_common())
         log.info(f"{name}: {table.height} rows, {kept(table).height} kept{f'; dropped: {listed}' if listed else ''}")

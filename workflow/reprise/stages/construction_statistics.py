@@ -11,29 +11,30 @@ from reprise.core.files import write_text
 from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.core.schemas import table_of, write_table
-from reprise.stages.command import In, Out
+from reprise.stages.command import In, MadeUnder, Out
 
 
 def main(
-    settings: ConstructionStatisticsKey,
+    key: In[ConstructionStatisticsKey],
     tables: In[list[Path]],
     filters: Out[Path],
     csv: Out[Path],
     md: Out[Path],
     statistics: Out[Path],
+    made_under: MadeUnder,
 ) -> None:
-    kind, found = settings.settings.kind, read_tables(settings.settings.kind, tables)
-    numbers = load_step(kind, "statistics")(found, settings.settings)
+    kind, found = key.settings.kind, read_tables(key.settings.kind, tables)
+    numbers = load_step(kind, "statistics")(found, key.settings)
     counts = filter_counts(found, FILTERS[kind])
-    write_table(table_of(numbers, STATISTICS), statistics, STATISTICS)
+    write_table(table_of(numbers, STATISTICS), statistics, STATISTICS, made_under)
     write_text(filters, as_csv(counts, list(COUNTS)))
     write_text(csv, as_csv(numbers, list(STATISTICS)))
-    notice = f"\n{settings.notice}\n" if settings.notice else ""
+    notice = f"\n{key.notice}\n" if key.notice else ""
     listed = {
         name: "\n".join(f"| {' | '.join(map(_cell, row.values()))} |" for row in rows)
         for name, rows in (("numbers", numbers), ("counts", counts))
     }
-    write_text(md, PAGE.format(title=settings.title, notice=notice, kind=kind, **listed))
+    write_text(md, PAGE.format(title=key.title, notice=notice, kind=kind, **listed))
     log.info(f"{len(numbers)} numbers, {len(counts)} filters")
 
 

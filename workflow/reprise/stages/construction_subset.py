@@ -13,15 +13,13 @@ from reprise.core.schemas import ITEMS, VERDICTS, read_table
 from reprise.stages.command import In, Out
 
 
-def main(
-    settings: SubsetKey, item_table: In[Path], verdicts: In[Path], score_table: Out[Path], rows: Out[Path]
-) -> None:
-    construction = settings.settings
+def main(key: In[SubsetKey], item_table: In[Path], verdicts: In[Path], score_table: Out[Path], rows: Out[Path]) -> None:
+    settings = key.settings
     items = read_table(item_table, ITEMS)
     samples = samples_of(items, read_table(verdicts, VERDICTS))
     if not samples:
         raise UserError(f"{verdicts}: no answers about both captions of a sample. Name a protocol that asks so.")
-    found = [search(test, of_test, construction) for test, of_test in samples.items()]
+    found = [search(test, of_test, settings) for test, of_test in samples.items()]
     numbers = scores(found)
     write_text(score_table, as_csv(numbers, list(numbers[0])))
     write_text(rows, as_csv(listed(items, found), LIST_COLUMNS))

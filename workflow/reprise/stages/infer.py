@@ -17,23 +17,24 @@ from reprise.models.asking.pieces import WHOLE, Piece
 from reprise.models.asking.workers import Worker
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.stages.answers import write_answers
-from reprise.stages.command import In, Out, Site
+from reprise.stages.command import In, Job, MadeUnder, Out, Param, Site
 from reprise.stages.works import about, gather_text_work, gather_work, scored_options
 
 
 def main(
-    settings: ModelRunKey,
+    key: In[ModelRunKey],
     requests: In[Path],
     frames: In[list[Path]],
     ledgers: In[list[Path]],
-    piece: list[str],
+    piece: Param[list[str]],
     store: Site[Store],
     attempts: Site[int],
     budget: Site[list[float]],
-    threads: int,
-    log: Path,
+    threads: Job[int],
+    log: Job[Path],
     responses: Out[Path],
     timings: Out[Path],
+    made_under: MadeUnder,
 ) -> None:
     asked_of = Piece.parse(piece[0]) if piece else WHOLE
     asked = read_table(requests, REQUESTS)
@@ -45,13 +46,13 @@ def main(
     else:
         works = gather_text_work(asked)
         options = scored_options(asked)
-    with asking_alone(store, settings.key, asked_of):
-        journal = Journal(journal_path(store, settings.key))
-        failures = Failures(failures_path(store, settings.key), attempts)
+    with asking_alone(store, key.key, asked_of):
+        journal = Journal(journal_path(store, key.key))
+        failures = Failures(failures_path(store, key.key), attempts)
         is_needed = any(journal.get(one) is None and failures.is_due(one) for work in works for one in work.entries)
         server_log = log.with_suffix(".server.log")
         with model_on(
-            settings,
+            key,
             store,
             threads,
             is_needed=is_needed,
@@ -60,10 +61,10 @@ def main(
             server_log=server_log,
             clips=[work.clip for work in works],
         ) as model:
-            answered_rows, timed_rows = ask_all(works, model, journal, failures, settings, asked_of)
+            answered_rows, timed_rows = ask_all(works, model, journal, failures, key, asked_of)
         journal.sync()
     answers, timed = pl.DataFrame(answered_rows, schema=RESPONSES), pl.DataFrame(timed_rows, schema=TIMINGS)
-    write_answers(answers, timed, asked, (responses, timings), asked_of)
+    write_answers(answers, timed, asked, (responses, timings), made_under, asked_of)
 
 
 def ask_all(

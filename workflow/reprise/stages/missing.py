@@ -13,7 +13,7 @@ from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.fetch.keys import BenchmarkLedgers, MissingKey
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.media.errors import STATUSES
-from reprise.stages.command import Out
+from reprise.stages.command import In, Out
 
 LONGEST = 300
 MARKUP = re.compile(r"[\\|<>`*_~$&\[\]]")
@@ -57,5 +57,5 @@ def _cell(text: str) -> str:
     return MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", plain(text)[:LONGEST])
 
 
-def main(settings: MissingKey, out: Out[Path]) -> None:
-    write_sealed(out, "# Missing videos\n\n" + "\n".join(map(section, settings.benchmarks.values())))
+def main(key: In[MissingKey], out: Out[Path]) -> None:
+    write_sealed(out, "# Missing videos\n\n" + "\n".join(map(section, key.benchmarks.values())))

@@ -10,29 +10,30 @@ from reprise.media.sampling import frames_shown
 from reprise.models.base import Answer
 from reprise.people.answers import TOO_FEW, gather, replies, write_refused
 from reprise.people.keys import PeopleRunKey
-from reprise.stages.command import In, Out
+from reprise.stages.command import In, MadeUnder, Out
 
 
 def main(
-    settings: PeopleRunKey,
+    key: In[PeopleRunKey],
     item_table: In[Path],
     requests: In[Path],
     files: In[list[Path]],
     out: Out[Path],
     problems: Out[Path],
+    made_under: MadeUnder,
 ) -> None:
     asked = read_table(requests, REQUESTS)
-    tasks, counted = gather(settings.answers.scope, settings.answers.design, settings.answers.files, asked)
-    said = replies(tasks, counted.votes, settings.answers.design)
-    frames = frames_shown(settings.answers.sampling) or 0
+    tasks, counted = gather(key.answers.scope, key.answers.design, key.answers.files, asked)
+    said = replies(tasks, counted.votes, key.answers.design)
+    frames = frames_shown(key.answers.sampling) or 0
     rows = [
-        response_row(row, Answer(text=reply.option, error=reply.error), settings.key, frames)
+        response_row(row, Answer(text=reply.option, error=reply.error), key.key, frames)
         for row, reply in zip(asked.iter_rows(named=True), said.values(), strict=True)
     ]
     waiting = [row["request_id"] for row in rows if row["error"] == TOO_FEW]
     refused = counted.votes.problems
     write_refused(refused, waiting, problems)
-    write_table(table_of(rows, RESPONSES), out, RESPONSES)
+    write_table(table_of(rows, RESPONSES), out, RESPONSES, made_under)
     failed = ", ".join(
         f"{count} {error}" for error, count in Counter(r.error for r in said.values() if r.error).items()
     )

@@ -6,12 +6,14 @@ from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS, read_table, table_of, write_table
 from reprise.people.answers import rating_requests
 from reprise.people.keys import RatedKey
-from reprise.stages.command import In, Out
+from reprise.stages.command import In, MadeUnder, Out
 
 
-def main(settings: RatedKey, item_table: In[Path], answers: In[list[Path]], out: Out[Path]) -> None:
-    given = {run: read_table(path, ANSWERS) for run, path in zip(settings.runs, answers, strict=True)}
-    rows = rating_requests(read_table(item_table, ITEMS), given, settings.questions, settings.seed)
-    write_table(table_of(rows, REQUESTS), out, REQUESTS)
+def main(
+    key: In[RatedKey], item_table: In[Path], answers: In[list[Path]], out: Out[Path], made_under: MadeUnder
+) -> None:
+    given = {run: read_table(path, ANSWERS) for run, path in zip(key.runs, answers, strict=True)}
+    rows = rating_requests(read_table(item_table, ITEMS), given, key.questions, key.seed)
+    write_table(table_of(rows, REQUESTS), out, REQUESTS, made_under)
     questions = len({row["item_id"] for row in rows})
     log.info(f"{len(rows)} answers of {len(given)} runs to {questions} questions")

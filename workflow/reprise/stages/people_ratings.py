@@ -11,14 +11,14 @@ from reprise.people.keys import RatingsKey
 from reprise.stages.command import In, Out
 
 
-def main(settings: RatingsKey, requests: In[Path], csv: Out[Path], problems: Out[Path]) -> None:
+def main(key: In[RatingsKey], requests: In[Path], csv: Out[Path], problems: Out[Path]) -> None:
     asked = read_table(requests, REQUESTS)
-    tasks, counted = gather(settings.scope, settings.design, settings.files, asked)
+    tasks, counted = gather(key.scope, key.design, key.files, asked)
     votes = counted.votes
-    ratings, unrated = rated(asked, tasks, votes, settings.design.workers)
+    ratings, unrated = rated(asked, tasks, votes, key.design.workers)
     write_refused(votes.problems, unrated, problems)
     write_sealed(csv, as_csv(ratings.to_dicts(), ratings.columns))
     log.info(
-        f"{ratings.height} answers rated by {settings.design.workers} people or more, {len(unrated)} not yet; "
+        f"{ratings.height} answers rated by {key.design.workers} people or more, {len(unrated)} not yet; "
         f"{len(votes.problems)} rows do not count"
     )

@@ -20,25 +20,25 @@ from reprise.people.statistics import (
 from reprise.stages.command import In, Out
 
 
-def main(settings: PeopleStatisticsKey, requests: In[Path], csv: Out[Path], md: Out[Path], workers: Out[Path]) -> None:
+def main(key: In[PeopleStatisticsKey], requests: In[Path], csv: Out[Path], md: Out[Path], workers: Out[Path]) -> None:
     asked = read_table(requests, REQUESTS)
-    tasks, counted = gather(settings.scope, settings.design, settings.files, asked)
-    if isinstance(settings.design, RatingDesign):
-        lines = rating_numbers(settings.benchmark, asked, tasks, counted, settings.design)
+    tasks, counted = gather(key.scope, key.design, key.files, asked)
+    if isinstance(key.design, RatingDesign):
+        lines = rating_numbers(key.benchmark, asked, tasks, counted, key.design)
         people = as_csv(rater_rows(counted), RATER_COLUMNS)
-        heading, runs = "People's ratings of answers to", settings.design.runs
+        heading, runs = "People's ratings of answers to", key.design.runs
     else:
-        said = replies(tasks, counted.votes, settings.design)
-        lines = numbers(settings.benchmark, tasks, counted, said, settings.design)
+        said = replies(tasks, counted.votes, key.design)
+        lines = numbers(key.benchmark, tasks, counted, said, key.design)
         expected = dict(zip((task.task_id for task in tasks), asked["expected"], strict=True))
         people = as_csv(worker_rows(counted, said, expected), WORKER_COLUMNS)
-        heading, runs = "People's answers to", (settings.design.run,)
+        heading, runs = "People's answers to", (key.design.run,)
     write_text(csv, as_csv([line._asdict() for line in lines], Number._fields))
     write_text(workers, people)
     page = PAGE.format(
-        title=f"{heading} {settings.title}",
+        title=f"{heading} {key.title}",
         runs=f"{'Run' if len(runs) == 1 else 'Runs'} {', '.join(f'`{run}`' for run in runs)}",
-        notice=f"\n{settings.notice}\n" if settings.notice else "",
+        notice=f"\n{key.notice}\n" if key.notice else "",
         lines="".join(f"| {line.what} | {_cell(line.paper)} | {_cell(line.ours)} | {line.note} |\n" for line in lines),
     )
     write_text(md, page)

@@ -42,7 +42,7 @@ BETWEEN = {
 
 
 def main(
-    settings: SurveysKey,
+    key: In[SurveysKey],
     requests: In[Path],
     frames: In[list[Path]],
     ledgers: In[list[Path]],
@@ -50,7 +50,7 @@ def main(
     csv: Out[Path],
     form: Out[Path],
 ) -> None:
-    asked, tested = read_table(requests, REQUESTS), qualification_of(settings.scope, settings.design)
+    asked, tested = read_table(requests, REQUESTS), qualification_of(key.scope, key.design)
     clips = present_clips(ledgers)
     clips = clips.filter(pl.col("clip_id").is_in(asked["clip_id"].to_list()))
     plans = dict(read_table(frames[0], FRAME_PLAN).select("clip_id", "indices").iter_rows()) if frames else {}
@@ -58,16 +58,16 @@ def main(
     for clip in clips.iter_rows(named=True):
         path = clip_file(store, clip)
         with readable(path):
-            if plans and isinstance(settings.design, AnswerDesign):  # the frames of its plan
-                shown = kept_slides(path, clip["sha256"], plans[clip["clip_id"]], settings.design.seconds, store)
+            if plans and isinstance(key.design, AnswerDesign):  # the frames of its plan
+                shown = kept_slides(path, clip["sha256"], plans[clip["clip_id"]], key.design.seconds, store)
                 videos[clip["clip_id"]] = Shown(shown, has_sound=False)
             else:
                 videos[clip["clip_id"]] = Shown(path, has_sound(path))
-    videos |= qualification_videos(tested, ", ".join(settings.files.qualification))
-    tasks = question_tasks(settings.scope, asked)
-    rows = survey_rows(tasks, tested, settings.design, videos)
+    videos |= qualification_videos(tested, ", ".join(key.files.qualification))
+    tasks = question_tasks(key.scope, asked)
+    rows = survey_rows(tasks, tested, key.design, videos)
     write_sealed(csv, as_sheet(rows, COLUMNS))
-    write_text(form, template(_instructions(settings, asked), ("question",)))
+    write_text(form, template(_instructions(key, asked), ("question",)))
     number, there = len({row["survey"] for row in rows} - {QUALIFICATION}), len(rows) - len(tested.tasks)
     silent = sum(row["sound"] == "no" for row in rows)
     log.info(

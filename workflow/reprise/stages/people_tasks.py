@@ -4,10 +4,9 @@ from pathlib import Path
 
 from reprise.construction.review import as_json
 from reprise.core.files import write_text
-from reprise.core.settings import Key
 from reprise.people.surveys import label_studio_tasks
-from reprise.stages.command import In, Out
+from reprise.stages.command import Coded, In, Out, Wildcard
 
 
-def main(settings: Key, surveys: In[Path], survey: str, out: Out[Path]) -> None:
+def main(key: Coded, surveys: In[Path], survey: Wildcard[str], out: Out[Path]) -> None:
     write_text(out, as_json(label_studio_tasks(surveys, survey)))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from reprise.core.tabular import write_csv
 from reprise.figures.style import save
-from reprise.stages.command import Out
+from reprise.stages.command import In, Out
 from reprise.timecard.card import TimeCardKey, write_card
 from reprise.timecard.measure import card_of
 from reprise.timecard.page import card_page, write_pages
@@ -13,8 +13,8 @@ from reprise.timecard.tables import tables_of, tidy
 from reprise.timecard.words import headline
 
 
-def main(settings: TimeCardKey, html: Out[Path]) -> None:
-    card, samples = card_of(settings)
+def main(key: In[TimeCardKey], html: Out[Path]) -> None:
+    card, samples = card_of(key)
     write_csv(samples, html.with_suffix(".items.csv"))
     write_card(card, html.with_suffix(".json"))
     write_csv(tidy([card]), html.with_suffix(".csv"))

@@ -9,7 +9,6 @@ from reprise.benchmarks.registry import load_statistics
 from reprise.config.suite import SubsetFile
 from reprise.config.variants import static_filters
 from reprise.core.names import UNFILTERED, one_of
-from reprise.core.paths import settings_name
 from reprise.core.settings import Key
 from reprise.fetch.keys import Extras, ReleaseKey
 from reprise.fetch.settings import ReleaseFolder
@@ -26,8 +25,8 @@ class Annotations(Asked):
         # A wildcard's pattern: the benchmarks whose release is fetched or found.
         self.released = one_of(plan.config.suite.benchmarks.keys() - constructed(plan).keys() - before)
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
-        config, key, in_folder = self._plan.config, settings_name, self._plan.digests_in
+    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
+        config, key, in_folder = self._plan.config, self._results.key, self._plan.digests_in
         for benchmark, entry in config.suite.benchmarks.items():
             if entry.construction is None and entry.release.kind != "constructed":
                 files, extras, where = config.benchmarks[benchmark].release_files, entry.extras, entry.release

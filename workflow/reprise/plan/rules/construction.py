@@ -29,12 +29,10 @@ from reprise.construction.settings import Construction as ConstructionSettings
 from reprise.core.errors import UserError
 from reprise.core.files import fitting_files
 from reprise.core.names import UNFILTERED, one_of
-from reprise.core.paths import Ledger, Run, settings_name
+from reprise.core.paths import Run
 from reprise.core.settings import Settings
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.settings import ReleaseFolder
-from reprise.models.keys import ModelRunKey
-from reprise.plan.retries import ledger_reason, retry_param
 from reprise.plan.rules import Asked
 from reprise.plan.run_keys import NO_FRAMES, RunKeys, local_weights
 from reprise.plan.runs import Plan
@@ -75,18 +73,6 @@ def writing_prompts(settings: Making) -> dict[str, Prompt]:
     return load_prompts(Path(settings.prompts)) if isinstance(settings, Constructing) else {}
 
 
-def writer_settings(runs: RunKeys, benchmark: str, settings: Constructing, writer: str) -> tuple[str, ModelRunKey]:
-    """The settings of a model that writes a benchmark's texts, with their name."""
-    asked = {"form": "writer", "ask": "write", "max_tokens": settings.max_tokens, "sampling": NO_FRAMES}
-    texts = {
-        f"{name}.{part}": text
-        for name, prompt in writing_prompts(settings).items()
-        for part, text in (("system", prompt.system), ("user", prompt.user))
-    }
-    name = settings_name("construction", benchmark, WRITER, writer)
-    return name, runs.of_model(f"{writer} as writer of {benchmark}", writer, texts, asked)
-
-
 UNREAD = "unread"
 
 
@@ -109,8 +95,8 @@ class Construction(Asked):
         self.searched = one_of(self._searches)
         self.sets = one_of({name for others in self._sets.values() for name in others.scoring})
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Settings]]:
-        key_file = settings_name
+    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
+        key_file = self._results.key
         for benchmark, how in self._made.items():
             where, patterns = how.annotations, tuple(how.files)
             found = self._plan.digests_in(where.path, patterns) if isinstance(where, ReleaseFolder) else {}
@@ -124,8 +110,15 @@ class Construction(Asked):
             draw = DrawKey(**own, seed=self._made[benchmark].seed, files=digests)
             yield key_file("construction", benchmark, "draw"), runs.versioned("construction_draw", draw)
         for benchmark, settings in self._written.items():
+            asked = {"form": "writer", "ask": "write", "max_tokens": settings.max_tokens, "sampling": NO_FRAMES}
+            texts = {
+                f"{name}.{part}": text
+                for name, prompt in writing_prompts(settings).items()
+                for part, text in (("system", prompt.system), ("user", prompt.user))
+            }
             for writer in writers_here(self._plan, benchmark, settings):
-                yield writer_settings(runs, benchmark, settings, writer)
+                writing = runs.of_model(f"{writer} as writer of {benchmark}", writer, texts, asked)
+                yield key_file("construction", benchmark, WRITER, writer), writing
         for benchmark, search in self._searches.items():
             file = key_file("construction", benchmark, "subset")
             yield file, runs.versioned("construction_subset", SubsetKey(settings=search))
@@ -159,16 +152,6 @@ class Construction(Asked):
     def ledgers(self, wildcards: Any) -> list[Path]:
         folder = self._results.construction(wildcards.benchmark, "clips")
         return [folder / f"{shard}.parquet" for shard in range(self._plan.config.suite.shards)]
-
-    def retry_sources(self, wildcards: Any) -> str:
-        return self._retry("sources", wildcards)
-
-    def retry_clips(self, wildcards: Any) -> str:
-        return self._retry("clips", wildcards)
-
-    def _retry(self, stage: Ledger, wildcards: Any) -> str:
-        path = self._results.construction(wildcards.benchmark, stage) / f"{wildcards.shard}.parquet"
-        return retry_param(path, ledger_reason(self._plan, stage, wildcards.benchmark, path))
 
     def pages(self) -> list[Path]:
         return [self._results.construction(name, "statistics.md") for name in sorted(self._made)]

@@ -6,7 +6,7 @@ from typing import Any
 
 from reprise.core.errors import UserError
 from reprise.core.names import one_of
-from reprise.core.paths import Run, settings_name
+from reprise.core.paths import Run
 from reprise.core.settings import Key
 from reprise.people.keys import Inputs, PeopleStatisticsKey, RatedKey, RatingsKey, SurveysKey
 from reprise.people.settings import RatingDesign
@@ -24,7 +24,7 @@ class People(Asked):
         self.groups = one_of({group.name for group in self._people.groups})
         self.rating_groups = one_of({group.name for group in self._people.groups if group.rates})
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
+    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
         config = self._plan.config
         for group in self._people.groups:
             design, files = group.design, self._people.inputs(group)
@@ -46,7 +46,7 @@ class People(Asked):
                 keys["rated"] = RatedKey(runs=rated, questions=design.questions, seed=design.seed)
                 keys["ratings"] = RatingsKey(scope=group.scope, design=design, files=files)
             for stage, key in keys.items():
-                path = settings_name("people", group.benchmark, group.name, stage)
+                path = self._results.key("people", group.benchmark, group.name, stage)
                 yield path, runs.versioned(f"people_{stage}", key)
 
     def pages(self) -> list[Path]:

@@ -7,7 +7,6 @@ from typing import Any
 from reprise.benchmarks.keys import JudgeRequestsKey, MetricsKey
 from reprise.core.files import value_digest
 from reprise.core.names import one_of
-from reprise.core.paths import judge_settings_name, settings_name
 from reprise.core.settings import Settings
 from reprise.models.local.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.plan.imported import RATINGS, people_file
@@ -25,8 +24,8 @@ class Scores(Asked):
         self.asked_judges = one_of(plan.judges() - plan.imports.models)
         self.imported_judges = one_of(plan.judges() & plan.imports.models)
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Settings]]:
-        config = self._plan.config
+    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
+        config, results = self._plan.config, self._results
         for benchmark, settings in config.benchmarks.items():
             for name, protocol in settings.protocols.items():
                 embedder = None if protocol.compare_with is None else version_of(EMBEDDER)
@@ -41,8 +40,8 @@ class Scores(Asked):
                     ratings_sha256=self._ratings_digest(benchmark, name),
                     rated_to=protocol.rated_to,
                 )
-                yield settings_name("verdicts", benchmark, name), runs.versioned("verdicts", verdicts)
-                yield settings_name("metrics", benchmark, name), runs.versioned("metrics", metrics, benchmark)
+                yield results.key("verdicts", benchmark, name), runs.versioned("verdicts", verdicts)
+                yield results.key("metrics", benchmark, name), runs.versioned("metrics", metrics, benchmark)
                 if protocol.judge is None:
                     continue
                 asked = JudgeRequestsKey(
@@ -56,9 +55,9 @@ class Scores(Asked):
                     patterns=patterns,
                 )
                 asked = runs.versioned("judge_requests", asked, benchmark)
-                yield settings_name("judge_requests", benchmark, name), asked
+                yield results.key("judge_requests", benchmark, name), asked
                 for judge in self._plan.judges_of(benchmark):
-                    yield judge_settings_name(benchmark, name, judge), runs.of_judge(benchmark, name, judge)
+                    yield results.judge_key(benchmark, name, judge), runs.of_judge(benchmark, name, judge)
 
     def every(self, wildcards: Any) -> list[Path]:
         return [self._results.metrics(one) for one in self._plan.numbers() if one.run.model in self._plan.models]

@@ -106,6 +106,10 @@ def test_subtitles_reach_the_release(project: Project) -> None:
     write(Path("store/sources/spoken.vtt"), b"WEBVTT\n\n00:01.000 --> 00:02.000\nhello\n")
     copy_subtitles("mmbench_video")
     assert [path.name for path in Path("extras/subtitles").iterdir()] == ["spoken.vtt"]
+    corrected = Path("extras/subtitles/spoken.vtt")
+    corrected.write_text("corrected by hand")
+    copy_subtitles("mmbench_video")
+    assert corrected.read_text() == "corrected by hand"
     for benchmark, message in {
         "velociti": r"config/suites/paper.yaml: benchmarks.velociti.extras: missing",
         "mmbench-video": "Did you mean 'mmbench_video'",

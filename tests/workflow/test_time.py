@@ -1,6 +1,7 @@
 """Cards of time and parts of a suite, by their rules: what is asked, what is not asked again, what is said."""
 
-from reprise.core.files import recorded
+import json
+
 from reprise.core.store import read_lines
 
 from tests.workflow.conftest import TABLES, Project, make_video
@@ -35,9 +36,7 @@ def test_cards_ask_every_view_once_and_nothing_that_a_table_asked(small: Project
     for kind in ("html", "md", "tex", "csv", "png", "svg", "pdf"):
         for name in ("oracle", "all"):
             assert (small.root / f"results/time/{name}.{kind}").stat().st_size > 0
-    made = recorded(small.root / "results/time/oracle.csv")
-    assert made is not None
-    card = made.settings["time/oracle"]
+    card = json.loads(small.text("results/small/keys/time/oracle.json"))
     (of_velociti,) = card["benchmarks"]
     assert list(of_velociti["views"]) and not of_velociti["missing"]
     own, shuffled, another = (

@@ -2,6 +2,8 @@
 
 
 rule release:
+    input:
+        key="<suite>/keys/release/{benchmark}.json",
     output:
         out="<suite>/release/{benchmark}/files.json",
     log:
@@ -12,11 +14,12 @@ rule release:
     params:
         settings=SUITE.settings("release/{benchmark}"),
     shell:
-        RUN + "release --settings {params.settings:q} --out {output.out:q} 2> {log:q}"
+        command("release")
 
 
 rule annotations:
     input:
+        key="<suite>/keys/annotations/{benchmark}.json",
         release="<suite>/release/{benchmark}/files.json",
     output:
         clips="<suite>/annotations/{benchmark}/clips.parquet",
@@ -27,13 +30,12 @@ rule annotations:
     params:
         settings=SUITE.settings("annotations/{benchmark}"),
     shell:
-        RUN
-        + "annotations --settings {params.settings:q} --release {input.release:q} --clips {output.clips:q} "
-        "--item-table {output.item_table:q} 2> {log:q}"
+        command("annotations")
 
 
 rule statistics:
     input:
+        key="<suite>/keys/statistics/{benchmark}.json",
         clips="<suite>/annotations/{benchmark}/clips.parquet",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
         facts=SUITE.annotations.facts,
@@ -45,13 +47,12 @@ rule statistics:
     params:
         settings=SUITE.settings("statistics/{benchmark}"),
     shell:
-        RUN
-        + "data_statistics --settings {params.settings:q} --item-table {input.item_table:q} --clips {input.clips:q} "
-        "--facts {input.facts:q} --out {output.out:q} 2> {log:q}"
+        command("data_statistics")
 
 
 rule requests:
     input:
+        key="<suite>/keys/requests/{benchmark}/{protocol}.json",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
     output:
         out="<suite>/requests/{benchmark}/{protocol}.parquet",
@@ -61,5 +62,4 @@ rule requests:
     params:
         settings=SUITE.settings("requests/{benchmark}/{protocol}"),
     shell:
-        RUN
-        + "requests --settings {params.settings:q} --item-table {input.item_table:q} --out {output.out:q} 2> {log:q}"
+        command("requests")

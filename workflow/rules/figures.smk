@@ -3,6 +3,8 @@
 
 rule figure:
     input:
+        stamp="results/suite.json",
+        key="<suite>/keys/figures/{benchmark}/{figure}.json",
         published=SUITE.figures.published,
         metrics=SUITE.figures.metrics,
         statistics=SUITE.figures.statistics,
@@ -27,14 +29,9 @@ rule figure:
         benchmark="[^/]+",  # any, so that a wrong name is met by a list of those that exist
     localrule: True
     params:
-        settings=SUITE.settings("figures/{benchmark}/{figure}"),
         caption=SUITE.figures.caption,
     shell:
-        RUN
-        + "figure --settings {params.settings:q} --published {input.published:q} --metrics {input.metrics:q} "
-        "--statistics {input.statistics:q} --problems {input.problems:q} --verdicts {input.verdicts:q} "
-        "--item-table {input.item_table:q} --facts {input.facts:q} --made {input.made:q} --png {output.png:q} "
-        "2> {log:q}"
+        command("figure")
 
 
 rule figures:
@@ -47,14 +44,11 @@ rule suite_pdf:
     input:
         parts=SUITE.tables.fragments(),
         figures=SUITE.figures.every("pdf"),
+        figure_keys=SUITE.figures.every_key(),
     output:
         out="results/suite.pdf",
     log:
         "<suite>/logs/suite.pdf.log",
     localrule: True
-    params:
-        settings=SUITE.settings("suite_pdf"),
     shell:
-        RUN
-        + "tables_pdf --settings {params.settings:q} --parts {input.parts:q} --figures {input.figures:q} "
-        "--out {output.out:q} 2> {log:q}"
+        command("tables_pdf")

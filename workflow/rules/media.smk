@@ -3,6 +3,8 @@
 
 rule sources:
     input:
+        key="<suite>/keys/sources/{benchmark}.json",
+        retry="<suite>/keys/retries/{benchmark}/{shard}.json",
         release="<suite>/release/{benchmark}/files.json",
         clips="<suite>/annotations/{benchmark}/clips.parquet",
     output:
@@ -14,15 +16,13 @@ rule sources:
         runtime=SUITE.inference.stage_minutes,
     params:
         settings=SUITE.settings("sources/{benchmark}"),
-        retry=SUITE.media.retry_sources,
     shell:
-        RUN
-        + "sources --settings {params.settings:q} --release {input.release:q} --clips {input.clips:q} "
-        "--shard {wildcards.shard:q} --out {output.out:q} --retry {params.retry:q} 2> {log:q}"
+        command("sources")
 
 
 rule clips:
     input:
+        key="<suite>/keys/clips/{benchmark}.json",
         clips="<suite>/annotations/{benchmark}/clips.parquet",
         sources="<suite>/sources/{benchmark}/{shard}.parquet",
     output:
@@ -33,15 +33,13 @@ rule clips:
         runtime=SUITE.inference.stage_minutes,
     params:
         settings=SUITE.settings("clips/{benchmark}"),
-        retry=SUITE.media.retry_clips,
     shell:
-        RUN
-        + "clips --settings {params.settings:q} --clips {input.clips:q} --sources {input.sources:q} "
-        "--shard {wildcards.shard:q} --out {output.out:q} --retry {params.retry:q} 2> {log:q}"
+        command("clips")
 
 
 rule facts:
     input:
+        key="<suite>/keys/facts/{benchmark}.json",
         ledgers=SUITE.media.clips,
     output:
         out="<suite>/facts/{benchmark}.parquet",
@@ -52,13 +50,12 @@ rule facts:
     params:
         settings=SUITE.settings("facts/{benchmark}"),
     shell:
-        RUN
-        + "facts --settings {params.settings:q} --ledgers {input.ledgers:q} --threads {threads:q} --out {output.out:q} "
-        "2> {log:q}"
+        command("facts")
 
 
 rule frames:
     input:
+        key="<suite>/keys/frames/{benchmark}/{sampling}.json",
         facts="<suite>/facts/{benchmark}.parquet",
         ledgers=SUITE.media.clips,
     output:
@@ -69,13 +66,12 @@ rule frames:
     params:
         settings=SUITE.settings("frames/{benchmark}/{sampling}"),
     shell:
-        RUN
-        + "frames --settings {params.settings:q} --facts {input.facts:q} --ledgers {input.ledgers:q} --out {output.out:q} "
-        "2> {log:q}"
+        command("frames")
 
 
 rule preview:
     input:
+        key="<suite>/keys/frames/{benchmark}/{sampling}.json",
         frames="<suite>/frames/{benchmark}/{sampling}.parquet",
         ledgers=SUITE.media.clips,
     output:
@@ -83,25 +79,18 @@ rule preview:
     log:
         "<suite>/logs/preview/{benchmark}/{clip}.{sampling}.log",
     localrule: True
-    params:
-        settings=SUITE.settings("frames/{benchmark}/{sampling}"),
-        version=SUITE.settings("preview"),
     shell:
-        RUN
-        + "preview --settings {params.settings:q} --version {params.version:q} --frames {input.frames:q} --ledgers {input.ledgers:q} "
-        "--clip {wildcards.clip:q} --out {output.out:q} 2> {log:q}"
+        command("preview")
 
 
 rule missing:
     input:
+        key="<suite>/keys/missing.json",
         ledgers=SUITE.media.every_ledger,
     output:
         out="<suite>/sources/missing.md",
     log:
         "<suite>/logs/missing.log",
     localrule: True
-    params:
-        settings=SUITE.settings("missing"),
     shell:
-        RUN
-        + "missing --settings {params.settings:q} --ledgers {input.ledgers:q} --out {output.out:q} 2> {log:q}"
+        command("missing")

@@ -1,52 +1,37 @@
-# What the readers make of the answers, and what the benchmark makes of that.
+# What the readers make of the answers, and what the benchmark makes of that: two stages in one process, because starting
+# Python and its libraries costs more than either.
 
 
-rule verdicts:
+rule score:
     input:
-        requests="<suite>/requests/{benchmark}/{protocol}.parquet",
-        responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-    output:
-        authors="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/authors.parquet",
-        robust="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/robust.parquet",
-    log:
-        "<suite>/logs/verdicts/{benchmark}/{protocol}/{sampling}/{model}.log",
-    localrule: True
-    params:
-        settings=SUITE.settings("verdicts/{benchmark}/{protocol}"),
-        run_settings=SUITE.settings("runs/{benchmark}/{protocol}/{sampling}/{model}"),
-    shell:
-        RUN
-        + "verdicts --settings {params.settings:q} --run-settings {params.run_settings:q} "
-        "--requests {input.requests:q} --responses {input.responses:q} --authors {output.authors:q} "
-        "--robust {output.robust:q} 2> {log:q}"
-
-
-rule metrics:
-    input:
+        key="<suite>/keys/verdicts/{benchmark}/{protocol}.json",
+        metric_key="<suite>/keys/metrics/{benchmark}/{protocol}.json",
+        run_key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
         requests="<suite>/requests/{benchmark}/{protocol}.parquet",
         responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        facts=SUITE.scores.facts,
+        judge_requests=[],
+        replies=[],
+        ratings=[],
+    output:
         authors="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/authors.parquet",
         robust="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/robust.parquet",
-        facts=SUITE.scores.facts,
-    output:
         metrics="<suite>/metrics/{benchmark}/{protocol}/{sampling}/{model}.parquet",
     log:
-        "<suite>/logs/metrics/{benchmark}/{protocol}/{sampling}/{model}.log",
+        "<suite>/logs/score/{benchmark}/{protocol}/{sampling}/{model}.log",
     localrule: True
     params:
-        settings=SUITE.settings("metrics/{benchmark}/{protocol}"),
-        run_settings=SUITE.settings("runs/{benchmark}/{protocol}/{sampling}/{model}"),
+        settings=SUITE.settings("verdicts/{benchmark}/{protocol}"),
+        judge=[],
     shell:
-        RUN
-        + "metrics --settings {params.settings:q} --run-settings {params.run_settings:q} "
-        "--item-table {input.item_table:q} --requests {input.requests:q} --responses {input.responses:q} "
-        "--authors {input.authors:q} --robust {input.robust:q} --facts {input.facts:q} "
-        "--metrics {output.metrics:q} 2> {log:q}"
+        command("verdicts", "metrics")
 
 
 rule judge_requests:
     input:
+        key="<suite>/keys/judge_requests/{benchmark}/{protocol}.json",
+        run_key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
         requests="<suite>/requests/{benchmark}/{protocol}.parquet",
         responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
@@ -58,16 +43,13 @@ rule judge_requests:
     localrule: True
     params:
         settings=SUITE.settings("judge_requests/{benchmark}/{protocol}"),
-        run_settings=SUITE.settings("runs/{benchmark}/{protocol}/{sampling}/{model}"),
     shell:
-        RUN
-        + "judge_requests --settings {params.settings:q} --run-settings {params.run_settings:q} --item-table {input.item_table:q} "
-        "--requests {input.requests:q} --responses {input.responses:q} --answers {output.answers:q} "
-        "--asked {output.asked:q} 2> {log:q}"
+        command("judge_requests")
 
 
 use rule infer as judge with:
     input:
+        key="<suite>/keys/judges/{benchmark}/{protocol}/{judge}.json",
         requests="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         frames=[],
         ledgers=[],
@@ -85,6 +67,7 @@ use rule infer as judge with:
 
 rule import_ratings:
     input:
+        key="<suite>/keys/judges/{benchmark}/{protocol}/{judge}.json",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
         answers="<suite>/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         files=SUITE.scores.rating_files,
@@ -99,70 +82,44 @@ rule import_ratings:
     params:
         settings=SUITE.settings("judges/{benchmark}/{protocol}/{judge}"),
     shell:
-        RUN
-        + "import_ratings --settings {params.settings:q} --item-table {input.item_table:q} --answers {input.answers:q} "
-        "--files {input.files:q} --responses {output.responses:q} --problems {output.problems:q} 2> {log:q}"
+        command("import_ratings")
 
 
-rule judgements:
+rule score_judged:
     input:
-        answers="<suite>/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        replies="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
-    output:
-        authors="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",
-        robust="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
-    log:
-        "<suite>/logs/judgements/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
-    localrule: True
-    params:
-        settings=SUITE.settings("judgements"),
-        run_settings=SUITE.settings("runs/{benchmark}/{protocol}/{sampling}/{model}"),
-        judge_settings=SUITE.settings("runs/judges/{benchmark}/{protocol}/{judge}"),
-    shell:
-        RUN
-        + "judgements --settings {params.settings:q} --run-settings {params.run_settings:q} "
-        "--judge-settings {params.judge_settings:q} --judge {wildcards.judge:q} --answers {input.answers:q} "
-        "--replies {input.replies:q} --authors {output.authors:q} --robust {output.robust:q} 2> {log:q}"
-
-
-rule judged_metrics:
-    input:
+        key="<suite>/keys/judgements.json",
+        metric_key="<suite>/keys/metrics/{benchmark}/{protocol}.json",
+        run_key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
+        judge_key="<suite>/keys/judges/{benchmark}/{protocol}/{judge}.json",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
+        answers="<suite>/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         requests="<suite>/requests/{benchmark}/{protocol}.parquet",
-        responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         judge_requests="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         replies="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
-        authors="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",
-        robust="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
         ratings=SUITE.scores.ratings,
         facts=SUITE.scores.facts,
     output:
+        authors="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",
+        robust="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
         metrics="<suite>/metrics/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
     log:
-        "<suite>/logs/judged_metrics/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
+        "<suite>/logs/score/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     localrule: True
     params:
-        settings=SUITE.settings("metrics/{benchmark}/{protocol}"),
-        run_settings=SUITE.settings("runs/{benchmark}/{protocol}/{sampling}/{model}"),
+        judge="{judge}",
     shell:
-        RUN
-        + "metrics --settings {params.settings:q} --run-settings {params.run_settings:q} "
-        "--judge {wildcards.judge:q} --item-table {input.item_table:q} --requests {input.requests:q} "
-        "--responses {input.responses:q} --judge-requests {input.judge_requests:q} --replies {input.replies:q} "
-        "--ratings {input.ratings:q} --authors {input.authors:q} --robust {input.robust:q} "
-        "--facts {input.facts:q} --metrics {output.metrics:q} 2> {log:q}"
+        command("judgements", "metrics")
 
 
 rule health:
     input:
+        key="<suite>/keys/health.json",
         metrics=SUITE.scores.every,
     output:
         csv="<suite>/health.csv",
     log:
         "<suite>/logs/health.log",
     localrule: True
-    params:
-        settings=SUITE.settings("health"),
     shell:
-        RUN
-        + "health --settings {params.settings:q} --metrics {input.metrics:q} --csv {output.csv:q} 2> {log:q}"
+        command("health")

@@ -108,8 +108,9 @@ def where_from(lines: Sequence[Line], cells: Sequence[dict[str, Any]], chain: Se
             "name": made.name,
             "file": made.files[0],
             "more": len(made.files) - 1,
+            "gone": made.gone,
             "facts": made.facts,
-            "settings": [{"name": used.name, "settings": used.settings} for used in made.settings],
+            "keys": [{"path": key.path, "changed": key.changed, "settings": key.settings} for key in made.keys],
         }
         for made in chain
     ]

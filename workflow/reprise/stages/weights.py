@@ -4,22 +4,20 @@ import json
 from pathlib import Path
 
 from reprise.core.errors import UserError
-from reprise.core.files import write_sealed
+from reprise.core.files import write_text
 from reprise.core.log import log
-from reprise.core.settings import Key
 from reprise.core.store import Store
 from reprise.fetch.hub import fetch_snapshot
 from reprise.models.local.weights import patterns_of, record_files, snapshot_folder
-from reprise.stages.command import Out, Site
+from reprise.stages.command import Out, Param, Site, Wildcard
 
 
 def main(
-    version: Key,
-    repo: str,
-    revision: str,
-    model: str,
-    code: str,
-    files: list[str],
+    repo: Param[str],
+    revision: Param[str],
+    model: Wildcard[str],
+    code: Param[str],
+    files: Param[list[str]],
     store: Site[Store],
     out: Out[Path],
 ) -> None:
@@ -43,5 +41,5 @@ def main(
             "Only safetensors weights are loaded; name a repository that has them."
         )
     record_files(folder, store, files)
-    write_sealed(out, json.dumps({"repo": repo, "revision": revision, "folder": str(folder)}) + "\n")
+    write_text(out, json.dumps({"repo": repo, "revision": revision, "folder": str(folder)}) + "\n")
     log.info(f"{repo}@{revision} is in {folder}")

@@ -1,1 +1,0 @@
-"""The stages of this package, one module each."""

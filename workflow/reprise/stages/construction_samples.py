@@ -1,0 +1,60 @@
+"""Stage `construction_samples`: what the writers wrote, put together to samples, and the filters on both."""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reprise.construction.filters import Row, kept
+from reprise.construction.keys import SamplesKey
+from reprise.construction.registry import load_step, read_replies, read_tables, write_tables
+from reprise.construction.settings import CheckpointEncoder, VinogroundSettings
+from reprise.core.errors import UserError
+from reprise.core.log import log
+from reprise.core.store import Store
+from reprise.stages.command import In, MadeUnder, Out, Site
+
+
+def main(
+    key: In[SamplesKey],
+    tables: In[list[Path]],
+    replies: In[list[Path]],
+    store: Site[Store],
+    out: Out[list[Path]],
+    made_under: MadeUnder,
+) -> None:
+    made = read_tables(key.settings.kind, tables)
+    given = read_replies(replies)
+    encoder = {}
+    if isinstance(key.settings, VinogroundSettings) and isinstance(key.settings.encoder, CheckpointEncoder):
+        encoder["vectors"] = partial(vectors_of, str(key.embedder), store, key.settings.encoder)
+    found = load_step(key.settings.kind, "samples")(made, given, key.prompts, key.settings, **encoder)
+    if replies:
+        refuse_nothing(found["written"], replies[0].parents[1])
+    for name, table in write_tables(key.settings.kind, found, out, made_under).items():
+        dropped = Counter(table.filter(table["filter"] != "")["filter"])
+        listed = ", ".join(f"{count} {reason}" for reason, count in dropped.most_common())
+        log.info(f"{name}: {table.height} rows, {kept(table).height} kept{f'; dropped: {listed}' if listed else ''}")
+
+
+def refuse_nothing(written: Sequence[Row], replies: Path) -> None:
+    """Where no reply of a writer can be used, nothing would be left for people to review."""
+    reasons = Counter(row["filter"] for row in written)
+    if not written or "" in reasons:
+        return
+    listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    raise UserError(
+        f"{replies}: nothing that the writer said can be used: {listed}. The first: {written[0]['why']}. Read "
+        "docs/construction.md, 'What the writer may get wrong'; then name another `writer:`, or correct `prompts:`."
+    )
+
+
+def vectors_of(embedder: str, store: Store, encoder: CheckpointEncoder, texts: Sequence[str]) -> Any:
+    """Embeddings of texts by a checkpoint of this digest; each text is embedded once, and kept in the store."""
+    from reprise.models.local.embeddings import Checkpoint, embed
+
+    found = embed(texts, embedder, store, Checkpoint(Path(encoder.folder), encoder.tokens))
+    return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 1), np.float32)

@@ -55,13 +55,13 @@ test-cluster: $(CLUSTER)  ## a Slurm of three nodes on this machine, as root: jo
 test-people: $(READY) .venv-people/ready  ## a Label Studio on this machine: tasks with videos go in, answers come out; installs 1 GB, then minutes
 	$(BIN)/pytest tests/people
 
-coverage: $(READY)  ## the unit tests, and which lines of the library they run
-	$(BIN)/pytest $(SIDE_BY_SIDE) tests/unit --cov --cov-report=term
+coverage: $(READY)  ## the unit tests, and which lines of the library and its side packages they run
+	$(BIN)/pytest $(SIDE_BY_SIDE) tests/unit tests/construction tests/human_evaluation --cov --cov-report=term
 
 check: $(READY)  ## formats, style, types and the layer rule
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
-	$(BIN)/snakefmt --check Snakefile workflow/rules
+	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, write_table
+from reprise.core.settings_text import settings_text
 from reprise.core.store import Store
 from reprise.models.asking.journal import Journal, journal_path
 from reprise.models.asking.workers import Ahead
@@ -127,33 +128,12 @@ def journaled_job(folder: Path, clips: int, each: int) -> list[str]:
     tables = {"requests": (requests, REQUESTS), "frames": (plans, FRAME_PLAN), "ledgers": (ledger, CLIP_LEDGER)}
     for name, (table, schema) in tables.items():
         write_table(table, folder / f"{name}.parquet", schema)
-    (folder / "key.json").write_text(key.model_dump_json(), encoding="utf-8")
-    command = [
-        sys.executable,
-        "-X",
-        "importtime",
-        "-m",
-        "reprise.stages",
-        "infer",
-        "--key",
-        "key.json",
-        "--store",
-        "store",
-    ]
-    command += [part for name in tables for part in (f"--{name}", f"{name}.parquet")]
-    command += [
-        "--threads",
-        "2",
-        "--attempts",
-        "3",
-        "--responses",
-        "out.parquet",
-        "--timings",
-        "timings.parquet",
-        "--log",
-        "log",
-    ]
-    return [str(folder / part) if part.endswith((".json", ".parquet")) or part == "store" else part for part in command]
+    settings = settings_text("b/p/s/m", key.model_dump(mode="json"))
+    command = [sys.executable, "-X", "importtime", "-m", "reprise.stages", "--store", str(folder / "store")]
+    command += ["--attempts", "3", "infer", "--settings", settings]
+    command += [part for name in tables for part in (f"--{name}", str(folder / f"{name}.parquet"))]
+    command += ["--threads", "2", "--responses", str(folder / "out.parquet")]
+    return [*command, "--timings", str(folder / "timings.parquet"), "--log", str(folder / "log")]
 
 
 def _row(clip: str, at: int) -> dict[str, Any]:

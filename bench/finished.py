@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import polars as pl
-from reprise.core.files import blank_seal, file_digest
+from reprise.core.files import table_metadata
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, write_table
 
 from bench.scale import COPIED, alone, copied, measured_run, show
@@ -39,9 +39,8 @@ def finish(folder: Path) -> int:
     """Write each job's outputs in the order of the work, and have Snakemake record them; how many jobs there are."""
     jobs = JOB.findall(snakemake(folder, "-n", "--logger-reprise-full"))
     for rule, block in jobs:
-        keys = {name: file_digest(folder / name) for name in _names(block, "input") if "/keys/" in name}
         for name in _names(block, "output"):
-            _write(folder / name, rule, keys)
+            _write(folder / name, rule)
     snakemake(folder, "--touch")
     return len(jobs)
 
@@ -51,12 +50,12 @@ def _names(block: str, kind: str) -> Sequence[str]:
     return found[1].split(", ") if found else ()
 
 
-def _write(path: Path, rule: str, keys: dict[str, str]) -> None:
+def _write(path: Path, rule: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if rule in LEDGERS:  # planning reads what they name
-        write_table(pl.DataFrame(), path, LEDGERS[rule], keys)
+        write_table(pl.DataFrame(), path, LEDGERS[rule])
     else:
-        path.write_text(blank_seal(keys) if path.suffix == ".parquet" else "")
+        path.write_text(table_metadata() if path.suffix == ".parquet" else "")
 
 
 def calls(folder: Path) -> Iterator[tuple[str, Sequence[str]]]:

@@ -13,6 +13,10 @@ from reprise.benchmarks.registry import load_release
 from reprise.core.files import write_text
 from reprise.core.paths import Results, Run, Scored, report_files
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, FACTS, FRAME_PLAN, ITEMS, TIMINGS, write_table
+from reprise.core.settings import Settings
+from reprise.core.store import Store
+from reprise.models.keys import RunKey
+from reprise.report.build import build as write_report
 from reprise.report.inputs import readers_of
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
 
@@ -23,15 +27,20 @@ from bench.scoring import ASKED, Asked, Setting, Spent, spent
 MODELS, WAYS = 40, 4
 """models, and different ways to answer among them"""
 MOST_SECONDS, MOST_MB = 180.0, 2000.0
+KEY = "report-settings.json"
 SUITE, SAMPLING, JUDGE = "full", "linspace8", "judge"
 TIMES = [0.6, 1.8, 3.0, 4.2, 5.4, 6.6, 7.8, 9.0]
 
 
 def main() -> None:
     """Build one, and print what it took."""
-    if len(sys.argv) != 2:
-        raise SystemExit("usage: python -m bench.report FOLDER")
-    took = build(Path(sys.argv[1]))
+    match sys.argv[1:]:
+        case [name] if name == KEY:
+            return build_in(Path())
+        case [folder]:
+            took = build(Path(folder))
+        case _:
+            raise SystemExit("usage: python -m bench.report FOLDER")
     print(f"{took.seconds:.1f} CPU s, {took.peak_mb:.0f} MB at most: {took.asked}")
 
 
@@ -58,11 +67,19 @@ def build(folder: Path, models: int = MODELS) -> Spent:
         overview=False,
         benchmarks=tuple(_reported(name, runs) for name in items),
     )
-    write_text(results.key("report"), key.model_dump_json())
-    command = ["--key", str(results.key("report")), "--store", str(folder / "store"), "--page", str(report_files()[0])]
+    (folder / KEY).write_text(key.model_dump_json(), encoding="utf-8")
     asked_of = f"{sum(items_of(path) for path in items.values())} items, {models} models"
-    absolute = [str(Path(word).absolute()) if word.startswith(str(folder)) else word for word in command]
-    return spent("report", asked_of, [sys.executable, "-m", "reprise.stages", "report", *absolute], folder)
+    return spent("report", asked_of, [sys.executable, "-m", "bench.report", KEY], folder)
+
+
+def build_in(folder: Path) -> None:
+    """Build the report in a process of its own, as the stage does with the settings of a suite."""
+    key = ReportKey.model_validate_json((folder / KEY).read_bytes())
+    answers = {"adapter": "random", "sampling": {}}
+    made_with: dict[str, Settings] = {
+        run.run: RunKey.model_validate({"run": run.run, "key": "k", "answers": answers}) for run in key.runs()
+    }
+    write_report(key, Results(SUITE), Store(folder / "store"), report_files()[0].parent, made_with)
 
 
 def items_of(path: Path) -> int:
@@ -123,10 +140,8 @@ def _link_run(run: ReportedRun, setting: Setting, metrics: str, results: Results
     for name, reader in zip(("robust", "authors"), readers_of(run), strict=True):
         _link(setting.path(name), results.verdicts(one, reader))
     _link(setting.path(metrics), results.metrics(Scored(one, run.judge)))
-    _link(setting.folder / "run.json", results.run_key(one))
     if run.judge:
         _link(setting.path("judge_responses"), results.judge_responses(one, run.judge))
-        _link(setting.folder / "judge.json", results.judge_key(one.benchmark, one.protocol, run.judge))
     write_table(pl.DataFrame(schema=TIMINGS), results.timings(one), TIMINGS)
 
 

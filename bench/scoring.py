@@ -13,15 +13,15 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import polars as pl
-from pydantic import BaseModel
 from reprise.benchmarks.asking import request_table
 from reprise.benchmarks.keys import JudgeRequestsKey, MetricsKey
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.registry import load_questions, load_release
 from reprise.benchmarks.rows import chosen_items
 from reprise.config.load import load
+from reprise.core.files import canonical_json
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, read_table, write_table
-from reprise.core.settings import Key
+from reprise.core.settings import Key, Settings
 from reprise.models.keys import Answers as AnswersKey
 from reprise.models.keys import RunKey
 from reprise.reading.keys import VerdictsKey
@@ -34,6 +34,7 @@ MODELS, SAMPLE = 40, 20
 MOST_STARTS, BUDGET_MB = 1.75, 2000.0
 # Threads as Snakemake sets them for a job of one thread; compiled modules are kept, as they are by default.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+ENVIRONMENT |= {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
 ENVIRONMENT |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 # A small parent: the kernel counts the peak of a process from that of the one it was forked from.
 LAUNCHER = """
@@ -64,9 +65,9 @@ ASKED = (
 
 
 class Spent(NamedTuple):
-    """One process of one or two stages."""
+    """One process of a stage."""
 
-    stages: str
+    stage: str
     asked: str
     seconds: float
     peak_mb: float
@@ -77,10 +78,10 @@ def main() -> None:
     models = int(sys.argv[1]) if len(sys.argv) > 1 else MODELS
     with TemporaryDirectory() as folder:
         found = list(scoring(Path(folder), models))
-    for stages, asked in Counter((one.stages, one.asked) for one in found):
-        mine = [one for one in found if (one.stages, one.asked) == (stages, asked)]
+    for stage, asked in Counter((one.stage, one.asked) for one in found):
+        mine = [one for one in found if (one.stage, one.asked) == (stage, asked)]
         mean, peak = sum(one.seconds for one in mine) / len(mine), max(one.peak_mb for one in mine)
-        print(f"{mean:8.3f} CPU s a run, {peak:5.0f} MB   {stages} {asked}")
+        print(f"{mean:8.3f} CPU s a run, {peak:5.0f} MB   {stage} {asked}")
     print(f"{sum(one.seconds for one in found):8.1f} CPU s, {max(one.peak_mb for one in found):.0f} MB at most")
 
 
@@ -132,15 +133,18 @@ class Setting:
         self.requests = requests.to_dicts()
         write_table(requests, self.path("requests"), REQUESTS)
         shown = AnswersKey(adapter="random", sampling={"rule": "linspace", "frames": 8})
-        self._key("run", RunKey(run=self._name, key="answers", answers=shown))
-        self._key("judge", RunKey(run="judge", key="ratings", answers=shown))
-        self._key("verdicts", VerdictsKey(reading=protocol.reading))
+        self._settings: dict[str, Settings] = {
+            "run": RunKey(run=self._name, key="answers", answers=shown),
+            "judge": RunKey(run="judge", key="ratings", answers=shown),
+            "verdicts": VerdictsKey(reading=protocol.reading),
+            "judgements": Key(),
+        }
         asked_of = {"benchmark": asked.benchmark, "form": protocol.form}
-        self._key("metrics", MetricsKey(**asked_of, items=protocol.items, level=config.main.confidence))
+        level = config.main.confidence
+        self._settings["metrics"] = MetricsKey(**asked_of, items=protocol.items, level=level)
         if protocol.judge is not None:
             judged = JudgeRequestsKey(**asked_of, max_tokens=protocol.judge_tokens, prompt=prompts[protocol.judge])
-            self._key("judge_requests", judged)
-            self._key("judgements", Key())
+            self._settings["judge_requests"] = judged
 
     @property
     def _name(self) -> str:
@@ -149,56 +153,54 @@ class Setting:
     def path(self, name: str) -> Path:
         return self.folder / f"{name}.parquet"
 
-    def _key(self, name: str, key: BaseModel) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / f"{name}.json").write_text(key.model_dump_json(), encoding="utf-8")
+    def _text(self, name: str) -> str:
+        return canonical_json({"name": name, **self._settings[name].model_dump(mode="json")})  # prompts whole
 
     def score(self, model: int) -> Iterator[Spent]:
         """The commands of the rules, on one model's answers."""
         write_table(self.asked.answers(self.requests, model, "answers"), self.path("responses"), RESPONSES)
-        measured = f"run_key item_table authors robust requests responses{' judge_requests judge' * self.judged}"
-        metrics = self._command("metrics", measured, metrics=f"metrics{model}")
+        measured = f"run_settings item_table authors robust requests responses{' judge_requests judge' * self.judged}"
+        replies = {"replies": "judge_responses"} if self.judged else {}
+        metrics = self._command("metrics", measured, metrics=f"metrics{model}", **replies)
         if self.judged:
-            options = "run_key item_table requests responses answers"
+            options = "run_settings item_table requests responses answers"
             yield self._run(self._command("judge_requests", options, asked="judge_requests"))
             asked = read_table(self.path("judge_requests"), REQUESTS).to_dicts()
             write_table(synthetic.ratings(asked, model, "ratings"), self.path("judge_responses"), RESPONSES)
-            options = "run_key judge_key answers authors robust"
-            yield self._run(self._command("judgements", options, replies="judge_responses"), metrics)
+            options = "run_settings judge_settings judge answers authors robust"
+            yield self._run(self._command("judgements", options, replies="judge_responses"))
         else:
-            options = "run_key requests responses store authors robust"
-            yield self._run(self._command("verdicts", options), metrics)
+            options = "run_settings requests responses authors robust"
+            yield self._run(self._command("verdicts", options))
+        yield self._run(metrics)
 
     def _command(self, stage: str, options: str, **files: str) -> list[str]:
         """A stage's command: each option is a table of its own name, unless it is named here or is none."""
         others = {
-            "run_key": str(self.folder / "run.json"),
-            "judge_key": str(self.folder / "judge.json"),
+            "settings": self._text(stage),
+            "run_settings": self._text("run"),
+            "judge_settings": self._text("judge"),
             "item_table": str(self.items),
-            "store": str(self.folder / "store"),
             "judge": "judge",
         }
-        values = {name: others.get(name, str(self.path(name))) for name in options.split()}
+        values = {name: others.get(name, str(self.path(name))) for name in ("settings", *options.split())}
         values |= {name: str(self.path(table)) for name, table in files.items()}
-        key = self.folder / f"{stage}.json"
-        values |= {"metric_key" if stage == "metrics" else "key": str(key)} if key.is_file() else {}
         return [stage, *(word for name, value in values.items() for word in (f"--{name.replace('_', '-')}", value))]
 
-    def _run(self, *commands: list[str]) -> Spent:
-        """Run stages in one process, as the rules do."""
-        stages, options = [words[0] for words in commands], [word for words in commands for word in words[1:]]
-        command = [sys.executable, "-m", "reprise.stages", "+".join(stages), *options]
-        return spent(" + ".join(stages), self._name, command)
+    def _run(self, words: list[str]) -> Spent:
+        """Run a stage as the rules do."""
+        command = [sys.executable, "-m", "reprise.stages", "--store", str(self.folder / "store"), *words]
+        return spent(words[0], self._name, command, self.folder)
 
 
-def spent(stages: str, asked: str, command: list[str], folder: Path | None = None) -> Spent:
+def spent(stage: str, asked: str, command: list[str], folder: Path | None = None) -> Spent:
     """CPU seconds and peak memory of one process, its start included; it runs in the folder, if one is named."""
     launched = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
     done = subprocess.run(launched, env=ENVIRONMENT, cwd=folder, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}\n{done.stderr}")
     seconds, peak_kb = map(float, done.stdout.split())
-    return Spent(stages, asked, seconds, peak_kb / 1024)
+    return Spent(stage, asked, seconds, peak_kb / 1024)
 
 
 if __name__ == "__main__":

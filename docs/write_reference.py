@@ -26,7 +26,7 @@ from reprise.config.model import External, Model
 from reprise.config.suite import Suite
 from reprise.config.tables import Tables
 from reprise.core import names
-from reprise.core.files import write_if_changed
+from reprise.core.files import write_text
 from reprise.core.settings import InWords, Settings
 from reprise.models.adapters import ADAPTERS
 from reprise.models.remote.serving.settings import NEEDS_NO_MORE
@@ -250,7 +250,9 @@ def generated() -> dict[str, str]:
 def write(root: Path) -> None:
     """Write the files that differ, and name them."""
     for name, content in generated().items():
-        if write_if_changed(root / name, content):
+        path = root / name
+        if not path.is_file() or path.read_text(encoding="utf-8") != content:
+            write_text(path, content)
             print(name)
 
 

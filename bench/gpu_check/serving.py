@@ -11,7 +11,7 @@ from reprise.core.log import log_to_stderr
 from reprise.core.store import Store
 from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.base import ModelSpec
-from reprise.models.remote.serving.environment import environment_folder, is_built, pins_file
+from reprise.models.remote.serving.environment import environment_folder, is_built, pins_digest, pins_file
 from reprise.models.remote.serving.host import Host
 from reprise.models.remote.serving.settings import ServedBy, hosting_of, serving_of
 
@@ -39,14 +39,13 @@ def vllm(session: Session) -> Iterator[Line]:
     log_to_stderr()
     dtype, clip = dtype_of(session), clip_of(video(session), FRAMES)
     serving = serving_of(
-        served, store.digest(pins_file(served.environment)), dtype=dtype, gpus=session.gpus,
-        trust_remote_code=False, is_video=True,
+        served, pins_digest(pins_file(served.environment)), dtype=dtype, trust_remote_code=False, is_video=True,
     )  # fmt: skip
     folder = _tiny(session)
     with adapter_of(spec_of(session, folder)) as adapter:
         native = said(adapter, clip, texts=0)
     host = Host(
-        serving, hosting_of(served), weights=_renamed(folder), name=NAME, store=store,
+        serving, hosting_of(served, session.gpus), weights=_renamed(folder), name=NAME, store=store,
         log_file=session.logs / "vllm.server.log",
     )  # fmt: skip
     try:

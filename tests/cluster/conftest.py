@@ -17,6 +17,12 @@ from tests.faults.runs import Outcome, Run
 SHORT = ("fails", "cancelled")
 WHOLE = (*SHORT, "killed", "slow", "lost")
 LONGEST_S = 600
+# Of the Slurm that `tests/cluster/slurm.py` starts, which keeps no accounts.
+PARTITIONS = """\
+partitions:
+  accel: {max_runtime: 120, max_mem_mb: 8000, max_threads: 8, max_gpu: 1}
+  short: {max_runtime: 60, max_mem_mb: 8000, max_threads: 8}
+"""
 FORM = os.environ.get("CLUSTER", "short")
 NAMES = SHORT if FORM == "short" else WHOLE
 
@@ -52,7 +58,8 @@ def slurm() -> Iterator[Slurm]:
 def fresh(slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) -> OnSlurm:
     """The suite with this Slurm as its site, nothing run."""
     project = OnSlurm(cluster_suite(tmp_path_factory.mktemp("cluster") / "project", NAMES).root)
-    project.said("site")
+    project.write("profiles/slurm/partitions.yaml", PARTITIONS)
+    project.edit("profiles/slurm/config.yaml", "slurm-status-command: sacct", "slurm-status-command: squeue")
     return project
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cluster.conftest import NAMES, Ended
 from tests.cluster.slurm import NotHereError, Slurm, refuse_others
-from tests.cluster.suite import RULE, SUBMITTED, OnSlurm, submissions
+from tests.cluster.suite import RULE, SUBMITTED, submissions
 from tests.workflow.conftest import copy_project
 from tests.workflow.test_howto import Page, typed
 
@@ -19,29 +19,14 @@ def test_the_page_is_followed_as_far_as_a_dry_run(tmp_path: Path) -> None:
     project, page = copy_project(tmp_path / "project"), Page("howto/cluster.md")
     page.follow(project)
     make, site, *runs = page.commands
-    assert [make, site] == [["make", "cluster"], ["reprise", "site"]]  # typed for what follows
+    assert [make, site[0]] == [["make", "cluster"], "generate-slurm-partition-config"]  # typed for what follows
     for command in runs:
         typed(project, [*command[:2], "--dry-run", *command[2:]])
-
-
-def test_the_site_is_written_from_what_slurm_says(fresh: OnSlurm) -> None:
-    text = fresh.text("profiles/slurm/partitions.yaml")
-    assert "'accel': {max_runtime: 120, max_mem_mb: 8000, max_threads: 8, max_gpu: 1}\n" in text
-    assert "'short': {max_runtime: 60, max_mem_mb: 8000, max_threads: 8}\n" in text
-    assert "slurm-status-command: squeue" in fresh.text("profiles/slurm/config.yaml")
 
 
 def test_a_machine_that_has_a_slurm_is_left_alone(slurm: Slurm) -> None:
     with pytest.raises(NotHereError, match=r"slurm\.conf exists: this machine has a Slurm of its own"):
         refuse_others()
-
-
-def test_a_partition_that_is_not_there_is_met_before_a_job_is_submitted(fresh: OnSlurm) -> None:
-    fresh.edit("profiles/slurm/partitions.yaml", "'accel'", "'acel'")
-    outcome = fresh.start().wait()
-    fresh.edit("profiles/slurm/partitions.yaml", "'acel'", "'accel'")
-    assert outcome.returncode == 1 and not SUBMITTED.search(outcome.output)
-    assert "partitions.yaml: Slurm has no partition 'acel' that is up. Did you mean 'accel'?" in outcome.output
 
 
 def test_every_number_is_that_of_a_run_here(ended: Ended) -> None:

@@ -84,6 +84,26 @@ def _rounded(value: Any) -> Any:
     return [_rounded(one) for one in value] if isinstance(value, list | tuple) else value
 
 
+def candidates(stage: str, name: str) -> list[str]:
+    """Return the versions of what computes a result, from the nearest on."""
+    first, *rest = name.split("/")
+    found = [f"stage {stage}"]
+    if (ROOT / f"config/benchmarks/{first}.yaml").is_file() and stage not in ("facts", "frames", "infer", "verdicts"):
+        found.append(f"benchmark {first}")
+    if stage == "infer":
+        model = yaml.safe_load((ROOT / f"config/models/{rest[2]}.yaml").read_text(encoding="utf-8"))
+        found += [f"adapter {model['adapter']}", "decoder"]
+    if stage == "annotations":
+        found += ["stage release", *(f"world {name}" for name in PLUGINS)]
+    if stage == "facts":
+        found += ["stage sources", "stage clips", *(f"world {name}" for name in PLUGINS)]
+    if stage == "verdicts":
+        found += ["stage judgements", "stage judge_requests"]
+    if stage == "table":
+        found += ["stage collected_table", "stage overview", "stage data_statistics"]
+    return found
+
+
 def differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Each stage and result that differs, earliest stage first."""
     for stage in (*TABLES, "table"):

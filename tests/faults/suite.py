@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import yaml
-from reprise.construction.mmbench_video.making import COLLECTION, index_of
-from reprise.construction.mmbench_video.making import COLUMNS as ANNOTATED
-from reprise.construction.mmbench_video.making import VIDEO_COLUMNS as COLLECTED
-from reprise.construction.review import COLUMNS as VERDICT_COLUMNS
-from reprise.people.surveys import BETWEEN
+from construction.mmbench_video.making import COLLECTION, index_of
+from construction.mmbench_video.making import COLUMNS as ANNOTATED
+from construction.mmbench_video.making import VIDEO_COLUMNS as COLLECTED
+from human_evaluation.surveys import BETWEEN
+from human_evaluation.tasks import COLUMNS as VERDICT_COLUMNS
 
 from tests.faults.plugged import REGISTRATION
 from tests.faults.runs import REPORT, Reduced

@@ -19,10 +19,10 @@ from typing import Any
 import httpx2
 import psutil
 import pytest
+from human_evaluation.settings import AnswerDesign
+from human_evaluation.surveys import COLUMNS, NOT_TESTED, Shown, label_studio_tasks, survey_rows, task_id
+from human_evaluation.tasks import Task, as_sheet, counted, read_verdicts, template
 from playwright.sync_api import Page, sync_playwright
-from reprise.construction.review import Task, as_sheet, counted, read_verdicts, template
-from reprise.people.settings import AnswerDesign
-from reprise.people.surveys import COLUMNS, NOT_TESTED, Shown, label_studio_tasks, survey_rows, task_id
 
 from tests.unit.videos import barcode_video
 

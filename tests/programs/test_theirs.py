@@ -116,10 +116,10 @@ class Environments:
         self.python(name)
         (self.folder / "own.py").write_text(text)
         served = ServedBy(engine="program", program="own.py", environment=name, start_minutes=10)
-        own = {"dtype": "float32", "gpus": 0, "trust_remote_code": False, "is_video": True, "scores": scores}
+        own = {"dtype": "float32", "trust_remote_code": False, "is_video": True, "scores": scores}
         serving = serving_of(served, "0" * 64, **own)
         log = self.folder / "own.server.log"
-        host = Host(serving, hosting_of(served), weights=weights, name=NAME, store=self.store, log_file=log)
+        host = Host(serving, hosting_of(served, gpus=0), weights=weights, name=NAME, store=self.store, log_file=log)
         settings = {"model": NAME, "frames": "video", "check_frames": False, "scores": scores}
         try:
             asking = spec(**settings, concurrency=2, retries=0, timeout_s=1200, **host.start())

@@ -1,6 +1,5 @@
 """A report of a few items, two of them hostile, and a browser that looks at it from a file and from a server."""
 
-import json
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from reprise.core.files import write_text
 from reprise.core.paths import table_file
 from reprise.report.keys import ReportedTable
+from reprise.tables.keys import TableKey
 
 from tests.report.viewer import Viewer
 from tests.unit.report.test_bad_input import table_of
@@ -52,8 +52,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     counts = dict.fromkeys(("asked", "scored", "failed", "unparsed", "missing"), 1)
     named = {"metric": "strict", "group": "agent_bind", "value": 100.0, "convention": "fixed", "reader": "robust"}
     world.metrics = [{"run": RUN, **named, **counts}]
-    write_text(world.results.key("tables", "velociti", "table2"), json.dumps(table_of()))
+    world.made_with = {"tables/velociti/table2": TableKey.model_validate(table_of())}
     world.tables = (ReportedTable(name="table2"),)
+    world.is_recorded = True
     with chdir(folder):  # where the tables of a suite lie
         write_text(table_file("velociti", "table2", "csv"), "row,value\nOne,100.0\n")
         world.build()

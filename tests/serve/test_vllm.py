@@ -19,7 +19,7 @@ from reprise.models.base import Answer
 from reprise.models.local import torchvision_operators
 from reprise.models.local.transformers import TransformersAdapter
 from reprise.models.remote.openai import OpenAIAdapter
-from reprise.models.remote.serving.environment import build, pins_file
+from reprise.models.remote.serving.environment import build, pins_digest, pins_file
 from reprise.models.remote.serving.host import Host
 from reprise.models.remote.serving.settings import Hosting, ServedBy, Serving, hosting_of, serving_of
 from safetensors.torch import load_file, save_file
@@ -72,9 +72,9 @@ def server(engines: Store) -> tuple[Serving, Hosting]:
         variables={"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"},
         start_minutes=15,
     )
-    pins = engines.digest(pins_file(served.environment))
-    serving = serving_of(served, pins, dtype="float32", gpus=0, trust_remote_code=False, is_video=True)
-    return serving, hosting_of(served)
+    pins = pins_digest(pins_file(served.environment))
+    serving = serving_of(served, pins, dtype="float32", trust_remote_code=False, is_video=True)
+    return serving, hosting_of(served, gpus=0)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ from reprise.commands.plan import show_plan
 from reprise.commands.runs import explain_run, list_missing, list_runs
 from reprise.commands.show import show_tables
 from reprise.core.errors import UserError
-from reprise.core.files import keys_of
+from reprise.core.files import recorded
+from reprise.core.provenance import Provenance, recording
 from reprise.core.schemas import RESPONSES, write_table
 
 from tests.workflow.conftest import Project, own_copy
@@ -84,7 +85,8 @@ def test_a_long_or_hostile_answer_is_cut_and_made_harmless(say: Say, item: str) 
     path, text = Path(f"results/small/responses/{RUN}.parquet"), f"A\x1b[2J\x07\u202e\n  expected: B\n{1_000_000 * 'x'}"
     before, columns = path.read_bytes(), {"text": text, "error": "failed", "message": "\x1b]0;t\x07no"}
     other = pl.read_parquet(path).with_columns(**{name: pl.lit(value) for name, value in columns.items()})
-    write_table(other, path, RESPONSES, keys_of(path) or {})
+    with recording(recorded(path) or Provenance()):
+        write_table(other, path, RESPONSES)
     shown = say(show_item, RUN, item, None)
     path.write_bytes(before)
     assert not set(shown) & {"\x1b", "\x07", "\u202e"} and len(shown) < 4 * LONGEST and "failed: no" in shown
@@ -110,7 +112,7 @@ def test_what_is_gone_or_damaged_is_told(say: Say, item: str) -> None:
     for gone in (responses, metrics):
         gone.with_suffix(".kept").rename(gone)
     assert text.startswith(f"{RUN}: missing: not made yet\nNot there: answers, metrics.\n")
-    assert "holds 64 answers, which are not asked again" in text
+    assert "holds 64 of its answers, which are not asked again" in text
     assert "To make it: snakemake results/tables/velociti/table5.md --cores <N>\n" in text
     assert "Of its 2 runs: 1 missing, such as velociti/mc/fps1/random." in table and "–: no value." in table
 
@@ -118,17 +120,18 @@ def test_what_is_gone_or_damaged_is_told(say: Say, item: str) -> None:
 def test_a_changed_setting_is_told_before_and_after_planning(
     small: Project, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Planning writes the key files; what they said before is recorded."""
     monkeypatch.chdir(small.root)
     small.edit("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}")
     for is_planned in (False, True):
         if is_planned:
             assert small.planned().count("infer") == 1
         text = say(explain_run, RUN, None)
-        assert text.startswith(f"{RUN}: stale: the next run of snakemake makes it again\nMade under another key: ans")
-        assert "  settings.seed: (none) -> 1\n" in text
+        assert text.startswith(
+            f"{RUN}: stale: the next run of snakemake makes it again\nMade with other settings: infer"
+        )
+        assert "  settings.seed: 0 -> 1\n" in text
         assert "3 done, 1 stale, 0 missing, 0 failed" in say(list_runs, None)
         assert "Of its 2 runs: 1 stale" in " ".join(say(show_tables, "table5", None).split())
         text = " ".join(say(show_plan, ["table5"], False, None).split())
         assert text.startswith("Suite 'small': 1 run asks a model; done: 1. to ask")
-        assert "random: settings changed (settings.seed: (none) -> 1). It has no weights. 64 0 0 0 <1 s" in text
+        assert "random: settings changed (settings.seed: 0 -> 1). It has no weights. 64 0 0 0 " in text

@@ -36,7 +36,7 @@ def test_the_plan_lists_the_writing_and_the_chain_makes_a_release_and_counts(pro
     assert line.split()[:2] == [str(count), "0"] and line.endswith("velociti/construction/round1")
     planned = project.planned()
     assert [rule for rule in planned if rule.startswith("construction_")] == LEFT
-    assert {"annotations", "infer", "score", "table"} <= set(planned) and "release" not in planned
+    assert {"annotations", "infer", "metrics", "table"} <= set(planned) and "release" not in planned
     assert project.made(PAGE, RELEASE) == LEFT
     page = project.text(PAGE)
     assert "| videos with a caption | all | 864 | 4 |  |" in page and "no language model" in page
@@ -61,7 +61,7 @@ def test_a_changed_writer_is_asked_again_and_a_verdict_asks_nobody(project: Proj
 
 
 def test_a_subset_is_searched_for_after_a_run_and_is_no_part_of_the_release(project: Project) -> None:
-    assert {"construction_subset", "infer", "score"} <= set(project.made(f"{SUBSET}/oracle.csv"))
+    assert {"construction_subset", "infer", "verdicts"} <= set(project.made(f"{SUBSET}/oracle.csv"))
     rows = project.rows(f"{SUBSET}/oracle.scores.csv")
     assert all((row["strict"], row["subset_strict"]) == ("100.00", "100.00") for row in rows)
     assert sorted(row["test_name"] for row in rows) == sorted({row["test_name"] for row in project.rows(RELEASED)})
@@ -109,7 +109,7 @@ def test_the_filter_asks_a_model_about_what_is_not_filtered_yet(mmbench_video: P
         "construction_samples", "construction_source", "construction_static", "construction_statistics",
         "construction_unfiltered",
     ]  # fmt: skip
-    assert [planned.count(rule) for rule in ("annotations", "infer", "judge", "score_judged")] == [1, 2, 2, 2]
+    assert [planned.count(rule) for rule in ("annotations", "infer", "judge", "judgements")] == [1, 2, 2, 2]
     mmbench_video.edit(SUITE, "      static: {model: cannot-tell, samplings: [still0, still1]}\n", "")
     unfiltered = mmbench_video.planned(*FILTERED)
     assert "construction_release" in unfiltered and not {"construction_static", "infer", "judge"} & set(unfiltered)
@@ -119,7 +119,7 @@ def test_people_get_their_files_and_what_is_drawn_from_sets_is_released_asked_ab
     mmbench_video: Project,
 ) -> None:
     planned = mmbench_video.planned("results/tables/mmbench_video/table2.csv")
-    steps = ("requests", "infer", "judge_requests", "judge", "score_judged")
+    steps = ("requests", "infer", "judge_requests", "judge", "judged_metrics")
     rules = ("construction_draw", "construction_release", *steps)
     assert [planned.count(rule) for rule in rules] == [1] * len(rules)
     assert {"construction_guidelines", "construction_draw"} <= set(mmbench_video.made(TASKS, DRAWN, FILTERED[1]))

@@ -5,8 +5,6 @@ Kills, full disks, damage and clocks are tried at every stage by tests/faults.
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,18 +18,6 @@ TABLE = "results/tables/velociti/table5.csv"
 
 def objects(project: Project, kind: str) -> list[Path]:
     return sorted((project.root / "resources/store" / kind).rglob("*.mp4"))
-
-
-def test_what_a_killed_job_left_half_written_is_deleted(small: Project) -> None:
-    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
-    pid = ended.stdout.strip()
-    left = [f"small/clips/velociti/.0.{pid}.tmp.parquet", f"tables/.table5.{pid}.tmp.md", f"small/.x.{pid}.tmp"]
-    kept = [f"small/keys/.x.{os.getpid()}.tmp.json", "small/.mine.tmp"]
-    for name in (*left, *kept):
-        (small.root / "results" / name).write_bytes(b"PAR1")
-    (small.root / "results/small/.#editor").symlink_to("user@host.1")
-    assert small.planned() == []
-    assert [name for name in (*left, *kept) if (small.root / "results" / name).exists()] == kept
 
 
 def test_an_edited_release_and_a_replaced_video_are_noticed(small: Project) -> None:
@@ -49,24 +35,108 @@ def test_an_edited_release_and_a_replaced_video_are_noticed(small: Project) -> N
     assert "rows.csv: not the file that " in small.refused(TABLE, "--forcerun", "annotations")
 
 
-def test_a_snakemake_that_works_is_waited_for_and_pruning_spares_what_another_clone_names(
+def test_pruning_waits_for_snakemake_and_keeps_what_a_named_working_directory_uses(
     small: Project, tmp_path: Path
 ) -> None:
-    small.write("config/suites/other.yaml", small.text("config/suites/small.yaml"))
     small.planned()
-    clone = Project(tmp_path / "clone")
-    shutil.copytree(small.root, clone.root, symlinks=True, ignore=shutil.ignore_patterns("store", "results"))
-    clone.edit("config/config.yaml", "suite: small", f"suite: small\nstore: {small.root}/resources/store")
-    clone.planned()
+    other = Project(tmp_path / "other")
+    shutil.copytree(small.root, other.root, symlinks=True, ignore=shutil.ignore_patterns("store", "results"))
+    other.edit("config/config.yaml", "suite: small", f"suite: small\nstore: {small.root}/resources/store")
     shutil.rmtree(small.root / ".snakemake/locks", ignore_errors=True)
     before = objects(small, "clips")
-    clone.called("store", "--prune", "--yes")
-    assert objects(small, "clips") == before, "the clone names nothing, the other one does"
+    with pytest.raises(UserError, match="other working directories may use it. Nothing was changed"):
+        other.called("store", "--prune", "--yes")
+    other.called("store", "--prune", "--yes", "--used-by", str(small.root))
+    assert objects(small, "clips") == before, "this one has no results, the other one names them"
     lock = small.root / ".snakemake/locks/0.output.lock"
     lock.parent.mkdir(parents=True)
     lock.write_text("x\n")
     with pytest.raises(UserError, match=f"snakemake works in {small.root}"):
-        clone.called("store", "--prune", "--yes")
-    child = "from reprise.plan.suite import load_suite; load_suite({}, ['--target-jobs', 'all:'])"
-    assert small.run([sys.executable, "-c", child]).returncode == 0, "a job of the snakemake that works"
-    assert "another snakemake works in this folder" in small.refused("--dry-run", "--config", "suite=other")
+        other.called("store", "--prune", "--yes", "--used-by", str(small.root))
+
+
+def test_parsing_and_dry_runs_change_nothing_in_the_working_directory(fresh: Project) -> None:
+    def state() -> dict[Path, tuple[int, bytes]]:
+        files = (path for path in fresh.root.rglob("*") if path.is_file() and ".snakemake" not in path.parts)
+        return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in files if "__pycache__" not in path.parts}
+
+    before = state()
+    assert "infer" in fresh.planned()
+    assert state() == before, "in a fresh clone"
+    fresh.made(TABLE)
+    before = state()
+    fresh.edit("config/models/always-first.yaml", "label:", "label: Other #")
+    after_edit = state()
+    assert fresh.planned() and state() == after_edit
+
+
+def test_moved_and_renamed_code_reruns_nothing(small: Project) -> None:
+    """Versions decide what is made again, so that a refactoring is free."""
+    for name, old, new in (
+        ("core/files.py", "def canonical_json(value: Any) -> str:", "def _unused() -> None:\n    pass\n\n\ndef canonical_json(value: Any) -> str:"),
+        ("stages/metrics.py", "names", "labels"),
+        ("media/sampling.py", "from", "# moved\nfrom"),
+    ):  # fmt: skip
+        small.edit(f"workflow/reprise/{name}", old, new)
+    assert small.planned() == []
+
+
+def test_lost_records_of_snakemake_neither_mix_results_nor_hide_a_change(small: Project) -> None:
+    shutil.rmtree(small.root / ".snakemake")
+    assert small.planned() == [], "results made with today's settings are kept"
+    small.edit("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}")
+    said = small.refused("--dry-run")
+    assert "made in another way than they would be made now" in said
+    assert "results/small/responses/velociti/" in said and "no answer is lost: rm " in said
+
+
+def test_touched_and_copied_results_are_refused_by_name(small: Project) -> None:
+    requests = small.root / "results/small/requests/velociti/mc.parquet"
+    responses = small.root / "results/small/responses/velociti/mc/fps1/random.parquet"
+    other = small.root / "results/small/requests/velociti/entail.parquet"
+    content = requests.read_bytes()
+    requests.write_bytes(other.read_bytes())
+    os.utime(requests, (1, 1))
+    assert f"(another {requests.relative_to(small.root)})" in small.refused("--dry-run")
+    requests.write_bytes(content)
+    os.utime(responses, (2**32, 2**32))
+    said = small.refused("--dry-run")
+    assert "dated in the future" in said and str(responses.relative_to(small.root)) in said
+
+
+def test_a_result_under_the_name_of_another_one_is_refused(small: Project) -> None:
+    tables = small.root / "results/tables/velociti"
+    for kind in ("tex", "csv", "md", "html"):
+        shutil.copy(tables / f"table2.{kind}", tables / f"table5.{kind}")
+        shutil.copy(tables / f".table2.{kind}.sum", tables / f".table5.{kind}.sum")
+    said = small.refused("--dry-run")
+    assert "table5.md (made as results/tables/velociti/table2.md)" in said
+    shutil.rmtree(tables)
+    metrics = small.root / "results/small/metrics/velociti/mc/fps1"
+    shutil.copy2(metrics / "always-first.parquet", metrics / "random.parquet")
+    assert "random.parquet (made as results/small/metrics/velociti/mc/fps1/always-first.parquet)" in small.refused("-n")
+
+
+def test_what_snakemake_is_told_not_to_look_at_is_compared(small: Project) -> None:
+    small.edit("config/tables/small.yaml", "caption: Choice.", "caption: Another.")
+    assert "table" in small.planned()
+    assert "table5.csv (settings of tables/velociti/table5)" in small.refused("-n", "--rerun-triggers", "mtime")
+
+
+def test_edited_tables_and_tables_without_a_record_are_refused(small: Project) -> None:
+    table = small.root / "results/tables/velociti/table5.md"
+    content = table.read_text()
+    table.write_text(content.replace("Choice", "Edited"))
+    assert "table5.md (edited)" in small.refused("--dry-run")
+    table.write_text(content)
+    shutil.rmtree(small.root / ".snakemake")
+    assert set(small.planned()) <= {"all", "collected_table"}, "the table is what was written, and has a new date"
+    table.with_name(".table5.md.sum").unlink()
+    assert "table5.md (nothing records how it was made)" in small.refused("--dry-run")
+
+
+def test_what_is_to_be_repeated_is_not_forgotten_with_the_records_of_snakemake(small: Project) -> None:
+    objects(small, "clips").pop().unlink()
+    assert small.planned().count("clips") == 1
+    shutil.rmtree(small.root / ".snakemake")
+    assert "parquet (sources or clips lost)" in small.refused("--dry-run")

@@ -71,7 +71,10 @@ def test_snakemake_knows_what_the_documents_name(shared: Project) -> None:
 @pytest.mark.usefixtures("hub")
 def test_reprise_does_what_the_documents_say(shared: Project) -> None:
     for words in typed("reprise", but="eval"):
-        if words[0] == "pin":  # the hub of these tests knows commits and holds no files to look at
+        if "--used-by" in words:  # the folders of the documents are others'
+            with pytest.raises(UserError, match="--used-by .*: there is no folder"):
+                shared.called(*words)
+        elif words[0] == "pin":  # the hub of these tests knows commits and holds no files to look at
             shared.said(*words, "--unchecked")
         else:
             shared.called(*words)

@@ -57,16 +57,16 @@ def elsewhere(tmp_path: Path, place: Path) -> Project:
     return Project(tmp_path / "elsewhere", library=place)
 
 
-def test_results_lie_in_the_working_directory_and_locks_and_work_in_progress_where_the_site_says(
+def test_results_lie_in_the_working_directory_and_work_in_progress_where_the_site_says(
     elsewhere: Project, place: Path, finished_small: Path, tmp_path: Path
 ) -> None:
-    run, locks, disk = "small/responses/velociti/entail/fps1/oracle", tmp_path / "locks", tmp_path / "disk"
+    run, disk = "small/responses/velociti/entail/fps1/oracle", tmp_path / "disk"
     target = f"results/{run}.parquet"
-    site = ("--config", f"locks={locks}", f"scratch={disk}")
+    site = ("--config", f"scratch={disk}")
     Project(place).made("-d", str(elsewhere.root), target, COUNTS, *site)
     assert elsewhere.parquet(run).equals(Project(finished_small).parquet(run))
     store = elsewhere.root / "resources/store"
-    assert (store / "locks").resolve() == locks / "locks" and any((locks / "locks").glob("appending-*.lock"))
+    assert any((store / "locks").iterdir())
     assert list((disk / f"reprise-{os.getuid()}").iterdir()) == [], "what was finished was moved to the store"
     assert not (store / "tmp").exists(), "nothing was written there meanwhile"
     assert not (place / "results").exists() and not (place / "resources/store").exists()
@@ -119,7 +119,7 @@ def test_a_folder_that_cannot_be_written_is_named(elsewhere: Project, place: Pat
 
 def test_lint_says_nothing_but_what_the_documents_explain(elsewhere: Project, place: Path) -> None:
     said = elsewhere.refused("--lint", "-s", str(place / "Snakefile"))
-    remarks = set(re.findall(r"^ +\* (.+?):?$", said, re.MULTILINE))
-    assert remarks == {"Specify a conda environment or container for each rule."}
+    remarks = set(re.findall(r"^ +\* (.+?)(?: in line \d+)?:?$", said, re.MULTILINE))
+    assert remarks == {"Path composition with '+'", "Specify a conda environment or container for each rule."}
     page = (ROOT / "docs/howto/elsewhere.md").read_text()
-    assert remarks.pop().rstrip(".") in page
+    assert all(remark.rstrip(".") in page for remark in remarks)

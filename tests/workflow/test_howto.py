@@ -183,7 +183,7 @@ def test_adding_a_model(demo: Project) -> None:
     demo.write(model, f"{demo.text(model)}settings: {{option_share: 0}}\n")
     demo.edit("config/suites/demo.yaml", "run: [oracle]", "run: [oracle, my-qwen2-vl]")
     typed(demo, look)
-    assert demo.planned(make[1]) == ["infer", "score", "table"], "nothing else is asked again"
+    assert demo.planned(make[1]) == ["infer", "metrics", "table", "verdicts"], "nothing else is asked again"
     typed(demo, make)
     found = numbers(demo, "velociti/table2")
     added = found.keys() - before.keys()
@@ -299,7 +299,9 @@ def test_building_a_benchmark_of_one_s_own_clips(tmp_path: Path) -> None:
     assert kept.height and kept["shots"].null_count() == kept["motion"].null_count() == 0
     cuts = project.parquet("mine/construction/temporalbench/clips/0").filter(status="ok")
     objects = [project.root / "resources/store" / name for name in cuts["object"]]
-    assert "freed" in project.called("store", "--prune", "--yes") and all(path.is_file() for path in objects)
+    assert "freed" in project.called("store", "--prune", "--yes", "--used-by", ".") and all(
+        path.is_file() for path in objects
+    )
     objects[0].unlink()
     page = "results/mine/construction/temporalbench/statistics.md"
     done = project.snakemake(page, "--forcerun", "construction_facts", "--config", "suite=mine")

@@ -4,8 +4,8 @@ import re
 import shutil
 
 import pytest
+from human_evaluation.surveys import question_tasks
 from reprise.core.schemas import REQUESTS, read_table
-from reprise.people.surveys import question_tasks
 
 from tests.workflow.conftest import Project
 
@@ -36,13 +36,13 @@ def people(project: Project) -> dict[str, dict[str, str]]:
 def test_imported_answers_score_as_the_run_they_come_from_and_a_changed_file_reruns_exactly_its_run(
     imported: Project,
 ) -> None:
-    assert imported.made(f"{TABLE}.md") == ["import_answers", "score", "table"]
+    assert imported.made(f"{TABLE}.md") == ["import_answers", "metrics", "table", "verdicts"]
     assert {name: float(row["value"]) for name, row in people(imported).items()} == {"Ctrl": 100, "Avg": 100}
     assert {row["source"] for row in people(imported).values()} == {"imported"}
     assert "Scored here from answers made elsewhere." in imported.text(f"{TABLE}.md")
     imported.edit(f"{FOLDER}/control.csv", ",1.0,0.0", ",0.0,0.0")
     imported.edit(f"{FOLDER}/control.csv", "v_bbbbbbbbbbb_seg_2_12", "v_bbbbbbbbbbb_seg_9_99")
-    assert imported.made(f"{TABLE}.md") == ["import_answers", "score", "table"]
+    assert imported.made(f"{TABLE}.md") == ["import_answers", "metrics", "table", "verdicts"]
     control = people(imported)["Ctrl"]
     assert (control["value"], control["asked"], control["failed"]) == ("50.0", "4", "1")
     text = imported.text(f"{TABLE}.md")
@@ -61,7 +61,7 @@ def test_no_video_is_needed_and_without_files_the_row_does_not_run(imported: Pro
     for path in (imported.root / FOLDER).glob("*.csv"):
         if path.stem != "control":
             path.unlink()
-    steps = ["annotations", "import_answers", "release", "requests", "score", "table"]
+    steps = ["annotations", "import_answers", "metrics", "release", "requests", "table", "verdicts"]
     assert imported.made(f"{TABLE}.md") == steps
     assert {name: row["value"] for name, row in people(imported).items()} == {"Ctrl": "100.0", "Avg": ""}
     assert {(row["missing"], row["failed"]) for row in people(imported).values()} == {("0", "0")}
@@ -84,7 +84,7 @@ def test_people_s_answers_are_a_run_that_needs_no_video(fresh: Project) -> None:
         "results/small/metrics/velociti/entail/all/humans.parquet",
     )
     made = set(fresh.made(page, run))
-    assert {"import_answers", "people_statistics", "score"} <= made and not {"clips", "sources", "infer"} & made
+    assert {"people_answers", "people_statistics", "metrics"} <= made and not {"clips", "sources", "infer"} & made
     assert "undefined by design" in fresh.text(page)
     problems = fresh.text("results/small/responses/velociti/entail/all/humans.problems.csv")
     assert "answers/ann.csv: row 1" in problems and "foreign_task" in problems
@@ -93,5 +93,5 @@ def test_people_s_answers_are_a_run_that_needs_no_video(fresh: Project) -> None:
     row = f"{task.task_id},{task.digest},Label-Studio 3,Yes"
     fresh.write("answers/3.csv", f"task_id,digest,reviewer,verdict\n{row}\n")
     fresh.write("captions/a.csv", "clip,reviewer\nv,LABEL-STUDIO 3\n")
-    assert set(fresh.made(page, run)) == {"import_answers", "people_statistics", "score"}
+    assert set(fresh.made(page, run)) == {"people_answers", "people_statistics", "metrics", "verdicts"}
     assert "| people left out | - | 1 | of 1 in `left_out:` |" in fresh.text(page)

@@ -117,14 +117,14 @@ def test_a_changed_prompt_of_a_judge_reruns_only_judging_and_the_plan_says_so(
     judged.edit("resources/prompts/mmbench_video.yaml", "As an AI assistant, your task", "Your task")
     jobs = Counter(judged.planned())
     assert {rule: count for rule, count in jobs.items() if rule not in ("all", "collected_table")} == {
-        "judge_requests": 2, "judge": 3, "score_judged": 3, "table": 1,
+        "judge_requests": 2, "judge": 3, "judgements": 3, "judged_metrics": 3, "table": 1,
     }  # fmt: skip
     monkeypatch.chdir(judged.root)
     show_plan([], True, None)
     text = " ".join(capsys.readouterr().out.split())
     assert "'judged': 3 runs ask a model; done: 3." in text
     assert "wordmatch: prompt changed (prompt.system: As an AI" in text
-    assert "made again before it: questions to the judge." in text
+    assert "made again before it: judge_requests." in text
     assert text.count(" *8 0 0 0 ") == 3 and text.count(" of mmbench_video/unpacked/none/oracle ") == 2
     for path in Path("results/judged/judge_requests").rglob("oracle.parquet"):
         path.unlink()

@@ -69,9 +69,9 @@ def test_a_dry_run_says_what_changed_from_what_to_what(small: Project) -> None:
     small.edit("config/models/oracle.yaml", "adapter: oracle", "adapter: random")
     done = small.snakemake("-n", TABLE)
     lines = shown(done)
-    assert done.returncode == 0 and lines[0] == "3 jobs would run:" and len(lines) < 24
+    assert done.returncode == 0 and lines[0] == "4 jobs would run:" and len(lines) < 24
     assert re.fullmatch(r" +1  infer +changed settings; velociti", lines[1])
-    assert re.fullmatch(r" +1  score +follows; velociti", lines[2])
+    assert re.fullmatch(r" +1  verdicts +follows; velociti", lines[2])
     assert "  adapter: oracle -> random" in lines and "    so: infer velociti/entail/fps1/oracle" in lines
 
 

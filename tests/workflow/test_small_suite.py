@@ -68,11 +68,9 @@ def test_figures_and_report_have_the_numbers_of_tables(small: Project) -> None:
 
 
 def test_a_changed_setting_reruns_exactly_its_run_and_going_back_asks_nothing_again(small: Project) -> None:
-    """Also where Snakemake's own memory is lost: the key file is an input."""
     before = small.digests("responses")
     small.edit("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}")
-    shutil.rmtree(small.root / ".snakemake/metadata")
-    assert small.made() == ["all", *["collected_table"] * 3, "infer", "score", "table"]
+    assert small.made() == ["all", *["collected_table"] * 3, "infer", "metrics", "table", "verdicts"]
     after = small.digests("responses")
     changed = {name for name in before if before[name] != after[name]}
     assert {name.split("/")[-1].split(".")[0] for name in changed} == {"random"}
@@ -97,7 +95,7 @@ def test_changed_code_reruns_nothing_and_a_version_its_stage(small: Project) -> 
     small.edit("workflow/reprise/media/sampling.py", "import", "# what follows is sorted\nimport")
     assert small.made() == []
     small.edit("workflow/reprise/plan/versions.py", '"metrics": 1', '"metrics": 2')
-    assert set(small.planned()) == {"all", "collected_table", "score", "table"}
+    assert set(small.planned()) == {"all", "collected_table", "metrics", "table"}
 
 
 def test_switching_suites_never_mixes_their_numbers(small: Project) -> None:
@@ -119,6 +117,9 @@ def test_unchanged_content_of_another_shard_count_is_not_made_again_nor_without_
     small.made("results/tables/velociti/table5.md")
     assert clips and all(path.stat().st_mtime_ns == made for path, made in clips.items())
     shutil.rmtree(small.root / ".snakemake")
+    said = small.refused("results/tables/velociti/table5.md")
+    assert "results/small/sources/missing.md (settings of missing). Delete them" in said, "it names the shards"
+    (small.root / "results/small/sources/missing.md").unlink()
     assert small.made("results/tables/velociti/table5.md") == []
 
 

@@ -1,7 +1,6 @@
 """Cards of time and parts of a suite, by their rules: what is asked, what is not asked again, what is said."""
 
-import json
-
+from reprise.core.files import recorded
 from reprise.core.store import read_lines
 
 from tests.workflow.conftest import TABLES, Project, make_video
@@ -36,7 +35,9 @@ def test_cards_ask_every_view_once_and_nothing_that_a_table_asked(small: Project
     for kind in ("html", "md", "tex", "csv", "png", "svg", "pdf"):
         for name in ("oracle", "all"):
             assert (small.root / f"results/time/{name}.{kind}").stat().st_size > 0
-    card = json.loads(small.text("results/small/keys/time/oracle.json"))
+    made = recorded(small.root / "results/time/oracle.csv")
+    assert made is not None
+    card = made.settings["time/oracle"]
     (of_velociti,) = card["benchmarks"]
     assert list(of_velociti["views"]) and not of_velociti["missing"]
     own, shuffled, another = (

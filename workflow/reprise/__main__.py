@@ -301,18 +301,19 @@ def subtitles(
 @app.command(rich_help_panel=VIDEOS)
 def store(
     prune: Annotated[
-        bool, Option("--prune", help="delete videos and clips that no clone's ledgers in results/ name")
+        bool, Option("--prune", help="delete videos and clips that no ledger in results/ names; asks first")
     ] = False,
     repair: Annotated[bool, Option("--repair", help="drop damaged lines of journals; they are asked again")] = False,
-    forget: Annotated[
-        Path | None, Option(metavar="FOLDER", help="a clone that is gone: --prune no longer spares what it names")
+    used_by: Annotated[
+        list[Path] | None,
+        Option(metavar="FOLDER", help="a working directory that uses the store: what its results/ names is kept"),
     ] = None,
-    yes: Annotated[bool, Option("--yes", help="delete without asking")] = False,
+    yes: Annotated[bool, Option("--yes", help="delete without asking; needs --used-by")] = False,
 ) -> None:
     """Show the store's size, or delete what is not used."""
     from reprise.commands.videos import look_at_store
 
-    look_at_store(prune=prune, repair=repair, forgotten=forget, yes=yes)
+    look_at_store(prune=prune, repair=repair, used_by=used_by or [], yes=yes)
 
 
 @app.command(rich_help_panel=CONFIGURATION)
@@ -327,18 +328,6 @@ def pin(
     from reprise.commands.pin import pin_files
 
     pin_files(Path(), names or [], unchecked=unchecked)
-
-
-@app.command(rich_help_panel=CONFIGURATION)
-def site(
-    profile: Annotated[Path, Option(metavar="FOLDER", help="the profile whose section of a site is written")] = Path(
-        "profiles/slurm"
-    ),
-) -> None:
-    """Write a cluster's partitions from what Slurm says."""
-    from reprise.commands.pin import write_site
-
-    write_site(profile)
 
 
 @app.command(rich_help_panel=CONFIGURATION)

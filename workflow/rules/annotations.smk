@@ -2,8 +2,6 @@
 
 
 rule release:
-    input:
-        key="<suite>/keys/release/{benchmark}.json",
     output:
         out="<suite>/release/{benchmark}/files.json",
     log:
@@ -14,12 +12,11 @@ rule release:
     params:
         settings=SUITE.settings("release/{benchmark}"),
     shell:
-        command("release")
+        RUN + "release --settings {params.settings:q} --out {output.out:q} 2> {log:q}"
 
 
 rule annotations:
     input:
-        key="<suite>/keys/annotations/{benchmark}.json",
         release="<suite>/release/{benchmark}/files.json",
     output:
         clips="<suite>/annotations/{benchmark}/clips.parquet",
@@ -30,12 +27,13 @@ rule annotations:
     params:
         settings=SUITE.settings("annotations/{benchmark}"),
     shell:
-        command("annotations")
+        RUN
+        + "annotations --settings {params.settings:q} --release {input.release:q} --clips {output.clips:q} "
+        "--item-table {output.item_table:q} 2> {log:q}"
 
 
 rule statistics:
     input:
-        key="<suite>/keys/statistics/{benchmark}.json",
         clips="<suite>/annotations/{benchmark}/clips.parquet",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
         facts=SUITE.annotations.facts,
@@ -47,12 +45,13 @@ rule statistics:
     params:
         settings=SUITE.settings("statistics/{benchmark}"),
     shell:
-        command("data_statistics")
+        RUN
+        + "data_statistics --settings {params.settings:q} --item-table {input.item_table:q} --clips {input.clips:q} "
+        "--facts {input.facts:q} --out {output.out:q} 2> {log:q}"
 
 
 rule requests:
     input:
-        key="<suite>/keys/requests/{benchmark}/{protocol}.json",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
     output:
         out="<suite>/requests/{benchmark}/{protocol}.parquet",
@@ -62,4 +61,5 @@ rule requests:
     params:
         settings=SUITE.settings("requests/{benchmark}/{protocol}"),
     shell:
-        command("requests")
+        RUN
+        + "requests --settings {params.settings:q} --item-table {input.item_table:q} --out {output.out:q} 2> {log:q}"

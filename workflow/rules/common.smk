@@ -1,14 +1,12 @@
-# What all rules share. SUITE has an object for each file of rules, whose methods are their input functions; command()
-# writes the shell command of a stage.
+# What all rules share. SUITE has an object for each file of rules, whose methods are their input functions, and
+# SUITE.settings(name) is a param: the settings that shape a rule's output, as JSON. RUN begins the command of a stage.
 import sys
-from functools import partial
 
 from snakemake.exceptions import WorkflowError
 
 try:
     from reprise.core.errors import UserError
     from reprise.plan.suite import load_suite
-    from reprise.stages.command import command_of
     from snakemake_logger_plugin_reprise import LogHandler
 except ModuleNotFoundError as error:
     raise WorkflowError(
@@ -26,7 +24,7 @@ try:
 except UserError as error:
     # Raised here, so that Snakemake shows no file of the library.
     raise WorkflowError(str(error)) from None
-command = partial(command_of, SUITE.for_jobs)
+RUN = SUITE.stage_command()
 for handler in workflow.logger_manager.plugin_handlers:
     if isinstance(handler, LogHandler):
         handler.plan_of(workflow)

@@ -3,8 +3,6 @@
 
 rule figure:
     input:
-        stamp="results/suite.json",
-        key="<suite>/keys/figures/{benchmark}/{figure}.json",
         published=SUITE.figures.published,
         metrics=SUITE.figures.metrics,
         statistics=SUITE.figures.statistics,
@@ -29,9 +27,14 @@ rule figure:
         benchmark="[^/]+",  # any, so that a wrong name is met by a list of those that exist
     localrule: True
     params:
+        settings=SUITE.settings("figures/{benchmark}/{figure}"),
         caption=SUITE.figures.caption,
     shell:
-        command("figure")
+        RUN
+        + "figure --settings {params.settings:q} --published {input.published:q} --metrics {input.metrics:q} "
+        "--statistics {input.statistics:q} --problems {input.problems:q} --verdicts {input.verdicts:q} "
+        "--item-table {input.item_table:q} --facts {input.facts:q} --made {input.made:q} --png {output.png:q} "
+        "2> {log:q}"
 
 
 rule figures:
@@ -44,11 +47,14 @@ rule suite_pdf:
     input:
         parts=SUITE.tables.fragments(),
         figures=SUITE.figures.every("pdf"),
-        figure_keys=SUITE.figures.every_key(),
     output:
         out="results/suite.pdf",
     log:
         "<suite>/logs/suite.pdf.log",
     localrule: True
+    params:
+        settings=SUITE.settings("suite_pdf"),
     shell:
-        command("tables_pdf")
+        RUN
+        + "tables_pdf --settings {params.settings:q} --parts {input.parts:q} --figures {input.figures:q} "
+        "--out {output.out:q} 2> {log:q}"

@@ -14,8 +14,12 @@ rule weights:
             "fetched" if SUITE.inference.model(wildcards).trust_remote_code else "left"
         ),
         files=lambda wildcards: SUITE.inference.model(wildcards).files,
+        version=SUITE.settings("weights"),
+        retry=SUITE.inference.retry_weights,
     shell:
-        command("weights")
+        RUN
+        + "weights --version {params.version:q} --repo {params.repo:q} --revision {params.revision:q} --model {wildcards.model:q} "
+        "--code {params.code:q} --files {params.files:q} --out {output.out:q} --retry {params.retry:q} 2> {log:q}"
 
 
 rule serve_environment:
@@ -26,13 +30,15 @@ rule serve_environment:
     log:
         "<suite>/logs/environments/{environment}.log",
     localrule: True
+    params:
+        version=SUITE.settings("serve_environment"),
     shell:
-        command("serve_environment")
+        RUN + "serve_environment --version {params.version:q} --pins {input.pins:q} "
+        "--environment {wildcards.environment:q} --out {output.out:q} 2> {log:q}"
 
 
 rule infer:
     input:
-        key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
         requests="<suite>/requests/{benchmark}/{protocol}.parquet",
         frames="<suite>/frames/{benchmark}/{sampling}.parquet",
         ledgers=SUITE.media.clips,
@@ -53,8 +59,12 @@ rule infer:
     params:
         settings=SUITE.settings("{benchmark}/{protocol}/{sampling}/{model}"),
         piece=[],
+        retry=SUITE.inference.retry_answers,
     shell:
-        command("infer")
+        RUN
+        + "infer --settings {params.settings:q} --requests {input.requests:q} --frames {input.frames:q} "
+        "--ledgers {input.ledgers:q} --piece {params.piece:q} --threads {threads:q} --log {log:q} "
+        "--responses {output.responses:q} --timings {output.timings:q} --retry {params.retry:q} 2> {log:q}"
 
 
 # A run of a model with `pieces:` is asked by several jobs, each about a share of its clips.
@@ -74,7 +84,6 @@ use rule infer as infer_piece with:
 
 rule join_pieces:
     input:
-        key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
         requests="<suite>/requests/{benchmark}/{protocol}.parquet",
         pieces=SUITE.inference.pieces,
         piece_timings=SUITE.inference.piece_timings,
@@ -86,13 +95,18 @@ rule join_pieces:
     wildcard_constraints:
         model=SUITE.inference.split_models,
     localrule: True
+    params:
+        settings=SUITE.settings("join_pieces"),
+        run_settings=SUITE.settings("runs/{benchmark}/{protocol}/{sampling}/{model}"),
     shell:
-        command("join_pieces")
+        RUN
+        + "join_pieces --settings {params.settings:q} --run-settings {params.run_settings:q} "
+        "--requests {input.requests:q} --pieces {input.pieces:q} --piece-timings {input.piece_timings:q} "
+        "--responses {output.responses:q} --timings {output.timings:q} 2> {log:q}"
 
 
 rule import_answers:
     input:
-        key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
         requests="<suite>/requests/{benchmark}/{protocol}.parquet",
         files=SUITE.inference.answer_files,
@@ -106,6 +120,7 @@ rule import_answers:
     localrule: True
     params:
         settings=SUITE.settings("{benchmark}/{protocol}/{sampling}/{model}"),
-        stage=SUITE.inference.reader_of_files,
     shell:
-        command("import_answers", name="{params.stage:q}")
+        RUN
+        + "import_answers --settings {params.settings:q} --item-table {input.item_table:q} --requests {input.requests:q} "
+        "--files {input.files:q} --out {output.out:q} --problems {output.problems:q} 2> {log:q}"

@@ -3,8 +3,6 @@
 
 rule sources:
     input:
-        key="<suite>/keys/sources/{benchmark}.json",
-        retry="<suite>/keys/retries/{benchmark}/{shard}.json",
         release="<suite>/release/{benchmark}/files.json",
         clips="<suite>/annotations/{benchmark}/clips.parquet",
     output:
@@ -16,13 +14,15 @@ rule sources:
         runtime=SUITE.inference.stage_minutes,
     params:
         settings=SUITE.settings("sources/{benchmark}"),
+        retry=SUITE.media.retry_sources,
     shell:
-        command("sources")
+        RUN
+        + "sources --settings {params.settings:q} --release {input.release:q} --clips {input.clips:q} "
+        "--shard {wildcards.shard:q} --out {output.out:q} --retry {params.retry:q} 2> {log:q}"
 
 
 rule clips:
     input:
-        key="<suite>/keys/clips/{benchmark}.json",
         clips="<suite>/annotations/{benchmark}/clips.parquet",
         sources="<suite>/sources/{benchmark}/{shard}.parquet",
     output:
@@ -33,13 +33,15 @@ rule clips:
         runtime=SUITE.inference.stage_minutes,
     params:
         settings=SUITE.settings("clips/{benchmark}"),
+        retry=SUITE.media.retry_clips,
     shell:
-        command("clips")
+        RUN
+        + "clips --settings {params.settings:q} --clips {input.clips:q} --sources {input.sources:q} "
+        "--shard {wildcards.shard:q} --out {output.out:q} --retry {params.retry:q} 2> {log:q}"
 
 
 rule facts:
     input:
-        key="<suite>/keys/facts/{benchmark}.json",
         ledgers=SUITE.media.clips,
     output:
         out="<suite>/facts/{benchmark}.parquet",
@@ -50,12 +52,13 @@ rule facts:
     params:
         settings=SUITE.settings("facts/{benchmark}"),
     shell:
-        command("facts")
+        RUN
+        + "facts --settings {params.settings:q} --ledgers {input.ledgers:q} --threads {threads:q} --out {output.out:q} "
+        "2> {log:q}"
 
 
 rule frames:
     input:
-        key="<suite>/keys/frames/{benchmark}/{sampling}.json",
         facts="<suite>/facts/{benchmark}.parquet",
         ledgers=SUITE.media.clips,
     output:
@@ -66,12 +69,13 @@ rule frames:
     params:
         settings=SUITE.settings("frames/{benchmark}/{sampling}"),
     shell:
-        command("frames")
+        RUN
+        + "frames --settings {params.settings:q} --facts {input.facts:q} --ledgers {input.ledgers:q} --out {output.out:q} "
+        "2> {log:q}"
 
 
 rule preview:
     input:
-        key="<suite>/keys/frames/{benchmark}/{sampling}.json",
         frames="<suite>/frames/{benchmark}/{sampling}.parquet",
         ledgers=SUITE.media.clips,
     output:
@@ -79,18 +83,25 @@ rule preview:
     log:
         "<suite>/logs/preview/{benchmark}/{clip}.{sampling}.log",
     localrule: True
+    params:
+        settings=SUITE.settings("frames/{benchmark}/{sampling}"),
+        version=SUITE.settings("preview"),
     shell:
-        command("preview")
+        RUN
+        + "preview --settings {params.settings:q} --version {params.version:q} --frames {input.frames:q} --ledgers {input.ledgers:q} "
+        "--clip {wildcards.clip:q} --out {output.out:q} 2> {log:q}"
 
 
 rule missing:
     input:
-        key="<suite>/keys/missing.json",
         ledgers=SUITE.media.every_ledger,
     output:
         out="<suite>/sources/missing.md",
     log:
         "<suite>/logs/missing.log",
     localrule: True
+    params:
+        settings=SUITE.settings("missing"),
     shell:
-        command("missing")
+        RUN
+        + "missing --settings {params.settings:q} --ledgers {input.ledgers:q} --out {output.out:q} 2> {log:q}"

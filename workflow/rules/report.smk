@@ -5,15 +5,16 @@
 rule report_site:
     input:
         SUITE.report.inputs,
-        key="<suite>/keys/report.json",
     output:
         page="results/report/index.html",
         manifest="results/report/manifest.json",
     log:
         "<suite>/logs/report.log",
     localrule: True
+    params:
+        settings=SUITE.settings("report"),
     shell:
-        command("report")
+        RUN + "report --settings {params.settings:q} --page {output.page:q} 2> {log:q}"
 
 
 rule report:

@@ -1,37 +1,52 @@
-# What the readers make of the answers, and what the benchmark makes of that: two stages in one process, because starting
-# Python and its libraries costs more than either.
+# What the readers make of the answers, and what the benchmark makes of that.
 
 
-rule score:
+rule verdicts:
     input:
-        key="<suite>/keys/verdicts/{benchmark}/{protocol}.json",
-        metric_key="<suite>/keys/metrics/{benchmark}/{protocol}.json",
-        run_key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
-        item_table="<suite>/annotations/{benchmark}/items.parquet",
         requests="<suite>/requests/{benchmark}/{protocol}.parquet",
         responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        facts=SUITE.scores.facts,
-        judge_requests=[],
-        replies=[],
-        ratings=[],
     output:
         authors="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/authors.parquet",
         robust="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/robust.parquet",
-        metrics="<suite>/metrics/{benchmark}/{protocol}/{sampling}/{model}.parquet",
     log:
-        "<suite>/logs/score/{benchmark}/{protocol}/{sampling}/{model}.log",
+        "<suite>/logs/verdicts/{benchmark}/{protocol}/{sampling}/{model}.log",
     localrule: True
     params:
         settings=SUITE.settings("verdicts/{benchmark}/{protocol}"),
-        judge=[],
+        run_settings=SUITE.settings("runs/{benchmark}/{protocol}/{sampling}/{model}"),
     shell:
-        command("verdicts", "metrics")
+        RUN
+        + "verdicts --settings {params.settings:q} --run-settings {params.run_settings:q} "
+        "--requests {input.requests:q} --responses {input.responses:q} --authors {output.authors:q} "
+        "--robust {output.robust:q} 2> {log:q}"
+
+
+rule metrics:
+    input:
+        item_table="<suite>/annotations/{benchmark}/items.parquet",
+        requests="<suite>/requests/{benchmark}/{protocol}.parquet",
+        responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        authors="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/authors.parquet",
+        robust="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/robust.parquet",
+        facts=SUITE.scores.facts,
+    output:
+        metrics="<suite>/metrics/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+    log:
+        "<suite>/logs/metrics/{benchmark}/{protocol}/{sampling}/{model}.log",
+    localrule: True
+    params:
+        settings=SUITE.settings("metrics/{benchmark}/{protocol}"),
+        run_settings=SUITE.settings("runs/{benchmark}/{protocol}/{sampling}/{model}"),
+    shell:
+        RUN
+        + "metrics --settings {params.settings:q} --run-settings {params.run_settings:q} "
+        "--item-table {input.item_table:q} --requests {input.requests:q} --responses {input.responses:q} "
+        "--authors {input.authors:q} --robust {input.robust:q} --facts {input.facts:q} "
+        "--metrics {output.metrics:q} 2> {log:q}"
 
 
 rule judge_requests:
     input:
-        key="<suite>/keys/judge_requests/{benchmark}/{protocol}.json",
-        run_key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
         requests="<suite>/requests/{benchmark}/{protocol}.parquet",
         responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
@@ -43,13 +58,16 @@ rule judge_requests:
     localrule: True
     params:
         settings=SUITE.settings("judge_requests/{benchmark}/{protocol}"),
+        run_settings=SUITE.settings("runs/{benchmark}/{protocol}/{sampling}/{model}"),
     shell:
-        command("judge_requests")
+        RUN
+        + "judge_requests --settings {params.settings:q} --run-settings {params.run_settings:q} --item-table {input.item_table:q} "
+        "--requests {input.requests:q} --responses {input.responses:q} --answers {output.answers:q} "
+        "--asked {output.asked:q} 2> {log:q}"
 
 
 use rule infer as judge with:
     input:
-        key="<suite>/keys/judges/{benchmark}/{protocol}/{judge}.json",
         requests="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         frames=[],
         ledgers=[],
@@ -67,7 +85,6 @@ use rule infer as judge with:
 
 rule import_ratings:
     input:
-        key="<suite>/keys/judges/{benchmark}/{protocol}/{judge}.json",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
         answers="<suite>/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         files=SUITE.scores.rating_files,
@@ -82,44 +99,70 @@ rule import_ratings:
     params:
         settings=SUITE.settings("judges/{benchmark}/{protocol}/{judge}"),
     shell:
-        command("import_ratings")
+        RUN
+        + "import_ratings --settings {params.settings:q} --item-table {input.item_table:q} --answers {input.answers:q} "
+        "--files {input.files:q} --responses {output.responses:q} --problems {output.problems:q} 2> {log:q}"
 
 
-rule score_judged:
+rule judgements:
     input:
-        key="<suite>/keys/judgements.json",
-        metric_key="<suite>/keys/metrics/{benchmark}/{protocol}.json",
-        run_key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
-        judge_key="<suite>/keys/judges/{benchmark}/{protocol}/{judge}.json",
-        item_table="<suite>/annotations/{benchmark}/items.parquet",
         answers="<suite>/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        requests="<suite>/requests/{benchmark}/{protocol}.parquet",
-        judge_requests="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         replies="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
-        ratings=SUITE.scores.ratings,
-        facts=SUITE.scores.facts,
     output:
         authors="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",
         robust="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
-        metrics="<suite>/metrics/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
     log:
-        "<suite>/logs/score/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
+        "<suite>/logs/judgements/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     localrule: True
     params:
-        judge="{judge}",
+        settings=SUITE.settings("judgements"),
+        run_settings=SUITE.settings("runs/{benchmark}/{protocol}/{sampling}/{model}"),
+        judge_settings=SUITE.settings("runs/judges/{benchmark}/{protocol}/{judge}"),
     shell:
-        command("judgements", "metrics")
+        RUN
+        + "judgements --settings {params.settings:q} --run-settings {params.run_settings:q} "
+        "--judge-settings {params.judge_settings:q} --judge {wildcards.judge:q} --answers {input.answers:q} "
+        "--replies {input.replies:q} --authors {output.authors:q} --robust {output.robust:q} 2> {log:q}"
+
+
+rule judged_metrics:
+    input:
+        item_table="<suite>/annotations/{benchmark}/items.parquet",
+        requests="<suite>/requests/{benchmark}/{protocol}.parquet",
+        responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        judge_requests="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        replies="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+        authors="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",
+        robust="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+        ratings=SUITE.scores.ratings,
+        facts=SUITE.scores.facts,
+    output:
+        metrics="<suite>/metrics/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+    log:
+        "<suite>/logs/judged_metrics/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
+    localrule: True
+    params:
+        settings=SUITE.settings("metrics/{benchmark}/{protocol}"),
+        run_settings=SUITE.settings("runs/{benchmark}/{protocol}/{sampling}/{model}"),
+    shell:
+        RUN
+        + "metrics --settings {params.settings:q} --run-settings {params.run_settings:q} "
+        "--judge {wildcards.judge:q} --item-table {input.item_table:q} --requests {input.requests:q} "
+        "--responses {input.responses:q} --judge-requests {input.judge_requests:q} --replies {input.replies:q} "
+        "--ratings {input.ratings:q} --authors {input.authors:q} --robust {input.robust:q} "
+        "--facts {input.facts:q} --metrics {output.metrics:q} 2> {log:q}"
 
 
 rule health:
     input:
-        key="<suite>/keys/health.json",
         metrics=SUITE.scores.every,
     output:
         csv="<suite>/health.csv",
     log:
         "<suite>/logs/health.log",
     localrule: True
+    params:
+        settings=SUITE.settings("health"),
     shell:
-        command("health")
+        RUN
+        + "health --settings {params.settings:q} --metrics {input.metrics:q} --csv {output.csv:q} 2> {log:q}"

@@ -1,10 +1,8 @@
-# What people read. It belongs to the configured suite, whose stamp is an input: switching suites renders anew.
+# What people read. It belongs to the configured suite, whose name is in the settings: switching suites renders anew.
 
 
 rule table:
     input:
-        stamp="results/suite.json",
-        key="<suite>/keys/tables/{benchmark}/{table}.json",
         published=SUITE.tables.published,
         metrics=SUITE.tables.metrics,
         statistics=SUITE.tables.statistics,
@@ -25,9 +23,12 @@ rule table:
         benchmark="[^/]+",  # any, so that a wrong name is met by a list of those that exist
     localrule: True
     params:
+        settings=SUITE.settings("tables/{benchmark}/{table}"),
         caption=SUITE.tables.caption,
     shell:
-        command("table")
+        RUN
+        + "table --settings {params.settings:q} --published {input.published:q} --metrics {input.metrics:q} "
+        "--statistics {input.statistics:q} --problems {input.problems:q} --tex {output.tex:q} 2> {log:q}"
 
 
 rule collected_table:
@@ -38,14 +39,15 @@ rule collected_table:
     log:
         "<suite>/logs/tables/{table}.{kind}.log",
     localrule: True
+    params:
+        version=SUITE.settings("collected_table"),
     shell:
-        command("collected_table")
+        RUN
+        + "collected_table --version {params.version:q} --table {wildcards.table:q} --parts {input.parts:q} --out {output.out:q} 2> {log:q}"
 
 
 rule overview:
     input:
-        stamp="results/suite.json",
-        key="<suite>/keys/tables/overview.json",
         published=SUITE.tables.published,
         metrics=SUITE.tables.metrics,
         problems=SUITE.tables.problems,
@@ -64,15 +66,16 @@ rule overview:
         "<suite>/logs/tables/overview.log",
     localrule: True
     params:
+        settings=SUITE.settings("tables/overview"),
         caption=SUITE.tables.caption_of("The main numbers of each benchmark."),
     shell:
-        command("overview")
+        RUN
+        + "overview --settings {params.settings:q} --published {input.published:q} --metrics {input.metrics:q} "
+        "--problems {input.problems:q} --timings {input.timings:q} --tex {output.tex:q} 2> {log:q}"
 
 
 rule reproduction:
     input:
-        stamp="results/suite.json",
-        key="<suite>/keys/reproduction.json",
         tables=SUITE.tables.each(),
     output:
         md="results/reproduction.md",
@@ -87,18 +90,18 @@ rule reproduction:
         "<suite>/logs/reproduction.log",
     localrule: True
     params:
+        settings=SUITE.settings("reproduction"),
         caption=SUITE.tables.caption_of(
             "Every number that is made here and printed by a paper, with a verdict."
         ),
     shell:
-        command("reproduction")
+        RUN
+        + "reproduction --settings {params.settings:q} --tables {input.tables:q} --md {output.md:q} 2> {log:q}"
 
 
 # Made when it is asked for: each judge is asked about each answer that it compares.
 rule agreement:
     input:
-        stamp="results/suite.json",
-        key="<suite>/keys/tables/judges.json",
         item_table=SUITE.tables.compared_items,
         verdicts=SUITE.tables.compared_verdicts,
     output:
@@ -108,19 +111,26 @@ rule agreement:
     log:
         "<suite>/logs/tables/judges.log",
     localrule: True
+    params:
+        settings=SUITE.settings("tables/judges"),
     shell:
-        command("agreement")
+        RUN
+        + "agreement --settings {params.settings:q} --item-table {input.item_table:q} --verdicts {input.verdicts:q} "
+        "--tex {output.tex:q} 2> {log:q}"
 
 
 rule tables_pdf:
     input:
         parts=SUITE.tables.fragments(),
         figures=[],
-        figure_keys=[],
     output:
         out="results/tables/tables.pdf",
     log:
         "<suite>/logs/tables/tables.pdf.log",
     localrule: True
+    params:
+        settings=SUITE.settings("tables_pdf"),
     shell:
-        command("tables_pdf")
+        RUN
+        + "tables_pdf --settings {params.settings:q} --parts {input.parts:q} --figures {input.figures:q} "
+        "--out {output.out:q} 2> {log:q}"

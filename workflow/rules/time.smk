@@ -4,8 +4,6 @@
 
 rule time_card:
     input:
-        stamp="results/suite.json",
-        key="<suite>/keys/time/{model}.json",
         made_from=SUITE.time.of_model,
     output:
         multiext(
@@ -29,14 +27,15 @@ rule time_card:
     wildcard_constraints:
         model=SUITE.time.models,
     localrule: True
+    params:
+        settings=SUITE.settings("time/{model}"),
     shell:
-        command("time_card")
+        RUN
+        + "time_card --settings {params.settings:q} --made-from {input.made_from:q} --html {output.html:q} 2> {log:q}"
 
 
 rule time_all:
     input:
-        stamp="results/suite.json",
-        key="<suite>/keys/time_all.json",
         cards=SUITE.time.cards,
     output:
         multiext("results/time/all", ".md", ".tex", ".csv", ".png", ".svg", ".pdf"),
@@ -48,5 +47,8 @@ rule time_all:
     log:
         "<suite>/logs/time_all.log",
     localrule: True
+    params:
+        settings=SUITE.settings("time_all"),
     shell:
-        command("time_all")
+        RUN
+        + "time_all --settings {params.settings:q} --cards {input.cards:q} --html {output.html:q} 2> {log:q}"

@@ -5,18 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reprise.core.paths import RESULTS, STAMP, Results
 from reprise.core.plain import first_of
 
 MOST_NAMES, MOST_MODELS, MOST_CAUSES = 4, 8, 5
 NEW = "not made yet"
-OTHER_SUITE = f"another suite than the last time ({STAMP})"
+CHANGED = "changed settings"
 REASONS = {  # as Snakemake begins them, the strongest first
     "Forced execution": "asked for by --force, --forcerun or --forceall",
     "Incomplete output files": "cut short by a kill",
     "Missing output files": NEW,
     "Updated input files": "changed input",
-    "Params have changed": "changed parameters",
+    "Params have changed": CHANGED,
     "Set of input files has changed": "other input files than the last time",
     "Code has changed": "changed rule",
     "Software environment": "changed software environment",
@@ -39,6 +38,7 @@ class PlannedJob(NamedTuple):
     why: str
     changed: Sequence[str]
     outputs: Sequence[str]
+    settings: Sequence[str]
 
 
 class Planned:
@@ -104,18 +104,25 @@ class Planned:
 def _planned(job: Any, reason: Any) -> PlannedJob:
     words, files = str(reason), sorted(map(str, reason.updated_input))
     why = next((plainer for begins, plainer in REASONS.items() if begins in words), words)
-    if files and all("/keys/" in name for name in files) and why != NEW:
-        why = "changed settings"
-    return PlannedJob(job.rule.name, job.wildcards_dict, why, files, job.output)
+    settings = [value for value in job.params if isinstance(value, str) and value.startswith("{")]
+    return PlannedJob(job.rule.name, job.wildcards_dict, why, files, job.output, settings)
 
 
 def _changes(job: PlannedJob) -> Iterator[str]:
-    keys = [name for name in job.changed if "/keys/" in name]
-    yield from (OTHER_SUITE if name == str(STAMP) else f"{name} is newer" for name in job.changed if name not in keys)
-    if keys:
-        from reprise.plan.changes import KeyChanges
+    """What differs from when the outputs of a job were made: inputs, and settings by their names."""
+    yield from (f"{name} is newer" for name in job.changed)
+    if job.why == CHANGED:
+        from reprise.core.files import recorded
+        from reprise.core.provenance import Provenance
+        from reprise.core.settings_text import content_of, name_of, settings_text
+        from reprise.plan.changes import changes_between
 
-        results = Results(Path(job.outputs[0]).relative_to(RESULTS).parts[0])
-        known = [change for output in job.outputs for change in KeyChanges(results).since(Path(output))]
-        named = {words: None for change in known if str(change.path) in keys for words in change.words}
-        yield from named or (f"{name} changed" for name in keys)
+        made = [recorded(Path(output)) or Provenance() for output in job.outputs if Path(output).is_file()]
+        changes = [
+            change.words
+            for text in job.settings
+            for provenance in made
+            if (before := provenance.settings.get(name_of(text))) is not None
+            for change in changes_between(content_of(settings_text(name_of(text), before)), content_of(text))
+        ]
+        yield from dict.fromkeys(changes) or [CHANGED]

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 
-from reprise.construction.mmbench_video.making import COLLECTION, COLUMNS, VIDEO_COLUMNS
+from construction.mmbench_video.making import COLLECTION, COLUMNS, VIDEO_COLUMNS
 from reprise.core.files import write_text
 
 from synthetic.toyworld.generate import SOURCE_SLOTS, Dice

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
 
-from reprise.construction.review import COLUMNS, as_csv
+from human_evaluation.surveys import BETWEEN, QUALIFICATION, qualification_tasks, question_tasks
+from human_evaluation.tasks import COLUMNS, as_csv
 from reprise.core.files import write_text
 from reprise.core.schemas import REQUESTS, read_table
-from reprise.people.surveys import BETWEEN, QUALIFICATION, qualification_tasks, question_tasks
 
 CARELESS = 4
 """the number of the one of several who fails the qualification"""

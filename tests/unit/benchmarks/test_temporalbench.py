@@ -170,7 +170,7 @@ def test_captions_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     def likeness(left: Sequence[str], right: Sequence[str], *_: object) -> list[float]:
         return [1.0 if one == other else 0.5 for one, other in zip(left, right, strict=True)]
 
-    monkeypatch.setattr("reprise.models.local.embeddings.similarities", likeness)
+    monkeypatch.setattr("reprise.stages.verdicts.similarities", likeness)
     texts = ["A person opens the door slowly.", "A dog jumps over it twice.", "The cup falls down."]
     items = items_of(tmp_path, "caption", captions=[caption(video(i), text) for i, text in enumerate(texts)])
     answers = {video(0): texts[0], video(1): "", video(2): None}

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from construction.stages.draw import drawn
 from reprise.benchmarks.asking import answers_as_given
 from reprise.benchmarks.mmbench_video.taxonomy import OTHER_VIDEO_SETS, SCORINGS
 from reprise.benchmarks.rows import chosen_items
@@ -11,7 +12,6 @@ from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES
 from reprise.core.yaml_files import load_yaml
 from reprise.reading.readers import SCALES
-from reprise.stages.construction_draw import drawn
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements
 from reprise.stages.verdicts import verdicts

@@ -30,7 +30,6 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
         (["incomplete", "--suite", "paper", "a/table1", "b/table2"], "runs:list_incomplete", (["a/table1", "b/table2"], "paper")),
         (["export", RUN, "--to", "out"], "answers:export_run", (RUN, Path("out"), None)),
         (["pin", "paper", "--unchecked"], "pin:pin_files", (Path(), ["paper"], True)),
-        (["site"], "pin:write_site", (Path("profiles/slurm"),)),
         (["check", "a-model", "--questions", "9", "--suite", "paper"], "check:check_model", ("a-model", 9, "paper")),
         (
             ["eval", "a/model", "--benchmarks", "velociti,vinoground", "--frames", "8", "--gpus", "2", "--name", "m", "--cores", "4", "-n", "-y", "--suite", "paper", "--json", "n.json", "--limit", "20"],
@@ -40,7 +39,7 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
         (["static", RUN, OTHER, "--judge", "j", "--least", "2"], "answers:list_static", ([RUN, OTHER], "j", 2.0, None)),
         (["retry", "private", "removed", RUN], "runs:retry_failures", (["private", "removed", RUN], None)),
         (["subtitles", "mmbench_video"], "videos:copy_subtitles", ("mmbench_video", None)),
-        (["store", "--prune", "--forget", "a/clone"], "videos:look_at_store", (True, False, Path("a/clone"), False)),
+        (["store", "--prune", "--used-by", "a", "--used-by", "b"], "videos:look_at_store", (True, False, [Path("a"), Path("b")], False)),
     ],
 )  # fmt: skip
 def test_what_is_typed_reaches_its_function(
@@ -87,13 +86,14 @@ def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None
 def test_a_shell_completes_commands_suites_runs_and_tables(
     typed: str, offered: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    keys = (
-        "demo/keys/velociti/mc/fps1/oracle",
-        "demo/keys/tables/velociti/table2",
-        "paper/keys/velociti/mc/fps8/gpt-4o",
+    results = (
+        "demo/responses/velociti/mc/fps1/oracle.parquet",
+        "demo/responses/velociti/mc/fps1/oracle.timings.parquet",
+        "tables/velociti/table2.csv",
+        "paper/responses/velociti/mc/fps8/gpt-4o.parquet",
     )
     files = [f"config/{name}.yaml" for name in ("suites/demo", "suites/paper", "models/oracle", "models/my-own-4o")]
-    for name in [*files, *(f"results/{key}.json" for key in keys)]:
+    for name in [*files, *(f"results/{name}" for name in results)]:
         write(tmp_path / name)
     write(tmp_path / "config/config.yaml", b"# which\nsuite: demo  # one of config/suites\n")
     monkeypatch.chdir(tmp_path)

@@ -9,24 +9,24 @@ from reprise.core.errors import UserError
 from tests.unit.config.conftest import Project
 
 RUN, TABLE = "velociti/mc/fps1/oracle", "velociti/table2"
-HEADS = "  to ask answered frames tokens         time  run\n"
+HEADS = "  to ask answered frames tokens     rate      time  run\n"
 
 
 @pytest.mark.parametrize(("typed", "said"), [
     ("runs", "state     asked  failed  unread  missing  run\nmissing       -       -       -        -  mmbench_video/mmbench/interior8/toy-llava-ov\n"),
     ("runs --suite paper", "Suite 'paper': 0 runs: 0 done, 0 stale, 0 missing, 0 failed.\nIts `run:` selects no model of its tables,"),
-    (f"why {RUN}", f"{RUN}: missing: not made yet\nNot there: release, annotations, sources (4 files), clips (4 files), facts, frame plan, requests, answers, verdicts, metrics.\nShown in: velociti/table5, velociti/table10.\nTo make it: snakemake results/tables/velociti/table5.md --cores <N>\n"),
+    (f"why {RUN}", f"{RUN}: missing: not made yet\nNot there: answers, verdicts, metrics.\nShown in: velociti/table5, velociti/table10.\nTo make it: snakemake results/tables/velociti/table5.md --cores <N>\n"),
     ("missing", "Nothing is missing in suite 'demo', as far as its videos were looked for.\n"),
     (f"retry {RUN}", "Failures to try again: 0 sources, 0 clips, 0 answers. Run snakemake now.\n"),
     ("retry private", "Failures to try again: 0 sources, 0 clips, 0 answers. Run snakemake now.\n"),
-    (f"plan {RUN}", f"Suite 'demo': 1 run asks a model.\n\n{HEADS}oracle: not made yet. It has no weights.\n       ?        0      ?      ?            ?  velociti/mc/fps1\n\nIn all: questions ?; frames ?; tokens ?.\nTime without a GPU: ?.\n"),
+    (f"plan {RUN}", f"Suite 'demo': 1 run asks a model.\n\n{HEADS}oracle: not made yet. It has no weights.\n       ?        0      ?      ?        ?         ?  velociti/mc/fps1\n\nIn all: questions ?; frames ?; tokens ?.\nTime without a GPU: ?.\n"),
     (f"plan {TABLE}", "Disk, at most: videos of velociti ?.\n? to ask: `snakemake results/demo/requests/velociti/entail.parquet --cores <N>`\nreads the release and counts the questions.\n"),
     (f"plan results/tables/{TABLE}.md --suite rehearsal", f"{HEADS}gemini-1.5-flash: not made yet. It has no weights.\n"),
     ("plan --suite paper", "Suite 'paper': 0 runs ask a model: its `run:` selects no model of these tables,\nso that they show published values only.\n"),
     ("plan --suite construction", "more: --all lists them\n\nIn all: questions ?; frames ?; tokens ?.\nTime without a GPU: ?.\n"),
     (f"show {TABLE}", "\nOracle                     –       –       –       –       –\n"),
     ("show overview", "`python -m reprise why\n<run>` says why; `snakemake results/tables/overview.md --cores <N>` makes them.\n"),
-    (f"trace {TABLE} --row Oracle --column Ctrl", ", suite demo\nmetrics: results/demo/metrics/velociti/entail/fps1/oracle.parquet (1 not there)\n"),
+    (f"trace {TABLE} --row Oracle --column Ctrl", ", suite demo\nmetrics: results/demo/metrics/velociti/entail/fps1/oracle.parquet (not there)\n"),
     (f"trace {TABLE} --row Random --column Ctrl", "No run is behind it: it is the paper's number, or that of random guessing.\n"),
     (f"trace {TABLE} --row gpt-4o --column Ctrl --suite paper", "  strict in the paper: 63.3\nvelociti/entail.frames.subset/fps1/gpt-4o does not run: `run:` of config/suites/paper.yaml says what does.\n"),
     ("store", "resources/store\n"),
@@ -50,9 +50,10 @@ def test_what_there_is_to_make_is_said(
     (f"retry {RUN}/no-judge", f"no run '{RUN}/no-judge' in suite 'demo'."),
     ("retry v*/nothing", "retry: no run of suite 'demo' fits 'v*/nothing'; * stands for anything in <benchmark>/"),
     ("check oracle", "check: 'oracle' has adapter 'oracle'; only models with weights that see frames, and servers"),
-    (f"compare elsewhere:{RUN} {RUN}", "compare: 'elsewhere' holds no results of Reprise: it has no results/suite.json."),
+    (f"compare elsewhere:{RUN} {RUN}", "compare: 'elsewhere' holds no results of Reprise: it has no results/."),
     (f"item {RUN}", "item: results/demo/requests/velociti/mc.parquet not found. Make it first: snakemake results/"),
-    ("store --forget elsewhere", "store 'resources/store': no clone 'elsewhere' uses it. Known: /"),
+    ("store --prune --used-by elsewhere", "--used-by /"),
+    ("store --prune --yes", "store 'resources/store': other working directories may use it. Nothing was changed."),
 ])  # fmt: skip
 def test_what_is_not_there_is_named(project: Project, typed: str, said: str) -> None:
     with pytest.raises(UserError) as error:

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 import typer
 from reprise.__main__ import app
-from reprise.core.clones import register
 from reprise.core.errors import UserError
+from reprise.core.paths import Results
+from reprise.core.schemas import CLIP_LEDGER, SOURCES, write_table
 from reprise.core.store import MARKER, Store
 
 from tests.unit.config.conftest import Project
@@ -30,7 +32,7 @@ def contents(root: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("option", ["--prune", "--repair", "--forget x", "--prune --repair"])
+@pytest.mark.parametrize("option", ["--prune", "--repair", "--prune --used-by .", "--prune --repair"])
 def test_a_folder_that_was_never_a_store_is_left_alone(project: Project, option: str) -> None:
     store = store_at(project, "videos")
     for name in USERS:
@@ -39,7 +41,7 @@ def test_a_folder_that_was_never_a_store_is_left_alone(project: Project, option:
     with pytest.raises(
         UserError, match=r"store 'videos': not marked .* Nothing was changed. Correct `store:` in config"
     ):
-        app(["store", "--yes", *option.split()], standalone_mode=False)
+        app(["store", *option.split()], standalone_mode=False)
     app(["store"], standalone_mode=False)
     assert contents(store.root) == before
 
@@ -49,9 +51,8 @@ def test_a_folder_that_was_used_by_mistake_keeps_what_its_user_has(
 ) -> None:
     store = store_at(project, "videos")
     own = [write(store.root / name, b"mine") for name in USERS if "ab" * 32 not in name]
-    register(store, project.root)  # as snakemake does
-    (project.root / "results").mkdir()
-    app(["store", "--prune", "--repair", "--yes"], standalone_mode=False)
+    store.mark()  # as a job does
+    app(["store", "--prune", "--repair", "--used-by", ".", "--yes"], standalone_mode=False)
     assert "0.0 MB freed" in capsys.readouterr().out
     assert all(path.read_bytes() == b"mine" for path in own)
 
@@ -62,21 +63,66 @@ def test_objects_are_listed_and_deleted_when_somebody_agrees(
 ) -> None:
     store = store_at(project, "store")
     clips = [write(store.path("clips", f"{number:02x}" * 32, ".mp4"), b"x" * 100_000) for number in range(30)]
-    register(store, project.root)
-    (project.root / "results").mkdir()
+    store.mark()
     assert (store.root / MARKER).is_file()
     if answer in ("y", "n"):
         monkeypatch.setattr("sys.stdin.isatty", lambda: True)
         monkeypatch.setattr(typer, "confirm", lambda question: answer == "y")
-    arguments = ["store", "--prune", *(["--yes"] if answer == "--yes" else [])]
+    arguments = ["store", "--prune", *(["--yes", "--used-by", "."] if answer == "--yes" else [])]
     if answer is None:
-        with pytest.raises(UserError, match="nothing was deleted. Add --yes to delete these files"):
+        with pytest.raises(
+            UserError,
+            match="nothing was deleted. Nobody can be asked here: add --yes to delete these files, and --used-by",
+        ):
             app(arguments, standalone_mode=False)
     else:
         app(arguments, standalone_mode=False)
     output = capsys.readouterr().out
     assert f"store: 30 files without use, 3.0 MB:\n  clips/00/{'00' * 32}.mp4\n" in output
     assert "  and 10 more\n" in output and len(output.splitlines()) < 25
+    assert f"No results in {project.root} name them. If another working directory uses this store, answer no" in output
     is_deleted = answer in ("y", "--yes")
     assert ("3.0 MB freed" in output) is is_deleted
     assert [path.exists() for path in clips] == [not is_deleted] * 30
+
+
+def clip_of(folder: Path, store: Store, digest: str) -> Path:
+    """Add a clip that the results of a working directory name."""
+    clip = write(store.path("clips", digest, ".mp4"))
+    row = {"clip_id": "a", "unit": "a", "status": "ok", "object": str(clip.relative_to(store.root))}
+    results = Results("demo", folder / "results")
+    write_table(pl.DataFrame([row], schema=CLIP_LEDGER), results.ledger("clips", "velociti", 0), CLIP_LEDGER)
+    write_table(pl.DataFrame(schema=SOURCES), results.ledger("sources", "velociti", 0), SOURCES)
+    return clip
+
+
+@pytest.mark.parametrize("options", ["--prune", "--prune --yes", "--repair"])
+def test_the_users_of_a_store_elsewhere_must_be_named(
+    project: Project, tmp_path_factory: pytest.TempPathFactory, options: str
+) -> None:
+    store = store_at(project, str(tmp_path_factory.mktemp("shared")))
+    store.mark()
+    clip = write(store.path("clips", "ab" * 32, ".mp4"))
+    with pytest.raises(UserError, match=r"other working directories may use it. Nothing was changed. .*`--used-by \.`"):
+        app(["store", *options.split()], standalone_mode=False)
+    assert clip.is_file()
+
+
+def test_what_a_named_working_directory_uses_is_kept(
+    project: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    store, other = store_at(project, str(tmp_path_factory.mktemp("shared"))), tmp_path_factory.mktemp("other")
+    store.mark()
+    clips = [clip_of(folder, store, digest * 32) for folder, digest in ((project.root, "aa"), (other, "bb"))]
+    unused = write(store.path("clips", "cc" * 32, ".mp4"))
+    prune = ["store", "--prune", "--yes", "--used-by"]
+    with pytest.raises(UserError, match=r"--used-by .*elsewhere: there is no folder 'results'.* Nothing was changed"):
+        app([*prune, str(project.root / "elsewhere")], standalone_mode=False)
+    locks = other / ".snakemake/locks"
+    write(locks / "0.output.lock")
+    with pytest.raises(UserError, match=f"snakemake works in {other}. Wait for its end"):
+        app([*prune, str(other)], standalone_mode=False)
+    (locks / "0.output.lock").unlink()
+    assert unused.is_file()
+    app([*prune, str(other)], standalone_mode=False)
+    assert all(clip.is_file() for clip in clips) and not unused.exists()

@@ -11,7 +11,7 @@ from reprise.config.load import load
 from reprise.core import yaml_files
 from reprise.core.errors import UserError
 from reprise.plan.runs import Plan
-from reprise.plan.suite import collect_keys
+from reprise.plan.suite import all_settings
 
 ROOT = Path(__file__).parents[3]
 # Of the suite `construction`.
@@ -50,7 +50,7 @@ class Project:
     def message(self, suite: str = "") -> str:
         """What is said of the configuration, or of the keys that are planned by it."""
         with pytest.raises(UserError) as error:
-            collect_keys(self.plan(suite))
+            all_settings(self.plan(suite))
         return str(error.value)
 
 
@@ -69,6 +69,7 @@ def each_text_is_parsed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(yaml_files, "load_yaml", read)
         patch.setattr("reprise.config.load.load_yaml", read)
+        patch.setattr("reprise.benchmarks.prompts.load_yaml", read)
         yield
 
 

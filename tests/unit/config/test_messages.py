@@ -52,7 +52,7 @@ MISTAKES = [
     (MAIN, "fps8: {rule: fps_mid, fps: 8}", "fps8: {rule: fps_mid, fps: on}", "samplings.fps8: rule 'fps_mid': fps must be a number above 0, found True."),
     # paths, and names of videos
     (MAIN, "suite: demo", "suite: demo\nstore: s3://bucket/store", "line 5: store: 's3://bucket/store' is an address. Name a file or a folder on this machine; mount what is elsewhere first."),
-    (MAIN, "suite: demo", "suite: demo\nlocks: node:/locks", "locks: 'node:/locks' is an address."),
+    (MAIN, "suite: demo", "suite: demo\nstore: node:/store", "store: 'node:/store' is an address."),
     (MAIN, "suite: demo", "suite: demo\nscratch: file:///tmp", "scratch: 'file:///tmp' is an address."),
     (MAIN, "suite: demo", "suite: demo\nstore: $NOT_SET/store", "store: '$NOT_SET/store': the variable $NOT_SET is not set. Set it, or write the path out."),
     (MAIN, "suite: demo", "suite: demo\nstore: ~nobody-of-this-name/x", "store: '~nobody-of-this-name/x': the home folder of ~nobody-of-this-name is not known here."),
@@ -65,7 +65,7 @@ MISTAKES = [
     (SUITE, "route: {kind: toyworld}", "route: {kind: http, url: 'https://example.org/v.mp4'}", "benchmarks.velociti.route.url: 'https://example.org/v.mp4' is the same for every video."),
     (SUITE, "release: {kind: toyworld}", 'release: {kind: folder, path: "s3://x/y"}', "benchmarks.velociti.release.path: 's3://x/y' is an address."),
     # one type a kind of file: unknown, missing and wrong
-    (MAIN, "samplings:", "sampling:", "line 7: sampling: unknown key. Did you mean 'samplings'? Allowed: confidence, locks, report_clips, samplings, scratch, store, suite, views."),
+    (MAIN, "samplings:", "sampling:", "line 7: sampling: unknown key. Did you mean 'samplings'? Allowed: confidence, report_clips, samplings, scratch, store, suite, views."),
     (MAIN, "suite: demo", "suite: dem", "suite: unknown suite 'dem'. Did you mean 'demo'? Allowed: construction, demo, paper, rehearsal, time. These are the files in config/suites/."),
     (MAIN, "fps8: {rule: fps_mid", "fps8: {rule: fps_mdi", "samplings.fps8: rule: unknown sampling rule 'fps_mdi'. Did you mean 'fps_mid'?"),
     (SUITE, "shards: 4", "shards: 0", "line 16: shards: should be greater than or equal to 1, found 0."),
@@ -164,17 +164,16 @@ def test_a_working_directory_whose_name_is_not_utf8_is_named(tmp_path: Path, mon
     assert not list(folder.iterdir())
 
 
-@pytest.mark.parametrize("key", ["store", "locks"])
 @pytest.mark.parametrize(("written", "meant"), [("~/x", "home/x"), ("$HERE/x", "here/x"), ("${HERE}/x", "here/x")])
 def test_home_and_variables_in_paths_are_replaced(
-    project: Project, key: str, written: str, meant: str, monkeypatch: pytest.MonkeyPatch
+    project: Project, written: str, meant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(project.root / "home"))
     monkeypatch.setenv("HERE", str(project.root / "here"))
-    project.edit(MAIN, "suite: demo", f"suite: demo\n{key}: {written}")
+    project.edit(MAIN, "suite: demo", f"suite: demo\nstore: {written}")
     project.edit(SUITE, "route: {kind: toyworld}", f"route: {{kind: folder, path: '{written}'}}")
     found = load(project.root)
-    assert getattr(found.main, key) == str(project.root / meant)
+    assert found.main.store == str(project.root / meant)
     route = found.suite.benchmarks["velociti"].route
     assert getattr(route, "path", "") == str(project.root / meant)
     assert not (project.root / "~").exists()

@@ -3,12 +3,14 @@
 import json
 import os
 import random
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.files import keys_of, read_record, seal_text, sealed_text, write_record
+from reprise.core.files import file_digest, read_record, recorded, seal_text, sealed_text, write_record
+from reprise.core.provenance import Provenance, recording
 from reprise.core.schemas import FRAME_PLAN, read_table, write_table
 from reprise.core.store import Store, append_line, read_lines
 from reprise.models.asking.journal import Journal, entry_id, journal_path
@@ -21,7 +23,9 @@ ROWS = [
     {"clip_id": f"c{n}", "indices": [n, n + 1], "times_s": [n / 3], "note": "", "grid": [n, 2], "shown_clip": None}
     for n in range(50)
 ]
-KEYS = {"results/demo/keys/frames/toy/fps1.json": "0123456789abcdef"}
+MADE = Provenance(
+    "frames", {"frames/toy/fps1": {"rule": {"fps": 1}}}, {"results/demo/facts/toy.parquet": "0123456789abcdef"}
+)
 
 
 def flipped(content: bytes, place: int) -> bytes:
@@ -32,17 +36,24 @@ def flipped(content: bytes, place: int) -> bytes:
 
 def test_every_flipped_bit_of_a_table_is_noticed(tmp_path: Path) -> None:
     table = tmp_path / "plan.parquet"
-    write_table(pl.DataFrame(ROWS, schema=FRAME_PLAN), table, FRAME_PLAN, KEYS)
-    assert pl.read_parquet(table).to_dicts() == ROWS and keys_of(table) == KEYS, "a plain parquet file"
+    with recording(MADE):
+        write_table(pl.DataFrame(ROWS, schema=FRAME_PLAN), table, FRAME_PLAN)
+    assert pl.read_parquet(table).to_dicts() == ROWS and recorded(table) == MADE._replace(file=str(table)), (
+        "a plain parquet file"
+    )
     content, draw = table.read_bytes(), random.Random(0)
+    misread = 0
     for place in draw.sample(range(len(content) * 8), 60):
         table.write_bytes(flipped(content, place))
+        with suppress(Exception, pl.exceptions.PanicException):
+            misread += pl.read_parquet(table).to_dicts() != ROWS
         with pytest.raises(UserError, match=r"plan\.parquet: damaged.* Delete it and run snakemake again"):
             read_table(table, FRAME_PLAN)
+    assert misread, "polars notices all of them, so that a table needs no checksum of ours"
     table.write_bytes(b"PAR1")
     with pytest.raises(UserError, match="damaged"):
         read_table(table, FRAME_PLAN)
-    assert keys_of(table) is None
+    assert recorded(table) is None
 
 
 def log_of(path: Path, *values: object) -> Path:
@@ -127,3 +138,23 @@ def test_weights_that_are_not_what_was_fetched_are_not_loaded(tmp_path: Path) ->
     with pytest.raises(UserError, match=r"config\.json: gone, or not what was fetched"):
         weights_folder(None, model, Store(tmp_path))
     assert not (folder / "config.json").exists() and (folder / "model.safetensors").exists()
+
+
+def test_a_local_checkpoint_that_changed_since_planning_is_not_loaded(tmp_path: Path) -> None:
+    store, folder = Store(tmp_path / "store"), tmp_path / "checkpoint"
+    weights = write(folder / "model.safetensors", b"before")
+    planned = {"checkpoint": store.folder_digest(folder)}
+    assert weights_folder(str(folder), planned, store) == folder
+    weights.write_bytes(b"after")
+    with pytest.raises(UserError, match="checkpoint: changed since this job was planned"):
+        weights_folder(str(folder), planned, store)
+
+
+def test_planning_reads_digests_and_records_none(tmp_path: Path) -> None:
+    root, path = tmp_path / "store", write(tmp_path / "model.safetensors", b"weights")
+    planning = Store(root, is_read_only=True)
+    assert planning.digest(path) == file_digest(path) and not root.exists()
+    Store(root).digest(path)
+    recorded = (root / "digests.jsonl").read_text()
+    assert Store(root, is_read_only=True).digest(path) == file_digest(path)
+    assert (root / "digests.jsonl").read_text() == recorded

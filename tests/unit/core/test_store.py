@@ -1,9 +1,8 @@
-"""The store: several writers with its own locks and with locks elsewhere, what two users share, work in progress, and the clones that use it."""
+"""The store: several writers, what two users share, and work in progress."""
 
 import errno
 import fcntl
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -13,11 +12,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from reprise.core.clones import forget, idle_clones, readable_clones, register, registered
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, inside, write_record
-from reprise.core.locks import HOLDING, put_locks
-from reprise.core.store import Store, append_line, read_lines, store_on_node
+from reprise.core.files import file_digest, inside
+from reprise.core.store import Store, read_lines, store_on_node
 from reprise.fetch.records import forget_failures
 from reprise.models.asking.journal import Journal, journal_path
 
@@ -108,11 +105,10 @@ def test_what_a_user_keeps_in_folders_of_these_names_is_no_object(tmp_path: Path
 
 
 WRITERS, LINES, OBJECTS = 3, 60, 12
-# A clone's job.
+# A job of one of several working directories.
 WRITE = """\
 import os, sys, time
 from pathlib import Path
-from reprise.core.clones import register
 from reprise.fetch.records import forget_failures
 from reprise.core.store import Store, append_line
 from reprise.models.base import Answer
@@ -121,9 +117,7 @@ from reprise.models.asking.pieces import Piece
 
 store, (who, count, lines, objects) = Store(Path(sys.argv[1])), map(int, sys.argv[2:])
 os.umask(0o002)
-clone = store.root / f"clone-of-{who}"
-clone.mkdir(exist_ok=True)
-register(store, clone)
+store.mark()
 while not (store.root / "go").exists():
     time.sleep(0.005)
 for number in range(objects):
@@ -147,12 +141,9 @@ def job(store: Path, *numbers: int) -> "subprocess.Popen[bytes]":
     return subprocess.Popen([sys.executable, "-c", WRITE, str(store), *map(str, numbers)])
 
 
-@pytest.mark.parametrize("locks", ["own", "elsewhere"])
-def test_several_writers_lose_and_tear_nothing(tmp_path: Path, locks: str) -> None:
+def test_several_writers_lose_and_tear_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     store.root.mkdir()
-    if locks == "elsewhere":
-        put_locks(store.root, str(tmp_path / "elsewhere"))
     jobs = [job(store.root, who, WRITERS, LINES, OBJECTS) for who in range(WRITERS)]
     (store.root / "go").touch()
     assert [job.wait(timeout=300) for job in jobs] == [0] * WRITERS
@@ -192,30 +183,13 @@ def no_locks_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fcntl.flock", refused)
 
 
-def test_locks_elsewhere_serve_a_store_that_can_have_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(tmp_path / "store")
-    no_locks_in(store.root, monkeypatch)
-    with pytest.raises(UserError, match=r"the file system has no locks .* `locks:` there may name a folder"):
-        register(store, tmp_path / "clone")
-    shutil.rmtree(store.root)
-    put_locks(store.root, str(tmp_path / "elsewhere"))
-    register(store, tmp_path / "clone")
-    append_line(store.root / "digests.jsonl", "[1]")
-    append_line(store.path("journal", "ab" * 32, ".jsonl"), "[2]")
-    with store.alone("ab" * 32):
-        assert list(read_lines(store.root / "digests.jsonl")) == [[1]]
-
-
-def test_all_that_use_a_store_must_agree_on_its_locks_and_those_in_use_are_not_moved(tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    with Store(store).alone("ab" * 32), pytest.raises(UserError, match="End all that use the store, delete the folder"):
-        put_locks(store, str(tmp_path / "elsewhere"))
-    (store / "locks").rename(tmp_path / "deleted")
-    put_locks(store, str(tmp_path / "elsewhere"))
-    put_locks(store, None)
-    assert all((store / name).resolve() == tmp_path / "elsewhere" / name for name in HOLDING)
-    with pytest.raises(UserError, match=r"locks lie in .*elsewhere, not in .*other .* all that use a store must agree"):
-        put_locks(store, str(tmp_path / "other"))
+def test_a_file_system_without_locks_is_an_error_that_says_where_the_store_may_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_locks_in(tmp_path, monkeypatch)
+    words = r"the file system has no locks .* Set `store:` in config/config.yaml to a folder on a file system that has"
+    with pytest.raises(UserError, match=words), Store(tmp_path).alone("ab" * 32):
+        pass
 
 
 # Work in progress
@@ -224,12 +198,12 @@ def test_all_that_use_a_store_must_agree_on_its_locks_and_those_in_use_are_not_m
 def test_work_in_progress_lies_where_the_node_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JOBS_OWN", str(tmp_path / "node"))
     store = tmp_path / "store"
-    folder = store_on_node(store, ["$JOBS_OWN/${JOBS_OWN}"]).scratch("x").parent
+    folder = store_on_node(store, "$JOBS_OWN/${JOBS_OWN}").scratch("x").parent
     assert folder.is_relative_to(tmp_path / "node") and folder.name == f"reprise-{os.getuid()}"
-    assert store_on_node(store, [""]).scratch("x").parent == store / "tmp"
+    assert store_on_node(store, "").scratch("x").parent == store / "tmp"
     monkeypatch.delenv("JOBS_OWN")
     with pytest.raises(UserError, match=r"^scratch .* on .*: '\$JOBS_OWN': the variable \$JOBS_OWN is not set"):
-        store_on_node(store, ["$JOBS_OWN"])
+        store_on_node(store, "$JOBS_OWN")
 
 
 def test_a_file_from_another_disk_is_kept_whole(tmp_path: Path) -> None:
@@ -244,41 +218,3 @@ def test_a_file_from_another_disk_is_kept_whole(tmp_path: Path) -> None:
         (Path(other) / f"reprise.{os.uname().nodename}.999999999.left").touch()
         store.sweep()
         assert not list(Path(other).iterdir()), "what a killed job left there is removed"
-
-
-def new_clone(path: Path) -> Path:
-    (path / "results").mkdir(parents=True)
-    return path
-
-
-def known(store: Store) -> list[Path]:
-    return [note.clone for note in registered(store)]
-
-
-def test_a_clone_of_another_machine_under_the_same_path_is_not_taken_for_this_one(tmp_path: Path) -> None:
-    """The first machine's folder is out of sight: the second one must not prune what only that one names."""
-    store, clone = Store(tmp_path / "store"), new_clone(tmp_path / "work/clone")
-    register(store, clone)
-    clone.parent.rename(tmp_path / "out-of-sight")
-    register(store, new_clone(clone))
-    assert known(store) == [clone, clone]
-    with pytest.raises(UserError, match=f"cannot be seen from here.* --forget {clone}`"):
-        readable_clones(store)
-    forget(store, clone)
-    assert readable_clones(store) == [clone], "what is there now is still known"
-    forget(store, clone)
-    assert known(store) == []
-
-
-def test_a_folder_that_is_gone_stops_what_needs_idle_clones(tmp_path: Path) -> None:
-    store, clone = Store(tmp_path / "store"), new_clone(tmp_path / "clone")
-    register(store, clone)
-    shutil.rmtree(clone)
-    clone.touch()
-    with pytest.raises(UserError, match="cannot be seen from here"):
-        idle_clones(store)
-    with pytest.raises(UserError, match=f"no clone '.*other' uses it. Known: {clone}"):
-        forget(store, tmp_path / "other")
-    write_record(tmp_path / "store/clones/aa.json", str(tmp_path))
-    with pytest.raises(UserError, match=r"aa\.json: damaged, or of an earlier version. Run snakemake once"):
-        readable_clones(store)

@@ -1,7 +1,6 @@
 """Figures: what is in them, what is said where there is nothing, that their bytes do not change, and which of the papers' are drawn."""
 
 import hashlib
-import json
 import math
 import os
 import re
@@ -15,9 +14,9 @@ import polars as pl
 import pytest
 from matplotlib.text import Text
 from reprise.config.load import load
-from reprise.construction.tables import STATISTICS
 from reprise.core.files import sealed_text
-from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, write_table
+from reprise.core.schemas import CONSTRUCTION_STATISTICS, FACTS, ITEMS, METRICS, VERDICTS, write_table
+from reprise.core.settings_text import settings_text
 from reprise.figures.distribution import Count, draw_distribution, in_ranges
 from reprise.figures.draw import draw
 from reprise.figures.keys import FigureKey
@@ -75,7 +74,7 @@ def drawn(
     numbers = numbers or Published(None, "table2")
     builders = [Builder(part, pl.DataFrame(rows, schema=METRICS), numbers) for part in key.parts]
     found = {} if verdicts is None else {RUN: verdicts}
-    counted = pl.DataFrame(made, schema=STATISTICS, orient="row")
+    counted = pl.DataFrame(made, schema=CONSTRUCTION_STATISTICS, orient="row")
     return draw(key, builders, items, pl.DataFrame(schema=FACTS), found, numbers, counted)
 
 
@@ -178,19 +177,19 @@ def test_a_figure_shows_what_the_making_of_a_benchmark_counted() -> None:
 
 def test_two_draws_have_the_same_bytes(tmp_path: Path) -> None:
     """In two processes that order sets differently, in another time zone."""
-    key = tmp_path / "key.json"
-    key.write_text(json.dumps(figure_key(SPECS["scatter"]).model_dump(mode="json")))
+    settings = settings_text("figures/velociti/fig3", figure_key(SPECS["scatter"]).model_dump(mode="json"))
+    assert '"sha256"' not in settings, "short enough for a job without a configuration"
     verdicts = Path("results/s/verdicts", RUN, "robust.parquet")
     rows = [verdict_row(f"{name}#{role}", score=0.3, right=False) for name in "abcde" for role in ("pos", "neg")]
     write_table(pl.DataFrame([measured("control", 50.0)], schema=METRICS), tmp_path / "metrics.parquet", METRICS)
     write_table(pl.DataFrame(rows, schema=VERDICTS), tmp_path / verdicts, VERDICTS)
     write_table(ITEMS_OF, tmp_path / "items.parquet", ITEMS)
-    given = {"key": key, "metrics": "metrics.parquet", "item-table": "items.parquet", "verdicts": verdicts}
+    given = {"settings": settings, "metrics": "metrics.parquet", "item-table": "items.parquet", "verdicts": verdicts}
     digests = []
     for seed, zone in (("1", "UTC"), ("2", "Asia/Tokyo")):
         out = tmp_path / seed / "fig3.png"
         options = [str(word) for name, value in (given | {"png": out}).items() for word in (f"--{name}", value)]
-        command = [sys.executable, "-m", "reprise.stages", "figure", *options]
+        command = [sys.executable, "-m", "reprise.stages", "--store", "store", "figure", *options]
         subprocess.run(command, check=True, cwd=tmp_path, env=os.environ | {"PYTHONHASHSEED": seed, "TZ": zone})
         files = sorted(path for path in out.parent.iterdir() if not path.name.startswith("."))
         assert all(sealed_text(path).with_name(f".{path.name}.sum").is_file() for path in files), "all carry a checksum"

@@ -1,6 +1,5 @@
 """The stages over local files: ledgers, facts, plans, contact sheets; the same bytes when run again."""
 
-import json
 import shutil
 import struct
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from reprise.core.files import file_digest
 from reprise.core.names import shard_of
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, FACTS, FRAME_PLAN, SOURCES, read_table, write_table
+from reprise.core.settings_text import settings_text
 from reprise.media.decoder import read_frames
 from reprise.media.encode import concatenate
 from reprise.media.probe import packet_index
@@ -66,19 +66,25 @@ CASES = [
 EXPECTED = {row["clip_id"]: status for row, status in CASES}
 LEDGERS = [f"c{shard}.parquet" for shard in range(SHARDS)]
 GIVEN: dict[str, dict[str, Any]] = {
-    "sources": {"key": "sources.json", "release": "files.json", "clips": "clips.parquet", "store": "store"},
-    "clips": {"key": "clips.json", "clips": "clips.parquet", "store": "store"},
-    "facts": {"key": "facts.json", "threads": 1, "ledgers": LEDGERS, "store": "store"},
-    "frames": {"key": "frames.json", "facts": "facts.parquet", "ledgers": LEDGERS, "store": "store"},
-    "preview": {"key": "frames.json", "frames": "plan.parquet", "ledgers": LEDGERS, "store": "store", "clip": "pair.first"},
+    "sources": {"settings": "sources", "release": "files.json", "clips": "clips.parquet"},
+    "clips": {"settings": "clips", "clips": "clips.parquet"},
+    "facts": {"settings": "facts", "threads": 1, "ledgers": LEDGERS},
+    "frames": {"settings": "frames", "facts": "facts.parquet", "ledgers": LEDGERS},
+    "preview": {"settings": "frames", "frames": "plan.parquet", "ledgers": LEDGERS, "clip": "pair.first"},
 }  # fmt: skip
 
 
 def words_of(name: str, out: object, **options: Any) -> list[str]:
     """A stage and its options, as a rule would give them."""
     given = {**GIVEN[name], "out": out, **options}
+    given["settings"] = Path(f"{given['settings']}.json").read_text()
     lists = {option: value if isinstance(value, list) else [value] for option, value in given.items()}
-    return [name, *(str(word) for option, values in lists.items() for word in (f"--{option}", *values))]
+    return [
+        "--store",
+        "store",
+        name,
+        *(str(word) for option, values in lists.items() for word in (f"--{option}", *values)),
+    ]
 
 
 def run_stage(name: str, folder: Path, out: object, **options: Any) -> None:
@@ -95,7 +101,7 @@ def run_all(folder: Path, videos: Path, threads: int = 1) -> None:
         "frames": {"rule": {"rule": "black_aware", "frames": 7}},
     }
     for name, key in keys.items():
-        (folder / f"{name}.json").write_text(json.dumps(key))
+        (folder / f"{name}.json").write_text(settings_text(name, key))
     (folder / "files.json").write_text("[]")
     write_table(pl.DataFrame([row for row, _ in CASES], schema=CLIPS), folder / "clips.parquet", CLIPS)
     for shard in range(SHARDS):
@@ -227,13 +233,13 @@ def plans_in(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_a_grid_is_planned_and_previewed_as_the_one_picture_that_a_model_sees(made: Path, tmp_path: Path) -> None:
-    key, table = tmp_path / "grid.json", tmp_path / "grid.parquet"
+    key, table = tmp_path / "grid", tmp_path / "grid.parquet"
     view = {"show": "grid", "rows": 2, "columns": 3}
-    key.write_text(json.dumps({"rule": {"rule": "interior", "frames": 6, "view": view}}))
-    run_stage("frames", made, table, key=key)
+    Path(f"{key}.json").write_text(settings_text("frames", {"rule": {"rule": "interior", "frames": 6, "view": view}}))
+    run_stage("frames", made, table, settings=key)
     plan = plans_in(table)["pair.first"]
     assert plan["grid"] == [2, 3] and "one picture, 2 x 3" in plan["note"]
-    run_stage("preview", made, tmp_path / "grid.png", key=key, frames=table)
+    run_stage("preview", made, tmp_path / "grid.png", settings=key, frames=table)
     sheet = cv2.imread(str(tmp_path / "grid.png"))
     assert sheet is not None
     assert sheet.shape[0] >= 2 * 240 and sheet.shape[1] == 3 * 240 + 12

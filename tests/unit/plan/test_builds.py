@@ -14,6 +14,7 @@ label: Served
 adapter: openai
 checkpoint: resources/demo/checkpoints/llava-ov-late
 served_by: {engine: vllm, environment: engine}
+settings: {frames: video}
 gpus: 1
 """
 OLD = "535.183.01"

@@ -1,15 +1,12 @@
-"""What changed in a key file since a result was made: found in what is there now and in what was there before."""
+"""What changed in the settings since a result was made, and the form in which rules and results show settings."""
 
-import os
-from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
-from reprise.core.files import canonical_json, text_digest, write_text
-from reprise.core.paths import Results
-from reprise.core.schemas import FRAME_PLAN, write_table
-from reprise.plan.changes import KeyChanges, changes_between, remember
+from reprise.core.provenance import Provenance
+from reprise.core.settings_text import content_of, settings_text
+from reprise.media.keys import FramesKey
+from reprise.plan.changes import CurrentSettings, changes_between
 
 LONG = "Watch the video and pay attention to the order of events. Does it entail the caption?"
 
@@ -35,42 +32,34 @@ def test_a_change_is_told_from_what_to_what(before: dict[str, Any], after: dict[
     assert [change.words for change in changes_between(before, after)] == words
 
 
-@pytest.fixture
-def key(tmp_path: Path) -> Path:
-    path = tmp_path / "small/keys/frames/toy/fps1.json"
-    write_text(path, canonical_json({"rule": {"fps": 1}}))
-    return path
+def frames_settings(fps: float) -> FramesKey:
+    return FramesKey(rule={"rule": "fps_mid", "fps": fps})
 
 
-def made(key: Path, tmp_path: Path) -> Path:
-    """A table that was made under the key file as it is."""
-    path = tmp_path / "small/frames/toy/fps1.parquet"
-    digest = text_digest(key.read_text(encoding="utf-8"))[:16]
-    write_table(pl.DataFrame(schema=FRAME_PLAN), path, FRAME_PLAN, {str(key): digest})
-    return path
+def test_a_result_says_which_of_its_settings_are_others_now() -> None:
+    name = "frames/toy/fps1"
+    made = Provenance("frames", {name: frames_settings(1).model_dump(mode="json")})
+    assert CurrentSettings({name: frames_settings(1)}).changes_since(made) == []
+    (change,) = CurrentSettings({name: frames_settings(2)}).changes_since(made)
+    assert (change.name, change.words) == (name, ("rule.fps: 1 -> 2",))
+    assert CurrentSettings({}).changes_since(made) == [], "a suite that has no such job makes it no more"
 
 
-def test_a_key_file_that_was_replaced_more_than_once(key: Path, tmp_path: Path) -> None:
-    result, results = made(key, tmp_path), Results("small", tmp_path)
-    remember(results, key)
-    for fps, words in ((2, "rule.fps: 1 -> 2"), (3, "rule.fps: 1 -> 3")):
-        write_text(key, canonical_json({"rule": {"fps": fps}}))
-        assert [found.words for found in KeyChanges(results).since(result)] == [(words,)]
-        remember(results, key)
-    (results.folder / "keys/former.jsonl").unlink()
-    assert KeyChanges(results).since(result)[0].words == ("changed; what it was is not recorded",)
+def test_long_texts_become_digests_and_the_whole_has_one() -> None:
+    prompt = {"prompt": {"system": "", "user": "Watch. " * 100}, "ask": "score"}
+    content = content_of(settings_text("requests/toy/entail", prompt))
+    assert content["ask"] == "score" and content["prompt"]["user"].startswith("sha256:")
+    changed = content_of(
+        settings_text("requests/toy/entail", prompt | {"prompt": {"system": "", "user": "Look. " * 100}})
+    )
+    assert content["sha256"] != changed["sha256"]
+    (change,) = changes_between(content, changed)
+    assert change.words.startswith("prompt.user: sha256:")
+    assert "sha256" not in content_of(settings_text("requests/toy/entail", {"ask": "score"}))
 
 
-def test_a_file_that_names_no_key_is_older_than_the_key_it_was_made_from(key: Path, tmp_path: Path) -> None:
-    result, results = tmp_path / "files.json", Results("small", tmp_path)
-    result.write_text("{}")
-    os.utime(key, (1, 1))
-    assert KeyChanges(results).since_input(result, key) is None
-    now = {key: canonical_json({"rule": {"fps": 2}})}
-    to_be_written = KeyChanges(results, now).since_input(result, key)
-    remember(results, key)
-    write_text(key, now[key])
-    os.utime(result, (2, 2))
-    written = KeyChanges(results, now).since_input(result, key)
-    assert to_be_written == written is not None and written.words == ("rule.fps: 1 -> 2",)
-    assert KeyChanges(results).since_input(tmp_path / "gone", key) is None
+def test_settings_that_are_still_long_are_shortened_from_the_longest() -> None:
+    spec = {"rows": [{"label": f"Row {number}", "model": "oracle"} for number in range(500)], "title": "Table"}
+    text = settings_text("tables/toy/table1", {"spec": spec, "suite": "demo"})
+    content = content_of(text)
+    assert len(text) < 4200 and content["suite"] == "demo" and content["spec"].startswith("sha256:")

@@ -13,7 +13,6 @@ from reprise.plan.costs import (
     Estimate,
     Load,
     Measured,
-    Range,
     Weights,
     estimate,
     measured,
@@ -46,18 +45,14 @@ def test_seconds(one: Measured, load: Load, seconds: float | None) -> None:
     assert seconds_by(one, load) == (None if seconds is None else pytest.approx(seconds))
 
 
-def test_the_surest_source_counts_and_its_range_says_how_sure_it_is() -> None:
+def test_the_surest_source_counts_and_of_several_runs_their_mean() -> None:
     load = Load(400, 20, 160)  # 240 s by DONE
-    own = DONE._replace(error=0.1)  # two standard errors: a fifth
-    found = {"itself": [own], "benchmark": [BLIND, DONE], "model": [DONE]}
-    assert estimate(load, found) == Estimate(Range(240 / 1.2, 240 * 1.2), "itself")  # type: ignore[arg-type]
-    assert estimate(load, {"benchmark": [BLIND, DONE]}) == Estimate(Range(160, 360), "benchmark")
-    assert estimate(load, {"model": [DONE, DONE._replace(once_s=30, asking_s=75)]}) == Estimate(
-        Range(120, 720), "model"
-    )
-    assert estimate(load, {"itself": [DONE]}) == Estimate(Range(160, 360), "itself"), "one clip says nothing of others"
+    slower = DONE._replace(once_s=30, asking_s=75)  # 360 s
+    assert estimate(load, {"itself": [DONE], "benchmark": [slower], "model": [slower]}) == Estimate(240, "itself")
+    assert estimate(load, {"benchmark": [BLIND, DONE], "model": [slower]}) == Estimate(240, "benchmark")
+    assert estimate(load, {"model": [DONE, slower]}) == Estimate(300, "model")
     assert estimate(load, {"model": [BLIND]}) is None and estimate(load, {}) is None
-    assert estimate(Load(0, 0, 0), {}) == Estimate(Range(0, 0), "itself")
+    assert estimate(Load(0, 0, 0), {}) == Estimate(0, "itself")
 
 
 def test_tokens_grow_with_questions_and_frames() -> None:
@@ -78,13 +73,8 @@ def test_what_a_table_of_timings_says() -> None:
     ]
     table = pl.DataFrame(rows, schema=TIMINGS)
     found = measured(table, {"a": 8, "b": 16, "unknown time": 8}, tokens=30)
-    assert found is not None
-    assert found._replace(error=None) == Measured(Load(6, 2, 24), 1 + 1 + 2, 3 - 2 + 11, True, 30)
-    # Mean 8, standard deviation of 4 and 12 is the root of 32, of the mean of two the root of 16.
-    assert found.error == pytest.approx(4 / 8)
+    assert found == Measured(Load(6, 2, 24), 1 + 1 + 2, 3 - 2 + 11, True, 30)
     assert measured(table, {}, None) is None
-    alone = measured(table, {"a": 8}, None)
-    assert alone is not None and alone.error is None
 
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"

@@ -4,13 +4,13 @@ import re
 from dataclasses import replace
 
 import pytest
-from pydantic import BaseModel
 from reprise.config.load import load
+from reprise.core.settings import Settings
 from reprise.fetch.plugins import PLUGINS
 from reprise.models.adapters import ADAPTERS
 from reprise.plan import versions
 from reprise.plan.runs import Plan
-from reprise.plan.suite import collect_keys
+from reprise.plan.suite import all_settings
 
 from tests.unit.config.conftest import ROOT, Project
 
@@ -20,13 +20,7 @@ OVERVIEW = "tables/overview"  # of the main table of each benchmark
 JUDGES = "tables/judges"
 REPORT = "report"  # it is made of what others have made, and by the code that tables are made by
 IMPORTED = ".+/random-imported"
-Keys = dict[str, BaseModel]
-
-
-def keys_of(plan: Plan) -> Keys:
-    """Keys by the names of their files below `keys/`."""
-    folder = plan.results.folder / "keys"
-    return {str(path.relative_to(folder).with_suffix("")): key for path, key in collect_keys(plan).items()}
+Keys = dict[str, Settings]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +32,7 @@ def plan() -> Plan:
 
 @pytest.fixture(scope="module")
 def before(plan: Plan) -> Keys:
-    return keys_of(plan)
+    return all_settings(plan)
 
 
 def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
@@ -64,21 +58,21 @@ def test_raising_the_version_of_a_stage_reruns_that_stage(
     plan: Plan, before: Keys, stage: str, patterns: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(versions.STAGES, stage, 2)
-    assert_differ(before, keys_of(plan), patterns)
+    assert_differ(before, all_settings(plan), patterns)
 
 
 def test_raising_the_version_of_an_adapter_queries_its_models_again(
     plan: Plan, before: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(ADAPTERS, "transformers", replace(ADAPTERS["transformers"], version=2))
-    assert_differ(before, keys_of(plan), [TOY_LLAVA])
+    assert_differ(before, all_settings(plan), [TOY_LLAVA])
 
 
 def test_raising_the_version_of_a_world_makes_its_releases_and_videos_again(
     plan: Plan, before: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(PLUGINS, "toyworld", PLUGINS["toyworld"]._replace(version=2))
-    assert_differ(before, keys_of(plan), ["release/.+", "sources/.+"])
+    assert_differ(before, all_settings(plan), ["release/.+", "sources/.+"])
 
 
 @pytest.mark.parametrize(
@@ -91,9 +85,9 @@ def test_raising_the_version_of_a_world_makes_its_releases_and_videos_again(
         ("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-late", "checkpoints/llava-ov-early", ["(?!time/).+/toy-llava-ov"]),
         # of a benchmark and its prompts
         ("config/benchmarks/velociti.yaml", "reading: output_block", "reading: text", ["verdicts/velociti/cot.subset"]),
-        ("config/benchmarks/velociti.yaml", "title: VELOCITI", "title: VELOCITI\nversion: 2", ["(annotations|statistics)/velociti", "(requests|metrics|judge_requests|tables|figures)/velociti/.+", OVERVIEW, CARD, REPORT, "velociti/.+/random-imported"]),
+        ("config/benchmarks/velociti.yaml", "version: 1", "version: 2", ["(annotations|statistics)/velociti", "(requests|metrics|judge_requests|tables|figures)/velociti/.+", OVERVIEW, CARD, REPORT, "(runs/)?velociti/.+/random-imported"]),
         ("config/benchmarks/vinoground.yaml", "{video: 3, group: 3}", "{video: 4, group: 4}", ["(tables|figures)/vinoground/(?!fig1[12]).+", OVERVIEW]),
-        ("resources/prompts/velociti.yaml", "Here is a caption", "This is a caption", ["requests/velociti/entail(.subset)?", "velociti/entail(.subset)?/[^/]+/(?!random-imported).+"]),
+        ("resources/prompts/velociti.yaml", "Here is a caption", "This is a caption", ["requests/velociti/entail(.subset)?", "(runs/)?velociti/entail(.subset)?/[^/]+/(?!random-imported).+"]),
         # of a table: the table, and the runs that it adds
     ],
 )  # fmt: skip
@@ -101,13 +95,13 @@ def test_an_edited_file_reaches_what_it_shapes(
     project: Project, before: Keys, file: str, old: str, new: str, patterns: list[str]
 ) -> None:
     project.edit(file, old, new)
-    assert_differ(before, keys_of(project.plan()), patterns)
+    assert_differ(before, all_settings(project.plan()), patterns)
 
 
 def test_keys_hold_no_more_than_their_job_needs(before: Keys) -> None:
     """A run's key file is an input of the job: whatever is in it asks the model again."""
     run = before["velociti/entail/fps1/random"].model_dump()
-    assert sorted(run) == ["answers", "checkpoint", "gpus", "key", "run"]
+    assert sorted(run) == ["answers", "checkpoint", "code_versions", "gpus", "key", "run"]
     assert sorted(run["answers"]) == [
         "adapter", "ask", "attention", "code_versions", "dtype", "form", "max_tokens", "model", "prompt", "sampling", "settings",
         "trust_remote_code", "versions",

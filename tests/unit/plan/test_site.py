@@ -1,4 +1,4 @@
-"""The site that jobs are submitted to: its file, the calls that submit, what fits where, and what Slurm prints."""
+"""The partitions that jobs are submitted to: their file, the calls that submit, and what fits where."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 from reprise.config.model import Model
 from reprise.config.problems import read
 from reprise.core.errors import UserError
-from reprise.plan.site import PartitionLimits, Site, partitions_file, partitions_in, problems, site_of
+from reprise.plan.site import PartitionLimits, Site, partitions_file, problems, site_of
 
 SITE = Site(
     partitions={
@@ -39,19 +39,42 @@ def test_which_file_a_call_means(arguments: str, file: str | None) -> None:
     assert partitions_file(["snakemake", *arguments.split()]) == (Path(file) if file else None)
 
 
-def test_a_dry_run_needs_no_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("here.yaml").write_text("partitions:\n  cpu: {max_runtime: 60}\n")
-    monkeypatch.setenv("PATH", "/nonexistent")
-    call = ["snakemake", "--workflow-profile", "cluster"]
-    for look in ("-n", "--dry-run", "-np", "--unlock"):
-        assert site_of([*call, look]) == Site(partitions={"cpu": PartitionLimits(max_runtime=60)})
-    with pytest.raises(UserError, match=r"no Slurm here: there is no command 'sinfo'.*without `--workflow-profile"):
-        site_of(call)
+# As `generate-slurm-partition-config` of the plugin writes it, with a key that only the plugin reads.
+GENERATED = """\
+partitions:
+  accel:
+    max_gpu: 1
+    max_mem_mb: 8000
+    max_nodes: 2
+    max_runtime: '2:00:00'
+    max_threads: 8
+  long: {max_runtime: 7-12:30:00}
+  minutes: {max_runtime: 90}
+"""
 
 
-def test_a_wrong_file_is_named_with_its_line() -> None:
-    Path("here.yaml").write_text("partitions:\n  gpu: {max_gpus: 4}\n")
-    with pytest.raises(UserError, match="line 2: partitions.gpu.max_gpus: .*Did you mean 'max_gpu'"):
+def test_the_file_is_read_as_the_plugin_writes_it() -> None:
+    Path("here.yaml").write_text(GENERATED)
+    assert site_of(["snakemake", "--workflow-profile", "cluster"]) == Site(
+        partitions={
+            "accel": PartitionLimits(max_runtime=120, max_mem_mb=8000, max_threads=8, max_gpu=1),
+            "long": PartitionLimits(max_runtime=10830),
+            "minutes": PartitionLimits(max_runtime=90),
+        }
+    )
+    assert site_of(["snakemake"]) is None, "jobs run here"
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        ("max_runtime: 2h", "line 2: partitions.gpu.max_runtime: .*should be minutes or days-hours:minutes:seconds"),
+        ("max_gpu: many", "line 2: partitions.gpu.max_gpu: "),
+    ],
+)
+def test_a_wrong_file_is_named_with_its_line(limit: str, words: str) -> None:
+    Path("here.yaml").write_text(f"partitions:\n  gpu: {{{limit}}}\n")
+    with pytest.raises(UserError, match=words):
         read(Site, Path("here.yaml"))
 
 
@@ -68,28 +91,3 @@ def test_a_wrong_file_is_named_with_its_line() -> None:
 def test_what_no_partition_can_hold(settings: dict[str, int], words: str | None) -> None:
     model = Model.model_validate({"label": "M", "adapter": "random", **settings})
     assert list(problems(model, SITE)) == ([words] if words else [])
-
-
-# Of Slurm 22.05.8 with two nodes that have a GPU and one that has none (tests/cluster/slurm.py).
-RECORDED = "accel|up|2:00:00|8|8000|gpu:1\nshort*|up|1:00:00|8|8000|(null)\naccel|up|2:00:00|8|8000|gpu:1\n"
-
-
-def test_the_partitions_of_a_real_slurm() -> None:
-    assert partitions_in(f"{RECORDED}old|down|1:00|8|8000|(null)\n") == {
-        "accel": PartitionLimits(max_runtime=120, max_mem_mb=8000, max_threads=8, max_gpu=1),
-        "short": PartitionLimits(max_runtime=60, max_mem_mb=8000, max_threads=8),
-    }
-
-
-@pytest.mark.parametrize(
-    ("lines", "node"),
-    [
-        # the node with the most GPUs counts, not the most of each kind
-        (["128|1000000|(null)", "64|512000|gpu:4", "32|256000|gpu:4"], (4, 512000, 64)),
-        (["8|8000+|gpu:a100:4(S:0-1),gpu:v100:2,shard:8"], (6, 8000, 8)),
-    ],
-)
-def test_a_job_can_have_what_one_node_has(lines: list[str], node: tuple[int, int, int]) -> None:
-    for time, minutes in {"infinite": None, "30:00": 30, "2:00:00": 120, "7-12:30:00": 10830}.items():
-        found = partitions_in("\n".join(f"all|up|{time}|{one}" for one in lines))["all"]
-        assert (found.max_gpu, found.max_mem_mb, found.max_threads) == node and found.max_runtime == minutes

@@ -10,7 +10,7 @@ from reprise.core.errors import UserError
 from reprise.plan.naming import fitting, nearest
 from reprise.plan.runs import Plan
 from reprise.plan.site import PartitionLimits, Site
-from reprise.plan.suite import Suite, collect_keys
+from reprise.plan.suite import Suite, all_settings
 from reprise.tables.keys import ReproductionKey
 
 from tests.unit.config.conftest import Project
@@ -23,7 +23,7 @@ def plan() -> Plan:
 
 @pytest.fixture(scope="module")
 def suite(plan: Plan) -> Suite:
-    return Suite(plan)
+    return Suite(plan, {})
 
 
 def test_a_wrong_table_or_figure_is_told_those_that_exist(suite: Suite) -> None:
@@ -73,7 +73,7 @@ CPU, GPU = PartitionLimits(max_runtime=300), PartitionLimits(max_runtime=2000, m
 
 
 def test_a_job_asks_for_more_at_each_attempt_and_no_more_than_the_site_has(plan: Plan) -> None:
-    here, there = (Suite(plan, site=site).inference for site in (None, Site(partitions={"cpu": CPU, "gpu": GPU})))
+    here, there = (Suite(plan, {}, site=site).inference for site in (None, Site(partitions={"cpu": CPU, "gpu": GPU})))
     asked = [(here.gpus(one), here.memory_mb(one, 1), here.minutes(one, 1)) for one in (BIG, SMALL)]
     assert asked == [(4, 160_000, 24 * 60), (1, 24_000, 8 * 60)]
     assert here.memory_mb(SMALL, 3) == 72_000 and here.minutes(SMALL, 3) == 24 * 60
@@ -88,7 +88,7 @@ def test_a_number_beside_the_papers_names_its_conditions(project: Project) -> No
     project.edit(model, "revision: unpinned", f"revision: {'0123456789' * 4}")
     project.edit(model, "dtype: checkpoint", "dtype: float16\nsettings: {quantised: awq}")
     plan = project.plan("paper")
-    reproduction = collect_keys(plan)[plan.results.key("reproduction")]
+    reproduction = all_settings(plan)["reproduction"]
     assert isinstance(reproduction, ReproductionKey)
     found = reproduction.conditions["velociti/entail/fps1/llava-onevision-7b"]
     assert found[:2] == ("protocol entail", "frames fps1")

@@ -20,7 +20,9 @@ def test_the_catalog_names_items_and_runs_and_a_run_is_told_at_a_glance(world: W
     both = {"strict": "1--", "classic": "1--"}
     found = {"state": "amm", "fixed": both, "authors": {}, "samples": dict.fromkeys(both, "item_id"), "differ": "0--"}
     assert world.data("velociti/runs/0") == found
-    assert world.data("velociti/settings") == [{"adapter": "random", "reader": "robust"}]
+    assert world.data("velociti/settings") == [
+        {"adapter": "random", "code_versions": "{}", "sampling": "{}", "reader": "robust"}
+    ]
     catalog = world.data("catalog")
     assert (catalog["suite"], catalog["title"], catalog["notice"], catalog["chunk"]) == ("small", "Small", "", 10)
     (benchmark,) = catalog["benchmarks"]

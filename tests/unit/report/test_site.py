@@ -6,13 +6,13 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from reprise.core.files import write_text
 from reprise.report.build import read_missing
 from reprise.report.keys import ReportedTable
 from reprise.report.names import names_of
 from reprise.report.runs import Summary
 from reprise.report.tables import Links
 from reprise.stages.missing import _listing
+from reprise.tables.keys import TableKey
 
 from tests.unit.report.test_bad_input import table_of
 from tests.unit.report.world import OTHER, RUN, World, metric
@@ -93,9 +93,8 @@ def test_a_run_page_says_what_failed_and_what_it_was_made_with(world: World) -> 
 
 def test_numbers_and_groups_are_called_as_in_the_tables(world: World) -> None:
     table = table_of(caption="StrictVLE") | {"abbreviations": {"AgBind": "agent binding"}}
-    write_text(world.results.key("tables", "velociti", "table2"), json.dumps(table))
     world.tables = (ReportedTable(name="table2"),)
-    names = names_of(world.key.benchmarks[0], world.results)
+    names = names_of(world.key.benchmarks[0], {"tables/velociti/table2": TableKey.model_validate(table)})
     assert names.number("strict", "agent_bind") == "StrictVLE: AgBind (agent binding)"
     assert names.groups == {"agent_bind": "AgBind (agent binding)"}
     assert names.number("mc_bias", "agent_bind") == "mc bias, AgBind (agent binding)", "what no table shows"

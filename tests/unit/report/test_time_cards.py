@@ -14,7 +14,7 @@ from reprise.timecard.card import NONE, PLANNED, SHUFFLED, Card, CardBenchmark, 
 
 from tests.unit.report.test_data import BLIND, RIGHT, WRONG
 from tests.unit.report.test_data import SHUFFLED as RUN_SHUFFLED
-from tests.unit.report.world import RUN, World, all_scored
+from tests.unit.report.world import RUN, World, all_scored, run_settings
 
 LESS = Change(value=-50.0, low=-90.0, high=-10.0, p=0.03, lost=1, gained=0)
 VIEWS = (
@@ -68,7 +68,9 @@ def test_every_number_of_a_card_leads_to_its_items_and_the_first_page_has_the_pi
 def test_chance_that_no_table_has_is_that_of_a_card(world: World, protocol: str, chance: float | None) -> None:
     key, folder = world.key, Folder(world.root)
     world.build()
-    pages = Pages(key, world.results, folder, write_data(key, world.results, folder, lambda _: ""))
+    made_with = {name: run_settings(name) for name in world.runs}
+    written = write_data(key, world.results, folder, lambda _: "", made_with)
+    pages = Pages(key, world.results, folder, written, made_with)
     pages.write()
     main = Headline(
         metric="strict", group="average", title="Strict", decimals=1, table=None, protocol=protocol, sampling="fps1"

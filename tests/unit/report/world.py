@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 from reprise.core.files import write_text
 from reprise.core.paths import Results
+from reprise.core.provenance import Provenance, recording
 from reprise.core.schemas import (
     CLIP_LEDGER,
     FACTS,
@@ -21,7 +22,9 @@ from reprise.core.schemas import (
     VERDICTS,
     write_table,
 )
+from reprise.core.settings import Settings
 from reprise.core.store import Store
+from reprise.models.keys import RunKey
 from reprise.report.build import build
 from reprise.report.keys import ReportedRun, ReportedTable, ReportKey
 
@@ -74,6 +77,10 @@ def metric(name: str, group: str, value: float | None) -> Row:
     return named | COUNTS
 
 
+def run_settings(name: str) -> Settings:
+    return RunKey.model_validate({"run": name, "key": "k", "answers": {"adapter": "random", "sampling": {}}})
+
+
 class World:
     """The files of a suite, and its report."""
 
@@ -89,6 +96,10 @@ class World:
         self.metrics: list[Mapping[str, Any]] = []
         self.tables: tuple[ReportedTable, ...] = ()
         self.is_baseline, self.headline = False, None
+        self.is_recorded = False
+        """whether items and numbers record how they were made"""
+        self.made_with: dict[str, Settings] = {}
+        """settings of tables and figures, by name"""
         self.views: dict[str, dict[str, str]] = {}
         """run -> view of time -> the run that is shown so"""
 
@@ -96,7 +107,8 @@ class World:
         """Write the tables and the report of them."""
         results = self.results
         facts = [{"clip_id": "c1", "duration_s": 2.0, "frames": 48, "fps": 24.0}]
-        self._write(self.items, results.items("velociti"), ITEMS)
+        with recording(Provenance("annotations" if self.is_recorded else "")):
+            self._write(self.items, results.items("velociti"), ITEMS)
         self._write(self.requests, results.requests("velociti", "entail"), REQUESTS)
         self._write(self.clips, results.ledger("clips", "velociti", 0), CLIP_LEDGER)
         self._write(facts, results.facts("velociti"), FACTS)
@@ -105,7 +117,8 @@ class World:
         for name in self.runs:
             self._write_run(name)
         write_text(results.folder / "sources" / "missing.md", "# Missing videos\n")
-        build(self.key, results, Store(self.store), self.root)
+        made_with = self.made_with | {name: run_settings(name) for name in self.runs}
+        build(self.key, results, Store(self.store), self.root, made_with)
 
     @staticmethod
     def _write(rows: Sequence[Mapping[str, Any]], path: Path, schema: pl.Schema) -> None:
@@ -129,9 +142,10 @@ class World:
         self._write(responses, self.results.responses(one.run), RESPONSES)
         self._write(robust, self.results.verdicts(one.run, "robust"), VERDICTS)
         self._write(authors, self.results.verdicts(one.run, "authors"), VERDICTS)
-        self._write(self.metrics, self.results.metrics(one), METRICS)
+        items = self.results.items("velociti").relative_to(self.results.root.parent)
+        with recording(Provenance("metrics", inputs={str(items): "ab"}) if self.is_recorded else Provenance()):
+            self._write(self.metrics, self.results.metrics(one), METRICS)
         self._write([], self.results.timings(one.run), TIMINGS)
-        write_text(self.results.run_key(one.run), json.dumps({"run": name, "answers": {"adapter": "random"}}))
 
     def data(self, name: str) -> Any:
         """What a data file gives."""

@@ -9,9 +9,19 @@ from typing import Any
 
 import polars as pl
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, write_table
+from reprise.core.settings_text import settings_text
 from reprise.core.store import Store, read_lines
 from reprise.models.adapters import ADAPTERS
-from reprise.models.asking.journal import Failures, Journal, Work, entry_id, failures_path, journal_path, prompt_digest
+from reprise.models.asking.journal import (
+    Failures,
+    Journal,
+    Work,
+    entry_id,
+    failures_path,
+    frames_digest,
+    journal_path,
+    prompt_digest,
+)
 from reprise.models.asking.lazy import lazy_model
 from reprise.models.asking.money.prices import Budget
 from reprise.models.base import Clip
@@ -92,8 +102,9 @@ class Job:
         write_table(pl.DataFrame(ledger, schema=CLIP_LEDGER), folder / "clips.parquet", CLIP_LEDGER)
         write_table(pl.DataFrame(plans, schema=FRAME_PLAN), folder / "frames.parquet", FRAME_PLAN)
         write_table(pl.DataFrame(rows, schema=REQUESTS), folder / "requests.parquet", REQUESTS)
+        frames = frames_digest(ledger[0]["sha256"], FRAMES, [one / RATE for one in FRAMES], None)  # of all clips
         self.entries = {
-            entry_id(f"recipe {at}", prompt_digest(request(f"c{at} {n}", "write", max_tokens=8))): f"c{at} {n}"
+            entry_id(frames, prompt_digest(request(f"c{at} {n}", "write", max_tokens=8))): f"c{at} {n}"
             for at in range(CLIPS)
             for n in range(QUESTIONS)
         }
@@ -101,15 +112,14 @@ class Job:
     def start(
         self, key: ModelRunKey, store: Path | None = None, budget: tuple[str, str] = BUDGET, **environment: str
     ) -> subprocess.Popen[bytes]:
-        (self.folder / "key.json").write_text(key.model_dump_json())
         inputs = {
-            "key": "key.json", "requests": "requests.parquet", "frames": "frames.parquet", "ledgers": "clips.parquet",
-            "store": str(store or "store"), "threads": "1", "attempts": "3", "responses": "out.parquet", "timings": "t.parquet",
+            "settings": settings_text("b/p/s/m", key.model_dump(mode="json")), "requests": "requests.parquet", "frames": "frames.parquet", "ledgers": "clips.parquet",
+            "threads": "1", "responses": "out.parquet", "timings": "t.parquet",
             "log": "log",
         }  # fmt: skip
-        command = [sys.executable, "-m", "reprise.stages", "infer"]
+        command = [sys.executable, "-m", "reprise.stages", "--store", str(store or "store"), "--attempts", "3"]
+        command += ["--budget", *budget, "infer"]
         command += [word for name, value in inputs.items() for word in (f"--{name}", value)]
-        command += ["--budget", *budget]
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(command, cwd=self.folder, stderr=log, env=os.environ | environment)
 

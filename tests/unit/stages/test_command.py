@@ -1,97 +1,116 @@
-"""How rules run stages: their options, several in one process, and the first error, which ends them."""
+"""How rules run stages: their options, what their files record, and inputs that do not belong together."""
 
 import json
 import shlex
-import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.registry import benchmark_names
+from reprise.config.load import load
 from reprise.core.errors import UserError
-from reprise.core.files import keys_of
+from reprise.core.files import file_digest, recorded
 from reprise.core.schemas import ITEMS, METRICS, REQUESTS, RESPONSES, VERDICTS, read_table, write_table
+from reprise.core.settings_text import settings_text
+from reprise.plan.runs import Plan
+from reprise.plan.suite import Suite, all_settings
 from reprise.stages import command
 
+from tests.unit.config.conftest import Project
 from tests.unit.rows import item_row, request_row, response_row
 
 
-def test_a_rules_command_names_each_option_once_and_says_where_it_stands() -> None:
-    site = {"store": ["a {store}"], "scratch": ["$TMPDIR"], "attempts": [3], "budget": [0.5, 20]}
-    shell = partial(command.command_of, site)
-    found, python = shell("judgements", "metrics"), shlex.quote(sys.executable)
-    assert found.startswith(
-        f"{python} -m reprise.stages judgements+metrics --key {{input.key:q}} --run-key {{input.run_key:q}} --judge-key "
+def test_what_all_jobs_are_told_alike_stands_before_the_stage(project: Project) -> None:
+    project.edit("config/config.yaml", "suite: demo", "suite: demo\nstore: a {store}\nscratch: $TMPDIR")
+    words = Suite(Plan(load(Path(), {})), {"limit": 3}).stage_command()
+    assert words.startswith(
+        f"{shlex.quote(sys.executable)} -m reprise.stages --config '{{{{\"limit\":3}}}}' --store 'a {{{{store}}}}'"
     )
-    assert found.endswith(" 2> {log:q}") and "made" not in found
-    assert found.count("--authors {output.authors:q}") == found.count("--run-key ") == 1
-    assert "--threads {threads:q} --log {log:q}" in shell("infer")
-    assert " --store 'a {{store}}' " in shell("infer") and " --budget 0.5 20 " in shell("infer")
-    assert " --scratch '$TMPDIR' " in shell("sources")
-    assert shell("import_answers", name="{params.stage}").startswith(
-        f"{python} -m reprise.stages {{params.stage}} --key"
-    )
+    assert " --scratch '$TMPDIR' " in words and words.endswith(" --budget 0 0 ")
 
 
-KEYS: dict[str, dict[str, Any]] = {
-    "run": {"run": "r", "key": "k", "answers": {"adapter": "random", "sampling": {"rule": "none"}}},
-    "verdicts": {"reading": "plain", "patterns": [], "embedder": None},
-    "metrics": {"benchmark": "velociti", "form": "entail", "items": None, "level": 0.95, "rated_to": 3},
+SETTINGS: dict[str, dict[str, Any]] = {
+    "runs/r": {"run": "r", "key": "k", "answers": {"adapter": "random", "sampling": {"rule": "none"}}},
+    "verdicts/v": {"reading": "plain", "patterns": [], "embedder": None},
+    "metrics/m": {"benchmark": "velociti", "form": "entail", "items": None, "level": 0.95, "rated_to": 3},
 }
-# Tables hold the names of the key files that they were made under, so that all runs give them the same.
-COMMAND = """
-    verdicts+metrics --run-key run.json --key verdicts.json --metric-key metrics.json --store store --item-table items.parquet
-    --requests requests.parquet --responses responses.parquet --authors authors.parquet --robust robust.parquet
-    --metrics metrics.parquet
-"""
+SHOWN = {name: settings_text(name, content) for name, content in SETTINGS.items()}
+SITE = ["--store", "store"]
+READ = ["verdicts", "--settings", SHOWN["verdicts/v"], "--run-settings", SHOWN["runs/r"], "--requests", "requests.parquet",
+        "--responses", "responses.parquet", "--authors", "authors.parquet", "--robust", "robust.parquet"]  # fmt: skip
+COUNT = ["metrics", "--settings", SHOWN["metrics/m"], "--run-settings", SHOWN["runs/r"], "--item-table", "items.parquet",
+         "--requests", "requests.parquet", "--responses", "responses.parquet", "--authors", "authors.parquet",
+         "--robust", "robust.parquet", "--metrics", "metrics.parquet"]  # fmt: skip
 
 
-def files(folder: Path, key: str = "k") -> None:
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_inputs()
+
+
+def write_inputs(key: str = "k", other: str = "No") -> None:
     names = [f"{video}/{place}" for video in "abc" for place in range(2)]
     both = [(name, role) for name in names for role in ("pos", "neg")]
     asked = {role: {"expected": "Yes" if role == "pos" else "No"} for role in ("pos", "neg")}
     tables = {
         "items": ([item_row(name, clip_id=name[0], unit=name[0], task="coref") for name in names], ITEMS),
         "requests": ([request_row(f"{name}#{role}", clip_id=name[0], **asked[role]) for name, role in both], REQUESTS),
-        "responses": ([response_row(f"{name}#{role}", "Yes" if name[0] == "a" else "No", key=key) for name, role in both], RESPONSES),
+        "responses": ([response_row(f"{name}#{role}", "Yes" if name[0] == "a" else other, key=key) for name, role in both], RESPONSES),
     }  # fmt: skip
     for name, (rows, schema) in tables.items():
-        write_table(pl.DataFrame(rows, schema=schema), folder / f"{name}.parquet", schema)
-    for name, value in KEYS.items():
-        (folder / f"{name}.json").write_text(json.dumps(value))
+        write_table(pl.DataFrame(rows, schema=schema), Path(f"{name}.parquet"), schema)
 
 
-def test_two_stages_in_one_process_make_the_files_of_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    files(tmp_path)
-    command.run(COMMAND.split())
+def test_a_result_records_its_stage_its_settings_and_its_inputs() -> None:
+    command.run([*SITE, *READ, "--retry", "failed 12ab"])
+    command.run([*SITE, *COUNT])
     for name, schema in (("authors", VERDICTS), ("robust", VERDICTS), ("metrics", METRICS)):
-        assert read_table(tmp_path / f"{name}.parquet", schema).height
-    made_under = {name: set(keys_of(tmp_path / f"{name}.parquet") or {}) for name in ("robust", "metrics")}
-    assert made_under == {"robust": {"verdicts.json", "run.json"}, "metrics": {"metrics.json", "run.json"}}
+        assert read_table(Path(f"{name}.parquet"), schema).height
+    made = recorded(Path("robust.parquet"))
+    assert made is not None and (made.stage, made.retry) == ("verdicts", "failed 12ab")
+    assert made.settings.keys() == {"verdicts/v", "runs/r"} and made.settings["verdicts/v"]["reading"] == "plain"
+    assert made.inputs == {name: file_digest(Path(name))[:16] for name in ("requests.parquet", "responses.parquet")}
+    counted = recorded(Path("metrics.parquet"))
+    assert counted is not None and "robust.parquet" in counted.inputs and not counted.retry
 
 
-def test_the_first_mistake_ends_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    files(tmp_path, key="another")
-    with pytest.raises(UserError, match="rows carry key another"):
-        command.run(COMMAND.split())
+def test_inputs_that_were_made_from_other_answers_are_refused() -> None:
+    command.run([*SITE, *READ])
+    write_inputs(other="Yes")
+    with pytest.raises(
+        UserError, match=r"robust\.parquet: made from another responses\.parquet .* delete robust\.parquet"
+    ):
+        command.run([*SITE, *COUNT])
     assert not Path("metrics.parquet").exists()
-    Path("verdicts.json").write_text("{")
-    with pytest.raises(UserError, match=r"verdicts\.json: not valid JSON"):
-        command.run(COMMAND.split())
-    Path("verdicts.json").unlink()
-    with pytest.raises(UserError, match=r"verdicts\.json: cannot be read .* Run snakemake, which writes it\."):
-        command.run(COMMAND.split())
 
 
-def test_scoring_does_without_pydantic() -> None:
-    """Its import costs as much as the rest of such a job, of which every model has several."""
-    stages = ("verdicts", "judge_requests", "judgements", "metrics")
-    modules = [f"reprise.stages.{stage}" for stage in ("command", *stages)]
-    modules += [f"reprise.benchmarks.{name}.scores" for name in benchmark_names()]
-    code = f"import sys, {', '.join(modules)}; sys.exit('pydantic' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+def test_an_input_that_was_made_with_other_settings_is_refused() -> None:
+    command.run([*SITE, *READ])
+    other = settings_text("runs/r", SETTINGS["runs/r"] | {"run": "s"})
+    with pytest.raises(UserError, match=r"robust\.parquet: made from another runs/r "):
+        command.run([*SITE, *[other if word == SHOWN["runs/r"] else word for word in COUNT]])
+
+
+def test_answers_of_another_key_end_the_job() -> None:
+    write_inputs(key="another")
+    with pytest.raises(UserError, match="rows carry key another"):
+        command.run([*SITE, *READ])
+
+
+def test_long_settings_are_read_from_the_configuration_and_an_edit_since_planning_is_refused(project: Project) -> None:
+    name = "tables/velociti/table2"
+    planned = all_settings(project.plan("demo"))[name]
+    text = settings_text(name, planned.model_dump(mode="json"))
+    assert "sha256" in json.loads(text)
+    assert command._value(text, type(planned), {"suite": "demo"}) == planned
+    project.edit("config/suites/demo.yaml", "title: ", "title: Another ")
+    with pytest.raises(UserError, match=f"{name}: the configuration was edited since this job was planned"):
+        command._value(text, type(planned), {"suite": "demo"})
+
+
+def test_a_wrong_setting_is_named() -> None:
+    wrong = settings_text("verdicts/v", SETTINGS["verdicts/v"] | {"readin": "plain"})
+    with pytest.raises(UserError, match=r"settings of verdicts/v: readin: unknown key\. Did you mean 'reading'\?"):
+        command.run([*SITE, *[wrong if word == SHOWN["verdicts/v"] else word for word in READ]])

@@ -62,7 +62,7 @@ def asked(folder: Path, items: pl.DataFrame, **more: Any) -> list[str]:
     write_table(items, folder / "items.parquet", ITEMS)
     key = {"benchmark": "velociti", "form": "entail", "ask": "score", "max_tokens": 1}
     key |= {"prompt": {"system": "", "user": "{caption}"}}
-    requests.main(RequestsKey.model_validate(key | more), folder / "items.parquet", folder / "r.parquet", {})
+    requests.main(RequestsKey.model_validate(key | more), folder / "items.parquet", folder / "r.parquet")
     return read_table(folder / "r.parquet", REQUESTS)["item_id"].unique(maintain_order=True).to_list()
 
 

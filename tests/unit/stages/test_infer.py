@@ -88,9 +88,17 @@ def tables(**statuses: str) -> Tables:
     asked = [request_row(f"{name}#pos", clip_id=name, ask="score", prompt="seen in \ue000 frames") for name in statuses]
     plan = {"indices": [1, 5], "times_s": [0.1, 0.5], "note": ""}
     plans = [{"clip_id": name, **plan} for name, status in statuses.items() if status == "ok"]
-    known = {"sha256": "s", "bytes": 1, "black_start": None, "black_end": None, "message": ""}
+    known = {"bytes": 1, "black_start": None, "black_end": None, "message": ""}
     ledger = [
-        {"clip_id": name, "unit": name, "status": status, "object": f"clips/{name}.mp4", "recipe": name, **known}
+        {
+            "clip_id": name,
+            "unit": name,
+            "status": status,
+            "object": f"clips/{name}.mp4",
+            "recipe": name,
+            "sha256": name,
+            **known,
+        }
         for name, status in statuses.items()
     ]
     made = pl.DataFrame(asked, schema=REQUESTS), pl.DataFrame(plans, schema=FRAME_PLAN)

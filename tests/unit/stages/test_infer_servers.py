@@ -35,6 +35,8 @@ def test_a_killed_job_leaves_no_server_and_the_next_one_goes_on(tmp_path: Path) 
     own = {"url": "http://127.0.0.1/v1", "model": "toy@1", "concurrency": 3, "retries": 0}
     given = {"checkpoint": str(tmp_path / "weights"), "hosting": hosting}
     key = run_key("openai", own, serving, without=("url", "key"), **given)
+    identity = {"checkpoint": hosted.store.folder_digest(tmp_path / "weights")}
+    key = key.model_copy(update={"answers": key.answers.model_copy(update={"model": identity})})
     process = hosted.start(key)
     while len(hosted.journaled(key)) < 4:
         assert process.poll() is None, hosted.log

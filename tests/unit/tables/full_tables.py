@@ -12,7 +12,7 @@ from reprise.config.tables import Column, Row
 from reprise.core.schemas import METRICS, READERS_DIFFER
 from reprise.core.settings import Settings
 from reprise.plan.runs import Plan
-from reprise.plan.suite import collect_keys
+from reprise.plan.suite import all_settings
 from reprise.tables.build import Builder
 from reprise.tables.keys import TableKey
 from reprise.tables.published import Published, published_file
@@ -25,7 +25,7 @@ LOW = {"mean", "mae", "original_score"}  # ratings from 0 to 3; everything else 
 
 @cache
 def keys_of(suite: str) -> list[Settings]:
-    return list(collect_keys(Plan(load(Path(), {"suite": suite}))).values())
+    return list(all_settings(Plan(load(Path(), {"suite": suite}))).values())
 
 
 @cache

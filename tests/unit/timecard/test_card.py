@@ -11,7 +11,7 @@ from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.core.errors import UserError
 from reprise.core.files import sealed_text
 from reprise.core.schemas import ITEMS, METRICS, VERDICTS, write_table
-from reprise.stages.command import run
+from reprise.stages import time_card
 from reprise.timecard.card import VIEWS, Card, read_card
 from reprise.timecard.measure import card_of
 from reprise.timecard.tables import in_order
@@ -107,8 +107,7 @@ def test_a_card_of_another_version_is_refused(tmp_path: Path) -> None:
 def test_the_stage_writes_the_card_and_the_list_of_its_samples_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     key = key_of_rule(tmp_path, lambda view, at: at % 2 == 0 or view == "planned")
     page = tmp_path / "results" / "toy.html"
-    (tmp_path / "key.json").write_text(key.model_dump_json())
-    run(["time_card", "--key", str(tmp_path / "key.json"), "--html", str(page)])
+    time_card.main(key, page)
     (found,) = read_card(page.with_suffix(".json")).benchmarks
     for kind in (".html", ".md"):
         assert found.sentence.split(":")[0] in sealed_text(page.with_suffix(kind)).read_text()

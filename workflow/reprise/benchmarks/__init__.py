@@ -1,1 +1,1 @@
-"""Benchmarks, one folder each. `contract.py` says what a folder defines; `registry.py` finds and loads it."""
+"""Benchmarks, one folder each. `registry.py` says what a folder defines, finds it and loads it."""

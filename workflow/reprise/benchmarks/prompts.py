@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprise.core.errors import UserError, unknown
+from reprise.core.yaml_files import load_yaml
 
 # A private-use character no caption holds: stands for the number of frames until the plan is known.
 FRAME_COUNT = "\ue000"
@@ -21,8 +22,6 @@ class Prompt:
 
 
 def load_prompts(path: Path) -> dict[str, Prompt]:
-    from reprise.core.yaml_files import load_yaml  # most stages only fill prompts in
-
     raw = load_yaml(path)
     for name, entry in raw.items() if isinstance(raw, dict) else [("whole file", raw)]:
         if not isinstance(entry, dict) or "user" not in entry or not entry.keys() <= {"source", "system", "user"}:

@@ -9,33 +9,30 @@
     analyses.py         ANALYSES      groups of items beside those                    scoring.py (if it is analysed)
     data_statistics.py  STATISTICS    numbers of the data itself                      counting.py (if a table has any)
 
-release, questions and scores do not import each other: each has a digest of its own, so that a change of the scores
-computes scores again and asks no model. What several of them need, such as the names of groups, is in another module of
-the folder. A form is named in `FORMS` and in `SCORES`; protocols in config/benchmarks/<name>.yaml say which form they
-ask.
+release, questions and scores do not import each other. What several of them need, such as the names of groups, is in
+another module of the folder. A form is named in `FORMS` and in `SCORES`; protocols in config/benchmarks/<name>.yaml
+say which form they ask.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
+from reprise.benchmarks.asking import Form, FreeAnswers
 from reprise.benchmarks.counting import DataStatistics
+from reprise.benchmarks.rows import Annotations, ClipsFrom
+from reprise.benchmarks.scoring import Analyses, Groups, Scores
 from reprise.core.errors import unknown
 from reprise.core.names import UNFILTERED
-
-if TYPE_CHECKING:  # a job loads only the imports of the one module that it needs
-    from reprise.benchmarks.asking import Form, FreeAnswers
-    from reprise.benchmarks.rows import Annotations, ClipsFrom
-    from reprise.benchmarks.scoring import Analyses, Groups, Scores
 
 HERE = Path(__file__).parent
 NEEDED = ("release", "questions", "scores")
 
 
 class ReleaseModule(Protocol):
-    def read_release(self, files: Sequence[Path], clips: "ClipsFrom", options: Mapping[str, object]) -> "Annotations":
+    def read_release(self, files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
         """Clips and items of a release; `options` are those of the benchmark's file, with the suite's `subset`.
 
         An entry with a mistake is kept, with its flaws (`flaws.py`), and counted. If no item can be made of an
@@ -44,12 +41,12 @@ class ReleaseModule(Protocol):
 
 
 class QuestionsModule(Protocol):
-    FORMS: "Mapping[str, Form]"
+    FORMS: Mapping[str, Form]
 
 
 class ScoresModule(Protocol):
-    SCORES: "Mapping[str, Scores]"
-    GROUPS: "Groups"
+    SCORES: Mapping[str, Scores]
+    GROUPS: Groups
     CHANCE: Mapping[str, float | None]
     """in percent; None where STATISTICS count it"""
 
@@ -66,7 +63,7 @@ def _folder(benchmark: str) -> str:
 
 
 def module_name(benchmark: str, part: str) -> str:
-    """Import string of one module of a benchmark; its digest is part of keys."""
+    """Return the import string of one module of a benchmark."""
     return f"reprise.benchmarks.{_folder(benchmark)}.{part}"
 
 
@@ -87,13 +84,13 @@ def load_scores(benchmark: str) -> ScoresModule:
     return cast(ScoresModule, _load(benchmark, "scores"))
 
 
-def load_answers(benchmark: str) -> "Mapping[str, FreeAnswers]":
+def load_answers(benchmark: str) -> Mapping[str, FreeAnswers]:
     """Form of question -> the answers that a judge sees; empty if no answers are judged."""
     module = _load(benchmark, "answers")
     return module.ANSWERS if module else {}
 
 
-def load_analyses(benchmark: str) -> "Analyses | None":
+def load_analyses(benchmark: str) -> Analyses | None:
     """The groups of a benchmark's analyses; None if it has no such module."""
     module = _load(benchmark, "analyses")
     return module.ANALYSES if module else None

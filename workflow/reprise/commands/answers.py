@@ -8,9 +8,9 @@ from pathlib import Path
 
 import polars as pl
 
+from reprise.benchmarks.mmbench_video.scores import mean_ratings
 from reprise.benchmarks.rows import chosen_items
 from reprise.commands.shared import plan_of, reader_of, there
-from reprise.construction.mmbench_video.review import mean_ratings
 from reprise.core.errors import UserError
 from reprise.core.paths import TABLES
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS, read_table

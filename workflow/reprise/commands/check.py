@@ -155,7 +155,7 @@ def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
     with ExitStack() as ends:
         for lock in take_gpus(model.gpus, plan.store.root / "locks", slug, build_for(model)):
             ends.callback(lock.release)  # kept until then
-        serving, hosting, _, own, _ = server_of(model, weights_identity(slug, model, plan.store), plan.store)
+        serving, hosting, _, own = server_of(model, weights_identity(slug, model, plan.store))
         if serving is not None and hosting is not None and folder is not None:
             log = plan.results.log("check", slug).with_suffix(".server.log")
             host = Host(serving, hosting, weights=folder, name=own["model"], store=plan.store, log_file=log)

@@ -13,9 +13,10 @@ from reprise.benchmarks.comparing import Part, headline, parts
 from reprise.benchmarks.registry import load_scores
 from reprise.commands.shared import copy_one, ledger_of, outcomes_of, plan_of, reader_of
 from reprise.core.errors import UserError
-from reprise.core.files import keys_of, read_json, sealed_text
-from reprise.core.paths import STAMP, Run
+from reprise.core.files import read_json, recorded, sealed_text
+from reprise.core.paths import RESULTS, Run
 from reprise.core.plain import first_of, plain
+from reprise.core.provenance import Provenance
 from reprise.core.schemas import FRAME_PLAN, ITEMS, RESPONSES, read_table
 from reprise.models.keys import ModelAnswers
 from reprise.plan.changes import ABSENT, changes_between, leaves
@@ -47,11 +48,13 @@ class Conditions(NamedTuple):
     @classmethod
     def of(cls, plan: Plan, run: Run) -> "Conditions":
         results, reader = plan.results, reader_of(plan, run)
-        key = read_json(results.run_key(run))["answers"]
+        answered = recorded(results.responses(run)) or Provenance()
+        found_settings = (content["answers"] for content in answered.settings.values() if "answers" in content)
+        key: Mapping[str, Any] = next(found_settings, {})
         answers = read_table(results.responses(run), RESPONSES)
         clip_of = dict(read_table(results.items(run.benchmark), ITEMS).select("item_id", "clip_id").iter_rows())
-        keys = map(Path, keys_of(results.verdicts(run, reader)) or {})
-        read_with = [read_json(path) for path in keys if "verdicts" in path.parts and path.is_file()]
+        verdicts = recorded(results.verdicts(run, reader)) or Provenance()
+        read_with = [content for name, content in verdicts.settings.items() if name.startswith("verdicts/")]
         release, frames = results.release(run.benchmark), results.frames(run.benchmark, run.sampling)
         files = read_json(sealed_text(release)) if release.is_file() else []
         plans = read_table(frames, FRAME_PLAN) if frames.is_file() else pl.DataFrame(schema=FRAME_PLAN)
@@ -87,10 +90,10 @@ class Compared(NamedTuple):
     def of(cls, words: str, suite: str | None) -> "Compared":
         """The run that words name, `<folder>:<run>` for one of another clone, whose own words begin with its folder."""
         folder, _, name = words.rpartition(":")
-        if folder and not (Path(folder) / STAMP).is_file():
+        if folder and not (Path(folder) / RESULTS).is_dir():
             raise UserError(
-                f"compare: '{folder}' holds no results of Reprise: it has no {STAMP}. A run of another folder is named "
-                "<folder>:<run>."
+                f"compare: '{folder}' holds no results of Reprise: it has no {RESULTS}/. A run of another "
+                "folder is named <folder>:<run>."
             )
         try:
             with chdir(folder or "."):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from typer import Context
 
-from reprise.core.paths import RESULTS, located, places
+from reprise.core.paths import RESULTS, TABLES, located, places
 
 CONFIG = Path("config")
 
@@ -24,21 +24,21 @@ pinned = _files_of("models", "suites")
 
 
 def runs(ctx: Context, incomplete: str) -> list[str]:
-    found = _keys(ctx, "*/*/*/*.json", "", incomplete)
-    return [name for name in found if not name.startswith(("judges/", "retries/"))]  # keys of something else
+    folder = RESULTS / _suite(ctx) / "responses"
+    files = folder.glob("*/*/*/*.parquet")
+    names = (path.relative_to(folder).as_posix().removesuffix(".parquet") for path in files)
+    return sorted(name for name in names if name.startswith(incomplete) and not name.endswith(".timings"))
 
 
 def tables(ctx: Context, incomplete: str) -> list[str]:
-    return _keys(ctx, "*/*.json", "tables", incomplete)
-
-
-def _keys(ctx: Context, pattern: str, below: str, incomplete: str) -> list[str]:
-    suite = ctx.params.get("suite")
-    if not suite:
-        file = located(CONFIG / "config.yaml")
-        text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-        found = re.search(r"(?m)^suite:\s*([\w.-]+)", text)
-        suite = found[1] if found else ""
-    folder = RESULTS / suite / "keys" / below
-    names = (path.relative_to(folder).as_posix().removesuffix(".json") for path in folder.glob(pattern))
+    names = (path.relative_to(TABLES).with_suffix("").as_posix() for path in TABLES.glob("*/*.csv"))
     return sorted(name for name in names if name.startswith(incomplete))
+
+
+def _suite(ctx: Context) -> str:
+    if named := ctx.params.get("suite"):
+        return str(named)
+    file = located(CONFIG / "config.yaml")
+    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    configured = re.search(r"(?m)^suite:\s*([\w.-]+)", text)
+    return configured[1] if configured else ""

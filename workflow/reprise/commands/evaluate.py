@@ -24,7 +24,7 @@ from reprise.core.errors import UserError, refuse_unknown
 from reprise.core.files import write_text
 from reprise.core.log import log
 from reprise.core.names import SLUG, SLUG_IN_WORDS, UNPINNED
-from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, overview_file, time_file
+from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, overview_file, settings_name, time_file
 from reprise.core.version import VERSION
 from reprise.core.yaml_files import dump_yaml
 from reprise.models.local.gpus import check_build, driver_failure, installed_build, visible_gpus
@@ -34,7 +34,7 @@ from reprise.plan.builds import check_model_gpus
 from reprise.plan.repositories import folder_differences, frames_of, model_differences, sizes_of, weights_bytes
 from reprise.plan.runs import Plan, run_of
 from reprise.plan.site import executor_of
-from reprise.plan.suite import collect_keys
+from reprise.plan.suite import all_settings
 from reprise.plan.targets import has_unpinned_data
 from reprise.tables.keys import OverviewKey
 
@@ -153,7 +153,7 @@ def _make(
         return
     show_tables(OVERVIEW, suite)
     if order.numbers is not None:
-        key = collect_keys(plan)[plan.results.key("tables", OVERVIEW)]
+        key = all_settings(plan)[settings_name("tables", OVERVIEW)]
         assert isinstance(key, OverviewKey)
         builder, names = overview_of(plan, key), {run.name for run in runs}
         builder.table()

@@ -13,11 +13,11 @@ from reprise.core.paths import Scored
 from reprise.core.schemas import CLIPS, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.settings import Settings
 from reprise.media.sampling import pictures_shown
+from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.journal import Failures, Journal, Work, failures_path, journal_path
 from reprise.models.keys import RunKey
-from reprise.plan.answers import Job, asked_jobs, writer_jobs
+from reprise.plan.answers import Job, all_jobs
 from reprise.plan.costs import Estimate, Load, Measured, Sure, estimate, measured, tokens_by
-from reprise.plan.rules.construction import WRITING
 from reprise.plan.runs import Plan
 from reprise.plan.states import Asking
 from reprise.stages.infer import timing
@@ -48,13 +48,13 @@ class Planned(NamedTuple):
 
 
 class Questions:
-    """The questions of a suite's jobs under the keys that it has now; every table and journal is read once."""
+    """The questions of a suite's jobs under the settings that they have now; every table and journal is read once."""
 
-    def __init__(self, plan: Plan, keys: Mapping[Path, Settings]) -> None:
-        self._plan, self._keys = plan, keys
-        self._works: dict[tuple[Path, str], list[Work] | None] = {}
+    def __init__(self, plan: Plan, settings: Mapping[str, Settings]) -> None:
+        self._plan, self._settings = plan, settings
+        self._works: dict[tuple[Path, str, bool], list[Work] | None] = {}
         self._journals: dict[str, Journal] = {}
-        self._jobs = [*asked_jobs(plan), *writer_jobs(plan)]
+        self._jobs = list(all_jobs(plan))
         self._took = {job.scored: took for job in self._jobs if (took := self._by_table(job)) is not None}
 
     def planned(self, asking: Asking) -> Planned:
@@ -71,7 +71,7 @@ class Questions:
         job = asking.job
         journal, works = self._journal(job), self._works_of(job)
         if works is None:  # it is not known yet which clips there are, and which frames they show
-            requests = _table(self._requests(job), REQUESTS)
+            requests = _table(job.requests, REQUESTS)
             if requests is None:
                 return Planned(asking, None, len(journal))
             clips = requests["clip_id"].unique()
@@ -120,8 +120,8 @@ class Questions:
     def _ask(self, job: Job) -> tuple[str, str]:
         """How a job asks, and how long an answer may be: most of what makes one question take longer than another."""
         run = job.scored.run
-        if run.protocol == WRITING:
-            return WRITING, WRITING
+        if job.title:
+            return run.protocol, run.protocol
         protocol = self._plan.config.benchmarks[run.benchmark].protocols[run.protocol]
         if job.scored.judge:
             return protocol.ask, "judge"
@@ -165,10 +165,10 @@ class Questions:
 
     def _is_shown(self, job: Job) -> bool:
         """Whether the model looks at frames; a judge does not, nor does a baseline."""
-        return not _is_of_text(job) and self._plan.config.models[_slug(job)].has_weights
+        return not job.is_of_text and self._plan.config.models[_slug(job)].has_weights
 
     def _key(self, job: Job) -> str:
-        key = self._keys[job.key]
+        key = self._settings[job.name]
         assert isinstance(key, RunKey)
         return key.key
 
@@ -178,31 +178,22 @@ class Questions:
             self._journals[key] = Journal(journal_path(self._plan.store, key))
         return self._journals[key]
 
-    def _requests(self, job: Job) -> Path:
-        results, run = self._plan.results, job.scored.run
-        if run.protocol == WRITING:
-            return results.construction(run.benchmark, "requests") / run.model / job.responses.name
-        return results.judge_requests(run) if job.scored.judge else results.requests(run.benchmark, run.protocol)
-
     def _works_of(self, job: Job) -> list[Work] | None:
-        """The questions of each clip, the same for every model; None before their tables are made."""
-        known = self._requests(job), "" if job.scored.judge else job.scored.run.sampling
+        """Return the questions of each clip, the same for every model without labels; None before they are made."""
+        with_labels = ADAPTERS[self._plan.config.models[_slug(job)].adapter].reads_labels
+        known = job.requests, "" if job.scored.judge else job.scored.run.sampling, with_labels
         if known not in self._works:
-            self._works[known] = self._gathered(job)
+            self._works[known] = self._gathered(job, with_labels)
         return self._works[known]
 
-    def _gathered(self, job: Job) -> list[Work] | None:
-        if _is_of_text(job):
-            requests = _table(self._requests(job), REQUESTS)
-            return None if requests is None else gather_text_work(requests)
+    def _gathered(self, job: Job, with_labels: bool) -> list[Work] | None:
+        if job.is_of_text:
+            requests = _table(job.requests, REQUESTS)
+            return None if requests is None else gather_text_work(requests, with_labels=with_labels)
         try:
             return works_of(self._plan, job.scored.run)
         except UserError:  # questions, frames or clips are not there yet, or the frames are older than the clips
             return None
-
-
-def _is_of_text(job: Job) -> bool:
-    return bool(job.scored.judge) or job.scored.run.protocol == WRITING
 
 
 def _slug(job: Job) -> str:

@@ -1,4 +1,4 @@
-"""`pin` and `site`: what a hub and a cluster say of themselves, written into the configuration.
+"""`pin`: the current commits of repositories, written into the configuration.
 
 Before a revision is pinned the repository is looked at: one that is not what its reader expects stays unpinned.
 """
@@ -24,15 +24,9 @@ from reprise.plan.repositories import (
     sizes_of,
     weights_bytes,
 )
-from reprise.plan.site import has_accounting, partitions
 
 # In a suite, repo and revision are in one block or one line, in this order.
 UNPINNED_BLOCK = re.compile(r"(?P<head>repo:[ ]*(?P<repo>[^\s,}]+),?\s+revision:[ ]*)unpinned\b")
-HEAD = """\
-# The partitions of this site, written by `reprise site`. Remove those that you may not use.
-# max_runtime: minutes; max_mem_mb, max_threads, max_gpu: of one node. A limit that is omitted is none.
-partitions:
-"""
 REVISION_LINE = re.compile(r"^(revision:[ ]*)unpinned\b", re.MULTILINE)
 
 
@@ -108,23 +102,3 @@ def resolve_commit(repo: str, kind: Literal["model", "dataset"], path: Path) -> 
         ) from error
     print(f"{path}: {repo} is {revision}")
     return revision
-
-
-def write_site(profile: Path) -> None:
-    config = profile / "config.yaml"
-    if not config.is_file():
-        raise UserError(f"site: no file {config}. Name the folder of a profile with `--profile`.")
-    found = partitions()
-    if not found:
-        raise UserError("site: sinfo lists no partition that is up. Ask those who run Slurm.")
-    limits = {name: one.model_dump(exclude_defaults=True) for name, one in found.items()}
-    lines = [
-        f"  {name!r}: {{{', '.join(f'{key}: {most}' for key, most in of.items())}}}\n" for name, of in limits.items()
-    ]
-    target = profile / "partitions.yaml"
-    write_text(target, HEAD + "".join(lines))
-    command = f"slurm-status-command: {'sacct' if has_accounting() else 'squeue'}"
-    changed, count = re.subn(r"(?m)^slurm-status-command:[ ]*\w+", command, config.read_text(encoding="utf-8"))
-    write_text(config, changed)
-    print(f"wrote {target}:\n{''.join(lines)}", end="")
-    print(f"{config}: {command}" if count else f"add to {config}: {command}")

@@ -14,13 +14,11 @@ from reprise.core.plain import safe
 from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.money.prices import Ledger, Used
 from reprise.models.local.devices import allowance
-from reprise.plan.changes import KeyChanges, key_texts
-from reprise.plan.costs import Range, Sure, data_left, weights_of
+from reprise.plan.costs import Sure, data_left, weights_of
 from reprise.plan.naming import fitting, listed, nearest
-from reprise.plan.rules.construction import WRITING, constructed, written
 from reprise.plan.runs import Plan
-from reprise.plan.states import Askings, States, askings, writings
-from reprise.plan.suite import collect_keys
+from reprise.plan.states import Askings, States, askings
+from reprise.plan.suite import all_settings
 from reprise.plan.targets import asked_by, check_targets, compared, ended
 from reprise.tables.render.terminal import wrapped
 
@@ -32,7 +30,8 @@ SOURCES: Mapping[Sure, tuple[str, str]] = {
     "benchmark": ("~", "~ from a run of its model on this benchmark"),
     "model": ("~~", "~~ from another run of its model"),
 }
-NUMBERS = "{:>8}{:>9}{:>7}{:>7}{:>13}"
+UNITS = ((3600, "h"), (60, "min"), (1, "s"))
+NUMBERS = "{:>8}{:>9}{:>7}{:>7}{:>9}{:>10}"
 
 
 def show_plan(targets: Sequence[str], every: bool, suite: str | None) -> None:
@@ -42,14 +41,17 @@ def show_plan(targets: Sequence[str], every: bool, suite: str | None) -> None:
 
 
 def plans(plan: Plan, targets: Sequence[str]) -> tuple[Askings, list[Planned]]:
-    keys = collect_keys(plan)
+    settings = all_settings(plan)
     numbers = chosen(plan, targets)
-    found, changes = askings(plan, States(plan, keys), numbers), KeyChanges(plan.results, key_texts(keys))
-    made = set(constructed(plan))  # benchmarks; of named targets those that they are about
+    states = States(plan, settings)
+    found = askings(plan, states, numbers)
+    benchmarks = set(plan.config.benchmarks)  # of named targets those that they are about
     if targets:
-        made &= {part for target in targets for part in target.split("/")} | {one.run.benchmark for one in numbers}
-    found = found._replace(asked=[*writings(plan, changes, made), *found.asked])
-    questions = Questions(plan, keys)
+        parts = {part for target in targets for part in target.split("/")}
+        benchmarks &= parts | {one.run.benchmark for one in numbers}
+    others = [asking for package in plan.packages.values() for asking in package.askings(states, benchmarks)]
+    found = found._replace(asked=[*others, *found.asked])
+    questions = Questions(plan, settings)
     return found, [questions.planned(asking) for asking in found.asked]
 
 
@@ -92,7 +94,7 @@ def lines(
     yield from wrapped(f"{head}.", width)
     if not planned:
         return
-    yield f"\n{NUMBERS.format('to ask', 'answered', 'frames', 'tokens', 'time')}  run"
+    yield f"\n{NUMBERS.format('to ask', 'answered', 'frames', 'tokens', 'rate', 'time')}  run"
     yield from _runs(plan, planned, width, every=every)
     yield ""
     for line in (*_sums(plan, planned), *money(plan, planned), *ended(plan, [one.scored for one in planned]),
@@ -146,6 +148,7 @@ def _run(one: Planned, width: int) -> list[str]:
         f"{one.answered:,}",
         short(one.frames),
         short(one.tokens),
+        _rate(one.questions / one.time.seconds) if one.questions and one.time and one.time.seconds else UNKNOWN,
         UNKNOWN if one.time is None else f"{SOURCES[one.time.sure][0]}{in_words(one.time.seconds)}",
     )
     name = f"of {one.scored.run.name}" if one.scored.judge else one.scored.run.name.rpartition("/")[0]
@@ -172,8 +175,7 @@ def _sums(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
             (one.time, max(1, count)) for one, count in zip(planned, gpus, strict=True) if bool(count) == is_on_gpus
         ]
         timed = [(time.seconds, count) for time, count in some if time]
-        # Of a model that names several GPUs a copy may take one of them, or all.
-        total = Range(sum(time.low for time, _ in timed), sum(time.high * count for time, count in timed))
+        total = sum(seconds * count for seconds, count in timed)
         if some:
             yield f"{title}: {of_known(in_words(total), len(timed), len(some))}."
     if any(one.time is None for one in planned):
@@ -220,12 +222,9 @@ def _used(plan: Plan, one: Planned) -> Used | None:
     """The tokens of the prompts, and of answers that are as long as they may be; None where nobody knows."""
     if one.questions is None or one.tokens is None:
         return None
-    run, most = one.scored.run, plan.config.models[one.asking.slug].settings.get("max_tokens")
-    if not isinstance(most, int) and run.protocol == WRITING:
-        most = written(plan)[run.benchmark].max_tokens
-    elif not isinstance(most, int):
-        protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]
-        most = protocol.judge_tokens if one.scored.judge else protocol.max_tokens
+    most = plan.config.models[one.asking.slug].settings.get("max_tokens")
+    if not isinstance(most, int):
+        most = one.asking.job.max_tokens
     return Used(round(one.tokens), one.questions * most)
 
 
@@ -254,29 +253,23 @@ def _legend(plan: Plan, planned: Sequence[Planned], suite: str | None) -> Iterat
         yield "≤ questions about clips that turn out to be missing are not asked."
     if any(one.asking.is_remade for one in planned):
         yield "* counted in tables that are made again first."
-    unread = {one.scored for one in planned if one.questions is None}
-    files = set()
-    for run in (one.run for one in unread if not one.judge):
-        written_to = plan.results.construction(run.benchmark, "requests") / run.model
-        asked = plan.results.requests(run.benchmark, run.protocol)
-        files.add(written_to / f"{run.sampling.removeprefix('round')}.parquet" if run.protocol == WRITING else asked)
+    unknown = [one.asking.job for one in planned if one.questions is None]
+    files = {job.requests for job in unknown if not job.scored.judge}
     if files:
         yield f"{UNKNOWN} to ask: `{call_for(min(files), suite)}` reads the release and counts the questions."
-    if any(one.judge for one in unread):
+    if any(job.scored.judge for job in unknown):
         yield f"{UNKNOWN} to ask a judge: known when there are answers to judge."
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def in_words(seconds: Range) -> str:
-    if seconds.high < 1:
-        return "0 s" if seconds.high == 0 else "<1 s"
-    units = ((3600, "h"), (60, "min"), (1, "s"))
-    unit_s, name = next(unit for unit in units if unit[0] == 1 or seconds.high >= 1.5 * unit[0])
-    ends = [end / unit_s for end in seconds]
-    texts = [f"{end:.1f}" if end < 10 and name != "s" else f"{end:,.0f}" for end in ends]
-    return f"{'-'.join(dict.fromkeys(texts))} {name}"
+def in_words(seconds: float) -> str:
+    if 0 < seconds < 1:
+        return "<1 s"
+    size, unit = next((size, unit) for size, unit in UNITS if size == 1 or seconds >= 1.5 * size)
+    count = seconds / size
+    return f"{count:.1f} {unit}" if count < 10 and size > 1 else f"{count:,.0f} {unit}"
 
 
 def short(count: float | None) -> str:
@@ -290,3 +283,7 @@ def short(count: float | None) -> str:
 
 def _bytes(size: float) -> str:
     return f"{size / GB:,.1f} GB" if size >= GB / 10 else f"{size / MB:,.1f} MB"
+
+
+def _rate(a_second: float) -> str:
+    return f"{a_second:.0f}/s" if a_second >= 10 else f"{a_second:.2f}/s"

@@ -2,7 +2,7 @@
 
 import csv
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
@@ -10,22 +10,30 @@ from typing import NamedTuple
 import polars as pl
 
 from reprise.benchmarks.rows import grouped
-from reprise.commands.shared import MEANINGS, RETRY, SHOWN, call_for, failure_lines, ledger_of, plan_of, there
-from reprise.core.clones import is_running
+from reprise.commands.shared import (
+    MEANINGS,
+    RETRY,
+    SHOWN,
+    call_for,
+    failure_lines,
+    is_running,
+    ledger_of,
+    plan_of,
+    there,
+)
 from reprise.core.errors import UserError, refuse_unknown
-from reprise.core.files import canonical_json, file_digest, read_json, sealed_text, write_text
-from reprise.core.paths import OVERVIEW, RUN_NAME, TABLES, overview_file, table_file
+from reprise.core.files import sealed_text
+from reprise.core.paths import OVERVIEW, RUN_NAME, TABLES, Scored, overview_file, table_file
 from reprise.core.plain import first_of, of_cell, plain, safe
 from reprise.core.schemas import ITEMS, REQUESTS, read_table
 from reprise.fetch.records import forget_failures
 from reprise.models.asking.journal import Journal, journal_path
-from reprise.plan.answers import FailedAnswers, asked_jobs, failed_answers
-from reprise.plan.rules.construction import WRITING
+from reprise.plan.answers import FailedAnswers, asked_jobs, failed_answers, job_of
+from reprise.plan.retries import LEDGERS
+from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.states import Name, State, States
-from reprise.plan.suite import collect_keys
-from reprise.plan.upkeep import LEDGERS
-from reprise.report.keys import Step
+from reprise.plan.suite import all_settings
 from reprise.tables.build import SHOWN as COUNTED
 from reprise.tables.build import column_name
 
@@ -41,7 +49,7 @@ ROW = "{:<8}{:>7}{:>8}{:>8}{:>9}  {}"
 
 def list_runs(suite: str | None) -> None:
     plan = plan_of(suite)
-    states = States(plan, collect_keys(plan)).all()
+    states = States(plan, all_settings(plan)).all()
     order = list(WORDS)
     counts = Counter(state.name for state in states)
     listed = ", ".join(f"{counts[name]} {name}" for name in reversed(order))
@@ -58,18 +66,15 @@ def list_runs(suite: str | None) -> None:
     if counts["done"] < len(states):
         print("\nWhy a run is not done: python -m reprise why <run>")
     for one in failed_answers(plan):
-        run = one.job.scored.run
-        if run.protocol == WRITING:
-            print(
-                f"\n{run.sampling} of writing {run.benchmark} by {run.model}: {one.failed.height} of {one.asked} failed"
-            )
+        if one.job.title:
+            print(f"\n{one.job.title}: {one.failed.height} of {one.asked} failed")
             print("\n".join(_failed(one)))
 
 
 def explain_run(words: str, suite: str | None) -> None:
     """Print what is known of a run's state, by each of its judges or by the one that is named."""
     plan = plan_of(suite)
-    states, known = States(plan, collect_keys(plan)), plan.numbers()
+    states, known = States(plan, all_settings(plan)), plan.numbers()
     chosen = [one for one in known if one.name == words]
     if not chosen:
         run = plan.find_run(words)
@@ -80,20 +85,20 @@ def explain_run(words: str, suite: str | None) -> None:
 
 def _lines(plan: Plan, state: State, suite: str | None) -> Iterator[str]:
     yield f"{state.scored.name}: {WORDS[state.name]}"
-    for step, words in dict(state.failures).items():
-        yield f"The job of its {step.name} ended with:"
+    for path, words in dict(state.failures).items():
+        yield f"{path} ends with:"
         yield from (f"  {line}" for line in words.splitlines())
-        yield f"  log: {step.log}"
     if state.missing and state.name != "done":
-        yield f"Not there: {_named(state.missing)}."
-        key = plan.results.run_key(state.scored.run)
-        if key.is_file():
-            answered = len(Journal(journal_path(plan.store, read_json(key)["key"])))
-            yield f"The journal of its key holds {answered} answers, which are not asked again."
+        yield f"Not there: {', '.join(state.missing)}."
+        if answered := len(
+            Journal(journal_path(plan.store, job_of(plan, Scored(state.scored.run), RunKeys(plan)).key))
+        ):
+            yield f"The response cache holds {answered} of its answers, which are not asked again."
         if is_running(Path()):
             yield "snakemake works in this folder now, or was killed here."
-    for path, change in {change.path: change for _, change in state.changed}.items():
-        yield f"Made under another key: {_named(step for step, one in state.changed if one.path == path)} ({path}):"
+    for name, change in {change.name: change for _, change in state.changed if change.words}.items():
+        stages = dict.fromkeys(step.stage for step, other in state.changed if other.name == name)
+        yield f"Made with other settings: {', '.join(stages)} ({name}):"
         yield from (f"  {words}" for words in first_of(change.words, 8))
     if state.answers is not None:
         yield f"Failed answers: {state.answers.failed.height} of {state.answers.asked}"
@@ -111,11 +116,6 @@ def _lines(plan: Plan, state: State, suite: str | None) -> Iterator[str]:
         for benchmark, table in shown[:1]:
             target = overview_file("md") if table == OVERVIEW else table_file(benchmark, table, "md")
         yield f"To make it: {call_for(target, suite)}"
-
-
-def _named(steps: Iterable[Step]) -> str:
-    counts = Counter(step.name for step in steps).items()
-    return ", ".join(f"{name} ({count} files)" if count > 1 else name for name, count in counts)
 
 
 def _failed(answers: FailedAnswers) -> Iterator[str]:
@@ -263,11 +263,9 @@ def _retry_shards(plan: Plan, reasons: list[str]) -> int:
     """Have the suite's shards repeated that hold such failures of sources or clips; returns the number of clips."""
     clips = 0
     for stage, schema in LEDGERS.items():
-        for benchmark, shard, ledger in plan.results.found_ledgers(stage):
+        for _, _, ledger in plan.results.found_ledgers(stage):
             count = int(read_table(ledger, schema)["status"].is_in(reasons).sum())
             clips += count if stage == "clips" else 0
             if count:
-                # An input of the shard's sources; newer than their ledger, it has them and the clips made again.
-                asked = canonical_json({"on_request": file_digest(ledger)})
-                write_text(plan.results.retry_key(benchmark, shard), f"{asked}\n")
+                ledger.unlink()  # snakemake makes it again, and what depends on it
     return clips

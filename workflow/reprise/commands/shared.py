@@ -15,10 +15,11 @@ from reprise.core.plain import first_of, plain
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, ITEMS, REQUESTS, VERDICTS, read_table
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.media.errors import STATUSES
+from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.journal import Work
 from reprise.models.asking.reasons import REASONS
+from reprise.plan.retries import LEDGERS
 from reprise.plan.runs import Plan
-from reprise.plan.upkeep import LEDGERS
 from reprise.stages.works import gather_work
 
 SHOWN = 3
@@ -32,6 +33,12 @@ def plan_of(suite: str | None) -> Plan:
 
 def call_for(target: Path, suite: str | None) -> str:
     return f"snakemake {target} --cores <N>{f' --config suite={suite}' if suite else ''}"
+
+
+def is_running(folder: Path) -> bool:
+    """Return whether Snakemake works in a folder, or was killed there."""
+    locks = folder / ".snakemake/locks"
+    return locks.is_dir() and any(locks.iterdir())
 
 
 def there(path: Path, command: str) -> Path:
@@ -56,7 +63,8 @@ def data_of(plan: Plan, run: Run) -> list[Path]:
 def works_of(plan: Plan, run: Run) -> list[Work]:
     requests, frames, *ledgers = data_of(plan, run)
     clips = pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers])
-    return gather_work(read_table(requests, REQUESTS), read_table(frames, FRAME_PLAN), clips, plan.store)
+    tables = read_table(requests, REQUESTS), read_table(frames, FRAME_PLAN), clips
+    return gather_work(*tables, plan.store, with_labels=ADAPTERS[plan.config.models[run.model].adapter].reads_labels)
 
 
 def reader_of(plan: Plan, run: Run) -> str:

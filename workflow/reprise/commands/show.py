@@ -12,14 +12,14 @@ from typing import Any, TypeVar
 from reprise.commands.shared import call_for, copy_one, named_text, plan_of
 from reprise.config.tables import Column, Row
 from reprise.core.errors import UserError, suggestion
-from reprise.core.paths import OVERVIEW, Scored, overview_file, table_file
+from reprise.core.paths import OVERVIEW, Scored, overview_file, settings_name, table_file
 from reprise.core.plain import first_of, safe
 from reprise.core.schemas import TIMINGS, read_table
 from reprise.core.version import VERSION
 from reprise.plan.naming import fitting, listed, nearest
 from reprise.plan.runs import Plan
 from reprise.plan.states import States
-from reprise.plan.suite import collect_keys
+from reprise.plan.suite import all_settings
 from reprise.report.chain import Chains
 from reprise.tables.build import COMPARED, SHOWN, Builder, column_name
 from reprise.tables.keys import OverviewKey, TableKey
@@ -33,13 +33,13 @@ T = TypeVar("T")
 
 def show_tables(words: str, suite: str | None) -> None:
     plan = plan_of(suite)
-    keys = collect_keys(plan)
-    states = States(plan, keys)
+    settings = all_settings(plan)
+    states = States(plan, settings)
     styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     look, width = Print(styled, styled and not os.environ.get("NO_COLOR")), shutil.get_terminal_size().columns
     is_overview = table_name(words) == OVERVIEW and bool(plan.overview)
     for benchmark, name in [("", OVERVIEW)] if is_overview else chosen_tables(plan, words):
-        key = keys[plan.results.key("tables", *filter(None, (benchmark, name)))]
+        key = settings[settings_name("tables", *filter(None, (benchmark, name)))]
         if isinstance(key, OverviewKey):
             table, scored, target = overview_of(plan, key).table(), plan.overview_scored(), overview_file("md")
         else:
@@ -125,7 +125,7 @@ def trace_cell(words: str, row: str, column: str, suite: str | None) -> None:
         said = f"--row {shlex.quote(row)} --column {shlex.quote(column)}"
         calls = [f"reprise trace {'/'.join(one)} {said}" for one in names]
         raise UserError(f"trace: '{words}' fits {len(names)} tables. {copy_one(calls)}")
-    key = collect_keys(plan)[plan.results.key("tables", *names[0])]
+    key = all_settings(plan)[settings_name("tables", *names[0])]
     assert isinstance(key, TableKey)
     builder, rows = builder_of(plan, key), {}
     for one in key.spec.rows():
@@ -172,14 +172,14 @@ def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[s
         yield f"{scored.name} does not run: `run:` of {plan.config.file} says what does."
     else:
         yield f"  by Reprise {VERSION}, suite {plan.config.name}"
-        # The last step first; a key file stands with the first step that was made under it.
-        for made in reversed(Chains(plan.results).of(plan.origin(scored))):
-            gone = f" ({made.gone} not there)" if made.gone else ""
-            yield f"{made.name}: {', '.join(first_of(made.files, 1))}{gone}"
+        if not plan.results.metrics(scored).is_file():
+            yield f"metrics: {plan.results.metrics(scored)} (not there)"
+        # The last stage first; settings stand with the first stage that was made with them.
+        for made in reversed(Chains(plan.results).of(plan.results.metrics(scored))):
+            yield f"{made.name}: {', '.join(first_of(made.files, 1))}"
             yield from (f"  {fact.name} {fact.text}" for fact in made.facts)
-            for used in made.keys:
-                changed = " (it says something else by now than when this was made)" if used.changed else ""
-                yield f"  key {used.path}{changed}"
+            for used in made.settings:
+                yield f"  settings {used.name}"
                 yield from (line for fact in used.settings for line in named_text(fact.name, fact.text, "    "))
 
 

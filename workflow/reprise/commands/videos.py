@@ -1,72 +1,104 @@
-"""`store` and `subtitles`: what videos, clips and answers take, what no clone uses, and subtitles for a release."""
+"""`store` and `subtitles`: the size of the store, files without use, damaged lines, and subtitles for a release.
+
+Several working directories may use one store, and nothing in it says which. So a person names them before files are
+deleted; there is no list of them that could be out of date.
+"""
 
 import sys
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
 import typer
 
-from reprise.commands.shared import ledger_of, plan_of
+from reprise.commands.shared import is_running, ledger_of, plan_of
 from reprise.config.load import load
-from reprise.core.clones import forget, idle_clones, readable_clones, register
 from reprise.core.errors import UserError, refuse_unknown
-from reprise.core.files import is_other, write_text
+from reprise.core.files import write_text
 from reprise.core.paths import RESULTS, Results
 from reprise.core.plain import first_of
 from reprise.core.schemas import read_table
 from reprise.core.store import MARKER, Store
 from reprise.fetch.outcome import safe_name
-from reprise.plan.upkeep import LEDGERS
+from reprise.plan.retries import LEDGERS
 
 MOST_LISTED = 20
 
 
-def look_at_store(*, prune: bool, repair: bool, forgotten: Path | None, yes: bool = False) -> None:
-    """Delete videos and clips that no clone's ledgers name, drop damaged lines, forget a clone; or print the sizes."""
+def look_at_store(*, prune: bool, repair: bool, used_by: Sequence[Path] = (), yes: bool = False) -> None:
+    """Delete videos and clips that no ledger names, drop damaged lines, or print the sizes."""
     store = Store(Path(load(Path()).main.store))
-    if not store.is_foreign:
-        register(store, Path())  # this clone is known to use it
-    elif prune or repair or forgotten:
+    if not (prune or repair):
+        print(store.root)
+        for kind, (files, size) in store.sizes().items():
+            print(f"  {kind:<10} {files:>8} files {size / 1e6:>12.1f} MB")
+        return
+    if store.is_foreign:
         raise UserError(
             f"store '{store.root}': not marked as a store of Reprise (it has no file '{MARKER}'). Nothing was changed. "
             "Correct `store:` in config/config.yaml; a store of an earlier version is marked by the next snakemake."
         )
-    if forgotten is not None:
-        forget(store, forgotten)
-        print(f"{forgotten} is forgotten")
+    users = _users(store, used_by, must_be_named=yes)
+    store.mark()
     if repair:
-        idle_clones(store)
         print("\n".join(store.repair()) or "no damaged line")
     if prune:
-        _prune(store, yes)
-    if not (forgotten or repair or prune):
-        print(store.root)
-        for kind, (files, size) in store.sizes().items():
-            print(f"  {kind:<10} {files:>8} files {size / 1e6:>12.1f} MB")
+        _prune(store, users, yes)
 
 
-def _prune(store: Store, yes: bool) -> None:
-    """Delete what no clone uses, once a person who saw the list has agreed."""
-    unused = _unused(store)
+def _users(store: Store, used_by: Sequence[Path], *, must_be_named: bool) -> list[Path]:
+    """Return the working directories that use a store, none of which runs Snakemake.
+
+    Where the store lies elsewhere, or nobody is asked before files are deleted, all of them must be named.
+    """
+    here = Path().resolve()
+    if not used_by and (must_be_named or not store.root.resolve().is_relative_to(here)):
+        raise UserError(
+            f"store '{store.root}': other working directories may use it. Nothing was changed. Name each of them: "
+            "`--used-by <folder>`, several times if need be, or `--used-by .` if only this one does."
+        )
+    users = list(dict.fromkeys([here, *(folder.resolve() for folder in used_by)]))
+    for folder in users:
+        if folder != here and not (folder / RESULTS).is_dir():
+            raise UserError(
+                f"--used-by {folder}: there is no folder '{RESULTS}', so that nothing is known of what it uses. "
+                "Nothing was changed. Correct the path, or leave it out if it uses the store no more."
+            )
+        if is_running(folder):
+            raise UserError(
+                f"store '{store.root}': snakemake works in {folder}. Wait for its end; if it was killed, run "
+                "`snakemake --unlock` there first."
+            )
+    return users
+
+
+def _prune(store: Store, users: Sequence[Path], yes: bool) -> None:
+    """Delete what no results of these working directories name, once a person who saw the list has agreed."""
+    unused = _unused(store, users)
     if unused:
         names = [str(path.relative_to(store.root)) for path in unused]
         size = sum(path.lstat().st_size for path in unused)
         print(f"{store.root}: {len(unused)} files without use, {size / 1e6:.1f} MB:")
         print("\n".join(f"  {name}" for name in first_of(names, MOST_LISTED)))
+        print(
+            f"No results in {', '.join(map(str, users))} name them. If another working directory uses this store, "
+            "answer no, and name it by `--used-by <folder>`."
+        )
         if not yes and not sys.stdin.isatty():
             raise UserError(
-                "store --prune: nothing was deleted. Add --yes to delete these files; nobody can be asked here."
+                "store --prune: nothing was deleted. Nobody can be asked here: add --yes to delete these files, and "
+                "--used-by with each working directory that uses the store."
             )
         if not yes and not typer.confirm("Delete them?"):
             print("Nothing was deleted.")
             return
-    still_unused = set(_unused(store)) if unused else set()  # a job may have begun meanwhile
+    still_unused = set(_unused(store, users)) if unused else set()  # a job may have begun meanwhile
     print(f"{store.delete(path for path in unused if path in still_unused) / 1e6:.1f} MB freed")
 
 
-def _unused(store: Store) -> list[Path]:
-    """Return the videos and clips that the ledgers of no clone name."""
-    results = [found for clone in readable_clones(store) for found in Results.of_all_suites(clone / RESULTS)]
+def _unused(store: Store, users: Sequence[Path]) -> list[Path]:
+    """Return the videos and clips that no ledger in these working directories names."""
+    results = [found for folder in users for found in Results.of_all_suites(folder / RESULTS)]
     ledgers = [(path, LEDGERS[stage]) for of in results for stage in LEDGERS for *_, path in of.found_ledgers(stage)]
     named = (read_table(path, schema)["object"].to_list() for path, schema in ledgers)
     return store.unused(chain.from_iterable(named))
@@ -88,7 +120,7 @@ def copy_subtitles(benchmark: str, suite: str | None = None) -> None:
         found = (plan.store.root / video).with_suffix(".vtt")
         if found.is_file():
             text, target = found.read_text(encoding="utf-8"), folder / safe_name("{source_id}.vtt", name)
-            if target.is_file() and is_other(target, text):  # corrected by hand
+            if target.is_file() and target.read_bytes() != text.encode():  # corrected by hand
                 kept.append(target.name)
                 continue
             write_text(target, text)

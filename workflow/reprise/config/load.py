@@ -19,10 +19,11 @@ from reprise.config.known import Known
 from reprise.config.main import Main
 from reprise.config.model import External, Model
 from reprise.config.problems import Notes, Problems, unknown_name
+from reprise.config.side_packages import module_of, packages_of
 from reprise.config.suite import Suite
 from reprise.config.tables import Tables
 from reprise.config.time import time_problems
-from reprise.config.variants import with_limit, with_stand_in, with_unfiltered
+from reprise.config.variants import with_limit, with_stand_in
 from reprise.core.errors import UserError, utf8_or_escaped
 from reprise.core.names import SLUG, SLUG_IN_WORDS
 from reprise.core.paths import WORKFLOW, located, places
@@ -179,7 +180,10 @@ def load(root: Path, told: Mapping[str, Any] | None = None, told_by: str = "--co
         Notes(problems, suite_file, "time").say(*time_problems(found))
     if problems:
         raise problems.error()
-    return with_limit(with_unfiltered(with_stand_in(found)))
+    found = with_stand_in(found)
+    for package in packages_of(suite.benchmarks.values()):
+        found = module_of(package, "configuration").completed(found)
+    return with_limit(found)
 
 
 def _over(below: Any, value: Any) -> Any:

@@ -86,9 +86,6 @@ class Main(Settings):
     """Name of a file in `config/suites/`. `snakemake TARGET --config suite=<name>` replaces it for one call."""
     store: LocalPath = "resources/store"
     """Folder of what is kept when `results/` is deleted or the suite changes: videos, clips, weights, answers."""
-    locks: LocalPath | None = None
-    """Folder on a file system with locks, for a store on one that has none; by default the store holds its own locks.
-    The store remembers it for all that use it (docs/reference/store.md)."""
     scratch: PathText | None = None
     """Folder for videos that are being fetched or encoded, such as a node's own disk; it may name variables that are
     set there, such as `$TMPDIR`. By default such files lie in the store."""

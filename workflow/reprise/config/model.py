@@ -78,7 +78,7 @@ class Model(Settings):
     """The server that the run's job starts for the model, asks by adapter `openai`, and ends: `vllm`, or a group of
     settings, such as those of a program of the model's own. By default none: another adapter loads the weights itself,
     or the server runs already."""
-    settings: dict[str, Any] = Field({})
+    settings: dict[str, Any] = Field({}, validate_default=True)
     """Settings of the adapter."""
     patterns: list[Pattern] = Field([])
     """Rows by which `robust` reads this model's answers before its own table (docs/reference/readers.md)."""
@@ -95,17 +95,10 @@ class Model(Settings):
             raise mistake(f"unknown adapter '{name}'.{choices(name, ADAPTERS)}")
         return name
 
-    @model_validator(mode="before")
-    @classmethod
-    def _settings_to_complete(cls, content: Any) -> Any:
-        """The adapter's settings of a model with a server are completed, also where none is given."""
-        is_served = isinstance(content, dict) and content.get("served_by") is not None
-        return {"settings": {}, **content} if is_served else content
-
     @field_validator("settings")
     @classmethod
     def _checked_settings(cls, settings: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
-        """The settings of the adapter, its defaults included."""
+        """Return the settings of the adapter with its defaults: writing a default out changes no key."""
         adapter, served = ADAPTERS.get(info.data.get("adapter", "")), info.data.get("served_by")
         if adapter is None or "served_by" not in info.data:  # it has mistakes of its own
             return settings

@@ -7,11 +7,10 @@ from pydantic import Discriminator, Field, Tag
 
 from reprise.benchmarks.keys import LONGEST_TEXT
 from reprise.config.names import RunName, Slug, text_or_group
-from reprise.construction.settings import Construction, SubsetSearch
+from reprise.config.side_packages import TypeOf
 from reprise.core.settings import FilePath, Settings
 from reprise.fetch.settings import Release, Route
 from reprise.media.settings import DEFAULT_LIMITS, ClipSettings, FactSettings, Limits
-from reprise.people.settings import Design
 
 TimeView = Literal["none", "middle", "first", "shuffled", "reversed", "another"]
 
@@ -50,7 +49,7 @@ class SuiteBenchmark(Settings):
     """The file of its figures; without one it has none."""
     release: Release
     """Where its annotation files come from."""
-    construction: Construction | None = None
+    construction: Annotated[Any, TypeOf("construction", "Construction")] | None = None
     """How the release is made, where it is `{kind: constructed}`."""
     clips: Literal["ids", "release", "files"]
     """`release` takes the released videos as they are, `ids` trims the clips from their source videos, `files` takes
@@ -68,9 +67,9 @@ class SuiteBenchmark(Settings):
     ratings: FilePath | None = None
     """csv file of people's ratings of answers (`run,item_id,rating`) that were not asked for here, read if it exists;
     people are asked for theirs by a group of `people:` of kind `rating`."""
-    people: dict[Slug, Design] = Field({})
+    people: dict[Slug, Annotated[Any, TypeOf("people", "Design")]] = Field({})
     """Groups of people that are asked, by name: surveys for them, and what their answers, or ratings, come to."""
-    subset_search: SubsetSearch | None = None
+    subset_search: Annotated[Any, TypeOf("subset_search", "SubsetSearch")] | None = None
     """VELOCITI: how `construction/velociti/subset/<model>.csv` is searched for, a list for `subset:`."""
     subset: Subset | None = None
     """The items of protocols that ask `items: subset`: a list or a seeded draw."""

@@ -1,12 +1,9 @@
-"""What becomes of a suite's configuration: a stand-in for its models, benchmarks before a filter, a part of it."""
+"""What becomes of a suite's configuration: a stand-in for its models, a part of it."""
 
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any
 
 from reprise.config.configuration import Configuration
-from reprise.construction.settings import MmbenchVideoSettings, StaticFilter
-from reprise.core.names import UNFILTERED
 
 
 def with_stand_in(found: Configuration) -> Configuration:
@@ -27,25 +24,6 @@ def with_stand_in(found: Configuration) -> Configuration:
         for slug, model in found.models.items()
     }
     return replace(found, models=replaced | {name: baseline})
-
-
-def static_filters(found: Configuration) -> dict[str, StaticFilter]:
-    made = {name: entry.construction for name, entry in found.suite.benchmarks.items()}
-    return {name: how.static for name, how in made.items() if isinstance(how, MmbenchVideoSettings) and how.static}
-
-
-def with_unfiltered(found: Configuration) -> Configuration:
-    """The configuration, and each of these benchmarks before its filter: of no table, with the runs that filter it."""
-    suite, entries = found.suite, dict(found.suite.benchmarks)
-    benchmarks, tables = dict(found.benchmarks), dict(found.tables)
-    for name, how in static_filters(found).items():
-        before, nothing = f"{name}{UNFILTERED}", dict.fromkeys(("construction", "figures", "ratings", "subset"))
-        changes: dict[str, Any] = {**nothing, "extra_runs": how.runs(), "people": {}}
-        entries[before] = suite.benchmarks[name].model_copy(update=changes)
-        benchmarks[before] = found.benchmarks[name]
-        tables[before] = found.tables[name].model_copy(update={"benchmark": before, "tables": {}, "overview": None})
-    changed = suite.model_copy(update={"benchmarks": entries})
-    return replace(found, suite=changed, benchmarks=benchmarks, tables=tables)
 
 
 def with_limit(found: Configuration) -> Configuration:

@@ -1,23 +1,26 @@
-"""Whole files or none, canonical JSON, digests, and files that carry their own checksum, so that damage is found when
-they are read: tables, lines of logs, records."""
+"""Write files whole or not at all, canonical JSON, digests, and checksums that are compared when a file is read.
+
+Without its own checksum a damaged or edited result becomes a wrong number: polars checks no parquet page, csv and JSON
+have nothing to check, and Snakemake takes an edited file for a new input.
+"""
 
 import errno
 import hashlib
 import json
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from reprise.core.errors import UserError, named
+from reprise.core.provenance import Provenance, provenance_of
 
 MARK = b"reprise sha256="
 DIGITS = 64
 PLACE = b"0" * DIGITS
 # The metadata of a parquet file stand behind its data, and with them the mark.
-TAIL = 1 << 16
+TAIL = 1 << 18
 SHORT = 16
 LONGEST_NAME = 255  # bytes, on the usual file systems
 
@@ -53,29 +56,9 @@ def whole_file(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def half_written(folder: Path) -> Iterator[tuple[Path, int]]:
-    """The temporary files of `whole_file` anywhere in a folder, each with the process that writes it, or did."""
-    for path in folder.rglob(".*.tmp*"):
-        found = re.fullmatch(r"\..*\.([0-9]+)\.tmp(?:\.[^.]*)?", path.name, re.DOTALL)
-        if found:
-            yield path, int(found[1])
-
-
 def write_text(path: Path, text: str) -> None:
     with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-
-
-def is_other(path: Path, text: str) -> bool:
-    return not path.is_file() or path.read_bytes() != text.encode()
-
-
-def write_if_changed(path: Path, text: str) -> bool:
-    """Write only when the content differs, so that an unchanged file keeps its time; returns whether it wrote."""
-    if not is_other(path, text):
-        return False
-    write_text(path, text)
-    return True
 
 
 def read_json(path: Path) -> Any:
@@ -125,44 +108,43 @@ def inside(folder: Path, name: str) -> Path | None:
 # Tables that carry their own checksum
 
 
-def blank_seal(keys: Mapping[str, str]) -> str:
-    """The text that a table carries: a place for its digest, and the key files that it was made under."""
-    return f"{MARK.decode()}{PLACE.decode()} {canonical_json(keys)}"
+def table_metadata(path: Path) -> str:
+    """Return the text that a table carries: a place for its checksum, and how the table was made."""
+    return f"{MARK.decode()}{PLACE.decode()} {canonical_json(provenance_of(path))}"
 
 
-def fill_seal(content: memoryview) -> None:
-    place = _place(content)
-    content[place : place + DIGITS] = hashlib.sha256(content).hexdigest().encode()
+def with_checksum(content: bytes) -> bytes:
+    """Return the bytes of a table with the checksum of all other bytes in its place."""
+    before, mark, after = content.rpartition(MARK)
+    digest = hashlib.sha256(before + mark + PLACE + after[DIGITS:]).hexdigest()
+    return before + mark + digest.encode() + after[DIGITS:]
 
 
 def is_whole(content: bytes) -> bool:
-    view = memoryview(content)
-    place = _place(view)
-    if place == 0:
-        return False
-    digest = hashlib.sha256(view[:place])
-    digest.update(PLACE)
-    digest.update(view[place + DIGITS :])
-    return digest.hexdigest().encode() == content[place : place + DIGITS]
+    """Return whether the bytes of a table are those that were written."""
+    return MARK in content and with_checksum(content) == content
 
 
-def keys_of(path: Path) -> dict[str, str] | None:
-    """The key files that a table was made under, with their digests; None where it does not say so."""
+def recorded(path: Path) -> Provenance | None:
+    """Return how a file was made; None where it records nothing."""
+    if path.suffix != ".parquet":
+        seal = read_record(_seal_of(path))
+        return _provenance(seal.get("made")) if isinstance(seal, dict) else None
     with path.open("rb") as stream:
         stream.seek(max(0, os.fstat(stream.fileno()).st_size - TAIL))
         _, mark, rest = stream.read().rpartition(MARK)
     try:
-        keys, _ = json.JSONDecoder().raw_decode(rest[DIGITS + 1 :].decode(errors="replace"))
+        content, _ = json.JSONDecoder().raw_decode(rest[DIGITS + 1 :].decode(errors="replace"))
     except ValueError:
         return None
-    return keys if mark and isinstance(keys, dict) else None
+    return _provenance(content) if mark else None
 
 
-def _place(content: memoryview) -> int:
-    """Where a table's digest begins; 0 if it has none."""
-    start = max(0, len(content) - TAIL)
-    before, mark, _ = bytes(content[start:]).rpartition(MARK)
-    return start + len(before) + len(mark) if mark else 0
+def _provenance(content: Any) -> Provenance | None:
+    try:
+        return Provenance(**content)
+    except TypeError:
+        return None
 
 
 # Lines
@@ -209,13 +191,19 @@ def write_sealed(path: Path, text: str) -> None:
 
 
 def seal_text(path: Path) -> None:
-    write_record(_seal_of(path), file_digest(path))
+    """Write the checksum of a text, and how the text was made, into a hidden file beside it."""
+    write_record(_seal_of(path), {"sha256": file_digest(path), "made": provenance_of(path)})
+
+
+def is_edited(path: Path) -> bool:
+    """Return whether a text is another one than was written."""
+    seal = read_record(_seal_of(path))
+    return isinstance(seal, dict) and path.is_file() and file_digest(path) != seal["sha256"]
 
 
 def sealed_text(path: Path) -> Path:
-    """A text that is what was written; one without a checksum counts."""
-    known = read_record(_seal_of(path))
-    if known is not None and path.is_file() and file_digest(path) != known:
+    """Return a text's path after checking that it is what was written; one without a checksum passes."""
+    if is_edited(path):
         raise UserError(
             f"{path}: damaged, or edited: it is not what was written. Save what you wrote in it under another name, "
             "delete it and run snakemake again."

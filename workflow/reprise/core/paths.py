@@ -14,7 +14,6 @@ from reprise.core.files import LONGEST_NAME
 
 WORKFLOW = Path(__file__).resolve().parents[3]  # the workflow's own place: the folder of its Snakefile
 RESULTS = Path("results")
-STAMP = RESULTS / "suite.json"
 TABLES = RESULTS / "tables"
 FIGURES = RESULTS / "figures"
 PDFS = TABLES / "tables.pdf", RESULTS / "suite.pdf"
@@ -162,6 +161,15 @@ def time_file(model: str, kind: str) -> Path:
     return TIME / f"{model}.{kind}"
 
 
+def settings_name(*parts: str) -> str:
+    """Return the name of a job's settings: what the job is about, as its result is called."""
+    return "/".join(parts)
+
+
+def judge_settings_name(benchmark: str, protocol: str, judge: str) -> str:
+    return settings_name("judges", benchmark, protocol, judge)
+
+
 @dataclass(frozen=True)
 class Results:
     suite: str
@@ -177,27 +185,11 @@ class Results:
     def folder(self) -> Path:
         return self.root / self.suite
 
-    # Keys
-
-    def key(self, *names: str) -> Path:
-        return self.folder.joinpath("keys", *names[:-1], f"{names[-1]}.json")
-
-    def run_key(self, run: Run) -> Path:
-        return self.key(*run.name.split("/"))
-
-    def judge_key(self, benchmark: str, protocol: str, judge: str) -> Path:
-        return self.key("judges", benchmark, protocol, judge)
-
-    def retry_key(self, benchmark: str, shard: int) -> Path:
-        """An input of a shard of sources that changes when failures are to be tried again."""
-        return self.key("retries", benchmark, str(shard))
-
-    def answer_retry_key(self, scored: Scored) -> Path:
-        """An input of a job that asks that changes when failures are to be tried again; written only where some are."""
-        return self.key("retries", *scored.name.split("/"))
-
     def log(self, *names: str) -> Path:
         return self.folder.joinpath("logs", *names[:-1], f"{names[-1]}.log")
+
+    def logs(self) -> Iterator[Path]:
+        return (path for path in sorted((self.folder / "logs").rglob("*.log")) if not path.name.endswith(".server.log"))
 
     # Data
 
@@ -213,7 +205,7 @@ class Results:
     def requests(self, benchmark: str, protocol: str) -> Path:
         return self.folder / "requests" / benchmark / f"{protocol}.parquet"
 
-    def ledger(self, stage: Ledger, benchmark: str, shard: int) -> Path:
+    def ledger(self, stage: Ledger, benchmark: str, shard: int | str) -> Path:
         return self.folder / stage / benchmark / f"{shard}.parquet"
 
     def found_ledgers(self, stage: Ledger) -> Iterator[tuple[str, int, Path]]:

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from reprise.core.errors import UserError
-from reprise.core.files import blank_seal, fill_seal, is_whole, whole_file
+from reprise.core.files import is_whole, table_metadata, whole_file, with_checksum
 
 
 def _schema(**columns: pl.DataType | type[pl.DataType]) -> pl.Schema:
@@ -169,6 +169,15 @@ VERDICTS = _schema(
     key=pl.String,
 )
 
+# What was counted when a suite made a benchmark, which figures show beside the paper's numbers.
+CONSTRUCTION_STATISTICS = _schema(
+    what=pl.String,
+    group=pl.String,
+    paper=pl.Float64,  # null where the paper does not say it
+    ours=pl.Float64,  # null where it does not apply here
+    note=pl.String,
+)
+
 METRICS = _schema(
     run=pl.String,
     judge=pl.String,  # whose ratings these are; null if nothing is rated
@@ -190,8 +199,6 @@ METRICS = _schema(
 )
 
 
-NO_KEYS: Mapping[str, str] = {}
-
 # The metric of a run that says how many answers its two readers read differently.
 READERS_DIFFER = "readers_differ"
 # The metric of a run with failures: how many of its answers, or of a judge's replies, failed, and why.
@@ -212,19 +219,18 @@ def table_of(rows: Sequence[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFra
     return pl.DataFrame(columns)
 
 
-def write_table(frame: pl.DataFrame, path: Path, schema: pl.Schema, made_under: Mapping[str, str] = NO_KEYS) -> None:
+def write_table(frame: pl.DataFrame, path: Path, schema: pl.Schema) -> None:
     """Write a table with exactly this schema, whole or not at all.
 
-    It carries a digest of its bytes, and the digests of the key files that it was made under.
+    It carries a checksum of its bytes, and how it was made.
     """
     if frame.is_empty():
         frame = pl.DataFrame(schema=schema)
     frame = frame.select([pl.col(name).cast(dtype) for name, dtype in schema.items()])
     content = BytesIO()
-    frame.write_parquet(content, metadata={"reprise": blank_seal(made_under)})
-    fill_seal(content.getbuffer())
+    frame.write_parquet(content, metadata={"reprise": table_metadata(path)})
     with whole_file(path) as temporary:
-        temporary.write_bytes(content.getbuffer())
+        temporary.write_bytes(with_checksum(content.getvalue()))
 
 
 def read_table(path: Path, schema: pl.Schema, without: Collection[str] = ()) -> pl.DataFrame:

@@ -1,7 +1,7 @@
-"""Base of the configuration's types and of key files, with messages that say what was found and what is allowed.
+"""Base of the configuration's types and of the settings of jobs, with messages that say what was found.
 
-A key file is the JSON that holds one job's settings. Each room of the library states the keys of what it computes; the
-plan fills them in and writes them.
+Each package of the library states the settings of what it computes. The plan fills them in, and rules show them as
+params.
 """
 
 import re
@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from reprise.core.errors import UserError, choices, suggestion
-from reprise.core.files import canonical_json, file_digest, read_json
+from reprise.core.files import canonical_json, file_digest
 from reprise.core.names import WORDS
 from reprise.core.paths import expanded, located, path_problem, pattern_problem
 from reprise.core.plain import cut
@@ -224,11 +224,10 @@ def refuse_edited(files: Mapping[str, str]) -> None:
             )
 
 
-def read_key(path: Path, kind: type[T]) -> T:
-    """Read a key file into its model, or raise an error that names the wrong key."""
-    content = read_json(path)
+def validated(content: Any, kind: type[T], where: str) -> T:
+    """Return JSON as settings of this kind, or raise an error that names the wrong key."""
     try:
         return kind.model_validate_json(canonical_json(content))
     except ValidationError as error:
-        found = [f"{dotted(place)}: {words}" for place, words in mistakes(error, content)]
-        raise UserError(f"{path}: {' '.join(found)} Correct the configuration that this key comes from.") from error
+        problems = [f"{dotted(place)}: {words}" for place, words in mistakes(error, content)]
+        raise UserError(f"{where}: {' '.join(problems)} Correct the configuration that they come from.") from error

@@ -7,10 +7,12 @@ import re
 import shutil
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from psutil import pid_exists
 
 from reprise.core.errors import UserError, named
 from reprise.core.files import (
@@ -23,7 +25,8 @@ from reprise.core.files import (
     whole_file,
     write_record,
 )
-from reprise.core.locks import locked, locked_elsewhere
+from reprise.core.locks import locked
+from reprise.core.log import log
 from reprise.core.paths import expanded
 
 KINDS = ("release", "sources", "clips", "facts", "weights", "environments", "journal", "failures", "embeddings")
@@ -32,7 +35,9 @@ MARKER = "reprise-store.json"
 # Names of objects, and of those that a killed job was writing: `<digest>.mp4`, `.<digest>.<process>.tmp.json`.
 OBJECT = re.compile(r"\.?(?P<digest>[0-9a-f]{64})(?:\.\w+)*")
 LOGS = "journal", "failures"
-LOGS_AT_TOP = "adopted.jsonl", "digests.jsonl", "keys.jsonl", "spent.jsonl"
+LARGE = 1 << 30  # bytes whose digest takes longer than a second
+DIGESTS = "digests.jsonl"
+LOGS_AT_TOP = DIGESTS, "spent.jsonl"
 # Where a line of a journal has its entry, 32 digits: `["<entry>",...`
 ENTRY = slice(2, 34)
 
@@ -45,9 +50,13 @@ class Kept(NamedTuple):
 class Store:
     """A folder of objects addressed by kind and digest, and a log of known file digests."""
 
-    def __init__(self, root: Path, scratch: Path | None = None) -> None:
-        """`scratch` is a folder of this user's for work in progress, by default one in the store."""
+    def __init__(self, root: Path, scratch: Path | None = None, *, is_read_only: bool = False) -> None:
+        """`scratch` is a folder of this user's for work in progress, by default one in the store.
+
+        A store that is read only, as planning has it, knows digests of files and records none.
+        """
         self.root = root
+        self._is_read_only = is_read_only
         self._near = root / "tmp"
         self._scratch = scratch or self._near
         self._digests: dict[tuple[object, ...], str] | None = None
@@ -161,8 +170,6 @@ class Store:
 
     def sweep(self) -> None:
         """Remove the work in progress of jobs that were killed."""
-        from psutil import pid_exists
-
         for path in (path for folder in {self._near, self._scratch} for path in folder.glob("*")):
             with suppress(FileNotFoundError, PermissionError):
                 work = re.match(r"reprise\.(.+?)\.([0-9]+)\.", path.name)
@@ -176,15 +183,28 @@ class Store:
     # Digests
 
     def digest(self, path: Path) -> str:
-        """sha256 of a file, remembered by path, size, mtime and inode: a large checkpoint is hashed once."""
-        log, status = self.root / "digests.jsonl", path.stat()
-        mark = str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino
+        """Return the sha256 of a file, remembered by path, size, mtime and inode: a large checkpoint is hashed once."""
+        known, mark = self._known_digests(), _mark(path)
+        if mark not in known and self._is_read_only and path.stat().st_size >= LARGE:
+            log.info(
+                f"{path}: reading {path.stat().st_size / 1e9:.0f} GB for its digest, which no job or command has "
+                "recorded yet; `python -m reprise check` records it"
+            )
+        return known[mark] if mark in known else self.read_digest(path)
+
+    def read_digest(self, path: Path) -> str:
+        """Return the sha256 of a file as it is read now, and remember it."""
+        known, mark, digest = self._known_digests(), _mark(path), file_digest(path)
+        if known.get(mark) != digest and not self._is_read_only:
+            append_line(self.root / DIGESTS, canonical_json([*mark, digest]))
+        known[mark] = digest
+        return digest
+
+    def _known_digests(self) -> dict[tuple[object, ...], str]:
         if self._digests is None:  # a damaged line is passed over: its file is hashed again
-            self._digests = {tuple(row[:4]): str(row[4]) for row in read_lines(log, skip_damaged=True)}
-        if mark not in self._digests:
-            self._digests[mark] = file_digest(path)
-            append_line(log, canonical_json([*mark, self._digests[mark]]))
-        return self._digests[mark]
+            lines = read_lines(self.root / DIGESTS, skip_damaged=True)
+            self._digests = {tuple(row[:4]): str(row[4]) for row in lines}
+        return self._digests
 
     def folder_digest(self, folder: Path) -> str:
         files = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -256,9 +276,8 @@ class Store:
 def append_line(path: Path, *lines: str, to_disk: bool = True) -> None:
     """Append JSON lines with their checksums, all or none, and sync them; several jobs may append to one file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with named(path), locked_elsewhere(path) as is_locked, path.open("ab+", buffering=0) as stream:
-        if not is_locked:
-            fcntl.flock(stream, fcntl.LOCK_EX)
+    with named(path), path.open("ab+", buffering=0) as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
         handle = stream.fileno()
         end = os.fstat(handle).st_size
         if end and os.pread(handle, 1, end - 1) != b"\n":  # a kill cut the last line short
@@ -313,13 +332,18 @@ def _is_of_one_entry(good: bytes, damaged: bytes) -> bool:
     return entry in damaged or 2 * same > ENTRY.stop - ENTRY.start
 
 
-def store_on_node(root: Path, setting: Sequence[str]) -> Store:
+def _mark(path: Path) -> tuple[object, ...]:
+    """Return what a file's digest is remembered by."""
+    status = path.stat()
+    return str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def store_on_node(root: Path, setting: str) -> Store:
     """The store as a job sees it whose work in progress lies where the setting says, without what killed jobs left."""
-    text = "".join(setting)
-    if not text:
+    if not setting:
         return Store(root)
     try:
-        folder = Path(expanded(text)) / f"reprise-{os.getuid()}"  # this user's own
+        folder = Path(expanded(setting)) / f"reprise-{os.getuid()}"  # this user's own
     except UserError as error:
         raise UserError(
             f"scratch (config/config.yaml) on {socket.gethostname()}: {error} "

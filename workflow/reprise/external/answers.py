@@ -5,6 +5,7 @@ import json
 import math
 import re
 import unicodedata
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -244,9 +245,7 @@ def read_records(
 
 def _sheet(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The columns and the rows of the first sheet."""
-    import zipfile
-
-    from openpyxl import load_workbook
+    from openpyxl import load_workbook  # no other format needs it
 
     rows: list[tuple[int, list[str]]] = []
     try:

@@ -1,8 +1,17 @@
 """The key of a figure: its specification, and the parts of tables that it shows."""
 
+from pydantic import Field
+
 from reprise.config.figures import Figure
 from reprise.core.settings import Key
 from reprise.tables.keys import TableKey
+
+
+class PdfKey(Key):
+    """Settings of the stage `tables_pdf`."""
+
+    captions: dict[str, str] = Field({})
+    """figure, as `velociti/fig3` -> its caption"""
 
 
 class FigureKey(Key):

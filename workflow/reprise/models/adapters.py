@@ -33,20 +33,22 @@ class AdapterInfo:
     is_hosted: bool = False
     """it can ask a server that the job starts"""
     packages: tuple[str, ...] = ()
-    """distributions whose versions shape the answers of all models"""
+    """distributions whose versions shape the answers of all models (docs/reference/response-cache.md)"""
     asks: tuple[str, ...] = ("score", "choose", "write")
     is_import: bool = False
     heads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """what a protocol may ask instead where the setting `chosen_by` of a model has one of these values"""
     chosen_by: str = "head"
     beside_answers: frozenset[str] = frozenset()
-    """settings that do not shape answers, and stand beside them in the run's key file"""
+    """settings that do not shape answers, and stand beside them in the run's settings"""
     preparer: str = ""
     """module:class that prepares clips for it, in processes of their own; none where it reads them itself"""
     sizer: str = ""
     """module:function that says how large a run's largest clip is for a model of it; none where clips take little"""
     version: int = 1
     """raised when the adapter gives other answers to the same settings; part of the response cache's key"""
+    reads_labels: bool = False
+    """whether it answers by the expected option; requests to all others hold none"""
     frames: Literal["shown", "needed", "never"] = "shown"
     """whether a run may show it frames, must, or must not"""
 
@@ -62,15 +64,18 @@ class AdapterInfo:
         """Whether a server is given whole clips, so that no view of their frames can be shown."""
         return self.settings is GeminiSettings and settings.get("frames") == "video"
 
-    def versioned(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+    def versioned(self, settings: Mapping[str, Any], attention: str = "sdpa") -> tuple[str, ...]:
         """Distributions whose versions shape the answers of a model with these settings."""
-        return (*self.packages, *NEEDED.get(str(settings.get("quantised")), ()))
+        kernels = ATTENTION_KERNELS.get(attention, ()) if self.needs_weights else ()
+        return (*self.packages, *NEEDED.get(str(settings.get("quantised")), ()), *kernels)
 
     @property
     def module(self) -> str:
         return self.target.partition(":")[0]
 
 
+# Attention -> the distributions that compute it beside torch.
+ATTENTION_KERNELS = {"flash_attention_2": ("flash-attn", "kernels")}
 SHARE, SIMILARITY = "option_share", "similarity"
 ANYTHING = ("score", "choose", "write", "similarity")
 
@@ -82,7 +87,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
         preparer="reprise.models.local.prepared:ClipPreparer",
         sizer="reprise.models.local.clip_size:clip_size_of",
         needs_weights=True,
-        packages=("torch", "torchvision", "transformers", "av"),
+        packages=("torch", "torchvision", "transformers", "tokenizers", "pillow", "av"),
     ),
     "contrastive": AdapterInfo(
         "reprise.models.local.contrastive:ContrastiveAdapter",
@@ -132,9 +137,11 @@ ADAPTERS: dict[str, AdapterInfo] = {
     "templates": AdapterInfo("reprise.models.local.stand_ins.templates:Templates", TemplatesSettings, asks=("write",)),
     "import": AdapterInfo("", ImportSettings, is_import=True),
     "lastletter": AdapterInfo("reprise.models.local.stand_ins.lastletter:LastLetter", asks=("write",)),
-    "oracle": AdapterInfo("reprise.models.local.stand_ins.baselines:Oracle", asks=ANYTHING),
+    "oracle": AdapterInfo("reprise.models.local.stand_ins.baselines:Oracle", asks=ANYTHING, reads_labels=True),
     "constant": AdapterInfo("reprise.models.local.stand_ins.baselines:Constant", ConstantSettings, asks=ANYTHING),
-    "random": AdapterInfo("reprise.models.local.stand_ins.baselines:Random", RandomSettings, asks=ANYTHING),
+    "random": AdapterInfo(
+        "reprise.models.local.stand_ins.baselines:Random", RandomSettings, asks=ANYTHING, reads_labels=True
+    ),
 }
 
 

@@ -1,4 +1,7 @@
-"""The key of a run: what shapes its answers, wherever they come from, and what the job that asks needs besides."""
+"""The key of a run: what shapes its answers, wherever they come from, and what the job that asks needs besides.
+
+docs/reference/response-cache.md lists what is in the key, what is not, and why.
+"""
 
 from operator import not_
 from typing import Any
@@ -25,7 +28,7 @@ class Answers(Key):
 
 
 class RunKey(KeyPart):
-    """A run's key file, or that of a judge of a protocol's answers, as the stages after the answers read it."""
+    """A run's settings, or those of a judge of a protocol's answers, as the stages after the answers need them."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     run: str
@@ -59,6 +62,8 @@ class ModelRunKey(RunKey):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     answers: ModelAnswers
+    code_versions: dict[str, int] = Field({})
+    """of the stage `infer`; the versions that shape answers are in `answers`"""
     checkpoint: str | None = None
     gpus: int = 0
     gpus_per_copy: int | None = Field(None, exclude_if=not_)

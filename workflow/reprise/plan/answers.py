@@ -1,20 +1,17 @@
 """Answers that failed: of which runs, why, and which of them the next run asks again."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
-from reprise.construction.settings import writers_of
-from reprise.core.files import canonical_json, file_digest, read_json, write_if_changed, write_text
-from reprise.core.paths import Scored
+from reprise.core.paths import Scored, judge_settings_name
 from reprise.core.schemas import RESPONSES, read_table
-from reprise.fetch.records import wants_another_try
 from reprise.models.asking.journal import Failures
 from reprise.models.asking.reasons import REASONS
-from reprise.plan.rules.construction import WRITER, writer_run, written
+from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 
 
@@ -22,8 +19,20 @@ class Job(NamedTuple):
     """A job that asks a model: for a run's answers, or as a judge for replies to them."""
 
     scored: Scored
-    key: Path
+    name: str
+    """of its settings"""
+    key: str
+    """of its answers in the response cache"""
     responses: Path
+    requests: Path
+    max_tokens: int
+    """of an answer"""
+    title: str = ""
+    """of a job of a side package, which answers no run of the suite and sees no clip"""
+
+    @property
+    def is_of_text(self) -> bool:
+        return bool(self.scored.judge or self.title)
 
 
 class FailedAnswers(NamedTuple):
@@ -47,8 +56,9 @@ def failed_answers(plan: Plan) -> list[FailedAnswers]:
     logs = {path.stem: path for path in (plan.store.root / "failures").glob("*/*.jsonl")}
     known: dict[str, Failures] = {}
     found = []
-    for job in (*asked_jobs(plan), *writer_jobs(plan)) if logs else ():
-        if not job.responses.is_file() or (key := read_json(job.key)["key"]) not in logs:
+    for job in all_jobs(plan) if logs else ():
+        key = job.key
+        if not job.responses.is_file() or key not in logs:
             continue
         if key not in known:
             known[key] = Failures(logs[key], plan.config.suite.answer_attempts)
@@ -61,29 +71,38 @@ def failed_answers(plan: Plan) -> list[FailedAnswers]:
 
 def asked_jobs(plan: Plan) -> Iterator[Job]:
     """The jobs of the suite's runs and of their judges that ask a model here."""
-    imported = plan.imports.models
+    imported, keys = plan.imports.models, RunKeys(plan)
     for run in plan.runs():
         if run.model not in imported:
-            yield job_of(plan, Scored(run))
+            yield job_of(plan, Scored(run), keys)
         judges = plan.judges_of(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else []
-        yield from (job_of(plan, Scored(run, judge)) for judge in judges if judge not in imported)
+        yield from (job_of(plan, Scored(run, judge), keys) for judge in judges if judge not in imported)
 
 
-def writer_jobs(plan: Plan) -> Iterator[Job]:
-    """The rounds in which a language model writes what benchmarks are made of."""
-    for benchmark, settings in written(plan).items():
-        for writer in writers_of(settings):
-            key = plan.results.key("construction", benchmark, WRITER, writer)
-            folder = plan.results.construction(benchmark, "replies") / writer
-            for number in range(1, settings.rounds + 1):
-                yield Job(Scored(writer_run(benchmark, number, writer)), key, folder / f"{number}.parquet")
+def all_jobs(plan: Plan) -> Iterator[Job]:
+    """Those, and the jobs of side packages that ask a model."""
+    yield from asked_jobs(plan)
+    for package in plan.packages.values():
+        yield from package.jobs()
 
 
-def job_of(plan: Plan, scored: Scored) -> Job:
+def responses_of(plan: Plan, scored: Scored) -> Path:
+    """Return the file with the answers of a run, or with a judge's replies about them."""
+    return (
+        plan.results.judge_responses(scored.run, scored.judge) if scored.judge else plan.results.responses(scored.run)
+    )
+
+
+def job_of(plan: Plan, scored: Scored, keys: RunKeys) -> Job:
     results, (run, judge) = plan.results, (scored.run, scored.judge)
+    protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]
     if judge:
-        return Job(scored, results.judge_key(run.benchmark, run.protocol, judge), results.judge_responses(run, judge))
-    return Job(scored, results.run_key(run), results.responses(run))
+        name = judge_settings_name(run.benchmark, run.protocol, judge)
+        key = keys.of_judge(run.benchmark, run.protocol, judge)
+        paths = responses_of(plan, scored), results.judge_requests(run)
+        return Job(scored, name, key.key, *paths, protocol.judge_tokens)
+    paths = responses_of(plan, scored), results.requests(run.benchmark, run.protocol)
+    return Job(scored, run.name, keys.of(run).key, *paths, protocol.max_tokens)
 
 
 def summary(found: list[FailedAnswers]) -> str:
@@ -95,26 +114,3 @@ def summary(found: list[FailedAnswers]) -> str:
         f"them asks {sum(one.due.total() for one in found)} of them again; `python -m reprise runs` says which runs "
         "they are of, `python -m reprise why <run>` why they failed."
     )
-
-
-def write_retries(plan: Plan) -> None:
-    """Trigger another try of the shards whose ledger holds transient failures: their retry file changes.
-
-    It is an input of the shard, and says after which ledger it is tried; when the tries are used up it stays as it is.
-    """
-    for benchmark, entry in plan.config.suite.benchmarks.items():
-        attempts = getattr(entry.route, "attempts", 1)
-        for shard in range(plan.config.suite.shards):
-            ledger, path = plan.results.ledger("sources", benchmark, shard), plan.results.retry_key(benchmark, shard)
-            if not path.is_file():
-                write_text(path, "{}\n")
-            if attempts > 1 and wants_another_try([ledger], attempts):
-                write_if_changed(path, canonical_json({"after": plan.store.digest(ledger)}) + "\n")
-
-
-def write_answer_retries(plan: Plan, found: Iterable[FailedAnswers]) -> None:
-    """Trigger another try of the questions that are worth it: an input of their job changes with every attempt."""
-    for one in found:
-        if one.due:
-            again = canonical_json({"after": file_digest(one.failures.path)}) + "\n"
-            write_if_changed(plan.results.answer_retry_key(one.job.scored), again)

@@ -8,7 +8,7 @@ from reprise.core.log import log
 from reprise.core.paths import Scored
 from reprise.models.local.gpus import Build, check_build, installed_build
 from reprise.models.remote.serving.environment import build_of
-from reprise.plan.answers import job_of
+from reprise.plan.answers import responses_of
 from reprise.plan.runs import Plan
 from reprise.plan.site import executor_of, is_look
 from reprise.plan.targets import asked_by
@@ -46,7 +46,7 @@ def check_gpus(plan: Plan, targets: Sequence[str], arguments: Sequence[str]) -> 
 def _problems(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
     asked = asked_by(plan, targets)
     jobs = {Scored(one.run) for one in asked} | {one for one in asked if one.judge}
-    due = {one.judge or one.run.model for one in jobs if not job_of(plan, one).responses.is_file()}
+    due = {one.judge or one.run.model for one in jobs if not responses_of(plan, one).is_file()}
     for slug in sorted(due - plan.imports.models):
         try:
             check_model_gpus(slug, plan.config.models[slug])

@@ -1,11 +1,11 @@
-"""What asking will take, from what it took before: tokens, and a range of seconds that says how sure it is.
+"""Estimate the tokens and the time of runs from the runs that were timed before.
 
-What nobody measured is None, and never 0.
+Before a job runs, no log has its rate; a person decides here whether to start. What nobody measured is None, never 0.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Literal, NamedTuple
 
 import polars as pl
@@ -23,8 +23,7 @@ from reprise.plan.runs import Plan
 
 # From the run itself, from a run of its model that asks the like of the same videos, from another run of its model.
 Sure = Literal["itself", "benchmark", "model"]
-# Nobody measured how far runs lie apart: a range from another run is this many times wider, each way, by convention.
-WIDTHS: Mapping[Sure, float] = {"itself": 1.0, "benchmark": 1.5, "model": 2.0}
+BY_SURENESS: Sequence[Sure] = ("itself", "benchmark", "model")
 
 
 class Load(NamedTuple):
@@ -45,18 +44,10 @@ class Measured(NamedTuple):
     asking_s: float
     is_encoded_once: bool
     tokens: float | None = None  # of a prompt, in the mean
-    error: float | None = None  # standard error of its clips' mean time, as a share of it
-
-
-class Range(NamedTuple):
-    """Seconds, from and to."""
-
-    low: float
-    high: float
 
 
 class Estimate(NamedTuple):
-    seconds: Range
+    seconds: float
     sure: Sure
 
 
@@ -68,7 +59,6 @@ def measured(timings: pl.DataFrame, frames: Mapping[str, int], tokens: float | N
     if known.is_empty():
         return None
     rows = known.with_columns(pl.col("seconds", "waiting", "encode").fill_null(0.0))
-    each = (rows["seconds"] + rows["waiting"]).to_list()
     encoded = float(rows["encode"].sum())
     return Measured(
         Load(int(rows["requests"].sum()), rows.height, sum(frames[clip] for clip in rows["clip_id"])),
@@ -76,24 +66,17 @@ def measured(timings: pl.DataFrame, frames: Mapping[str, int], tokens: float | N
         asking_s=float(rows["seconds"].sum()) - encoded,
         is_encoded_once=encoded > 0,
         tokens=tokens,
-        error=stdev(each) / fmean(each) / len(each) ** 0.5 if len(each) > 1 and sum(each) > 0 else None,
     )
 
 
 def estimate(load: Load, found: Mapping[Sure, Sequence[Measured]]) -> Estimate | None:
-    """How long this will take, by the surest of what was found; None where none of it says anything."""
+    """Return how long this will take by the mean of the surest runs; None where no run says anything."""
     if not load.questions:
-        return Estimate(Range(0.0, 0.0), "itself")
-    for sure, width in WIDTHS.items():
-        spans = []
-        for one in found.get(sure, ()):
-            took = seconds_by(one, load)
-            if took is not None:  # it may take more, or less, by at least as much as the run's own clips differ
-                # The true mean lies within two standard errors, 19 times in 20.
-                own = WIDTHS["benchmark"] if one.error is None else 1 + 2 * one.error
-                spans.append(Range(took / max(width, own), took * max(width, own)))
-        if spans:  # where they disagree, the range holds them all
-            return Estimate(Range(min(span.low for span in spans), max(span.high for span in spans)), sure)
+        return Estimate(0.0, "itself")
+    for sure in BY_SURENESS:
+        times = [seconds for run in found.get(sure, ()) if (seconds := seconds_by(run, load)) is not None]
+        if times:
+            return Estimate(fmean(times), sure)
     return None
 
 

@@ -1,19 +1,17 @@
-"""The imported runs and ratings of a suite, and those of groups of people: which of their files exist.
+"""The imported runs and ratings of a suite: which of their files exist.
 
 The folder of a run's files follows from its name: `resources/imports/<benchmark>/<slug>/<protocol>/<sampling>/`, else
 `resources/imports/<benchmark>/<slug>/` itself, unless the model's `runs:` names another folder.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from reprise.config.configuration import Configuration
 from reprise.core.errors import UserError
-from reprise.core.files import fitting_files
 from reprise.core.log import log
-from reprise.core.paths import Results, Run, Scored
-from reprise.core.store import Store
+from reprise.core.paths import Run, Scored
 from reprise.external import (
     FOLDER,
     AnswerFiles,
@@ -25,91 +23,29 @@ from reprise.external import (
 )
 from reprise.external.answers import fitting, frames_in_name
 from reprise.media.sampling import frames_shown
-from reprise.people.keys import Inputs
-from reprise.people.settings import AnswerDesign, Design, RatingDesign
 from reprise.plan.naming import listed
 
-WHOLE = "all"  # the rule by which people see the whole clip
-RATED, RATINGS = "rated.parquet", "ratings.csv"
-
-
-class Group(NamedTuple):
-    """A group of people, by the name that the suite gives it."""
-
-    benchmark: str
-    name: str
-    design: Design
-
-    @property
-    def runs(self) -> list[Run]:
-        """The run whose answers these people give, or the runs whose answers they rate."""
-        names = [self.design.run] if isinstance(self.design, AnswerDesign) else self.design.runs
-        return [Run.parse(f"{self.benchmark}/{name}") for name in names]
-
-    @property
-    def scope(self) -> str:
-        """Whom an answer is from and what they saw, as far as the questions do not say it: tasks are named by it."""
-        return f"{self.benchmark}/{self.name}/{WHOLE if self.rates else self.runs[0].sampling}"
-
-    @property
-    def rates(self) -> bool:
-        return isinstance(self.design, RatingDesign)
-
-
-def people_file(results: Results, group: Group, name: str) -> Path:
-    return results.folder / "people" / group.benchmark / group.name / name
-
-
-class People:
-    def __init__(self, config: Configuration) -> None:
-        self._store = Store(Path(config.main.store))
-        self.groups = [
-            Group(benchmark, name, one)
-            for benchmark, entry in config.suite.benchmarks.items()
-            for name, one in entry.people.items()
-        ]
-        self.answering = {group.runs[0]: group for group in self.groups if not group.rates}
-
-    def raters(self, run: Run) -> Group | None:
-        """The group that rates a run's answers, once somebody has."""
-        groups = (group for group in self.groups if group.rates and run in group.runs)
-        return next((group for group in groups if self.inputs(group).answers), None)
-
-    def inputs(self, group: Group) -> Inputs:
-        test = group.design.qualification
-        return Inputs(
-            answers=self._digests(group.design.answers),
-            left_out=self._digests(group.design.left_out),
-            qualification=self._digests(test.questions if test else None),
-        )
-
-    def _digests(self, pattern: str | None) -> dict[str, str]:
-        return {str(path): self._store.digest(path) for path in fitting_files(pattern)} if pattern else {}
+if TYPE_CHECKING:  # they import this module
+    from reprise.plan.side_package import SidePackage
 
 
 class Imports:
     """The files of imported answers and ratings, looked for once."""
 
-    def __init__(self, config: Configuration) -> None:
-        self._config = config
-        self.people = People(config)
+    def __init__(self, config: Configuration, packages: "Iterable[SidePackage]" = ()) -> None:
+        self._config, self._packages = config, packages
         self._found: dict[Scored, list[Path]] = {}
         self.models = frozenset(slug for slug in config.models if config.is_import(slug))
 
     def answer_files(self, run: Run) -> list[Path]:
         """The files of an imported run; none if they do not exist."""
         if Scored(run) not in self._found:
-            found = self.of_people(run)
+            found = [path for package in self._packages for path in package.answer_files(run)]
             if not found:
                 found = self.own_files(run) or self._shared_files(run)
                 found = [*found, *self._answer_format(run).beside(found)]
             self._found[Scored(run)] = found
         return self._found[Scored(run)]
-
-    def of_people(self, run: Run) -> list[Path]:
-        """The files of a run whose answers a group of people gives; none before the first answer."""
-        files = self.people.inputs(self.people.answering[run]) if run in self.people.answering else None
-        return files.paths() if files and files.answers else []
 
     def rating_files(self, run: Run, judge: str) -> list[Path]:
         """The file of an imported judge's ratings of a run; none if it does not exist."""

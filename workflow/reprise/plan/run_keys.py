@@ -1,4 +1,6 @@
-"""The keys of runs, which hold all that shapes answers, and the versions of the code behind any key."""
+"""The keys of runs, which hold all that shapes answers (docs/reference/response-cache.md), and the versions behind any
+key.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -20,9 +22,8 @@ from reprise.external.keys import ImportedRatingsKey, ImportedRunKey, RatingFile
 from reprise.fetch.plugins import PLUGINS
 from reprise.models.adapters import ADAPTERS
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
-from reprise.models.remote.serving.environment import named_versions, pins_file
+from reprise.models.remote.serving.environment import named_versions, pins_digest, pins_file
 from reprise.models.remote.serving.settings import Hosting, Serving, hosting_of, serving_of
-from reprise.people.keys import PeopleFiles, PeopleRunKey
 from reprise.plan.runs import Plan
 from reprise.plan.versions import DECODER, STAGES
 
@@ -34,7 +35,6 @@ class ModelServer(NamedTuple):
     hosting: Hosting | None
     versions: dict[str, str]
     settings: dict[str, Any]
-    modules: tuple[str, ...] = ()  # of this library, what runs there
 
 
 def weights_identity(slug: str, model: Model, store: Store) -> dict[str, str]:
@@ -64,7 +64,7 @@ def local_weights(folder: Path, where: str, cure: str, store: Store, files: Sequ
     return store.folder_digest(folder)
 
 
-def server_of(model: Model, identity: dict[str, str], store: Store) -> ModelServer:
+def server_of(model: Model, identity: dict[str, str]) -> ModelServer:
     """The server that a job starts for a model. Its name for the model is one that no other weights have."""
     served = model.served_by
     if served is None:
@@ -73,18 +73,16 @@ def server_of(model: Model, identity: dict[str, str], store: Store) -> ModelServ
     versions = named_versions(pins)
     serving = serving_of(
         served,
-        store.digest(pins),
+        pins_digest(pins),
         dtype=model.dtype,
-        gpus=model.gpus,
         trust_remote_code=model.trust_remote_code,
         is_video=model.settings["frames"] == "video",
         scores=model.settings["scores"],
     )
-    modules = ("reprise.models.remote.serving.program_server",) if served.program else ()
     name = f"{model.repo}@{model.revision}"
     if model.repo is None:
         name = f"{Path(str(model.checkpoint)).name}@{identity['checkpoint'][:12]}"
-    return ModelServer(serving, hosting_of(served), versions, {"model": name}, modules)
+    return ModelServer(serving, hosting_of(served, model.gpus), versions, {"model": name})
 
 
 def check_frames_chosen(slug: str, model: Model) -> None:
@@ -110,6 +108,9 @@ class RunKeys:
         self._plan, self._config = plan, plan.config
         self._runs: dict[Run, RunKey] = {}
         self._weights: dict[str, dict[str, str]] = {}
+        self._versions = dict(STAGES)
+        for package in plan.packages.values():
+            self._versions |= package.VERSIONS
 
     @cached_property
     def prompts(self) -> dict[str, dict[str, Prompt]]:
@@ -117,7 +118,7 @@ class RunKeys:
 
     def versioned(self, stage: str, key: K, *benchmarks: str, world: str = "") -> K:
         """Return settings with the versions of their stage, of the benchmarks it computes, and of a synthetic world."""
-        versions = {f"stage {stage}": STAGES[stage]}
+        versions = {f"stage {stage}": self._versions[stage]}
         versions |= {f"benchmark {name}": self._config.benchmarks[name].version for name in benchmarks}
         if world in PLUGINS:
             versions[f"world {world}"] = PLUGINS[world].version
@@ -158,7 +159,7 @@ class RunKeys:
             self._weights[slug] = weights_identity(slug, model, self._plan.store)
         if asked["sampling"] != NO_FRAMES:
             check_frames_chosen(slug, model)
-        server = server_of(model, self._weights[slug], self._plan.store)
+        server = server_of(model, self._weights[slug])
         answers = ModelAnswers(
             adapter=model.adapter,
             model=self._weights[slug],
@@ -169,7 +170,8 @@ class RunKeys:
             attention=model.attention,
             trust_remote_code=model.trust_remote_code,
             prompt=prompt,
-            versions={one: version_of(one) for one in adapter.versioned(model.settings)} | server.versions,
+            versions={one: version_of(one) for one in adapter.versioned(model.settings, model.attention)}
+            | server.versions,
             serving=server.serving,
             code_versions={f"adapter {model.adapter}": adapter.version, "decoder": DECODER},
             **asked,
@@ -178,6 +180,7 @@ class RunKeys:
             run=name,
             key=answers.digest(),
             answers=answers,
+            code_versions={"stage infer": STAGES["infer"]},
             patterns=tuple(model.patterns),
             checkpoint=model.checkpoint,
             gpus=model.gpus,
@@ -189,21 +192,10 @@ class RunKeys:
 
     def _imported_run(self, run: Run) -> RunKey:
         model, sampling = self._config.models[run.model], self._config.main.samplings[run.sampling]
-        imports = self._plan.imports
-        if imports.of_people(run):
-            group = imports.people.answering[run]
-            of_people = self.versioned(
-                "people_answers",
-                PeopleFiles(
-                    adapter=model.adapter,
-                    sampling=sampling,
-                    scope=group.scope,
-                    design=group.design,
-                    files=imports.people.inputs(group),
-                ),
-            )
-            return PeopleRunKey(run=run.name, key=of_people.digest(), answers=of_people)
-        files = imports.answer_files(run)
+        for package in self._plan.packages.values():
+            if settings := package.run_settings(self, run):
+                return settings
+        files = self._plan.imports.answer_files(run)
         if not files:
             raise UserError(
                 f"{run.name}: no answers found. Put the files into "

@@ -4,11 +4,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reprise.benchmarks.registry import load_analyses, load_scores
 from reprise.config.configuration import Configuration
 from reprise.config.figures import Figure, OfTables
 from reprise.config.model import Model
+from reprise.config.side_packages import module_of, packages_of
 from reprise.config.suite import OnGpus
 from reprise.config.tables import Row, TableSpec
 from reprise.config.time import PLANNED, time_rows
@@ -21,10 +23,11 @@ from reprise.external import FOLDER
 from reprise.fetch.settings import ReleaseHub
 from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.money.prices import Budget, needed_budget
-from reprise.models.asking.pieces import pieces_of
 from reprise.plan.imported import Imports
 from reprise.plan.naming import fitting, listed, nearest
-from reprise.report.keys import Origin
+
+if TYPE_CHECKING:  # they import this module
+    from reprise.plan.side_package import SidePackage
 
 
 def run_of(benchmark: str, row: Row) -> Run | None:
@@ -37,17 +40,23 @@ def run_of(benchmark: str, row: Row) -> Run | None:
 class Plan:
     """The checked configuration of one suite, seen as runs and tables."""
 
-    def __init__(self, config: Configuration) -> None:
+    def __init__(self, config: Configuration, *, is_read_only: bool = False) -> None:
+        """Plans of jobs and commands record the digests of files that they read; a read-only plan writes nothing."""
         self.config = config
         self.results = Results(config.name)
-        self.store = Store(Path(config.main.store))
-        self.imports = Imports(config)
+        self.store = Store(Path(config.main.store), is_read_only=is_read_only)
+        self.packages = self._side_packages()
+        self.imports = Imports(config, self.packages.values())
         self.budget = Budget(config.suite.budget_usd, config.suite.budget_tokens)
         self.models = frozenset(slug for slug, model in config.models.items() if self._runs_here(slug, model))
         self._judges: dict[str, list[str]] = {}
         self._runs: list[Run] | None = None
         self._ledgers: dict[tuple[Ledger, str], list[Path]] = {}
         self._scored: dict[tuple[str, str], list[Scored]] = {}  # (benchmark, table or figure) -> its numbers
+
+    def _side_packages(self) -> "dict[str, SidePackage]":
+        names = packages_of(self.config.suite.benchmarks.values())
+        return {name: module_of(name, "plan").Package(self) for name in names}
 
     def _runs_here(self, slug: str, model: Model) -> bool:
         """Whether the suite's `run:` selects a model; one that somebody is paid for also needs a budget."""
@@ -195,23 +204,6 @@ class Plan:
         """Whether analyses need facts of the videos; imported answers alone have nothing fetched for them."""
         analyses = load_analyses(benchmark)
         return analyses is not None and analyses.needs_facts and benchmark in self.data_benchmarks
-
-    def origin(self, scored: Scored) -> Origin:
-        """What is behind the numbers of a run, or of a judge's ratings of it."""
-        run, elsewhere = scored.run, self.imports.models
-        asked = {slug: self.config.models[slug] for slug in (run.model, scored.judge) if slug and slug not in elsewhere}
-        pieces = asked[run.model].pieces if run.model in asked else 1
-        return Origin(
-            run=run.name,
-            judge=scored.judge,
-            shards=self.config.suite.shards,
-            imported=run.model in elsewhere,
-            facts=run.model not in elsewhere or self.counts_facts(run.benchmark),
-            imported_ratings=scored.judge in elsewhere,
-            weights=tuple(slug for slug, model in asked.items() if model.repo),
-            environments={slug: model.served_by.environment for slug, model in asked.items() if model.served_by},
-            pieces=tuple(one.name for one in pieces_of(pieces)) if pieces > 1 else (),
-        )
 
     def table_scored(self, benchmark: str, name: str) -> list[Scored]:
         """The numbers of runs that a table, a part of the overview or a figure needs and that this site can make."""

@@ -1,38 +1,50 @@
-"""The site that jobs are submitted to: what its partitions give, as its file and Slurm say, and whether jobs fit."""
+"""The partitions that jobs are submitted to, and the models that fit into none of them.
+
+Snakemake's plugin for Slurm only warns of a job that fits into no partition of its file, and submits it to the default
+one, where it waits for ever or is refused. So a model's needs are compared with the same file before jobs are planned.
+"""
 
 import re
-import shutil
-import subprocess
-from collections.abc import Iterator, Sequence
-from operator import attrgetter
+from collections.abc import Collection, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from reprise.config.model import Model
 from reprise.config.problems import read
-from reprise.core.errors import UserError, choices
+from reprise.core.errors import UserError
 from reprise.core.paths import options_of, profile_file
-from reprise.core.settings import Settings
+from reprise.core.settings import Settings, mistake
 from reprise.core.yaml_files import load_yaml
 from reprise.plan.runs import Plan
 from reprise.plan.targets import asked_by, models_of
 
+TRIGGERS, DEFAULT_TRIGGERS = "--rerun-triggers", ("code", "input", "mtime", "params", "software-env")
 EXECUTOR, PARTITIONS = "executor", "slurm-partition-config"
 LOOKS = re.compile(r"--dry-?run|--unlock|-[pqF]*n[pqF]*")
-WRITE = "Correct it, or run `python -m reprise site`, which writes the file from what Slurm says."
-SINFO = ["sinfo", "--noheader", "--Node", "--format=%P|%a|%l|%c|%m|%G"]
-ANSWER_S = 60
-TIME = re.compile(r"(?:(?P<days>\d+)-)?(?:(?:(?P<hours>\d+):)?(?P<minutes>\d+):)?\d+")  # the last are seconds
-GPUS = re.compile(r"\bgpu(?::[^:,()]+)?:(\d+)")
+# How `generate-slurm-partition-config` writes a time, such as 2-12:00:00.
+TIME = re.compile(r"(?:(?P<days>\d+)-)?(?P<hours>\d+):(?P<minutes>\d\d):\d\d")
 
 
-class PartitionLimits(Settings):
-    """One partition. A limit that is omitted is none; without `max_gpu` it has no GPUs."""
+def _in_minutes(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    time = TIME.fullmatch(value)
+    if time is None:
+        raise mistake(f"should be minutes or days-hours:minutes:seconds, such as 2-12:00:00; found '{value[:60]}'.")
+    return (24 * int(time["days"] or 0) + int(time["hours"])) * 60 + int(time["minutes"])
 
-    max_runtime: int | None = Field(None, ge=1)
-    """Longest time of a job, in minutes."""
+
+class PartitionLimits(Settings, extra="ignore"):
+    """One partition. A limit that is omitted is none; without `max_gpu` it has no GPUs.
+
+    The file is the plugin's, so keys that only the plugin reads are allowed.
+    """
+
+    max_runtime: Annotated[int, BeforeValidator(_in_minutes)] | None = Field(None, ge=1)
+    """Longest time of a job, in minutes or as Slurm writes it."""
     max_mem_mb: int | None = Field(None, ge=1)
     """Memory of a node, in MB."""
     max_threads: int | None = Field(None, ge=1)
@@ -84,37 +96,39 @@ def _profile(arguments: Sequence[str]) -> dict[str, Any]:
     return (load_yaml(file) or {}) if file is not None else {}
 
 
+def rerun_triggers(arguments: Sequence[str]) -> Collection[str]:
+    """Return by what a call of Snakemake decides what to make again: of its own words, its profile, or the defaults."""
+    words = [word for argument in arguments for word in argument.split("=", 1)]
+    options = [word.startswith(TRIGGERS[:9]) for word in words]  # Snakemake takes abbreviations, too
+    if any(options):
+        return list(takewhile(lambda word: not word.startswith("-"), words[options.index(True) + 1 :]))
+    triggers = _profile(arguments).get(TRIGGERS.removeprefix("--"), DEFAULT_TRIGGERS)
+    return triggers.split() if isinstance(triggers, str) else list(triggers)
+
+
 def is_look(arguments: Sequence[str]) -> bool:
     """Return whether a call only looks: a dry run, or `--unlock`."""
     return any(LOOKS.fullmatch(one) for one in arguments)
 
 
 def site_of(arguments: Sequence[str]) -> Site | None:
-    """The partitions that jobs are submitted to; None where they run here.
-
-    Stops where Slurm is not there, or does not have them; a call that only looks may do so elsewhere.
-    """
+    """Return the partitions that jobs are submitted to; None where they run here."""
     file = partitions_file(arguments)
-    if file is None:
-        return None
-    site = read(Site, file)
-    if not is_look(arguments):
-        there = partitions()
-        wrong = [name for name in site.partitions if name not in there]
-        if wrong:
-            words = [f"{file}: Slurm has no partition '{name}' that is up.{choices(name, there)}" for name in wrong]
-            raise UserError("\n".join([*words, WRITE]))
-    return site
+    return None if file is None else read(Site, file)
 
 
 def check_models(plan: Plan, site: Site, targets: Sequence[str]) -> None:
-    """Stop at models whose jobs no partition can hold: Slurm would refuse them, or leave them waiting for ever."""
+    """Raise a UserError that names the models whose jobs fit into no partition."""
     asked = [slug for slug in models_of(asked_by(plan, targets)) if slug not in plan.imports.models]
     wrong = [
         f"config/models/{slug}.yaml: {words}" for slug in asked for words in problems(plan.config.models[slug], site)
     ]
     if wrong:
-        raise UserError("\n".join([*wrong, f"{WRITE} What this site cannot run is skipped by `skip:` of the suite."]))
+        advice = (
+            f"Correct the models' files, or the partitions in the file that the profile names by `{PARTITIONS}`. "
+            "What this site cannot run is skipped by `skip:` of the suite."
+        )
+        raise UserError("\n".join([*wrong, advice]))
 
 
 def problems(model: Model, site: Site) -> Iterator[str]:
@@ -132,54 +146,3 @@ def problems(model: Model, site: Site) -> Iterator[str]:
     elif not any(one.max_threads is None or threads_of(model) <= one.max_threads for one in memory):
         threads = max(one.max_threads or 0 for one in memory)
         yield f"its job takes {threads_of(model)} CPUs: the most of {listed} is max_threads: {threads}."
-
-
-# What Slurm says
-
-
-def partitions() -> dict[str, PartitionLimits]:
-    """The partitions that take jobs now; an error where there is no Slurm."""
-    if shutil.which(SINFO[0]) is None:
-        raise UserError(
-            "no Slurm here: there is no command 'sinfo'. Run snakemake on a machine from which jobs can be submitted "
-            "(often `module load slurm` is needed first), or without `--workflow-profile profiles/slurm`."
-        )
-    try:
-        done = subprocess.run(SINFO, capture_output=True, text=True, check=False, timeout=ANSWER_S)
-    except subprocess.TimeoutExpired:
-        raise UserError(f"Slurm does not answer: sinfo took more than {ANSWER_S} s. Try again later.") from None
-    if done.returncode:
-        raise UserError(f"Slurm does not answer: {done.stderr.strip()}. Try again later, or ask those who run it.")
-    return partitions_in(done.stdout)
-
-
-def partitions_in(text: str) -> dict[str, PartitionLimits]:
-    """The partitions in what sinfo prints, a line a node of a partition.
-
-    What a job can have is what one node has; where nodes differ, the largest of those with the most GPUs.
-    """
-    found: dict[str, PartitionLimits] = {}
-    for line in text.splitlines():
-        name, state, time, threads, memory, resources = line.strip().split("|")
-        if state != "up":
-            continue
-        limit = TIME.fullmatch(time)  # none: `infinite`, `n/a`
-        days, hours, whole = (int(limit[part] or 0) if limit else 0 for part in ("days", "hours", "minutes"))
-        node = PartitionLimits(
-            max_runtime=(24 * days + hours) * 60 + whole if limit else None,
-            max_mem_mb=int(memory.rstrip("+")),
-            max_threads=int(threads.rstrip("+")),
-            max_gpu=sum(map(int, GPUS.findall(resources))),  # `gpu:a100:4(S:0-1),gpu:v100:2,shard:8` has 6
-        )
-        name = name.rstrip("*")
-        found[name] = max(found.get(name, node), node, key=attrgetter("max_gpu", "max_mem_mb", "max_threads"))
-    return found
-
-
-def has_accounting() -> bool:
-    """Whether Slurm remembers jobs that have ended: `sacct` may be there and say that it does not."""
-    command: Sequence[str] = ["sacct", "--noheader", "--allocations", "--starttime=now"]
-    try:
-        return subprocess.run(command, capture_output=True, check=False, timeout=ANSWER_S).returncode == 0
-    except (FileNotFoundError, subprocess.TimeoutExpired):
-        return False

@@ -1,25 +1,22 @@
-"""Where every run stands: done, stale, missing or failed, by the keys that Snakemake's jobs depend on."""
+"""Where every run stands: done, stale, missing or failed, by the settings that its results were made with."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import polars as pl
-
-from reprise.benchmarks.rows import grouped
 from reprise.core.errors import UserError
+from reprise.core.lineage import Lineages, Step
 from reprise.core.log import last_words
 from reprise.core.paths import READ_AS, TABLES, Results, Scored
 from reprise.core.plain import cut
 from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, read_table
 from reprise.core.settings import Settings
-from reprise.plan.answers import FailedAnswers, Job, failed_answers, job_of, writer_jobs
-from reprise.plan.changes import KeyChange, KeyChanges, key_texts
-from reprise.plan.rules.construction import constructed
+from reprise.models.asking.pieces import NAME
+from reprise.plan.answers import FailedAnswers, Job, failed_answers, job_of
+from reprise.plan.changes import CurrentSettings, SettingsChange
+from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.targets import asked_by
-from reprise.report.keys import Step
 
 MOST_TARGETS = 6
 
@@ -40,7 +37,8 @@ def outcome(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
     if asked or missing:
         advice = " (which, and why: python -m reprise runs)" if failed or missing else ""
         yield f"{asked} answers: {failed} failed, {unread} unread; {missing} questions missing{advice}"
-    yield from _constructions(plan, targets)
+    for package in plan.packages.values():
+        yield from package.outcome(targets)
     made = [target for target in targets if Path(target).is_file()]
     if made:
         more = f" and {len(made) - MOST_TARGETS} more" if len(made) > MOST_TARGETS else ""
@@ -50,18 +48,6 @@ def outcome(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
         listed = f"{{{numbers}}}" if "," in numbers else numbers
         tables = f"{TABLES}/table{listed}.{{{','.join(sorted(READ_AS))}}}"
         yield f"Tables: {tables}; each paper's own in {TABLES}/<benchmark>/"
-
-
-def _constructions(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
-    """What each benchmark that these targets make is made of, and what was dropped before anything was written."""
-    for benchmark in constructed(plan):
-        folder, pool = plan.results.construction(benchmark, ""), plan.results.construction(benchmark, "pool.parquet")
-        if not pool.is_file() or (targets and not any(Path(target).is_relative_to(folder) for target in targets)):
-            continue
-        filters = Counter(pl.read_parquet(pool, columns=["filter"])["filter"])
-        rows, kept = filters.total(), filters.pop("", 0)
-        dropped = f" ({', '.join(f'{count} {name}' for name, count in filters.most_common())})" if filters else ""
-        yield f"Construction of {benchmark}: {kept} of {rows} kept before the writing{dropped}"
 
 
 def count(results: Results, one: Scored) -> Counts:
@@ -76,15 +62,16 @@ def count(results: Results, one: Scored) -> Counts:
 
 
 Name = Literal["done", "stale", "missing", "failed"]
+ANSWERS, REPLIES = "answers", "replies of the judge"
 
 
 class State(NamedTuple):
     scored: Scored
     name: Name
     counts: Counts
-    missing: tuple[Step, ...]  # what is not there, in the order in which it is made
-    failures: tuple[tuple[Step, str], ...]  # what of it a job could not make, and its last words
-    changed: tuple[tuple[Step, KeyChange], ...]  # what was made under a key that is another one now
+    missing: tuple[str, ...]  # the results that are not there, in the order in which they are made
+    failures: tuple[tuple[Path, str], ...]  # logs of jobs that failed, and their last words
+    changed: tuple[tuple[Step, SettingsChange], ...]  # what was made with settings that are others now
     answers: FailedAnswers | None
 
     @property
@@ -93,47 +80,66 @@ class State(NamedTuple):
 
 
 class States:
-    """The states of a suite's runs; every file and key is looked at once."""
+    """The states of a suite's runs; every file is read once."""
 
-    def __init__(self, plan: Plan, keys: Mapping[Path, Settings]) -> None:
-        """`keys` are the suite's, as `collect_keys` finds them now."""
+    def __init__(self, plan: Plan, settings: Mapping[str, Settings]) -> None:
+        """`settings` are those of the suite's jobs now."""
         self._plan = plan
-        self._changes = KeyChanges(plan.results, key_texts(keys))
-        self._failed = {one.job.scored: one for one in failed_answers(plan)}
-        self._known: dict[Path, list[KeyChange]] = {}
+        self._current = CurrentSettings(settings)
+        self._lineages = Lineages()
+        self._failed = {failed.job.scored: failed for failed in failed_answers(plan)}
+        self._logs = {path: words for path in plan.results.logs() if (words := last_words(path))}
 
     def all(self) -> list[State]:
-        return [self.of(one) for one in self._plan.numbers()]
+        return [self.of(scored) for scored in self._plan.numbers()]
 
-    def of(self, one: Scored) -> State:
-        steps = list(self._plan.origin(one).steps(self._plan.results))  # the first that is made first
-        missing = tuple(step for step in steps if not step.path.is_file())
-        failures = [(step, words) for step in missing if (words := last_words(step.log))]
-        changed = tuple((step, change) for step in steps for change in self._changed(step))
-        answers = self._failed.get(one) or self._failed.get(Scored(one.run))
+    def of(self, scored: Scored) -> State:
+        results = results_of(self._plan, scored)
+        missing = tuple(name for name, path in results.items() if not path.is_file())
+        made = [path for path in results.values() if path.is_file()]
+        steps = [step for path in made[-1:] for step in self._lineages.of(path)]
+        changed = tuple((step, change) for step in steps for change in self._current.changes_since(step.made))
+        failures = [(log, words) for log, words in self._logs.items() if missing and self._concerns(log, scored)]
+        answers = self._failed.get(scored) or self._failed.get(Scored(scored.run))
         counts = Counts()
-        if steps[-1] not in missing:
+        if METRICS not in missing:
             try:
-                counts = count(self._plan.results, one)
+                counts = count(self._plan.results, scored)
             except UserError as error:  # a damaged table
-                failures.append((steps[-1], str(error)))
+                failures.append((results[METRICS], str(error)))
         name: Name = "stale" if changed or (answers and answers.due) else "done"
         if failures:
             name = "failed"
-        elif steps[-1] in missing:
+        elif METRICS in missing:
             name = "missing"
-        return State(one, name, counts, missing, tuple(failures), changed, answers)
+        return State(scored, name, counts, missing, tuple(failures), changed, answers)
 
-    def _changed(self, step: Step) -> list[KeyChange]:
-        if step.path not in self._known:
-            self._known[step.path] = self._changes.since(step.path)
-            change = self._changes.since_input(step.path, step.key) if step.key else None
-            self._known[step.path] += [change] if change else []
-        return self._known[step.path]
+    def changes_since(self, result: Path) -> list[SettingsChange]:
+        """Return which settings changed since this result was made."""
+        made = self._lineages.recorded(result)
+        return self._current.changes_since(made) if made else []
+
+    def _concerns(self, log: Path, scored: Scored) -> bool:
+        """Return whether a log is of a job behind these numbers: all parts of its name are theirs."""
+        run, (_, *parts) = scored.run, log.relative_to(self._plan.results.folder / "logs").with_suffix("").parts
+        models = [self._plan.config.models[slug] for slug in (run.model, scored.judge) if slug]
+        named = {*run.name.split("/"), scored.judge, *(one.served_by.environment for one in models if one.served_by)}
+        return bool(parts) and all(part in named or part.isdecimal() or NAME.fullmatch(part) for part in parts)
+
+
+METRICS = "metrics"
+
+
+def results_of(plan: Plan, scored: Scored) -> dict[str, Path]:
+    """Return the results of a run that people ask about, in the order in which they are made."""
+    results, run, judge = plan.results, scored.run, scored.judge
+    replies = {REPLIES: results.judge_responses(run, judge)} if judge else {}
+    verdicts = {"verdicts": results.verdicts(run, judge or "robust"), METRICS: results.metrics(scored)}
+    return {ANSWERS: results.responses(run), **replies, **verdicts}
 
 
 NEW = "not made yet"
-# What a key of a run's key file is about; everything else is a setting.
+# What a setting of a run is about; everything else is a setting.
 KINDS = {
     "model": "weights", "checkpoint": "weights", "prompt": "prompt", "sampling": "frames", "code_versions": "version",
     "versions": "versions of libraries",
@@ -158,75 +164,47 @@ class Askings(NamedTuple):
 
 def askings(plan: Plan, states: States, numbers: Iterable[Scored]) -> Askings:
     found: dict[Scored, Asking] = {}
-    done = counted = 0
+    done, counted, keys = 0, 0, RunKeys(plan)
     for one in sorted(numbers):
         state = states.of(one)
-        mine = {} if state.name == "done" else {asking.job.scored: asking for asking in _of_state(plan, state)}
+        mine = {} if state.name == "done" else {asking.job.scored: asking for asking in _of_state(plan, state, keys)}
         found |= mine
         done += state.name == "done"
         counted += state.name != "done" and not mine
     return Askings(list(found.values()), done, counted)
 
 
-def writings(plan: Plan, changes: KeyChanges, benchmarks: Iterable[str]) -> Iterator[Asking]:
-    """Of each writer the round that is made next; what is asked after it depends on its replies."""
-    own = (job for job in writer_jobs(plan) if job.scored.run.benchmark in benchmarks)
-    rounds = grouped(own, lambda job: (job.scored.run.benchmark, job.scored.run.model))
-    for jobs in rounds.values():
-        for later, job in zip(reversed(range(len(jobs))), jobs, strict=True):
-            asking = _of_round(changes, job)
-            if asking.why:
-                *why, last = asking.why
-                yield asking._replace(why=(*why, f"{last}, and at most {later} rounds after it" if later else last))
-                break
-
-
-def _of_round(changes: KeyChanges, job: Job) -> Asking:
-    """A round of writing, and why it is made: nothing is said where its replies are there and stay."""
-    model = job.scored.run.model
-    if not job.responses.is_file():
-        return Asking(job, model, (NEW,), is_remade=False)
-    why = [words for change in changes.since(job.responses) for words in _changed(change)]
-    folder = job.responses.parents[2]
-    before = {"candidates": folder / "texts.parquet", "requests": folder / "requests" / model / job.responses.name}
-    remade = [name for name, path in before.items() if changes.since(path)]
-    if remade:
-        why.append(f"made again before it: {', '.join(remade)}")
-    return Asking(job, model, tuple(dict.fromkeys(why)), is_remade=bool(remade))
-
-
-def _of_state(plan: Plan, state: State) -> Iterator[Asking]:
+def _of_state(plan: Plan, state: State, keys: RunKeys) -> Iterator[Asking]:
     """The run's own job, and that of its judge."""
     run, judge = state.scored.run, state.scored.judge
-    steps = list(dict.fromkeys(step.name for step in plan.origin(state.scored).steps(plan.results)))
-    jobs = [(Scored(run), run.model, "answers"), (state.scored, judge, "replies of the judge")]
-    for scored, slug, step in jobs if judge else jobs[:1]:
+    jobs = [(Scored(run), run.model, ANSWERS), (state.scored, judge, REPLIES)]
+    for scored, slug, name in jobs if judge else jobs[:1]:
         if slug in plan.imports.models:
             continue
-        before = steps[: steps.index(step)]
-        remade = list(dict.fromkeys(one.name for one, _ in state.changed if one.name in before))
-        why = tuple(dict.fromkeys(_reasons(state, scored, step, before, remade)))
+        job = job_of(plan, scored, keys)
+        before = [step.stage for step, _ in state.changed if step.path in _behind(job.responses)]
+        remade = list(dict.fromkeys(stage for stage in before))
+        why = tuple(dict.fromkeys(_reasons(state, job, name, remade)))
         if why:
-            yield Asking(job_of(plan, scored), slug, why, is_remade=bool(remade))
+            yield Asking(job, slug, why, is_remade=bool(remade))
 
 
-def _reasons(state: State, scored: Scored, step: str, before: Sequence[str], remade: Sequence[str]) -> Iterator[str]:
-    failed = {one.name: words for one, words in state.failures}
-    if step in failed:
-        yield f"its job failed: {cut(failed[step].splitlines()[0], LONGEST)}"
-    elif step in [one.name for one in state.missing]:
-        yield NEW
-    yield from (f"failed before it: {name}" for name in before if name in failed)
-    yield from (words for one, change in state.changed if one.name == step for words in _changed(change))
+def _behind(result: Path) -> set[Path]:
+    """Return the files that a result was made from, without itself."""
+    return {step.path for step in Lineages().of(result)} - {result}
+
+
+def _reasons(state: State, job: Job, name: str, remade: Sequence[str]) -> Iterator[str]:
+    if name in state.missing:
+        failed = [words.splitlines()[0] for _, words in state.failures]
+        yield f"its job failed: {cut(failed[-1], LONGEST)}" if failed else NEW
+    yield from (words for step, change in state.changed if step.path == job.responses for words in in_words(change))
     if remade:
         yield f"made again before it: {', '.join(remade)}"
-    if state.answers and state.due and state.answers.job.scored == scored:
+    if state.answers and state.due and state.answers.job.scored == job.scored:
         yield "what failed is tried again"
 
 
-def _changed(change: KeyChange) -> Iterator[str]:
-    if not change.changes:
-        yield from change.words
-        return
+def in_words(change: SettingsChange) -> Iterator[str]:
     first = {f"{KINDS.get(one.name.partition('.')[0], 'settings')} changed": one for one in reversed(change.changes)}
     yield from (f"{kind} ({cut(one.words, LONGEST)})" for kind, one in first.items())

@@ -1,32 +1,28 @@
 """What the Snakemake rules call: a suite that is ready to be run. Wildcards go in, paths and resources come out."""
 
 import os
+import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from reprise.config.load import load
-from reprise.core.clones import LOCKS, is_running, register
 from reprise.core.errors import UserError, faults_in_words
-from reprise.core.files import canonical_json, is_other, read_json, text_digest, write_if_changed, write_text
-from reprise.core.locks import put_locks
+from reprise.core.files import canonical_json
 from reprise.core.log import log
 from reprise.core.names import FIGURE, one_of
-from reprise.core.paths import READ_AS, RESULTS, STAMP, WORKFLOW
+from reprise.core.paths import READ_AS, RESULTS, WORKFLOW, settings_name
 from reprise.core.settings import Key, Settings
-from reprise.core.store import append_line
+from reprise.core.settings_text import settings_text
 from reprise.models.asking.pieces import NAME
 from reprise.models.keys import RunKey
-from reprise.plan.answers import failed_answers, summary, write_answer_retries, write_retries
+from reprise.plan.answers import failed_answers, summary
 from reprise.plan.builds import check_gpus
-from reprise.plan.changes import key_texts, leaves, remember
-from reprise.plan.rules import note_parameters
 from reprise.plan.rules.annotations import Annotations
-from reprise.plan.rules.construction import Construction
 from reprise.plan.rules.inference import Inference
 from reprise.plan.rules.media import Media
-from reprise.plan.rules.people import People
 from reprise.plan.rules.report import Report
 from reprise.plan.rules.scores import Scores
 from reprise.plan.rules.tables import Figures, Tables
@@ -36,60 +32,64 @@ from reprise.plan.runs import Plan
 from reprise.plan.site import Site, check_models, site_of
 from reprise.plan.states import outcome
 from reprise.plan.targets import check_profile, check_targets, targets_of, warn_of_models
-from reprise.plan.upkeep import note_outdated
+from reprise.plan.unrecorded import check_results
+
+WITHOUT_SETTINGS = (
+    "collected_table", "health", "join_pieces", "judgements", "preview", "serve_environment", "weights",
+)  # fmt: skip
+"""Stages without settings of their own: their version is a param beside the settings of runs or frames."""
 
 
 class Rules:
-    """An object for each file of rules: the keys of its stages, and what the rules ask."""
+    """An object for each file of rules: the settings of its stages, and what the rules ask."""
 
     def __init__(self, plan: Plan, site: Site | None = None) -> None:
         self.annotations = Annotations(plan)
         self.media = Media(plan)
         self.inference = Inference(plan, site)
-        self.construction = Construction(plan)
-        self.people = People(plan)
         self.scores = Scores(plan)
         self.tables = Tables(plan)
         self.figures = Figures(plan)
         self.time = Time(plan)
         self.report = Report(plan)
+        self.packages = plan.packages
+
+    def settings_by_name(self, plan: Plan) -> Iterator[tuple[str, Settings]]:
+        runs = RunKeys(plan)
+        for stage in WITHOUT_SETTINGS:
+            yield stage, runs.versioned(stage, Key())
+        with_settings = (self.annotations, self.media, self.inference, self.scores)
+        of_rules = (rules.keys(runs) for rules in (*with_settings, self.tables, self.figures, self.time, self.report))
+        of_packages = (package.keys(runs) for package in self.packages.values())
+        for name, settings in chain(*of_rules, *of_packages):
+            yield name, settings
+            if isinstance(settings, RunKey):  # what the stages after the answers know of them
+                yield settings_name("runs", name), RunKey.model_validate(settings.model_dump())
 
 
-STAGES = Path(__file__).parents[1] / "stages"  # their modules
+def all_settings(plan: Plan) -> dict[str, Settings]:
+    """Return the settings of every job of a suite by name, such as `frames/velociti/fps1`."""
+    return dict(Rules(plan).settings_by_name(plan))
 
 
-def write_keys(plan: Plan) -> None:
-    keys = collect_keys(plan)
-    changed = {path: text for path, text in key_texts(keys).items() if is_other(path, text)}
-    # What a key stands for, for people who trace old answers.
-    of_runs = [key for path in changed if isinstance(key := keys[path], RunKey)]
-    if of_runs:
-        known = (canonical_json([key.key, key.answers.model_dump(mode="json")]) for key in of_runs)
-        append_line(plan.store.root / "keys.jsonl", *known)
-    for path, text in changed.items():
-        remember(plan.results, path)
-        write_text(path, text)
-
-
-def collect_keys(plan: Plan) -> dict[Path, Settings]:
-    runs = RunKeys(plan)
-    coded = [path.stem for path in STAGES.glob("*.py") if "key: Coded," in path.read_text(encoding="utf-8")]
-    bare = {plan.results.key(stage): runs.versioned(stage, Key()) for stage in coded}
-    return bare | {path: key for rules in vars(Rules(plan)).values() for path, key in rules.keys(runs)}
+def settings_of(config: Mapping[str, Any], name: str) -> Settings:
+    """Return the settings of one job, read from the configuration by that job itself."""
+    plan = Plan(load(Path(), dict(config)))
+    return next(settings for found, settings in Rules(plan).settings_by_name(plan) if found == name)
 
 
 def load_suite(
     told: dict[str, Any], arguments: Sequence[str] = (), *, within: str | None = None, rules_in: str = ""
 ) -> "Suite":
-    """Read the configuration and bring key files and the suite's stamp in the working directory up to date.
+    """Read the configuration; report its problems, and those of targets and results, before jobs are planned.
 
-    Problems with Snakemake's arguments, and weights or data that are not pinned, are reported before jobs are planned.
     `within` is the workflow's name where another one has it as a module, and may have targets of its own; `rules_in`
     is the folder of the rules that call.
     """
     with faults_in_words():
         _check_places(Path(rules_in).resolve())
-        plan = Plan(load(Path(), told, "--config" if within is None else f"`config:` of module '{within}'"))
+        where = "--config" if within is None else f"`config:` of module '{within}'"
+        plan = Plan(load(Path(), told, where), is_read_only=True)
         if within is not None:
             taken = [name for name in _MODULES if name != within]
             if taken:
@@ -99,8 +99,8 @@ def load_suite(
                     "directory (snakemake -d)."
                 )
             _MODULES.append(within)
-        if "--target-jobs" in arguments:  # given where Snakemake itself calls, for a job of this workflow
-            return Suite(plan)
+        if "--target-jobs" in arguments:  # Snakemake itself calls, for a job of this workflow
+            return Suite(plan, told)
         check_profile(arguments)
         targets = targets_of(arguments)
         if within is None:
@@ -110,19 +110,11 @@ def load_suite(
         check_gpus(plan, targets, arguments)
         warn_of_models(plan, targets)
         plan.imports.warn_of_unused(plan.models)
-        if is_running(Path()) and "--unlock" not in arguments:
-            # Everything stays as the Snakemake that works in this folder planned by it.
-            texts = {STAMP: _stamp(plan), **key_texts(collect_keys(plan))}
-            others = [path for path, text in texts.items() if is_other(path, text)]
-            if others:
-                raise UserError(
-                    f"another snakemake works in this folder (see {LOCKS}), and this call is of another suite or of a "
-                    f"changed configuration: it would change {others[0]}. Wait for its end; if it was killed, run "
-                    "`snakemake --unlock` first."
-                )
-        else:
-            _bring_up_to_date(plan)
-        return Suite(plan, targets, site)
+        if "--unlock" not in arguments:
+            check_results(plan, all_settings(plan), arguments)
+        if failed := failed_answers(plan):
+            log.warning(summary(failed))
+        return Suite(plan, told, targets, site)
 
 
 def _check_places(rules: Path) -> None:
@@ -139,42 +131,36 @@ def _check_places(rules: Path) -> None:
         )
 
 
-def _bring_up_to_date(plan: Plan) -> None:
-    """Write what jobs are planned by, and show what is out of date."""
-    put_locks(plan.store.root, plan.config.main.locks)
-    register(plan.store, Path())
-    plan.store.sweep()
-    write_keys(plan)
-    note_outdated(plan)
-    write_retries(plan)
-    failed = failed_answers(plan)
-    write_answer_retries(plan, failed)
-    if failed:
-        log.warning(summary(failed))
-    write_if_changed(STAMP, _stamp(plan))
-
-
-def _stamp(plan: Plan) -> str:
-    return canonical_json({"suite": plan.config.name}) + "\n"
-
-
-LONGEST = 60
 _MODULES: list[str] = []  # this workflow, by its names as a module of the Snakefile that this process reads
 
 
 class Suite(Rules):
-    def __init__(self, plan: Plan, targets: Sequence[str] = (), site: Site | None = None) -> None:
+    def __init__(
+        self, plan: Plan, told: Mapping[str, Any], targets: Sequence[str] = (), site: Site | None = None
+    ) -> None:
         super().__init__(plan, site)
-        self._plan, self._targets = plan, targets
-        self._known: dict[str, str] = {}
-        main, self.name = plan.config.main, plan.config.name
-        # What all jobs are told alike; it shapes no result.
-        self.for_jobs = {
-            "store": [main.store],
-            "scratch": [main.scratch] if main.scratch else [],
-            "attempts": [plan.config.suite.answer_attempts],
-            "budget": [plan.budget.usd, plan.budget.tokens],
-        }
+        self._plan, self._told, self._targets = plan, told, targets
+        self._settings: dict[str, Settings] | None = None
+        self._texts: dict[str, str] = {}
+        self.name = plan.config.name
+
+    def pages(self) -> list[Path]:
+        """What all side packages make for people to read."""
+        return [page for package in self.packages.values() for page in package.pages()]
+
+    def stage_command(self, module: str = "reprise.stages") -> str:
+        """Return the beginning of every rule's command: this Python, and options that all jobs share.
+
+        None of them shapes a result; as params they would rerun all jobs. Braces are doubled, because Snakemake fills
+        in the command's placeholders.
+        """
+        main = self._plan.config.main
+        words: list[object] = [sys.executable, "-m", module, "--config", canonical_json(self._told)]
+        words += ["--store", main.store]
+        words += ["--scratch", main.scratch] if main.scratch else []
+        words += ["--attempts", self._plan.config.suite.answer_attempts]
+        words += ["--budget", self._plan.budget.usd, self._plan.budget.tokens]
+        return f"{shlex.join(map(str, words))} ".replace("{", "{{").replace("}", "}}")
 
     def wildcards(self) -> Mapping[str, str]:
         config = self._plan.config
@@ -187,29 +173,26 @@ class Suite(Rules):
             "environment": one_of(one.served_by.environment for one in config.models.values() if one.served_by),
             "shard": r"\d+",
             "piece": NAME.pattern,
-            "round": r"\d+",
-            "group": self.people.groups,
             "table": r"table\d+",
             "figure": FIGURE.strip("^$"),
             "kind": one_of(READ_AS),
             "clip": r"[^/\s]+",
         }
 
-    def settings(self, key: str) -> Callable[[Any], str]:
-        """What a job's key file says but for the digest of its code, so that Snakemake's own words name a setting."""
+    def settings(self, name: str) -> Callable[[Any], str]:
+        """Return the param of a rule: the settings that shape its output, as one line of JSON."""
 
-        def said(wildcards: Any) -> str:
-            name = key.format_map(dict(wildcards.items()))
-            if name not in self._known:
-                found = leaves(read_json(self._plan.results.key(*name.split("/"))))
-                shown = [(one, value) for one, value in found if one != "key"]
-                self._known[name] = ", ".join(
-                    f"{one.removeprefix('answers.')}: {_short(value)}" for one, value in shown
-                )
-            return self._known[name]
+        def text(wildcards: Any) -> str:
+            return self.settings_text(name.format_map(dict(wildcards.items())))
 
-        note_parameters(said)
-        return said
+        return text
+
+    def settings_text(self, name: str) -> str:
+        if name not in self._texts:
+            if self._settings is None:
+                self._settings = all_settings(self._plan)
+            self._texts[name] = settings_text(name, self._settings[name].model_dump(mode="json"))
+        return self._texts[name]
 
     def say_failures(self) -> None:
         if failed := failed_answers(self._plan):
@@ -219,10 +202,3 @@ class Suite(Rules):
         self.say_failures()
         for line in outcome(self._plan, self._targets):
             log.info(line)
-
-
-def _short(value: Any) -> str:
-    """A value on one line; of a long one, such as a prompt, its beginning and its digest."""
-    text = value if isinstance(value, str) else canonical_json(value)
-    more = f"... ({text_digest(text)[:12]})" if len(text) > LONGEST else ""
-    return f"{' '.join(text[:LONGEST].split())}{more}"

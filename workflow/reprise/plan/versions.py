@@ -1,9 +1,9 @@
 """Versions of what computes results. Raise one when its results change on purpose, with a line in CHANGELOG.md.
 
 A version is a param of each job of its stage, so that raising it makes the results of that stage again and a
-refactoring makes none. `tests/workflow/test_versions.py` compares the demo's numbers with these versions. The versions
-of benchmarks are in config/benchmarks/, those of adapters in `models/adapters.py`, those of synthetic worlds in
-`fetch/plugins.py`.
+refactoring makes none. `tests/demo/test_versions.py` compares the demo's numbers with these versions and names the one
+to raise. The versions of benchmarks are in config/benchmarks/, those of adapters in `models/adapters.py`, those of
+synthetic worlds in `fetch/plugins.py`, those of the stages of packages beside the library in their `plan.py`.
 """
 
 DECODER = 2
@@ -13,17 +13,6 @@ STAGES = {
     "annotations": 1,
     "clips": 3,
     "collected_table": 1,
-    "construction_candidates": 1,
-    "construction_clips": 1,
-    "construction_draw": 1,
-    "construction_guidelines": 1,
-    "construction_release": 1,
-    "construction_requests": 1,
-    "construction_review": 1,
-    "construction_samples": 1,
-    "construction_static": 1,
-    "construction_statistics": 1,
-    "construction_subset": 1,
     "data_statistics": 1,
     "facts": 3,
     "figure": 1,
@@ -38,12 +27,6 @@ STAGES = {
     "metrics": 1,
     "missing": 1,
     "overview": 1,
-    "people_answers": 1,
-    "people_rated": 1,
-    "people_ratings": 1,
-    "people_statistics": 1,
-    "people_surveys": 1,
-    "people_tasks": 1,
     "preview": 1,
     "release": 1,
     "report": 1,

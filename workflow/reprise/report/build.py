@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from reprise.benchmarks.health import PREFIX, reasons
 from reprise.core.files import sealed_text
-from reprise.core.paths import Results, figure_file, reproduction_file, table_file
-from reprise.core.settings import read_key
+from reprise.core.paths import Results, figure_file, judge_settings_name, reproduction_file, settings_name, table_file
+from reprise.core.settings import Settings
 from reprise.core.store import Store
 from reprise.core.version import VERSION
 from reprise.figures.keys import FigureKey
-from reprise.report.chain import Chains, settings
+from reprise.report.chain import Chains, facts_of
 from reprise.report.data import Written, write_data
 from reprise.report.first_page import Compared, compared, ranking
 from reprise.report.folder import Folder, shown
@@ -36,10 +36,13 @@ from reprise.tables.render.table import format_value
 
 
 class Pages:
-    def __init__(self, key: ReportKey, results: Results, folder: Folder, written: Written) -> None:
+    def __init__(
+        self, key: ReportKey, results: Results, folder: Folder, written: Written, settings: Mapping[str, Settings]
+    ) -> None:
         self._key, self._results, self._folder, self._written = key, results, folder, written
+        self._settings = settings
         self._links = Links(written.summaries)
-        self._tables = LinkedTables(key, results, self._links)
+        self._tables = LinkedTables(key, results, self._links, settings)
         self._chains = Chains(results)
         self._cells: dict[str, list[dict[str, Any]]] = defaultdict(list)  # run -> the numbers that tables show of it
         self._broken: dict[str, list[str]] = {}  # run -> why it looks broken, empty where it does not
@@ -61,7 +64,7 @@ class Pages:
         for benchmark in key.benchmarks:
             self._write_tables(benchmark)
             self._write_figures(benchmark)
-            names = names_of(benchmark, self._results)
+            names = names_of(benchmark, self._settings)
             for run in benchmark.runs:
                 self._write_run(benchmark, run, names)
         if key.time:
@@ -146,7 +149,7 @@ class Pages:
         name = benchmark.name
         figures = self._figures[name] = {}
         for figure in benchmark.figures:
-            figures[figure] = read_key(self._results.key("figures", name, figure), FigureKey)
+            figures[figure] = cast(FigureKey, self._settings[settings_name("figures", name, figure)])
             for kind in FIGURE_KINDS:
                 self._folder.copy(sealed_text(figure_file(name, figure, kind)), f"figures/{name}/{figure}.{kind}")
         self._page(f"figures/{name}.html", "figures", benchmark=benchmark, figures=figures)
@@ -156,12 +159,12 @@ class Pages:
         lines = metric_lines(run, self._results, self._links, names)
         health = [line for line in lines if line.row["metric"].startswith(PREFIX)]
         numbers = [line for line in lines if line not in health]
-        chain = self._chains.of(run)
+        chain = self._chains.of(self._results.metrics(run.scored))
         self._folder.put(run.made, where_from(lines, self._cells[name], chain))
         self._broken[name] = [] if run.reference else reasons([line.row for line in lines])
-        keys = {"Answers": self._results.run_key(one)}
+        made_with = {"Answers": one.name}
         if run.judge:
-            keys["Judge"] = self._results.judge_key(one.benchmark, one.protocol, run.judge)
+            made_with["Judge"] = judge_settings_name(one.benchmark, one.protocol, run.judge)
         self._page(
             run.page,
             "run",
@@ -174,7 +177,7 @@ class Pages:
             health=health,
             reasons=self._broken[name],
             speed=list(speed(run, self._results)),
-            settings={title: settings(path) for title, path in keys.items()},
+            settings={title: facts_of(self._settings[which].model_dump()) for title, which in made_with.items()},
             chain=chain,
             version=VERSION,
         )
@@ -197,7 +200,8 @@ def read_missing(text: str) -> list[dict[str, Any]]:
     return found
 
 
-def build(key: ReportKey, results: Results, store: Store, root: Path) -> None:
+def build(key: ReportKey, results: Results, store: Store, root: Path, settings: Mapping[str, Settings]) -> None:
+    """Write the report. `settings` are those of the suite's tables, figures and runs by name."""
     folder = Folder(root)
 
     def media(row: Mapping[str, Any]) -> str:
@@ -209,7 +213,7 @@ def build(key: ReportKey, results: Results, store: Store, root: Path) -> None:
             folder.copy(source, f"media/{source.name}", row["sha256"])
         return f"media/{source.name}" if source.is_file() else ""
 
-    Pages(key, results, folder, write_data(key, results, folder, media)).write()
+    Pages(key, results, folder, write_data(key, results, folder, media, settings), settings).write()
     for name, path in site_files().items():
         folder.copy(path, name)
     folder.finish()

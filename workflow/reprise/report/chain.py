@@ -1,16 +1,16 @@
-"""What a run's numbers were made from: every step back to the release, with the settings that it was made under."""
+"""What a run's numbers were made from: every stage back to the release, with the settings of each."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reprise.core.files import file_digest, keys_of, read_json, sealed_text
+from reprise.core.files import read_json, sealed_text
+from reprise.core.lineage import Lineages, Step
 from reprise.core.paths import STAGES, Results
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.report.folder import in_words, leaves, shown
-from reprise.report.keys import Origin, Step
 
 LONGEST_LIST = 1000
 MOST_FILES = 40  # released files that are listed with their digests; the step's own file lists all
@@ -22,65 +22,52 @@ class Fact(NamedTuple):
 
 
 class Used(NamedTuple):
-    """A key file that files were made under, and what it says."""
+    """Settings that files were made with."""
 
-    path: str
-    settings: list[Fact]  # texts, such as prompts, are whole
-    changed: bool  # whether it says something else by now
+    name: str
+    settings: list[Fact]  # long texts, such as prompts, as digests
 
 
 class Made(NamedTuple):
-    """A step, its files, and what they were made under; a key file stands with the first step made under it."""
+    """A stage, its files, and what they were made with; settings stand with the first stage that was made with them."""
 
     name: str
     files: list[str]
-    gone: int  # how many of the files are not there
     facts: list[Fact]
-    keys: list[Used]
+    settings: list[Used]
 
 
 class Chains:
     """The chains of a suite's runs; every file is read once."""
 
     def __init__(self, results: Results) -> None:
-        self._results, self._root = results, results.root.parent
-        self._keys_of, self._used, self._facts = cache(_keys_of), cache(self._read), cache(_facts)
+        self._root = results.root.parent
+        self._lineages, self._facts = Lineages(self._root), cache(_facts)
 
-    def of(self, origin: Origin) -> list[Made]:
-        """What a run's numbers were made from, the release first."""
-        by_name: dict[str, list[Step]] = {}
-        for step in origin.steps(self._results):
-            by_name.setdefault(step.name, []).append(step)
-        told: set[Path] = set()
+    def of(self, result: Path) -> list[Made]:
+        """What a result was made from, the release first."""
+        by_stage: dict[str, list[Step]] = {}
+        for step in self._lineages.of(result):
+            by_stage.setdefault(step.stage, []).append(step)
+        told: set[str] = set()
         found = []
-        for name, steps in by_name.items():
-            digests = {key: digest for step in steps for key, digest in self._keys_of(step.path).items()}
-            digests |= {step.key: "" for step in steps if step.key is not None and step.key not in digests}
-            used = [self._used(path, digest) for path, digest in digests.items() if path not in told]
-            told |= set(digests)
-            there = tuple(step.path for step in steps if step.path.is_file())
+        for stage, steps in by_stage.items():
+            used = {name: content for step in steps for name, content in step.made.settings.items() if name not in told}
+            told |= set(used)
             found.append(
                 Made(
-                    name=name,
-                    files=[self._named(step.path) for step in steps],
-                    gone=len(steps) - len(there),
-                    facts=self._facts(name, there),
-                    keys=[one for one in used if one.settings],
+                    name=stage,
+                    files=[shown(step.path.as_posix()) for step in steps],
+                    facts=self._facts(stage, tuple(self._root / step.path for step in steps)),
+                    settings=[Used(name, facts_of(content)) for name, content in used.items()],
                 )
             )
         return found
 
-    def _named(self, path: Path) -> str:
-        """A file's path as from the folder of the project."""
-        return shown((path.relative_to(self._root) if path.is_relative_to(self._root) else path).as_posix())
 
-    def _read(self, path: Path, digest: str) -> Used:
-        return Used(self._named(path), settings(path), path.is_file() and not file_digest(path).startswith(digest))
-
-
-def settings(path: Path) -> list[Fact]:
-    """What a key file says, by dotted names; a list is cut, a text is whole."""
-    return list(_said(read_json(path))) if path.is_file() else []
+def facts_of(content: Any) -> list[Fact]:
+    """Settings by dotted names; a list is cut, a text is whole."""
+    return list(_said(content))
 
 
 def _said(content: Any) -> Iterator[Fact]:
@@ -92,12 +79,6 @@ def _said(content: Any) -> Iterator[Fact]:
             yield Fact(shown(name), text)
 
 
-def _keys_of(path: Path) -> Mapping[Path, str]:
-    """Key file -> its digest when a table was made under it."""
-    found = keys_of(path) if path.suffix == ".parquet" and path.is_file() else None
-    return {Path(name): digest for name, digest in (found or {}).items()}
-
-
 def _facts(name: str, files: Sequence[Path]) -> list[Fact]:
     """What the files themselves say: digests of what was released and fetched, and what became of videos and clips."""
     if name in STAGES and files:
@@ -107,7 +88,7 @@ def _facts(name: str, files: Sequence[Path]) -> list[Fact]:
             statuses.update(read_table(path, schema, set(schema) - {"status"})["status"])
         return [Fact("status", ", ".join(f"{count} {status}" for status, count in statuses.most_common()))]
     found: list[Fact] = []
-    for path in files if name in ("weights", "environment") else ():
+    for path in files if name in ("weights", "serve_environment") else ():
         found += _said(read_json(sealed_text(path)))
     for path in files if name == "release" else ():
         content = read_json(sealed_text(path))

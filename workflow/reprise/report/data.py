@@ -14,9 +14,9 @@ import polars as pl
 from reprise.benchmarks.comparing import Part, headline
 from reprise.benchmarks.registry import load_scores
 from reprise.core.errors import UserError
-from reprise.core.files import read_json
 from reprise.core.paths import Results
 from reprise.core.schemas import CLIP_LEDGER, FACTS, FRAME_PLAN, ITEMS, REQUESTS, RESPONSES, VERDICTS, read_table
+from reprise.core.settings import Settings
 from reprise.report.first_page import State, Telling, best_two, opened, telling, with_time
 from reprise.report.folder import ENCODE, Folder, in_words, leaves, shown
 from reprise.report.inputs import readers_of
@@ -35,22 +35,33 @@ class Written(NamedTuple):
     leads: dict[tuple[str, str], PairedComparison]  # two runs -> by how much the first is above the second
 
 
-def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -> Written:
+def write_data(
+    key: ReportKey, results: Results, folder: Folder, media: Media, settings: Mapping[str, Settings]
+) -> Written:
     written = Written({}, {}, {})
+    writers = [BenchmarkWriter(entry, key, results, folder, settings) for entry in key.browsed()]
     catalog = {
         "suite": key.suite,
         "title": shown(key.suite_title),
         "notice": shown(key.notice),
         "chunk": CHUNK,
-        "benchmarks": [BenchmarkWriter(one, key, results, folder).write(media, written) for one in key.browsed()],
+        "benchmarks": [writer.write(media, written) for writer in writers],
     }
     folder.put("catalog", catalog)
     return written
 
 
 class BenchmarkWriter:
-    def __init__(self, entry: ReportedBenchmark, key: ReportKey, results: Results, folder: Folder) -> None:
+    def __init__(
+        self,
+        entry: ReportedBenchmark,
+        key: ReportKey,
+        results: Results,
+        folder: Folder,
+        made_with: Mapping[str, Settings],
+    ) -> None:
         name, has_clips = entry.name, entry.has_clips
+        self._made_with = made_with
         self._name, self._entry, self._results, self._folder = name, entry, results, folder
         items = read_table(results.items(name), ITEMS)
         facts = read_table(results.facts(name), FACTS) if has_clips else pl.DataFrame(schema=FACTS)
@@ -148,7 +159,8 @@ class BenchmarkWriter:
 
     def _settings(self, run: ReportedRun) -> dict[str, str]:
         """What shaped a run's answers, by dotted names, so that two runs can be compared."""
-        answers = leaves(read_json(self._results.run_key(run.scored.run)).get("answers", {}))
+        content = self._made_with[run.run].model_dump(mode="json")
+        answers = leaves(content.get("answers", {}))
         made = {shown(name): shown(in_words(value)) for name, value in answers if name != "benchmark"}
         return made | {"reader": shown(run.judge or "robust")}
 
@@ -194,7 +206,7 @@ class BenchmarkWriter:
             "items": len(self._items.ids),
             "tasks": self._items.tasks,
             "groups": list(self._items.groups),
-            "called": {one: shown(name) for one, name in names_of(self._entry, self._results).groups.items()},
+            "called": {one: shown(name) for one, name in names_of(self._entry, self._made_with).groups.items()},
             "samplings": self._samplings,
             "passing_on": shown(self._entry.passing_on),
             "runs": runs,

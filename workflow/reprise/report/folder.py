@@ -42,7 +42,7 @@ def without_empty(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def leaves(content: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value that a key file says by its dotted name; a list is one value."""
+    """Yield every setting by its dotted name; a list is one value."""
     if isinstance(content, Mapping) and content:
         for key, value in content.items():
             yield from leaves(value, f"{name}.{key}" if name else key)

@@ -4,8 +4,6 @@ from pathlib import Path
 
 from reprise.core.paths import (
     ALL,
-    OVERVIEW,
-    STAMP,
     Results,
     Scored,
     figure_file,
@@ -26,29 +24,29 @@ BROWSER = "items.html"
 
 
 def inputs(key: ReportKey, results: Results) -> list[Path]:
-    """All files of a suite, without the report's own key."""
-    found = [STAMP, results.folder / "sources" / "missing.md"]
+    """Return the files of a suite that its report is made from."""
+    found = [results.folder / "sources" / "missing.md"]
     found += [reproduction_file("html"), reproduction_file("csv")] if key.show_published else []
-    found += [results.key("tables", OVERVIEW)] if key.overview else []
     if key.time:
         found += [time_file(ALL, kind) for kind in FIGURE_KINDS]
         found += [time_file(model, kind) for model in key.time for kind in ("json", *CARD_KINDS)]
     for benchmark in key.benchmarks:
         name = benchmark.name
         for table in benchmark.tables:
-            found += [results.key("tables", name, table.name), table_file(name, table.name, "csv")]
+            found.append(table_file(name, table.name, "csv"))
             found += [results.statistics(name)] if table.statistics else []
         for figure in benchmark.figures:
-            found.append(results.key("figures", name, figure))
             found += [figure_file(name, figure, kind) for kind in FIGURE_KINDS]
         found += [published_file(name)] if key.show_published and benchmark.tables else []
         if benchmark.runs and benchmark.has_clips:
             found += [results.facts(name), *(results.ledger("clips", name, shard) for shard in range(key.shards))]
         for run in benchmark.runs:
             one = run.scored
-            found += [step.path for step in run.steps(results)]
-            found += [results.run_key(one.run), *([] if run.imported else [results.timings(one.run)])]
-            found += [results.judge_key(one.run.benchmark, one.run.protocol, one.judge)] if one.judge else []
+            found += [results.items(name), results.requests(name, one.run.protocol), results.responses(one.run)]
+            found += [] if run.imported else [results.frames(name, one.run.sampling), results.timings(one.run)]
+            if one.judge:
+                found += [results.judge_requests(one.run), results.judge_responses(one.run, one.judge)]
+            found.append(results.metrics(one))
             found += [results.verdicts(one.run, reader) for reader in readers_of(run)]
             found += problem_files(run, results)
     return found

@@ -1,12 +1,10 @@
 """The key of the report: what is in it, and how it is called."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pydantic import Field
 
-from reprise.core.paths import STAGES, Results, Run, Scored
+from reprise.core.paths import Run, Scored
 from reprise.core.settings import KeyPart
 from reprise.tables.keys import SuiteKey
 
@@ -15,73 +13,20 @@ def model_page(model: str) -> str:
     return f"models/{model}.html"
 
 
-class Step(NamedTuple):
-    name: str
-    path: Path
-    log: Path
-    key: Path | None = None  # a key file that it was made from and does not name itself
-
-
-class Origin(KeyPart):
-    """What is behind the numbers of a run, or of a judge's ratings of it."""
+class ReportedRun(KeyPart):
+    """A run whose answers the report shows, as its readers or one judge have read them."""
 
     run: str
     judge: str = ""
-    shards: int = 1
+    label: str
     imported: bool = False  # whether its answers were made elsewhere
-    facts: bool = True  # whether facts of the videos are needed
     imported_ratings: bool = False  # whether its judge's ratings were
-    weights: tuple[str, ...] = ()  # the models asked, its own or its judge's, whose weights are fetched
-    environments: dict[str, str] = Field({})  # model -> of the server that it runs at, where a job starts one
-    pieces: tuple[str, ...] = ()  # names of the jobs that asked for a share of its answers each, where several did
+    reference: bool = False  # whether its model is a baseline, which looks as it does on purpose
+    views: dict[str, str] = Field({})  # view of time -> the run that is shown its frames so, whose numbers are here too
 
     @property
     def scored(self) -> Scored:
         return Scored(Run.parse(self.run), self.judge)
-
-    def steps(self, results: Results) -> Iterator[Step]:
-        """The files, first the first that is made."""
-        one, run, log = self.scored, self.scored.run, results.log
-        benchmark, names = run.benchmark, (run.benchmark, run.protocol, run.sampling, run.model)
-        yield Step("release", results.release(benchmark), log("release", benchmark), results.key("release", benchmark))
-        yield Step("annotations", results.items(benchmark), log("annotations", benchmark))
-        if self.facts:
-            for stage in STAGES:
-                for shard in range(self.shards):
-                    retry = results.retry_key(benchmark, shard) if stage == "sources" else None
-                    yield Step(stage, results.ledger(stage, benchmark, shard), log(stage, benchmark, str(shard)), retry)
-            yield Step("facts", results.facts(benchmark), log("facts", benchmark))
-        if not self.imported:
-            frames = results.frames(benchmark, run.sampling)
-            yield Step("frame plan", frames, log("frames", benchmark, run.sampling))
-        yield Step("requests", results.requests(benchmark, run.protocol), log("requests", benchmark, run.protocol))
-        yield from self._of_model(run.model, results)
-        for piece in self.pieces:
-            yield Step(f"piece {piece}", results.piece(run, piece), log("infer_piece", *names, piece))
-        rule = "import_answers" if self.imported else "join_pieces" if self.pieces else "infer"
-        yield Step("answers", results.responses(run), log(rule, *names))
-        if one.judge:
-            yield Step("questions to the judge", results.judge_requests(run), log("judge_requests", *names))
-            yield from self._of_model(one.judge, results)
-            rule = "import_ratings" if self.imported_ratings else "judge"
-            yield Step("replies of the judge", results.judge_responses(run, one.judge), log(rule, *names, one.judge))
-        log_of_scores = log("score", *names, *filter(None, [one.judge]))
-        yield Step("verdicts", results.verdicts(run, one.judge or "robust"), log_of_scores)
-        yield Step("metrics", results.metrics(one), log_of_scores)
-
-    def _of_model(self, model: str, results: Results) -> Iterator[Step]:
-        if model in self.weights:
-            yield Step("weights", results.weights(model), results.log("weights", model))
-        if name := self.environments.get(model):
-            yield Step("environment", results.environment(name), results.log("environments", name))
-
-
-class ReportedRun(Origin):
-    """A run whose answers the report shows, as its readers or one judge have read them."""
-
-    label: str
-    reference: bool = False  # whether its model is a baseline, which looks as it does on purpose
-    views: dict[str, str] = Field({})  # view of time -> the run that is shown its frames so, whose numbers are here too
 
     @property
     def page(self) -> str:

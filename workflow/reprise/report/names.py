@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from reprise.benchmarks.health import LIMITS, OPTION, READ_BY, RIGHT_OPTION, SHARE, SPREAD
-from reprise.core.paths import Results
-from reprise.core.settings import read_key
+from reprise.core.paths import settings_name
+from reprise.core.settings import Settings
 from reprise.report.keys import ReportedBenchmark
 from reprise.tables.build import column_name
 from reprise.tables.keys import TableKey
@@ -33,13 +33,13 @@ class Names(NamedTuple):
         return self.numbers.get((metric, group)) or f"{metric.replace('_', ' ')}, {called}"
 
 
-def names_of(benchmark: ReportedBenchmark, results: Results) -> Names:
+def names_of(benchmark: ReportedBenchmark, settings: Mapping[str, Settings]) -> Names:
     """By its tables' columns; of several that have a number the table that it leads with counts, else the first."""
     main = benchmark.headline.table if benchmark.headline else None
     numbers: dict[tuple[str, str], str] = {}
     groups: dict[str, str] = {}
     for table in sorted(benchmark.tables, key=lambda one: one.name != main):
-        key = read_key(results.key("tables", benchmark.name, table.name), TableKey)
+        key = cast(TableKey, settings[settings_name("tables", benchmark.name, table.name)])
         shown = Counter(column.group for column in key.spec.columns)
         for column in key.spec.columns:
             if column.group is None or column.model or column.sampling:  # its title says whose the number is

@@ -108,9 +108,8 @@ def where_from(lines: Sequence[Line], cells: Sequence[dict[str, Any]], chain: Se
             "name": made.name,
             "file": made.files[0],
             "more": len(made.files) - 1,
-            "gone": made.gone,
             "facts": made.facts,
-            "keys": [{"path": key.path, "changed": key.changed, "settings": key.settings} for key in made.keys],
+            "settings": [{"name": used.name, "settings": used.settings} for used in made.settings],
         }
         for made in chain
     ]

@@ -5,14 +5,14 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from urllib.parse import quote
 
 import polars as pl
 
-from reprise.core.paths import OVERVIEW, Results
+from reprise.core.paths import OVERVIEW, Results, settings_name
 from reprise.core.schemas import TIMINGS, read_table
-from reprise.core.settings import read_key
+from reprise.core.settings import Settings
 from reprise.report.inputs import BROWSER, problem_files
 from reprise.report.keys import ReportedRun, ReportedTable, ReportKey
 from reprise.report.runs import Summary
@@ -78,16 +78,17 @@ class LinkedTables:
     key: ReportKey
     results: Results
     links: Links
+    settings: Mapping[str, Settings]
 
     def built(self, benchmark: str, table: ReportedTable) -> Built:
-        key = read_key(self.results.key("tables", benchmark, table.name), TableKey)
+        key = cast(TableKey, self.settings[settings_name("tables", benchmark, table.name)])
         statistics = [self.results.statistics(benchmark)] if table.statistics else []
         published = self._published(benchmark, table.name)
         builder = Builder(key, self._metrics(key.runs, statistics), published, self._problems, self._link("../"))
         return self._built(builder, key.runs)
 
     def overview(self) -> Built:
-        key = read_key(self.results.key("tables", OVERVIEW), OverviewKey)
+        key = cast(OverviewKey, self.settings[settings_name("tables", OVERVIEW)])
         shown = [run for part in key.parts for run in part.runs]
         asked = {run.scored.run for run in self.key.runs() if not run.imported and run.scored.name in shown}
         builder = OverviewBuilder(

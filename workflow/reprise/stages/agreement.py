@@ -10,13 +10,13 @@ from reprise.tables.judges import agreement_table, compare, tidy_rows
 from reprise.tables.keys import AgreementKey
 
 
-def main(key: In[AgreementKey], item_table: In[list[Path]], verdicts: In[list[Path]], tex: Out[Path]) -> None:
-    results = Results(key.suite)
+def main(settings: AgreementKey, item_table: In[list[Path]], verdicts: In[list[Path]], tex: Out[Path]) -> None:
+    results = Results(settings.suite)
     units = {path: read_table(path, ITEMS, without=("texts",)).select("item_id", "unit") for path in item_table}
     judged = {}
     for path in verdicts:
         run, _, judge = results.name_of(path).rpartition("/")
         items = units[results.items(run.partition("/")[0])]
         judged[run, judge] = read_table(path, VERDICTS).join(items, on="item_id", how="left", maintain_order="left")
-    found = [compare(pair, judged, key.confidence) for pair in key.pairs]
-    write_formats(agreement_table(key, found), list(tidy_rows(key, found)), tex)
+    found = [compare(pair, judged, settings.confidence) for pair in settings.pairs]
+    write_formats(agreement_table(settings, found), list(tidy_rows(settings, found)), tex)

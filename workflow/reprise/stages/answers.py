@@ -8,7 +8,6 @@ import polars as pl
 from reprise.core.log import log
 from reprise.core.schemas import RESPONSES, TIMINGS, write_table
 from reprise.models.asking.pieces import WHOLE, Piece
-from reprise.stages.command import MadeUnder
 
 PLACE = "place"
 
@@ -18,7 +17,6 @@ def write_answers(
     timings: pl.DataFrame,
     requests: pl.DataFrame,
     files: tuple[Path, Path],
-    made_under: MadeUnder,
     piece: Piece = WHOLE,
 ) -> None:
     """Write answers in the order of their questions, timings in that of their clips, each into its file."""
@@ -26,8 +24,8 @@ def write_answers(
     timed = timings.join(clips, on="clip_id", how="left", maintain_order="left").sort(PLACE, maintain_order=True)
     order = requests.select("request_id").with_row_index(PLACE)
     table = responses.join(order, on="request_id", how="left").sort(PLACE)
-    write_table(timed, files[1], TIMINGS, made_under)
-    write_table(table, files[0], RESPONSES, made_under)
+    write_table(timed, files[1], TIMINGS)
+    write_table(table, files[0], RESPONSES)
     reasons = Counter(table.filter(pl.col("error") != "")["error"])
     listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
     log.info(

@@ -12,13 +12,13 @@ from reprise.core.files import value_digest
 from reprise.core.log import log
 from reprise.core.names import shard_of
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, write_table
-from reprise.core.store import Store, store_on_node
+from reprise.core.store import Store
 from reprise.media.black import separating_span
 from reprise.media.encode import CONCAT_VERSION, concatenate, ffmpeg_version, joint_of, still_clip, trim
 from reprise.media.errors import MediaError
 from reprise.media.keys import ClipsKey
 from reprise.media.probe import packet_index
-from reprise.stages.command import In, MadeUnder, Out, Site, Wildcard
+from reprise.stages.command import In, Out, Site
 
 ClipRow = dict[str, Any]
 NO_OBJECT = {"object": "", "recipe": "", "sha256": "", "bytes": None, "black_start": None, "black_end": None}
@@ -142,22 +142,20 @@ _KINDS = {"trim": _trimmed, "segment": _trimmed, "whole": _released, "concat": _
 
 
 def main(
-    key: In[ClipsKey],
+    settings: ClipsKey,
     clips: In[Path],
     sources: In[Path],
-    shard: Wildcard[int],
+    shard: int,
     store: Site[Store],
-    scratch: Site[list[str]],
     out: Out[Path],
-    made_under: MadeUnder,
 ) -> None:
     listed = read_table(clips, CLIPS)
-    mine = pl.Series([shard_of(unit, key.shards) == shard for unit in listed["unit"]], dtype=pl.Boolean)
+    mine = pl.Series([shard_of(unit, settings.shards) == shard for unit in listed["unit"]], dtype=pl.Boolean)
     rows = {row["clip_id"]: row for row in listed.filter(mine).iter_rows(named=True)}
     fetched = {row["source_id"]: row for row in read_table(sources, SOURCES).iter_rows(named=True)}
-    maker = ClipMaker(rows, fetched, store_on_node(store.root, scratch), key)
+    maker = ClipMaker(rows, fetched, store, settings)
     ledger = pl.DataFrame([maker.make(clip_id) for clip_id in sorted(rows)], schema=CLIP_LEDGER)
     for row in ledger.filter(pl.col("status") != "ok").iter_rows(named=True):
         log.info(f"{row['clip_id']}: {row['status']}: {row['message']}")
-    write_table(ledger, out, CLIP_LEDGER, made_under)
+    write_table(ledger, out, CLIP_LEDGER)
     log.info(f"{ledger.filter(pl.col('status') == 'ok').height} of {ledger.height} clips are ready")

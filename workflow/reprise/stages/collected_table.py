@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from reprise.core.files import sealed_text, write_text
-from reprise.stages.command import In, Out, Wildcard
+from reprise.core.settings import Key
+from reprise.stages.command import In, Out
 from reprise.tables.render import collect
 
 
-def main(table: Wildcard[str], parts: In[list[Path]], out: Out[Path]) -> None:
+def main(version: Key, table: str, parts: In[list[Path]], out: Out[Path]) -> None:
     title = f"Table {table.removeprefix('table')} of every paper that has one"
     texts = [sealed_text(path).read_text(encoding="utf-8") for path in parts]
     write_text(out, collect(title, texts, out.suffix.removeprefix(".")))

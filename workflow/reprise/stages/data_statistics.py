@@ -8,18 +8,17 @@ from reprise.benchmarks.keys import BenchmarkKey
 from reprise.benchmarks.registry import load_statistics
 from reprise.benchmarks.rows import flaw_numbers
 from reprise.core.schemas import CLIPS, FACTS, ITEMS, METRICS, read_table, write_table
-from reprise.stages.command import In, MadeUnder, Out
+from reprise.stages.command import In, Out
 
 
 def main(
-    key: In[BenchmarkKey],
+    settings: BenchmarkKey,
     item_table: In[Path],
     clips: In[Path],
     facts: In[list[Path]],
     out: Out[Path],
-    made_under: MadeUnder,
 ) -> None:
-    benchmark = key.benchmark
+    benchmark = settings.benchmark
     items, found = read_table(item_table, ITEMS), read_table(clips, CLIPS)
     counted = load_statistics(benchmark)
     numbers = counted.of_data(items, found)
@@ -29,4 +28,4 @@ def main(
     counts = {"asked": items.height, "scored": items.height, "failed": 0, "unparsed": 0, "missing": 0}
     rows = [known | number._asdict() | counts for number in numbers]
     rows += [known | number for number in flaw_numbers(items)]
-    write_table(pl.DataFrame(rows, schema=METRICS), out, METRICS, made_under)
+    write_table(pl.DataFrame(rows, schema=METRICS), out, METRICS)

@@ -20,7 +20,7 @@ from reprise.media.keys import FactsKey
 from reprise.media.ledgers import clip_file, present_clips, readable
 from reprise.media.measuring import WIDTH, MotionMeter, ShotCounter, detector_name
 from reprise.media.probe import packet_index
-from reprise.stages.command import In, Job, MadeUnder, Out, Site
+from reprise.stages.command import In, Out, Site
 
 FactsRow = dict[str, Any]
 
@@ -73,19 +73,18 @@ def remembered(clip: dict[str, Any], store: Store, key: FactsKey) -> FactsRow:
 
 
 def main(
-    key: In[FactsKey],
+    settings: FactsKey,
     ledgers: In[list[Path]],
     store: Site[Store],
-    threads: Job[int],
+    threads: int,
     out: Out[Path],
-    made_under: MadeUnder,
 ) -> None:
     clips = list(present_clips(ledgers).iter_rows(named=True))
-    work = partial(remembered, store=store, key=key)
+    work = partial(remembered, store=store, key=settings)
     if threads > 1 and len(clips) > 1:
         with ProcessPoolExecutor(threads, mp_context=get_context("spawn")) as pool:
             rows = list(pool.map(work, clips, chunksize=4))
     else:
         rows = [work(clip) for clip in clips]
-    write_table(pl.DataFrame(rows, schema=FACTS), out, FACTS, made_under)
+    write_table(pl.DataFrame(rows, schema=FACTS), out, FACTS)
     log.info(f"{len(rows)} clips measured")

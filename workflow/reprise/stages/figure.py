@@ -7,9 +7,8 @@ import polars as pl
 from reprise.benchmarks.registry import load_analyses
 from reprise.benchmarks.scoring import with_analysed_groups
 from reprise.config.figures import Distribution
-from reprise.construction.tables import STATISTICS
 from reprise.core.paths import Results
-from reprise.core.schemas import FACTS, ITEMS, VERDICTS, read_table
+from reprise.core.schemas import CONSTRUCTION_STATISTICS, FACTS, ITEMS, VERDICTS, read_table
 from reprise.core.tabular import write_csv
 from reprise.figures.draw import draw
 from reprise.figures.keys import FigureKey
@@ -21,7 +20,7 @@ from reprise.tables.published import Published
 
 
 def main(
-    key: In[FigureKey],
+    settings: FigureKey,
     published: In[list[Path]],
     metrics: In[list[Path]],
     statistics: In[list[Path]],
@@ -32,27 +31,32 @@ def main(
     made: In[list[Path]],
     png: Out[Path],
 ) -> None:
-    results, of_paper = Results(key.suite), next(iter(published), None)
+    results, of_paper = Results(settings.suite), next(iter(published), None)
     numbers = read_metrics([*metrics, *statistics])
     flaws = read_problems(problems, results)
     builders = [
         Builder(key=part, metrics=numbers, published=Published(of_paper, part.table), problems=flaws)
-        for part in key.parts
+        for part in settings.parts
     ]
     found = {results.name_of(path): read_table(path, VERDICTS) for path in verdicts}
     measured = pl.concat([pl.DataFrame(schema=FACTS), *(read_table(path, FACTS) for path in facts)])
     items = pl.concat([pl.DataFrame(schema=ITEMS), *(read_table(path, ITEMS) for path in item_table)])
-    analyses = load_analyses(key.benchmark)
-    marks = key.spec.marks if isinstance(key.spec, Distribution) else None
+    analyses = load_analyses(settings.benchmark)
+    marks = settings.spec.marks if isinstance(settings.spec, Distribution) else None
     drawn, rows = draw(
-        key,
+        settings,
         builders,
         items=with_analysed_groups(items, measured, analyses) if analyses else items,
         facts=measured,
         verdicts=found,
         marks=Published(of_paper, marks.table) if marks else Published(None, ""),
-        made=pl.concat([pl.DataFrame(schema=STATISTICS), *(read_table(path, STATISTICS) for path in made)]),
+        made=pl.concat(
+            [
+                pl.DataFrame(schema=CONSTRUCTION_STATISTICS),
+                *(read_table(path, CONSTRUCTION_STATISTICS) for path in made),
+            ]
+        ),
     )
-    caption = f"{key.notice} {key.spec.caption}".strip()
-    save(drawn, png, {"title": f"{key.spec.title} ({key.origin})", "caption": caption})
+    caption = f"{settings.notice} {settings.spec.caption}".strip()
+    save(drawn, png, {"title": f"{settings.spec.title} ({settings.origin})", "caption": caption})
     write_csv(rows, png.with_suffix(".csv"))

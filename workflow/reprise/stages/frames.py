@@ -14,7 +14,7 @@ from reprise.media.ledgers import clip_file, present_clips, readable
 from reprise.media.probe import packet_index
 from reprise.media.sampling import check, plan, show_of
 from reprise.media.views import ANOTHER, Planned, other_clips
-from reprise.stages.command import In, MadeUnder, Out, Site
+from reprise.stages.command import In, Out, Site
 
 
 def plan_clips(clips: pl.DataFrame, frames: dict[str, int], store: Store, rule: dict[str, Any]) -> pl.DataFrame:
@@ -52,15 +52,14 @@ def _show_others(rows: list[dict[str, Any]], clips: pl.DataFrame, seed: int) -> 
 
 
 def main(
-    key: In[FramesKey],
+    settings: FramesKey,
     facts: In[Path],
     ledgers: In[list[Path]],
     store: Site[Store],
     out: Out[Path],
-    made_under: MadeUnder,
 ) -> None:
     measured = read_table(facts, FACTS)
     frames = dict(zip(measured["clip_id"], measured["frames"], strict=True))
-    plans = plan_clips(present_clips(ledgers), frames, store, key.rule)
-    write_table(plans, out, FRAME_PLAN, made_under)
+    plans = plan_clips(present_clips(ledgers), frames, store, settings.rule)
+    write_table(plans, out, FRAME_PLAN)
     log.info(f"{plans.height} plans, {plans.filter(pl.col('note') != '').height} with a note")

@@ -12,30 +12,29 @@ from reprise.external.answers import NO_FILE, ImportedAnswers, Problem, response
 from reprise.external.keys import ImportedRunKey
 from reprise.media.sampling import frames_shown
 from reprise.models.base import Answer
-from reprise.stages.command import In, MadeUnder, Out
+from reprise.stages.command import In, Out
 
 
 def main(
-    key: In[ImportedRunKey],
+    settings: ImportedRunKey,
     item_table: In[Path],
     requests: In[Path],
     files: In[list[Path]],
     out: Out[Path],
     problems: Out[Path],
-    made_under: MadeUnder,
 ) -> None:
     items, asked = read_table(item_table, ITEMS), read_table(requests, REQUESTS)
-    form = load_importer(key.answers.benchmark).FORMS[key.answers.form]
+    form = load_importer(settings.answers.benchmark).FORMS[settings.answers.form]
     imported = form.read(files, items, asked)
-    refuse_edited(key.answers.files)
+    refuse_edited(settings.answers.files)
     if form.has_file_per_task:
         asked = of_answered_tasks(items, asked, imported, files[0].parent)
-    frames = frames_shown(key.answers.sampling)
+    frames = frames_shown(settings.answers.sampling)
     imported.problems += form.deviations(files, asked, frames)
-    table = responses(asked, imported, frames or 0, key.key)
+    table = responses(asked, imported, frames or 0, settings.key)
     unanswered = table.filter(pl.col("error") == NO_ANSWER)["request_id"].to_list()
     write_problems(imported.problems, unanswered, problems)
-    write_table(table, out, RESPONSES, made_under)
+    write_table(table, out, RESPONSES)
     failed = table.filter(pl.col("error") != "").height
     log.info(
         f"{table.height} questions, {failed} failed ({len(unanswered)} unanswered), {len(imported.problems)} problems"

@@ -10,28 +10,27 @@ from reprise.core.settings import refuse_edited
 from reprise.external import load_rating_importer
 from reprise.external.answers import ImportedAnswers, response_row, write_problems
 from reprise.external.keys import ImportedRatingsKey
-from reprise.stages.command import In, MadeUnder, Out
+from reprise.stages.command import In, Out
 
 
 def main(
-    key: In[ImportedRatingsKey],
+    settings: ImportedRatingsKey,
     item_table: In[Path],
     answers: In[Path],
     files: In[list[Path]],
     responses: Out[Path],
     problems: Out[Path],
-    made_under: MadeUnder,
 ) -> None:
     given = read_table(answers, ANSWERS)
-    importer = load_rating_importer(key.answers.benchmark)
+    importer = load_rating_importer(settings.answers.benchmark)
     assert importer is not None, "the configuration refuses ratings of a benchmark that has none"
     imported = importer.read_ratings(files, read_table(item_table, ITEMS))
-    planned = {name: digest for files in key.answers.files.values() for name, digest in files.items()}
+    planned = {name: digest for files in settings.answers.files.values() for name, digest in files.items()}
     refuse_edited({str(path): planned[str(path)] for path in files})
-    table = replies(given, imported, key.key)
+    table = replies(given, imported, settings.key)
     unrated = given.filter((pl.col("reader") == "robust") & ~pl.col("item_id").is_in(list(imported.answers)))
     write_problems(imported.problems, unrated["item_id"].to_list(), problems)
-    write_table(table, responses, RESPONSES, made_under)
+    write_table(table, responses, RESPONSES)
     log.info(
         f"{len(imported.answers)} ratings, {unrated.height} answers without one; {len(imported.problems)} problems"
     )

@@ -8,6 +8,7 @@ import polars as pl
 
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.store import Store
+from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.job import Asking
 from reprise.models.asking.journal import Failures, Journal, Work, asking_alone, failures_path, journal_path
 from reprise.models.asking.lazy import model_on
@@ -17,42 +18,42 @@ from reprise.models.asking.pieces import WHOLE, Piece
 from reprise.models.asking.workers import Worker
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.stages.answers import write_answers
-from reprise.stages.command import In, Job, MadeUnder, Out, Param, Site
+from reprise.stages.command import In, Out, Site
 from reprise.stages.works import about, gather_text_work, gather_work, scored_options
 
 
 def main(
-    key: In[ModelRunKey],
+    settings: ModelRunKey,
     requests: In[Path],
     frames: In[list[Path]],
     ledgers: In[list[Path]],
-    piece: Param[list[str]],
+    piece: list[str],
     store: Site[Store],
     attempts: Site[int],
     budget: Site[list[float]],
-    threads: Job[int],
-    log: Job[Path],
+    threads: int,
+    log: Path,
     responses: Out[Path],
     timings: Out[Path],
-    made_under: MadeUnder,
 ) -> None:
     asked_of = Piece.parse(piece[0]) if piece else WHOLE
     asked = read_table(requests, REQUESTS)
+    with_labels = ADAPTERS[settings.answers.adapter].reads_labels
     if frames:
         ledger = pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers])
         plans = pl.concat([read_table(path, FRAME_PLAN) for path in frames])
-        works = gather_work(asked, plans, ledger, store, asked_of)
+        works = gather_work(asked, plans, ledger, store, asked_of, with_labels=with_labels)
         options = scored_options(about(asked, ledger))  # of the whole run: a server is started alike for each piece
     else:
-        works = gather_text_work(asked)
+        works = gather_text_work(asked, with_labels=with_labels)
         options = scored_options(asked)
-    with asking_alone(store, key.key, asked_of):
-        journal = Journal(journal_path(store, key.key))
-        failures = Failures(failures_path(store, key.key), attempts)
+    with asking_alone(store, settings.key, asked_of):
+        journal = Journal(journal_path(store, settings.key))
+        failures = Failures(failures_path(store, settings.key), attempts)
         is_needed = any(journal.get(one) is None and failures.is_due(one) for work in works for one in work.entries)
         server_log = log.with_suffix(".server.log")
         with model_on(
-            key,
+            settings,
             store,
             threads,
             is_needed=is_needed,
@@ -61,10 +62,10 @@ def main(
             server_log=server_log,
             clips=[work.clip for work in works],
         ) as model:
-            answered_rows, timed_rows = ask_all(works, model, journal, failures, key, asked_of)
+            answered_rows, timed_rows = ask_all(works, model, journal, failures, settings, asked_of)
         journal.sync()
     answers, timed = pl.DataFrame(answered_rows, schema=RESPONSES), pl.DataFrame(timed_rows, schema=TIMINGS)
-    write_answers(answers, timed, asked, (responses, timings), made_under, asked_of)
+    write_answers(answers, timed, asked, (responses, timings), asked_of)
 
 
 def ask_all(

@@ -7,23 +7,25 @@ import polars as pl
 
 from reprise.core.errors import UserError
 from reprise.core.schemas import REQUESTS, RESPONSES, TIMINGS, read_of_key, read_table
+from reprise.core.settings import Key
+from reprise.models.keys import RunKey
 from reprise.stages.answers import write_answers
-from reprise.stages.command import In, Json, MadeUnder, Out
+from reprise.stages.command import In, Out
 
 
 def main(
-    key: In[Json],
+    settings: Key,
+    run_settings: RunKey,
     requests: In[Path],
     pieces: In[list[Path]],
     piece_timings: In[list[Path]],
     responses: Out[Path],
     timings: Out[Path],
-    made_under: MadeUnder,
 ) -> None:
     asked = read_table(requests, REQUESTS)
-    answers = joined(pieces, key["key"], asked)
+    answers = joined(pieces, run_settings.key, asked)
     timed = pl.concat([read_table(path, TIMINGS) for path in piece_timings])
-    write_answers(answers, timed, asked, (responses, timings), made_under)
+    write_answers(answers, timed, asked, (responses, timings))
 
 
 def joined(paths: Sequence[Path], key: str, requests: pl.DataFrame) -> pl.DataFrame:

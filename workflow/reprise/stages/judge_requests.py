@@ -3,51 +3,52 @@
 A judge is a model run over these requests: same adapters, journal, keys and budget as any other.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from reprise.benchmarks.asking import FreeAnswers, Question, request_row
+from reprise.benchmarks.keys import JudgeRequestsKey
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import items_of
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS, RESPONSES, read_of_key, read_table, table_of, write_table
+from reprise.models.keys import RunKey
 from reprise.reading.readers import RATINGS, READERS, SCALES
 from reprise.reading.table import Row, own_row
-from reprise.stages.command import In, Json, MadeUnder, Out
+from reprise.stages.command import In, Out
 from reprise.stages.verdicts import verdicts
 
 UNREAD = "unread"  # what the table could not read
 
 
 def main(
-    key: In[Json],
-    run_key: In[Json],
+    settings: JudgeRequestsKey,
+    run_settings: RunKey,
     item_table: In[Path],
     requests: In[Path],
     responses: In[Path],
     answers: Out[Path],
     asked: Out[Path],
-    made_under: MadeUnder,
 ) -> None:
-    given = read_of_key(responses, RESPONSES, run_key["key"])
+    given = read_of_key(responses, RESPONSES, run_settings.key)
     items = read_table(item_table, ITEMS)
-    prompt = Prompt(**key["prompt"])
-    if key["unread_only"]:
+    prompt = settings.prompt
+    if settings.unread_only:
         questions = read_table(requests, REQUESTS, without=("system",))
-        own = [own_row(**one) for one in (*key["patterns"], *run_key.get("patterns", []))]
-        found = read_answers(questions, given, run_key["key"], key["reading"], own)
-        about = requests_about_unread(found, questions, items, prompt, key["max_tokens"])
+        own = [own_row(**row.model_dump()) for row in (*settings.patterns, *run_settings.patterns)]
+        found = read_answers(questions, given, run_settings.key, settings.reading, own)
+        about = requests_about_unread(found, questions, items, prompt, settings.max_tokens)
     else:
         questions = read_table(requests, REQUESTS, without=("system", "prompt"))
-        find = load_answers(key["benchmark"])[key["form"]]
-        found = given_answers(find, items, questions, given, run_key["key"], SCALES[key["rated_to"]])
-        about = judge_requests(found, items, prompt, key["max_tokens"])
-    write_table(found, answers, ANSWERS, made_under)
-    write_table(about, asked, REQUESTS, made_under)
+        find = load_answers(settings.benchmark)[settings.form]
+        found = given_answers(find, items, questions, given, run_settings.key, SCALES[settings.rated_to])
+        about = judge_requests(found, items, prompt, settings.max_tokens)
+    write_table(found, answers, ANSWERS)
+    write_table(about, asked, REQUESTS)
     log.info(f"{about.height} requests about {found.height} answers of both readers")
 
 
@@ -113,7 +114,7 @@ def requests_about_unread(
     """One request per answer that `robust` could not read; the prompt knows question, options and answer."""
     questions = {(row["item_id"], row["role"]): row for row in asked.iter_rows(named=True)}
 
-    def texts(answer: Json) -> dict[str, str]:
+    def texts(answer: Mapping[str, Any]) -> dict[str, str]:
         question = questions[answer["item_id"], answer["role"]]
         named = zip(question["options"], question["option_texts"] or [""] * len(question["options"]), strict=True)
         listed = "\n".join(f"{one}: {text}".removesuffix(": ") for one, text in named)
@@ -128,7 +129,7 @@ def judge_requests(
     items: pl.DataFrame,
     prompt: Prompt,
     max_tokens: int,
-    texts: Callable[[Json], dict[str, str]] = lambda answer: {},
+    texts: Callable[[Mapping[str, Any]], dict[str, str]] = lambda answer: {},
 ) -> pl.DataFrame:
     """One request per answer, with texts of its own beside those of its item; what failed is not put to the judge."""
     by_id = {item.item_id: item for item in items_of(items)}

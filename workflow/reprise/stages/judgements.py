@@ -8,28 +8,29 @@ import polars as pl
 
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, RESPONSES, VERDICTS, read_of_key, write_table
+from reprise.core.settings import Key
 from reprise.external import NO_ANSWER, RATED_ONLY
+from reprise.models.keys import RunKey
 from reprise.reading.readers import RATINGS, READERS, SCALES, read_rating, read_rating_authors, read_text
 from reprise.reading.table import Reading
-from reprise.stages.command import Coded, In, Json, MadeUnder, Out, Param
+from reprise.stages.command import In, Out
 
 
 def main(
-    key: Coded,
-    run_key: In[Json],
-    judge_key: In[Json],
-    judge: Param[list[str]],
+    settings: Key,
+    run_settings: RunKey,
+    judge_settings: RunKey,
+    judge: list[str],
     answers: In[Path],
     replies: In[list[Path]],
     authors: Out[Path],
     robust: Out[Path],
-    made_under: MadeUnder,
 ) -> None:
-    given = read_of_key(answers, ANSWERS, run_key["key"])
-    said = read_of_key(replies[0], RESPONSES, judge_key["key"])
+    given = read_of_key(answers, ANSWERS, run_settings.key)
+    said = read_of_key(replies[0], RESPONSES, judge_settings.key)
     for reader in READERS:
         frame = judgements(given, said, reader, judge[0])
-        write_table(frame, {"authors": authors, "robust": robust}[reader], VERDICTS, made_under)
+        write_table(frame, {"authors": authors, "robust": robust}[reader], VERDICTS)
         failed, unparsed = frame["failed"].sum(), frame["unparsed"].sum()
         log.info(f"{reader}: {frame.height} answers; {failed} failed answers, {unparsed} failed judgements")
 

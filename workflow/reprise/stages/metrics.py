@@ -10,6 +10,7 @@ import polars as pl
 
 from reprise.benchmarks.health import ANSWERS, REPLIES, health, read_by
 from reprise.benchmarks.human_ratings import agreement, read_ratings
+from reprise.benchmarks.keys import MetricsKey
 from reprise.benchmarks.registry import ScoresModule, load_analyses, load_scores
 from reprise.benchmarks.rows import chosen_items, flaw_numbers
 from reprise.benchmarks.scoring import Answered, Convention, in_group, with_analysed_groups
@@ -28,7 +29,8 @@ from reprise.core.schemas import (
     write_table,
 )
 from reprise.models.asking.reasons import REASONS
-from reprise.stages.command import In, Json, MadeUnder, Out, Param
+from reprise.models.keys import RunKey
+from reprise.stages.command import In, Out
 from reprise.stats.measures import Measure
 
 IMPORTED = "import"
@@ -37,12 +39,12 @@ CONVENTIONS: tuple[tuple[Convention, str], ...] = (("fixed", "robust"), ("author
 
 
 def main(
-    metric_key: In[Json],
-    run_key: In[Json],
-    judge: Param[list[str]],
+    settings: MetricsKey,
+    run_settings: RunKey,
+    judge: list[str],
     item_table: In[Path],
-    robust: Out[Path],
-    authors: Out[Path],
+    robust: In[Path],
+    authors: In[Path],
     ratings: In[list[Path]],
     requests: In[Path],
     responses: In[Path],
@@ -50,22 +52,21 @@ def main(
     replies: In[list[Path]],
     facts: In[list[Path]],
     metrics: Out[Path],
-    made_under: MadeUnder,
 ) -> None:
-    items = chosen_items(analysed_items(metric_key["benchmark"], item_table, facts), metric_key["items"])
-    if run_key["answers"]["adapter"] == IMPORTED:
+    items = chosen_items(analysed_items(settings.benchmark, item_table, facts), settings.items)
+    if run_settings.answers.adapter == IMPORTED:
         items = of_answered_tasks(items, read_table(robust, VERDICTS))
-    named = {"run": run_key["run"], "judge": next(iter(judge), None), "key": run_key["key"]}
-    scores = load_scores(metric_key["benchmark"])
+    named = {"run": run_settings.run, "judge": next(iter(judge), None), "key": run_settings.key}
+    scores = load_scores(settings.benchmark)
     found: list[tuple[Measure, dict[str, Any]]] = []
     readings: list[pl.DataFrame] = []
     for convention, reader in CONVENTIONS:
-        read = read_of_key({"robust": robust, "authors": authors}[reader], VERDICTS, run_key["key"])
+        read = read_of_key({"robust": robust, "authors": authors}[reader], VERDICTS, run_settings.key)
         readings.append(read)
-        measures = measured(scores, metric_key["form"], items, read, metric_key["level"], convention)
+        measures = measured(scores, settings.form, items, read, settings.level, convention)
         for path in ratings:
-            run, level, highest = run_key["run"], metric_key["level"], metric_key["rated_to"]
-            given, is_part = read_ratings(path, run, highest), "is_part" in metric_key
+            run, level, highest = run_settings.run, settings.level, settings.rated_to
+            given, is_part = read_ratings(path, run, highest), settings.is_part
             measures += agreement(read, items, given, run, level, convention, highest, is_part=is_part)
         found += [(one, named | {"convention": convention, "reader": reader}) for one in measures]
     names = named | dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
@@ -83,7 +84,7 @@ def main(
     rows = [number | own for numbers, own in counts for number in numbers]
     rows += [row_of(one, scores.CHANCE.get(one.metric)) | own for one, own in found]
     frame = pl.DataFrame(rows, schema=METRICS)
-    write_table(frame, metrics, METRICS, made_under)
+    write_table(frame, metrics, METRICS)
     log.info(f"{frame.height} numbers")
 
 

@@ -57,5 +57,5 @@ def _cell(text: str) -> str:
     return MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", plain(text)[:LONGEST])
 
 
-def main(key: In[MissingKey], out: Out[Path]) -> None:
-    write_sealed(out, "# Missing videos\n\n" + "\n".join(map(section, key.benchmarks.values())))
+def main(settings: MissingKey, ledgers: In[list[Path]], out: Out[Path]) -> None:
+    write_sealed(out, "# Missing videos\n\n" + "\n".join(map(section, settings.benchmarks.values())))

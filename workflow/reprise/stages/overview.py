@@ -13,18 +13,18 @@ from reprise.tables.published import Published
 
 
 def main(
-    key: In[OverviewKey],
+    settings: OverviewKey,
     published: In[list[Path]],
     metrics: In[list[Path]],
     problems: In[list[Path]],
     timings: In[list[Path]],
     tex: Out[Path],
 ) -> None:
-    results, files = Results(key.suite), {path.stem: path for path in published}
+    results, files = Results(settings.suite), {path.stem: path for path in published}
     builder = OverviewBuilder(
-        key,
+        settings,
         read_metrics(metrics),
-        {name: Published(files.get(name), main.table) for name, main in key.of_all.items()},
+        {name: Published(files.get(name), main.table) for name, main in settings.of_all.items()},
         read_problems(problems, results),
         {results.name_of(path): read_table(path, TIMINGS) for path in timings},
     )

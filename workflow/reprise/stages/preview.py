@@ -13,12 +13,13 @@ from reprise.core.errors import UserError, suggestion
 from reprise.core.files import whole_file
 from reprise.core.log import log
 from reprise.core.schemas import FRAME_PLAN, read_table
+from reprise.core.settings import Key
 from reprise.core.store import Store
 from reprise.media.decoder import as_grid, read_frames
 from reprise.media.keys import FramesKey
 from reprise.media.ledgers import clip_file, present_clips, readable
 from reprise.media.probe import packet_index
-from reprise.stages.command import In, Out, Site, Wildcard
+from reprise.stages.command import In, Out, Site
 
 Image = npt.NDArray[np.uint8]
 TILE_WIDTH, CAPTION, GAP, MOST_COLUMNS = 240, 22, 6, 8
@@ -67,14 +68,15 @@ def _row(frame: pl.DataFrame, clip_id: str, where: str) -> dict[str, Any]:
 
 
 def main(
-    key: In[FramesKey],
+    settings: FramesKey,
+    version: Key,
     frames: In[Path],
     ledgers: In[list[Path]],
     store: Site[Store],
-    clip: Wildcard[str],
+    clip: str,
     out: Out[Path],
 ) -> None:
-    rule = key.rule
+    rule = settings.rule
     plan = _row(read_table(frames, FRAME_PLAN), clip, str(frames))
     found = _row(present_clips(ledgers), plan["shown_clip"] or clip, "the clip ledgers")
     parameters = {**rule, **rule.get("view", {})}

@@ -11,19 +11,19 @@ from reprise.core.store import Store
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.plugins import load_world
 from reprise.fetch.settings import ReleaseFolder, ReleaseHub
-from reprise.stages.command import In, Out, Site
+from reprise.stages.command import Out, Site
 
 
-def main(key: In[ReleaseKey], store: Site[Store], out: Out[Path]) -> None:
-    folder = release_folder(key, store, out.parent)
-    files = matching_files(folder, key.files)
+def main(settings: ReleaseKey, store: Site[Store], out: Out[Path]) -> None:
+    folder = release_folder(settings, store, out.parent)
+    files = matching_files(folder, settings.files)
     if not files:
         found = ", ".join(sorted(path.name for path in folder.iterdir())[:12]) or "nothing"
-        raise UserError(f"{folder}: no file matches {', '.join(key.files)}. Found: {found}.")
-    if key.extras is not None:
-        files |= matching_files(Path(key.extras.folder), key.files)
-    digests = {name: file_digest(path) for name, path in files.items()}
-    for name, digest in (key.found | (key.extras.files if key.extras else {})).items():
+        raise UserError(f"{folder}: no file matches {', '.join(settings.files)}. Found: {found}.")
+    if settings.extras is not None:
+        files |= matching_files(Path(settings.extras.folder), settings.files)
+    digests = {name: store.read_digest(path) for name, path in files.items()}
+    for name, digest in (settings.found | (settings.extras.files if settings.extras else {})).items():
         if digests.get(name, digest) != digest:  # planning goes by a file's size, time and inode
             raise UserError(
                 f"{files[name]}: not the file that this job was planned for, by its bytes: it was damaged on its disk, "
@@ -57,7 +57,7 @@ def _hub_folder(benchmark: str, release: ReleaseHub, patterns: Sequence[str], st
             f"release of {benchmark}: {repo} is 'unpinned'. Run `python -m reprise pin` with network access first, "
             "or use a folder of the released files (`release: {kind: folder, path: ...}`)."
         )
-    from reprise.fetch.hub import fetch_snapshot  # slow to import, and of no use to other releases
+    from reprise.fetch.hub import fetch_snapshot  # releases in folders need no client of the hub
 
     folder = store.root / "release" / value_digest([repo, revision])[:16]
     for name, digest in (read_record(folder.with_suffix(".json")) or {}).items():

@@ -1,15 +1,23 @@
 """Stage `report`: write the static site with tables, figures, runs and items."""
 
 from pathlib import Path
+from typing import Any
 
+from reprise.config.load import load
 from reprise.core.log import log
 from reprise.core.paths import Results
 from reprise.core.store import Store
+from reprise.plan.runs import Plan
+from reprise.plan.suite import all_settings
 from reprise.report.build import build
+from reprise.report.inputs import inputs
 from reprise.report.keys import ReportKey
-from reprise.stages.command import In, Out, Site
+from reprise.stages.command import Out, Site, also_reads
 
 
-def main(key: In[ReportKey], store: Site[Store], page: Out[Path]) -> None:
-    build(key, Results(key.suite), store, page.parent)
-    log.info(f"{len(key.runs())} runs; open {page}")
+def main(settings: ReportKey, config: Site[dict[str, Any]], store: Site[Store], page: Out[Path]) -> None:
+    made_with = all_settings(Plan(load(Path(), config)))
+    results = Results(settings.suite)
+    also_reads(inputs(settings, results))
+    build(settings, results, store, page.parent, made_with)
+    log.info(f"{len(settings.runs())} runs; open {page}")

@@ -14,9 +14,9 @@ from reprise.tables.render import collect, render
 from reprise.tables.reproduction import Reproduction
 
 
-def main(key: In[ReproductionKey], tables: In[list[Path]], md: Out[Path]) -> None:
+def main(settings: ReproductionKey, tables: In[list[Path]], md: Out[Path]) -> None:
     rows = pl.concat([pl.DataFrame(schema=TIDY), *(pl.read_csv(sealed_text(path), schema=TIDY) for path in tables)])
-    found = Reproduction(key, rows.with_columns(pl.col(pl.String).map_elements(of_cell, return_dtype=pl.String)))
+    found = Reproduction(settings, rows.with_columns(pl.col(pl.String).map_elements(of_cell, return_dtype=pl.String)))
     shown = found.tables()
     for form in ("md", "html"):
         write_sealed(

@@ -8,15 +8,16 @@ from reprise.benchmarks.registry import load_questions
 from reprise.benchmarks.rows import are_short, chosen_items
 from reprise.core.log import log
 from reprise.core.schemas import ITEMS, REQUESTS, read_table, write_table
-from reprise.stages.command import In, MadeUnder, Out
+from reprise.stages.command import In, Out
 
 
-def main(key: In[RequestsKey], item_table: In[Path], out: Out[Path], made_under: MadeUnder) -> None:
-    chosen = chosen_items(read_table(item_table, ITEMS), key.items)
-    items = chosen.filter(are_short(key.text_chars_max))
-    form = load_questions(key.benchmark).FORMS[key.form]
-    frame = request_table(form, items, key.prompt, key.ask, key.max_tokens)
-    write_table(frame, out, REQUESTS, made_under)
+def main(settings: RequestsKey, item_table: In[Path], out: Out[Path]) -> None:
+    chosen = chosen_items(read_table(item_table, ITEMS), settings.items)
+    items = chosen.filter(are_short(settings.text_chars_max))
+    form = load_questions(settings.benchmark).FORMS[settings.form]
+    frame = request_table(form, items, settings.prompt, settings.ask, settings.max_tokens)
+    write_table(frame, out, REQUESTS)
     log.info(f"{frame.height} requests about {items.height} items")
     if items.height < chosen.height:
-        log.info(f"{chosen.height - items.height} items not asked: a text of more than {key.text_chars_max} characters")
+        dropped = chosen.height - items.height
+        log.info(f"{dropped} items not asked: a text of more than {settings.text_chars_max} characters")

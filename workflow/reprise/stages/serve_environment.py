@@ -3,12 +3,13 @@
 import json
 from pathlib import Path
 
-from reprise.core.files import write_text
+from reprise.core.files import write_sealed
+from reprise.core.settings import Key
 from reprise.core.store import Store
 from reprise.models.remote.serving.environment import build
-from reprise.stages.command import Out, Site, Wildcard
+from reprise.stages.command import In, Out, Site
 
 
-def main(environment: Wildcard[str], store: Site[Store], out: Out[Path]) -> None:
+def main(version: Key, environment: str, pins: In[list[Path]], store: Site[Store], out: Out[Path]) -> None:
     folder = build(environment, store)
-    write_text(out, json.dumps({"environment": environment, "folder": str(folder)}) + "\n")
+    write_sealed(out, json.dumps({"environment": environment, "folder": str(folder)}) + "\n")

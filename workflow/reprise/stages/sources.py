@@ -15,7 +15,7 @@ from reprise.core.log import log
 from reprise.core.names import shard_of
 from reprise.core.plain import plain
 from reprise.core.schemas import CLIPS, SOURCES, read_table, write_table
-from reprise.core.store import Store, store_on_node
+from reprise.core.store import Store
 from reprise.fetch.keys import SourcesKey
 from reprise.fetch.local import copy_file
 from reprise.fetch.outcome import TRANSIENT, Fetched, Fetcher, FetchError
@@ -26,7 +26,7 @@ from reprise.media.decoder import count_decodable
 from reprise.media.errors import MediaError
 from reprise.media.opening import check_picture
 from reprise.media.settings import DEFAULT_LIMITS, Limits
-from reprise.stages.command import In, MadeUnder, Out, Site, Wildcard
+from reprise.stages.command import In, Out, Site
 
 # Judged again whenever the shard is: another limit may have been set.
 LIMITED = {"too_large", "too_many_pixels", "too_long"}
@@ -181,21 +181,19 @@ def _failure(asked_as: Any, status: str, message: str, attempts: int, is_remote:
 
 
 def main(
-    key: In[SourcesKey],
+    settings: SourcesKey,
     release: In[Path],
     clips: In[Path],
-    shard: Wildcard[int],
+    shard: int,
     store: Site[Store],
-    scratch: Site[list[str]],
     out: Out[Path],
-    made_under: MadeUnder,
 ) -> None:
-    store = store_on_node(store.root, scratch)
-    wanted = wanted_sources(read_table(clips, CLIPS), shard, key.shards)
+    wanted = wanted_sources(read_table(clips, CLIPS), shard, settings.shards)
     released = ReleaseFiles.listed_in(release, store)
     ledger = pl.DataFrame(schema=SOURCES)
     if wanted:
-        ledger = fetch_shard(wanted, with_release_files(fetcher_for(key.route, store), released), store, key.limits)
-    write_table(ledger, out, SOURCES, made_under)
+        fetcher = with_release_files(fetcher_for(settings.route, store), released)
+        ledger = fetch_shard(wanted, fetcher, store, settings.limits)
+    write_table(ledger, out, SOURCES)
     arrived = ledger.filter(pl.col("status") == "ok").height
     log.info(f"{arrived} of {ledger.height} sources are in the store")

@@ -19,7 +19,7 @@ from reprise.tables.render.table import Table
 
 
 def main(
-    key: In[TableKey],
+    settings: TableKey,
     published: In[list[Path]],
     metrics: In[list[Path]],
     statistics: In[list[Path]],
@@ -27,10 +27,10 @@ def main(
     tex: Out[Path],
 ) -> None:
     builder = Builder(
-        key=key,
+        key=settings,
         metrics=read_metrics([*metrics, *statistics]),
-        published=Published(next(iter(published), None), key.table),
-        problems=read_problems(problems, Results(key.suite)),
+        published=Published(next(iter(published), None), settings.table),
+        problems=read_problems(problems, Results(settings.suite)),
     )
     write_formats(builder.table(), builder.tidy, tex)
 

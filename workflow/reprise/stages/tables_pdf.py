@@ -7,20 +7,19 @@ from tempfile import TemporaryDirectory
 
 from reprise.core.files import sealed_text, whole_file
 from reprise.core.log import log
-from reprise.core.settings import read_key
-from reprise.figures.keys import FigureKey
+from reprise.figures.keys import PdfKey
 from reprise.stages.command import In, Out
 from reprise.tables.render.latex_document import document, figure, print_document, too_large
 
 
-def main(parts: In[list[Path]], figures: In[list[Path]], figure_keys: In[list[Path]], out: Out[Path]) -> None:
+def main(settings: PdfKey, parts: In[list[Path]], figures: In[list[Path]], out: Out[Path]) -> None:
     fragments = {name_of(path): sealed_text(path).read_text(encoding="ascii") for path in parts}
     with TemporaryDirectory() as folder, whole_file(out) as temporary:
         pictures = {}
-        for place, (path, key) in enumerate(zip(figures, figure_keys, strict=True)):
+        for place, path in enumerate(figures):
             file = f"figure{place}.pdf"  # a name that LaTeX reads
             shutil.copyfile(sealed_text(path), Path(folder) / file)
-            pictures[name_of(path)] = figure(file, read_key(key, FigureKey).described)
+            pictures[name_of(path)] = figure(file, settings.captions[name_of(path)])
         pdf, latex_log = print_document(document(by_benchmark(fragments, pictures)), Path(folder))
         temporary.write_bytes(pdf.read_bytes())
     for table, points, side in too_large(latex_log):

@@ -14,13 +14,13 @@ from reprise.timecard.words import headline
 TITLE = "Which models use time?"
 
 
-def main(key: In[TimeAllKey], cards: In[list[Path]], html: Out[Path]) -> None:
+def main(settings: TimeAllKey, cards: In[list[Path]], html: Out[Path]) -> None:
     found = in_order([read_card(path) for path in cards])
     write_csv(tidy(found), html.with_suffix(".csv"))
     lines = [f"{card.title}: {order_words(card)}. {headline(card)}" for card in found]
     save(
         draw_all(found),
         html.with_suffix(".png"),
-        {"title": TITLE, "caption": f"{key.notice} {'; '.join(lines)}".strip()},
+        {"title": TITLE, "caption": f"{settings.notice} {'; '.join(lines)}".strip()},
     )
     write_pages(TITLE, lines, [all_table(found)], all_page(found), html)

@@ -13,8 +13,8 @@ from reprise.timecard.tables import tables_of, tidy
 from reprise.timecard.words import headline
 
 
-def main(key: In[TimeCardKey], html: Out[Path]) -> None:
-    card, samples = card_of(key)
+def main(settings: TimeCardKey, made_from: In[list[Path]], html: Out[Path]) -> None:
+    card, samples = card_of(settings)
     write_csv(samples, html.with_suffix(".items.csv"))
     write_card(card, html.with_suffix(".json"))
     write_csv(tidy([card]), html.with_suffix(".csv"))

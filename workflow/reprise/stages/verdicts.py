@@ -8,31 +8,33 @@ import polars as pl
 from reprise.core.log import log
 from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, read_of_key, read_table, write_table
 from reprise.core.store import Store
+from reprise.models.keys import RunKey
+from reprise.models.local.embeddings import similarities
+from reprise.reading.keys import VerdictsKey
 from reprise.reading.readers import FORGIVEN, READERS, UNDECIDED, read_text
 from reprise.reading.table import Row, own_row
-from reprise.stages.command import In, Json, MadeUnder, Out, Site
+from reprise.stages.command import In, Out, Site
 
 
 def main(
-    key: In[Json],
-    run_key: In[Json],
+    settings: VerdictsKey,
+    run_settings: RunKey,
     requests: In[Path],
     responses: In[Path],
     store: Site[Store],
     authors: Out[Path],
     robust: Out[Path],
-    made_under: MadeUnder,
 ) -> None:
-    answers = read_of_key(responses, RESPONSES, run_key["key"])
+    answers = read_of_key(responses, RESPONSES, run_settings.key)
     asked = read_table(requests, REQUESTS, without=("system", "prompt"))
-    own = [own_row(**one) for one in (*key["patterns"], *run_key.get("patterns", []))]
+    own = [own_row(**row.model_dump()) for row in (*settings.patterns, *run_settings.patterns)]
     read: dict[str, pl.Series] = {}
     for reader in READERS:
-        frame = verdicts(asked, answers, reader, key["reading"], own)
+        frame = verdicts(asked, answers, reader, settings.reading, own)
         read[reader] = frame["value"]
-        if key["embedder"] is not None:
-            frame = with_similarity(frame, asked, key["embedder"], store)
-        write_table(frame, {"authors": authors, "robust": robust}[reader], VERDICTS, made_under)
+        if settings.embedder is not None:
+            frame = with_similarity(frame, asked, settings.embedder, store)
+        write_table(frame, {"authors": authors, "robust": robust}[reader], VERDICTS)
         log.info(
             f"{reader}: {frame.height} answers, {frame['unparsed'].sum()} unparsed, {frame['failed'].sum()} failed"
         )
@@ -88,8 +90,6 @@ def score() -> pl.Expr:
 
 def with_similarity(frame: pl.DataFrame, requests: pl.DataFrame, embedder: str, store: Store) -> pl.DataFrame:
     """The verdicts with the likeness of each answer and what was expected as their score; a failed one has none."""
-    from reprise.models.local.embeddings import similarities
-
     expected = requests.select("request_id", "expected")
     joined = frame.join(expected, on="request_id", how="left", maintain_order="left")
     answered = joined.filter(~pl.col("failed"))

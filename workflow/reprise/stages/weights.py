@@ -4,20 +4,22 @@ import json
 from pathlib import Path
 
 from reprise.core.errors import UserError
-from reprise.core.files import write_text
+from reprise.core.files import write_sealed
 from reprise.core.log import log
+from reprise.core.settings import Key
 from reprise.core.store import Store
 from reprise.fetch.hub import fetch_snapshot
 from reprise.models.local.weights import patterns_of, record_files, snapshot_folder
-from reprise.stages.command import Out, Param, Site, Wildcard
+from reprise.stages.command import Out, Site
 
 
 def main(
-    repo: Param[str],
-    revision: Param[str],
-    model: Wildcard[str],
-    code: Param[str],
-    files: Param[list[str]],
+    version: Key,
+    repo: str,
+    revision: str,
+    model: str,
+    code: str,
+    files: list[str],
     store: Site[Store],
     out: Out[Path],
 ) -> None:
@@ -41,5 +43,5 @@ def main(
             "Only safetensors weights are loaded; name a repository that has them."
         )
     record_files(folder, store, files)
-    write_text(out, json.dumps({"repo": repo, "revision": revision, "folder": str(folder)}) + "\n")
+    write_sealed(out, json.dumps({"repo": repo, "revision": revision, "folder": str(folder)}) + "\n")
     log.info(f"{repo}@{revision} is in {folder}")

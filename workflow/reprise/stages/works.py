@@ -13,7 +13,7 @@ from reprise.core.errors import UserError
 from reprise.core.files import value_digest
 from reprise.core.store import Store
 from reprise.media.ledgers import clip_file
-from reprise.models.asking.journal import NO_CLIP, Work
+from reprise.models.asking.journal import NO_FRAMES, Work, frames_digest
 from reprise.models.asking.lazy import Options
 from reprise.models.asking.pieces import WHOLE, Piece
 from reprise.models.base import Clip, Request
@@ -24,9 +24,18 @@ def scored_options(requests: pl.DataFrame) -> Options:
 
 
 def gather_work(
-    requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFrame, store: Store, piece: Piece = WHOLE
+    requests: pl.DataFrame,
+    plans: pl.DataFrame,
+    ledger: pl.DataFrame,
+    store: Store,
+    piece: Piece = WHOLE,
+    *,
+    with_labels: bool = False,
 ) -> list[Work]:
-    """The questions of each clip that exists, or of a piece of them, in the order of the clips."""
+    """Return the questions of each clip that exists, or of a piece of them, in the order of the clips.
+
+    Only with `with_labels` do the requests hold the expected answers (`AdapterInfo.reads_labels`).
+    """
     found = {row["clip_id"]: row for row in ledger.filter(pl.col("status") == "ok").iter_rows(named=True)}
     is_its = [piece == WHOLE or piece.has(recipe) for recipe in ledger["recipe"]]
     its = ledger.filter(pl.Series(is_its, dtype=pl.Boolean))
@@ -44,11 +53,11 @@ def gather_work(
             questions=len(rows),
             grid=tuple(planned[name]["grid"]) if planned[name]["grid"] else None,
         )
-        asked = tuple(_request(row, len(clip.indices)) for row in rows)
-        # What the frames are made from, by which answers are remembered.
-        own = found[name]["recipe"]
-        recipe = own if shown is found[name] else value_digest([own, shown["recipe"]])
-        works.append(Work(clip, recipe, asked, partial(clip_file, store, shown)))
+        asked = tuple(_request(row, len(clip.indices), with_labels) for row in rows)
+        frames = frames_digest(shown["sha256"], clip.indices, clip.times_s, clip.grid)
+        if shown is not found[name]:
+            frames = value_digest([found[name]["sha256"], frames])
+        works.append(Work(clip, frames, asked, partial(clip_file, store, shown)))
     return works
 
 
@@ -56,10 +65,10 @@ def about(rows: pl.DataFrame, ledger: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("clip_id").is_in(ledger.filter(pl.col("status") == "ok")["clip_id"].implode()))
 
 
-def gather_text_work(requests: pl.DataFrame) -> list[Work]:
-    """Questions about texts alone, such as a judge's; an answer is reused whatever clip it was about."""
+def gather_text_work(requests: pl.DataFrame, *, with_labels: bool = False) -> list[Work]:
+    """Return questions about texts alone, such as a judge's; an answer is reused whatever clip it was about."""
     return [
-        Work(Clip(name, None, (), ()), NO_CLIP, tuple(_request(row, 0) for row in rows))
+        Work(Clip(name, None, (), ()), NO_FRAMES, tuple(_request(row, 0, with_labels) for row in rows))
         for name, rows in _by_clip(requests).items()
     ]
 
@@ -69,7 +78,7 @@ def _by_clip(requests: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
     return grouped(requests.iter_rows(named=True), itemgetter("clip_id"))
 
 
-def _request(row: Mapping[str, Any], frames: int) -> Request:
+def _request(row: Mapping[str, Any], frames: int, with_labels: bool) -> Request:
     lead, prompt = split_at_frames(with_frame_count(row["prompt"], frames))
     return Request(
         request_id=row["request_id"],
@@ -79,7 +88,7 @@ def _request(row: Mapping[str, Any], frames: int) -> Request:
         system=with_frame_count(row["system"], frames),
         prompt=prompt,
         options=tuple(row["options"]),
-        expected=row["expected"],
+        expected=row["expected"] if with_labels else "",
         max_tokens=row["max_tokens"],
         lead=lead,
     )

@@ -1,13 +1,10 @@
-"""How far people or judges agree: two on the same answers and on the order of the models, many on some of the same."""
+"""How far two judges agree: on the same answers, and on the order of the models."""
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import polars as pl
-
-Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 
 
 def kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
@@ -41,18 +38,3 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float |
     ours, theirs = (places - places.mean() for places in ranks)
     spread = float(np.sqrt((ours @ ours) * (theirs @ theirs)))
     return float(ours @ theirs) / spread if spread else None
-
-
-def alpha(answers: Sequence[Mapping[str, int]], values: Sequence[str], level: Level = "nominal") -> float | None:
-    """Krippendorff's alpha of questions, each with how many people gave each value; values of other levels are numbers.
-
-    None where no question has two answers, or all answers are alike: nothing can be said then.
-    """
-    import krippendorff  # tables of judges do without
-
-    counts = np.array([[given.get(value, 0) for value in values] for given in answers], dtype=np.int64)
-    paired = counts[counts.sum(axis=1) > 1] if counts.size else counts
-    if (paired.sum(axis=0) > 0).sum() < 2:
-        return None
-    domain = list(values) if level == "nominal" else [float(value) for value in values]
-    return float(krippendorff.alpha(value_counts=paired, value_domain=domain, level_of_measurement=level))

@@ -2,19 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from reprise.stats.beta import ALPHA
+from reprise.stats.intervals import BoundedMean, Difference, clustered_estimate
 
-if TYPE_CHECKING:  # numpy takes half as long to import as all else: stages that measure nothing do without
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from reprise.stats.intervals import BoundedMean, Difference
-
-Ratios: TypeAlias = "NDArray[np.float64]"
+Ratios: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -32,7 +29,7 @@ class Measure:
     unparsed: int
     missing: int | None = None
     """samples that were never asked, where a sample is more than one item; else the items are counted"""
-    estimate: "BoundedMean | Difference | None" = None
+    estimate: BoundedMean | Difference | None = None
     """what the interval comes from, on a scale from 0 to 1"""
 
     def p_above(self, chance: float) -> float | None:
@@ -40,8 +37,6 @@ class Measure:
 
         It is below ALPHA exactly where the one-sided bound of that error, the lower end of the 90 % interval, is above.
         """
-        from reprise.stats.intervals import BoundedMean
-
         return self.estimate.p_above(chance, 1 - 2 * ALPHA) if isinstance(self.estimate, BoundedMean) else None
 
 
@@ -73,10 +68,6 @@ def measure(
     `level` is that of the interval; `limits` are the least and the largest value that a ratio can take, before it is
     scaled.
     """
-    import numpy as np
-
-    from reprise.stats.intervals import Difference, clustered_estimate
-
     columns = [part.cast(pl.Float64).to_numpy() for ratio in ratios for part in ratio]
     totals = np.array([[column.sum() for column in columns]])
     is_defined = bool(rows.height) and bool((totals[:, 1::2] > 0).all())

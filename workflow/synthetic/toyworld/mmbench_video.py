@@ -294,10 +294,3 @@ def write_set(folder: Path) -> None:
             if made:
                 manifest.writerow((f"{video}.mp4", *made, leaf))
     write_text(folder.with_suffix(".csv"), buffer.getvalue())
-
-
-def known_ratings() -> list[tuple[str, str, int]]:
-    """What two models' answers deserve (run, question, rating): one is always right, one says that it cannot tell."""
-    run = "mmbench_video/unpacked/interior8"
-    found = [(f"{run}/oracle", row[0], 3) for row in rows()]
-    return found + [(f"{run}/cannot-tell", row[0], 3 if row[4] == UNKNOWN else 0) for row in rows()]

@@ -195,12 +195,6 @@ def script_from_json(value: dict[str, Any]) -> Script:
     return Script(value["slots"], tuple(Scene(**scene) for scene in value["scenes"]), tuple(figures))
 
 
-def source_from_json(value: dict[str, Any]) -> Source:
-    """The inverse of `to_json` for a source."""
-    parts = (Part(part["start"], script_from_json(part["script"]), part["is_clip"]) for part in value["parts"])
-    return Source(value["source_id"], tuple(parts))
-
-
 def scenes_are_cut(scenes: tuple[Scene, ...]) -> bool:
     """Whether every two neighbours differ in tone, so that a cut shows."""
     return all(before.tone != after.tone for before, after in pairwise(scenes))

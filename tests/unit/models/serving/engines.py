@@ -46,8 +46,8 @@ def served_by(pids: Path, how: str = "", minutes: float = 1) -> tuple[Serving, H
         start_minutes=minutes,
         variables={"VLLM_STAND_IN": how, "VLLM_PIDS": str(pids)},
     )
-    serving = serving_of(served, "0" * 64, dtype="float32", gpus=0, trust_remote_code=False, is_video=False)
-    return serving, hosting_of(served)
+    serving = serving_of(served, "0" * 64, dtype="float32", trust_remote_code=False, is_video=False)
+    return serving, hosting_of(served, gpus=0)
 
 
 def served_by_program(answer_minutes: float = 1, scores: str | None = None) -> tuple[Serving, Hosting]:
@@ -55,8 +55,8 @@ def served_by_program(answer_minutes: float = 1, scores: str | None = None) -> t
     served = ServedBy(
         engine="program", program="own.py", environment=ENVIRONMENT, answer_minutes=answer_minutes,
     )  # fmt: skip
-    how = {"dtype": "float32", "gpus": 0, "trust_remote_code": False, "is_video": True, "scores": scores}
-    return serving_of(served, "0" * 64, **how), hosting_of(served)
+    how = {"dtype": "float32", "trust_remote_code": False, "is_video": True, "scores": scores}
+    return serving_of(served, "0" * 64, **how), hosting_of(served, gpus=0)
 
 
 def processes(pids: Path) -> list[int]:

@@ -1,5 +1,6 @@
 """Scores of MMBench-Video's answers: mean ratings over a taxonomy of abilities, and shares of right choices."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import polars as pl
@@ -134,3 +135,9 @@ SCORES = {
         for form, data_set, turns in (("circular", MMBENCH, EVERY_ROTATION), ("choice", MMSTAR, ONCE))
     },
 }
+
+
+def mean_ratings(verdicts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Mean rating of every question over the runs, what failed as 0, so that no failure makes a question static."""
+    rated = pl.concat(verdicts).select("item_id", pl.col("score").fill_null(0.0).alias("rating"))
+    return rated.group_by("item_id", maintain_order=True).agg(pl.col("rating").sum() / len(verdicts))

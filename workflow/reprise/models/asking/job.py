@@ -311,6 +311,6 @@ def shares_of(works: Sequence[Work], count: int) -> list[list[Work]]:
     places: dict[str, int] = {}
     shares: list[list[Work]] = [[] for _ in range(count)]
     for work in works:
-        place = places.setdefault(work.recipe or work.clip.clip_id, len(places))
+        place = places.setdefault(work.frames_digest or work.clip.clip_id, len(places))
         shares[place % count].append(work)
     return shares

@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,8 +21,8 @@ from reprise.models.asking.pieces import WHOLE, Piece
 from reprise.models.asking.reasons import TRANSIENT
 from reprise.models.base import Answer, Clip, Request
 
-NO_CLIP = ""
-"""recipe of questions about texts alone"""
+NO_FRAMES = ""
+"""digest of the frames of questions about texts alone"""
 # A power cut loses the answers of at most this long, a kill none. Waiting for the disk after each takes longer than a
 # quick model's answer.
 SYNC_SECONDS = 1.0
@@ -32,7 +32,8 @@ KILLED = Answer(error="killed", message="the job was killed while this was asked
 @dataclass(frozen=True)
 class Work:
     clip: Clip
-    recipe: str
+    frames_digest: str
+    """of the frames that are shown: the clip's content and the frame plan"""
     requests: tuple[Request, ...]
     check: Callable[[], object] = str
     """Stops the job where the clip's file is not what its ledger names: nobody is asked about damaged frames."""
@@ -44,7 +45,10 @@ class Work:
     @cached_property
     def entries(self) -> list[str]:
         """Of each question, its entry in the journal."""
-        return [entry_id(self.recipe, digest) for digest in self.digests]
+        return [
+            entry_id(self.frames_digest, digest, request.expected)
+            for request, digest in zip(self.requests, self.digests, strict=True)
+        ]
 
     @property
     def questions(self) -> dict[str, Request]:
@@ -52,7 +56,7 @@ class Work:
 
 
 def prompt_digest(request: Request) -> str:
-    names = ("system", "prompt", "ask", "options", "max_tokens")
+    names = ("system", "prompt", "lead", "ask", "options", "max_tokens")
     return value_digest({name: getattr(request, name) for name in names})
 
 
@@ -79,9 +83,17 @@ def asking_alone(store: Store, key: str, piece: Piece = WHOLE) -> Iterator[None]
         yield
 
 
-def entry_id(recipe: str, prompt_sha256: str) -> str:
-    """What is asked of what: the clip's recipe (with its source's digest) and the final prompt with its settings."""
-    return value_digest([recipe, prompt_sha256])[:32]
+def frames_digest(sha256: str, indices: Sequence[int], times_s: Sequence[float], grid: Sequence[int] | None) -> str:
+    """Return a digest of the frames that a model is shown: the content of the clip's file and its frame plan."""
+    return value_digest([sha256, list(indices), list(times_s), list(grid) if grid else None])
+
+
+def entry_id(frames: str, prompt_sha256: str, expected: str = "") -> str:
+    """Return the response cache's key of one request within a run.
+
+    `expected` is the label, which only the baselines that answer by it are given.
+    """
+    return value_digest([frames, prompt_sha256, expected])[:32]
 
 
 class Entry(NamedTuple):

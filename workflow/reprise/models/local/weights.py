@@ -9,6 +9,8 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
+from safetensors import SafetensorError, safe_open
+
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest, read_record, value_digest, write_record
 from reprise.core.store import Store
@@ -56,8 +58,13 @@ def snapshot_folder(repo: str, revision: str, store: Store) -> Path:
 
 
 def weights_folder(checkpoint: str | None, model: Mapping[str, str], store: Store) -> Path | None:
-    """The folder that a run's model loads from, by its key; none for a model without weights."""
+    """Return the folder that a run's model loads from, after a check of its content; none for one without weights."""
     if checkpoint is not None:
+        if "checkpoint" in model and store.folder_digest(Path(checkpoint)) != model["checkpoint"]:
+            raise UserError(
+                f"{checkpoint}: changed since this job was planned. Nothing was recorded: run the same command again, "
+                "which takes the checkpoint as it is then."
+            )
         return Path(checkpoint)
     if "repo" not in model:
         return None
@@ -98,8 +105,6 @@ class Tensor(NamedTuple):
 
 def tensors_of(folder: Path) -> dict[str, Tensor]:
     """All weights of a checkpoint by name; a UserError where a file is missing or cut short."""
-    from safetensors import SafetensorError, safe_open  # what plans jobs imports this module, and reads no weights
-
     found = {}
     for path in weight_files(folder):
         try:

@@ -14,7 +14,7 @@ BARE_URL = re.compile(r"https?://[^\s@?#/]+(?:/[^\s@?#]*)?")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # The least tokens of thoughts that Anthropic's interface takes.
 LEAST_THOUGHTS = 1024
-# Settings that do not shape answers, and stand beside them in the run's key file.
+# Settings that do not shape answers, and stand beside them in the run's settings.
 BESIDE_ANSWERS = frozenset({
     "url", "key", "max_images", "image_tokens", "concurrency", "timeout_s", "retries", "limits",
 })  # fmt: skip

@@ -7,13 +7,12 @@ from typing import Any
 from reprise.benchmarks.keys import AnnotationsKey, BenchmarkKey, RequestsKey
 from reprise.benchmarks.registry import load_statistics
 from reprise.config.suite import SubsetFile
-from reprise.config.variants import static_filters
-from reprise.core.names import UNFILTERED, one_of
+from reprise.core.names import one_of
+from reprise.core.paths import settings_name
 from reprise.core.settings import Key
 from reprise.fetch.keys import Extras, ReleaseKey
 from reprise.fetch.settings import ReleaseFolder
 from reprise.plan.rules import Asked
-from reprise.plan.rules.construction import constructed
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 
@@ -21,14 +20,14 @@ from reprise.plan.runs import Plan
 class Annotations(Asked):
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        before = {f"{name}{UNFILTERED}" for name in static_filters(plan.config)}
+        entries = plan.config.suite.benchmarks.items()
         # A wildcard's pattern: the benchmarks whose release is fetched or found.
-        self.released = one_of(plan.config.suite.benchmarks.keys() - constructed(plan).keys() - before)
+        self.released = one_of(name for name, entry in entries if entry.release.kind != "constructed")
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
-        config, key, in_folder = self._plan.config, self._results.key, self._plan.digests_in
+    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
+        config, key, in_folder = self._plan.config, settings_name, self._plan.digests_in
         for benchmark, entry in config.suite.benchmarks.items():
-            if entry.construction is None and entry.release.kind != "constructed":
+            if entry.release.kind != "constructed":
                 files, extras, where = config.benchmarks[benchmark].release_files, entry.extras, entry.release
                 release = ReleaseKey(
                     benchmark=benchmark,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from reprise.core.paths import TIMINGS, Run, Scored
 from reprise.core.settings import Settings
 from reprise.models.asking.pieces import pieces_of
 from reprise.models.remote.serving.environment import pins_file
+from reprise.plan.answers import FailedAnswers, failed_answers
+from reprise.plan.retries import retry_param, weights_reason
 from reprise.plan.rules import Asked
-from reprise.plan.rules.construction import writer_run
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.site import Site, threads_of
@@ -34,8 +36,8 @@ class Inference(Asked):
         self.imported_models = one_of(plan.imports.models)
         self.whole_models, self.split_models = one_of(asked - split), one_of(split)
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
-        yield from ((self._results.run_key(run), runs.of(run)) for run in self._plan.runs())
+    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Settings]]:
+        yield from ((run.name, runs.of(run)) for run in self._plan.runs())
 
     def pins(self, wildcards: Any) -> Path:
         return pins_file(wildcards.environment)
@@ -69,14 +71,30 @@ class Inference(Asked):
         return minutes if longest is None else min(minutes, longest)
 
     def notes(self, wildcards: Any) -> list[Path]:
-        """Of what a job needs besides: the weights that are fetched, the environment of the server that it starts, and
-        which questions failed and are to be asked again; nothing of what it does not need."""
-        model, slug, is_writer = self.model(wildcards), getattr(wildcards, "judge", ""), hasattr(wildcards, "round")
-        run = writer_run(wildcards.benchmark, wildcards.round, wildcards.model) if is_writer else run_of(wildcards)
+        """Of what a job needs besides: the weights that are fetched, and the environment of the server that it starts;
+        nothing of what it does not need."""
+        model, slug = self.model(wildcards), getattr(wildcards, "judge", "")
         weights = [self._results.weights(slug or wildcards.model)] if model.repo else []
         environment = [self._results.environment(model.served_by.environment)] if model.served_by else []
-        retry = self._results.answer_retry_key(Scored(run, slug))
-        return [*weights, *environment, *([retry] if retry.is_file() else [])]
+        return [*weights, *environment]
+
+    def retry_weights(self, wildcards: Any) -> str:
+        return retry_param(self._results.weights(wildcards.model), weights_reason(self._plan, wildcards.model))
+
+    def retry_answers(self, wildcards: Any) -> str:
+        """Another value where questions failed and are worth another try."""
+        run, judge = run_of(wildcards), getattr(wildcards, "judge", "")
+        failed = self._failed.get(Scored(run, judge))
+        result = self._results.responses(run)
+        if judge:
+            result = self._results.judge_responses(run, judge)
+        elif hasattr(wildcards, "piece"):
+            result = self._results.piece(run, wildcards.piece)
+        return retry_param(result, "failed" if failed is not None and failed.due else "")
+
+    @cached_property
+    def _failed(self) -> dict[Scored, FailedAnswers]:
+        return {answers.job.scored: answers for answers in failed_answers(self._plan)}
 
     def asked_alike(self, wildcards: Any) -> list[Path]:
         """The answers of a run that asks the same of the same items, if the suite has one: at the same time this one
@@ -95,10 +113,6 @@ class Inference(Asked):
 
     def piece_timings(self, wildcards: Any) -> list[Path]:
         return [path.with_suffix(TIMINGS) for path in self.pieces(wildcards)]
-
-    def reader_of_files(self, wildcards: Any) -> str:
-        """The stage that reads an imported run's files: people's, or those in the authors' formats."""
-        return "people_answers" if self._plan.imports.of_people(run_of(wildcards)) else "import_answers"
 
     def answer_files(self, wildcards: Any) -> list[Path]:
         return self._plan.imports.answer_files(run_of(wildcards))

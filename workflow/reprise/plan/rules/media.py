@@ -4,18 +4,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reprise.core.paths import STAGES
+from reprise.core.paths import STAGES, Ledger, settings_name
 from reprise.core.settings import Key
 from reprise.fetch.keys import BenchmarkLedgers, MissingKey, SourcesKey
 from reprise.fetch.settings import Remote
 from reprise.media.keys import ClipsKey, FactsKey, FramesKey
+from reprise.plan.retries import ledger_reason, retry_param
 from reprise.plan.rules import Asked
 from reprise.plan.run_keys import RunKeys
 
 
 class Media(Asked):
-    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
-        suite, key = self._plan.config.suite, self._results.key
+    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
+        suite, key = self._plan.config.suite, settings_name
         for benchmark, entry in suite.benchmarks.items():
             sources = SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits)
             clips = ClipsKey(shards=suite.shards, **dict(suite.clip_settings))
@@ -38,6 +39,16 @@ class Media(Asked):
 
     def clips(self, wildcards: Any) -> list[Path]:
         return self._plan.ledgers("clips", wildcards.benchmark)
+
+    def retry_sources(self, wildcards: Any) -> str:
+        return self._retry("sources", wildcards)
+
+    def retry_clips(self, wildcards: Any) -> str:
+        return self._retry("clips", wildcards)
+
+    def _retry(self, stage: Ledger, wildcards: Any) -> str:
+        path = self._results.ledger(stage, wildcards.benchmark, wildcards.shard)
+        return retry_param(path, ledger_reason(self._plan, stage, wildcards.benchmark, path))
 
     def every_ledger(self, wildcards: Any) -> list[Path]:
         benchmarks = self._plan.data_benchmarks

@@ -1,4 +1,4 @@
-"""For report.smk: the runs, tables and figures of the suite, as the report's key names them."""
+"""For report.smk: the runs, tables and figures of the suite, as the report's settings name them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 from reprise.config.time import PLANNED
 from reprise.core.files import file_digest
-from reprise.core.paths import Scored
+from reprise.core.paths import Scored, settings_name
 from reprise.core.settings import Key
 from reprise.plan.rules import Asked
 from reprise.plan.run_keys import RunKeys
@@ -15,8 +15,8 @@ from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun, Report
 
 
 class Report(Asked):
-    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
-        yield self._results.key("report"), runs.versioned("report", self._key(), *self._plan.config.tables)
+    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
+        yield settings_name("report"), runs.versioned("report", self._key(), *self._plan.config.tables)
 
     def inputs(self, wildcards: Any) -> list[Path]:
         return list(dict.fromkeys(inputs(self._key(), self._results)))
@@ -76,8 +76,15 @@ class Report(Asked):
 
     def _run(self, one: Scored) -> ReportedRun:
         model = self._plan.config.models[one.run.model]
-        known = dict(self._plan.origin(one))
-        return ReportedRun(label=model.label, reference=model.reference, views=self._views(one), **known)
+        return ReportedRun(
+            run=one.run.name,
+            judge=one.judge,
+            label=model.label,
+            imported=one.run.model in self._plan.imports.models,
+            imported_ratings=one.judge in self._plan.imports.models,
+            reference=model.reference,
+            views=self._views(one),
+        )
 
     def _views(self, one: Scored) -> dict[str, str]:
         """The runs that differ in the view of time alone, of a run that a card of time holds them against."""

@@ -7,9 +7,9 @@ from typing import Any
 from reprise.benchmarks.keys import JudgeRequestsKey, MetricsKey
 from reprise.core.files import value_digest
 from reprise.core.names import one_of
+from reprise.core.paths import judge_settings_name, settings_name
 from reprise.core.settings import Settings
 from reprise.models.local.embeddings import DISTRIBUTION as EMBEDDER
-from reprise.plan.imported import RATINGS, people_file
 from reprise.plan.rules import Asked
 from reprise.plan.rules.inference import run_of
 from reprise.plan.run_keys import RunKeys, version_of
@@ -24,8 +24,8 @@ class Scores(Asked):
         self.asked_judges = one_of(plan.judges() - plan.imports.models)
         self.imported_judges = one_of(plan.judges() & plan.imports.models)
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
-        config, results = self._plan.config, self._results
+    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Settings]]:
+        config = self._plan.config
         for benchmark, settings in config.benchmarks.items():
             for name, protocol in settings.protocols.items():
                 embedder = None if protocol.compare_with is None else version_of(EMBEDDER)
@@ -40,8 +40,8 @@ class Scores(Asked):
                     ratings_sha256=self._ratings_digest(benchmark, name),
                     rated_to=protocol.rated_to,
                 )
-                yield results.key("verdicts", benchmark, name), runs.versioned("verdicts", verdicts)
-                yield results.key("metrics", benchmark, name), runs.versioned("metrics", metrics, benchmark)
+                yield settings_name("verdicts", benchmark, name), runs.versioned("verdicts", verdicts)
+                yield settings_name("metrics", benchmark, name), runs.versioned("metrics", metrics, benchmark)
                 if protocol.judge is None:
                     continue
                 asked = JudgeRequestsKey(
@@ -55,9 +55,9 @@ class Scores(Asked):
                     patterns=patterns,
                 )
                 asked = runs.versioned("judge_requests", asked, benchmark)
-                yield results.key("judge_requests", benchmark, name), asked
+                yield settings_name("judge_requests", benchmark, name), asked
                 for judge in self._plan.judges_of(benchmark):
-                    yield results.judge_key(benchmark, name, judge), runs.of_judge(benchmark, name, judge)
+                    yield judge_settings_name(benchmark, name, judge), runs.of_judge(benchmark, name, judge)
 
     def every(self, wildcards: Any) -> list[Path]:
         return [self._results.metrics(one) for one in self._plan.numbers() if one.run.model in self._plan.models]
@@ -68,13 +68,8 @@ class Scores(Asked):
             return ""
         if files := self._suite_ratings(benchmark):
             return self._plan.store.digest(files[0])
-        people = self._plan.imports.people
         runs = [run for run in self._plan.runs() if (run.benchmark, run.protocol) == (benchmark, protocol)]
-        groups = {group.name: group for run in runs if (group := people.raters(run))}
-        said = [
-            [group.scope, group.design.model_dump(mode="json"), people.inputs(group).model_dump()]
-            for group in groups.values()
-        ]
+        said = [settings for package in self._plan.packages.values() for settings in package.rating_settings(runs)]
         return value_digest(said) if said else ""
 
     def _suite_ratings(self, benchmark: str) -> list[Path]:
@@ -88,6 +83,7 @@ class Scores(Asked):
         return self._plan.imports.rating_files(run_of(wildcards), wildcards.judge)
 
     def ratings(self, wildcards: Any) -> list[Path]:
-        """The file of people's ratings of a run: the suite's, or what a group comes to once somebody has rated."""
-        group = self._plan.imports.people.raters(run_of(wildcards))
-        return [people_file(self._results, group, RATINGS)] if group else self._suite_ratings(wildcards.benchmark)
+        """The file of people's ratings of a run: the suite's, or that of a side package that has some."""
+        run = run_of(wildcards)
+        files = [path for package in self._plan.packages.values() for path in package.rating_files(run)]
+        return files or self._suite_ratings(wildcards.benchmark)

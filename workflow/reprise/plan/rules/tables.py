@@ -19,10 +19,11 @@ from reprise.core.paths import (
     figure_file,
     overview_file,
     reproduction_file,
+    settings_name,
     table_file,
 )
 from reprise.core.settings import Key
-from reprise.figures.keys import FigureKey
+from reprise.figures.keys import FigureKey, PdfKey
 from reprise.media.sampling import frames_shown
 from reprise.models.adapters import ADAPTERS
 from reprise.plan.rules import Asked
@@ -117,8 +118,8 @@ class Shown(Asked):
 
 
 class Tables(Shown):
-    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
-        config, shown, key = self._plan.config, self._plan.overview, self._results.key
+    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
+        config, shown, key = self._plan.config, self._plan.overview, settings_name
         for benchmark, table, spec in self._plan.tables():
             of_table = table_key(self._plan, runs, benchmark, table, spec)
             yield key("tables", benchmark, table), runs.versioned("table", of_table, benchmark)
@@ -224,8 +225,8 @@ class Tables(Shown):
 
 
 class Figures(Shown):
-    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
-        config, suite = self._plan.config, self._plan.config.suite
+    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
+        config, suite, captions = self._plan.config, self._plan.config.suite, dict[str, str]()
         for benchmark, figure, spec in self._plan.figures():
             shown = self._plan.parts_of(benchmark, figure)
             key = FigureKey(
@@ -239,14 +240,13 @@ class Figures(Shown):
                 show_published=suite.show_published,
                 published_sha256=self._plan.digest_of(published_file(benchmark) if suite.show_published else None),
             )
-            yield self._results.key("figures", benchmark, figure), runs.versioned("figure", key, benchmark)
+            captions[f"{benchmark}/{figure}"] = key.described
+            yield settings_name("figures", benchmark, figure), runs.versioned("figure", key, benchmark)
+        yield "tables_pdf", runs.versioned("tables_pdf", PdfKey())
+        yield "suite_pdf", runs.versioned("tables_pdf", PdfKey(captions=captions))
 
     def every(self, kind: str = "png") -> list[Path]:
         return [figure_file(benchmark, figure, kind) for benchmark, figure, _ in self._plan.figures()]
-
-    def every_key(self) -> list[Path]:
-        """The keys of these, which hold their captions."""
-        return [self._results.key("figures", benchmark, figure) for benchmark, figure, _ in self._plan.figures()]
 
     def verdicts(self, wildcards: Any) -> list[Path]:
         shown = self._scored(wildcards) if isinstance(self._spec(wildcards), Scatter) else []

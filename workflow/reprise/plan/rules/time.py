@@ -8,7 +8,7 @@ from reprise.benchmarks.registry import load_scores
 from reprise.config.tables import Column, Row
 from reprise.config.time import PLANNED
 from reprise.core.names import one_of
-from reprise.core.paths import ALL, Scored, time_file
+from reprise.core.paths import ALL, Scored, settings_name, time_file
 from reprise.core.settings import Key
 from reprise.media.sampling import frames_shown
 from reprise.media.views import MIDDLE, NONE
@@ -27,10 +27,10 @@ class Time(Asked):
         super().__init__(plan)
         self.models = one_of(plan.time)  # those with a card, as a wildcard's pattern
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
+    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
         if not self._plan.time:
             return
-        config, key = self._plan.config, self._results.key
+        config, key = self._plan.config, settings_name
         of_suite = {"suite": config.name, "notice": config.suite.notice, "level": config.main.confidence}
         for slug, asked in self._plan.time.items():
             benchmarks = [self._benchmark(slug, name) for name in asked]

@@ -66,13 +66,13 @@ reprise.made = (() => {
     return value === undefined || value === null ? "no number" : String(+value.toFixed(4));
   }
 
-  function step({ name, file, more, gone, facts, keys }) {
-    const text = `${more ? ` and ${more} more` : ""}${gone ? ` (${gone} not there)` : ""}`;
-    return make("li", {}, make("strong", {}, name), ": ", make("code", {}, file), text, list(facts), ...keys.map(key));
+  function step({ name, file, more, facts, settings }) {
+    const text = more ? ` and ${more} more` : "";
+    return make("li", {}, make("strong", {}, name), ": ", make("code", {}, file), text, list(facts), ...settings.map(used));
   }
 
-  function key({ path, changed, settings }) {
-    return make("div", {}, "made under ", make("code", {}, path), changed ? " (it says something else by now than when this was made)" : "", list(settings));
+  function used({ name, settings }) {
+    return make("div", {}, "settings ", make("code", {}, name), list(settings));
   }
 
   function list(pairs) {

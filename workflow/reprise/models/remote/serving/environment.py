@@ -83,6 +83,12 @@ def named_versions(path: Path) -> dict[str, str]:
     return found | {one.name: one.commit for one in pins.repositories}
 
 
+def pins_digest(path: Path) -> str:
+    """Return a digest of the packages and repositories that a file pins, without its comments and its Python."""
+    pins = pins_of(path)
+    return value_digest([pins.packages, sorted(map(list, pins.repositories))])
+
+
 def build_of(name: str) -> Build:
     """Return the build of torch that an environment pins, with the CUDA whose runtime it pins beside it."""
     path = pins_file(name)

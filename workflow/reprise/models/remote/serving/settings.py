@@ -123,7 +123,7 @@ class Serving(KeyPart):
 
     engine: str
     environment: str
-    """digest of the file that pins its packages"""
+    """digest of its packages and repositories"""
     arguments: tuple[str, ...]
     variables: dict[str, str]
     program: str = Field("", exclude_if=not_)
@@ -190,19 +190,17 @@ def serving_of(
     pins: str,
     *,
     dtype: str,
-    gpus: int,
     trust_remote_code: bool,
     is_video: bool,
     scores: str | None = None,
 ) -> Serving:
-    """What of a server shapes answers; `pins` is the digest of the file that pins its packages."""
+    """Return what of a server shapes answers; `pins` is the digest of its environment."""
     if served.program is not None:
-        words, digest = ["--device", "cuda" if gpus else "cpu"], check_program(served.program, scores)
-        return Serving(engine=served.engine, environment=pins, arguments=tuple(words), variables={}, program=digest)
+        digest = check_program(served.program, scores)
+        return Serving(engine=served.engine, environment=pins, arguments=(), variables={}, program=digest)
     limits = {"image": 0, "video": 1} if is_video else {"image": served.max_frames, "video": 0}
     words = [
         *("--dtype", "auto" if dtype == "checkpoint" else dtype),
-        *("--tensor-parallel-size", str(served.tensor_parallel or max(1, gpus))),
         *(("--max-model-len", str(served.max_model_len)) if served.max_model_len else ()),
         *(("--quantization", served.quantised) if served.quantised else ()),
         *("--limit-mm-per-prompt", json.dumps(limits, separators=(",", ":"))),
@@ -213,12 +211,14 @@ def serving_of(
     return Serving(engine=served.engine, environment=pins, arguments=tuple(words), variables=served.variables)
 
 
-def hosting_of(served: ServedBy) -> Hosting:
-    """What of a server shapes no answer."""
+def hosting_of(served: ServedBy, gpus: int) -> Hosting:
+    """Return what of a server shapes no answer, such as the devices that it computes on."""
     if served.program is not None:
-        words = ["--program", str(located(served.program)), "--answer-seconds", f"{60 * served.answer_minutes:g}"]
+        words = ["--device", "cuda" if gpus else "cpu"]
+        words += ["--program", str(located(served.program)), "--answer-seconds", f"{60 * served.answer_minutes:g}"]
     else:
-        words = ["--gpu-memory-utilization", f"{served.gpu_memory:g}"] if served.gpu_memory else []
+        words = ["--tensor-parallel-size", str(served.tensor_parallel or max(1, gpus))]
+        words += ["--gpu-memory-utilization", f"{served.gpu_memory:g}"] if served.gpu_memory else []
         # As much as fits: many checkpoints read more than a card holds, and no run here needs as much.
         words += ["--max-model-len", "auto"] if served.max_model_len is None else []
         words += ["--host", HOST, "--disable-uvicorn-access-log"]

@@ -1,0 +1,52 @@
+"""Each stage, benchmark and adapter has one integer version, which is a param of its jobs."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from reprise.config.load import load
+from reprise.models.adapters import ADAPTERS
+from reprise.plan.runs import Plan
+from reprise.plan.suite import all_settings
+from reprise.plan.versions import DECODER, STAGES
+
+from tests.unit.config.conftest import ROOT
+
+# Stages that no suite of the repository runs.
+UNUSED = {"stage construction_subset", "stage import_ratings"}
+
+
+def versions_in(settings: Any) -> set[str]:
+    return {
+        name for part in (settings, getattr(settings, "answers", None)) for name in getattr(part, "code_versions", {})
+    }
+
+
+@pytest.fixture(scope="module")
+def params() -> set[str]:
+    """The versions that the params of all suites name."""
+    suites = [path.stem for path in (ROOT / "config/suites").glob("*.yaml")]
+    plans = [Plan(load(ROOT, {"suite": suite})) for suite in suites]
+    return {name for plan in plans for settings in all_settings(plan).values() for name in versions_in(settings)}
+
+
+def test_each_stage_has_a_version_that_is_a_param(params: set[str]) -> None:
+    modules = (ROOT / "workflow/reprise/stages").glob("*.py")
+    stages = {path.stem for path in modules if "\ndef main(" in path.read_text(encoding="utf-8")}
+    assert stages <= STAGES.keys()
+    assert {f"stage {stage}" for stage in STAGES} - params <= UNUSED
+    assert all(isinstance(version, int) for version in (DECODER, *STAGES.values()))
+
+
+def test_each_benchmark_states_its_version_which_is_a_param(params: set[str]) -> None:
+    files: list[Path] = sorted((ROOT / "config/benchmarks").glob("*.yaml"))
+    stated = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")).get("version") for path in files}
+    assert all(isinstance(version, int) for version in stated.values()), stated
+    assert {f"benchmark {name}" for name in stated} <= params
+
+
+def test_the_version_of_an_adapter_is_a_param_and_in_the_cache_key(params: set[str]) -> None:
+    used = {name.removeprefix("adapter ") for name in params if name.startswith("adapter ")}
+    assert {"transformers", "contrastive", "text", "oracle", "random", "wordmatch"} <= used <= ADAPTERS.keys()
+    assert all(isinstance(info.version, int) for info in ADAPTERS.values())

@@ -1,0 +1,40 @@
+"""Keys of the steps of a construction; `ReviewKey` is of the filter of static questions too."""
+
+from pydantic import Field
+from reprise.benchmarks.prompts import Prompt
+from reprise.core.settings import Key
+
+from construction.settings import Construction, SubsetSearch
+
+
+class StepKey(Key):
+    settings: Construction
+
+
+class WritingKey(StepKey):
+    prompts: dict[str, Prompt]
+
+
+class SamplesKey(WritingKey):
+    embedder: str | None = None
+    """version of the model of embeddings, or the digest of its folder, where captions are compared by one"""
+
+
+class ReviewKey(StepKey):
+    verdicts: dict[str, str] = Field({})  # file of people's verdicts -> sha256
+
+
+class ConstructionStatisticsKey(StepKey):
+    title: str
+    notice: str
+
+
+class DrawKey(Key):
+    scoring: dict[str, str]
+    count: int
+    seed: int
+    files: dict[str, str]  # file of questions -> sha256
+
+
+class SubsetKey(Key):
+    settings: SubsetSearch

@@ -1,0 +1,189 @@
+"""MMBench-Video's questions: the collection of videos, what annotators are told and wrote, and the lint of it."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from human_evaluation.tasks import as_sheet
+from reprise.benchmarks.mmbench_video.analyses import QUESTION_TYPES
+from reprise.benchmarks.mmbench_video.taxonomy import L2_OF
+from reprise.benchmarks.prompts import Prompt
+from reprise.core.errors import UserError, suggestion
+from reprise.core.files import text_digest
+from reprise.core.plain import of_cell
+from reprise.core.tabular import read_own_rows, require_columns, text_of
+
+from construction.filters import KEPT, Found, Row, Rows, kept, repeated, sifted
+from construction.mmbench_video.timestamps import time_in
+from construction.settings import MmbenchVideoSettings
+from construction.sheets import NAME, has_control, number
+
+COLLECTION = "collection.csv"
+SPAN = ("start_s", "end_s")
+VIDEO_COLUMNS = ("video", "source", "video_type", "duration_s", *SPAN)
+COLUMNS = ("video", "question", "answer", "dimensions", "annotator", *SPAN)  # of the annotators' files
+NUMBERS = ("duration_s", *SPAN)
+
+
+def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Rows:
+    """Every video of the collection and every row of the annotators, each dropped one with its reason."""
+    if COLLECTION not in files:
+        raise UserError(
+            f"annotations of MMBench-Video: no file '{COLLECTION}'. Found: {', '.join(sorted(files)) or 'nothing'}. "
+            "Put it where `annotations:` of `construction:` says."
+        )
+    videos = [row | {name: number(row[name]) for name in NUMBERS} for row in _rows(files[COLLECTION], VIDEO_COLUMNS)]
+    categories, longest = settings.categories, settings.longest_s
+    of_videos: dict[str, Found] = {
+        "bad_name": lambda row: "" if NAME.fullmatch(row["video"]) else f"'{row['video']}' cannot be a file's name",
+        "duplicate": repeated(lambda row: row["video"].lower(), "the same video as in a row before"),
+        "unknown_category": lambda row: (
+            ""
+            if row["video_type"] and categories is None
+            else _unknown("category", row["video_type"], categories or ())
+        ),
+        "no_number": lambda row: next((f"{name} is no number" for name in NUMBERS if row[name] is None), ""),
+        "too_short": lambda row: f"{row['duration_s']:g} s" if row["duration_s"] < settings.shortest_s else "",
+        "bad_span": lambda row: _bad_span(row["start_s"], row["end_s"], row["duration_s"]),
+        "too_long": lambda row: (
+            f"{row['end_s'] - row['start_s']:g} s" if row["end_s"] - row["start_s"] > longest else ""
+        ),
+    }
+    pool = sifted(videos, of_videos)
+    known = {row["video"]: row for row in reversed(pool)}
+    rows = []
+    for name, path in sorted(files.items()):
+        for place, row in enumerate(_rows(path, COLUMNS) if name != COLLECTION else (), start=1):
+            index = index_of(row["video"], row["question"], row["answer"])
+            rows.append(row | {
+                "dimensions": [leaf.strip() for leaf in row["dimensions"].split(";") if leaf.strip()],
+                "index": index, "sample_id": f"{row['video']}/{index}", "where": f"{name}: row {place}",
+                "video_type": known.get(row["video"], {}).get("video_type", ""),
+            })  # fmt: skip
+    of_rows: dict[str, Found] = {
+        "unknown_video": lambda row: _unknown("video", row["video"], known),
+        "video_dropped": lambda row: ": ".join(filter(None, (known[row["video"]][name] for name in KEPT))),
+        "empty": lambda row: next((f"no {name}" for name in ("question", "answer") if not row[name]), ""),
+        "unprintable": lambda row: (
+            "control characters" if any(map(has_control, map(str, (*row.values(), *row["dimensions"])))) else ""
+        ),
+        "no_leaf": lambda row: "" if row["dimensions"] else "it names no ability",
+        "unknown_leaf": lambda row: next(filter(None, (_unknown("leaf", one, L2_OF) for one in row["dimensions"])), ""),
+        "no_annotator": lambda row: "" if row["annotator"] else "nobody is named who wrote it",
+        "bad_span": lambda row: _bad_part(row, known[row["video"]]),
+        "duplicate": repeated(
+            lambda row: (row["video"].lower(), row["question"].lower()),
+            "the same video and question as in a row before",
+        ),
+    }
+    usable = [row | {name: number(row[name]) for name in SPAN} for row in sifted(rows, of_rows)]
+    return {"pool": pool, "texts": [], "candidates": usable}
+
+
+def _rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    """The rows of a file that people filled in, with single blanks."""
+    rows = require_columns(read_own_rows(path), columns, path).iter_rows(named=True)
+    for place, row in enumerate(rows, start=1):
+        yield {name: of_cell(text_of(row[name], f"{path}: row {place}: {name}")) for name in row}
+
+
+def index_of(*texts: str) -> str:
+    """A number, as in the authors' release, that stays the same whatever is written besides."""
+    return str(int(text_digest("\n".join(texts))[:12], 16))
+
+
+def _bad_part(row: Mapping[str, Any], video: Row) -> str:
+    """What is wrong with the part of the clip that a question is about, if the annotator names one."""
+    given = [name for name in SPAN if row[name]]
+    if len(given) == 1:
+        return f"{given[0]} is given alone"
+    start, end = (number(row[name]) for name in SPAN)
+    if start is None or end is None:
+        return f"'{row['start_s']}' or '{row['end_s']}' is no number" if given else ""
+    return _bad_span(start, end, video["end_s"] - video["start_s"])
+
+
+def _bad_span(start_s: float, end_s: float, longest_s: float) -> str:
+    return "" if 0 <= start_s < end_s <= longest_s else f"{start_s:g} to {end_s:g} of {longest_s:g} s"
+
+
+def _unknown(what: str, found: str, known: Collection[str]) -> str:
+    return "" if found in known else f"no {what} '{found}'.{suggestion(found, known)}"
+
+
+# Section 3.1, word for word, with the note to the fourth.
+GUIDELINES = (
+    "Each question should evaluate one or multiple leaf capabilities within the established taxonomy.",
+    "You are encouraged to formulate temporal indispensable questions, as long as it’s feasible for the corresponding "
+    "video content and capability category.",
+    "Avoid including specific timestamps in the questions, such as “at 03:20 in the video”. Please use relative "
+    "expressions like “at the end of the video” or “before/after a specific event” instead.",
+    "The questions should be free-form and exhibit linguistic diversified. Besides standard formats like What/Who/How, "
+    "questions can also adopt a conversational style [*].",
+    "Please provide informative and detailed answers for each question.",
+)
+FOOTNOTE = (
+    "[*] For example, “What is the score of the football game in the video?” (a “what” question) can be expressed as "
+    "“Tell me the winning team and the final score.” (conversation style)."
+)
+CLOSED = {word: kind.replace("_", " / ") for kind in ("is_are", "does_do") for word in QUESTION_TYPES[kind]}
+"""how a question begins that yes or no answers -> its type, as in Fig. 7"""
+PAGE = """\
+# Questions about videos
+
+{guidelines}
+
+{footnote}
+
+One row a question. Copy a video's row for each further question. `dimensions`: one or more of the leaves
+below, with `;` between them. `annotator`: your name or a number. `start_s` and `end_s`, if you like: where
+the answer is to be seen, in seconds of the clip.
+
+A question has at least {question_words} words, an answer at least {answer_words}.
+
+## Leaves
+
+{leaves}
+"""
+
+
+def guidelines(settings: MmbenchVideoSettings, pool: pl.DataFrame) -> tuple[str, str]:
+    """The task of an annotator, and the file to copy and fill in: a row a video of the collection."""
+    page = PAGE.format(
+        guidelines="\n".join(f"{number}. {text}" for number, text in enumerate(GUIDELINES, 1)),
+        footnote=FOOTNOTE,
+        question_words=settings.question_words,
+        answer_words=settings.answer_words,
+        leaves="\n".join(f"- {leaf}" for leaf in L2_OF),
+    )
+    columns = (*COLUMNS, "video_type", "source")
+    rows = kept(pool).select("video", "video_type", "source").iter_rows(named=True)
+    return page, as_sheet([dict.fromkeys(columns, "") | row for row in rows], columns)
+
+
+def samples(
+    tables: Mapping[str, pl.DataFrame],
+    given: Sequence[pl.DataFrame],
+    prompts: Mapping[str, Prompt],
+    settings: MmbenchVideoSettings,
+) -> Rows:
+    """Every usable row of the annotators, by the guidelines; warnings drop nothing and are shown to those who check."""
+    rows = []
+    for row in kept(tables["candidates"]).to_dicts():
+        kind = CLOSED.get(re.split(r"\W", row["question"].lower(), maxsplit=1)[0])
+        warnings = [f"a question of the type '{kind}'"] if kind else []
+        warnings += ["an answer of one word"] if len(row["answer"].split()) == 1 else []
+        rows.append(row | {"warnings": warnings})
+
+    def too_short(text: str, least: int) -> str:
+        words = len(text.split())
+        return f"{words} of at least {least} words" if words < least else ""
+
+    found: dict[str, Found] = {
+        "timestamp": lambda row: f"the question says '{time}'" if (time := time_in(row["question"])) else "",
+        "question_too_short": lambda row: too_short(row["question"], settings.question_words),
+        "answer_too_short": lambda row: too_short(row["answer"], settings.answer_words),
+    }
+    return {"written": [], "samples": sifted(rows, found)}

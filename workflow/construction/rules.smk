@@ -1,0 +1,328 @@
+# The making of a benchmark: raw annotations, candidates, texts by a language model, filters, review by people, a release.
+# Only suites with `construction:` or `subset_search:` include these rules. CONSTRUCTION has their input functions,
+# CONSTRUCT begins the command of a stage of this package.
+CONSTRUCTION = SUITE.packages["construction"]
+CONSTRUCT = SUITE.stage_command("construction")
+
+
+wildcard_constraints:
+    round=r"\d+",
+
+
+rule construction_source:
+    output:
+        out="<suite>/construction/{benchmark}/source/files.json",
+    log:
+        "<suite>/logs/construction/{benchmark}/source.log",
+    wildcard_constraints:
+        benchmark=CONSTRUCTION.here,
+    localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/source"),
+    shell:
+        RUN + "release --settings {params.settings:q} --out {output.out:q} 2> {log:q}"
+
+
+rule construction_clips:
+    input:
+        files="<suite>/construction/{benchmark}/source/files.json",
+    output:
+        out="<suite>/construction/{benchmark}/clips.parquet",
+    log:
+        "<suite>/logs/construction/{benchmark}/clips.log",
+    wildcard_constraints:
+        benchmark=CONSTRUCTION.measured,
+    localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/clips"),
+    shell:
+        CONSTRUCT
+        + "clips --settings {params.settings:q} --files {input.files:q} --out {output.out:q} 2> {log:q}"
+
+
+use rule sources as construction_sources with:
+    input:
+        release="<suite>/construction/{benchmark}/source/files.json",
+        clips="<suite>/construction/{benchmark}/clips.parquet",
+    output:
+        out="<suite>/construction/{benchmark}/sources/{shard}.parquet",
+    log:
+        "<suite>/logs/construction/{benchmark}/sources/{shard}.log",
+    params:
+        settings=SUITE.settings("sources/{benchmark}"),
+        retry=CONSTRUCTION.retry_sources,
+
+
+use rule clips as construction_cuts with:
+    input:
+        clips="<suite>/construction/{benchmark}/clips.parquet",
+        sources="<suite>/construction/{benchmark}/sources/{shard}.parquet",
+    output:
+        out="<suite>/construction/{benchmark}/clips/{shard}.parquet",
+    log:
+        "<suite>/logs/construction/{benchmark}/clips/{shard}.log",
+    params:
+        settings=SUITE.settings("clips/{benchmark}"),
+        retry=CONSTRUCTION.retry_clips,
+
+
+use rule facts as construction_facts with:
+    input:
+        ledgers=CONSTRUCTION.ledgers,
+    output:
+        out="<suite>/construction/{benchmark}/facts.parquet",
+    log:
+        "<suite>/logs/construction/{benchmark}/facts.log",
+    params:
+        settings=SUITE.settings("facts/{benchmark}"),
+
+
+rule construction_candidates:
+    input:
+        files="<suite>/construction/{benchmark}/source/files.json",
+        facts=CONSTRUCTION.facts,
+    output:
+        out=[
+            "<suite>/construction/{benchmark}/pool.parquet",
+            "<suite>/construction/{benchmark}/texts.parquet",
+            "<suite>/construction/{benchmark}/candidates.parquet",
+        ],
+    log:
+        "<suite>/logs/construction/{benchmark}/candidates.log",
+    wildcard_constraints:
+        benchmark=CONSTRUCTION.here,
+    localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/candidates"),
+    shell:
+        CONSTRUCT
+        + "candidates --settings {params.settings:q} --files {input.files:q} --facts {input.facts:q} "
+        "--out {output.out:q} 2> {log:q}"
+
+
+rule construction_requests:
+    input:
+        tables=CONSTRUCTION.tables("texts", "candidates"),
+        replies=CONSTRUCTION.rounds_before,
+    output:
+        out="<suite>/construction/{benchmark}/requests/{model}/{round}.parquet",
+    log:
+        "<suite>/logs/construction/{benchmark}/requests/{model}/{round}.log",
+    wildcard_constraints:
+        benchmark=CONSTRUCTION.here,
+    localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/requests"),
+    shell:
+        CONSTRUCT
+        + "requests --settings {params.settings:q} --model {wildcards.model:q} --tables {input.tables:q} "
+        "--replies {input.replies:q} --out {output.out:q} 2> {log:q}"
+
+
+use rule infer as construction_write with:
+    input:
+        requests="<suite>/construction/{benchmark}/requests/{model}/{round}.parquet",
+        frames=[],
+        ledgers=[],
+        notes=SUITE.inference.notes,
+    output:
+        responses="<suite>/construction/{benchmark}/replies/{model}/{round}.parquet",
+        timings="<suite>/construction/{benchmark}/replies/{model}/{round}.timings.parquet",
+    log:
+        "<suite>/logs/construction/{benchmark}/write/{model}/{round}.log",
+    wildcard_constraints:
+        benchmark=CONSTRUCTION.here,
+    params:
+        settings=SUITE.settings("construction/{benchmark}/writer/{model}"),
+        retry=CONSTRUCTION.retry_replies,
+
+
+rule construction_samples:
+    input:
+        tables=CONSTRUCTION.tables("pool", "texts", "candidates"),
+        replies=CONSTRUCTION.every_round,
+    output:
+        out=[
+            "<suite>/construction/{benchmark}/written.parquet",
+            "<suite>/construction/{benchmark}/samples.parquet",
+        ],
+    log:
+        "<suite>/logs/construction/{benchmark}/samples.log",
+    wildcard_constraints:
+        benchmark=CONSTRUCTION.here,
+    localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/samples"),
+    shell:
+        CONSTRUCT
+        + "samples --settings {params.settings:q} --tables {input.tables:q} --replies {input.replies:q} "
+        "--out {output.out:q} 2> {log:q}"
+
+
+rule construction_review:
+    input:
+        tables=CONSTRUCTION.tables("pool", "texts", "written", "samples"),
+        verdicts=CONSTRUCTION.verdicts,
+    output:
+        out=[
+            "<suite>/construction/{benchmark}/reviewed.parquet",
+            "<suite>/construction/{benchmark}/votes.parquet",
+        ],
+        tasks="<suite>/construction/{benchmark}/review/tasks.csv",
+        json="<suite>/construction/{benchmark}/review/tasks.json",
+        form="<suite>/construction/{benchmark}/review/template.xml",
+        problems="<suite>/construction/{benchmark}/review/problems.csv",
+    log:
+        "<suite>/logs/construction/{benchmark}/review.log",
+    wildcard_constraints:
+        benchmark=CONSTRUCTION.here,
+    localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/review"),
+    shell:
+        CONSTRUCT
+        + "review --settings {params.settings:q} --tables {input.tables:q} --tasks {output.tasks:q} "
+        "--json {output.json:q} --form {output.form:q} --problems {output.problems:q} --out {output.out:q} "
+        "2> {log:q}"
+
+
+rule construction_release:
+    input:
+        tables=CONSTRUCTION.released,
+        sets=CONSTRUCTION.drawn,
+    output:
+        out="<suite>/release/{benchmark}/files.json",
+    log:
+        "<suite>/logs/construction/{benchmark}/release.log",
+    wildcard_constraints:
+        benchmark=CONSTRUCTION.here,
+    localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/release"),
+    shell:
+        CONSTRUCT
+        + "release --settings {params.settings:q} --tables {input.tables:q} --sets {input.sets:q} "
+        "--out {output.out:q} 2> {log:q}"
+
+
+# MMBench-Video: what annotators fill in, and the filter of questions that one frame answers.
+
+
+rule construction_guidelines:
+    input:
+        tables=CONSTRUCTION.tables("pool"),
+    output:
+        guidelines="<suite>/construction/{benchmark}/annotation/guidelines.md",
+        tasks="<suite>/construction/{benchmark}/annotation/questions.csv",
+    log:
+        "<suite>/logs/construction/{benchmark}/guidelines.log",
+    wildcard_constraints:
+        benchmark=CONSTRUCTION.here,
+    localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/guidelines"),
+    shell:
+        CONSTRUCT
+        + "guidelines --settings {params.settings:q} --tables {input.tables:q} "
+        "--guidelines {output.guidelines:q} --tasks {output.tasks:q} 2> {log:q}"
+
+
+rule construction_draw:
+    input:
+        file=CONSTRUCTION.set_file,
+    output:
+        out="<suite>/construction/{benchmark}/sets/{set}.csv",
+    log:
+        "<suite>/logs/construction/{benchmark}/sets/{set}.log",
+    wildcard_constraints:
+        benchmark=CONSTRUCTION.here,
+        set=CONSTRUCTION.sets,
+    localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/draw"),
+    shell:
+        CONSTRUCT
+        + "draw --settings {params.settings:q} --set {wildcards.set:q} --file {input.file:q} "
+        "--out {output.out:q} 2> {log:q}"
+
+
+rule construction_unfiltered:
+    input:
+        tables=CONSTRUCTION.tables("reviewed"),
+        sets=[],
+    output:
+        out="<suite>/release/{benchmark}-unfiltered/files.json",
+    log:
+        "<suite>/logs/construction/{benchmark}/unfiltered.log",
+    wildcard_constraints:
+        benchmark=CONSTRUCTION.filtered,
+    localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/release"),
+    shell:
+        CONSTRUCT
+        + "release --settings {params.settings:q} --tables {input.tables:q} --sets {input.sets:q} "
+        "--out {output.out:q} 2> {log:q}"
+
+
+rule construction_static:
+    input:
+        reviewed=CONSTRUCTION.tables("reviewed"),
+        ratings=CONSTRUCTION.ratings,
+        checks=CONSTRUCTION.checks_by_hand,
+    output:
+        out="<suite>/construction/{benchmark}/static.parquet",
+        tasks="<suite>/construction/{benchmark}/review/static.csv",
+        problems="<suite>/construction/{benchmark}/review/static_problems.csv",
+    log:
+        "<suite>/logs/construction/{benchmark}/static.log",
+    wildcard_constraints:
+        benchmark=CONSTRUCTION.filtered,
+    localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/static"),
+    shell:
+        CONSTRUCT
+        + "static --settings {params.settings:q} --reviewed {input.reviewed:q} --ratings {input.ratings:q} "
+        "--tasks {output.tasks:q} --problems {output.problems:q} --out {output.out:q} 2> {log:q}"
+
+
+rule construction_statistics:
+    input:
+        tables=CONSTRUCTION.counted,
+    output:
+        statistics="<suite>/construction/{benchmark}/statistics.parquet",
+        csv="<suite>/construction/{benchmark}/statistics.csv",
+        md="<suite>/construction/{benchmark}/statistics.md",
+        filters="<suite>/construction/{benchmark}/filters.csv",
+    log:
+        "<suite>/logs/construction/{benchmark}/statistics.log",
+    wildcard_constraints:
+        benchmark=CONSTRUCTION.here,
+    localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/statistics"),
+    shell:
+        CONSTRUCT
+        + "statistics --settings {params.settings:q} --tables {input.tables:q} --filters {output.filters:q} "
+        "--csv {output.csv:q} --md {output.md:q} --statistics {output.statistics:q} 2> {log:q}"
+
+
+rule construction_subset:
+    input:
+        item_table="<suite>/annotations/{benchmark}/items.parquet",
+        verdicts=CONSTRUCTION.subset_verdicts,
+    output:
+        rows="<suite>/construction/{benchmark}/subset/{model}.csv",
+        score_table="<suite>/construction/{benchmark}/subset/{model}.scores.csv",
+    log:
+        "<suite>/logs/construction/{benchmark}/subset/{model}.log",
+    wildcard_constraints:
+        benchmark=CONSTRUCTION.searched,
+    localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/subset"),
+    shell:
+        CONSTRUCT
+        + "subset --settings {params.settings:q} --item-table {input.item_table:q} --verdicts {input.verdicts:q} "
+        "--score-table {output.score_table:q} --rows {output.rows:q} 2> {log:q}"

@@ -1,0 +1,1 @@
+"""The stages of this package, one module each."""

@@ -1,0 +1,19 @@
+"""Stage `construction_clips`: the clips of raw annotations that are fetched and measured before anything is written."""
+
+from pathlib import Path
+
+import polars as pl
+from reprise.core.log import log
+from reprise.core.schemas import CLIPS, write_table
+from reprise.core.tabular import listed_files
+from reprise.stages.command import In, Out
+
+from construction.keys import StepKey
+from construction.registry import load_step
+
+
+def main(settings: StepKey, files: In[Path], out: Out[Path]) -> None:
+    construction = settings.settings
+    found = load_step(construction.kind, "clips")(listed_files(files), construction)
+    write_table(pl.DataFrame([clip._asdict() for clip in found], schema=CLIPS), out, CLIPS)
+    log.info(f"{len(found)} clips")

@@ -1,0 +1,21 @@
+"""Stage `construction_guidelines`: what annotators are told, and the file that they fill in."""
+
+from pathlib import Path
+
+from reprise.core.files import write_text
+from reprise.core.log import log
+from reprise.stages.command import In, Out
+
+from construction.keys import StepKey
+from construction.mmbench_video.making import guidelines as guidelines_of
+from construction.registry import read_tables
+from construction.settings import MmbenchVideoSettings
+
+
+def main(settings: StepKey, tables: In[list[Path]], guidelines: Out[Path], tasks: Out[Path]) -> None:
+    construction = settings.settings
+    assert isinstance(construction, MmbenchVideoSettings), "for no other benchmark questions are written by hand"
+    page, rows = guidelines_of(construction, read_tables(construction.kind, tables)["pool"])
+    write_text(guidelines, page)
+    write_text(tasks, rows)
+    log.info(f"{tasks}: for annotators to fill in, with {guidelines} beside it")

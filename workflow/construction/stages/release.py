@@ -1,0 +1,36 @@
+"""Stage `construction_release`: what was kept, as a release in the authors' layout, which the evaluation reads."""
+
+import json
+from pathlib import Path
+
+from reprise.core.errors import UserError
+from reprise.core.files import file_digest, sealed_text, write_sealed, write_text
+from reprise.core.log import log
+from reprise.fetch.release_files import VIDEOS
+from reprise.stages.command import In, Out
+
+from construction.filters import kept
+from construction.keys import StepKey
+from construction.registry import load_step, read_tables
+from construction.settings import MmbenchVideoSettings
+
+
+def main(settings: StepKey, tables: In[list[Path]], sets: In[list[Path]], out: Out[Path]) -> None:
+    construction = settings.settings
+    made = read_tables(construction.kind, tables)
+    if not any(kept(table).height for table in made.values()):
+        raise UserError(
+            f"{tables[0]}: nothing is left to release. Beside it, `statistics.md`, a target, says which filter "
+            "dropped what, and `review/tasks.csv` is for people to fill in: put it where `review.verdicts:` says."
+        )
+    listing = []
+    for name, content in load_step(construction.kind, "release")(made, construction).items():
+        path = out.parent / name
+        write_text(path, content)
+        listing.append({"name": name, "path": str(path), "sha256": file_digest(path)})
+    for path in sets:  # whose videos stay where the whole set is
+        assert isinstance(construction, MmbenchVideoSettings) and construction.other_sets is not None
+        videos, digest = str(Path(construction.other_sets.folder) / path.stem), file_digest(sealed_text(path))
+        listing.append({"name": f"sets/{path.name}", "path": str(path), "sha256": digest, VIDEOS: videos})
+    write_sealed(out, json.dumps(listing, indent=1) + "\n")
+    log.info(f"{len(listing)} files in {out.parent}")

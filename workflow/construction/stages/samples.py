@@ -1,0 +1,58 @@
+"""Stage `construction_samples`: what the writers wrote, put together to samples, and the filters on both."""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from reprise.core.errors import UserError
+from reprise.core.log import log
+from reprise.core.store import Store
+from reprise.models.local.embeddings import Checkpoint, embed
+from reprise.stages.command import In, Out, Site
+
+from construction.filters import Row, kept
+from construction.keys import SamplesKey
+from construction.registry import load_step, read_replies, read_tables, write_tables
+from construction.settings import CheckpointEncoder, VinogroundSettings
+
+
+def main(
+    settings: SamplesKey,
+    tables: In[list[Path]],
+    replies: In[list[Path]],
+    store: Site[Store],
+    out: Out[list[Path]],
+) -> None:
+    made = read_tables(settings.settings.kind, tables)
+    given = read_replies(replies)
+    encoder = {}
+    if isinstance(settings.settings, VinogroundSettings) and isinstance(settings.settings.encoder, CheckpointEncoder):
+        encoder["vectors"] = partial(vectors_of, str(settings.embedder), store, settings.settings.encoder)
+    found = load_step(settings.settings.kind, "samples")(made, given, settings.prompts, settings.settings, **encoder)
+    if replies:
+        refuse_nothing(found["written"], replies[0].parents[1])
+    for name, table in write_tables(settings.settings.kind, found, out).items():
+        dropped = Counter(table.filter(table["filter"] != "")["filter"])
+        listed = ", ".join(f"{count} {reason}" for reason, count in dropped.most_common())
+        log.info(f"{name}: {table.height} rows, {kept(table).height} kept{f'; dropped: {listed}' if listed else ''}")
+
+
+def refuse_nothing(written: Sequence[Row], replies: Path) -> None:
+    """Where no reply of a writer can be used, nothing would be left for people to review."""
+    reasons = Counter(row["filter"] for row in written)
+    if not written or "" in reasons:
+        return
+    listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    raise UserError(
+        f"{replies}: nothing that the writer said can be used: {listed}. The first: {written[0]['why']}. Read "
+        "docs/construction.md, 'What the writer may get wrong'; then name another `writer:`, or correct `prompts:`."
+    )
+
+
+def vectors_of(embedder: str, store: Store, encoder: CheckpointEncoder, texts: Sequence[str]) -> Any:
+    """Embeddings of texts by a checkpoint of this digest; each text is embedded once, and kept in the store."""
+    found = embed(texts, embedder, store, Checkpoint(Path(encoder.folder), encoder.tokens))
+    return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 1), np.float32)

@@ -1,0 +1,37 @@
+"""Stage `construction_static`: questions that a model answers from one random frame are dropped, and listed."""
+
+from pathlib import Path
+
+from human_evaluation.tasks import Problem, as_sheet, warn_of
+from reprise.core.files import write_text
+from reprise.core.log import log
+from reprise.core.schemas import VERDICTS, read_table
+from reprise.core.settings import refuse_edited
+from reprise.stages.command import In, Out
+
+from construction.filters import kept
+from construction.keys import ReviewKey
+from construction.mmbench_video.review import static
+from construction.registry import read_tables, write_tables
+from construction.settings import MmbenchVideoSettings
+
+
+def main(
+    settings: ReviewKey,
+    reviewed: In[Path],
+    ratings: In[list[Path]],
+    tasks: Out[Path],
+    problems: Out[Path],
+    out: Out[Path],
+) -> None:
+    construction = settings.settings
+    assert isinstance(construction, MmbenchVideoSettings) and construction.static is not None
+    questions = read_tables(construction.kind, [reviewed])["reviewed"]
+    rated = [read_table(path, VERDICTS) for path in ratings]
+    found = static(questions, rated, list(map(Path, settings.verdicts)), construction)
+    refuse_edited(settings.verdicts)
+    write_text(tasks, as_sheet(found.tasks, found.columns))
+    write_text(problems, as_sheet([one._asdict() for one in found.problems], Problem._fields))
+    table = write_tables(construction.kind, {"static": found.reviewed}, [out])["static"]
+    warn_of(found.problems, problems)
+    log.info(f"{kept(table).height} of {table.height} questions kept; {tasks} is for people to check")

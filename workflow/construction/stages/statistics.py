@@ -1,0 +1,63 @@
+"""Stage `construction_statistics`: what every filter dropped, and the paper's numbers of its making beside ours."""
+
+from pathlib import Path
+
+from human_evaluation.tasks import as_csv
+from reprise.core.files import write_text
+from reprise.core.log import log
+from reprise.core.plain import plain
+from reprise.core.schemas import CONSTRUCTION_STATISTICS, table_of, write_table
+from reprise.stages.command import In, Out
+
+from construction.filters import filter_counts
+from construction.keys import ConstructionStatisticsKey
+from construction.registry import load_step, read_tables
+from construction.tables import COUNTS, FILTERS
+
+
+def main(
+    settings: ConstructionStatisticsKey,
+    tables: In[list[Path]],
+    filters: Out[Path],
+    csv: Out[Path],
+    md: Out[Path],
+    statistics: Out[Path],
+) -> None:
+    kind, found = settings.settings.kind, read_tables(settings.settings.kind, tables)
+    numbers = load_step(kind, "statistics")(found, settings.settings)
+    counts = filter_counts(found, FILTERS[kind])
+    write_table(table_of(numbers, CONSTRUCTION_STATISTICS), statistics, CONSTRUCTION_STATISTICS)
+    write_text(filters, as_csv(counts, list(COUNTS)))
+    write_text(csv, as_csv(numbers, list(CONSTRUCTION_STATISTICS)))
+    notice = f"\n{settings.notice}\n" if settings.notice else ""
+    listed = {
+        name: "\n".join(f"| {' | '.join(map(_cell, row.values()))} |" for row in rows)
+        for name, rows in (("numbers", numbers), ("counts", counts))
+    }
+    write_text(md, PAGE.format(title=settings.title, notice=notice, kind=kind, **listed))
+    log.info(f"{len(numbers)} numbers, {len(counts)} filters")
+
+
+PAGE = """\
+# Making {title}
+{notice}
+## Numbers that the paper states
+
+| what | of | paper | ours | note |
+|---|---|---|---|---|
+{numbers}
+
+## What each filter dropped
+
+| step | filter | entered | dropped | left |
+|---|---|---|---|---|
+{counts}
+
+The rows of each step, with the filter and its reason: `<step>.parquet` of `{kind}`.
+"""
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else plain(str(value)).replace("|", "\\|")

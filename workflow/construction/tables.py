@@ -1,0 +1,233 @@
+"""The tables of constructions: `results/<suite>/construction/<benchmark>/<name>.parquet`.
+
+In each a row that was dropped stays, with the filter that dropped it and why.
+"""
+
+from typing import Any
+
+import polars as pl
+from reprise.core.schemas import NAMED_TEXTS
+
+Columns = dict[str, Any]
+SPAN: Columns = {"start_s": pl.Float64, "end_s": pl.Float64}
+FILTERED: Columns = {"filter": pl.String, "why": pl.String}
+"""the filter that dropped the row, empty where none did; and what it found"""
+VOTED: Columns = {"votes": pl.Int32, "in_favour": pl.Int32}
+
+
+def filtered(columns: Columns) -> pl.Schema:
+    return pl.Schema([*columns.items(), *FILTERED.items()])
+
+
+TEXT: Columns = {
+    "text_id": pl.String,
+    "kind": pl.String,  # name of the prompt
+    "video": pl.String,  # the first that needs it
+    "agent": pl.String,  # who must be named in it
+    "values": NAMED_TEXTS,  # what the prompt is filled with
+    "known": pl.List(pl.String),  # what a replacement must differ from, such as the verbs of the video
+    "instead_of": pl.String,  # the text that it must not repeat; empty where there is none
+}
+
+WROTE: Columns = {
+    "text_id": pl.String,
+    "kind": pl.String,
+    "rounds": pl.Int32,  # how often it was asked for
+    "text": pl.String,  # empty where no reply could be used
+    "target": pl.String,  # what the writer put in place of the verb or the manner
+    "replies": pl.List(pl.String),  # all, raw
+    "problems": pl.List(pl.String),  # of each reply that could not be used: `<filter>: <what was found>`
+}
+
+VOTES = pl.Schema({
+    "task_id": pl.String,  # of what a person judged besides the samples, such as a single caption
+    "verdict": pl.String,
+})  # fmt: skip
+
+COUNTS = pl.Schema({
+    "step": pl.String, "filter": pl.String, "entered": pl.Int64, "dropped": pl.Int64, "left": pl.Int64,
+})  # fmt: skip
+
+SHARED = {"texts": pl.Schema(TEXT), "written": filtered(WROTE), "votes": VOTES}
+NO_CANDIDATES = filtered({"sample_id": pl.String})  # nothing is made before the writer is asked
+
+# --- VELOCITI
+
+EVENTS = filtered({
+    "video": pl.String,
+    "annotation": pl.Int32,  # which of the video's annotations, from 0
+    "event": pl.String,  # Ev1 ... Ev5
+    **SPAN,  # in the video; an event of VidSitu takes two seconds
+    "verb": pl.String,  # as annotated, such as `walk (walk)`
+    "verb_id": pl.String,
+    "roles": NAMED_TEXTS,  # in the names of the prompts
+    "agent": pl.String,  # the text of Arg0
+})  # fmt: skip
+
+SAMPLE: Columns = {
+    "sample_id": pl.String,
+    "test": pl.String,
+    "video": pl.String,
+    "event": pl.String,  # as released: `Ev3`, or a JSON list
+    "positive": pl.String,
+    "negative": pl.String,
+}
+MADE_OF: Columns = {side: pl.List(pl.String) for side in ("positive", "negative")}
+"""ids of the texts that make each caption"""
+
+# --- Vinoground
+
+POOL_CAPTIONS = filtered({
+    "video": pl.String,  # as the annotations name it
+    "source": pl.String,  # the video that it is cut from
+    **SPAN,
+    "caption": pl.String,
+})  # fmt: skip
+
+PAIRS = filtered({
+    "pair": pl.String,  # a digest of both captions
+    "round": pl.Int32,
+    "positive": pl.String,
+    "negative": pl.String,
+})  # fmt: skip
+
+FOUND: Columns = {
+    "sample_id": pl.String,  # <pair>/<half>/<video>
+    "pair": pl.String,
+    "half": pl.String,  # pos | neg
+    "text": pl.String,  # the caption of the pair that a video is wanted for
+    "rank": pl.Int32,  # from 1: the most similar caption of the pool
+    "similarity": pl.Float64,
+    "video": pl.String,
+    "source": pl.String,
+    **SPAN,
+    "caption": pl.String,  # the similar caption
+}
+CATEGORY: Columns = {"category": pl.String}  # of a pair, as people said: `action;spatial`; empty where they have not
+
+# --- TemporalBench
+
+CLIPS = filtered({
+    "clip": pl.String,  # as the evaluation names it
+    "dataset": pl.String,
+    "split": pl.String,
+    "video": pl.String,
+    **SPAN,
+    "description": pl.String,  # of the source data set
+    "caption": pl.String,  # by people, as corrected; empty where there is none yet, and all of several
+    "is_refined": pl.Boolean,
+    "seconds": pl.Float64,  # measured, as the two below; null where it was not
+    "shots": pl.Int32,
+    "motion": pl.Float64,
+})  # fmt: skip
+
+NEGATIVE: Columns = {
+    "sample_id": pl.String,  # <clip>/<level>/<digest of the negative>; central/<clip>/<digest of N1(C)>/<place>
+    "clip": pl.String,
+    "dataset": pl.String,
+    "video": pl.String,
+    **SPAN,
+    "level": pl.String,  # words | events | central: a negative of a negative
+    "writer": pl.String,  # the model that wrote it; people do not see it
+    "caption": pl.String,
+    "of": pl.String,  # what it is a negative of: the caption, or its first negative
+    "negative": pl.String,
+    "category": pl.String,  # as released; empty for a negative of a negative
+}
+
+# --- MMBench-Video
+
+COLLECTED = filtered({
+    "video": pl.String,  # name of the clip that people cut
+    "source": pl.String,  # the video that it is cut from
+    "video_type": pl.String,
+    "duration_s": pl.Float64,  # of the source; null if it is no number
+    **SPAN,  # of the clip in it
+})  # fmt: skip
+
+QUESTION: Columns = {
+    "sample_id": pl.String,  # <video>/<index>
+    "index": pl.String,  # a number, from a digest of video, question and answer
+    "video": pl.String,
+    "video_type": pl.String,
+    "question": pl.String,
+    "answer": pl.String,
+    "dimensions": pl.List(pl.String),  # leaves of the taxonomy
+    **SPAN,  # where in the clip the answer is to be seen; null where the annotator does not say
+    "annotator": pl.String,
+    "where": pl.String,  # file and row
+}
+CHECKED: Columns = {**QUESTION, "warnings": pl.List(pl.String)}
+RATED: Columns = {
+    "ratings": pl.List(pl.Float64),  # of each run on one frame; null where it failed
+    "mean": pl.Float64,  # null where the question was not asked
+}
+
+SCHEMAS: dict[str, dict[str, pl.Schema]] = {
+    "velociti": SHARED | {
+        "pool": EVENTS, "candidates": filtered(SAMPLE | MADE_OF), "samples": filtered(SAMPLE),
+        "reviewed": filtered(SAMPLE | VOTED),
+    },
+    "vinoground": SHARED | {
+        "pool": POOL_CAPTIONS, "candidates": NO_CANDIDATES, "written": PAIRS, "samples": filtered(FOUND),
+        "reviewed": filtered(FOUND | VOTED | CATEGORY),
+    },
+    "temporalbench": SHARED | {
+        "pool": CLIPS, "candidates": NO_CANDIDATES, "written": filtered({"writer": pl.String} | WROTE),
+        "samples": filtered(NEGATIVE), "reviewed": filtered(NEGATIVE | VOTED),
+    },
+    "mmbench_video": SHARED | {
+        "pool": COLLECTED, "candidates": filtered(QUESTION), "written": filtered({"text_id": pl.String}),
+        "samples": filtered(CHECKED), "reviewed": filtered(CHECKED | VOTED),
+        "static": filtered(CHECKED | RATED | VOTED),
+    },
+}  # fmt: skip
+"""benchmark -> table -> its columns"""
+
+OF_REPLIES = ("failed", "empty", "refusal", "prompt_repeated", "broken_json")
+OF_REVIEWS = ("not_reviewed", "refused")
+OF_NEGATIVES = ("more_than_asked", "no_words", "unchanged", "in_prompt", "duplicate")
+FILTERS: dict[str, dict[str, tuple[str, ...]]] = {
+    "velociti": {
+        "pool": (
+            "other_split", "other_video", "other_annotation", "no_verb", "no_agent", "too_long", "verb_left_out",
+            "duplicate",
+        ),
+        "candidates": ("may_be_true", "enough_of_video"),
+        "written": (
+            *OF_REPLIES, "no_caption", "several_captions", "unprintable", "no_agent", "foreign_name",
+            "target_in_video", "target_unchanged", "unchanged",
+        ),
+        "samples": ("not_written", "no_reference", "same_captions", "true_in_video", "duplicate"),
+        "reviewed": OF_REVIEWS,
+    },
+    "vinoground": {
+        "pool": ("no_span", "same_name", "empty_caption", "too_long", "duplicate"),
+        "written": (
+            "failed", "refusal", "no_pair", "unprintable", "in_prompt", "same_text", "other_words", "duplicate",
+            "enough",
+        ),
+        "samples": ("same_video",),
+        "reviewed": (*OF_REVIEWS, "shows_both", "lower_rank", "no_counterpart", "no_category"),
+    },
+    "temporalbench": {
+        "pool": (
+            "other_dataset", "other_split", "bad_name", "no_span", "too_long", "not_measured", "not_available",
+            "static", "scene_transitions", "not_drawn", "no_caption", "two_captions", "unprintable", "long_caption",
+        ),
+        "written": (*OF_REPLIES, "no_list", "unprintable", *OF_NEGATIVES, "no_category", "several_categories"),
+        "samples": (*OF_NEGATIVES, "caption_again", "not_labelled"),
+        "reviewed": ("caption_not_reviewed", "caption_refused", *OF_REVIEWS, "no_option_set", "other_option_set"),
+    },
+    "mmbench_video": {
+        "pool": ("bad_name", "duplicate", "unknown_category", "no_number", "too_short", "bad_span", "too_long"),
+        "candidates": (
+            "unknown_video", "video_dropped", "empty", "unprintable", "no_leaf", "unknown_leaf", "no_annotator",
+            "bad_span", "duplicate",
+        ),
+        "samples": ("timestamp", "question_too_short", "answer_too_short"),
+        "reviewed": OF_REVIEWS,
+        "static": ("static", "static_by_hand"),
+    },
+}  # fmt: skip
+"""benchmark -> table -> the filters that drop its rows, in the order in which they are applied"""

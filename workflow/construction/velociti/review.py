@@ -1,0 +1,102 @@
+"""What people review of VELOCITI: each sample (Fig. 18), and a draw of captions (Fig. 17); its release, its numbers."""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+from human_evaluation.draws import shuffled
+from human_evaluation.tasks import Task, as_csv, counted, read_verdicts
+from reprise.benchmarks.rows import grouped
+from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
+
+from construction.filters import Row, beside, kept
+from construction.review import Reviewed, decided, judged, task_rows
+from construction.settings import VelocitiSettings
+from construction.velociti.events import plain_name
+from construction.velociti.making import CAPTION
+
+OF_SAMPLES = ("both fit", "positive is wrong", "negative is wrong", "both are wrong")
+OF_CAPTIONS = ("positive", "neutral", "negative")
+CAPTIONS_VERIFIED = 380  # captions that the authors checked against their dictionaries
+SHOWN = ("video", "event", "positive", "negative")
+RELEASED = {"test_name": "test", "video_id": "video", "event": "event", "pos": "positive", "neg": "negative"}
+"""column of the release -> of the samples"""
+
+
+def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: VelocitiSettings) -> Reviewed:
+    """The samples with what people said of them, kept only if both captions fit, and what is left for people to do."""
+    of_samples = [
+        Task(row["sample_id"], OF_SAMPLES, {name: row[name] for name in SHOWN})
+        for row in kept(tables["samples"]).iter_rows(named=True)
+    ]
+    written = kept(tables["written"]).filter(pl.col("kind") == CAPTION)
+    texts = written.join(tables["texts"].select("text_id", "video", "values"), on="text_id", maintain_order="left")
+    by_name = {row["text_id"]: row for row in texts.iter_rows(named=True)}
+    of_captions = []
+    for name in shuffled(by_name, settings.seed)[:CAPTIONS_VERIFIED]:
+        row = by_name[name]
+        shown = {"video": row["video"], "event": row["values"][0]["text"], "positive": row["text"], "negative": ""}
+        of_captions.append(Task(name, OF_CAPTIONS, shown))
+    tasks = [*of_samples, *of_captions]
+    votes = counted(tasks, read_verdicts(verdicts))
+    rows = judged(tables["samples"], decided(of_samples, votes, settings.review))
+    said = votes.said(task.task_id for task in of_captions)
+    return Reviewed(rows, said, task_rows(tasks, votes, settings.review.votes), SHOWN, votes.problems)
+
+
+def release(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -> dict[str, str]:
+    """File -> content. The rows are in the order of the tests, then of their ids, so that a file stays the same."""
+    order = {test: place for place, test in enumerate((CONTROL, *TESTS))}
+    rows = sorted(kept(tables["reviewed"]).to_dicts(), key=lambda row: (order[row["test"]], row["sample_id"]))
+    return {"velociti.csv": as_csv([{name: row[of] for name, of in RELEASED.items()} for row in rows], list(RELEASED))}
+
+
+# Table 11: test -> videos, samples.
+TABLE11 = {
+    CONTROL: (850, 2635), "agent_random": (588, 873), "agent_bind": (615, 1459), "coref": (183, 339),
+    "action_adv": (355, 438), "action_manner": (378, 458), "action_bind": (540, 1356), "chrono": (521, 1234),
+}  # fmt: skip
+VERIFIED = {"positive": 356, "neutral": 21, "negative": 3}
+
+
+def statistics(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -> list[Row]:
+    released = kept(tables["reviewed"])
+    # Video and event of each caption that was written, before samples are made of them and reviewed.
+    written = kept(tables["written"]).filter(pl.col("kind") == CAPTION)
+    single = kept(tables["candidates"]).filter(pl.col("positive").list.len() == 1)
+    used = single.select("video", "event", pl.col("positive").list.first().alias("text_id")).unique()
+    described = used.join(written, on="text_id", how="semi")
+    rows = [
+        beside("videos with a caption", "all", 864, described["video"].n_unique()),
+        beside("videos and captions, before the tests", "all", 3101, described.height),
+    ]
+    for test, (videos, samples) in TABLE11.items():
+        of_test = released.filter(pl.col("test") == test)
+        rows.append(beside("videos (Table 11)", test, videos, of_test["video"].n_unique()))
+        rows.append(beside("samples (Table 11)", test, samples, of_test.height))
+    verdicts = Counter(tables["votes"]["verdict"])
+    note = "of 380 captions checked against their dictionaries"
+    rows += [beside("captions judged", one, VERIFIED[one], verdicts[one], note) for one in OF_CAPTIONS]
+    good, judged = verdicts["positive"] + verdicts["neutral"], sum(verdicts[one] for one in OF_CAPTIONS)
+    rows.append(beside("captions judged", "positive or neutral, %", 99.2, 100 * good / judged if judged else None))
+    rows.append(beside("captions judged", "all", 380, judged, "verdicts"))
+    # Fig. 14: verbs and agents of each video, roles of each event, how often an agent occurs in its video.
+    chosen = kept(tables["pool"]).join(released, on="video", how="semi", maintain_order="left").to_dicts()
+    by_video = grouped(chosen, lambda row: row["video"]).values()
+    verbs, agents = (
+        [len({plain_name(row[column]) for row in own}) for own in by_video] for column in ("verb_id", "agent")
+    )
+    roles = [len(row["roles"]) for row in chosen]  # the verb is none: the paper's examples are agent, patient, manner
+    occurring = Counter((row["video"], plain_name(row["agent"])) for row in chosen)
+    figures = (
+        ("unique verbs of a video (Fig. 14a)", verbs, 4, 87.0),
+        ("unique agents of a video (Fig. 14b)", agents, 2, 85.0),
+        ("roles of an event (Fig. 14c)", roles, 4, 70.0),
+        ("events of an agent in its video (Fig. 14d)", list(occurring.values()), 2, 72.0),
+    )
+    for what, values, least, share in figures:
+        ours = 100 * sum(value >= least for value in values) / len(values) if values else None
+        rows.append(beside(what, f"{least} or more, %", share, ours, "the paper says about, or more than"))
+        rows += [beside(what, str(value), None, number) for value, number in sorted(Counter(values).items())]
+    return rows

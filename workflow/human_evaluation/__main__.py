@@ -1,0 +1,9 @@
+"""`python -m human_evaluation <stage>`: what the rules of this package run."""
+
+import sys
+
+from reprise.core.errors import run_command
+from reprise.stages.command import run
+
+if __name__ == "__main__":
+    run_command(lambda: run(sys.argv[1:], "human_evaluation.stages", "people_"))

@@ -1,0 +1,168 @@
+"""For rules.smk: surveys for groups of people, and numbers of what they answered."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from reprise.core.errors import UserError
+from reprise.core.names import one_of
+from reprise.core.paths import Run, settings_name
+from reprise.core.settings import Key
+from reprise.models.keys import RunKey
+from reprise.plan.run_keys import RunKeys
+from reprise.plan.runs import Plan
+from reprise.plan.side_package import SidePackage
+
+from human_evaluation.groups import WHOLE, Group, Groups
+from human_evaluation.keys import (
+    Inputs,
+    PeopleFiles,
+    PeopleRunKey,
+    PeopleStatisticsKey,
+    RatedKey,
+    RatingsKey,
+    SurveysKey,
+)
+from human_evaluation.settings import RatingDesign
+
+RATED, RATINGS = "rated.parquet", "ratings.csv"
+ANSWERS, TASKS = "people_answers", "people_tasks"
+VERSIONS = {
+    ANSWERS: 1,
+    "people_rated": 1,
+    "people_ratings": 1,
+    "people_statistics": 1,
+    "people_surveys": 1,
+    TASKS: 1,
+}
+"""stage -> its version; raise it when the results of the stage change on purpose, with a line in CHANGELOG.md"""
+
+
+class Package(SidePackage):
+    VERSIONS = VERSIONS
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self._groups = Groups(plan.config, plan.store)
+        # Wildcards' patterns: all groups, and those that rate answers.
+        self.groups = one_of({group.name for group in self._groups.all})
+        self.rating_groups = one_of({group.name for group in self._groups.all if group.rates})
+
+    @property
+    def answered_runs(self) -> str:
+        """A wildcard's pattern: the runs whose answers people have given."""
+        return one_of({run.name for run in self._groups.answering if self.answer_files(run)})
+
+    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
+        config = self._plan.config
+        yield TASKS, runs.versioned(TASKS, Key())
+        for group in self._groups.all:
+            design, files = group.design, self._groups.inputs(group)
+            sampling = {} if group.rates else config.main.samplings[group.runs[0].sampling]
+            asked = Inputs(answers={}, qualification=files.qualification)
+            keys: dict[str, Key] = {
+                "surveys": SurveysKey(scope=group.scope, design=design, sampling=sampling, files=asked),
+                "statistics": PeopleStatisticsKey(
+                    benchmark=group.benchmark,
+                    title=config.benchmarks[group.benchmark].title,
+                    notice=config.suite.notice,
+                    scope=group.scope,
+                    design=design,
+                    files=files,
+                ),
+            }
+            if isinstance(design, RatingDesign):
+                rated = tuple(run.name for run in self._rated_here(group))
+                keys["rated"] = RatedKey(runs=rated, questions=design.questions, seed=design.seed)
+                keys["ratings"] = RatingsKey(scope=group.scope, design=design, files=files)
+            for stage, key in keys.items():
+                path = settings_name("people", group.benchmark, group.name, stage)
+                yield path, runs.versioned(f"people_{stage}", key)
+
+    def pages(self) -> list[Path]:
+        """The page of numbers of each group of which somebody has answered."""
+        answered = [group for group in self._groups.all if self._groups.inputs(group).answers]
+        made = [group for group in answered if not group.rates or self._rated_here(group)]
+        return [group.result(self._results, "statistics.md") for group in made]
+
+    def answer_files(self, run: Run) -> list[Path]:
+        """The files of a run whose answers a group gives; none before the first answer."""
+        group = self._groups.answering.get(run)
+        files = self._groups.inputs(group) if group else None
+        return files.paths() if files and files.answers else []
+
+    def run_settings(self, runs: RunKeys, run: Run) -> RunKey | None:
+        if not self.answer_files(run):
+            return None
+        group, config = self._groups.answering[run], self._plan.config
+        answers = runs.versioned(
+            ANSWERS,
+            PeopleFiles(
+                adapter=config.models[run.model].adapter,
+                sampling=config.main.samplings[run.sampling],
+                scope=group.scope,
+                design=group.design,
+                files=self._groups.inputs(group),
+            ),
+        )
+        return PeopleRunKey(run=run.name, key=answers.digest(), answers=answers)
+
+    def rating_settings(self, runs: Sequence[Run]) -> list[Any]:
+        groups = {group.name: group for run in runs if (group := self._groups.raters(run))}
+        return [
+            [group.scope, group.design.model_dump(mode="json"), self._groups.inputs(group).model_dump()]
+            for group in groups.values()
+        ]
+
+    def rating_files(self, run: Run) -> list[Path]:
+        group = self._groups.raters(run)
+        return [group.result(self._results, RATINGS)] if group else []
+
+    def items_of_run(self, wildcards: Any) -> Path:
+        return self._results.items(Run.parse(wildcards.run).benchmark)
+
+    def requests_of_run(self, wildcards: Any) -> Path:
+        run = Run.parse(wildcards.run)
+        return self._results.requests(run.benchmark, run.protocol)
+
+    def files_of_run(self, wildcards: Any) -> list[Path]:
+        return self.answer_files(Run.parse(wildcards.run))
+
+    def files(self, wildcards: Any) -> list[Path]:
+        return self._groups.inputs(self._group(wildcards)).paths()
+
+    def test(self, wildcards: Any) -> list[Path]:
+        return [Path(name) for name in self._groups.inputs(self._group(wildcards)).qualification]
+
+    def requests(self, wildcards: Any) -> Path:
+        """The questions that a group is asked, or the answers that it rates."""
+        group = self._group(wildcards)
+        if group.rates:
+            return group.result(self._results, RATED)
+        return self._results.requests(group.benchmark, group.runs[0].protocol)
+
+    def answers(self, wildcards: Any) -> list[Path]:
+        group = self._group(wildcards)
+        runs = self._rated_here(group)
+        if not runs:
+            raise UserError(
+                f"people.{group.name}: none of the runs that it rates is made here: "
+                f"{', '.join(run.name for run in group.runs)}. "
+                "Name their models in `run:` of the suite, or import their answers."
+            )
+        return [self._results.folder / "answers" / f"{run.name}.parquet" for run in runs]
+
+    def frames(self, wildcards: Any) -> list[Path]:
+        """Which frames a group is shown; nothing where it sees whole clips, as those who rate do."""
+        group = self._group(wildcards)
+        run = group.runs[0]
+        is_whole = group.rates or self._plan.config.main.samplings[run.sampling]["rule"] == WHOLE
+        return [] if is_whole else [self._results.frames(run.benchmark, run.sampling)]
+
+    def _rated_here(self, group: Group) -> list[Run]:
+        """The runs that a group rates and whose answers this site can have."""
+        return [run for run in group.runs if run in self._plan.runs()]
+
+    def _group(self, wildcards: Any) -> Group:
+        named = (wildcards.benchmark, wildcards.group)
+        return next(one for one in self._groups.all if (one.benchmark, one.name) == named)

@@ -1,0 +1,42 @@
+"""The frames that a model is shown, as a silent video for people: each for the same time."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+from reprise.core.store import Store
+from reprise.media.decoder import read_frames
+from reprise.media.probe import open_video
+from reprise.media.settings import Encode
+
+
+def slides(source: Path, indices: Sequence[int], seconds: float, target: Path, settings: Encode) -> None:
+    """Write the frames of a clip, one after the other, as a video of this length."""
+    pictures = read_frames(source, indices)
+    height, width = (size // 2 * 2 for size in pictures.shape[1:3])
+    rate = Fraction(len(indices) / seconds).limit_denominator(1000)
+    with av.open(str(target), "w", format="mp4", options={"movflags": "+faststart"}) as container:
+        stream = container.add_stream(
+            "libx264", rate=rate, options={"crf": str(settings.crf), "preset": settings.preset}
+        )
+        stream.width, stream.height, stream.pix_fmt, stream.thread_count = width, height, "yuv420p", 1
+        for picture in pictures:
+            image = np.ascontiguousarray(picture[:height, :width])
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
+        container.mux(stream.encode())
+
+
+def kept_slides(source: Path, sha256: str, indices: Sequence[int], seconds: float, store: Store) -> Path:
+    """The same in the store, made once."""
+    settings = Encode()
+    recipe = {"kind": "slides", "source": sha256, "frames": list(indices), "seconds": seconds, "av": av.__version__}
+    return store.made_once(
+        "clips", recipe, ".mp4", lambda scratch: slides(source, indices, seconds, scratch, settings)
+    )[0]
+
+
+def has_sound(path: Path) -> bool:
+    with open_video(path) as (container, _):
+        return bool(container.streams.audio)

@@ -1,0 +1,18 @@
+"""Stage `people_rated`: the answers of models that a group of people rates, to questions that are drawn."""
+
+from pathlib import Path
+
+from reprise.core.log import log
+from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS, read_table, table_of, write_table
+from reprise.stages.command import In, Out
+
+from human_evaluation.answers import rating_requests
+from human_evaluation.keys import RatedKey
+
+
+def main(settings: RatedKey, item_table: In[Path], answers: In[list[Path]], out: Out[Path]) -> None:
+    given = {run: read_table(path, ANSWERS) for run, path in zip(settings.runs, answers, strict=True)}
+    rows = rating_requests(read_table(item_table, ITEMS), given, settings.questions, settings.seed)
+    write_table(table_of(rows, REQUESTS), out, REQUESTS)
+    questions = len({row["item_id"] for row in rows})
+    log.info(f"{len(rows)} answers of {len(given)} runs to {questions} questions")

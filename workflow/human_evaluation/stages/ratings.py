@@ -1,0 +1,25 @@
+"""Stage `people_ratings`: the mean of several people's ratings of each answer, against which judges are measured."""
+
+from pathlib import Path
+
+from reprise.core.files import write_sealed
+from reprise.core.log import log
+from reprise.core.schemas import REQUESTS, read_table
+from reprise.stages.command import In, Out
+
+from human_evaluation.answers import gather, rated, write_refused
+from human_evaluation.keys import RatingsKey
+from human_evaluation.tasks import as_csv
+
+
+def main(settings: RatingsKey, requests: In[Path], csv: Out[Path], problems: Out[Path]) -> None:
+    asked = read_table(requests, REQUESTS)
+    tasks, counted = gather(settings.scope, settings.design, settings.files, asked)
+    votes = counted.votes
+    ratings, unrated = rated(asked, tasks, votes, settings.design.workers)
+    write_refused(votes.problems, unrated, problems)
+    write_sealed(csv, as_csv(ratings.to_dicts(), ratings.columns))
+    log.info(
+        f"{ratings.height} answers rated by {settings.design.workers} people or more, {len(unrated)} not yet; "
+        f"{len(votes.problems)} rows do not count"
+    )

@@ -1,0 +1,153 @@
+"""What people are asked, under names that tell nobody which answer is right: tasks, a test before them, and surveys.
+
+Surveys go out as a csv file, and as tasks and a template for Label Studio.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from reprise.core.errors import UserError, stop_on_fault
+from reprise.core.files import inside, sealed_text
+from reprise.core.plain import of_cell
+from reprise.core.tabular import csv_rows
+from reprise.media.errors import MediaError
+
+from human_evaluation.draws import shuffled
+from human_evaluation.settings import Asked
+from human_evaluation.slides import has_sound
+from human_evaluation.tasks import Task, as_task, name_of
+
+QUESTION_COLUMNS = ("question_id", "video", "question", "options", "answer")
+BETWEEN = " | "
+QUALIFICATION = "qualification"
+COLUMNS = (
+    "survey", "task_id", "digest", "video", "sound", "question", "choices", "reviewer", "verdict",
+)  # fmt: skip
+
+
+class Qualifying(NamedTuple):
+    tasks: list[Task]
+    right: Mapping[str, str]
+    videos: Mapping[str, Path]
+
+
+NOT_TESTED = Qualifying([], {}, {})
+
+
+def task_id(scope: str, *names: str) -> str:
+    """A task's name for people: it tells nothing, and is another one in another group or setting."""
+    return name_of("\n".join((scope, *names)), 16)
+
+
+def question_tasks(scope: str, requests: pl.DataFrame) -> list[Task]:
+    """A task for each question of a run, in their order; each offers the options of the question."""
+    tasks = []
+    for name, options, clip, prompt in requests.select("request_id", "options", "clip_id", "prompt").iter_rows():
+        if not options:
+            raise UserError(f"{name}: a free answer, which people cannot choose. Name a protocol that offers options.")
+        tasks.append(_task(task_id(scope, name), tuple(options), clip, prompt))
+    return tasks
+
+
+def _task(name: str, options: tuple[str, ...], clip: str, question: str) -> Task:
+    return Task(name, options, {"clip": clip, "question": question, "choices": BETWEEN.join(options)})
+
+
+def qualification_of(scope: str, design: Asked) -> Qualifying:
+    if design.qualification is None:
+        return NOT_TESTED
+    path, needed = design.qualification.questions, design.qualification.right
+    found = qualification_tasks(scope, Path(path))
+    if needed > len(found.tasks):
+        raise UserError(f"{path}: has {len(found.tasks)} questions, and `right: {needed}` of the group needs more.")
+    return found
+
+
+def qualification_tasks(scope: str, path: Path) -> Qualifying:
+    """The questions of a qualification, each with its right answer among its options."""
+    if not path.is_file():
+        raise UserError(f"{path}: no such file, which should hold the questions of a qualification.")
+    tasks, right, videos = [], {}, {}
+    for number, row in enumerate(csv_rows(path, QUESTION_COLUMNS), start=1):
+        name, options = task_id(scope, QUALIFICATION, row["question_id"]), tuple(row["options"].split(BETWEEN))
+        if row["answer"] not in options or len(options) < 2:
+            allowed = "two options or more, and the answer among them"
+            raise UserError(f"{path}: row {number}: found '{row['answer']}' of '{row['options']}'; needed: {allowed}.")
+        if name in right:
+            raise UserError(f"{path}: row {number}: question '{row['question_id']}' stands there twice.")
+        tasks.append(_task(name, options, row["video"], row["question"]))
+        right[name] = row["answer"]
+        if row["video"]:
+            video = inside(path.parent, row["video"])
+            if video is None or not video.is_file():
+                raise UserError(
+                    f"{path}: row {number}: no video '{row['video']}' in {path.parent}/: it must lie beside this file, "
+                    "or in a folder there."
+                )
+            videos[name] = path.parent / row["video"]
+    return Qualifying(tasks, right, videos)
+
+
+def in_surveys(names: Sequence[str], count: int | None, size: int | None) -> dict[str, int]:
+    """Survey of each name, from 1 on: dealt out evenly to a number of surveys, or so many to each."""
+    return {name: (place // size if size else place % (count or 1)) + 1 for place, name in enumerate(names)}
+
+
+class Shown(NamedTuple):
+    path: Path
+    has_sound: bool
+
+
+def qualification_videos(tested: Qualifying, questions: str) -> dict[str, Shown]:
+    """The videos of a qualification, each of which must be one; `questions` is its file."""
+    found = {}
+    for number, task in enumerate(tested.tasks, start=1):
+        if path := tested.videos.get(task.task_id):
+            try:
+                found[task.task_id] = Shown(path, has_sound(path))
+            except MediaError as error:
+                stop_on_fault(error)
+                raise UserError(f"{questions}: row {number}: {path}: {error.status}: {error.message}.") from error
+    return found
+
+
+def survey_rows(
+    tasks: Sequence[Task], tested: Qualifying, design: Asked, videos: Mapping[str, Shown]
+) -> list[dict[str, Any]]:
+    """All surveys, the qualification first; the order of the questions is drawn.
+
+    A question without a video is dealt and left out, so that no other changes its survey when its clip comes or goes.
+    """
+    known = {task.task_id: task for task in tasks}
+    dealt = in_surveys(shuffled(list(known), design.seed), design.surveys, design.per_survey)
+    rows = [_row(QUALIFICATION, task, design, videos.get(task.task_id)) for task in tested.tasks]
+    placed = sorted(dealt, key=dealt.__getitem__)  # of a survey, in the order that was drawn
+    there = [(name, videos.get(known[name].shown["clip"])) for name in placed]
+    return rows + [_row(str(dealt[name]), known[name], design, shown) for name, shown in there if shown]
+
+
+def _row(survey: str, task: Task, design: Asked, shown: Shown | None) -> dict[str, Any]:
+    video, sound, root = "", "", Path(design.videos).resolve()
+    if shown:
+        path, sound = shown.path.resolve(), "yes" if shown.has_sound else "no"
+        if not path.is_relative_to(root):
+            raise UserError(
+                f"{shown.path}: is not inside {root}, the folder of the videos. Let `videos:` name one that holds it."
+            )
+        video = path.relative_to(root).as_posix()
+    return {
+        "survey": survey, "task_id": task.task_id, "digest": task.digest, "video": video, "sound": sound,
+        "question": task.shown["question"], "choices": task.shown["choices"], "reviewer": "", "verdict": "",
+    }  # fmt: skip
+
+
+def label_studio_tasks(surveys: Path, survey: str) -> list[dict[str, Any]]:
+    """One survey of a file, or the qualification, as Label Studio imports it."""
+    rows = [{name: of_cell(cell) for name, cell in row.items()} for row in csv_rows(sealed_text(surveys), COLUMNS)]
+    found = list(dict.fromkeys(row["survey"] for row in rows))
+    if survey not in found:
+        raise UserError(f"{surveys}: no survey '{survey}'. Found: {', '.join(found)}.")
+    mine = (row for row in rows if row["survey"] == survey)
+    return [as_task(row, row["video"], row["choices"].split(BETWEEN)) for row in mine]

@@ -1,0 +1,54 @@
+"""Packages beside the library, each of which reads keys of a suite's benchmarks and plans what they ask for.
+
+A package is imported only where a suite has one of its keys. The library then uses three of its modules:
+
+- `settings` has the types of its keys.
+- `configuration` has `check(known, notes)`, which notes what is wrong with their values, and `completed(found)`, which
+  returns the configuration with all that follows from them.
+- `plan` has `Package`, a subclass of `reprise.plan.side_package.SidePackage`.
+"""
+
+from collections.abc import Iterable
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+SIDE_PACKAGES = {"construction": "construction", "subset_search": "construction", "people": "human_evaluation"}
+"""key of a benchmark in a suite's file -> the package that reads it"""
+
+
+def packages_of(benchmarks: Iterable[BaseModel]) -> list[str]:
+    """Return the packages whose keys a suite's benchmarks have, in the order of the table above."""
+    entries = list(benchmarks)
+    named = (package for key, package in SIDE_PACKAGES.items() if any(getattr(entry, key) for entry in entries))
+    return list(dict.fromkeys(named))
+
+
+def module_of(package: str, name: str) -> Any:
+    """Import one of the modules of a package that the library uses."""
+    return import_module(f"{package}.{name}")
+
+
+class TypeOf:
+    """Annotation of a key's value by the name of its type, which the package of the key defines in `settings`.
+
+    The package is imported when a suite has a value for the key, or when the schema of the configuration is written.
+    """
+
+    def __init__(self, key: str, name: str) -> None:
+        self._package, self._name = SIDE_PACKAGES[key], name
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        return TypeAdapter(getattr(module_of(self._package, "settings"), self._name))
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(lambda value: self._adapter.validate_python(value))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        # As the only step of a chain a model keeps its own entry among the definitions.
+        return handler(core_schema.chain_schema([self._adapter.core_schema]))

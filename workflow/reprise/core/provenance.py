@@ -1,0 +1,58 @@
+"""How a file was made: its stage, the settings of that stage and the contents of its inputs, recorded in the file."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, NamedTuple
+
+SHORT = 16  # digits of a digest of an input
+
+
+class Provenance(NamedTuple):
+    """What a job was given. Paths are those of its rule, relative to the working directory."""
+
+    stage: str = ""
+    settings: Mapping[str, Mapping[str, Any]] = {}
+    """name -> settings"""
+    inputs: Mapping[str, str] = {}
+    """path -> digest of its content"""
+    retry: str = ""
+    """which earlier result this one repeats, because it held failures"""
+    file: str = ""
+    """path of the result itself, so that a copy under the name of another result is told from it"""
+
+
+_current: ContextVar[Provenance] = ContextVar("provenance")
+_current.set(Provenance())
+
+
+@contextmanager
+def recording(provenance: Provenance) -> Iterator[None]:
+    """Record this provenance in every file that is written in the block."""
+    token = _current.set(provenance)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def running() -> Provenance:
+    """Return the provenance of the running job."""
+    return _current.get(Provenance())
+
+
+def replace_running(provenance: Provenance) -> None:
+    """Record this provenance from now on, until the block of `recording` ends."""
+    _current.set(provenance)
+
+
+def provenance_of(path: Path) -> dict[str, Any]:
+    """Return the provenance of a file that the running job writes, as JSON; fields without a value are left out."""
+    job = running()
+    return {name: value for name, value in job._replace(file=str(path) if job.stage else "")._asdict().items() if value}
+
+
+def is_moved(path: Path, made: Provenance) -> bool:
+    """Return whether a result was written as another one, and copied to this path since."""
+    return bool(made.file) and made.file != str(path)

@@ -1,0 +1,43 @@
+"""The settings of a job as one line of JSON: the param of its rule, and the option of its stage."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from reprise.core.files import canonical_json, text_digest, value_digest
+
+LONGEST_TEXT = 300
+LONGEST = 4000
+NAME, DIGEST = "name", "sha256"
+
+
+def settings_text(name: str, content: Mapping[str, Any]) -> str:
+    """Return settings, with their name, as one line of JSON that a person can read.
+
+    Long texts become digests. Where the rest is still long, so do its largest values. `sha256` then stands for the
+    whole, and the job reads the values from the configuration again.
+    """
+    shortened = {key: _without_long_texts(value) for key, value in content.items()}
+    for key in sorted(shortened, key=lambda key: -len(canonical_json(shortened[key]))):
+        if len(canonical_json(shortened)) <= LONGEST:
+            break
+        shortened[key] = f"sha256:{value_digest(content[key])[:16]}"
+    whole = {} if shortened == content else {DIGEST: value_digest(content)}
+    return canonical_json({NAME: name, **whole, **shortened})
+
+
+def _without_long_texts(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST_TEXT else f"sha256:{text_digest(value)[:16]}"
+    if isinstance(value, Mapping):
+        return {key: _without_long_texts(entry) for key, entry in value.items()}
+    return [_without_long_texts(entry) for entry in value] if isinstance(value, list) else value
+
+
+def content_of(text: str) -> dict[str, Any]:
+    """Return the settings in such a line, without their name."""
+    return {key: value for key, value in json.loads(text).items() if key != NAME}
+
+
+def name_of(text: str) -> str:
+    return str(json.loads(text)[NAME])

@@ -1,0 +1,130 @@
+"""Results that Snakemake would take for up to date although they are not, found before jobs are planned.
+
+Snakemake goes by its own records and by dates. Where `.snakemake` was deleted, or results were copied or touched, the
+result's own record of its settings and inputs tells. Nothing is written here: an error lists the files.
+"""
+
+import json
+import os
+import time
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from reprise.core.errors import UserError
+from reprise.core.files import file_digest, is_edited, recorded
+from reprise.core.paths import FIGURES, RESULTS, TABLES, TIME, report_files
+from reprise.core.plain import first_of
+from reprise.core.provenance import SHORT, is_moved
+from reprise.core.settings import Settings
+from reprise.core.settings_text import settings_text
+from reprise.plan.changes import CurrentSettings
+from reprise.plan.retries import repetitions
+from reprise.plan.runs import Plan
+from reprise.plan.site import rerun_triggers
+from reprise.plan.targets import readable
+
+METADATA = Path(".snakemake/metadata")
+CLOCK_SKEW_S = 2.0  # the clock of a file server may differ from this machine's
+MOST_LISTED = 8
+LONGEST_NAME = 254
+
+
+def check_results(plan: Plan, settings: Mapping[str, Settings], arguments: Sequence[str] = ()) -> None:
+    """Raise an error that lists the results which this call of Snakemake would keep although it should not."""
+    differences = _Differences(plan, settings, arguments)
+    latest = time.time() + CLOCK_SKEW_S
+    future, stale = [], []
+    for path in _results(plan):
+        if path.stat().st_mtime > latest:
+            future.append(path)
+        elif why := differences.of(path):
+            stale.append((path, why))
+    if future:
+        raise UserError(
+            f"dated in the future, so that Snakemake would never make it again: {_listed(map(str, future))}. "
+            "Correct the clock, then `touch` these files if they are right as they are, or delete them."
+        )
+    if stale:
+        files = [str(path) for path, _ in stale]
+        folders = sorted({str(path.parent) for path, _ in stale})
+        removal = f"rm {' '.join(files)}" if len(files) <= MOST_LISTED else f"rm -r {' '.join(folders)}"
+        raise UserError(
+            "made in another way than they would be made now, and Snakemake would keep them (its folder .snakemake was "
+            "deleted, results were copied, edited or touched, or `--rerun-triggers` leaves out params): "
+            f"{_listed(f'{path} ({why})' for path, why in stale)}. Delete them, then run the same command again; no "
+            f"answer is lost: {removal}"
+        )
+
+
+def _results(plan: Plan) -> Iterator[Path]:
+    """Yield the results of the suite, and what people read."""
+    for folder in (plan.results.folder, TABLES, FIGURES, TIME):
+        for where, folders, names in os.walk(folder):
+            folders[:] = [name for name in folders if name != "logs"]
+            yield from (path for name in names if name[0] != "." and (path := Path(where, name)).is_file())
+    yield from (path for path in (*RESULTS.glob("*"), *report_files()) if path.is_file())
+
+
+class _Differences:
+    """How results differ from what would be made now where Snakemake does not see it."""
+
+    def __init__(self, plan: Plan, settings: Mapping[str, Settings], arguments: Sequence[str]) -> None:
+        self._current = CurrentSettings(settings)
+        self._readable = readable(plan).keys()
+        self._plan, self._suite = plan, plan.results.folder
+        self._params_trigger = "params" in rerun_triggers(arguments)
+
+    @cached_property
+    def _repeated(self) -> dict[Path, str]:
+        return dict(repetitions(self._plan))
+
+    def of(self, path: Path) -> str:
+        """Return what differs; empty if nothing does."""
+        if not _metadata(path) and path in self._repeated:  # Snakemake has no earlier param to compare
+            return self._repeated[path]
+        made = recorded(path)
+        if made is None:  # a user's own file, or a copy without the hidden file beside it
+            is_lost = str(path) in self._readable and not _metadata(path)
+            return "nothing records how it was made" if is_lost else ""
+        if is_moved(path, made):
+            return f"made as {made.file}"
+        for name, content in made.settings.items():
+            now = self._current[name]
+            if now and now != content and self._passes(path, settings_text(name, now)):
+                return f"settings of {name}"
+        modified = path.stat().st_mtime
+        for name, digest in made.inputs.items():
+            source = Path(name)
+            if source.is_file() and source.stat().st_mtime <= modified and _digest(source) != digest:
+                return f"another {name}"
+        # Files in the suite's folder may be there to be filled in, as sheets for reviewers are.
+        return "edited" if not path.is_relative_to(self._suite) and is_edited(path) else ""
+
+    def _passes(self, path: Path, text: str) -> bool:
+        """Return whether Snakemake keeps a result: it has no record of it, one of these settings, or looks at none."""
+        params = _metadata(path).get("params")
+        return not self._params_trigger or params is None or repr(text) in params
+
+
+def _metadata(path: Path) -> Mapping[str, Any]:
+    """Return Snakemake's own record of a result; empty if there is none."""
+    code = urlsafe_b64encode(str(path).encode()).decode()
+    parts = [code[start : start + LONGEST_NAME] for start in range(0, len(code), LONGEST_NAME)]
+    record = METADATA.joinpath(*(f"@{part}" for part in parts[:-1]), parts[-1])  # as Snakemake names its records
+    try:
+        content = json.loads(record.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+@cache
+def _digest(path: Path) -> str:
+    return file_digest(path)[:SHORT]
+
+
+def _listed(names: Iterator[str]) -> str:
+    return ", ".join(first_of(list(names), MOST_LISTED, "and {} more"))

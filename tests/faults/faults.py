@@ -13,9 +13,8 @@ from pathlib import Path
 from random import Random
 
 import polars as pl
-from reprise.core.files import file_digest
 
-from tests.faults.runs import Job, Outcome, Reduced
+from tests.faults.runs import Job, Outcome, Reduced, digest_of
 from tests.faults.suite import NEWER_REVISION, REVISION
 from tests.workflow.conftest import make_video
 
@@ -57,7 +56,7 @@ class Damage:
         else:
             del content[at:]
         path.write_bytes(content)
-        return file_digest(path)
+        return digest_of(self.path, path)
 
     def __str__(self) -> str:
         return f"{self.how} {self.path} at {self.place:.4f}"

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reprise.core.files import file_digest, text_digest
+import polars as pl
+from reprise.core.files import file_digest, text_digest, value_digest
 
 from tests.workflow.conftest import FULL, Project
 from tests.workflow.warm import LONGEST_S
@@ -161,16 +162,26 @@ class Reduced(Project):
         return [Job(rule, _names(block, "input"), _names(block, "output")) for rule, block in blocks if rule != "all"]
 
     def numbers(self) -> dict[str, str]:
-        """Digests of all results, from the answers to what people read; not of logs, and of how long something took."""
+        """Digests of all results, from the answers to what people read.
+
+        Left out are logs, how long something took, and how a result was made: that a job was repeated is recorded.
+        """
         files = [path for path in (self.root / "results").rglob("*") if path.is_file() and not TIMED.search(path.name)]
-        names = [(str(path.relative_to(self.root)), path) for path in files]
-        return {name: _digest(name, path) for name, path in names if "/logs/" not in name}
+        names = [(str(path.relative_to(self.root)), path) for path in files if path.suffix != ".sum"]
+        return {name: digest_of(name, path) for name, path in names if "/logs/" not in name}
 
 
-def _digest(name: str, path: Path) -> str:
+def digest_of(name: str, path: Path) -> str:
+    """Digest a result by its content; a table without its metadata."""
     for begin, timed in TIMED_PARTS.items():
         if name.startswith(begin):
             return text_digest(timed.sub(b"", path.read_bytes()).decode("latin-1"))
+    if path.suffix == ".parquet":
+        try:
+            table = pl.read_parquet(path)
+        except pl.exceptions.PolarsError:  # damaged
+            return file_digest(path)
+        return value_digest([str(table.schema), table.write_json()])
     return file_digest(path)
 
 

@@ -45,7 +45,8 @@ def check_results(plan: Plan, settings: Mapping[str, Settings], arguments: Seque
     if future:
         raise UserError(
             f"dated in the future, so that Snakemake would never make it again: {_listed(map(str, future))}. "
-            "Correct the clock, then `touch` these files if they are right as they are, or delete them."
+            "Correct the clock, then delete these files, or date them now: "
+            f"find {RESULTS} -newermt now -exec touch {{}} +"
         )
     if stale:
         files = [str(path) for path, _ in stale]

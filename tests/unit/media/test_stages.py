@@ -70,7 +70,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "clips": {"settings": "clips", "clips": "clips.parquet"},
     "facts": {"settings": "facts", "threads": 1, "ledgers": LEDGERS},
     "frames": {"settings": "frames", "facts": "facts.parquet", "ledgers": LEDGERS},
-    "preview": {"settings": "frames", "frames": "plan.parquet", "ledgers": LEDGERS, "clip": "pair.first"},
+    "preview": {"settings": "frames", "version": settings_text("preview", {}), "frames": "plan.parquet", "ledgers": LEDGERS, "clip": "pair.first"},
 }  # fmt: skip
 
 

@@ -107,7 +107,7 @@ def test_a_card_of_another_version_is_refused(tmp_path: Path) -> None:
 def test_the_stage_writes_the_card_and_the_list_of_its_samples_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     key = key_of_rule(tmp_path, lambda view, at: at % 2 == 0 or view == "planned")
     page = tmp_path / "results" / "toy.html"
-    time_card.main(key, page)
+    time_card.main(key, [], page)
     (found,) = read_card(page.with_suffix(".json")).benchmarks
     for kind in (".html", ".md"):
         assert found.sentence.split(":")[0] in sealed_text(page.with_suffix(kind)).read_text()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.cluster.slurm import Slurm, ask, running_slurm, wait_until
-from tests.cluster.suite import Local, OnSlurm, cluster_suite
+from tests.cluster.suite import TWICE, Local, OnSlurm, cluster_suite
 from tests.faults.runs import Outcome, Run
 
 SHORT = ("fails", "cancelled")
@@ -36,6 +36,8 @@ class Ended:
     outcome: Outcome
     second: Outcome
     """of another snakemake that was started in the folder meanwhile"""
+    allocation: str
+    """what Slurm says of the allocation that two runs of a model share"""
 
 
 @pytest.fixture(scope="session")
@@ -71,11 +73,12 @@ def ended(here: Local, slurm: Slurm, fresh: OnSlurm) -> Ended:
     run = fresh.start()
     wait_until(lambda: fresh.reached("cancelled").is_file() or not run.is_running(), "a job hangs", LONGEST_S)
     second = fresh.start().wait()
+    allocation = ask("scontrol", "show", "job", fresh.reached(TWICE).read_text().split()[1])
     meet(run, fresh, slurm)
     outcome = run.wait()
     if not outcome.is_ok:
         outcome = Outcome(outcome.returncode, f"{outcome.output}\n{slurm.logs()}")
-    return Ended(here, fresh, outcome, second)
+    return Ended(here, fresh, outcome, second, allocation)
 
 
 def meet(run: Run, project: OnSlurm, slurm: Slurm) -> None:

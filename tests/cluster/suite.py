@@ -12,8 +12,8 @@ from tests.faults.runs import Outcome, Reduced
 from tests.faults.suite import FIGURE, PREVIEW, SUITE, VINOGROUND, plug_adapters, reduced_suite, write_pairs
 from tests.workflow.conftest import FULL
 
-SUBMITTED = re.compile(r"^Job (\d+) has been submitted with SLURM jobid", re.MULTILINE)
-RESTARTED = re.compile(r"^Trying to restart job (\d+)", re.MULTILINE)
+SUBMITTED = re.compile(r"^Job ([\w-]+) has been submitted with SLURM jobid", re.MULTILINE)
+RESTARTED = re.compile(r"^Trying to restart job ([\w-]+)", re.MULTILINE)
 RULE = re.compile(r"^rule (\w+):\n(?:    .*\n)*?    resources: (.*)$", re.MULTILINE)
 REGISTRATION = """
 
@@ -26,6 +26,7 @@ ADAPTERS |= {"troubled": AdapterInfo("reprise.models.local.troubled:Troubled", T
 """
 PAIRS = 6
 CLIPS_BEFORE = 3
+TWICE = "cancelled"  # a model with two runs, which share an allocation
 # Time limits in hours: two minutes until it is ended.
 MODELS = {"fails": "", "cancelled": "", "killed": "gpus: 1\n", "slow": "hours: 0.034\n", "lost": "gpus: 1\n"}
 QUICK_CHECKS = ("--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "1")
@@ -68,6 +69,7 @@ def cluster_suite(root: Path, names: tuple[str, ...]) -> Reduced:
         model = f"label: {name}\nadapter: troubled\nmemory_mb: 400\n{MODELS[name]}{settings}"
         project.write(f"config/models/{name}.yaml", model)
         rows.append({"label": name, "model": name, "protocol": "paper", "sampling": "linspace4"})
+    rows.append({"label": "second run", "model": TWICE, "protocol": "paper", "sampling": "linspace1"})
     suite, tables = yaml.safe_load(SUITE), yaml.safe_load(VINOGROUND)
     suite["shards"] = 1
     suite["run"] = [*(one for one in suite["run"] if one != "hub-siglip"), *names]

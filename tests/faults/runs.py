@@ -76,6 +76,10 @@ class Run:
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def _listen(self) -> None:
         assert self._process.stdout is not None
         with self._process.stdout as stream:

@@ -132,6 +132,8 @@ use rule infer as construction_write with:
         "<suite>/logs/construction/{benchmark}/write/{model}/{round}.log",
     wildcard_constraints:
         benchmark=CONSTRUCTION.here,
+    group:
+        "writing_{benchmark}_{model}_{round}"
     params:
         settings=SUITE.settings("construction/{benchmark}/writer/{model}"),
         retry=CONSTRUCTION.retry_replies,

@@ -52,7 +52,12 @@ rule infer:
     wildcard_constraints:
         model=SUITE.inference.whole_models,
     threads: SUITE.inference.threads
+    priority: SUITE.inference.priority
+    # On a cluster these runs share an allocation, one after the other: the model stays loaded.
+    group:
+        "answers_{benchmark}_{model}"
     resources:
+        loaded_model=1,
         gpu=SUITE.inference.gpus,
         mem_mb=SUITE.inference.memory_mb,
         runtime=SUITE.inference.minutes,
@@ -78,6 +83,8 @@ use rule infer as infer_piece with:
         "<suite>/logs/infer_piece/{benchmark}/{protocol}/{sampling}/{model}/{piece}.log",
     wildcard_constraints:
         model=SUITE.inference.split_models,
+    group:
+        "answers_{benchmark}_{protocol}_{sampling}_{model}_{piece}"
     params:
         piece="{piece}",
 

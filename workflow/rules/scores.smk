@@ -79,6 +79,8 @@ use rule infer as judge with:
         "<suite>/logs/judge/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     wildcard_constraints:
         judge=SUITE.scores.asked_judges,
+    group:
+        "replies_{benchmark}_{judge}"
     params:
         settings=SUITE.settings("judges/{benchmark}/{protocol}/{judge}"),
 

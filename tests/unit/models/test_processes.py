@@ -15,7 +15,7 @@ from reprise.core.errors import MachineError, UserError
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS, AdapterInfo
 from reprise.models.asking.journal import Failures, Journal, Work
-from reprise.models.asking.lazy import LazyModel, copy_of, model_on
+from reprise.models.asking.lazy import LazyModel, answering, copy_of, model_on
 from reprise.models.base import Clip, Request
 from reprise.models.keys import RunKey
 from reprise.stages.infer import ask_all
@@ -126,7 +126,7 @@ def rows_of(model: Any, asked: Sequence[Work], folder: Path) -> list[dict[str, A
 
 
 def by_copies(model: Echo, asked: Sequence[Work], folder: Path) -> list[dict[str, Any]]:
-    make = partial(nullcontext, model)
+    make = partial(answering, partial(nullcontext, model))
     with closing(copy_of(make)) as first, closing(copy_of(make)) as second:
         return rows_of([first, second], asked, folder)
 
@@ -139,7 +139,10 @@ def test_a_checkpoint_in_two_copies_answers_as_one(tmp_path: Path) -> None:
     make = partial(LazyModel, key, Store(tmp_path), 1)
     with make() as model:
         one = rows_of(model, asked, tmp_path / "one")
-    with closing(copy_of(make, preload=LOADED)) as first, closing(copy_of(make, preload=LOADED)) as second:
+    with (
+        closing(copy_of(partial(answering, make), preload=LOADED)) as first,
+        closing(copy_of(partial(answering, make), preload=LOADED)) as second,
+    ):
         assert rows_of([first, second], asked, tmp_path / "two") == one
     with make() as model:
         assert rows_of(model, asked, tmp_path / "two") == one, "its journal serves one model too"

@@ -58,9 +58,9 @@ class Model(Settings):
     """Number of GPUs that one copy of the model is spread over, a divisor of `gpus`; each has more room for clips. By
     default as few as hold the model and the largest clip of its run."""
     memory_mb: int = Field(2000, ge=100)
-    """Main memory that it needs, in MB."""
+    """Main memory that it needs, in MB; with `gpus_per_copy`, that each copy needs."""
     threads: int = Field(1, ge=1)
-    """Number of CPU threads."""
+    """Number of CPU threads; on GPUs at least 8 for each copy, which prepare its clips."""
     hours: float = Field(8.0, gt=0)
     """Time that its job asks a cluster for; one that is cut off is sent again with more, and goes on where it was."""
     pieces: int = Field(1, ge=1, le=MOST_PIECES)

@@ -8,6 +8,7 @@ import shutil
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +36,7 @@ MARKER = "reprise-store.json"
 # Names of objects, and of those that a killed job was writing: `<digest>.mp4`, `.<digest>.<process>.tmp.json`.
 OBJECT = re.compile(r"\.?(?P<digest>[0-9a-f]{64})(?:\.\w+)*")
 LOGS = "journal", "failures"
+READERS = 8  # files whose digests are computed at once
 LARGE = 1 << 30  # bytes whose digest takes longer than a second
 DIGESTS = "digests.jsonl"
 LOGS_AT_TOP = DIGESTS, "spent.jsonl"
@@ -206,9 +208,17 @@ class Store:
             self._digests = {tuple(row[:4]): str(row[4]) for row in lines}
         return self._digests
 
+    def digests(self, paths: Iterable[Path]) -> dict[Path, str]:
+        """Return the digests of files; those that are not remembered are read side by side."""
+        files = list(paths)
+        self._known_digests()
+        with ThreadPoolExecutor(READERS) as threads:
+            return dict(zip(files, threads.map(self.digest, files), strict=True))
+
     def folder_digest(self, folder: Path) -> str:
         files = sorted(path for path in folder.rglob("*") if path.is_file())
-        return value_digest({str(path.relative_to(folder)): self.digest(path) for path in files})
+        found = self.digests(files)
+        return value_digest({str(path.relative_to(folder)): found[path] for path in files})
 
     # Size and room
 

@@ -1,7 +1,7 @@
 """What an adapter is given and what it gives back: the seam between the inference job and a model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -103,6 +103,11 @@ class ModelSpec:
     """who pays a server; without it, as in a trial, limits of other jobs are not known, and nothing is counted"""
 
     @property
+    def of_model(self) -> "ModelSpec":
+        """The spec without what differs from run to run."""
+        return replace(self, prompt_start="", shows_frames=False, options=(), largest=None)
+
+    @property
     def weights(self) -> Path:
         """The folder of a model that has weights."""
         assert self.folder is not None
@@ -151,13 +156,21 @@ class Preparer(Protocol):
 
 
 class Adapter(Protocol):
-    """A model that answers all questions of a clip; loaded once a job, asked clip by clip.
+    """A model that answers all questions of a clip, asked clip by clip.
 
     An error that it raises fails the question that it was asked last; the others are asked again without it.
     """
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         """One answer per request, in order, each yielded as soon as it is ready."""
+
+
+@runtime_checkable
+class AdapterOfRuns(Adapter, Protocol):
+    """An adapter that stays loaded for several runs of its model; any other is loaded again where runs differ."""
+
+    def begin(self, spec: ModelSpec) -> None:
+        """Prepare for the next run; raise a UserError where the model cannot be asked what the run asks."""
 
 
 class PreparingAdapter(Adapter, Protocol):

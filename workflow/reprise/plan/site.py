@@ -10,7 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PrivateAttr
 
 from reprise.config.model import Model
 from reprise.config.problems import read
@@ -22,7 +22,7 @@ from reprise.plan.runs import Plan
 from reprise.plan.targets import asked_by, models_of
 
 TRIGGERS, DEFAULT_TRIGGERS = "--rerun-triggers", ("code", "input", "mtime", "params", "software-env")
-EXECUTOR, PARTITIONS = "executor", "slurm-partition-config"
+EXECUTOR, PARTITIONS, TOGETHER = "executor", "slurm-partition-config", "group-components"
 LOOKS = re.compile(r"--dry-?run|--unlock|-[pqF]*n[pqF]*")
 # How `generate-slurm-partition-config` writes a time, such as 2-12:00:00.
 TIME = re.compile(r"(?:(?P<days>\d+)-)?(?P<hours>\d+):(?P<minutes>\d\d):\d\d")
@@ -57,6 +57,12 @@ class Site(Settings):
     """The partitions, by name. A job goes to the one that it fits best; to one with GPUs only if it needs them."""
 
     partitions: dict[str, PartitionLimits] = Field(min_length=1)
+    _runs_together: int = PrivateAttr(1)
+
+    def longest(self, gpus: int, *, is_shared: bool) -> int | None:
+        """The most minutes of one job, also where several share an allocation; None where there is no limit."""
+        found = self.most("max_runtime", gpus)
+        return max(1, found // self._runs_together) if found is not None and is_shared else found
 
     def for_gpus(self, count: int) -> dict[str, PartitionLimits]:
         """The partitions for jobs with so many GPUs: for none those without, if there are any."""
@@ -64,16 +70,24 @@ class Site(Settings):
         having = {name: one for name, one in self.partitions.items() if one.max_gpu >= count}
         return having if count else without or having
 
-    def most(self, limit: Literal["max_runtime", "max_mem_mb"], gpus: int) -> int | None:
+    def most(self, limit: Literal["max_runtime", "max_mem_mb", "max_threads"], gpus: int) -> int | None:
         """The largest limit of the partitions for jobs with so many GPUs; None where one of them has none."""
         limits = [getattr(one, limit) for one in self.for_gpus(gpus).values()]
         return None if None in limits else max(limits, default=None)
 
 
-def threads_of(model: Model) -> int:
-    """CPUs of a model's job: of a model on a GPU the processes that prepare its clips."""
-    # Eight cores decode about as fast as a GPU asks for clips (docs/reference/inference.md).
-    return max(model.threads, 8) if model.gpus else model.threads
+# Eight cores decode about as fast as a GPU asks for clips (docs/reference/inference.md).
+THREADS_OF_COPY = 8
+
+
+def threads_of(model: Model, copies: int = 1) -> int:
+    """CPUs of a model's job: of a model on a GPU the processes that prepare clips for its copies."""
+    return max(model.threads, THREADS_OF_COPY * copies) if model.gpus else model.threads
+
+
+def copies_of(model: Model) -> int:
+    """How many copies of a model its GPUs hold at most."""
+    return max(1, model.gpus // (model.gpus_per_copy or 1))
 
 
 def executor_of(arguments: Sequence[str]) -> str | None:
@@ -114,7 +128,18 @@ def is_look(arguments: Sequence[str]) -> bool:
 def site_of(arguments: Sequence[str]) -> Site | None:
     """Return the partitions that jobs are submitted to; None where they run here."""
     file = partitions_file(arguments)
-    return None if file is None else read(Site, file)
+    if file is None:
+        return None
+    site = read(Site, file)
+    site._runs_together = _runs_together(arguments)
+    return site
+
+
+def _runs_together(arguments: Sequence[str]) -> int:
+    """Return how many runs of a model share an allocation at most, by the profile."""
+    groups = _profile(arguments).get(TOGETHER, [])
+    counts = [str(one).rpartition("=")[2] for one in (groups.split() if isinstance(groups, str) else groups)]
+    return max((int(count) for count in counts if count.isdecimal()), default=1)
 
 
 def check_models(plan: Plan, site: Site, targets: Sequence[str]) -> None:

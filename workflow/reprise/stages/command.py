@@ -20,6 +20,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest, recorded, seal_text, value_digest
 from reprise.core.locks import locked
+from reprise.core.owner import end_with, find_owner
 from reprise.core.paths import RESULTS
 from reprise.core.provenance import SHORT, Provenance, is_moved, recording, replace_running, running
 from reprise.core.settings import validated
@@ -41,6 +42,7 @@ def run(words: Sequence[str], module: str = "reprise.stages", prefix: str = "") 
         module: The package of the modules of stages.
         prefix: What results put before the name of a stage of a package beside the library.
     """
+    end_with(find_owner())
     site, rest = _site_options(words, module)
     stage, main = rest[0], import_module(f"{module}.{rest[0]}").main
     kinds = {name: parameter.annotation for name, parameter in inspect.signature(main).parameters.items()}

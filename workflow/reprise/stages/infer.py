@@ -15,7 +15,7 @@ from reprise.models.asking.lazy import model_on
 from reprise.models.asking.money.prices import Budget, Price
 from reprise.models.asking.outcomes import Model
 from reprise.models.asking.pieces import WHOLE, Piece
-from reprise.models.asking.workers import Worker
+from reprise.models.asking.workers import Copy
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.stages.answers import write_answers
 from reprise.stages.command import In, Out, Site
@@ -70,7 +70,7 @@ def main(
 
 def ask_all(
     works: Sequence[Work],
-    model: Model | Sequence[Worker],
+    model: Model | Sequence[Copy],
     journal: Journal,
     failures: Failures,
     key: RunKey,

@@ -18,7 +18,7 @@ from reprise.models.asking.lazy import CopyLostError, answered, tell
 from reprise.models.asking.outcomes import DEVICE_ERROR, Model
 from reprise.models.asking.pieces import WHOLE, Piece
 from reprise.models.asking.reasons import TRANSIENT, in_words
-from reprise.models.asking.workers import Worker
+from reprise.models.asking.workers import Copy
 from reprise.models.base import Answer, Due, Request, ServedModel
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.models.settings import HALF
@@ -155,7 +155,7 @@ class Asking:
     became of them is in the journal and among the failures."""
 
     def __init__(
-        self, models: Sequence[Model | Worker], journal: Journal, failures: Failures, key: RunKey, piece: Piece
+        self, models: Sequence[Model | Copy], journal: Journal, failures: Failures, key: RunKey, piece: Piece
     ) -> None:
         self._models, self._journal, self._failures = models, journal, failures
         self._share = OptionShare(key)
@@ -242,7 +242,7 @@ class Asking:
             except BaseException:  # such as Ctrl-C
                 self._is_ending = True
                 for model in self._models:
-                    if isinstance(model, Worker):
+                    if isinstance(model, Copy):
                         model.close()
                 raise
         for one in asked:

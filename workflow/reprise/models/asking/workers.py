@@ -8,15 +8,17 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
 from multiprocessing.connection import Connection, wait
-from multiprocessing.reduction import recv_handle, send_handle
+from multiprocessing.reduction import DupFd, recv_handle, send_handle
 from typing import Any, cast
 
 from reprise.core.errors import UserError
@@ -37,7 +39,19 @@ class WorkerDiedError(Exception):
     """The process has ended by itself, or was killed."""
 
 
-class Worker:
+class Copy(ABC):
+    """A copy of a model, or a part of its work, in another process."""
+
+    @abstractmethod
+    def results(self, *asked: Any) -> Iterator[Any]:
+        """What the process gives for this, each as soon as it is there; a WorkerDiedError when it has ended."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ask it nothing more; who waits for it is told."""
+
+
+class Worker(Copy):
     """A process that starts at the first thing that it is to do; a new one takes its place when it has died."""
 
     def __init__(
@@ -60,20 +74,15 @@ class Worker:
         self._lock = threading.Lock()
 
     def results(self, *asked: Any) -> Iterator[Any]:
-        """What the function gives for this, each as soon as it is there."""
         try:
             if self._process is None:
                 self._start()
-            self._connection.send(asked)
-            while (found := _received(self._connection)) is not None:
-                if isinstance(found, UserError):
-                    raise found
-                yield found
+            yield from results_of(self._connection, asked)
         except (EOFError, OSError) as error:
             raise WorkerDiedError(self._end()) from error
 
     def close(self) -> None:
-        """End the process, whatever it does; who waits for it is told."""
+        """End the process, whatever it does."""
         with self._lock:
             self._is_over = True
             if self._process is not None:
@@ -87,7 +96,7 @@ class Worker:
             self._connection, theirs = self._context.Pipe()
             process = self._context.Process(
                 target=serve,
-                args=(theirs, self._make, self._environment),
+                args=(theirs, self._make, self._environment, StandardError()),
                 daemon=not self._starts_others,
                 name=self._name,
             )
@@ -107,31 +116,66 @@ class Worker:
         return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
 
 
+class StandardError:
+    """The log of who starts a process; the server that makes the processes has that of the first job alone."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _write_to, (DupFd(2),)
+
+
+def _write_to(log: Any) -> None:
+    handle = log.detach()
+    os.dup2(handle, 2)
+    os.close(handle)
+
+
 def serve(
-    connection: Connection, make: Callable[[], AbstractContextManager[Serve]], environment: Mapping[str, str]
+    connection: Connection,
+    make: Callable[[], AbstractContextManager[Serve]],
+    environment: Mapping[str, str],
+    _log: object = None,
 ) -> None:
     """A worker's work, until the job that it works for ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C the job hears, and ends its workers
     os.environ.update(environment)
     log_to_stderr()
     with make() as work:
-        while True:
-            try:
-                asked = connection.recv()
-            except EOFError:
-                return
-            try:
-                for found in work(*asked):
-                    _send(connection, found)
-                _send(connection, None)
-            except UserError as mistake:
-                _send(connection, mistake)
+        answer(connection, work)
+
+
+def answer(connection: Connection, work: Serve) -> None:
+    """Do what is asked through a connection until that is closed."""
+    while True:
+        try:
+            asked = connection.recv()
+        except EOFError:
+            return
+        try:
+            for found in work(*asked):
+                send_result(connection, found)
+            send_result(connection, None)
+        except UserError as mistake:
+            send_result(connection, mistake)
+
+
+def results_of(connection: Connection, asked: Sequence[Any]) -> Iterator[Any]:
+    """Ask the process at the other end; yield what it gives."""
+    connection.send(asked)
+    yield from given_by(connection)
+
+
+def given_by(connection: Connection) -> Iterator[Any]:
+    """Yield what the process at the other end gives, up to its end; raise the UserError that ends it."""
+    while (found := _received(connection)) is not None:
+        if isinstance(found, UserError):
+            raise found
+        yield found
 
 
 # Arrays pass through memory that both processes see: no copy, no file, and nothing is left over when one is killed.
 
 
-def _send(connection: Connection, found: Any) -> None:
+def send_result(connection: Connection, found: Any) -> None:
     buffers: list[pickle.PickleBuffer] = []
     content = pickle.dumps(found, protocol=5, buffer_callback=buffers.append)
     raw = [buffer.raw() for buffer in buffers]
@@ -192,8 +236,15 @@ def ready(found: Prepared) -> Ready:
 
 @contextmanager
 def _preparing(target: str, spec: ModelSpec) -> Iterator[Serve]:
-    preparer = cache(lambda: loaded(target)(spec))
+    preparer = cache(lambda: _in_one_thread(loaded(target)(spec)))
     yield lambda clip, requests: iter([prepared(preparer, clip, requests)])
+
+
+def _in_one_thread(preparer: Preparer) -> Preparer:
+    """Have torch compute in one thread here: each of these workers would start as many as the whole job has CPUs."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+    return preparer
 
 
 class Ahead(AbstractContextManager["Ahead"]):

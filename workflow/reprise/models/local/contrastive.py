@@ -41,6 +41,9 @@ class ContrastiveAdapter:
         self.preparer = FramesPreparer(spec)
         self._encoder = load_encoder(spec)
 
+    def begin(self, spec: ModelSpec) -> None:
+        """Nothing of a run matters to it."""
+
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         return self.answers_about(Ready(self.preparer.read(clip), {}), requests)
 

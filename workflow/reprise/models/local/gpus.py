@@ -6,7 +6,7 @@ Snakemake counts GPUs; a lock on each says which of them are free of other jobs.
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.util import find_spec
 from mmap import ACCESS_READ, mmap
@@ -281,11 +281,18 @@ def check_build(build: Build, count: int) -> None:
 # --- taking --------------------------------------------------------------------------------------------------------
 
 
-def take_gpus(count: int, folder: Path, model: str, build: Build | None = None) -> list[BaseFileLock]:
+def take_gpus(
+    count: int,
+    folder: Path,
+    model: str,
+    build: Build | None = None,
+    make_room: Callable[[], bool] = lambda: False,
+) -> list[BaseFileLock]:
     """Wait for free GPUs, lock them for as long as the returned locks are kept, and show only them to CUDA.
 
     GPUs with the most free memory are taken first, and looked at again once they are locked: other users' processes
-    know no locks. A GPU without room is only taken where no other job holds one that will be free.
+    know no locks. A GPU without room is only taken where no other job holds one that will be free. Where too few are
+    free, `make_room` is called, which returns whether it has freed some.
     """
     if count == 0:
         return []
@@ -301,7 +308,7 @@ def take_gpus(count: int, folder: Path, model: str, build: Build | None = None) 
             break
         for lock in taken.values():
             lock.release()
-        if taken and is_settled:  # somebody else's process has come meanwhile
+        if (taken and is_settled) or make_room():  # in the first case somebody else's process has come meanwhile
             continue
         if monotonic() - noted >= NOTE_S:
             noted = monotonic()

@@ -46,7 +46,7 @@ class ClipPreparer:
 
     def __init__(self, spec: ModelSpec) -> None:
         self.processor = ClipProcessor(spec)
-        self._start = spec.prompt_start
+        self.prompt_start = spec.prompt_start
         self._constant: dict[tuple[str, str], Sequence[int]] = {}
 
     def read(self, clip: Clip) -> Footage | None:
@@ -82,7 +82,7 @@ class ClipPreparer:
         end = self.processor.end_of_clip(ids)
         if end == 0 or clip.footage is not None:
             return 0
-        start = self._start if request.prompt.startswith(self._start) else ""
+        start = self.prompt_start if request.prompt.startswith(self.prompt_start) else ""
         constant = self._constant.get((request.system, start), [])
         if not constant or not _goes_on(ids, end, constant):  # what follows a clip may tell of its last frame
             found = []

@@ -38,6 +38,10 @@ class TextAdapter:
         settings = TextSettings.model_validate(spec.settings)
         self._model = LanguageModel(spec, settings) if settings.head is None else Vera(spec)
 
+    def begin(self, spec: ModelSpec) -> None:
+        if isinstance(self._model, LanguageModel):
+            self._model.check(spec)
+
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
             yield answered(partial(self._model.answer, request))
@@ -51,8 +55,11 @@ class LanguageModel:
         self._tokenizer = load_part(AutoTokenizer, spec)
         self._limit, self._arguments = settings.max_tokens, settings.template_arguments
         self._opens_thought = opens_thought(self._text("", "The question."))
-        check_scores(spec, self._tokenizer, opens_thought=self._opens_thought)
+        self.check(spec)
         self._model = load_model(AutoModelForSeq2SeqLM if self._has_encoder else AutoModelForCausalLM, spec)
+
+    def check(self, spec: ModelSpec) -> None:
+        check_scores(spec, self._tokenizer, opens_thought=self._opens_thought)
 
     def answer(self, request: Request) -> Answer:
         # A template writes the tokens that begin a text itself.

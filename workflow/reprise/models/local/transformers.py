@@ -61,16 +61,20 @@ class TransformersAdapter:
         use_threads(spec)
         self.preparer = ClipPreparer(spec)
         processor = self.preparer.processor
-        # A checkpoint that the run's questions cannot be asked is refused before its weights are loaded.
-        if spec.shows_frames:
-            _ = processor.mode  # a UserError where neither a video nor images reach the model
-        check_scores(spec, processor.processor.tokenizer, opens_thought=processor.opens_thought)
+        self.begin(spec)  # a checkpoint that cannot be asked is refused before its weights are loaded
         self.model = load_model(AutoModelForImageTextToText, spec, clip_size(spec, processor))
         batch_vision_attention(self.model)
         self._is_on_cpu = device_of(self.model).type == "cpu"
         self._is_shared = TransformersSettings.model_validate(spec.settings).engine == "shared" and self._shares()
         self._limit = CopyLimit()
         self.asked: AskedClip | None = None
+
+    def begin(self, spec: ModelSpec) -> None:
+        processor = self.preparer.processor
+        if spec.shows_frames:
+            _ = processor.mode  # a UserError where neither a video nor images reach the model
+        check_scores(spec, processor.processor.tokenizer, opens_thought=processor.opens_thought)
+        self.preparer.prompt_start = spec.prompt_start
 
     def _shares(self) -> bool:
         """Have the model encode frames once; whether it is also given the tokens that questions begin with once."""

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from safetensors import SafetensorError, safe_open
 
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, read_record, value_digest, write_record
+from reprise.core.files import read_record, value_digest, write_record
 from reprise.core.store import Store
 
 # What a snapshot holds besides weights; code only for a model that may run it.
@@ -71,8 +71,10 @@ def weights_folder(checkpoint: str | None, model: Mapping[str, str], store: Stor
     folder = snapshot_folder(model["repo"], model["revision"], store)
     if not fetched_files(folder) and not any(folder.glob(WEIGHTS)):
         raise UserError(f"{model['repo']}: no weights in {folder}. Run snakemake, whose weights rule fetches them.")
-    for path, digest in fetched_files(folder).items():
-        if not path.is_file() or file_digest(path) != digest:  # read: a remembered digest sees no decay of the disk
+    fetched = fetched_files(folder)
+    found = store.digests(path for path in fetched if path.is_file())
+    for path, digest in fetched.items():
+        if found.get(path) != digest:
             path.unlink(missing_ok=True)
             raise UserError(
                 f"{path}: gone, or not what was fetched. Nothing was recorded: run the same command again, which "
@@ -83,7 +85,8 @@ def weights_folder(checkpoint: str | None, model: Mapping[str, str], store: Stor
 
 def record_files(folder: Path, store: Store, further: Sequence[str] = ()) -> None:
     files = sorted({path for pattern in patterns_of(True, further) for path in folder.glob(pattern)})
-    write_record(folder.with_suffix(".json"), {path.name: store.digest(path) for path in files})
+    found = store.digests(files)
+    write_record(folder.with_suffix(".json"), {path.name: digest for path, digest in found.items()})
 
 
 def fetched_files(folder: Path) -> dict[Path, str]:

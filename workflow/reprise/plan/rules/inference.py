@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from reprise.config.model import Model
 from reprise.core.names import one_of
@@ -17,7 +17,7 @@ from reprise.plan.retries import retry_param, weights_reason
 from reprise.plan.rules import Asked
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
-from reprise.plan.site import Site, threads_of
+from reprise.plan.site import Site, copies_of, threads_of
 
 
 def run_of(wildcards: Any) -> Run:
@@ -47,28 +47,47 @@ class Inference(Asked):
         return self._plan.config.models[getattr(wildcards, "judge", wildcards.model)]
 
     def threads(self, wildcards: Any) -> int:
-        return threads_of(self.model(wildcards))
+        """As many as all copies of the model need, as far as the site has nodes with them."""
+        model = self.model(wildcards)
+        wanted, most = threads_of(model, copies_of(model)), self._most("max_threads", model.gpus)
+        return wanted if most is None else min(wanted, max(most, threads_of(model)))
 
     def gpus(self, wildcards: Any) -> int:
         return self.model(wildcards).gpus
 
+    def priority(self, wildcards: Any) -> int:
+        """Have the jobs of one model follow each other, as it stays loaded for the next one.
+
+        A GPU is not kept waiting by other jobs; models on the processor wait for these, which have their clips made.
+        """
+        place = self._places[getattr(wildcards, "judge", wildcards.model)]
+        return place if self.model(wildcards).gpus else -place
+
     def memory_mb(self, wildcards: Any, attempt: int) -> int:
-        """More with each attempt, as far as the site has nodes with it: the one before may have run out of it."""
+        """More with each attempt, as far as the site has nodes with it: the one before may have run out of it.
+
+        How many copies there are is known before the job only where the model's file says how many GPUs one takes.
+        """
         model = self.model(wildcards)
-        wanted, most = model.memory_mb * attempt, self._site.most("max_mem_mb", model.gpus) if self._site else None
+        copies = copies_of(model) if model.gpus_per_copy else 1
+        wanted, most = model.memory_mb * copies * attempt, self._most("max_mem_mb", model.gpus)
         return wanted if most is None else min(wanted, max(most, model.memory_mb))
 
     def minutes(self, wildcards: Any, attempt: int) -> int:
         """More with each attempt, as far as the site permits; a job that is cut off goes on where it was."""
         model = self.model(wildcards)
-        return self._within_site(round(model.hours * 60) * attempt, model.gpus)
+        is_shared = not hasattr(wildcards, "piece") and not hasattr(wildcards, "round")
+        return self._within_site(round(model.hours * 60) * attempt, model.gpus, is_shared=is_shared)
 
     def stage_minutes(self, wildcards: Any, attempt: int) -> int:
         return self._within_site(240 * attempt, gpus=0)
 
-    def _within_site(self, minutes: int, gpus: int) -> int:
-        longest = self._site.most("max_runtime", gpus) if self._site else None
+    def _within_site(self, minutes: int, gpus: int, *, is_shared: bool = False) -> int:
+        longest = self._site.longest(gpus, is_shared=is_shared) if self._site else None
         return minutes if longest is None else min(minutes, longest)
+
+    def _most(self, limit: Literal["max_runtime", "max_mem_mb", "max_threads"], gpus: int) -> int | None:
+        return self._site.most(limit, gpus) if self._site else None
 
     def notes(self, wildcards: Any) -> list[Path]:
         """Of what a job needs besides: the weights that are fetched, and the environment of the server that it starts;
@@ -91,6 +110,10 @@ class Inference(Asked):
         elif hasattr(wildcards, "piece"):
             result = self._results.piece(run, wildcards.piece)
         return retry_param(result, "failed" if failed is not None and failed.due else "")
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {slug: place for place, slug in enumerate(sorted(self._plan.config.models), 1)}
 
     @cached_property
     def _failed(self) -> dict[Scored, FailedAnswers]:

@@ -86,6 +86,9 @@ class Host:
             raise
         return {"url": f"{self._url}/v1", "key": KEY_VARIABLE}
 
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     def check(self, *, is_lost: bool) -> None:
         """A MachineError where it has ended, or does so in this moment, should a connection be lost."""
         if self._process is None:

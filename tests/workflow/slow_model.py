@@ -1,0 +1,44 @@
+"""The adapter `slow`, plugged into a copy of the library: takes long to load, and notes what happens in the folder `notes`."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from reprise.models.base import Answer, Clip, ModelSpec, Request
+
+REGISTRATION = """
+
+class SlowSettings(Settings):
+    name: str
+    load_s: float = 0.0
+    answer_s: float = 0.0
+
+
+ADAPTERS["slow"] = AdapterInfo(
+    "reprise.models.local.slow_model:Slow", SlowSettings, asks=("score", "choose", "write"), needs_weights=True
+)
+"""
+NOTES = Path("notes")
+
+
+class Slow:
+    """Takes the first option."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._settings = spec.settings
+        time.sleep(spec.settings["load_s"])
+        self._note("loaded", str(os.getpid()))
+
+    def begin(self, spec: ModelSpec) -> None:
+        self._note("begun", str(os.getpid()))
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for request in requests:
+            self._note("asked", request.request_id)
+            time.sleep(self._settings["answer_s"])
+            yield Answer(text=request.options[0])
+
+    def _note(self, kind: str, text: str) -> None:
+        with (NOTES / kind).open("a") as stream:
+            stream.write(f"{self._settings['name']} {text}\n")

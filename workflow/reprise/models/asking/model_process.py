@@ -1,0 +1,191 @@
+"""The process that keeps a model loaded: `python -m reprise.models.asking.model_process <socket> <pid> <start>`."""
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
+from multiprocessing.connection import Connection, Listener
+from multiprocessing.reduction import recv_handle
+from pathlib import Path
+from typing import Any
+
+import psutil
+from filelock import FileLock, Timeout
+
+from reprise.core.errors import UserError, faults_in_words
+from reprise.core.log import log_to_stderr
+from reprise.core.owner import Owner, watch
+from reprise.models.asking.kept import CHECK, LEAVE, LOCK, START, Opening, end_idle_process, forget, host_of
+from reprise.models.asking.lazy import Begin, answering_runs, copies_on, largest_of
+from reprise.models.asking.workers import Serve, StandardError, Worker, answer, send_result
+from reprise.models.base import LargestClip
+from reprise.models.local.gpus import take_gpus
+from reprise.models.remote.serving.environment import build_of
+from reprise.models.remote.serving.host import KEY_VARIABLE, Host
+
+IDLE_S, POLL_S = 60.0, 1.0
+MOST_COPIES = 64
+# An idle model on the processor ends when less than this share of the memory is free.
+ROOM = 0.5
+
+
+class Kept:
+    """A model with its copies, loaded when the first job opens it."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._ends = ExitStack()
+        self._copies: list[Serve] = []
+        self._largest: LargestClip | None = None
+        self._host: Host | None = None
+
+    def open(self, opening: Opening) -> list[Serve]:
+        """Return what answers for each copy; nothing where another process must load the model again, because a clip is
+        larger than they have room for, or the server has ended."""
+        key = opening.key
+        largest = largest_of(opening.clips) if opening.clips and key.gpus else None
+        if self._copies:
+            is_usable = self._has_room(largest) and (self._host is None or self._host.is_running())
+            return self._copies if is_usable else []
+        build = build_of(key.hosting.environment) if key.hosting else None
+        locks, make_room = opening.store.root / "locks", partial(end_idle_process, self._owner)
+        for lock in take_gpus(key.gpus, locks, Path(key.run).name, build, make_room):
+            self._ends.callback(lock.release)
+        self._largest = largest
+        if key.hosting:
+            self._host = host_of(opening)
+            self._copies = [partial(_of_host, self._host, self._host.start())]
+            return self._copies
+        starts = copies_on(key, opening.threads, opening.weights, largest) if key.gpus > 1 else []
+        make = partial(answering_runs, largest)
+        self._copies = [partial(_by_worker, self._ends.enter_context(closing(start(make)))) for start in starts]
+        if not starts:
+            self._copies = [self._ends.enter_context(make())]
+        return self._copies
+
+    def _has_room(self, clip: LargestClip | None) -> bool:
+        return clip is None or (
+            self._largest is not None and all(one <= most for one, most in zip(clip, self._largest, strict=True))
+        )
+
+
+def _of_host(host: Host, settings: dict[str, Any], asked: object, *arguments: bool) -> Iterator[dict[str, Any]]:
+    if asked == START:
+        yield settings | {"secret": os.environ[KEY_VARIABLE]}
+    elif asked == CHECK:
+        host.check(is_lost=arguments[0])
+
+
+def _by_worker(worker: Worker, *asked: Any) -> Iterator[Any]:
+    if isinstance(asked[0], Begin):
+        asked = (Begin(asked[0].make, StandardError()),)
+    yield from worker.results(*asked)
+
+
+class Process:
+    """One job after the other, each with the model for itself."""
+
+    def __init__(self, socket: Path, owner: Owner) -> None:
+        self._socket, self._kept = socket, Kept(owner)
+        self._idle_since: float | None = None
+        self._listener = Listener(str(socket), backlog=MOST_COPIES)
+        watch(owner, self.end)
+        threading.Thread(target=self._watch_idleness, name="idleness", daemon=True).start()
+
+    def serve(self) -> None:
+        while True:
+            with self._listener.accept() as connection:
+                self._idle_since = None
+                opening = connection.recv()
+                if opening is LEAVE:
+                    self.end()
+                with _writing_to(recv_handle(connection)):
+                    is_usable = self._serve_job(connection, opening)
+            if not is_usable:
+                self.end()
+            with suppress(FileNotFoundError):
+                os.utime(self._socket.with_suffix(LOCK))
+            self._idle_since = time.monotonic()
+
+    def _serve_job(self, connection: Connection, opening: Opening) -> bool:
+        """Serve a job to its end; False where the model cannot be asked any more."""
+        try:
+            with faults_in_words():
+                copies = self._kept.open(opening)
+            send_result(connection, len(copies))
+            send_result(connection, None)
+        except UserError as mistake:
+            send_result(connection, mistake)
+            return False
+        if not copies:
+            return False
+        connections = [connection, *(self._listener.accept() for _ in copies[1:])]
+        failures: list[BaseException] = []
+
+        def relay(number: int) -> None:
+            try:
+                with suppress(ConnectionError):  # the job was killed
+                    answer(connections[number], copies[number])
+                list(copies[number](Begin()))
+            except BaseException as error:
+                failures.append(error)
+                traceback.print_exc()
+            finally:
+                connections[number].close()
+
+        threads = [threading.Thread(target=relay, args=(number,)) for number in range(1, len(copies))]
+        for thread in threads:
+            thread.start()
+        relay(0)
+        for thread in threads:
+            thread.join()
+        return not failures
+
+    def end(self) -> None:
+        """End at once; what this process started ends with it."""
+        forget(self._socket)
+        for child in multiprocessing.active_children():
+            child.kill()
+        os._exit(0)
+
+    def _watch_idleness(self) -> None:
+        while True:
+            time.sleep(POLL_S)
+            since = self._idle_since
+            if since is None:
+                continue
+            memory = psutil.virtual_memory()
+            is_full = self._socket.name.startswith("cpu") and memory.available < ROOM * memory.total
+            if time.monotonic() - since < IDLE_S and not is_full:
+                continue
+            lock = FileLock(self._socket.with_suffix(LOCK))
+            try:
+                lock.acquire(blocking=False)
+            except Timeout:  # a job is about to connect
+                continue
+            self.end()
+
+
+@contextmanager
+def _writing_to(handle: int) -> Iterator[None]:
+    """Have standard error be that of a job, so that its log has what is said while it is served."""
+    os.dup2(handle, 2)
+    os.close(handle)
+    try:
+        yield
+    finally:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C its Snakemake hears
+    log_to_stderr()
+    Process(Path(sys.argv[1]), Owner(int(sys.argv[2]), float(sys.argv[3]))).serve()

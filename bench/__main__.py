@@ -27,6 +27,7 @@ def main() -> None:
                 engine.ratios,
                 loop.ratios,
                 device.ratios,
+                device.copies,
                 device.journaled,
             ),
             serving.ratios,

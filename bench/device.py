@@ -8,18 +8,21 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
+from reprise.config.model import Model
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, write_table
 from reprise.core.settings_text import settings_text
 from reprise.core.store import Store
 from reprise.models.asking.journal import Journal, journal_path
 from reprise.models.asking.workers import Ahead
-from reprise.models.base import Answer, Due, ModelSpec, Ready
+from reprise.models.base import Answer, Clip, Due, ModelSpec, Ready, Request
 from reprise.models.keys import ModelRunKey
+from reprise.plan.site import copies_of, threads_of
 from reprise.stages.works import gather_work
 
 from bench.checkpoints import REAL, write_processor
@@ -29,6 +32,8 @@ from bench.rounds import Ratio, cpu_seconds
 
 FRAMES, SIZE, SECONDS = 32, (1280, 720), 10
 CLIPS, BUSY = 16, 0.9
+# Of a simulated device that asks for a clip as fast as three quarters of a copy's workers prepare them.
+PREPARED_S, ASKED_S = 0.6, 0.1
 JOURNALED_S = 2.0
 # LLaVA-OneVision-7B with 32 frames on one H100: estimates, not measured. Operations of encoding a clip with what its
 # questions begin with, and of each question; the rate at which each is done; what a call and a token take at least.
@@ -89,6 +94,44 @@ def run(path: Path, spec: ModelSpec, kind: Kind, seconds: float, cores: int, cli
             assert isinstance(ahead.take(clip, asked), Ready)
         wall = time.monotonic() - start
     return clips * seconds / wall, wall / clips
+
+
+class Sleeping:
+    """Prepares a clip in a given time that costs no processor, as on a machine with enough of them."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        del spec
+
+    def read(self, clip: Clip) -> None:
+        time.sleep(PREPARED_S)
+
+    def prepare(self, clip: Clip, frames: None, requests: Sequence[Request]) -> int:
+        return 0
+
+
+def copies(folder: Path) -> Iterator[Ratio]:
+    """The share of the time in which each of several devices works, with as many workers as their job is given."""
+    del folder
+    for count in (1, 8):
+        model = Model(label="simulated", adapter="oracle", gpus=count)
+        workers = threads_of(model, copies_of(model)) // count
+        with ThreadPoolExecutor(count) as devices:
+            shares = list(devices.map(_share_of_copy, [workers] * count))
+        name = f"busy: {count} copies, {workers} workers each; {PREPARED_S} s to prepare a clip, {ASKED_S} s to ask"
+        yield Ratio(name, min(shares), BUSY, is_at_most=False)
+
+
+def _share_of_copy(workers: int, clips: int = 100) -> float:
+    shown = [Clip(f"clip {number}", None, (), ()) for number in range(clips + 1)]
+    spec = ModelSpec(None, "cpu", 1, "float32", "sdpa", False, {})
+    with Ahead(f"{__name__}:Sleeping", spec, workers) as ahead:
+        ahead.expect(Due(clip, ()) for clip in shown)
+        ahead.take(shown[0], ())
+        start = time.monotonic()
+        for clip in shown[1:]:
+            time.sleep(ASKED_S)
+            ahead.take(clip, ())
+        return clips * ASKED_S / (time.monotonic() - start)
 
 
 def journaled(folder: Path, clips: int = 100, each: int = 20) -> Iterator[Ratio]:

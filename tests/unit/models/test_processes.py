@@ -15,7 +15,8 @@ from reprise.core.errors import MachineError, UserError
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS, AdapterInfo
 from reprise.models.asking.journal import Failures, Journal, Work
-from reprise.models.asking.lazy import LazyModel, answering, copy_of, model_on
+from reprise.models.asking.lazy import Begin, LazyModel, answering, answering_runs, copy_of, model_on
+from reprise.models.asking.workers import StandardError
 from reprise.models.base import Clip, Request
 from reprise.models.keys import RunKey
 from reprise.stages.infer import ask_all
@@ -146,6 +147,23 @@ def test_a_checkpoint_in_two_copies_answers_as_one(tmp_path: Path) -> None:
         assert rows_of([first, second], asked, tmp_path / "two") == one
     with make() as model:
         assert rows_of(model, asked, tmp_path / "two") == one, "its journal serves one model too"
+
+
+def test_a_copy_stays_loaded_for_the_next_run(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    key = run_key("transformers", checkpoint=str(tiny.llava(tmp_path / "llava")))
+    video = barcode_video(tmp_path / "v.mp4", 48, width=96, height=64)
+    asked = [Work(shown(video, (3, 30)), "recipe", tuple(QUESTIONS))]
+    make = partial(LazyModel, key, Store(tmp_path), 1)
+    with closing(copy_of(answering_runs, preload=LOADED)) as copy:
+        rows = []
+        for name in ("one", "two"):
+            list(copy.results(Begin(make, StandardError())))
+            rows.append(rows_of([copy], asked, tmp_path / name))
+            list(copy.results(Begin()))
+    said = capfd.readouterr().err
+    assert [said.count("loading the model of"), said.count("is loaded already")] == [1, 1]
+    with make() as model:
+        assert rows == [rows_of(model, asked, tmp_path / "here")] * 2
 
 
 def test_a_question_that_kills_a_copy_is_found_and_given_up_at_last(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench import browser, device, engine, loop, media, report, scoring, serving
+from bench import browser, device, engine, loading, loop, media, report, scoring, serving
 
-ALL = ("media", "scoring", "report", "browser", "engine", "loop", "device", "serving")
+ALL = ("media", "scoring", "report", "browser", "engine", "loop", "device", "loading", "serving")
 
 
 def wanted() -> set[str]:
@@ -29,6 +29,7 @@ def main() -> None:
                 device.ratios,
                 device.copies,
                 device.journaled,
+                loading.ratios,
             ),
             serving.ratios,
         )

@@ -1,0 +1,45 @@
+"""Runs of one model that takes ten seconds to load: their time against one load and their answers.
+
+`python -m bench.loading 28` takes the 28 runs of a temporal profile, of thirty seconds each: a quarter of an hour.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.rounds import Ratio
+from tests.workflow.kept import QUESTIONS, Kept, kept_project
+
+LOAD_S, RUN_S = 10.0, 30.0
+RUNS = [
+    f"{sampling}{view}"
+    for sampling in ("linspace2", "linspace4", "linspace8", "linspace16", "fps1")
+    for view in ("", ".first", ".middle", ".reversed", ".shuffled", ".another")
+]
+BOUND, LONGEST_S = 1.2, 3600.0
+
+
+def ratios(folder: Path, count: int = 4) -> Iterator[Ratio]:
+    empty = _seconds(kept_project(folder / "empty"), count, load_s=0.0, answer_s=0.0)
+    project = kept_project(folder / "slow")
+    wall = _seconds(project, count, load_s=LOAD_S, answer_s=RUN_S / QUESTIONS)
+    name = f"{count} runs of a model, against one load, the answers and the jobs themselves"
+    yield Ratio(name, wall / (empty + LOAD_S + count * RUN_S), BOUND)
+    yield Ratio("loads", sum(project.loads().values()), 1)
+
+
+def _seconds(project: Kept, count: int, **settings: float) -> float:
+    project.models(["a"], RUNS[:count], **settings)
+    start = time.monotonic()
+    outcome = project.start().wait(LONGEST_S)
+    if not outcome.is_ok:
+        raise SystemExit(outcome.output + project.logs())
+    return time.monotonic() - start
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as place:
+        for ratio in ratios(Path(place), *map(int, sys.argv[1:])):
+            print(ratio.line, flush=True)

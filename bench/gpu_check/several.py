@@ -8,8 +8,8 @@ from pathlib import Path
 
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS
-from reprise.models.asking.lazy import LazyModel, answered, copy_of, model_on
-from reprise.models.asking.workers import Worker
+from reprise.models.asking.lazy import LazyModel, answered, answering, copy_of, model_on
+from reprise.models.asking.workers import Copy
 from reprise.models.base import Clip
 from reprise.models.local.devices import needed
 
@@ -82,12 +82,14 @@ def copies(session: Session) -> Iterator[Line]:
     yield judged("copies", reason, largest_difference=off, copies=len(workers))
 
 
-def _copies(session: Session, folder: Path, clip: Clip, store: Store, ends: ExitStack) -> Iterator[Worker]:
+def _copies(session: Session, folder: Path, clip: Clip, store: Store, ends: ExitStack) -> Iterator[Copy]:
     """On GPUs as a job starts them; on a processor, where no job has copies, two of the same processes."""
     if session.is_cpu:
         make = partial(LazyModel, key_of(session, gpus=0, checkpoint=folder), store, 1)
         for _ in range(COPIES):
-            yield ends.enter_context(closing(copy_of(make, preload=(ADAPTERS["transformers"].module,))))
+            yield ends.enter_context(
+                closing(copy_of(partial(answering, make), preload=(ADAPTERS["transformers"].module,)))
+            )
         return
     key = key_of(session, gpus=COPIES, checkpoint=folder)
     models = ends.enter_context(model_on(key, store, COPIES, is_needed=True, clips=[clip]))

@@ -20,7 +20,7 @@ from reprise.core.schemas import CLIP_LEDGER, SOURCES, write_table
 from bench.scale import COPIED, alone, copied, measured_run, show
 
 SUITE = ("--config", "suite=rehearsal")
-JOB = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)+)", re.MULTILINE)
+JOB = re.compile(r"^ *(?:local)?rule (\w+):\n((?: +\w+: .*\n)+)", re.MULTILINE)
 LEDGERS = {"sources": SOURCES, "clips": CLIP_LEDGER}
 TABLE = "config/tables/velociti.yaml"
 
@@ -46,7 +46,7 @@ def finish(folder: Path) -> int:
 
 
 def _names(block: str, kind: str) -> Sequence[str]:
-    found = re.search(rf"^    {kind}: (.*)$", block, re.MULTILINE)
+    found = re.search(rf"^ +{kind}: (.*)$", block, re.MULTILINE)
     return found[1].split(", ") if found else ()
 
 

@@ -14,7 +14,7 @@ from tests.workflow.conftest import FULL
 
 SUBMITTED = re.compile(r"^Job ([\w-]+) has been submitted with SLURM jobid", re.MULTILINE)
 RESTARTED = re.compile(r"^Trying to restart job ([\w-]+)", re.MULTILINE)
-RULE = re.compile(r"^rule (\w+):\n(?:    .*\n)*?    resources: (.*)$", re.MULTILINE)
+RULE = re.compile(r"^ *rule (\w+):\n(?: +\w+: .*\n)*? +resources: (.*)$", re.MULTILINE)
 REGISTRATION = """
 
 class TroubledSettings(Settings):

@@ -19,9 +19,9 @@ from tests.workflow.conftest import FULL, Project
 from tests.workflow.warm import LONGEST_S
 
 REPORT = "results/report/index.html"
-STARTED = re.compile(r"^(?:local)?rule (\w+):\n(?:    .*\n)*?    jobid: (\d+)$", re.MULTILINE)
+STARTED = re.compile(r"^ *(?:local)?rule (\w+):\n(?: +\w+: .*\n)*? +jobid: (\d+)$", re.MULTILINE)
 ENDED = re.compile(r"^Finished jobid: (\d+)", re.MULTILINE)
-PLANNED = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)+)", re.MULTILINE)
+PLANNED = re.compile(r"^ *(?:local)?rule (\w+):\n((?: +\w+: .*\n)+)", re.MULTILINE)  # jobs of a group are indented
 # They say how long something took.
 TIMED = re.compile(r"timings|^\.?overview\.")
 # In the report only these do: rows of a run's page, the overview's cells without a link, and these pages' digests.
@@ -190,5 +190,5 @@ def digest_of(name: str, path: Path) -> str:
 
 
 def _names(block: str, key: str) -> tuple[str, ...]:
-    found = re.search(rf"^    {key}: (.*)$", block, re.MULTILINE)
+    found = re.search(rf"^ +{key}: (.*)$", block, re.MULTILINE)
     return tuple(found[1].split(", ")) if found else ()

@@ -106,7 +106,7 @@ class KeptCopy(Copy):
 
 
 def begin_all(copies: Sequence[KeptCopy], begin: object) -> None:
-    """Begin a run with all copies at once, or end it; raise the UserError of a copy that cannot."""
+    """Begin a run with all copies at once; raise the UserError of a copy that cannot."""
     try:
         for copy in copies:
             copy.connection.send((begin,))

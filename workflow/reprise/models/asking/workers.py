@@ -199,7 +199,7 @@ def _received(connection: Connection) -> Any:
         for length in lengths:
             buffers.append(view[at : at + length])
             at += length + (-length % mmap.PAGESIZE or mmap.PAGESIZE)
-    found = pickle.loads(content, buffers=buffers)  # noqa: S301  from a process of this job
+    found = pickle.loads(content, buffers=buffers)  # noqa: S301  from a process of this job or of its user
     if isinstance(found, Ready):
         found.bytes = sum(map(len, buffers))
     return found

@@ -51,11 +51,11 @@ rule infer:
         "<suite>/logs/infer/{benchmark}/{protocol}/{sampling}/{model}.log",
     wildcard_constraints:
         model=SUITE.inference.whole_models,
-    threads: SUITE.inference.threads
     priority: SUITE.inference.priority
     # On a cluster these runs share an allocation, one after the other: the model stays loaded.
     group:
         "answers_{benchmark}_{model}"
+    threads: SUITE.inference.threads
     resources:
         loaded_model=1,
         gpu=SUITE.inference.gpus,

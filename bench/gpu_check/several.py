@@ -8,7 +8,8 @@ from pathlib import Path
 
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS
-from reprise.models.asking.lazy import LazyModel, answered, answering, copy_of, model_on
+from reprise.models.asking.copies import answered, answering, copy_of, model_on
+from reprise.models.asking.lazy import LazyModel
 from reprise.models.asking.workers import Copy
 from reprise.models.base import Clip
 from reprise.models.local.devices import needed

@@ -57,8 +57,19 @@ def test_two_jobs_at_a_time_need_two_loads(project: Callable[..., Kept]) -> None
 def test_five_models_share_one_gpu(project: Callable[..., Kept], one_gpu: Callable[[Kept], Kept]) -> None:
     kept = one_gpu(project()).models(["a", "b", "c", "d", "e"], RUNS[:2], gpus=1)
     kept.finish(cores=16, gpus=1)
-    assert kept.loads() == dict.fromkeys("abcde", 1)
-    assert kept.logs().count("ending an idle model process, whose GPU is needed") == 4
+    loads, ended = kept.loads(), kept.logs().count("ending an idle model process, whose GPU is needed")
+    # Another model takes the GPU while the frames of a second run are still being planned, which happens once.
+    assert loads.keys() == set("abcde") and sum(loads.values()) <= 6
+    assert ended == sum(loads.values()) - 1
+
+
+def test_a_model_on_two_gpus_is_loaded_again_at_most_for_a_larger_clip(
+    project: Callable[..., Kept], one_gpu: Callable[[Kept], Kept], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = one_gpu(project()).models(["a"], gpus=2)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
+    kept.finish(cores=16, gpus=2)
+    assert kept.loads()["a"] == 1 + kept.logs().count("the model is loaded again: a clip is larger") <= 2
 
 
 def test_two_folders_at_once_take_turns_on_one_gpu(

@@ -44,12 +44,13 @@ class Asked:
 
     @property
     def images(self) -> list[str]:
-        """The frames, each as base64."""
-        found: list[str] = []
-        for part in self.content[:-1]:
-            kind = part["type"]
-            found += part[kind]["url"].split("base64,", 1)[1].split(",")
-        return found
+        """The frames that came with the request, each as base64."""
+        return [frame for part in self.content[:-1] for frame in frames_in(part)]
+
+
+def frames_in(part: Mapping[str, Any]) -> list[str]:
+    media = part[part["type"]]
+    return media["url"].split("base64,", 1)[1].split(",") if media else []
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,29 @@ def seeing(asked: Asked) -> Says:
         return Says(completion(asked, logprobs=scored(asked, shown)))
     digest = zlib.crc32(shown.encode())
     return Says(completion(asked, f"{'AB'[digest % 2]} {digest}"))
+
+
+class Keeping:
+    """What a server says that keeps the frames of so many ids, as vLLM does: scores of them, or that it has them no more."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: dict[str, list[str]] = {}
+
+    def __call__(self, asked: Asked) -> Says:
+        if asked.path == "/tokenize":
+            return well(asked)
+        frames: list[str] = []
+        for part in asked.content[:-1]:
+            if part[part["type"]] is not None and "uuid" in part:
+                self._kept[part["uuid"]] = frames_in(part)
+                if len(self._kept) > self._most:
+                    self._kept.pop(next(iter(self._kept)))
+            elif "uuid" in part and part["uuid"] not in self._kept:
+                return error(400, message=f"Cache miss for {part['uuid']}, but data is not provided")
+            frames += frames_in(part) or self._kept[part["uuid"]]
+        logprobs = scored(asked, "".join(frames)) if "logprob_token_ids" in asked.body else None
+        return Says(completion(asked, logprobs=logprobs, frames=len(frames)))
 
 
 def error(status: int, code: str = "", message: str = "it says no", **headers: str) -> Says:

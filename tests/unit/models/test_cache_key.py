@@ -197,6 +197,7 @@ def test_how_a_server_is_reached_does_not_change_the_key(keys: Keys) -> None:
     model = MODELS["openai"]
     first = keys(model)
     more = "concurrency: 32, timeout_s: 5, retries: 1, max_images: 9, image_tokens: 9, check_frames: false, "
+    more += "frames_once: true, "
     assert keys(model.replace("{", "{" + more).replace("8000", "9000")) == first
     assert keys(model.replace("server: s", "server: t")) != first
     assert keys(model.replace("model: m", "model: n")) != first

@@ -156,6 +156,7 @@ def test_the_largest_clip_is_measured_by_the_processor(tmp_path: Path) -> None:
     assert largest == (8, 128, 96)
     assert largest_clip([replace(clips[0], grid=(2, 4))]) == (1, 128, 384)
     assert largest_clip([BLIND]) == (0, 0, 0)
+    assert LargestClip(8, 1080, 1920).or_larger(LargestClip(64, 360, 640)) == (64, 1080, 1920)
     folder = tiny_video.qwen2_5_vl(tmp_path / "m")
     one = replace(spec(folder), largest=largest)
     processor = ClipProcessor(one)

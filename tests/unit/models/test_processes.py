@@ -14,8 +14,9 @@ import pytest
 from reprise.core.errors import MachineError, UserError
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS, AdapterInfo
+from reprise.models.asking.copies import Begin, answering, answering_runs, copy_of, model_on
 from reprise.models.asking.journal import Failures, Journal, Work
-from reprise.models.asking.lazy import Begin, LazyModel, answering, answering_runs, copy_of, model_on
+from reprise.models.asking.lazy import LazyModel
 from reprise.models.asking.workers import StandardError
 from reprise.models.base import Clip, Request
 from reprise.models.keys import RunKey

@@ -18,14 +18,16 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from reprise.benchmarks.asking import Form, FreeAnswers
 from reprise.benchmarks.counting import DataStatistics
 from reprise.benchmarks.rows import Annotations, ClipsFrom
-from reprise.benchmarks.scoring import Analyses, Groups, Scores
 from reprise.core.errors import unknown
 from reprise.core.names import UNFILTERED
+
+if TYPE_CHECKING:  # statistics need numpy, which few jobs do
+    from reprise.benchmarks.scoring import Analyses, Groups, Scores
 
 HERE = Path(__file__).parent
 NEEDED = ("release", "questions", "scores")
@@ -45,8 +47,8 @@ class QuestionsModule(Protocol):
 
 
 class ScoresModule(Protocol):
-    SCORES: Mapping[str, Scores]
-    GROUPS: Groups
+    SCORES: "Mapping[str, Scores]"
+    GROUPS: "Groups"
     CHANCE: Mapping[str, float | None]
     """in percent; None where STATISTICS count it"""
 
@@ -90,7 +92,7 @@ def load_answers(benchmark: str) -> Mapping[str, FreeAnswers]:
     return module.ANSWERS if module else {}
 
 
-def load_analyses(benchmark: str) -> Analyses | None:
+def load_analyses(benchmark: str) -> "Analyses | None":
     """The groups of a benchmark's analyses; None if it has no such module."""
     module = _load(benchmark, "analyses")
     return module.ANALYSES if module else None

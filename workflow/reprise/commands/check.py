@@ -13,6 +13,7 @@ from reprise.config.model import Model
 from reprise.core.errors import UserError, refuse_unknown
 from reprise.core.paths import Run
 from reprise.models.adapters import ADAPTERS, SHARE, loaded
+from reprise.models.asking.kept import end_idle_process
 from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.asking.reasons import REASONS, in_words
 from reprise.models.asking.sight import PLAN, Sight, sight_of
@@ -153,7 +154,7 @@ def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
     """A model that can be asked: loaded here, or by the server that is started for it, or at a server that runs."""
     folder, settings = _weights(plan, slug, model) if model.has_weights else None, model.settings
     with ExitStack() as ends:
-        for lock in take_gpus(model.gpus, plan.store.root / "locks", slug, build_for(model)):
+        for lock in take_gpus(model.gpus, plan.store.root / "locks", slug, build_for(model), end_idle_process):
             ends.callback(lock.release)  # kept until then
         serving, hosting, _, own = server_of(model, weights_identity(slug, model, plan.store))
         if serving is not None and hosting is not None and folder is not None:

@@ -108,7 +108,7 @@ class Model(Settings):
         if needless:
             raise mistake(f"served_by: the job starts the server, and says {', '.join(needless)}. Remove them here.")
         own: dict[str, Any] = {"max_images": served.max_frames} if settings.get("frames") != "video" else {}
-        own["frames"] = None  # nothing is shown that was not chosen
+        own |= {"frames": None, "frames_once": True}  # nothing is shown that was not chosen
         if served.program is not None:
             seconds = 60 * served.answer_minutes * (settings.get("concurrency", AT_A_PROGRAM) + 1)
             own = {"frames": "video", "check_frames": False, "concurrency": AT_A_PROGRAM, "timeout_s": seconds}

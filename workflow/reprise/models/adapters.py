@@ -115,7 +115,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
         asks=("choose", "write"),
         heads={"logprob_token_ids": ("score", "choose", "write"), SIMILARITY: (SIMILARITY,)},
         chosen_by="scores",
-        beside_answers=BESIDE_ANSWERS | {"check_frames", SHARE},
+        beside_answers=BESIDE_ANSWERS | {"check_frames", "frames_once", SHARE},
     ),
     "anthropic": AdapterInfo(
         "reprise.models.remote.anthropic:AnthropicAdapter",

@@ -54,6 +54,10 @@ class LargestClip(NamedTuple):
     height: int
     width: int
 
+    def or_larger(self, other: "LargestClip | None") -> "LargestClip":
+        """Return a clip as large as both."""
+        return LargestClip(*map(max, self, other)) if other else self
+
 
 @dataclass(frozen=True)
 class Answer:

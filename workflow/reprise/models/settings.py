@@ -120,6 +120,10 @@ class OpenAISettings(ScoredSettings, RemoteSettings):
     check_frames: bool = True
     """Whether a server that counts the tokens of prompts is tested for cutting lists of frames: one more request for
     each clip that shows more frames than any before, two frames fewer, whose count must be smaller."""
+    frames_once: bool = False
+    """Whether the frames of a clip are sent with its first question alone, under an id (`uuid`) that vLLM keeps; with a
+    later question that says that it has dropped them, they are sent again. A model with `served_by: vllm` does so by
+    itself."""
     scores: Literal["logprob_token_ids", "similarity"] | None = None
     """How the server gives the probability of any token: by `logprob_token_ids`, as vLLM does. By default it does not,
     and protocols that ask `score` are refused. `similarity`: of a program that compares captions with clips, and is

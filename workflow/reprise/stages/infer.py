@@ -9,9 +9,9 @@ import polars as pl
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS
+from reprise.models.asking.copies import model_on
 from reprise.models.asking.job import Asking
 from reprise.models.asking.journal import Failures, Journal, Work, asking_alone, failures_path, journal_path
-from reprise.models.asking.lazy import model_on
 from reprise.models.asking.money.prices import Budget, Price
 from reprise.models.asking.outcomes import Model
 from reprise.models.asking.pieces import WHOLE, Piece

@@ -29,6 +29,7 @@ from tests.unit.models.chat_server import (
     VERSION,
     Asked,
     ChatServer,
+    Keeping,
     Says,
     completion,
     error,
@@ -84,6 +85,33 @@ def test_a_video_is_sent_as_a_list_of_frames_with_their_times(video: Path) -> No
             "duration": FRAMES / RATE,
         }
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("frames", ["video", "images"])
+@pytest.mark.parametrize(
+    ("keeps", "sent"),
+    [pytest.param(100, [6, 8, 0, 0, 0], id="kept"), pytest.param(0, [6, 8, 0, 8, 0, 8, 0, 8], id="dropped")],
+)
+def test_frames_are_sent_once_to_a_server_that_keeps_them(
+    video: Path, frames: str, keeps: int, sent: list[int]
+) -> None:
+    clip = shown(video, tuple(range(8)))
+    asked = [replace(SCORE, prompt=f"is it {at}", request_id=str(at)) for at in range(4)]
+    with ChatServer(Keeping(100)) as server:
+        each_time = list(adapter(server, frames=frames).answers(clip, asked))
+    with ChatServer(Keeping(keeps)) as server:
+        once = list(adapter(server, frames=frames, frames_once=True, concurrency=1).answers(clip, asked))
+        questions = [len(one.images) for one in server.asked if one.path.endswith("/chat/completions")]
+    assert once == each_time and len({found.scores for found in once}) == len(asked)
+    assert questions == sent
+
+
+def test_no_id_stands_for_the_frames_of_two_clips(video: Path) -> None:
+    dues = [due(name, 2, shown(video, (at, at + 1))) for at, name in enumerate("abc")]
+    with ChatServer() as server:
+        list(adapter(server, frames_once=True, check_frames=False).answers_in_any_order(dues))
+    parts = [part for asked in server.asked for part in asked.content[:-1] if asked.images]
+    assert len({part["uuid"] for part in parts}) == len(parts) == 6
 
 
 def test_a_request_says_what_the_settings_and_the_protocol_say() -> None:

@@ -13,8 +13,8 @@ from reprise.core.errors import MachineError, UserError
 from reprise.core.log import Progress, log
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 from reprise.models.adapters import ADAPTERS, SHARE
+from reprise.models.asking.copies import CopyLostError, answered, tell
 from reprise.models.asking.journal import Failures, Journal, Suspects, Work
-from reprise.models.asking.lazy import CopyLostError, answered, tell
 from reprise.models.asking.outcomes import DEVICE_ERROR, Model
 from reprise.models.asking.pieces import WHOLE, Piece
 from reprise.models.asking.reasons import TRANSIENT, in_words

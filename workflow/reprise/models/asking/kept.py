@@ -13,11 +13,11 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Client, Connection
 from multiprocessing.reduction import send_handle
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 from psutil import pid_exists
@@ -27,11 +27,13 @@ from reprise.core.files import value_digest
 from reprise.core.log import log
 from reprise.core.owner import Owner
 from reprise.core.store import Store
-from reprise.models.adapters import ADAPTERS
+from reprise.models.adapters import ADAPTERS, loaded
 from reprise.models.asking.workers import Copy, WorkerDiedError, given_by, results_of
-from reprise.models.base import Clip
+from reprise.models.base import Clip, LargestClip
 from reprise.models.keys import ModelRunKey
-from reprise.models.remote.serving.host import Host
+
+if TYPE_CHECKING:  # a client of HTTP, which only a job with a server needs
+    from reprise.models.remote.serving.host import Host
 
 MODULE = "reprise.models.asking.model_process"
 TEMPORARY = Path("/tmp")  # noqa: S108  a socket's path is at most 108 characters, and local; the folder is private
@@ -54,7 +56,9 @@ class Opening:
     threads: int
     weights: Path
     clips: Sequence[Clip] = ()
-    """of the run, for which a GPU must have room"""
+    """of the run, for which GPUs must have room"""
+    room: LargestClip | None = None
+    """for which they had room where the model was loaded before"""
     server_log: Path | None = None
 
     @property
@@ -72,11 +76,12 @@ def is_kept(key: ModelRunKey) -> bool:
     return ADAPTERS[key.answers.adapter].needs_weights or key.hosting is not None
 
 
-def host_of(opening: Opening) -> Host:
+def host_of(opening: Opening) -> "Host":
     """Return the server of a model, not started."""
     key = opening.key
     assert key.answers.serving is not None and key.hosting is not None and opening.server_log is not None
-    return Host(
+    make: type[Host] = loaded("reprise.models.remote.serving.host:Host")
+    return make(
         key.answers.serving,
         key.hosting,
         weights=opening.weights,
@@ -170,7 +175,7 @@ def _open(name: str, owner: Owner, opening: Opening, ends: ExitStack) -> tuple[P
         try:
             connection.send(opening)
             send_handle(connection, 2, None)  # what the process has to say stands in this job's log
-            (count,) = given_by(connection)
+            ((count, room),) = given_by(connection)
         except (EOFError, OSError) as error:
             raise MachineError(
                 "the process that loads the model has ended, or was killed. Nothing was recorded: run the same command "
@@ -178,6 +183,7 @@ def _open(name: str, owner: Owner, opening: Opening, ends: ExitStack) -> tuple[P
             ) from error
         if count:
             return socket, connection, count
+        opening = replace(opening, room=room)
         log.info("the model is loaded again: a clip is larger than those before, or its server has ended")
         with suppress(EOFError, OSError):
             connection.poll(END_S)  # until that process has ended
@@ -245,14 +251,15 @@ def forget(socket: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def end_idle_process(owner: Owner) -> bool:
+def end_idle_process(owner: Owner | None = None) -> bool:
     """End the process on a GPU that has been idle longest; False where all are in use.
 
-    That of another Snakemake may be needed again at once.
+    That of another Snakemake than the `owner` may be needed again at once.
     """
+    own = f"gpu-{owner.pid}-" if owner else "none of its own"
     patience = time.time() - OTHERS_S
     for socket in sorted(_folder().glob(f"gpu-*{SOCKET}"), key=_last_used):
-        if not socket.name.startswith(f"gpu-{owner.pid}-") and _last_used(socket) > patience:
+        if not socket.name.startswith(own) and _last_used(socket) > patience:
             continue
         with ExitStack() as ends:
             found = _idle_process(socket.stem, ends)

@@ -21,8 +21,9 @@ from filelock import FileLock, Timeout
 from reprise.core.errors import UserError, faults_in_words
 from reprise.core.log import log_to_stderr
 from reprise.core.owner import Owner, watch
+from reprise.models.asking.copies import Begin, answering_runs, copies_on
 from reprise.models.asking.kept import CHECK, LEAVE, LOCK, START, Opening, end_idle_process, forget, host_of
-from reprise.models.asking.lazy import Begin, answering_runs, copies_on, largest_of
+from reprise.models.asking.lazy import largest_of
 from reprise.models.asking.workers import Serve, StandardError, Worker, answer, send_result
 from reprise.models.base import LargestClip
 from reprise.models.local.gpus import take_gpus
@@ -42,22 +43,25 @@ class Kept:
         self._owner = owner
         self._ends = ExitStack()
         self._copies: list[Serve] = []
-        self._largest: LargestClip | None = None
+        self.room: LargestClip | None = None
+        """the clip for which the GPUs have room"""
         self._host: Host | None = None
 
     def open(self, opening: Opening) -> list[Serve]:
         """Return what answers for each copy; nothing where another process must load the model again, because a clip is
         larger than they have room for, or the server has ended."""
         key = opening.key
-        largest = largest_of(opening.clips) if opening.clips and key.gpus else None
+        largest = largest_of(opening.clips).or_larger(opening.room) if opening.clips and key.gpus else None
         if self._copies:
-            is_usable = self._has_room(largest) and (self._host is None or self._host.is_running())
+            # Of a copy on one GPU the place does not depend on its clips.
+            has_room = key.gpus == 1 or key.gpus_per_copy == 1 or self._has_room(largest)
+            is_usable = has_room and (self._host is None or self._host.is_running())
             return self._copies if is_usable else []
         build = build_of(key.hosting.environment) if key.hosting else None
         locks, make_room = opening.store.root / "locks", partial(end_idle_process, self._owner)
         for lock in take_gpus(key.gpus, locks, Path(key.run).name, build, make_room):
             self._ends.callback(lock.release)
-        self._largest = largest
+        self.room = largest
         if key.hosting:
             self._host = host_of(opening)
             self._copies = [partial(_of_host, self._host, self._host.start())]
@@ -71,7 +75,7 @@ class Kept:
 
     def _has_room(self, clip: LargestClip | None) -> bool:
         return clip is None or (
-            self._largest is not None and all(one <= most for one, most in zip(clip, self._largest, strict=True))
+            self.room is not None and all(one <= most for one, most in zip(clip, self.room, strict=True))
         )
 
 
@@ -118,7 +122,7 @@ class Process:
         try:
             with faults_in_words():
                 copies = self._kept.open(opening)
-            send_result(connection, len(copies))
+            send_result(connection, (len(copies), self._kept.room))
             send_result(connection, None)
         except UserError as mistake:
             send_result(connection, mistake)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import secrets
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
@@ -29,11 +30,15 @@ from reprise.models.thoughts import opens_thought
 
 IMAGE = b'{"type":"image_url","image_url":{"url":"data:image/png;base64,', b'"'
 # The type of a list of frames, whatever the format of each: the server looks at the frames.
-VIDEO = b'{"type":"video_url","video_url":{"url":"data:video/jpeg;base64,', b'"}},'
+VIDEO = b'{"type":"video_url","video_url":{"url":"data:video/jpeg;base64,', b'"}'
+# What a server has under an id.
+KNOWN_IMAGE, KNOWN_VIDEO = b'{"type":"image_url","image_url":null', b'{"type":"video_url","video_url":null'
 # Signs by which tokenizers write spaces and ends of lines.
 SPACES = "\u0120\u010a\u2581 \n"
 # A server that takes frames in pairs counts as much for one frame less.
 FEWER = 2
+# How a server may say that it has dropped the frames of an id.
+NO_FRAMES = ("bad_request", "server_error")
 # Of a request that is only sent to count its prompt; some models refuse to write a single token.
 FEW_TOKENS = 16
 # What the SDK tells of itself and of this machine with every request: no server needs it.
@@ -56,11 +61,26 @@ class Chat:
     def __init__(self, settings: OpenAISettings, shown: Encoded | None) -> None:
         self._settings, self._shown = settings, shown
         self.frames = len(shown.images) if shown else 0
+        # vLLM trusts an id and does not look at the frames again, so that an id is never used for others.
+        self._id = secrets.token_hex(16).encode() if settings.frames_once else b""
         self.visual = self._visuals(self.frames)
 
-    def ask(self, request: Request, tokens_out: int, wanted: Sequence[int] = (), *, frames: int | None = None) -> bytes:
-        """A question; with the tokens whose probabilities are wanted, where it asks for a score, and maybe with the
-        first frames alone."""
+    def ask(
+        self,
+        request: Request,
+        tokens_out: int,
+        wanted: Sequence[int] = (),
+        *,
+        frames: int | None = None,
+        is_known: bool = False,
+    ) -> bytes:
+        """Return the body of a question.
+
+        Args:
+            wanted: The tokens whose probabilities are wanted, where it asks for a score.
+            frames: How many of the clip's first frames are shown; by default all.
+            is_known: Whether the server has the frames: their ids are sent in their place.
+        """
         settings, count = self._settings, self.frames if frames is None else frames
         fields = settings.body | {settings.max_tokens_field: tokens_out, "model": settings.model}
         if wanted:
@@ -79,20 +99,31 @@ class Chat:
             fields["media_io_kwargs"] = {"video": video}
         system = _json({"role": "system", "content": request.system}) + b"," if request.system else b""
         content = _json(request.prompt)
-        if visual := self.visual if frames is None else self._visuals(frames):
+        if visual := self._visuals_for(frames, is_known=is_known):
             lead, text = request.around_frames()
             before = _json({"type": "text", "text": lead}) + b"," if lead else b""
             content = b"".join([b"[", before, visual, _json({"type": "text", "text": text}), b"]"])
         start = _json(fields)[:-1]
         return b"".join([start, b',"messages":[', system, b'{"role":"user","content":', content, b"}]}"])
 
+    def _visuals_for(self, frames: int | None, *, is_known: bool) -> bytes:
+        if is_known:
+            one, count = (KNOWN_VIDEO, 1) if self._settings.frames == "video" else (KNOWN_IMAGE, self.frames)
+            return b"".join(one + self._end(at) for at in range(count))
+        return self.visual if frames is None else self._visuals(frames)
+
     def _visuals(self, frames: int) -> bytes:
         images = self._shown.images[:frames] if self._shown else ()
+        has_ids = frames == self.frames
         if self._settings.frames == "video" and images:
-            return b",".join(images).join(VIDEO)
+            return b",".join(images).join(VIDEO) + self._end(0, has_id=has_ids)
         detail = self._settings.detail
-        end = (b',"detail":' + _json(detail) if detail else b"") + b"}},"
-        return b"".join(image.join(IMAGE) + end for image in images)
+        close = (b',"detail":' + _json(detail) if detail else b"") + b"}"
+        return b"".join(image.join(IMAGE) + close + self._end(at, has_id=has_ids) for at, image in enumerate(images))
+
+    def _end(self, at: int, *, has_id: bool = True) -> bytes:
+        """Return the end of a part, with its id where the server keeps frames."""
+        return (b',"uuid":"%b-%d"' % (self._id, at) if self._id and has_id else b"") + b"},"
 
 
 def _json(value: Any) -> bytes:
@@ -242,6 +273,7 @@ class AskedClip:
     def __init__(self, server: OpenAIAdapter, chat: Chat, shown: Shown | None) -> None:
         self._server, self._chat, self._shown = server, chat, shown
         self._cut = ""
+        self._is_known = False
 
     async def answer(self, request: Request) -> Answer:
         """The answer to one question; before the first, whether the server shows its model so many frames at all."""
@@ -250,7 +282,7 @@ class AskedClip:
         server, chat = self._server, self._chat
         wanted = await server.tokens_of(request.options) if request.ask == "score" else ()
         limit = 1 if wanted else server.settings.max_tokens or request.max_tokens
-        body, fewer = chat.ask(request, limit, wanted), max(0, chat.frames - FEWER)
+        fewer = max(0, chat.frames - FEWER)
         async with server.learning if self._is_unproven else nullcontext():
             counted = None
             if self._is_unproven:
@@ -258,7 +290,7 @@ class AskedClip:
                 proof = chat.ask(request, FEW_TOKENS, frames=fewer)
                 reply = await server.complete(proof, request, shown, FEW_TOKENS, is_answer=False)
                 counted = reply.used.input
-            reply = await server.complete(body, request, self._shown, limit)
+            reply = await self._reply(request, limit, wanted)
             tokens = reply.used.input
             if counted is not None and tokens and tokens <= counted:
                 self._cut = (
@@ -272,6 +304,21 @@ class AskedClip:
                 server.frames_proven = chat.frames if tokens else sys.maxsize
         server.thinks |= reply.has_thought
         return answer_of(reply, request, wanted, chat.frames, thinks=server.thinks)
+
+    async def _reply(self, request: Request, limit: int, wanted: Sequence[int]) -> Reply:
+        """Send a question, without the frames where the server has them; with them again where it has dropped them."""
+        server, chat = self._server, self._chat
+        if self._is_known:
+            try:
+                body = chat.ask(request, limit, wanted, is_known=True)
+                return await server.complete(body, request, self._shown, limit)
+            except AnswerError as error:
+                if error.status not in NO_FRAMES:
+                    raise
+                log.debug(f"the frames are sent again: {error}")
+        reply = await server.complete(chat.ask(request, limit, wanted), request, self._shown, limit)
+        self._is_known = server.settings.frames_once and chat.frames > 0
+        return reply
 
     @property
     def _is_unproven(self) -> bool:

@@ -1,6 +1,7 @@
 """vLLM on the processor behind the adapter `openai`: the numbers of `transformers`, and a kill. The environment is the one that the
 workflow's own rule makes, kept for the next time."""
 
+import asyncio
 import os
 import shutil
 import signal
@@ -15,10 +16,11 @@ from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, read_table
 from reprise.core.store import Store
 from reprise.models.asking.money.prices import NO_BUDGET, Account
-from reprise.models.base import Answer
+from reprise.models.base import Answer, AnswerError
 from reprise.models.local import torchvision_operators
 from reprise.models.local.transformers import TransformersAdapter
-from reprise.models.remote.openai import OpenAIAdapter
+from reprise.models.remote.images import ImagesPreparer
+from reprise.models.remote.openai import NO_FRAMES, Chat, OpenAIAdapter
 from reprise.models.remote.serving.environment import build, pins_digest, pins_file
 from reprise.models.remote.serving.host import Host
 from reprise.models.remote.serving.settings import Hosting, ServedBy, Serving, hosting_of, serving_of
@@ -96,10 +98,10 @@ def host(
     assert "Auto-fit max_model_len" in log.read_text()
 
 
-def adapter(host: dict[str, str], folder: Path) -> OpenAIAdapter:
+def adapter(host: dict[str, str], folder: Path, **settings: object) -> OpenAIAdapter:
     """As `reprise check` makes it: nobody is paid by a server of our own."""
     own = Account(folder, "toy", None, NO_BUDGET, is_paid=False)
-    asking = spec(**host, model=NAME, frames="video", scores="logprob_token_ids")
+    asking = spec(**host, **({"model": NAME, "frames": "video", "scores": "logprob_token_ids"} | settings))
     return OpenAIAdapter(replace(asking, account=own))
 
 
@@ -118,6 +120,35 @@ def test_scores_are_those_of_transformers(host: dict[str, str], tmp_path: Path, 
         assert abs(e(mine) - e(its)) <= CLOSE
         assert mine.scores == pytest.approx(its.scores, abs=CLOSE)
     assert len({e(one) for one in served}) == len(ASKED), "the caption matters"
+
+
+def test_frames_that_are_sent_once_give_the_same_scores(host: dict[str, str], tmp_path: Path) -> None:
+    clips = [barcode_video(tmp_path / f"{at}.mp4", 48 + at) for at in range(3)]
+    given: list[list[Answer]] = []
+    for frames_once in (False, True):
+        asking = adapter(host, tmp_path, frames_once=frames_once)
+        given.append([answer for clip in clips for answer in asking.answers(shown(clip, FRAMES), ASKED)])
+    assert not any(answer.error for answers in given for answer in answers)
+    for each_time, once in zip(*given, strict=True):
+        assert once.scores == pytest.approx(each_time.scores, abs=1e-6)
+        assert (once.frames_shown, once.tokens_in) == (each_time.frames_shown, each_time.tokens_in)
+
+
+def test_vllm_refuses_an_id_that_it_does_not_keep(host: dict[str, str], tmp_path: Path) -> None:
+    """In a way for which the frames are sent again."""
+    asking = adapter(host, tmp_path, frames_once=True)
+    clip = shown(barcode_video(tmp_path / "v.mp4"), FRAMES)
+    preparer = ImagesPreparer(spec())
+    frames = preparer.prepare(clip, preparer.read(clip), ASKED)
+
+    async def ask_unknown() -> None:
+        async with asking.connected():
+            body = Chat(asking.settings, frames).ask(ASKED[0], 1, is_known=True)
+            await asking.complete(body, ASKED[0], frames.shown, 1)
+
+    with pytest.raises(AnswerError) as refused:
+        asyncio.run(ask_unknown())
+    assert refused.value.status in NO_FRAMES, refused.value
 
 
 def test_a_start_that_fails_says_why(server: tuple[Serving, Hosting], engines: Store, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Two users on one machine: each has a process of their own that keeps the model, in a folder that is theirs alone."""
 
 import os
+import pwd
 import shutil
 import stat
 import sys
@@ -14,7 +15,7 @@ from tests.faults.runs import Run
 from tests.workflow.conftest import FULL
 from tests.workflow.kept import Kept, kept_project
 
-USERS = (20_001, 20_002)
+USERS = tuple(pwd.getpwnam(name).pw_uid for name in ("daemon", "nobody"))
 
 
 @pytest.fixture
@@ -38,7 +39,9 @@ def sockets_of(user: int) -> Path:
 
 
 def start_as(user: int, kept: Kept) -> Run:
-    become = ["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups", "env", f"HOME={kept.root}"]
+    become = ["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups"]
+    # To read an environment that lies in a folder of root's, and to write nothing there.
+    become += ["--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search", "env", f"HOME={kept.root}"]
     return Run(
         [*become, sys.executable, "-m", "snakemake", "--cores", "1", FULL, "results/tables/table3.md"], kept.root
     )

@@ -6,7 +6,7 @@ Snakemake that is killed leaves its jobs running, and the next command would mee
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ import psutil
 
 POLL_S = 1.0
 PROGRAM = "snakemake"
-WORDS = 4  # of a command, in which the program's name stands: `python -m snakemake`
+CLOCK_S = 60.0  # by which a clock that is set may move the start of a process
 
 
 class Owner(NamedTuple):
@@ -23,13 +23,13 @@ class Owner(NamedTuple):
     pid: int
     started: float
 
-    def is_running(self) -> bool:
-        """Return whether the process has not ended."""
+    def process(self) -> psutil.Process | None:
+        """Return the process, which knows by itself whether it still runs, whatever becomes of the clock."""
         try:
             process = psutil.Process(self.pid)
-            return bool(process.create_time() == self.started and process.status() != psutil.STATUS_ZOMBIE)
+            return process if abs(process.create_time() - self.started) < CLOCK_S else None
         except psutil.NoSuchProcess:
-            return False
+            return None
 
 
 def find_owner() -> Owner | None:
@@ -37,22 +37,39 @@ def find_owner() -> Owner | None:
     owner = None
     for process in psutil.Process().parents():
         try:
-            if any(Path(word).name == PROGRAM for word in process.cmdline()[:WORDS]):
+            if is_snakemake(process.cmdline()):
                 owner = Owner(process.pid, process.create_time())
         except psutil.Error:  # ended meanwhile, or another user's
             continue
     return owner
 
 
+def is_snakemake(command: Sequence[str]) -> bool:
+    """Return whether a command is Snakemake's own, and not one that only names it, such as `tmux new -s snakemake`."""
+    names = [Path(word).name for word in command]
+    if not names or not names[0].startswith("python"):
+        return names[:1] == [PROGRAM]
+    rest = [name for name in names[1:] if name == "-m" or not name.startswith("-")]
+    return rest[:1] == [PROGRAM] or rest[:2] == ["-m", PROGRAM]
+
+
 def watch(owner: Owner, end: Callable[[], None]) -> None:
     """Call a function in a thread when a process has ended."""
 
     def wait() -> None:
-        while owner.is_running():
+        process = owner.process()
+        while process is not None and _is_alive(process):
             time.sleep(POLL_S)
         end()
 
     threading.Thread(target=wait, name="owner", daemon=True).start()
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def end_with(owner: Owner | None) -> None:

@@ -44,7 +44,9 @@ LEAVE = None
 """what is sent to an idle process that is to end"""
 START, CHECK = "start", "check"
 """what is asked of a server"""
-OF_MODEL = {"adapter", "model", "settings", "dtype", "attention", "trust_remote_code", "serving"}
+OF_MODEL = {
+    "adapter", "model", "settings", "dtype", "attention", "trust_remote_code", "serving", "versions", "code_versions",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

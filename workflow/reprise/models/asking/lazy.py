@@ -130,6 +130,8 @@ class LazyModel(AbstractContextManager["LazyModel"]):
             self._prepare = self._ahead.take
             self._ahead.expect(self._upcoming)
         adapter = self._load(self._key, spec)
+        # Again: they may have changed while a GPU was waited for.
+        weights_folder(self._key.checkpoint, self._key.answers.model, self._store)
         if info.preparer and self._prepare is None:
             self._prepare = partial(prepared, lambda: cast(PreparingAdapter, adapter).preparer)
         self._adapter = adapter

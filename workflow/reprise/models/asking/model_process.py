@@ -97,12 +97,20 @@ class Process:
 
     def __init__(self, socket: Path, owner: Owner) -> None:
         self._socket, self._kept = socket, Kept(owner)
-        self._idle_since: float | None = None
+        self._idle_since: float | None = time.monotonic()  # the job that started it may have been killed
         self._listener = Listener(str(socket), backlog=MOST_COPIES)
         watch(owner, self.end)
         threading.Thread(target=self._watch_idleness, name="idleness", daemon=True).start()
 
     def serve(self) -> None:
+        try:
+            self._serve_jobs()
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            self.end()
+
+    def _serve_jobs(self) -> None:
         while True:
             with self._listener.accept() as connection:
                 self._idle_since = None
@@ -134,8 +142,11 @@ class Process:
 
         def relay(number: int) -> None:
             try:
-                with suppress(ConnectionError):  # the job was killed
+                try:
                     answer(connections[number], copies[number])
+                except ConnectionError as error:  # the job was killed
+                    if len(copies) > 1:  # what this copy still answers would reach the next job
+                        failures.append(error)
                 list(copies[number](Begin()))
             except BaseException as error:
                 failures.append(error)

@@ -137,10 +137,19 @@ def serve(
 ) -> None:
     """A worker's work, until the job that it works for ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C the job hears, and ends its workers
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     os.environ.update(environment)
     log_to_stderr()
     with make() as work:
         answer(connection, work)
+
+
+def _end_with_parent() -> None:
+    """End this process with the one that it works for, whatever it does at that moment."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def answer(connection: Connection, work: Serve) -> None:

@@ -133,24 +133,27 @@ class Package(SidePackage):
         self.sets = one_of({name for others in self._sets.values() for name in others.scoring})
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Settings]]:
-        key_file = settings_name
+        name_of_settings = settings_name
         for benchmark, how in self._made.items():
             where, patterns = how.annotations, tuple(how.files)
             found = self._plan.digests_in(where.path, patterns) if isinstance(where, ReleaseFolder) else {}
             source = ReleaseKey(benchmark=benchmark, release=where, files=patterns, found=found)
-            yield key_file("construction", benchmark, "source"), runs.versioned("release", source, world=where.kind)
+            yield (
+                name_of_settings("construction", benchmark, "source"),
+                runs.versioned("release", source, world=where.kind),
+            )
             for step, key in self._steps(benchmark, how).items():
                 coded = runs.versioned(f"construction_{step}", lean(step, key))
-                yield key_file("construction", benchmark, step), coded
+                yield name_of_settings("construction", benchmark, step), coded
         for benchmark, others in self._sets.items():
             digests, own = self._plan.digests(others.files().values()), others.model_dump(exclude={"folder"})
             draw = DrawKey(**own, seed=self._made[benchmark].seed, files=digests)
-            yield key_file("construction", benchmark, "draw"), runs.versioned("construction_draw", draw)
+            yield name_of_settings("construction", benchmark, "draw"), runs.versioned("construction_draw", draw)
         for benchmark, settings in self._written.items():
             for writer in writers_here(self._plan, benchmark, settings):
                 yield writer_settings(runs, benchmark, settings, writer)
         for benchmark, search in self._searches.items():
-            file = key_file("construction", benchmark, "subset")
+            file = name_of_settings("construction", benchmark, "subset")
             yield file, runs.versioned("construction_subset", SubsetKey(settings=search))
 
     def _steps(self, benchmark: str, how: ConstructionSettings) -> Mapping[str, StepKey]:

@@ -99,7 +99,7 @@ def test_an_edited_file_reaches_what_it_shapes(
 
 
 def test_keys_hold_no_more_than_their_job_needs(before: Keys) -> None:
-    """A run's key file is an input of the job: whatever is in it asks the model again."""
+    """A run's settings are a param of the job: whatever is in them runs it again."""
     run = before["velociti/entail/fps1/random"].model_dump()
     assert sorted(run) == ["answers", "checkpoint", "code_versions", "gpus", "key", "run"]
     assert sorted(run["answers"]) == [

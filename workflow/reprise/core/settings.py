@@ -199,7 +199,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class KeyPart(Settings):
-    """A part of a key file, or of another file that a job writes for a later one.
+    """A part of a job's settings, or of a file that a job writes for a later one.
 
     The plan fills it in with what it has, such as a list for a tuple; what a user wrote was checked before.
     """

@@ -35,7 +35,7 @@ from reprise.tables.published import published_file
 
 
 def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: TableSpec) -> TableKey:
-    """The key of a table, or of a part of one that a figure or the overview shows; without the digest of its code."""
+    """The key of a table, or of a part of one that a figure or the overview shows."""
     suite, settings, models = plan.config.suite, plan.config.benchmarks[benchmark], plan.config.models
     cells = spec.cells()
     scored = plan.scored_of(benchmark, cells)

@@ -7,8 +7,8 @@ CLUSTER := .venv/cluster
 OPERATORS := workflow/reprise/models/local/torchvision_operators.py
 # What jobs and tests import, in two halves. `make setup` imports it once, and so compiles it, on two cores; pip would compile
 # all that it installs, three times as much, on one. Python compiles the rest when it is imported.
-IMPORTED := "from transformers import LlavaOnevisionForConditionalGeneration, Qwen2VLForConditionalGeneration; import accelerate, torchvision" \
-    "import anthropic, cv2, google.genai, matplotlib.pyplot, openai, openpyxl, polars, pytest, reprise.plan.suite, scenedetect, scipy.stats, smart_open, snakemake.cli, snakemake.storage, snakemake_logger_plugin_reprise.terminal, typer, yt_dlp, yte; snakemake.cli.get_argument_parser()"
+IMPORTED := "from transformers import BertModel, BertTokenizer, CLIPModel, LlavaNextVideoProcessor, LlavaOnevisionForConditionalGeneration, LlavaOnevisionProcessor, Qwen2Tokenizer, Qwen2VLForConditionalGeneration, SiglipImageProcessor, SiglipModel, T5EncoderModel; import accelerate, torchvision" \
+    "import anthropic, av.subtitles, cv2, ffmpeg, google.genai, krippendorff, openai, openpyxl, polars, pytest, reprise.figures.draw, reprise.plan.suite, scenedetect, scipy.stats, smart_open, snakemake.cli, snakemake.storage, snakemake_logger_plugin_reprise.terminal, typer, yt_dlp, yte; snakemake.cli.get_argument_parser()"
 # Of `make gpu-check`.
 DEVICE ?= cuda
 # Test files side by side; more processes than these gain little and take memory.

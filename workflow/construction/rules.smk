@@ -40,6 +40,9 @@ rule construction_clips:
         + "clips --settings {params.settings:q} --files {input.files:q} --out {output.out:q} 2> {log:q}"
 
 
+# Videos are fetched, cut and measured as an evaluation does it: what does not stand here is the rule's that is named.
+
+
 use rule sources as construction_sources with:
     input:
         release="<suite>/construction/{benchmark}/source/files.json",
@@ -117,6 +120,9 @@ rule construction_requests:
         CONSTRUCT
         + "requests --settings {params.settings:q} --model {wildcards.model:q} --tables {input.tables:q} "
         "--replies {input.replies:q} --out {output.out:q} 2> {log:q}"
+
+
+# A writer is asked as a model is: threads, resources, the other params and the command are those of `infer`.
 
 
 use rule infer as construction_write with:

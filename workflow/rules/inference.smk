@@ -72,7 +72,8 @@ rule infer:
         "--responses {output.responses:q} --timings {output.timings:q} --retry {params.retry:q} 2> {log:q}"
 
 
-# A run of a model with `pieces:` is asked by several jobs, each about a share of its clips.
+# A run of a model with `pieces:` is asked by several jobs, each about a share of its clips. Inputs, resources, the other
+# params and the command are those of `infer`.
 
 
 use rule infer as infer_piece with:

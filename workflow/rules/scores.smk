@@ -66,6 +66,9 @@ rule judge_requests:
         "--asked {output.asked:q} 2> {log:q}"
 
 
+# A judge is asked as a model is: threads, resources, the other params and the command are those of `infer`.
+
+
 use rule infer as judge with:
     input:
         requests="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",

@@ -39,6 +39,7 @@ class PlannedJob(NamedTuple):
     changed: Sequence[str]
     outputs: Sequence[str]
     settings: Sequence[str]
+    asks_model: bool
 
 
 class Planned:
@@ -83,7 +84,7 @@ class Planned:
     def _models(self) -> Iterator[str]:
         asked: dict[str, Counter[str]] = defaultdict(Counter)
         for job in self._jobs:
-            if job.rule in ("infer", "infer_piece", "judge"):
+            if job.asks_model:
                 asked[job.wildcards.get("judge", job.wildcards["model"])][job.wildcards["benchmark"]] += 1
         lines = ["Models that would be asked (jobs):"] if asked else []
         for model, counts in sorted(asked.items(), key=lambda entry: -entry[1].total()):
@@ -105,7 +106,8 @@ def _planned(job: Any, reason: Any) -> PlannedJob:
     words, files = str(reason), sorted(map(str, reason.updated_input))
     why = next((plainer for begins, plainer in REASONS.items() if begins in words), words)
     settings = [value for value in job.params if isinstance(value, str) and value.startswith("{")]
-    return PlannedJob(job.rule.name, job.wildcards_dict, why, files, job.output, settings)
+    asks_model = "loaded_model" in job.rule.resources  # as `infer` and the rules that take it over
+    return PlannedJob(job.rule.name, job.wildcards_dict, why, files, job.output, settings, asks_model)
 
 
 def _changes(job: PlannedJob) -> Iterator[str]:

@@ -6,7 +6,7 @@ import pytest
 from reprise.config.model import Model
 from reprise.config.problems import read
 from reprise.core.errors import UserError
-from reprise.plan.site import PartitionLimits, Site, partitions_file, problems, site_of
+from reprise.plan.site import PartitionLimits, Site, lack_of_time, partitions_file, problems, site_of
 
 SITE = Site(
     partitions={
@@ -91,3 +91,23 @@ def test_a_wrong_file_is_named_with_its_line(limit: str, words: str) -> None:
 def test_what_no_partition_can_hold(settings: dict[str, int], words: str | None) -> None:
     model = Model.model_validate({"label": "M", "adapter": "random", **settings})
     assert list(problems(model, SITE)) == ([words] if words else [])
+
+
+@pytest.mark.parametrize(
+    ("hours", "together", "words"),
+    [
+        (2.5, 8, "hours: 2.5: 8 runs share an allocation of 600 minutes, so each has 75."),
+        (1.25, 8, ""),
+        (2.5, 1, ""),
+        (20, 1, ""),
+    ],
+)
+def test_runs_that_share_an_allocation_and_have_too_little_time(hours: float, together: int, words: str) -> None:
+    Path("here.yaml").write_text("partitions:\n  gpu: {max_runtime: 600, max_gpu: 1}\n")
+    profile = Path("profiles/cluster/config.yaml")
+    profile.write_text(f"{profile.read_text()}group-components: ['answers_{{benchmark}}_{{model}}={together}']\n")
+    site = site_of(["snakemake", "--workflow-profile", "cluster"])
+    assert site is not None
+    model = Model.model_validate({"label": "M", "adapter": "random", "gpus": 1, "hours": hours})
+    assert lack_of_time(model, site).startswith(words)
+    assert bool(lack_of_time(model, site)) == bool(words)

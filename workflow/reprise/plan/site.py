@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr
 from reprise.config.model import Model
 from reprise.config.problems import read
 from reprise.core.errors import UserError
+from reprise.core.log import log
 from reprise.core.paths import options_of, profile_file
 from reprise.core.settings import Settings, mistake
 from reprise.core.yaml_files import load_yaml
@@ -154,6 +155,21 @@ def check_models(plan: Plan, site: Site, targets: Sequence[str]) -> None:
             "What this site cannot run is skipped by `skip:` of the suite."
         )
         raise UserError("\n".join([*wrong, advice]))
+    for slug in asked:
+        if words := lack_of_time(plan.config.models[slug], site):
+            log.warning(f"config/models/{slug}.yaml: {words}")
+
+
+def lack_of_time(model: Model, site: Site) -> str:
+    """Return a warning of a model whose runs have less time than its file says, since they share an allocation."""
+    alone, shared = (site.longest(model.gpus, is_shared=is_shared) for is_shared in (False, True))
+    if model.pieces > 1 or alone is None or shared is None or shared >= min(alone, round(model.hours * 60)):
+        return ""
+    return (
+        f"hours: {model.hours:g}: {site._runs_together} runs share an allocation of {alone} minutes, so each has "
+        f"{shared}. What is cut off goes on when the allocation is submitted again; a smaller number at "
+        f"`{TOGETHER}` of the profile gives each run more."
+    )
 
 
 def problems(model: Model, site: Site) -> Iterator[str]:

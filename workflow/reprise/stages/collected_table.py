@@ -1,4 +1,4 @@
-"""Stage `collect`: Table N of every paper that has one, in one file of a format."""
+"""Stage `collected_table`: Table N of every paper that has one, in one file of a format."""
 
 from pathlib import Path
 

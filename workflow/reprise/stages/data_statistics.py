@@ -1,4 +1,4 @@
-"""Stage `statistics`: numbers of the data itself, such as videos and samples of each test."""
+"""Stage `data_statistics`: numbers of the data itself, such as videos and samples of each test."""
 
 from pathlib import Path
 

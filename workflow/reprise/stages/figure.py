@@ -1,4 +1,4 @@
-"""Stage `figures`: draw one figure in every format, with its numbers as csv beside it."""
+"""Stage `figure`: draw one figure in every format, with its numbers as csv beside it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Stage `imports`: a run's answers out of files that were made elsewhere; no clip is needed and no model is asked."""
+"""Stage `import_answers`: read a run's answers from files that were made elsewhere, without clips and models."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Stage `imports.ratings`: ratings that were given elsewhere, as the replies of a judge to a run's answers."""
+"""Stage `import_ratings`: ratings that were given elsewhere, as the replies of a judge to a run's answers."""
 
 from pathlib import Path
 

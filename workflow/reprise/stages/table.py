@@ -1,4 +1,4 @@
-"""Stage `tables`: write one table in every format."""
+"""Stage `table`: write one table in every format."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Stage `pdf`: every table of the suite on pages, and its figures if they are asked for, to look at."""
+"""Stage `tables_pdf`: every table of the suite on pages, and its figures if they are asked for, to look at."""
 
 import shutil
 from collections.abc import Mapping

@@ -4,7 +4,9 @@ kill leaves behind."""
 import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
@@ -16,8 +18,9 @@ from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS, AdapterInfo
 from reprise.models.asking.copies import Begin, answering, answering_runs, copy_of, model_on
 from reprise.models.asking.journal import Failures, Journal, Work
+from reprise.models.asking.kept import KeptCopy
 from reprise.models.asking.lazy import LazyModel
-from reprise.models.asking.workers import StandardError
+from reprise.models.asking.workers import StandardError, WorkerDiedError
 from reprise.models.base import Clip, Request
 from reprise.models.keys import RunKey
 from reprise.stages.infer import ask_all
@@ -217,3 +220,15 @@ def test_a_job_with_several_gpus_starts_a_copy_on_each(tmp_path: Path, monkeypat
     both = key.model_copy(update={"gpus_per_copy": 2})
     with model_on(both, Store(tmp_path), 2, is_needed=True) as model:
         assert isinstance(model, LazyModel), "one copy has both"
+
+
+def test_closing_a_kept_copy_wakes_the_thread_that_waits_for_its_answer() -> None:
+    ours, theirs = multiprocessing.Pipe()
+    copy = KeptCopy(ours)
+    with ThreadPoolExecutor(1) as threads, theirs, ours:
+        waiting = threads.submit(list, copy.results("question"))
+        assert theirs.recv() == ("question",)
+        time.sleep(0.5)  # until it waits for the answer
+        copy.close()
+        with pytest.raises(WorkerDiedError):
+            waiting.result(timeout=30)

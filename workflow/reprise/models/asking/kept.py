@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Client, Connection
 from multiprocessing.reduction import send_handle
 from pathlib import Path
+from socket import AF_UNIX, SHUT_RDWR, SOCK_STREAM, fromfd
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
@@ -109,7 +110,8 @@ class KeptCopy(Copy):
             raise WorkerDiedError("has ended, or was killed") from error
 
     def close(self) -> None:
-        self.connection.close()
+        with suppress(OSError), fromfd(self.connection.fileno(), AF_UNIX, SOCK_STREAM) as same:
+            same.shutdown(SHUT_RDWR)  # wakes the thread that waits for an answer, which closing does not
 
 
 def begin_all(copies: Sequence[KeptCopy], begin: object) -> None:

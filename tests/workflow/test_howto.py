@@ -115,7 +115,7 @@ def finished_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = copy_project(tmp_path_factory.mktemp("demo") / "project")
     (project.root / "resources/demo").symlink_to(ROOT / "resources/demo")
     project.edit("workflow/synthetic/toyworld/generate.py", "EVALUATION_SOURCES = 16", "EVALUATION_SOURCES = 2")
-    project.edit("config/suites/demo.yaml", "shards: 4", "shards: 1")
+    project.edit("config/suites/demo.yaml", "shards: 2", "shards: 1")
     project.edit("config/suites/demo.yaml", "run: [local]", "run: [oracle]")
     project.made("results/tables/velociti/table2.md")
     return project.root

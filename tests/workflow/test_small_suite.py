@@ -70,7 +70,7 @@ def test_figures_and_report_have_the_numbers_of_tables(small: Project) -> None:
 def test_a_changed_setting_reruns_exactly_its_run_and_going_back_asks_nothing_again(small: Project) -> None:
     before = small.digests("responses")
     small.edit("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}")
-    assert small.made() == ["all", *["collected_table"] * 3, "infer", "metrics", "table", "verdicts"]
+    assert small.made() == ["all", "collected_table", "infer", "metrics", "table", "verdicts"]
     after = small.digests("responses")
     changed = {name for name in before if before[name] != after[name]}
     assert {name.split("/")[-1].split(".")[0] for name in changed} == {"random"}

@@ -35,15 +35,18 @@ rule collected_table:
     input:
         parts=SUITE.tables.parts,
     output:
-        out="results/tables/{table}.{kind}",
+        tex="results/tables/{table}.tex",
+        md="results/tables/{table}.md",
+        html="results/tables/{table}.html",
     log:
-        "<suite>/logs/tables/{table}.{kind}.log",
+        "<suite>/logs/tables/{table}.log",
     localrule: True
     params:
         version=SUITE.settings("collected_table"),
     shell:
         RUN
-        + "collected_table --version {params.version:q} --table {wildcards.table:q} --parts {input.parts:q} --out {output.out:q} 2> {log:q}"
+        + "collected_table --version {params.version:q} --table {wildcards.table:q} --parts {input.parts:q} "
+        "--tex {output.tex:q} --md {output.md:q} --html {output.html:q} 2> {log:q}"
 
 
 rule overview:

@@ -13,7 +13,7 @@ from reprise.core.errors import UserError, faults_in_words
 from reprise.core.files import canonical_json
 from reprise.core.log import log
 from reprise.core.names import FIGURE, one_of
-from reprise.core.paths import READ_AS, RESULTS, WORKFLOW, settings_name
+from reprise.core.paths import RESULTS, WORKFLOW, settings_name
 from reprise.core.settings import Key, Settings
 from reprise.core.settings_text import settings_text
 from reprise.models.asking.pieces import NAME
@@ -175,7 +175,6 @@ class Suite(Rules):
             "piece": NAME.pattern,
             "table": r"table\d+",
             "figure": FIGURE.strip("^$"),
-            "kind": one_of(READ_AS),
             "clip": r"[^/\s]+",
         }
 

@@ -1,4 +1,4 @@
-"""Stage `collected_table`: Table N of every paper that has one, in one file of a format."""
+"""Stage `collected_table`: Table N of every paper that has one, in one file of each format."""
 
 from pathlib import Path
 
@@ -8,7 +8,8 @@ from reprise.stages.command import In, Out
 from reprise.tables.render import collect
 
 
-def main(version: Key, table: str, parts: In[list[Path]], out: Out[Path]) -> None:
+def main(version: Key, table: str, parts: In[list[Path]], tex: Out[Path], md: Out[Path], html: Out[Path]) -> None:
     title = f"Table {table.removeprefix('table')} of every paper that has one"
-    texts = [sealed_text(path).read_text(encoding="utf-8") for path in parts]
-    write_text(out, collect(title, texts, out.suffix.removeprefix(".")))
+    for out in (tex, md, html):
+        texts = [sealed_text(path).read_text(encoding="utf-8") for path in parts if path.suffix == out.suffix]
+        write_text(out, collect(title, texts, out.suffix.removeprefix(".")))

@@ -208,7 +208,9 @@ class Tables(Shown):
             raise UserError(
                 f"{TABLES / wildcards.table}: no paper of suite '{self._plan.config.name}' has it. There are: {known}."
             )
-        return [table_file(benchmark, wildcards.table, wildcards.kind) for benchmark in having[wildcards.table]]
+        return [
+            table_file(benchmark, wildcards.table, kind) for benchmark in having[wildcards.table] for kind in READ_AS
+        ]
 
     def timings(self, wildcards: Any) -> list[Path]:
         runs = sorted({one.run for one in self._scored(wildcards)})

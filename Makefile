@@ -11,8 +11,9 @@ IMPORTED := "from transformers import BertModel, BertTokenizer, CLIPModel, Llava
     "import anthropic, av.subtitles, cv2, ffmpeg, google.genai, krippendorff, openai, openpyxl, polars, pytest, reprise.figures.draw, reprise.plan.suite, scenedetect, scipy.stats, smart_open, snakemake.cli, snakemake.storage, snakemake_logger_plugin_reprise.terminal, typer, yt_dlp, yte; snakemake.cli.get_argument_parser()"
 # Of `make gpu-check`.
 DEVICE ?= cuda
-# Test files side by side; more processes than these gain little and take memory.
-SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
+# Test files side by side, in the order of `testpaths`: with slow files at the end one process would run alone. Some tests wait
+# for processes and servers, so there is one more than processors; more than these gain little and take memory.
+SIDE_BY_SIDE := -n $$(( $$(nproc) < 4 ? $$(nproc) + 1 : 4 )) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help setup cluster demo rehearsal pdf test test-faults test-models test-serve test-programs test-cluster test-people coverage check reference docs screenshot bench bench-video gpu-check clean
 
@@ -33,7 +34,7 @@ rehearsal: $(READY)  ## every table of the papers at full size, with random answ
 pdf: $(READY)  ## every table and figure of the configured suite as one PDF; needs LaTeX
 	$(BIN)/snakemake results/suite.pdf --cores $$(nproc)
 
-test: $(READY)  ## all tests
+test: $(READY)  ## the library, and Snakemake on copies of the project
 	$(BIN)/pytest $(SIDE_BY_SIDE)
 
 test-faults: $(READY)  ## kills, full disks, damage, odd clocks and faulty models at every stage: half an hour

@@ -167,7 +167,7 @@ def dry_run(*jobs: tuple[str, str, str, str]) -> list[str]:
     for rule, changed, benchmark, model in jobs:
         reason, of = Reason(), {"benchmark": benchmark, "model": model}
         (reason.updated_input if changed else reason.missing_output).add(changed or "a")
-        all_jobs.append(SimpleNamespace(rule=SimpleNamespace(name=rule), wildcards=[*of.values()], wildcards_dict=of,
+        all_jobs.append(SimpleNamespace(rule=SimpleNamespace(name=rule, resources={"loaded_model": 1} if rule == "infer" else {}), wildcards=[*of.values()], wildcards_dict=of,
                                         reason=reason, output=["results/demo/x"], params=[], resources={}, shellcmd=""))  # fmt: skip
     (run := Run(dryrun=True)).count()
     graph = {"toposorted": lambda: [[job] for job in all_jobs], "needrun": lambda job: job.rule.name != "made"}

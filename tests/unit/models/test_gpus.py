@@ -12,6 +12,7 @@ from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.store import Store
 from reprise.models.asking.journal import asking_alone
+from reprise.models.asking.kept import OTHERS_S
 from reprise.models.local import gpus
 from reprise.models.local.gpus import (
     Build,
@@ -177,7 +178,8 @@ def test_where_all_are_full_the_freest_is_taken_so_that_loading_says_what_is_mis
     monkeypatch.setattr("reprise.models.local.gpus.sleep", waits.append)
     driver.says(gpu(0, 900), gpu(1, 2_900))
     take_gpus(1, tmp_path, "m")
-    assert os.environ["CUDA_VISIBLE_DEVICES"] == "1" and len(waits) == 2
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "1"
+    assert sum(waits) > OTHERS_S, "an idle model of another Snakemake would have left"
 
 
 def test_a_gpu_whose_process_was_just_killed_is_given_time(

@@ -32,8 +32,9 @@ ANSWER_S = 60
 ROOM = 0.1
 STEP = 2 * 10**9
 POLL_S, NOTE_S = 5, 60
-# How often GPUs are found full, where no others are, before one is taken all the same.
-LOOKS = 3
+# How often GPUs are found full, where no others are, before one is taken all the same: for longer than an idle model of
+# another Snakemake may keep its GPU (`OTHERS_S` in models/asking/kept.py).
+LOOKS = 5
 GUIDE = "docs/reference/gpus.md"
 
 

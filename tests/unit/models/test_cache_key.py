@@ -184,7 +184,7 @@ def test_resources_and_the_extraction_of_answers_do_not_change_the_key(keys: Key
         ("config/config.yaml", "suite: demo", "suite: demo\nstore: other/store"),
         ("config/config.yaml", "suite: demo", "suite: demo\nconfidence: 0.9"),
         ("config/suites/demo.yaml", "run: [local]", "run: [local]\nbudget_usd: 5\nbudget_tokens: 9"),
-        ("config/suites/demo.yaml", "shards: 4", "shards: 3\nanswer_attempts: 9"),
+        ("config/suites/demo.yaml", "shards: 2", "shards: 3\nanswer_attempts: 9"),
     ],
 )
 def test_paths_budgets_and_shards_do_not_change_the_key(keys: Keys, file: str, old: str, new: str) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from reprise.core.files import canonical_json, text_digest, value_digest
 
-LONGEST_TEXT = 300
-LONGEST = 4000
+LONGEST_TEXT = 1000
+LONGEST = 9000
 NAME, DIGEST = "name", "sha256"
 
 

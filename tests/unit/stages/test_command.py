@@ -100,7 +100,7 @@ def test_answers_of_another_key_end_the_job() -> None:
 
 
 def test_long_settings_are_read_from_the_configuration_and_an_edit_since_planning_is_refused(project: Project) -> None:
-    name = "tables/velociti/table2"
+    name = "report"
     planned = all_settings(project.plan("demo"))[name]
     text = settings_text(name, planned.model_dump(mode="json"))
     assert "sha256" in json.loads(text)

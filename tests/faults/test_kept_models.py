@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.faults.runs import Run
@@ -82,6 +83,31 @@ def test_two_folders_at_once_take_turns_on_one_gpu(
     runs = [kept.start(cores=8, gpus=1) for kept in (first, second)]
     outcomes = [run.wait() for run in runs]
     assert all(outcome.is_ok for outcome in outcomes), "\n".join(outcome.tail() for outcome in outcomes)
+
+
+def test_a_job_killed_while_it_waits_for_a_gpu_leaves_no_process(
+    project: Callable[..., Kept], one_gpu: Callable[[Kept], Kept]
+) -> None:
+    kept = one_gpu(project()).models(["a", "b"], RUNS[:1], gpus=1, answer_s=3.0)
+    run = kept.start(cores=16, gpus=2)  # one more than there is: a model waits for the other's
+    kept.wait_until(lambda: kept.notes("asked") and "waiting for 1 free GPUs of 1" in kept.logs())
+    (holder,) = (int(pid) for _, pid in kept.notes("loaded"))
+    (waiting,) = (one for one in kept.model_processes() if one.pid != holder)
+    waiting.parent().kill()
+    assert not psutil.wait_procs([waiting], ENDS_S)[1]
+    assert len(kept.notes("asked")) < QUESTIONS, "the other model still had the GPU"
+    assert not run.wait().is_ok
+    assert list(kept.loads().values()) == [1]
+
+
+def test_a_job_killed_while_its_model_is_loaded_leaves_no_process(project: Callable[..., Kept]) -> None:
+    kept = project().models(["a"], RUNS[:1], load_s=60.0)
+    run = kept.start()
+    kept.wait_until(lambda: kept.notes("loading"))
+    (loading,) = kept.model_processes()
+    loading.parent().kill()
+    assert not psutil.wait_procs([loading], ENDS_S)[1]
+    assert not run.wait().is_ok
 
 
 @pytest.mark.parametrize("what", ["snakemake", "job", "model", "interrupt"])

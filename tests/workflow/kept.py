@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 import yaml
+from reprise.models.asking.kept import MODULE
 from safetensors.numpy import save_file
 
 from tests.faults.runs import Run
@@ -106,6 +107,10 @@ class Kept(Project):
             except psutil.Error:
                 continue
         return found
+
+    def model_processes(self) -> list[psutil.Process]:
+        """Those that keep a model loaded."""
+        return [one for one in self.processes() if MODULE in one.cmdline()]
 
     def wait_until(self, condition: Callable[[], object], longest_s: float = 60.0) -> None:
         end = time.monotonic() + longest_s

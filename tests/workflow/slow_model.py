@@ -27,6 +27,7 @@ class Slow:
 
     def __init__(self, spec: ModelSpec) -> None:
         self._settings = spec.settings
+        self._note("loading", str(os.getpid()))
         time.sleep(spec.settings["load_s"])
         self._note("loaded", str(os.getpid()))
 

@@ -128,7 +128,7 @@ class Process:
     def _serve_job(self, connection: Connection, opening: Opening) -> bool:
         """Serve a job to its end; False where the model cannot be asked any more."""
         try:
-            with faults_in_words():
+            with faults_in_words(), self._ending_with(connection):
                 copies = self._kept.open(opening)
             send_result(connection, (len(copies), self._kept.room))
             send_result(connection, None)
@@ -161,6 +161,24 @@ class Process:
         for thread in threads:
             thread.join()
         return not failures
+
+    @contextmanager
+    def _ending_with(self, job: Connection) -> Iterator[None]:
+        """End where the job is killed while it waits for a GPU or for the model, which nobody may need then."""
+        is_open = threading.Event()
+
+        def watch_job() -> None:
+            while not is_open.wait(POLL_S):
+                if job.poll():  # a job that waits sends nothing: its end has come
+                    self.end()
+
+        watching = threading.Thread(target=watch_job, name="job", daemon=True)
+        watching.start()
+        try:
+            yield
+        finally:
+            is_open.set()
+            watching.join()
 
     def end(self) -> None:
         """End at once; what this process started ends with it."""

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from reprise.core.errors import unknown
-from reprise.core.files import file_digest, value_digest
 from reprise.fetch.outcome import Fetched, Fetcher, safe_name
+from reprise.fetch.plugins import PLUGINS
 from reprise.fetch.settings import Toyworld
 
 from synthetic.toyworld import annotated_clips, mmbench_video, temporalbench, velociti, vinoground
@@ -28,12 +28,12 @@ def write_release(benchmark: str, folder: Path) -> None:
 
 
 def fetcher(settings: Toyworld) -> Fetcher:
-    """Render the toy world's videos; a change of its code makes other sources."""
-    code = value_digest({path.name: file_digest(path) for path in sorted(Path(__file__).parent.glob("*.py"))})
+    """Render the toy world's videos; another version of it makes other sources."""
+    version = PLUGINS["toyworld"].version
 
     def fetch(source_id: str, folder: Path) -> Fetched:
         target = folder / safe_name("{source_id}.mp4", source_id)
         render_source(source_id, target)
         return Fetched(target)
 
-    return Fetcher(lambda source_id: ["toyworld", code, source_id], fetch)
+    return Fetcher(lambda source_id: ["toyworld", version, source_id], fetch)

@@ -5,13 +5,14 @@ Kills, full disks, damage and clocks are tried at every stage by tests/faults.
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest
 
-from tests.workflow.conftest import Project, make_video
+from tests.workflow.conftest import Project, both, make_video
 
 TABLE = "results/tables/velociti/table5.csv"
 
@@ -88,6 +89,21 @@ def test_lost_records_of_snakemake_neither_mix_results_nor_hide_a_change(small: 
     said = small.refused("--dry-run")
     assert "made in another way than they would be made now" in said
     assert "results/small/responses/velociti/" in said and "no answer is lost: rm " in said
+
+
+def test_what_is_to_be_deleted_makes_all_that_depends_on_a_change_anew(small: Project) -> None:
+    shutil.rmtree(small.root / ".snakemake")
+    small.edit("config/tables/small.yaml", "caption: Choice.", "caption: Another.")
+    collected = small.root / "results/tables/table5.md"
+    for _ in range(2):  # a few files are named, many by their folders
+        _, _, command = small.refused(str(collected.relative_to(small.root))).partition("no answer is lost: ")
+        subprocess.run(["bash", "-c", command], cwd=small.root, check=True)
+        assert not collected.is_file()
+        done = small.snakemake(str(collected.relative_to(small.root)))
+        assert done.returncode == 0, both(done)
+        assert "Another." in collected.read_text()
+        shutil.rmtree(small.root / ".snakemake")
+        small.edit("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}")
 
 
 def test_touched_and_copied_results_are_refused_by_name(small: Project) -> None:

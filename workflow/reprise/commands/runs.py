@@ -114,7 +114,9 @@ def _lines(plan: Plan, state: State, suite: str | None) -> Iterator[str]:
     if state.name != "done":
         target = plan.results.metrics(state.scored)
         for benchmark, table in shown[:1]:
-            target = overview_file("md") if table == OVERVIEW else table_file(benchmark, table, "md")
+            file = overview_file("md") if table == OVERVIEW else table_file(benchmark, table, "md")
+            if state.name != "missing" or not file.is_file():  # Snakemake makes no missing input of a file that exists
+                target = file
         yield f"To make it: {call_for(target, suite)}"
 
 

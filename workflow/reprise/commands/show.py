@@ -108,9 +108,12 @@ def _notes(scored: Sequence[Scored], target: Path, states: States, suite: str | 
     others = [state for state in map(states.of, scored) if state.name != "done"]
     if others:
         counts = ", ".join(f"{n} {name}" for name, n in sorted(Counter(state.name for state in others).items()))
+        # Snakemake makes no missing input of a file that exists.
+        is_kept = target.is_file() and any(state.name == "missing" for state in others)
+        makes = "and what makes it." if is_kept else f"`{call_for(target, suite)}` makes them."
         yield (
             f"Of its {len(scored)} runs: {counts}, such as {others[0].scored.name}. `python -m reprise why <run>` says "
-            f"why; `{call_for(target, suite)}` makes them."
+            f"why{'' if is_kept else ';'} {makes}"
         )
 
 

@@ -16,7 +16,7 @@ from reprise.plan.answers import FailedAnswers, Job, failed_answers, job_of
 from reprise.plan.changes import CurrentSettings, SettingsChange
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
-from reprise.plan.targets import asked_by
+from reprise.plan.targets import asked_by, readable
 
 MOST_TARGETS = 6
 
@@ -39,15 +39,17 @@ def outcome(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
         yield f"{asked} answers: {failed} failed, {unread} unread; {missing} questions missing{advice}"
     for package in plan.packages.values():
         yield from package.outcome(targets)
-    made = [target for target in targets if Path(target).is_file()]
+    tables = plan.benchmarks_by_table()
+    wanted = targets or ([] if tables else [target for target in readable(plan) if target.endswith(".md")])
+    made = [target for target in wanted if Path(target).is_file()]
     if made:
         more = f" and {len(made) - MOST_TARGETS} more" if len(made) > MOST_TARGETS else ""
         yield f"Results: {' '.join(made[:MOST_TARGETS])}{more}"
-    elif not targets:
-        numbers = ",".join(name.removeprefix("table") for name in plan.benchmarks_by_table())
+    elif tables and not targets:
+        numbers = ",".join(name.removeprefix("table") for name in tables)
         listed = f"{{{numbers}}}" if "," in numbers else numbers
-        tables = f"{TABLES}/table{listed}.{{{','.join(sorted(READ_AS))}}}"
-        yield f"Tables: {tables}; each paper's own in {TABLES}/<benchmark>/"
+        files = f"{TABLES}/table{listed}.{{{','.join(sorted(READ_AS))}}}"
+        yield f"Tables: {files}; each paper's own in {TABLES}/<benchmark>/"
 
 
 def count(results: Results, one: Scored) -> Counts:

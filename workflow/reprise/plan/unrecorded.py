@@ -8,7 +8,8 @@ import json
 import os
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from reprise.core.errors import UserError
 from reprise.core.files import file_digest, is_edited, recorded
 from reprise.core.paths import FIGURES, RESULTS, TABLES, TIME, report_files
 from reprise.core.plain import first_of
-from reprise.core.provenance import SHORT, is_moved
+from reprise.core.provenance import SHORT, Provenance, is_moved
 from reprise.core.settings import Settings
 from reprise.core.settings_text import settings_text
 from reprise.plan.changes import CurrentSettings
@@ -36,12 +37,13 @@ def check_results(plan: Plan, settings: Mapping[str, Settings], arguments: Seque
     """Raise an error that lists the results which this call of Snakemake would keep although it should not."""
     differences = _Differences(plan, settings, arguments)
     latest = time.time() + CLOCK_SKEW_S
-    future, stale = [], []
+    future: list[Path] = []
+    stale: dict[Path, str] = {}
     for path in _results(plan):
         if path.stat().st_mtime > latest:
             future.append(path)
         elif why := differences.of(path):
-            stale.append((path, why))
+            stale[path] = why
     if future:
         raise UserError(
             f"dated in the future, so that Snakemake would never make it again: {_listed(map(str, future))}. "
@@ -49,15 +51,39 @@ def check_results(plan: Plan, settings: Mapping[str, Settings], arguments: Seque
             f"find {RESULTS} -newermt now -exec touch {{}} +"
         )
     if stale:
-        files = [str(path) for path, _ in stale]
-        folders = sorted({str(path.parent) for path, _ in stale})
-        removal = f"rm {' '.join(files)}" if len(files) <= MOST_LISTED else f"rm -r {' '.join(folders)}"
+        stale |= _dependents(plan, stale)
+        removal = (
+            f"rm {' '.join(map(str, stale))}" if len(stale) <= MOST_LISTED else f"rm -r {' '.join(_places(stale))}"
+        )
         raise UserError(
             "made in another way than they would be made now, and Snakemake would keep them (its folder .snakemake was "
             "deleted, results were copied, edited or touched, or `--rerun-triggers` leaves out params): "
-            f"{_listed(f'{path} ({why})' for path, why in stale)}. Delete them, then run the same command again; no "
-            f"answer is lost: {removal}"
+            f"{_listed(f'{path} ({why})' for path, why in stale.items())}. Delete them, then run the same command "
+            f"again; no answer is lost: {removal}"
         )
+
+
+def _dependents(plan: Plan, stale: Iterable[Path]) -> dict[Path, str]:
+    """Find the other results that were made from stale ones: without them Snakemake makes no deleted input again."""
+    results_by_input: dict[Path, list[Path]] = defaultdict(list)
+    for path in _results(plan):
+        for name in (recorded(path) or Provenance()).inputs:
+            results_by_input[Path(name)].append(path)
+    dependents: dict[Path, str] = {}
+    pending = list(stale)
+    while pending:
+        source = pending.pop()
+        for path in results_by_input.pop(source, ()):
+            if path not in dependents:
+                dependents[path] = f"made from {source}"
+                pending.append(path)
+    return {path: reason for path, reason in dependents.items() if path not in set(stale)}
+
+
+def _places(paths: Iterable[Path]) -> list[str]:
+    """Name the folders of results, or files where a folder has results of other kinds."""
+    mixed = {RESULTS, TABLES}
+    return sorted({f"{path.with_suffix('')}.*" if path.parent in mixed else str(path.parent) for path in paths})
 
 
 def _results(plan: Plan) -> Iterator[Path]:

@@ -1,1 +1,1 @@
-"""Benchmarks, one folder each. `registry.py` says what a folder defines, finds it and loads it."""
+"""Benchmarks, one folder each. `registry.py` finds and loads them, and lists the modules that a folder defines."""

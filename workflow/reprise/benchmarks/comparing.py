@@ -1,4 +1,4 @@
-"""Two runs compared on the samples that both were asked: the number that the tables lead with, and its parts."""
+"""Compare two runs on their common samples: the benchmark's headline metric, and each metric by test."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -8,11 +8,12 @@ import polars as pl
 from reprise.benchmarks.scoring import Scores
 from reprise.stats.paired import PairedComparison, compare_paired
 
-DRAWS = 5000  # of a mean of tests, whose p is not exact: they take some 0.1 s for VELOCITI's videos
+# Permutations for a mean of tests, whose p-value is not exact. For VELOCITI's videos they take about 0.1 s.
+DRAWS = 5000
 
 
 class Part(NamedTuple):
-    """A difference of two runs: of a metric on a test, or of the number that the tables lead with."""
+    """A paired difference between two runs: of one metric on one test, or of the headline number."""
 
     metric: str
     test: str
@@ -20,39 +21,54 @@ class Part(NamedTuple):
 
     @property
     def subject(self) -> tuple[str, str]:
+        """Return the metric and the test that are compared."""
         return self.metric, self.test
 
 
 def headline(
-    scores: Scores, ours: Mapping[str, pl.DataFrame], theirs: Mapping[str, pl.DataFrame], level: float
+    scores: Scores, first: Mapping[str, pl.DataFrame], second: Mapping[str, pl.DataFrame], level: float
 ) -> Part | None:
-    """The difference of the number that the benchmark's tables lead with; None where it is not known of both."""
+    """Compare two runs by the metric that the benchmark's tables lead with.
+
+    Args:
+        scores: The scoring of the form of question that both runs answered.
+        first: Metric -> outcomes of the first run, one row per sample.
+        second: The same for the second run.
+        level: Confidence level of the interval.
+
+    Returns:
+        The first run minus the second, or None if one of them lacks the metric or they share no sample.
+    """
     metric = scores.headline
-    if metric not in ours or metric not in theirs:
+    if metric not in first or metric not in second:
         return None
-    tests = ours[metric]["task"].unique()
+    tests = first[metric]["task"].unique()
     if scores.averaged:
-        mine, others = (found[metric].filter(pl.col("task").is_in(scores.averaged)) for found in (ours, theirs))
-        found = _paired(mine, others, level, dict(mine.select("item_id", "task").iter_rows()))
+        first_rows, second_rows = (
+            outcomes[metric].filter(pl.col("task").is_in(scores.averaged)) for outcomes in (first, second)
+        )
+        comparison = _paired(first_rows, second_rows, level, dict(first_rows.select("item_id", "task").iter_rows()))
     else:
-        found = _paired(ours[metric], theirs[metric], level)
+        comparison = _paired(first[metric], second[metric], level)
     name = f"average of {len(scores.averaged)}" if scores.averaged else tests[0] if len(tests) == 1 else "all"
-    return Part(metric, name, found) if found else None
+    return Part(metric, name, comparison) if comparison else None
 
 
-def parts(metric: str, ours: pl.DataFrame, theirs: pl.DataFrame, level: float) -> Iterator[Part]:
-    for task in ours["task"].unique(maintain_order=True):
-        found = _paired(ours.filter(pl.col("task") == task), theirs.filter(pl.col("task") == task), level)
-        if found is not None:
-            yield Part(metric, task, found)
+def parts(metric: str, first: pl.DataFrame, second: pl.DataFrame, level: float) -> Iterator[Part]:
+    """Compare two runs by one metric on each test separately; skip tests without common samples."""
+    for task in first["task"].unique(maintain_order=True):
+        comparison = _paired(first.filter(pl.col("task") == task), second.filter(pl.col("task") == task), level)
+        if comparison is not None:
+            yield Part(metric, task, comparison)
 
 
 def _paired(
-    ours: pl.DataFrame, theirs: pl.DataFrame, level: float, tests: Mapping[str, str] | None = None
+    first: pl.DataFrame, second: pl.DataFrame, level: float, tests: Mapping[str, str] | None = None
 ) -> PairedComparison | None:
-    mine, others = (
-        dict(frame.select("item_id", pl.col("right").cast(pl.Float64)).iter_rows()) for frame in (ours, theirs)
+    """Return the paired comparison of two tables of outcomes; None if they share no sample."""
+    first_values, second_values = (
+        dict(frame.select("item_id", pl.col("right").cast(pl.Float64)).iter_rows()) for frame in (first, second)
     )
     return compare_paired(
-        mine, others, dict(ours.select("item_id", "unit").iter_rows()), tests, level=level, draws=DRAWS
+        first_values, second_values, dict(first.select("item_id", "unit").iter_rows()), tests, level=level, draws=DRAWS
     )

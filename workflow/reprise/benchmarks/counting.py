@@ -1,4 +1,4 @@
-"""Numbers of the data itself, such as how many videos a test has."""
+"""Define the numbers of a benchmark's data itself, such as how many videos a test has."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import polars as pl
 
 
 class Number(NamedTuple):
-    """One number of the data; a metric `chance.<form>.<metric>` is the score of random guessing, in percent."""
+    """One number of the data. The metric `chance.<form>.<metric>` is the score of random guessing, in percent."""
 
     metric: str
     group: str
@@ -17,9 +17,11 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True)
 class DataStatistics:
+    """The functions that compute a benchmark's data statistics."""
+
     metrics: frozenset[str] = frozenset()
-    """those that a table may show"""
+    """metrics that a table may show"""
     of_data: Callable[[pl.DataFrame, pl.DataFrame], list[Number]] = field(default=lambda items, clips: [])
     """items and clips -> numbers"""
     of_videos: Callable[[pl.DataFrame, pl.DataFrame], list[Number]] | None = None
-    """items and facts of the clips -> numbers; None where nothing is counted in the videos themselves"""
+    """items and clip metadata -> numbers; None if the benchmark counts nothing in the videos themselves"""

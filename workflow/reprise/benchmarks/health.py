@@ -1,4 +1,4 @@
-"""The health of a run: what its answers look like, whether they are right or not, and when they look broken."""
+"""Describe the health of a run: what its answers look like, right or wrong, and whether the run looks broken."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,17 +14,18 @@ SHARE = f"{PREFIX}share"
 READ_BY = f"{PREFIX}read_by"
 UNREAD, FAILED, CUT, CONTEXT = f"{PREFIX}unread", f"{PREFIX}failed", f"{PREFIX}cut", f"{PREFIX}context"
 ANSWERS, REPLIES = "answers", "replies"
-BETWEEN = ": "  # a group and an option of it
+BETWEEN = ": "  # separates a group and its option
 
-# When a run looks broken. Shares are in percent.
-FEWEST = 20  # of fewer answers no share is judged
-OPTION_MOST, OPTION_EXCESS = 95.0, 20.0  # one option, and by how much more often than it is right
-SPREAD_LEAST = 1e-6  # standard deviation of scores
-SHARE_LEAST = 50.0  # of the probability, what the options hold together
+# A run looks broken beyond these thresholds. Shares are in percent.
+MIN_ANSWERS = 20  # Shares of fewer answers are not judged.
+# Share of one option among the answers, and its excess over the share of questions where it is right.
+MAX_OPTION_SHARE, MIN_OPTION_EXCESS = 95.0, 20.0
+MIN_SPREAD = 1e-6  # standard deviation of scores
+MIN_OPTIONS_PROBABILITY = 50.0  # total probability of the options
 
 
 class Limit(NamedTuple):
-    """The share of answers above which a run looks broken, and what a reason and a summary say of them."""
+    """The share of answers above which a run looks broken, and how a reason and a summary name them."""
 
     most: float
     reason: str
@@ -40,147 +41,161 @@ LIMITS = {
     ALIKE: Limit(50.0, 'are "{note}"', "with the most frequent text"),
 }
 
-REPEATS = 4  # times that a sign or a word stands in an answer of nothing else
-LOOP_WORDS, LOOP_TIMES = 20, 5  # an answer of so many words, each of which stands in it so many times on average
-SHOWN_SIGNS = 30  # of the most frequent answer
+MIN_REPEATS = 4  # repetitions of the only character or the only word of an answer
+LOOP_WORDS, LOOP_TIMES = 20, 5  # minimum number of words of a loop, and of occurrences of each word on average
+MAX_NOTE_CHARS = 30  # characters of the most frequent answer that a note quotes
 STILL_THINKING, BEYOND_CONTEXT = "still_thinking", "beyond_context"
-CAPTION_TOKENS = 77  # what the text side of CLIP and its relatives reads; they cut longer captions
+CAPTION_TOKENS = 77  # context length of the text encoders of CLIP-like models, which truncate longer captions
 
 
 def health(
     requests: pl.DataFrame, responses: pl.DataFrame, verdicts: pl.DataFrame | None, group: str = ANSWERS
 ) -> Iterator[dict[str, Any]]:
-    """The numbers of a run's answers, or of a judge's replies; without verdicts, those that need none."""
-    answers = _joined(requests, responses, verdicts, group)
+    """Yield the health metrics of a run's answers, or of a judge's replies.
+
+    Without verdicts, only metrics that need no extracted answer are computed.
+    """
+    answers = _join_answers(requests, responses, verdicts, group)
     answered = answers.filter(~pl.col("failed"))
-    texts = answered.filter(pl.col("text").str.strip_chars() != "")
-    yield _share(FAILED, group, answers["failed"])
-    # Refused, or cut as CLIP and its relatives cut captions.
-    is_cut = (pl.col("ask") == "similarity") & (pl.col("tokens_in") >= CAPTION_TOKENS)
-    yield _share(
-        CONTEXT, group, answers.select((pl.col("error") == BEYOND_CONTEXT) | is_cut.fill_null(False)).to_series()
+    nonempty = answered.filter(pl.col("text").str.strip_chars() != "")
+    yield _share_row(FAILED, group, answers["failed"])
+    # Models refuse a prompt beyond the context; CLIP-like models truncate the caption instead.
+    is_truncated = (pl.col("ask") == "similarity") & (pl.col("tokens_in") >= CAPTION_TOKENS)
+    yield _share_row(
+        CONTEXT, group, answers.select((pl.col("error") == BEYOND_CONTEXT) | is_truncated.fill_null(False)).to_series()
     )
-    # A limit of one token cuts nothing, and a model that writes more than the limit has one of its own.
+    # A limit of one token truncates nothing, and a model that writes more tokens than the limit applies its own limit.
     is_thinking = pl.col("error") == STILL_THINKING
-    counted = answers.filter(is_thinking | ((pl.col("tokens_out") > 0) & (pl.col("max_tokens") > 1)))
-    yield _share(CUT, group, counted.select(is_thinking | (pl.col("tokens_out") == pl.col("max_tokens"))).to_series())
-    yield _share(DEGENERATE, group, texts.select(is_degenerate(pl.col("text"))).to_series())
+    limited = answers.filter(is_thinking | ((pl.col("tokens_out") > 0) & (pl.col("max_tokens") > 1)))
+    yield _share_row(
+        CUT, group, limited.select(is_thinking | (pl.col("tokens_out") == pl.col("max_tokens"))).to_series()
+    )
+    yield _share_row(DEGENERATE, group, nonempty.select(is_degenerate(pl.col("text"))).to_series())
     if group == ANSWERS:
-        own_words = texts.filter(ask="write")["text"].str.strip_chars()
-        counts = own_words.alias("text").value_counts().sort(["count", "text"], descending=[True, False])
+        written = nonempty.filter(ask="write")["text"].str.strip_chars()
+        counts = written.alias("text").value_counts().sort(["count", "text"], descending=[True, False])
         text, count = counts.row(0) if counts.height else ("", 0)
-        note = text if len(text) <= SHOWN_SIGNS else f"{text[:SHOWN_SIGNS]}..."
-        share = 100 * count / len(own_words) if count else None
-        yield _numbers(ALIKE, group, share, len(own_words), note if count else None)
+        note = text if len(text) <= MAX_NOTE_CHARS else f"{text[:MAX_NOTE_CHARS]}..."
+        share = 100 * count / len(written) if count else None
+        yield _metric_row(ALIKE, group, share, len(written), note if count else None)
     if verdicts is not None:
-        yield _share(UNREAD, group, answers["unread"])
-        # What the options hold together of the probability of an answer's first token.
-        several = answered.filter((pl.col("ask") == "score") & (pl.col("scores").list.len() > 1))["scores"]
-        held = several.list.sum().mean()
-        yield _numbers(SHARE, group, 100 * held if isinstance(held, float) else None, len(several))
+        yield _share_row(UNREAD, group, answers["unread"])
+        # The share measures how much of the first token's probability the options have in total.
+        option_scores = answered.filter((pl.col("ask") == "score") & (pl.col("scores").list.len() > 1))["scores"]
+        mean_total = option_scores.list.sum().mean()
+        yield _metric_row(SHARE, group, 100 * mean_total if isinstance(mean_total, float) else None, len(option_scores))
         scores = answered.filter(pl.col("scores").list.len() > 0)["score"].drop_nulls()
-        yield _numbers(SPREAD, group, scores.std(), len(scores))
-        yield from _options(answered.filter(pl.col("value") != ""), group)
+        yield _metric_row(SPREAD, group, scores.std(), len(scores))
+        yield from _option_rows(answered.filter(pl.col("value") != ""), group)
 
 
 def read_by(verdicts: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """By which row of the table, or by which model, how many percent of the answers were read."""
+    """Yield, for each extraction rule or extractor model, the share of the answers that it extracted, in percent."""
     answered = verdicts.filter(~pl.col("failed"))
     counts = (
         answered["read_by"].replace("", "unread").value_counts().sort(["count", "read_by"], descending=[True, False])
     )
     for name, count in counts.iter_rows():
-        yield _numbers(READ_BY, f"{ANSWERS}{BETWEEN}{name}", 100 * count / answered.height, answered.height)
+        yield _metric_row(READ_BY, f"{ANSWERS}{BETWEEN}{name}", 100 * count / answered.height, answered.height)
 
 
-def _joined(requests: pl.DataFrame, responses: pl.DataFrame, verdicts: pl.DataFrame | None, group: str) -> pl.DataFrame:
-    """A row per answer with what was asked and what the reader made of it.
+def _join_answers(
+    requests: pl.DataFrame, responses: pl.DataFrame, verdicts: pl.DataFrame | None, group: str
+) -> pl.DataFrame:
+    """Join each response with its request and with the answer extracted from it.
 
-    Of a judge's replies only those that the verdicts were read in: a judge is asked for every reader.
+    With verdicts, drop replies that have none: a judge is queried for every extraction rule, and verdicts are of one.
     """
-    asked = requests.select("request_id", "ask", "options", "expected", "max_tokens")
-    joined = responses.join(asked, on="request_id", how="left", maintain_order="left")
+    request_columns = requests.select("request_id", "ask", "options", "expected", "max_tokens")
+    joined = responses.join(request_columns, on="request_id", how="left", maintain_order="left")
     did_fail = pl.col("error").is_in(list(REASONS))
     if verdicts is None:
         return joined.with_columns(failed=did_fail)
-    read = verdicts.select("request_id", "value", "score", "unparsed", is_failed="failed")
-    known = joined.join(read, on="request_id", how="inner", maintain_order="left")
-    known = known.with_columns(failed=did_fail if group == REPLIES else pl.col("is_failed"))
-    return known.with_columns(unread=pl.col("unparsed") & ~pl.col("failed"))
+    verdict_columns = verdicts.select("request_id", "value", "score", "unparsed", is_failed="failed")
+    rows = joined.join(verdict_columns, on="request_id", how="inner", maintain_order="left")
+    rows = rows.with_columns(failed=did_fail if group == REPLIES else pl.col("is_failed"))
+    return rows.with_columns(unread=pl.col("unparsed") & ~pl.col("failed"))
 
 
-def _numbers(metric: str, group: str, value: Any, asked: int, note: str | None = None) -> dict[str, Any]:
-    counts = {"asked": asked, "scored": asked} | dict.fromkeys(("failed", "unparsed", "missing"), 0)
+def _metric_row(metric: str, group: str, value: Any, count: int, note: str | None = None) -> dict[str, Any]:
+    """Return one row of the metrics table."""
+    counts = {"asked": count, "scored": count} | dict.fromkeys(("failed", "unparsed", "missing"), 0)
     return {"metric": metric, "group": group, "value": value, "note": note, **counts}
 
 
-def _share(metric: str, group: str, holds: pl.Series) -> dict[str, Any]:
-    """Of how many percent it holds; none of nothing."""
-    return _numbers(metric, group, 100 * int(holds.sum()) / len(holds) if len(holds) else None, len(holds))
+def _share_row(metric: str, group: str, flags: pl.Series) -> dict[str, Any]:
+    """Return a row with the percentage of true flags; its value is None if there are no flags."""
+    return _metric_row(metric, group, 100 * int(flags.sum()) / len(flags) if len(flags) else None, len(flags))
 
 
 def is_degenerate(text: pl.Expr) -> pl.Expr:
-    """Whether a text has no word, is one sign or word again and again, or goes round in a loop."""
-    signs = text.str.replace_all(r"\s", "")
+    """Return an expression that is true for texts without words, of one repeated character or word, or in a loop."""
+    chars = text.str.replace_all(r"\s", "")
     words = text.str.to_lowercase().str.extract_all(r"[\p{L}\p{N}]+")
-    number, different = words.list.len(), words.list.n_unique()
-    is_one_sign = (signs.str.len_chars() >= REPEATS) & (signs.str.strip_chars(signs.str.slice(0, 1)) == "")
-    is_one_word = (number >= REPEATS) & (different == 1)
-    is_loop = (number >= LOOP_WORDS) & (different * LOOP_TIMES <= number)
-    return (number == 0) | is_one_sign | is_one_word | is_loop
+    word_count, distinct_count = words.list.len(), words.list.n_unique()
+    is_one_char = (chars.str.len_chars() >= MIN_REPEATS) & (chars.str.strip_chars(chars.str.slice(0, 1)) == "")
+    is_one_word = (word_count >= MIN_REPEATS) & (distinct_count == 1)
+    is_loop = (word_count >= LOOP_WORDS) & (distinct_count * LOOP_TIMES <= word_count)
+    return (word_count == 0) | is_one_char | is_one_word | is_loop
 
 
-def _options(read: pl.DataFrame, group: str) -> Iterator[dict[str, Any]]:
-    """For each option, in how many percent of the answers that offer it it was chosen, and in how many it is right.
+def _option_rows(answers: pl.DataFrame, group: str) -> Iterator[dict[str, Any]]:
+    """Yield, for each option, how often it was chosen and how often it is right among the questions that offer it.
 
-    What a judge may reply is not known here: each of its replies counts as one that offers all.
+    A judge's possible replies are unknown here, so each distinct reply counts as an option of every question.
     """
     if group == REPLIES:
-        replies = read["value"].unique().sort().to_list()
-        read = read.with_columns(options=pl.lit(replies, pl.List(pl.String)), expected=pl.lit(""))
-    fewest = 1 if group == REPLIES else 2  # a judge whose replies are all alike offers one
-    chosen = read.filter(pl.col("options").list.len() >= fewest).select("options", "value", "expected")
-    offered = chosen.explode("options").group_by("options").agg(
+        replies = answers["value"].unique().sort().to_list()
+        answers = answers.with_columns(options=pl.lit(replies, pl.List(pl.String)), expected=pl.lit(""))
+    min_options = 1 if group == REPLIES else 2  # A judge whose replies are all equal has a single option.
+    option_answers = answers.filter(pl.col("options").list.len() >= min_options).select("options", "value", "expected")
+    offered = option_answers.explode("options").group_by("options").agg(
         pl.len(), (pl.col("value") == pl.col("options")).sum().alias("chosen"),
         (pl.col("expected") == pl.col("options")).sum().alias("right"), (pl.col("expected") != "").sum().alias("known"),
     )  # fmt: skip
-    for option, number, times, right, known in offered.sort("options").iter_rows():
-        yield _numbers(OPTION, f"{group}{BETWEEN}{option}", 100 * times / number, number)
-        if known:
-            yield _numbers(RIGHT_OPTION, f"{group}{BETWEEN}{option}", 100 * right / known, known)
+    for option, offered_count, chosen_count, right_count, expected_count in offered.sort("options").iter_rows():
+        yield _metric_row(OPTION, f"{group}{BETWEEN}{option}", 100 * chosen_count / offered_count, offered_count)
+        if expected_count:
+            yield _metric_row(
+                RIGHT_OPTION, f"{group}{BETWEEN}{option}", 100 * right_count / expected_count, expected_count
+            )
 
 
-# What the numbers say
+# Interpretation of the health metrics
 
 
 def reasons(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Why a run looks broken, by its numbers of health; nothing where it does not."""
-    known = {(row["metric"], row["group"]): row for row in rows if row["metric"].startswith(PREFIX)}
-    return list(dict.fromkeys(reason for row in known.values() if (reason := _reason(row, known))))
+    """Return the reasons why a run looks broken, by its health metrics; an empty list if it looks healthy."""
+    rows_by_subject = {(row["metric"], row["group"]): row for row in rows if row["metric"].startswith(PREFIX)}
+    return list(dict.fromkeys(reason for row in rows_by_subject.values() if (reason := _reason(row, rows_by_subject))))
 
 
-def _reason(row: Mapping[str, Any], known: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
-    """Why a number looks broken; empty where it does not."""
-    metric, value, number = row["metric"], row["value"], row["asked"]
-    what, _, option = row["group"].partition(BETWEEN)
-    if value is None or (number < FEWEST and not (metric == FAILED and value == 100)):
+def _reason(row: Mapping[str, Any], rows_by_subject: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
+    """Return why a health metric looks broken; an empty text if it looks healthy."""
+    metric, value, count = row["metric"], row["value"], row["asked"]
+    answer_kind, _, option = row["group"].partition(BETWEEN)
+    if value is None or (count < MIN_ANSWERS and not (metric == FAILED and value == 100)):
         return ""
     if metric == SPREAD:
-        return f"its {number} scores are all alike" if value < SPREAD_LEAST else ""
+        return f"its {count} scores are all alike" if value < MIN_SPREAD else ""
     if metric == SHARE:
-        least = f"of the probability of an answer's first token is the options', at least {SHARE_LEAST:g} % are wanted"
-        return f"{value:.1f} % {least}" if value < SHARE_LEAST else ""
-    if metric == OPTION:  # nearly all answers are one option although it is not nearly always right
-        right = known.get((RIGHT_OPTION, row["group"]), {}).get("value")
-        is_broken = value >= OPTION_MOST and (right is None or value - right >= OPTION_EXCESS)
-        due = f", which is right for {right:.1f} %" if right is not None else ""
-        return f'{value:.1f} % of {number} {what} are "{option}"{due}' if is_broken else ""
+        requirement = (
+            "of the probability of an answer's first token is the options', "
+            f"at least {MIN_OPTIONS_PROBABILITY:g} % are wanted"
+        )
+        return f"{value:.1f} % {requirement}" if value < MIN_OPTIONS_PROBABILITY else ""
+    if metric == OPTION:  # Nearly all answers are one option although it is right much less often.
+        right_share = rows_by_subject.get((RIGHT_OPTION, row["group"]), {}).get("value")
+        is_broken = value >= MAX_OPTION_SHARE and (right_share is None or value - right_share >= MIN_OPTION_EXCESS)
+        right_note = f", which is right for {right_share:.1f} %" if right_share is not None else ""
+        return f'{value:.1f} % of {count} {answer_kind} are "{option}"{right_note}' if is_broken else ""
     if metric in LIMITS and value > LIMITS[metric].most:
-        return f"{value:.1f} % of {number} {what} {LIMITS[metric].reason.format(note=row['note'])}"
+        return f"{value:.1f} % of {count} {answer_kind} {LIMITS[metric].reason.format(note=row['note'])}"
     return ""
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return a one-line summary of a run's health metrics."""
     options = [f"{row['group'].partition(BETWEEN)[2]} {row['value']:.1f} %" for row in rows if row["metric"] == OPTION]
     shares = [
         f"{row['value']:.1f} % {LIMITS[row['metric']].summary}"
@@ -188,6 +203,8 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> str:
         if row["metric"] in LIMITS and row["value"]
     ]
     spread = [f"scores spread by {row['value']:.3g}" for row in rows if row["metric"] == SPREAD and row["value"]]
-    by = [f"{row['group'].partition(BETWEEN)[2]} {row['value']:.1f} %" for row in rows if row["metric"] == READ_BY]
-    said = [", ".join([*options, *spread, *shares]), f"read by: {', '.join(by)}" if by else ""]
-    return "; ".join(filter(None, said))
+    extractors = [
+        f"{row['group'].partition(BETWEEN)[2]} {row['value']:.1f} %" for row in rows if row["metric"] == READ_BY
+    ]
+    sections = [", ".join([*options, *spread, *shares]), f"read by: {', '.join(extractors)}" if extractors else ""]
+    return "; ".join(filter(None, sections))

@@ -1,4 +1,4 @@
-"""Keys of what is made of a release: annotations, requests, a judge's requests, metrics, numbers of the data."""
+"""Define the keys of the stages `annotations`, `requests`, `judge_requests`, `metrics` and `data_statistics`."""
 
 from operator import not_
 from typing import Any, Literal

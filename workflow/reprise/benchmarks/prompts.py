@@ -1,4 +1,4 @@
-"""Prompt templates: read once, filled in one pass, so that a caption can never act as a template."""
+"""Load and fill prompt templates, in one pass, so that text in a caption never acts as a template."""
 
 import re
 from collections.abc import Mapping
@@ -8,9 +8,9 @@ from pathlib import Path
 from reprise.core.errors import UserError, unknown
 from reprise.core.yaml_files import load_yaml
 
-# A private-use character no caption holds: stands for the number of frames until the plan is known.
+# Private-use characters occur in no caption. This one stands for the number of frames until the plan is known.
 FRAME_COUNT = "\ue000"
-# Another one: where the frames stand, if not in front of the whole text.
+# This one marks the position of the frames if they do not precede the whole text.
 FRAMES = "\ue001"
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
@@ -22,11 +22,12 @@ class Prompt:
 
 
 def load_prompts(path: Path) -> dict[str, Prompt]:
+    """Read a YAML file of prompts and check its entries."""
     raw = load_yaml(path)
     for name, entry in raw.items() if isinstance(raw, dict) else [("whole file", raw)]:
         if not isinstance(entry, dict) or "user" not in entry or not entry.keys() <= {"source", "system", "user"}:
-            found = sorted(map(str, entry)) if isinstance(entry, dict) else repr(entry)
-            raise UserError(f"{path}: {name}: found {found}, expected user, and optionally system, source.")
+            content = sorted(map(str, entry)) if isinstance(entry, dict) else repr(entry)
+            raise UserError(f"{path}: {name}: found {content}, expected user, and optionally system, source.")
         for key, text in entry.items():
             if not isinstance(text, str):
                 raise UserError(f"{path}: {name}.{key}: should be a text, found {text!r:.60}. Write it in quotes.")
@@ -38,20 +39,20 @@ def load_prompts(path: Path) -> dict[str, Prompt]:
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Put the values into a template; `{frame_count}` and `{frames}` wait for inference."""
-    known = {**values, "frame_count": FRAME_COUNT, "frames": FRAMES}
+    """Fill the placeholders of a template, except `{frame_count}` and `{frames}`, which inference fills."""
+    replacements = {**values, "frame_count": FRAME_COUNT, "frames": FRAMES}
     for name in _PLACEHOLDER.findall(template):
-        if name not in known:
-            raise unknown("placeholder", f"{{{name}}}", known, "prompt template")
-    return _PLACEHOLDER.sub(lambda match: known[match[1]], template)
+        if name not in replacements:
+            raise unknown("placeholder", f"{{{name}}}", replacements, "prompt template")
+    return _PLACEHOLDER.sub(lambda match: replacements[match[1]], template)
 
 
 def with_frame_count(text: str, frames: int) -> str:
-    """The final prompt, now that the number of frames is known."""
+    """Return the final prompt, with the number of frames filled in."""
     return text.replace(FRAME_COUNT, str(frames))
 
 
 def split_at_frames(text: str) -> tuple[str, str]:
-    """Return the text in front of the frames, and the whole text as it is without frames."""
+    """Return the text in front of the frames, and the whole text without the frames' marker."""
     lead, mark, rest = text.partition(FRAMES)
     return (lead, lead + rest) if mark else ("", text)

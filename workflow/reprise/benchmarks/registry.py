@@ -1,17 +1,17 @@
-"""What a benchmark is: a folder beside this file with the modules below. Nothing else registers it.
+"""Find and load benchmarks. A benchmark is a folder beside this file with the modules below; nothing else registers it.
 
     release.py          read_release  the authors' files -> clips and items           types in rows.py
-    questions.py        FORMS         form of question -> what it asks of an item     asking.py
+    questions.py        FORMS         form of question -> questions about an item     asking.py
     scores.py           SCORES        form of question -> how its answers are scored  scoring.py
-                        GROUPS        group -> which items are in it
+                        GROUPS        group -> expression that selects its items
                         CHANCE        metric -> score of random guessing
-    answers.py          ANSWERS       form of question -> what a judge is shown       asking.py (if it is judged)
-    analyses.py         ANALYSES      groups of items beside those                    scoring.py (if it is analysed)
+    answers.py          ANSWERS       form of question -> answers that a judge rates  asking.py (if it is judged)
+    analyses.py         ANALYSES      further groups of items                         scoring.py (if it is analysed)
     data_statistics.py  STATISTICS    numbers of the data itself                      counting.py (if a table has any)
 
-release, questions and scores do not import each other. What several of them need, such as the names of groups, is in
-another module of the folder. A form is named in `FORMS` and in `SCORES`; protocols in config/benchmarks/<name>.yaml
-say which form they ask.
+release, questions and scores do not import each other. Names that several of them need, such as those of groups, are in
+another module of the folder. `FORMS` and `SCORES` have the same forms as keys, and each protocol in
+config/benchmarks/<name>.yaml selects one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from reprise.benchmarks.rows import Annotations, ClipsFrom
 from reprise.core.errors import unknown
 from reprise.core.names import UNFILTERED
 
-if TYPE_CHECKING:  # statistics need numpy, which few jobs do
+if TYPE_CHECKING:  # Scoring imports numpy, which few jobs need.
     from reprise.benchmarks.scoring import Analyses, Groups, Scores
 
 HERE = Path(__file__).parent
@@ -34,33 +34,47 @@ NEEDED = ("release", "questions", "scores")
 
 
 class ReleaseModule(Protocol):
-    def read_release(self, files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
-        """Clips and items of a release; `options` are those of the benchmark's file, with the suite's `subset`.
+    """The module `release` of a benchmark."""
 
-        An entry with a mistake is kept, with its flaws (`flaws.py`), and counted. If no item can be made of an
-        entry, a UserError names its file and row.
+    def read_release(self, files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
+        """Read a release and return its clips and items.
+
+        An entry with an error is kept with its flaws (`Flaws` in rows.py) and counted.
+
+        Args:
+            files: The files of the release.
+            clips: Where clips come from.
+            options: The options in the benchmark's file, and the suite's `subset`.
+
+        Raises:
+            UserError: No item can be built from an entry; the message names its file and row.
         """
 
 
 class QuestionsModule(Protocol):
+    """The module `questions` of a benchmark."""
+
     FORMS: Mapping[str, Form]
 
 
 class ScoresModule(Protocol):
+    """The module `scores` of a benchmark."""
+
     SCORES: "Mapping[str, Scores]"
     GROUPS: "Groups"
     CHANCE: Mapping[str, float | None]
-    """in percent; None where STATISTICS count it"""
+    """metric -> score of random guessing, in percent; None if STATISTICS compute it"""
 
 
 @cache
 def benchmark_names() -> tuple[str, ...]:
+    """Return the names of all benchmarks: the folders that have every required module."""
     folders = sorted(path for path in HERE.iterdir() if path.is_dir())
-    return tuple(path.name for path in folders if all((path / f"{part}.py").is_file() for part in NEEDED))
+    return tuple(path.name for path in folders if all((path / f"{module}.py").is_file() for module in NEEDED))
 
 
 def _folder(benchmark: str) -> str:
-    """The folder of a benchmark; one that is not filtered yet is no other benchmark."""
+    """Return the folder of a benchmark; the unfiltered variant of a benchmark shares its folder."""
     return benchmark.removesuffix(UNFILTERED)
 
 
@@ -70,42 +84,45 @@ def module_name(benchmark: str, part: str) -> str:
 
 
 def has_part(benchmark: str, part: str) -> bool:
-    """Whether a benchmark has an optional module: `answers`, `analyses`, `data_statistics`."""
+    """Return whether a benchmark has an optional module: `answers`, `analyses` or `data_statistics`."""
     return (HERE / _folder(benchmark) / f"{part}.py").is_file()
 
 
 def load_release(benchmark: str) -> ReleaseModule:
+    """Return the module that reads a benchmark's release."""
     return cast(ReleaseModule, _load(benchmark, "release"))
 
 
 def load_questions(benchmark: str) -> QuestionsModule:
+    """Return the module with a benchmark's forms of questions."""
     return cast(QuestionsModule, _load(benchmark, "questions"))
 
 
 def load_scores(benchmark: str) -> ScoresModule:
+    """Return the module with a benchmark's scoring."""
     return cast(ScoresModule, _load(benchmark, "scores"))
 
 
 def load_answers(benchmark: str) -> Mapping[str, FreeAnswers]:
-    """Form of question -> the answers that a judge sees; empty if no answers are judged."""
+    """Return the functions that select the answers for a judge, by form of question; empty if none are judged."""
     module = _load(benchmark, "answers")
     return module.ANSWERS if module else {}
 
 
 def load_analyses(benchmark: str) -> "Analyses | None":
-    """The groups of a benchmark's analyses; None if it has no such module."""
+    """Return the groups of a benchmark's analyses; None if it has no such module."""
     module = _load(benchmark, "analyses")
     return module.ANALYSES if module else None
 
 
 def load_statistics(benchmark: str) -> DataStatistics:
-    """What is counted in a benchmark's data; nothing if it has no such module."""
+    """Return a benchmark's data statistics; empty ones if it has no such module."""
     module = _load(benchmark, "data_statistics")
     return module.STATISTICS if module else DataStatistics()
 
 
 def _load(benchmark: str, part: str) -> Any:
-    """A module of a benchmark; None for an optional one that it does not have."""
+    """Import a module of a benchmark; return None if it is optional and the benchmark lacks it."""
     if _folder(benchmark) not in benchmark_names():
         raise unknown("benchmark", benchmark, benchmark_names(), "config")
     return import_module(module_name(benchmark, part)) if has_part(benchmark, part) else None

@@ -1,6 +1,6 @@
-"""Clips and items, the two tables that every release is read into, and the flaws of its entries.
+"""Define clips and items, the two tables that every release is converted to, and collect the flaws of their entries.
 
-A flawed entry is kept, named and counted, and does not stop the others.
+A flawed entry does not stop the others: it stays in the tables, and its flaws are listed and counted.
 """
 
 from collections import defaultdict
@@ -17,12 +17,12 @@ from reprise.core.schemas import CLIPS, ITEMS
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 ClipsFrom: TypeAlias = Literal["ids", "release", "files"]
-"""Whether clips are cut from their sources, by the ids and spans that a release names, or are released files; `files`
-are one's own: a release names them, with a span or without."""
+"""Where clips come from. `ids`: cut from source videos by the ids and spans in the release. `release`: released files.
+`files`: the user's own files that the release names, with or without a span."""
 
 
 class Clip(NamedTuple):
-    """What is shown: a file, a span of one, several clips in a row, or images."""
+    """A clip that models see: a file, a span of a file, a concatenation of clips, or images."""
 
     clip_id: str
     unit: str
@@ -41,7 +41,7 @@ class Tag(NamedTuple):
 
 
 class Item(NamedTuple):
-    """Something to ask about a clip, in any form of question."""
+    """One annotated entry about a clip, from which every form of question builds its requests."""
 
     item_id: str
     clip_id: str
@@ -50,30 +50,39 @@ class Item(NamedTuple):
     texts: Mapping[str, str]
     answer: str = ""
     groups: Sequence[str] = ()
-    """sets of items that it belongs to: numbers are computed for them, and a protocol may ask about one only"""
+    """sets of items that it belongs to; scores are computed per group, and a protocol may query a single group"""
     tags: Sequence[Tag] = ()
     flaws: Sequence[str] = ()
 
     def tag(self, name: str) -> str:
+        """Return the text of the tag of this name."""
         return next(tag.text for tag in self.tags if tag.name == name)
 
 
 class Annotations(NamedTuple):
+    """The clips and items of one release."""
+
     clips: Sequence[Clip]
     items: Sequence[Item]
 
     def tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        rows = [
-            item._asdict() | {"texts": _named(item.texts.items()), "tags": _named(item.tags)} for item in self.items
+        """Return the clips and the items as data frames."""
+        item_rows = [
+            item._asdict() | {"texts": _name_text_structs(item.texts.items()), "tags": _name_text_structs(item.tags)}
+            for item in self.items
         ]
-        return pl.DataFrame([clip._asdict() for clip in self.clips], schema=CLIPS), pl.DataFrame(rows, schema=ITEMS)
+        return pl.DataFrame([clip._asdict() for clip in self.clips], schema=CLIPS), pl.DataFrame(
+            item_rows, schema=ITEMS
+        )
 
 
-def _named(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+def _name_text_structs(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """Convert name-text pairs to the structs of the columns `texts` and `tags`."""
     return [{"name": name, "text": text} for name, text in pairs]
 
 
 def items_of(table: pl.DataFrame) -> list[Item]:
+    """Convert a table of items back to `Item` objects."""
     return [
         Item(
             **row
@@ -87,31 +96,34 @@ def items_of(table: pl.DataFrame) -> list[Item]:
 
 
 def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    found: dict[K, list[T]] = {}
+    """Group rows by a key, in the order in which the keys first appear."""
+    rows_by_key: dict[K, list[T]] = {}
     for row in rows:
-        found.setdefault(key(row), []).append(row)
-    return found
+        rows_by_key.setdefault(key(row), []).append(row)
+    return rows_by_key
 
 
 ALL_ITEMS = pl.lit(True)
 
 
 def is_in(group: str) -> pl.Expr:
+    """Return an expression that is true for items of a group that the release names."""
     return pl.col("groups").list.contains(group)
 
 
 def chosen_items(items: pl.DataFrame, group: str | None) -> pl.DataFrame:
-    """The items that a protocol asks about: all, or those of one group."""
+    """Return the items that a protocol queries: those of one group, or all if the group is None."""
     return items if group is None else items.filter(is_in(group))
 
 
 def are_short(longest: int) -> pl.Expr:
+    """Return an expression that is true for items none of whose texts is longer than `longest` characters."""
     lengths = pl.element().struct.field("text").str.len_chars()
     return pl.col("texts").list.eval(lengths > longest).list.any().not_()
 
 
 def with_long_texts_flawed(items: Iterable[Item], longest: int) -> Iterator[Item]:
-    """Items; one that has a text of more characters is not asked about, and its flaws say why."""
+    """Add a flaw to items that have a text longer than `longest` characters; these items are not queried."""
     for item in items:
         flaws = [
             f"{item.item_id}: '{name}' has {len(text)} characters, more than text_chars_max ({longest}), so it is not "
@@ -123,7 +135,7 @@ def with_long_texts_flawed(items: Iterable[Item], longest: int) -> Iterator[Item
 
 
 def tag_text(name: str) -> pl.Expr:
-    """The text of an item's first tag of this name; null where it has none."""
+    """Return an expression for the text of an item's first tag of this name; null if it has none."""
     entry = pl.element()
     texts = entry.struct.field("text").filter(entry.struct.field("name") == name)
     return pl.col("tags").list.eval(texts).list.first()
@@ -131,57 +143,67 @@ def tag_text(name: str) -> pl.Expr:
 
 FLAWS = "flaws"
 NAMED = 5
+"""number of flaws that a note quotes"""
 
 
 class Flaws:
-    """Mistakes of a release: logged when they are found, and kept by entry for the items that come from it."""
+    """Errors in a release, logged when they are found, and stored by entry for the items built from that entry."""
 
     def __init__(self) -> None:
-        self._found: dict[str, list[str]] = defaultdict(list)
+        self._flaws_by_entry: dict[str, list[str]] = defaultdict(list)
 
-    def add(self, entry: str, where: str, flaw: str) -> None:
-        log.info(f"{where}: {flaw}")
-        self._found[entry].append(flaw)
+    def add(self, entry: str, location: str, flaw: str) -> None:
+        """Log a flaw and store it for its entry."""
+        log.info(f"{location}: {flaw}")
+        self._flaws_by_entry[entry].append(flaw)
 
     def of(self, entry: str) -> list[str]:
-        """The flaws of an entry as one text, for the items made from it; nothing if it has none."""
-        flaws = self._found.get(entry)
+        """Return the flaws of an entry joined to one text, or an empty list if it has none."""
+        flaws = self._flaws_by_entry.get(entry)
         return [f"{entry}: {'; '.join(flaws)}"] if flaws else []
 
 
 def entries_of(
     rows: pl.DataFrame, path: Path, name: str, needed: Sequence[str] = ()
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Where each row of a release is, and its cells as text.
+    """Yield the location of each row of a release, for messages, and its cells as text.
 
-    Refused are rows whose name, or another cell that is needed, is empty, and names that two rows have.
+    Args:
+        rows: The table of the release.
+        path: Its file.
+        name: The column that identifies a row.
+        needed: Further columns that may not be empty.
+
+    Raises:
+        UserError: A required cell is empty, or two rows have the same name.
     """
-    seen: dict[str, int] = {}
-    what = "entry" if path.suffix == ".json" else "row"
+    number_by_name: dict[str, int] = {}
+    entry_word = "entry" if path.suffix == ".json" else "row"
     for number, row in enumerate(rows.cast(pl.String).fill_null("").iter_rows(named=True), start=1):
-        where = f"{path}: {what} {number}"
+        location = f"{path}: {entry_word} {number}"
         for column in (name, *needed):
             if not row[column].strip():
-                raise UserError(f"{where}: '{column}' is empty. Correct the row or remove it.")
-        if row[name] in seen:
+                raise UserError(f"{location}: '{column}' is empty. Correct the row or remove it.")
+        if row[name] in number_by_name:
             raise UserError(
-                f"{where}: {name} '{row[name]}' is that of {what} {seen[row[name]]} already. Remove one of them."
+                f"{location}: {name} '{row[name]}' is that of {entry_word} {number_by_name[row[name]]} already. "
+                "Remove one of them."
             )
-        seen[row[name]] = number
-        yield where, row
+        number_by_name[row[name]] = number
+        yield location, row
 
 
 def flaws_of(items: pl.DataFrame) -> list[str]:
-    """What is wrong with which entries, each entry once."""
+    """Return the flaws of all items, each entry once."""
     return items["flaws"].explode().drop_nulls().unique(maintain_order=True).to_list()
 
 
 def flaw_numbers(items: pl.DataFrame) -> list[dict[str, Any]]:
-    """The number of flawed entries behind the items, with a note that names them; no number if there are none."""
+    """Return a metric row that counts the flawed entries and quotes the first; an empty list without flaws."""
     flaws = flaws_of(items)
     if not flaws:
         return []
-    more = f"; and {len(flaws) - NAMED} more, all in the log of `annotations`" if len(flaws) > NAMED else ""
+    remainder = f"; and {len(flaws) - NAMED} more, all in the log of `annotations`" if len(flaws) > NAMED else ""
     counts = dict.fromkeys(("asked", "scored", "failed", "unparsed", "missing"), 0)
-    note = "; ".join(flaws[:NAMED]) + more
+    note = "; ".join(flaws[:NAMED]) + remainder
     return [{"metric": FLAWS, "group": "all", "value": float(len(flaws)), "note": note, **counts}]

@@ -1,1 +1,1 @@
-"""TemporalBench: two captions of a video that differ in a temporal detail; long videos; captioning; option sets."""
+"""TemporalBench: questions that distinguish two captions by a temporal detail, long videos, captioning, option sets."""

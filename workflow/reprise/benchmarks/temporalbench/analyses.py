@@ -1,4 +1,4 @@
-"""Groups of TemporalBench's analyses, which are ours: questions by the words of the right caption."""
+"""Group TemporalBench's questions by the length of the right caption in words. The paper has no such groups."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,12 +13,13 @@ WORDS = (
     Range("words_to_80", 60, 80),
     Range("words_above_80", 80),
 )
-ANALYSED = tuple(one.group for one in WORDS)
+ANALYSED = tuple(range_.group for range_ in WORDS)
 
 
-def _of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]]:
+def _groups_of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]]:
+    """Return, for each question about a short video, its group by the number of words of the right caption."""
     pairs = {item.item_id: caption_pair(item) for item in items if item.task == "short"}
     return {item_id: [*range_of(len(pair[0].split()), WORDS)] for item_id, pair in pairs.items() if pair is not None}
 
 
-ANALYSES = Analyses(frozenset(ANALYSED), _of_items)
+ANALYSES = Analyses(frozenset(ANALYSED), _groups_of_items)

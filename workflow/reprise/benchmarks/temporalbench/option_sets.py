@@ -1,7 +1,7 @@
-"""Options among which the right caption is, or is not, the one that the others resemble (TemporalBench, section 3.3).
+"""Build option sets in which the right caption is, or is not, the one that the others resemble (paper, section 3.3).
 
-The paper's negatives of a negative are not released. Here they are joined from released ones: two negatives that alter
-a caption at different places make a text altered at both.
+The paper's negatives of a negative are not released. They are built from released negatives: two negatives that edit a
+caption at different places combine to a text that has both edits.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from reprise.benchmarks.rows import Item
 
 LETTERS = ("A", "B", "C", "D")
-# The caption that all others resemble: the right caption itself, or one of its negatives.
+# The names of the four options. They all resemble the right caption `c`, or all resemble its negative `n1_c`.
 OPTION_SETS = {
     "centralized": ("c", "n1_c", "n2_c", "n3_c"),
     "decentralized": ("c", "n1_c", "n2_n1_c", "n3_n1_c"),
@@ -23,14 +23,14 @@ ORDERS = tuple(permutations(range(len(LETTERS))))
 
 
 def caption_pair(item: Item) -> tuple[str, str] | None:
-    """The positive and the negative caption, if the question's text and its answer show them."""
+    """Return the positive and the negative caption; None if the question lists no captions or has no valid answer."""
     if item.answer not in ("A", "B") or "A" not in item.texts:
         return None
     return item.texts[item.answer], item.texts["B" if item.answer == "A" else "A"]
 
 
 class Edit(NamedTuple):
-    """Words [start, end) of a caption and their replacement."""
+    """The replacement of the words [start, end) of a caption."""
 
     start: int
     end: int
@@ -38,37 +38,45 @@ class Edit(NamedTuple):
 
 
 def edits(caption: str, negative: str) -> list[Edit]:
-    """The edits, word by word, that turn a caption into its negative."""
+    """Return the word-level edits that turn a caption into its negative."""
     old, new = caption.split(), negative.split()
     codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return [Edit(i, j, tuple(new[k:m])) for tag, i, j, k, m in codes if tag != "equal"]
+    return [
+        Edit(old_start, old_end, tuple(new[new_start:new_end]))
+        for tag, old_start, old_end, new_start, new_end in codes
+        if tag != "equal"
+    ]
 
 
-def joined(caption: str, first: str, second: str) -> str | None:
-    """The caption with both negatives' edits; none where these touch or overlap."""
-    both = sorted([*edits(caption, first), *edits(caption, second)])
-    if any(left.end >= right.start for left, right in pairwise(both)):
+def combined_caption(caption: str, first: str, second: str) -> str | None:
+    """Apply the edits of two negatives to their caption; return None if the edits touch or overlap."""
+    all_edits = sorted([*edits(caption, first), *edits(caption, second)])
+    if any(left.end >= right.start for left, right in pairwise(all_edits)):
         return None
     words = caption.split()
-    for edit in reversed(both):
+    for edit in reversed(all_edits):
         words[edit.start : edit.end] = edit.words
     return " ".join(words)
 
 
 def captions_of(caption: str, negatives: Sequence[str]) -> dict[str, str] | None:
-    """The texts of both option sets, from the first negatives that allow it; None if none do."""
+    """Return the texts of both option sets, from the first negatives that combine; None if none do."""
     for first in negatives:
-        partners = [(other, both) for other in negatives if (both := joined(caption, first, other)) is not None]
-        if len(partners) >= 2:
-            (second, second_of_first), (third, third_of_first) = partners[:2]
+        combinations = [
+            (partner, combination)
+            for partner in negatives
+            if (combination := combined_caption(caption, first, partner)) is not None
+        ]
+        if len(combinations) >= 2:
+            (second, second_of_first), (third, third_of_first) = combinations[:2]
             texts = (caption, first, second, third, second_of_first, third_of_first)
             if len(set(texts)) == len(texts):
                 return dict(zip(SET_NAMES, texts, strict=True))
     return None
 
 
-def lettered(item_id: str, form: str) -> dict[str, str]:
-    """Letter -> the name of its text, in an order drawn from the item's id."""
-    draw = int(sha256(f"{form} {item_id}".encode()).hexdigest()[:15], 16)
+def names_by_letter(item_id: str, form: str) -> dict[str, str]:
+    """Map each letter to the name of its caption, in an order derived from a hash of the item's id."""
+    index = int(sha256(f"{form} {item_id}".encode()).hexdigest()[:15], 16)
     names = OPTION_SETS[form]
-    return {letter: names[place] for letter, place in zip(LETTERS, ORDERS[draw % len(ORDERS)], strict=True)}
+    return {letter: names[position] for letter, position in zip(LETTERS, ORDERS[index % len(ORDERS)], strict=True)}

@@ -1,4 +1,4 @@
-"""TemporalBench's release: questions about short and long videos, captions, and option sets made of them."""
+"""Read TemporalBench's release: questions about short and long videos, captions, and option sets built from them."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +15,8 @@ from reprise.core.tabular import read_rows, require_columns
 
 # Task -> a part of its file's name.
 FILES = {"short": "short_qa", "long": "long_qa", "caption": "short_caption"}
-GIVEN_SETS = "_central"
-"""part of the name of a file of option sets, where a release has one"""
+OPTION_SETS_FILE = "_central"
+"""part of the name of a file of option sets, which some releases have"""
 COLUMNS = ("idx", "video_name", "question", "GT")
 QUESTION = re.compile(r"\nA\. ?(?P<a>.*?)\s*\nB\. ?(?P<b>.*?)\s*\nAnswer with the option's letter", re.DOTALL)
 VIDEO = re.compile(r"^(?:(?:short|long)_video/)?(?P<name>.+)\.\w+$")
@@ -24,30 +24,30 @@ SPAN = re.compile(r"^(?P<source>.+)_start_(?P<start>\d+(?:\.\d+)?)_end_(?P<end>\
 
 
 def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
-    """Read the three released files, and make option sets of the questions about short videos."""
-    found: dict[str, Clip] = {}
+    """Read the three released files, and build option sets from the questions about short videos."""
+    clips_by_id: dict[str, Clip] = {}
     items: list[Item] = []
     flaws = Flaws()
     paths: dict[str, Path] = {}
-    for task, mark in FILES.items():
-        fitting = [path for path in files if mark in path.name]
-        if len(fitting) != 1:
+    for task, name_part in FILES.items():
+        matches = [path for path in files if name_part in path.name]
+        if len(matches) != 1:
             names = ", ".join(path.name for path in files) or "nothing"
-            raise UserError(f"release: expected one file named *{mark}*, found {len(fitting)} in {names}.")
-        paths[task] = fitting[0]
+            raise UserError(f"release: expected one file named *{name_part}*, found {len(matches)} in {names}.")
+        paths[task] = matches[0]
     for task, path in paths.items():
-        for where, row in entries_of(_rows(path, task), path, "idx"):
-            clip = _clip(row["video_name"], task, where, clips)
-            found[clip.clip_id] = clip
-            items.append(_item(row, task, clip, where, flaws, clips))
-    given = [path for path in files if GIVEN_SETS in path.name]
-    return Annotations(list(found.values()), [*items, *_central_items(items, given, clips)])
+        for location, row in entries_of(_rows(path, task), path, "idx"):
+            clip = _clip(row["video_name"], task, location, clips)
+            clips_by_id[clip.clip_id] = clip
+            items.append(_item(row, task, clip, location, flaws, clips))
+    option_set_paths = [path for path in files if OPTION_SETS_FILE in path.name]
+    return Annotations(list(clips_by_id.values()), [*items, *_central_items(items, option_set_paths, clips)])
 
 
 def _rows(path: Path, task: str) -> pl.DataFrame:
-    """The entries of a file with `dataset` and `category`, whatever the release calls the first.
+    """Return the entries of a file with the columns `dataset` and `category`, which have other names in some releases.
 
-    A release that was made here may have no entries of a task, and then no columns.
+    A release that this project generated may have a file without entries, and so without columns.
     """
     rows = read_rows(path)
     if "dataset" not in rows.columns and "source_dataset" in rows.columns:
@@ -60,23 +60,23 @@ def _rows(path: Path, task: str) -> pl.DataFrame:
 
 
 def _with_columns(rows: pl.DataFrame, needed: Sequence[str], path: Path) -> pl.DataFrame:
-    """The needed columns as text; a file without entries has none of its own."""
+    """Return the required columns as text; a file without entries gets empty columns."""
     if rows.is_empty():
         return pl.DataFrame(schema=dict.fromkeys(needed, pl.String))
     return require_columns(rows, needed, path).cast(pl.String)
 
 
-def _clip(video_name: str, task: str, where: str, clips: ClipsFrom) -> Clip:
-    """Clips of one source video share a unit, as far as the file's name tells its source."""
+def _clip(video_name: str, task: str, location: str, clips: ClipsFrom) -> Clip:
+    """Return the clip that a file name describes. Clips share a unit if their names give the same source video."""
     video = VIDEO.match(video_name)
     if video is None:
-        raise UserError(f"{where}: video_name '{video_name}' names no video file.")
+        raise UserError(f"{location}: video_name '{video_name}' names no video file.")
     length, name = "long" if task == "long" else "short", video["name"]
     span = SPAN.match(name)
     if span is None and clips == "ids":
         raise UserError(
-            f"{where}: video_name '{video_name}' does not end in _start_<s>_end_<s>, so it cannot be cut from its "
-            "source. Use `clips: release` in the suite to take the released files."
+            f"{location}: video_name '{video_name}' does not end in _start_<s>_end_<s>, so it cannot be cut from "
+            "its source. Use `clips: release` in the suite to take the released files."
         )
     if span is None:
         return Clip(f"{name}.{length}", name, "whole", video_name if clips == "release" else Path(name).name)
@@ -88,29 +88,29 @@ def _clip(video_name: str, task: str, where: str, clips: ClipsFrom) -> Clip:
     return Clip(clip_id, unit, kind, Path(unit).name, float(start), float(end))
 
 
-def _item(row: Mapping[str, str], task: str, clip: Clip, where: str, flaws: Flaws, clips: ClipsFrom) -> Item:
-    """One item per entry. What is wrong with an entry is logged and counted; it stays, so that no number hides it.
+def _item(row: Mapping[str, str], task: str, clip: Clip, location: str, flaws: Flaws, clips: ClipsFrom) -> Item:
+    """Return the item of an entry. A flawed entry is logged, counted and kept, so that no score hides it.
 
-    Clips of one's own are of none of the paper's data sets, which is no fault of theirs.
+    The user's own clips belong to none of the paper's data sets, which is no flaw.
     """
     dataset = row["dataset"].lower()
     category = CATEGORIES.get(row["category"])
     answer = row["GT"] if task == "caption" else row["GT"].strip().upper()
     texts = {"question": row["question"]}
-    shown = QUESTION.search(row["question"])
-    if task != "caption" and shown is not None:
-        texts |= {"A": shown["a"], "B": shown["b"]}
-    found = []
+    option_match = QUESTION.search(row["question"])
+    if task != "caption" and option_match is not None:
+        texts |= {"A": option_match["a"], "B": option_match["b"]}
+    messages = []
     if task != "caption" and answer not in ("A", "B"):
-        found.append(f"ground truth '{row['GT']}' is neither A nor B, so no answer to it is right")
+        messages.append(f"ground truth '{row['GT']}' is neither A nor B, so no answer to it is right")
     if task == "caption" and not answer.strip():
-        found.append("the reference caption is empty")
+        messages.append("the reference caption is empty")
     if task == "short" and not category:
-        found.append(f"category '{row['category']}' is not one of {', '.join(CATEGORIES)}; it counts in no category")
+        messages.append(f"category '{row['category']}' is not one of {', '.join(CATEGORIES)}; it counts in no category")
     if task != "caption" and clips != "files" and dataset not in DATASETS:
-        found.append(f"data set '{row['dataset']}' is not one of {', '.join(DATASETS)}; it counts in none of them")
-    for flaw in found:
-        flaws.add(row["idx"], f"{where} ({row['idx']})", flaw)
+        messages.append(f"data set '{row['dataset']}' is not one of {', '.join(DATASETS)}; it counts in none of them")
+    for flaw in messages:
+        flaws.add(row["idx"], f"{location} ({row['idx']})", flaw)
     groups = [task, *([dataset] if dataset in DATASETS else []), *([category] if category else [])]
     return Item(
         item_id=f"{task}/{row['idx']}",
@@ -124,17 +124,17 @@ def _item(row: Mapping[str, str], task: str, clip: Clip, where: str, flaws: Flaw
     )
 
 
-def _central_items(items: Sequence[Item], given: Sequence[Path], clips: ClipsFrom) -> Iterator[Item]:
-    """The option sets of a release that was made here; of the authors', which has none, one item per short video.
+def _central_items(items: Sequence[Item], option_set_paths: Sequence[Path], clips: ClipsFrom) -> Iterator[Item]:
+    """Yield the items with option sets, from the release's own file if it has one.
 
-    That is made where a video's negatives give both option sets.
+    The authors' release has no such file: a short video gets an item here if its negatives combine to both option sets.
     """
-    for path in given:
+    for path in option_set_paths:
         rows = _with_columns(read_rows(path), ("video_name", *SET_NAMES), path)
         for number, row in enumerate(rows.iter_rows(named=True), start=1):
             clip = _clip(row["video_name"], "short", f"{path}: entry {number}", clips)
             yield _central_item(clip.clip_id, clip.unit, {name: row[name] for name in SET_NAMES})
-    short = [item for item in items if item.task == "short" and not given]
+    short = [item for item in items if item.task == "short" and not option_set_paths]
     for clip_id, members in grouped(short, lambda item: item.clip_id).items():
         pairs = [pair for item in members if (pair := caption_pair(item)) is not None]
         caption = pairs[0][0] if pairs else ""
@@ -144,4 +144,5 @@ def _central_items(items: Sequence[Item], given: Sequence[Path], clips: ClipsFro
 
 
 def _central_item(clip_id: str, unit: str, texts: Mapping[str, str]) -> Item:
+    """Return the item whose texts are the captions of both option sets."""
     return Item(f"{CENTRAL}/{clip_id}", clip_id, unit, CENTRAL, texts, texts["c"], groups=[CENTRAL])

@@ -1,4 +1,4 @@
-"""TemporalBench's data sets and categories."""
+"""Define TemporalBench's data sets, categories and groups."""
 
 import polars as pl
 
@@ -19,9 +19,9 @@ CATEGORIES = {
 }
 OVERALL, LONG_FOUR = "overall", "long_four"
 CENTRAL = "central"
-"""items with four captions, in both kinds of option sets"""
+"""task of the items with captions for both option sets"""
 CHOICES = ("c", "n1_c")
-"""the captions of an option set whose shares are reported: the right one, and its first negative"""
+"""captions of an option set whose shares are reported: the right one, and its first negative"""
 GROUPS = (
     {OVERALL: ALL_ITEMS, LONG_FOUR: pl.any_horizontal(map(is_in, LONG_DATASETS))}
     | {name: is_in(name) for name in (*DATASETS, *CATEGORIES.values())}

@@ -1,1 +1,1 @@
-"""MMBench-Video: free answers about long videos, rated by a judge, over a taxonomy of abilities."""
+"""MMBench-Video: free-form answers about long videos, rated by a judge, over a taxonomy of abilities."""

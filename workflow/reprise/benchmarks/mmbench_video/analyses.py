@@ -1,4 +1,4 @@
-"""Groups of MMBench-Video's analyses: leaves, duration, shots and the type of the question; of other sets the type."""
+"""Group MMBench-Video's questions by ability, duration, shots and question type; those of other sets only by type."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -28,11 +28,11 @@ QUESTION_TYPES = {
     "is_are": ("is", "are", "was", "were"),
     "does_do": ("does", "do", "did"),
 }
-"""type of a question -> the words that ask so; the paper's nine, and how we tell them apart"""
+"""question type -> its question words; the types are the paper's nine, the words are this project's"""
 OTHER_TYPE = "other_type"
 ANALYSED = (
     *LEAF_GROUPS.values(),
-    *(one.group for one in (*DURATIONS, *SHOTS)),
+    *(range_.group for range_ in (*DURATIONS, *SHOTS)),
     *QUESTION_TYPES,
     OTHER_TYPE,
 )
@@ -40,23 +40,24 @@ ANALYSED = (
 TYPE_OF_WORD = {word: group for group, words in QUESTION_TYPES.items() for word in words}
 
 
-def _of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]]:
-    found = {}
+def _groups_of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]]:
+    """Return the groups of each question about a video: abilities, ranges of its clip, and question type."""
+    groups_by_item = {}
     for item in items:
         if OWN_NAME in item.groups or SETS in item.groups:
-            found[item.item_id] = [question_type(item.texts["question"])]
+            groups_by_item[item.item_id] = [question_type(item.texts["question"])]
         if OWN_NAME in item.groups:
             leaves = [LEAF_GROUPS[tag.text] for tag in item.tags if tag.name == LEAF]
-            known = facts.get(item.clip_id, {})
-            ranges = [*range_of(known.get("duration_s"), DURATIONS), *range_of(known.get("shots"), SHOTS)]
-            found[item.item_id] = [*leaves, *ranges, *found[item.item_id]]
-    return found
+            clip_facts = facts.get(item.clip_id, {})
+            ranges = [*range_of(clip_facts.get("duration_s"), DURATIONS), *range_of(clip_facts.get("shots"), SHOTS)]
+            groups_by_item[item.item_id] = [*leaves, *ranges, *groups_by_item[item.item_id]]
+    return groups_by_item
 
 
 def question_type(question: str) -> str:
-    """The type of the first word that asks, wherever it stands; the paper does not say how it tells types apart."""
+    """Return the type of the first question word at any position; the paper does not define how it assigns types."""
     words = re.findall(r"[a-z]+", question.lower())
     return next((TYPE_OF_WORD[word] for word in words if word in TYPE_OF_WORD), OTHER_TYPE)
 
 
-ANALYSES = Analyses(frozenset(ANALYSED), _of_items, needs_facts=True)
+ANALYSES = Analyses(frozenset(ANALYSED), _groups_of_items, needs_facts=True)

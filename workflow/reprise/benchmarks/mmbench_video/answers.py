@@ -1,4 +1,4 @@
-"""MMBench-Video's answers as a judge sees them: one per question, even if one reply answers several."""
+"""Split MMBench-Video's replies into one answer per question, for a judge."""
 
 import ast
 import json
@@ -16,76 +16,76 @@ PAIR = re.compile(r"""(["'])(\w+)\1\s*:\s*(["'])(.*?)(?<!\\)\3\s*(?=[,}\n]|\Z)""
 
 
 def unpack(items: pl.DataFrame, responses: pl.DataFrame, reader: str) -> list[FreeAnswer]:
-    """Each reply, split into the answers to its video's questions."""
+    """Split each reply into the answers to its video's questions."""
     by_clip = {row["clip_id"]: row for row in responses.iter_rows(named=True)}
-    of_clips = items_of(items.filter(pl.col("clip_id").is_in(list(by_clip))))
-    asked = grouped(filter(is_complete, of_clips), lambda item: item.clip_id)
+    answered_items = items_of(items.filter(pl.col("clip_id").is_in(list(by_clip))))
+    items_by_clip = grouped(filter(is_complete, answered_items), lambda item: item.clip_id)
     split = split_as_authors if reader == "authors" else split_robustly
-    found = []
-    for clip_id, members in asked.items():
+    answers = []
+    for clip_id, members in items_by_clip.items():
         indices = [item.item_id for item in members]
         reply, error = by_clip[clip_id]["text"], by_clip[clip_id]["error"]
         texts = {} if error else split(reply, indices)
         for index in indices:
-            unread = "" if index in texts else UNREADABLE
-            found.append(FreeAnswer(index, "packed", texts.get(index, ""), error or unread))
-    return found
+            unreadable = "" if index in texts else UNREADABLE
+            answers.append(FreeAnswer(index, "packed", texts.get(index, ""), error or unreadable))
+    return answers
 
 
 def split_as_authors(text: str, indices: Sequence[str]) -> dict[str, str]:
-    """The reference harness: the one JSON object of the reply, else its `key: value` lines if it has one brace.
+    """Split a reply as the reference harness does: by its only JSON object, or else by `key: value` lines.
 
-    What follows a second `: ` of a line is lost, as in the harness.
+    The lines count only if the reply has a single opening brace. Text after a second `: ` in a line is lost.
     """
-    objects, (_, *behind) = _json_objects(text), text.split("{")
-    found: dict[Any, object] = {}
+    objects, (_, *bodies) = _json_objects(text), text.split("{")
+    answers: dict[Any, object] = {}
     if len(objects) == 1:
-        found = objects[0]
-    elif len(behind) == 1:
-        for line in behind[0].strip().split("\n"):
+        answers = objects[0]
+    elif len(bodies) == 1:
+        for line in bodies[0].strip().split("\n"):
             key, value, *_ = (part.strip().strip(",\"'") for part in (*line.strip().split(": "), ""))
             if key and value:
-                found[key] = value
-    return {index: _as_text(found[index]) for index in indices if found.get(index) is not None}
+                answers[key] = value
+    return {index: _as_text(answers[index]) for index in indices if answers.get(index) is not None}
 
 
 def split_robustly(text: str, indices: Sequence[str]) -> dict[str, str]:
-    """JSON, or a Python literal as the prompt's own example is one, else the pairs of a reply that was cut off.
+    """Split a reply that is JSON, a Python literal like the prompt's own example, or a truncated list of pairs.
 
-    The names are indices, or I1, I2, .... A reply without a brace answers the only question of a video, as the prompt
-    allows, and nothing otherwise.
+    The keys are the questions' indices, or I1, I2, and so on. A reply without a brace answers the video's only
+    question, as the prompt allows; if the video has several, such a reply has no answers.
     """
     if "{" not in text:
         return {indices[0]: text} if len(indices) == 1 and text.strip() else {}
-    merged = {key: value for found in _json_objects(text) for key, value in found.items()}
+    merged = {key: value for mapping in _json_objects(text) for key, value in mapping.items()}
     pairs = {key: value for _, key, _, value in PAIR.findall(text)}
-    for found in (merged, _literal(text), pairs):
-        named = {str(key).strip(): value for key, value in found.items()}
-        numbered = {index: f"I{place}" for place, index in enumerate(indices, start=1)}
-        for names in ({index: index for index in indices}, numbered):
-            texts = {i: _as_text(named[name]) for i, name in names.items() if named.get(name) is not None}
+    for mapping in (merged, _literal(text), pairs):
+        by_name = {str(key).strip(): value for key, value in mapping.items()}
+        numbered_names = {index: f"I{position}" for position, index in enumerate(indices, start=1)}
+        for name_by_index in ({index: index for index in indices}, numbered_names):
+            texts = {i: _as_text(by_name[name]) for i, name in name_by_index.items() if by_name.get(name) is not None}
             if texts:
                 return texts
     return {}
 
 
 def _json_objects(text: str) -> list[dict[Any, object]]:
-    """Every JSON object in a text, outermost ones only."""
-    found: list[dict[Any, object]] = []
-    place, decoder = text.find("{"), json.JSONDecoder()
-    while place != -1:
+    """Return every outermost JSON object in a text."""
+    objects: list[dict[Any, object]] = []
+    start, decoder = text.find("{"), json.JSONDecoder()
+    while start != -1:
         try:
-            value, end = decoder.raw_decode(text, place)
+            value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            end = place + 1
+            end = start + 1
         else:
-            found.append(value)
-        place = text.find("{", end)
-    return found
+            objects.append(value)
+        start = text.find("{", end)
+    return objects
 
 
 def _literal(text: str) -> dict[Any, object]:
-    """The dictionary of Python in a text; nothing is evaluated."""
+    """Return the Python dictionary literal in a text, without evaluating any code."""
     match = re.search(r"\{.*\}", text, re.DOTALL)
     try:
         value = ast.literal_eval(match[0]) if match else None
@@ -95,6 +95,7 @@ def _literal(text: str) -> dict[Any, object]:
 
 
 def _as_text(value: object) -> str:
+    """Return a text unchanged, and any other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 

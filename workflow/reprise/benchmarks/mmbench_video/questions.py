@@ -1,4 +1,4 @@
-"""What MMBench-Video asks: all questions of a video at once, or each alone; choices of other data sets."""
+"""Build MMBench-Video's questions: all of a video at once or each alone, and multiple choice for other data sets."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,52 +10,58 @@ from reprise.benchmarks.rows import Item
 
 
 def unpacked(item: Item) -> Iterator[Question]:
-    yield Question("unpacked", _values(item), expected=item.answer)
+    """Yield the question of one item."""
+    yield Question("unpacked", _placeholder_values(item), expected=item.answer)
 
 
 def packed(items: Sequence[Item]) -> Question:
-    """All questions of a video, by index; the harness writes signs beyond ASCII as escapes."""
+    """Return one question that lists all questions of a video by index.
+
+    The reference harness escapes characters beyond ASCII, so both spellings are available to the prompt.
+    """
     questions = {item.item_id: item.texts["question"] for item in items}
     answers = {item.item_id: item.answer for item in items}
-    values = _values(items[0]) | {
+    values = _placeholder_values(items[0]) | {
         "questions": json.dumps(questions, ensure_ascii=False),
         "questions_escaped": json.dumps(questions),
     }
     return Question("packed", values, expected=json.dumps(answers, ensure_ascii=False))
 
 
-def _values(item: Item) -> dict[str, str]:
-    spoken = item.texts["subtitles"]
-    return {**item.texts, "subtitles": f"\nSubtitle: {spoken}" if spoken else ""}
+def _placeholder_values(item: Item) -> dict[str, str]:
+    """Return the item's texts, with the subtitles formatted for the prompt."""
+    subtitles = item.texts["subtitles"]
+    return {**item.texts, "subtitles": f"\nSubtitle: {subtitles}" if subtitles else ""}
 
 
 def choice_of_set(item: Item) -> Iterator[Question]:
-    """The options of a question about another set's video, in their order."""
+    """Yield the multiple-choice question about a video of another set, with its options in the released order."""
     options = {letter: item.texts[letter] for letter in SET_OPTIONS if letter in item.texts}
-    values = _values(item) | {"options": _lines(options)}
+    values = _placeholder_values(item) | {"options": _option_lines(options)}
     yield Question("choice", values, list(options), list(options.values()), item.answer)
 
 
 def rotations(item: Item, are_all: bool) -> Iterator[Question]:
-    """A question about an image, once for every option with that option first, or once as it is released.
+    """Yield a question about an image once for every rotation of its options, or once in the released order.
 
-    The option at place i + turn moves to place i; the letters stay.
+    In rotation `shift`, the option at position i + shift moves to position i; the letters stay.
     """
     options, hint = option_texts(item), item.texts.get("hint")
     letters, texts = list(options), list(options.values())
-    for turn in range(len(letters) if are_all else 1):
-        moved = texts[turn:] + texts[:turn]
+    for shift in range(len(letters) if are_all else 1):
+        rotated_texts = texts[shift:] + texts[:shift]
         values = {
             "question": item.texts["question"],
             "hint": f"Hint: {hint}\n" if hint else "",
             "bare_hint": f"{hint}\n" if hint else "",
-            "options": _lines(dict(zip(letters, moved, strict=True))),
+            "options": _option_lines(dict(zip(letters, rotated_texts, strict=True))),
         }
-        expected = letters[(letters.index(item.answer) - turn) % len(letters)] if item.answer else ""
-        yield Question(f"rotation{turn}", values, letters, moved, expected)
+        expected = letters[(letters.index(item.answer) - shift) % len(letters)] if item.answer else ""
+        yield Question(f"rotation{shift}", values, letters, rotated_texts, expected)
 
 
-def _lines(options: dict[str, str]) -> str:
+def _option_lines(options: dict[str, str]) -> str:
+    """Return the options as lines of letter and text."""
     return "".join(f"{letter}. {text}\n" for letter, text in options.items())
 
 

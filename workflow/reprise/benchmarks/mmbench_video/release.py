@@ -1,4 +1,4 @@
-"""MMBench-Video's release: questions about long videos, and the images and other videos of its tables."""
+"""Read MMBench-Video's release: questions about long videos, and the images and other videos of its tables."""
 
 import ast
 import re
@@ -30,7 +30,7 @@ from reprise.core.tabular import only_table, read_rows, require_columns
 from reprise.fetch.release_files import owner_of, release_source
 from reprise.media.subtitles import as_prompt, read_vtt
 
-# Image benchmark -> how the name of its released table begins.
+# Image benchmark -> prefix of the file name of its released table.
 IMAGE_TABLES = {MMBENCH: "MMBench_", MMSTAR: "MMStar"}
 COLUMNS = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
 IMAGE_COLUMNS = ("index", "question", "image", "answer")
@@ -40,58 +40,63 @@ LISTED = re.compile(
     rf"(?:{BETWEEN}D[:.](?P<D>.*?)(?:{BETWEEN}E[:.].*)?)?)?)?",
     re.DOTALL,
 )
-"""a question that lists its options in its text"""
+"""question that lists its options in its text"""
 
 
 def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
-    """Read `MMBench-Video.tsv` and the `<video>.vtt` that lie with it; videos come as the released files.
+    """Read `MMBench-Video.tsv` and the `<video>.vtt` files beside it; the videos are released files.
 
-    Beside it may lie MMBench's and MMStar's tables of images, and manifests `sets/<set>.csv` of other videos.
+    The release may also contain the image tables of MMBench and MMStar, and manifests `sets/<set>.csv` of other videos.
     """
     if clips == "ids":
         raise UserError("MMBench-Video release: it names no spans, so clips cannot be cut. Use `clips: release`.")
-    found = [_videos(files)]
-    for name, start in IMAGE_TABLES.items():
-        fitting = [path for path in files if path.suffix == ".tsv" and path.name.startswith(start)]
-        if len(fitting) > 1:
-            names = ", ".join(path.name for path in fitting)
-            raise UserError(f"release: expected one table {start}*.tsv, found {names}. Keep the one to be asked.")
-        found += [read_images(path, name) for path in fitting]
-    found += [set_of(read_rows(path), path, GROUPS_TAKEN) for path in files if path.suffix == ".csv"]
-    return Annotations([clip for one in found for clip in one.clips], [item for one in found for item in one.items])
+    annotations = [_read_videos(files)]
+    for name, prefix in IMAGE_TABLES.items():
+        matches = [path for path in files if path.suffix == ".tsv" and path.name.startswith(prefix)]
+        if len(matches) > 1:
+            names = ", ".join(path.name for path in matches)
+            raise UserError(f"release: expected one table {prefix}*.tsv, found {names}. Keep the one to be asked.")
+        annotations += [read_images(path, name) for path in matches]
+    annotations += [set_of(read_rows(path), path, GROUPS_TAKEN) for path in files if path.suffix == ".csv"]
+    return Annotations(
+        [clip for part in annotations for clip in part.clips], [item for part in annotations for item in part.items]
+    )
 
 
-def _videos(files: Sequence[Path]) -> Annotations:
+def _read_videos(files: Sequence[Path]) -> Annotations:
+    """Read the questions about long videos, with the subtitles of their videos."""
     path = only_table([file for file in files if file.name.startswith("MMBench-Video")], COLUMNS)
     rows = require_columns(read_rows(path), COLUMNS, path)
     subtitles = {file.stem: as_prompt(read_vtt(file)) for file in files if file.suffix == ".vtt"}
     flaws = Flaws()
     items = [
-        _item(row, where, flaws, subtitles.get(row["video"], ""))
-        for where, row in entries_of(rows, path, "index", needed=("video",))
+        _item(row, location, flaws, subtitles.get(row["video"], ""))
+        for location, row in entries_of(rows, path, "index", needed=("video",))
     ]
     videos = rows["video"].cast(pl.String).unique(maintain_order=True)
     return Annotations([Clip(f"{video}.whole", video, "whole", video) for video in videos], items)
 
 
-def _item(row: Mapping[str, str], where: str, flaws: Flaws, subtitles: str) -> Item:
-    """One item per question. What is wrong with it is logged and counted; it stays, so that no number hides it."""
+def _item(row: Mapping[str, str], location: str, flaws: Flaws, subtitles: str) -> Item:
+    """Return the item of a question. A flawed question is logged, counted and kept, so that no score hides it."""
     try:
-        literal = ast.literal_eval(row["dimensions"])  # of a list; nothing is evaluated
+        literal = ast.literal_eval(row["dimensions"])  # literal_eval runs no code from the release.
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         literal = None
-    named = [str(leaf) for leaf in literal] if isinstance(literal, list) else []
-    leaves = [leaf for leaf in named if leaf in L2_OF]
+    dimensions = [str(leaf) for leaf in literal] if isinstance(literal, list) else []
+    leaves = [leaf for leaf in dimensions if leaf in L2_OF]
     entry = f"question {row['index']}"
     for column in ("question", "answer"):
         if not row[column].strip():
-            flaws.add(entry, where, f"'{column}' is empty, so it is not asked and counts as missing")
-    for leaf in named:
+            flaws.add(entry, location, f"'{column}' is empty, so it is not asked and counts as missing")
+    for leaf in dimensions:
         if leaf not in L2_OF:
-            flaws.add(entry, where, f"dimension '{leaf}' is unknown and counts nowhere.{suggestion(leaf, L2_OF)}")
-    if not named:
-        shown = row["dimensions"][:80]
-        flaws.add(entry, where, f"dimensions: found {shown!r}, expected a list such as ['OCR']; it counts in no group")
+            flaws.add(entry, location, f"dimension '{leaf}' is unknown and counts nowhere.{suggestion(leaf, L2_OF)}")
+    if not dimensions:
+        cell = row["dimensions"][:80]
+        flaws.add(
+            entry, location, f"dimensions: found {cell!r}, expected a list such as ['OCR']; it counts in no group"
+        )
     coarse = {L2_OF[leaf] for leaf in leaves}
     groups = [OWN_NAME, *(name for name in LEAVES if name in coarse)]
     groups += [half for half, members in HALVES.items() if coarse & set(members)]
@@ -109,32 +114,32 @@ def _item(row: Mapping[str, str], where: str, flaws: Flaws, subtitles: str) -> I
 
 
 def read_images(path: Path, data_set: str) -> Annotations:
-    """Multiple choice about an image, which a video model sees as a short clip; rows that share an image share it."""
+    """Read multiple-choice questions about images, which video models get as short clips; equal images share a clip."""
     rows = read_rows(path)
-    # MMBench's coarse categories have been spelt in several ways.
-    spelt = [name for name in rows.columns if name.lower().replace("_", "-") == "l2-category"]
-    category = "category" if data_set == MMSTAR else next(iter(spelt), "l2-category")
+    # Versions of MMBench spell the column of the coarse categories differently.
+    category_columns = [name for name in rows.columns if name.lower().replace("_", "-") == "l2-category"]
+    category = "category" if data_set == MMSTAR else next(iter(category_columns), "l2-category")
     require_columns(rows, (*IMAGE_COLUMNS, category), path)
     clips: dict[str, Clip] = {}
     items = []
     flaws = Flaws()
     for number, row in enumerate(rows.cast(pl.String).fill_null("").iter_rows(named=True), start=1):
         if data_set == MMBENCH and row["index"].isdigit() and int(row["index"]) >= ROTATION_STEP:
-            continue  # the rotations are made here
+            continue  # Rotations are generated from the first row, so the released ones are skipped.
         unit = f"{data_set}-{owner_of(row['index'], row['image'])}"
         image = release_source(path.name, unit.removeprefix(f"{data_set}-"))
         clips[unit] = Clip(f"{unit}.still", unit, "images", parts=[image])
-        where = f"{path}: row {number} ({row['index']})"
-        items.append(_image_item(row, row[category].strip(), data_set, unit, where, flaws))
+        location = f"{path}: row {number} ({row['index']})"
+        items.append(_image_item(row, row[category].strip(), data_set, unit, location, flaws))
     return Annotations(list(clips.values()), items)
 
 
-def _image_item(row: Mapping[str, str], category: str, data_set: str, unit: str, where: str, flaws: Flaws) -> Item:
-    """One question. A wrong category or answer is logged and counted; it stays, so that no number hides it."""
-    question, options = _options(row)
+def _image_item(row: Mapping[str, str], category: str, data_set: str, unit: str, location: str, flaws: Flaws) -> Item:
+    """Return the item of a question about an image. A wrong category or answer is logged, counted and kept."""
+    question, options = _question_and_options(row)
     if len(options) < 2:
         raise UserError(
-            f"{where}: found {len(options)} options, expected two to four, in columns A to D or as "
+            f"{location}: found {len(options)} options, expected two to four, in columns A to D or as "
             "`Options: A: ..., B: ...` in the question. Correct the row or remove it."
         )
     answer = row["answer"].strip().upper()
@@ -142,10 +147,10 @@ def _image_item(row: Mapping[str, str], category: str, data_set: str, unit: str,
     if category.lower() not in CATEGORIES[data_set]:
         allowed = ", ".join(CATEGORIES[data_set])
         flaw = f"category '{category}' is not one of {allowed}; the question counts in none of them"
-        flaws.add(entry, where, flaw)
+        flaws.add(entry, location, flaw)
     if answer not in options:
         flaw = f"answer '{row['answer']}' is none of its options {', '.join(options)}; no answer to it is right"
-        flaws.add(entry, where, flaw)
+        flaws.add(entry, location, flaw)
     group = CATEGORIES[data_set].get(category.lower())
     return Item(
         item_id=entry,
@@ -160,12 +165,12 @@ def _image_item(row: Mapping[str, str], category: str, data_set: str, unit: str,
     )
 
 
-def _options(row: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """The question and its options, from columns A to D or out of `... Options: A: ..., B: ...` in its text."""
+def _question_and_options(row: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return the question and its options, from columns A to D or from `... Options: A: ..., B: ...` in its text."""
     options = {letter: row[letter].strip() for letter in LETTERS if row.get(letter, "").strip()}
     if options:
         return row["question"], options
-    found = LISTED.fullmatch(row["question"])
-    if found is None:
+    match = LISTED.fullmatch(row["question"])
+    if match is None:
         return row["question"], {}
-    return found["question"], {letter: found[letter].strip() for letter in LETTERS if found[letter] is not None}
+    return match["question"], {letter: match[letter].strip() for letter in LETTERS if match[letter] is not None}

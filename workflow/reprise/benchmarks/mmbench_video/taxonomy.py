@@ -1,16 +1,16 @@
-"""MMBench-Video's taxonomy of abilities, and the other data sets that its tables show: of videos, and of images."""
+"""Define MMBench-Video's taxonomy of abilities, and the other data sets of videos and images in its tables."""
 
 import polars as pl
 
 from reprise.benchmarks.rows import ALL_ITEMS, Item, chosen_items, is_in
 
-# Every question of every set of other videos; a set's own group has its name.
+# The group of all questions about other sets of videos. Each set also has a group with its own name.
 SETS = "sets"
 SCORINGS = {"0 to 3": "sets_0_to_3", "0 to 5": "sets_0_to_5", "accuracy": "sets_accuracy"}
-"""how a set of other videos is scored -> the group of all questions so scored, for protocols"""
+"""scoring of a set of other videos -> group of all questions with this scoring, for protocols"""
 
 SET_OPTIONS = ("A", "B", "C", "D", "E")
-"""letters of the options of a question that is scored by accuracy"""
+"""option letters of questions scored by accuracy"""
 LEAVES = {
     "cp": ("Video Topic", "Video Emotion", "Video Scene", "Video Style"),
     "fp_s": (
@@ -37,13 +37,13 @@ OWN_NAME = "mmbench_video"
 OTHER_VIDEO_SETS = dict.fromkeys(("msvd", "tgif", "msrvtt", "activitynet"), "0 to 5") | dict.fromkeys(
     ("egoschema", "video_mme", "next_gqa"), "accuracy"
 )
-"""set of videos in Tables 1 and 2, shown as published where no manifest gives it -> how the paper scores it"""
+"""set of videos in Tables 1 and 2 -> its scoring in the paper; without a manifest, tables show published numbers"""
 SUBTITLED = "subtitled"
 """questions about videos that come with subtitles"""
 LEAF = "leaf"
-"""tag of an ability that a question needs; it may need several"""
+"""tag of an ability that a question tests; a question may have several"""
 
-# Data sets of images -> what their released tables call a category -> its group in Table 4.
+# Data set of images -> category in its released table -> group in Table 4.
 MMBENCH, MMSTAR = "mmbench", "mmstar"
 CATEGORIES = {
     MMBENCH: {
@@ -64,11 +64,11 @@ CATEGORIES = {
     },
 }
 GROUPS_OF = {name: (*groups.values(), f"{name}_overall") for name, groups in CATEGORIES.items()}
-"""data set of images -> its groups, the last one of all its questions"""
+"""data set of images -> its groups; the last group contains all of its questions"""
 LETTERS = ("A", "B", "C", "D")
 OPTIONS = "options"
-"""tag that says how many options a question about an image has: as many as it has rotations"""
-# MMBench's released tables hold every rotation as a row of its own, at this distance from the first.
+"""tag with the number of options of a question about an image, which is also its number of rotations"""
+# MMBench's released tables have one row per rotation. Indices of consecutive rotations differ by this number.
 ROTATION_STEP = 1_000_000
 
 GROUPS = (
@@ -76,20 +76,20 @@ GROUPS = (
     | {OVERALL: ALL_ITEMS, ALL: ALL_ITEMS}
     | {name: is_in(name) for name in (OWN_NAME, *OTHER_VIDEO_SETS, *GROUPS_OF[MMBENCH], *GROUPS_OF[MMSTAR])}
 )
-# Names that mean something else than a set of other videos.
+# Reserved names, which no set of other videos can have.
 GROUPS_TAKEN = tuple(sorted({*GROUPS, SETS, *SCORINGS.values(), SUBTITLED} - set(OTHER_VIDEO_SETS)))
 
 
 def is_complete(item: Item) -> bool:
-    """Whether an item has a question and an answer, and so can be asked and judged."""
+    """Return whether an item has both a question and an answer, so that it can be queried and judged."""
     return bool(item.texts["question"].strip() and item.answer.strip())
 
 
 def other_sets(items: pl.DataFrame) -> list[str]:
-    """The sets of other videos that these questions are about."""
+    """Return the names of the other sets of videos among the items."""
     return chosen_items(items, SETS)["task"].unique(maintain_order=True).to_list()
 
 
 def option_texts(item: Item) -> dict[str, str]:
-    """Letter -> option of a question about an image."""
+    """Map each letter to the option of a question about an image."""
     return {letter: text for letter, text in item.texts.items() if letter in LETTERS}

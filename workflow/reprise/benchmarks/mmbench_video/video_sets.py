@@ -1,4 +1,4 @@
-"""Other sets of videos with questions, each a manifest `sets/<set>.csv` beside a folder `sets/<set>/` of its videos."""
+"""Read other sets of videos with questions: a manifest `sets/<set>.csv` and a folder `sets/<set>/` with the videos."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,16 +18,17 @@ CHOICE = "accuracy"
 NAME = re.compile(r"^[a-z0-9][a-z0-9_-]*$")
 
 
-def set_of(rows: pl.DataFrame, path: Path, taken: Sequence[str]) -> Annotations:
-    """Clips and items of a manifest: columns video (a file name), question, answer, perhaps capability and scoring.
+def set_of(rows: pl.DataFrame, path: Path, reserved: Sequence[str]) -> Annotations:
+    """Return the clips and items of a manifest.
 
-    A set that is scored by accuracy has its options in the columns A to E, and a letter as the answer.
+    Its columns are video (a file name), question and answer, and optionally capability and scoring. A set that is
+    scored by accuracy has its options in the columns A to E, and a letter as the answer.
     """
     name = path.stem
-    if not NAME.match(name) or name in taken:
+    if not NAME.match(name) or name in reserved:
         raise UserError(
             f"{path}: '{name}' cannot be the name of a set of videos. Use lower case letters, digits, - and _, and "
-            f"none of {', '.join(taken)}."
+            f"none of {', '.join(reserved)}."
         )
     require_columns(rows, COLUMNS, path)
     rows = rows.cast(pl.String).fill_null("")
@@ -58,26 +59,26 @@ def set_of(rows: pl.DataFrame, path: Path, taken: Sequence[str]) -> Annotations:
 
 
 def _scoring(rows: pl.DataFrame, path: Path) -> str:
-    """How a set is scored: as its manifest says, else as the paper scores the set of this name, else from 0 to 3."""
-    found = rows[SCORING].unique(maintain_order=True).to_list() if SCORING in rows.columns else []
-    given = found or [OTHER_VIDEO_SETS.get(path.stem, "0 to 3")]
-    if len(given) > 1 or given[0] not in SCORINGS:
+    """Return how a set is scored: by its manifest, else by the paper if it has a set of this name, else from 0 to 3."""
+    manifest_values = rows[SCORING].unique(maintain_order=True).to_list() if SCORING in rows.columns else []
+    scorings = manifest_values or [OTHER_VIDEO_SETS.get(path.stem, "0 to 3")]
+    if len(scorings) > 1 or scorings[0] not in SCORINGS:
         raise UserError(
-            f"{path}: column '{SCORING}' has {', '.join(repr(one) for one in given[:3])}, expected one of "
+            f"{path}: column '{SCORING}' has {', '.join(repr(scoring) for scoring in scorings[:3])}, expected one of "
             f"{', '.join(SCORINGS)} in all of its rows."
         )
-    return str(given[0])
+    return str(scorings[0])
 
 
-def _options(row: Mapping[str, str], where: str) -> dict[str, str]:
-    """Letter -> option, of a question that is scored by accuracy."""
-    found = {letter: row[letter].strip() for letter in SET_OPTIONS if row.get(letter, "").strip()}
-    letters = SET_OPTIONS[: len(found)]
-    if len(found) < 2 or tuple(found) != letters:
+def _options(row: Mapping[str, str], location: str) -> dict[str, str]:
+    """Return the options by letter of a question that is scored by accuracy."""
+    options = {letter: row[letter].strip() for letter in SET_OPTIONS if row.get(letter, "").strip()}
+    letters = SET_OPTIONS[: len(options)]
+    if len(options) < 2 or tuple(options) != letters:
         raise UserError(
-            f"{where}: found options {', '.join(found) or 'nowhere'}; a set that is scored by accuracy has two or more "
-            f"in columns {', '.join(SET_OPTIONS)} from the first one on. Correct the row, or column '{SCORING}'."
+            f"{location}: found options {', '.join(options) or 'nowhere'}; a set that is scored by accuracy has two or "
+            f"more in columns {', '.join(SET_OPTIONS)} from the first one on. Correct the row, or column '{SCORING}'."
         )
-    if row["answer"].strip().upper() not in found:
-        raise UserError(f"{where}: answer '{row['answer'][:40]}' is none of {', '.join(found)}. Correct the row.")
-    return found
+    if row["answer"].strip().upper() not in options:
+        raise UserError(f"{location}: answer '{row['answer'][:40]}' is none of {', '.join(options)}. Correct the row.")
+    return options

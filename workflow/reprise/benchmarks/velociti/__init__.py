@@ -1,1 +1,1 @@
-"""VELOCITI: video-language entailment by seven tests and a control."""
+"""VELOCITI: video-language entailment, with seven tests and a control."""

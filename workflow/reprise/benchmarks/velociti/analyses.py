@@ -1,7 +1,7 @@
-"""Groups of VELOCITI's analyses: facets of understanding, kinds of negation, and the six groups of actions.
+"""Group VELOCITI's samples by facets of understanding, kinds of negation, and six groups of actions.
 
-The actions are those of the paper's appendix B.4, which had its verbs sorted by Gemini-1.5-Pro and prints only the
-groups' names: which verb is in which is ours. Other verbs are in no group.
+The groups of actions are those of the paper's appendix B.4. The paper sorted its verbs with Gemini-1.5-Pro and prints
+only the names of the groups, so the assignment of verbs is this project's. Other verbs are in no group.
 """
 
 import re
@@ -16,7 +16,7 @@ FACETS = {
     "text_negation": ("agent_random", "action_adv"),
     "video_negation": ("agent_bind", "action_bind"),
 }
-"""what a model understands, and where negative captions come from (text-inspired, or from the same video)"""
+"""facet of understanding, or source of negative captions (text-inspired, or from the same video) -> its tests"""
 
 VERBS = {
     "verbs_movement": """
@@ -46,29 +46,31 @@ VERBS = {
         stop start explode rain
     """,
 }
-"""group -> its verbs: physical action and movement, communication and expression, manipulation and physical
-interaction, perception and mental activity, physiological actions, general activities and states"""
+"""group -> its verbs; in the paper's words, the groups are physical action and movement, communication and expression,
+manipulation and physical interaction, perception and mental activity, physiological actions, and general activities and
+states"""
 
 
 def _forms(verb: str) -> set[str]:
-    """The forms in which captions tell what happens: walks, walking."""
+    """Return the inflected forms of a verb that captions use, such as "walks" and "walking"."""
     stem = verb[:-1] if verb.endswith("e") and not verb.endswith(("ee", "ie")) else verb
     stem = verb[:-2] + "y" if verb.endswith("ie") else stem
-    third = verb + "es" if verb.endswith(("s", "sh", "ch", "x", "o")) else verb + "s"
-    third = verb[:-1] + "ies" if re.search("[^aeiou]y$", verb) else third
-    return {third, f"{stem}ing", f"{verb}{verb[-1]}ing"}
+    third_person = verb + "es" if verb.endswith(("s", "sh", "ch", "x", "o")) else verb + "s"
+    third_person = verb[:-1] + "ies" if re.search("[^aeiou]y$", verb) else third_person
+    return {third_person, f"{stem}ing", f"{verb}{verb[-1]}ing"}
 
 
 _GROUP_OF = {form: group for group, verbs in VERBS.items() for verb in verbs.split() for form in _forms(verb)}
 
 
 def verb_groups(caption: str) -> list[str]:
+    """Return the groups of the verbs in a caption."""
     return sorted({_GROUP_OF[word] for word in re.findall("[a-z]+", caption.lower()) if word in _GROUP_OF})
 
 
-def _of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]]:
-    """A sample is in the groups of the verbs in its right caption."""
+def _groups_of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]]:
+    """Return the groups of each sample, by the verbs in its right caption."""
     return {item.item_id: verb_groups(item.texts.get("positive", "")) for item in items}
 
 
-ANALYSES = Analyses(frozenset({*FACETS, *VERBS}), _of_items)
+ANALYSES = Analyses(frozenset({*FACETS, *VERBS}), _groups_of_items)

@@ -1,4 +1,4 @@
-"""What VELOCITI asks: each caption of an item alone, or both in both orders."""
+"""Build VELOCITI's questions: each caption of an item alone, or both captions in both orders."""
 
 from collections.abc import Iterator
 
@@ -10,21 +10,24 @@ LETTERS = ("A", "B")
 
 
 def has_captions(item: Item) -> bool:
+    """Return whether an item has both captions."""
     return all(item.texts[name].strip() for name in ("positive", "negative"))
 
 
 def entailment(item: Item) -> Iterator[Question]:
+    """Yield, for each caption, the question whether it is true of the clip."""
     yield Question("pos", {"caption": item.texts["positive"]}, YES_NO, expected="Yes")
     yield Question("neg", {"caption": item.texts["negative"]}, YES_NO, expected="No")
 
 
 def similarity(item: Item) -> Iterator[Question]:
+    """Yield a similarity query for each caption."""
     yield Question("pos", {"caption": item.texts["positive"]}, ["match"], expected="match")
     yield Question("neg", {"caption": item.texts["negative"]}, ["match"])
 
 
 def multiple_choice(item: Item) -> Iterator[Question]:
-    """Which of both captions is true of the clip? Once with the positive one first, once with the negative."""
+    """Yield the question which caption is true of the clip, in both orders of the captions."""
     positive, negative = item.texts["positive"], item.texts["negative"]
     for role, expected, captions in (("a", "A", (positive, negative)), ("b", "B", (negative, positive))):
         yield Question(role, dict(zip(("caption_a", "caption_b"), captions, strict=True)), LETTERS, captions, expected)

@@ -1,4 +1,4 @@
-"""VELOCITI's release: rows of two captions of an event, for seven tests and a control."""
+"""Read VELOCITI's release: rows with two captions of an event, for seven tests and a control."""
 
 import re
 from collections import Counter
@@ -16,29 +16,29 @@ from reprise.core.tabular import only_table, read_rows, require_columns
 
 COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
 VIDSITU = re.compile(r"v_(?P<unit>[A-Za-z0-9_-]{11})_seg_(?P<start>\d+(?:\.\d+)?)_(?P<end>\d+(?:\.\d+)?)(?:\.\w{2,4})?")
-"""a clip's YouTube id, which may hold `_` and `-` itself, and its span in seconds"""
+"""YouTube id of a clip, which may contain `_` and `-` itself, and its span in seconds"""
 
 
 def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
-    """Read the one table of the release: one item per row.
+    """Read the one table of the release, with one item per row.
 
-    An item's id ends in a number where a test asks several things of one event.
+    An item's id ends in a number because a test may have several items about one event.
     """
     path = only_table(files, COLUMNS)
     rows = require_columns(read_rows(path), COLUMNS, path).cast(pl.String).fill_null("")
     rows = rows.with_columns(pl.col("video_id").str.replace(ENDING.pattern, ""))
     flaws = _check_rows(rows, path, keep_duplicates=options.get("duplicate_rows") == "keep")
-    found = {video: _clip(video, clips) for video in rows["video_id"].unique(maintain_order=True)}
-    in_subset = rows_in_subset(rows, COLUMNS, options.get("subset"))
+    clips_by_video = {video: _clip(video, clips) for video in rows["video_id"].unique(maintain_order=True)}
+    subset_flags = rows_in_subset(rows, COLUMNS, options.get("subset"))
     counts: Counter[str] = Counter()
     items = []
-    for number, (row, is_in_subset) in enumerate(zip(rows.iter_rows(named=True), in_subset, strict=True), start=1):
-        base = event_id(row["test_name"], row["video_id"], row["event"])
-        counts[base] += 1
+    for number, (row, is_in_subset) in enumerate(zip(rows.iter_rows(named=True), subset_flags, strict=True), start=1):
+        event_prefix = event_id(row["test_name"], row["video_id"], row["event"])
+        counts[event_prefix] += 1
         items.append(
             Item(
-                item_id=f"{base}/{counts[base]}",
-                clip_id=found[row["video_id"]].clip_id,
+                item_id=f"{event_prefix}/{counts[event_prefix]}",
+                clip_id=clips_by_video[row["video_id"]].clip_id,
                 unit=row["video_id"],
                 task=row["test_name"],
                 texts={"positive": row["pos"], "negative": row["neg"]},
@@ -46,34 +46,34 @@ def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, 
                 flaws=flaws.of(f"row {number}"),
             )
         )
-    return Annotations(list(found.values()), items)
+    return Annotations(list(clips_by_video.values()), items)
 
 
 def _check_rows(rows: pl.DataFrame, path: Path, *, keep_duplicates: bool) -> Flaws:
-    """Refuse a row without a video and a duplicate; note an unknown test and an empty caption."""
-    seen: dict[tuple[str, ...], int] = {}
+    """Reject rows without a video and duplicates; record unknown tests and empty captions as flaws."""
+    first_number_of_row: dict[tuple[str, ...], int] = {}
     flaws = Flaws()
     for number, row in enumerate(rows.iter_rows(named=True), start=1):
-        where = f"{path}: row {number}"
+        location = f"{path}: row {number}"
         if not row["video_id"].strip():
-            raise UserError(f"{where}: 'video_id' is empty. Correct the row or remove it.")
+            raise UserError(f"{location}: 'video_id' is empty. Correct the row or remove it.")
         if row["test_name"] not in (CONTROL, *TESTS):
             hint = suggestion(row["test_name"], (CONTROL, *TESTS))
-            flaws.add(f"row {number}", where, f"unknown test '{row['test_name']}'; it counts in no test.{hint}")
+            flaws.add(f"row {number}", location, f"unknown test '{row['test_name']}'; it counts in no test.{hint}")
         for column in ("pos", "neg"):
             if not row[column].strip():
-                flaws.add(f"row {number}", where, f"'{column}' is empty, so it is not asked and counts as missing")
-        first = seen.setdefault(tuple(row.values()), number)
-        if first != number and not keep_duplicates:
+                flaws.add(f"row {number}", location, f"'{column}' is empty, so it is not asked and counts as missing")
+        first_number = first_number_of_row.setdefault(tuple(row.values()), number)
+        if first_number != number and not keep_duplicates:
             raise UserError(
-                f"{where}: the same as row {first} (test {row['test_name']}, video {row['video_id']}). "
+                f"{location}: the same as row {first_number} (test {row['test_name']}, video {row['video_id']}). "
                 "Remove one of them, or set `duplicate_rows: keep` in the benchmark's file to score both."
             )
     return flaws
 
 
 def _clip(video_id: str, clips: ClipsFrom) -> Clip:
-    """The clip `<unit>.<part>`: the YouTube id and the span of a VidSitu id, else the whole of a file of this name."""
+    """Return the clip of a VidSitu id, with id `<YouTube id>.<span>`, or of a whole file for any other id."""
     match = VIDSITU.fullmatch(video_id)
     if match is None or not float(match["start"]) < float(match["end"]):
         if clips != "ids":

@@ -1,20 +1,23 @@
-"""VELOCITI's tests, in the paper's order, and its events."""
+"""Define VELOCITI's tests, in the paper's order, and the ids of its events."""
 
 import ast
 import re
 
 CONTROL = "control"
 TESTS = ("agent_random", "agent_bind", "coref", "action_adv", "action_manner", "action_bind", "chrono")
-"""the seven of the average, to which the control does not belong"""
+"""the seven tests in the average, which excludes the control"""
 SUBSET = "subset"
 ENDING = re.compile(r"\.(?:mp4|mkv|webm|avi)$")
-"""of a video's file"""
+"""file extension of a video"""
 
 
 def event_id(test: str, video: str, event: str) -> str:
-    """What the ids of an event's samples begin with: test, video and `Ev3`, or `Ev1-Ev2` for a list of events."""
+    """Return the prefix of the ids of an event's samples.
+
+    It contains the test, the video and the event: `Ev3`, or `Ev1-Ev2` for a list of events.
+    """
     try:
-        names = ast.literal_eval(event)  # of a list; nothing is evaluated
+        names = ast.literal_eval(event)  # literal_eval runs no code from the release.
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         names = None
     return f"{test}/{ENDING.sub('', video)}/{'-'.join(map(str, names)) if isinstance(names, list) else event or 'Ev'}"

@@ -1,4 +1,4 @@
-"""What a judge is shown of Vinoground's answers, to say which option each comes to: the steps that lead to it."""
+"""Select Vinoground's answers for a judge, which extracts the chosen option from an answer's reasoning."""
 
 from reprise.benchmarks.asking import answers_as_given
 

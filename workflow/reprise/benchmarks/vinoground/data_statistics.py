@@ -1,4 +1,4 @@
-"""Numbers of Vinoground's data."""
+"""Compute the numbers of Vinoground's data."""
 
 import polars as pl
 
@@ -6,9 +6,9 @@ from reprise.benchmarks.counting import DataStatistics, Number
 from reprise.benchmarks.vinoground.taxonomy import GROUPS
 
 
-def _pairs(items: pl.DataFrame, clips: pl.DataFrame) -> list[Number]:
-    """Pairs in each category and in all (Table 2)."""
+def _numbers(items: pl.DataFrame, clips: pl.DataFrame) -> list[Number]:
+    """Count the pairs in each category and in all (Table 2)."""
     return [Number("pairs", group, items.filter(member)["unit"].n_unique()) for group, member in GROUPS.items()]
 
 
-STATISTICS = DataStatistics(frozenset({"pairs"}), _pairs)
+STATISTICS = DataStatistics(frozenset({"pairs"}), _numbers)

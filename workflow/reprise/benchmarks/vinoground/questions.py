@@ -1,4 +1,4 @@
-"""What Vinoground asks: two questions about captions and two about segments, or four similarities."""
+"""Build Vinoground's questions: two about captions and two about segments, or four similarity queries."""
 
 from collections.abc import Iterator
 
@@ -8,16 +8,16 @@ from reprise.benchmarks.vinoground.taxonomy import HALF, HALVES, LETTERS
 
 
 def four_questions(item: Item) -> Iterator[Question]:
-    """One of a pair's questions (roles `text_pos`, ...)."""
+    """Yield the question of an item, one of its pair's four (roles `text_pos`, ...)."""
     texts = item.texts
     if texts["question"]:
-        shown = [texts["a"], texts["b"]] if item.answer and texts["a"] and texts["b"] else []
+        option_texts = [texts["a"], texts["b"]] if item.answer and texts["a"] and texts["b"] else []
         role = f"{item.task}_{item.tag(HALF)}"
-        yield Question(role, {"question": texts["question"]}, LETTERS, shown, item.answer)
+        yield Question(role, {"question": texts["question"]}, LETTERS, option_texts, item.answer)
 
 
 def four_similarities(item: Item) -> Iterator[Question]:
-    """One of a pair's videos with each of its captions (roles `<video>_<caption>`)."""
+    """Yield a similarity query for one video of a pair and each caption (roles `<video>_<caption>`)."""
     if item.task == "text":
         half = item.tag(HALF)
         for caption in filter(item.texts.get, HALVES):

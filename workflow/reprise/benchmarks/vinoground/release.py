@@ -1,4 +1,4 @@
-"""Vinoground's release: pairs of counterfactual videos and captions, and the questions about them."""
+"""Read Vinoground's release: pairs of counterfactual videos and captions, and the questions about them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ YOUTUBE = r"(?P<video>[A-Za-z0-9_-]{11})"
 LINK = re.compile(rf"(?:youtu\.be/|[?&]v=|/embed/|/shorts/){YOUTUBE}(?![A-Za-z0-9_-])")
 QUESTION_FIELDS = ("idx", "video_name", "question", "GT")
 SEGMENTS = ("First segment (before black frame)", "Second segment (after black frame)")
-# Section 4.2 of the paper, for a release without its question files.
+# The wording of section 4.2 of the paper, for a release without question files.
 TEXT_QUESTION = "Which caption best describes this video? A. {a}, B. {b}"
 VIDEO_QUESTION = (
     "Which video segment matches this caption? Note: The video contains two segments separated by a 2-second black "
@@ -29,7 +29,7 @@ VIDEO_QUESTION = (
 
 
 class Question(NamedTuple):
-    """One of a pair's four questions; empty texts where the release does not have it."""
+    """One of a pair's four questions, with empty texts if the release lacks it."""
 
     text: str = ""
     answer: str = ""
@@ -41,103 +41,110 @@ Questions = dict[tuple[str, str], Question]
 
 
 def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
-    """Four items per pair: each video with both captions, each caption with the concatenation of both videos.
+    """Build four items per pair: each video with both captions, each caption with the concatenation of both videos.
 
-    Released questions are used as they are. Without them the paper's wording is filled in, captions and segments in a
-    seeded order in which both answers are right equally often.
+    Released questions are used unchanged. Without them, the paper's wording is filled in. A seeded shuffle of captions
+    and segments then makes both answers right equally often.
     """
     if options.get("subset"):
         raise UserError("Vinoground has no subset: remove `subset` from the suite's entry.")
     flaws = Flaws()
     rows = _rows(files, FIELDS + (() if clips == "release" else SPANS), clips, options, flaws)
     seed = options.get("seed", "0")
-    text = _released(files, "textscore", rows, flaws) or _written("text", rows, seed)
-    video = _released(files, "videoscore", rows, flaws) or _written("video", rows, seed)
-    found: list[Clip] = []
+    text_questions = _released(files, "textscore", rows, flaws) or _written("text", rows, seed)
+    video_questions = _released(files, "videoscore", rows, flaws) or _written("video", rows, seed)
+    all_clips: list[Clip] = []
     items: list[Item] = []
     for row in rows:
         index = row["index"]
-        # The ground truth of the questions about the concatenation says in which order it shows the halves.
-        truths = {half: video[index, half].answer for half in HALVES if video[index, half].answer}
+        # The order of the halves in the concatenation follows from the ground truth of the questions about it.
+        truths = {half: video_questions[index, half].answer for half in HALVES if video_questions[index, half].answer}
         orders = [HALVES if (half == "pos") == (truth == "A") else HALVES[::-1] for half, truth in truths.items()]
         if len(set(orders)) > 1:
             flaw = f"both captions have the ground truth '{truths['pos']}', but only one of them fits that segment"
             flaws.add(f"pair {index}", f"pair {index}", f"videoscore: {flaw}")
         order = orders[0] if orders else HALVES
-        joined = f"{index}.{'-'.join(order)}"
-        halves = [clip for half in HALVES if (clip := _half_clip(row, half, clips, text[index, half].video))]
-        ready = "" if clips != "release" else video[index, "pos"].video or video[index, "neg"].video
-        found += halves
+        concat_id = f"{index}.{'-'.join(order)}"
+        halves = [clip for half in HALVES if (clip := _half_clip(row, half, clips, text_questions[index, half].video))]
+        concat_video = (
+            "" if clips != "release" else video_questions[index, "pos"].video or video_questions[index, "neg"].video
+        )
+        all_clips += halves
         if len(halves) == len(HALVES):
-            found.append(Clip(joined, index, "concat", ready, parts=[f"{index}.{half}" for half in order]))
+            all_clips.append(
+                Clip(concat_id, index, "concat", concat_video, parts=[f"{index}.{half}" for half in order])
+            )
         for half in HALVES:
-            items.append(_item(row, half, "text", text[index, half], f"{index}.{half}", flaws))
-            items.append(_item(row, half, "video", video[index, half], joined, flaws))
-    return Annotations(found, items)
+            items.append(_item(row, half, "text", text_questions[index, half], f"{index}.{half}", flaws))
+            items.append(_item(row, half, "video", video_questions[index, half], concat_id, flaws))
+    return Annotations(all_clips, items)
 
 
 def _rows(
     files: Sequence[Path], fields: Sequence[str], clips: ClipsFrom, options: Mapping[str, object], flaws: Flaws
 ) -> list[dict[str, str]]:
-    """The table's rows under our names; the specification says what a release calls its columns."""
+    """Return the rows of the pairs' table; `options` map this project's column names to those of the release."""
     names = {str(options.get(field, field)): field for field in fields}
     path = only_table(files, list(names))
     frame = require_columns(read_rows(path), list(names), path).rename(names).cast(pl.String)
     rows = []
-    for where, row in entries_of(frame.with_columns(pl.all().str.strip_chars()), path, "index"):
+    for location, row in entries_of(frame.with_columns(pl.all().str.strip_chars()), path, "index"):
         rows.append(row)
         may_be_empty = {"major", "minor"}
-        if clips == "files":  # an empty span stands for the whole file
+        if clips == "files":  # An empty span means the whole file.
             spans = [(f"{half}_start", f"{half}_end") for half in HALVES]
             may_be_empty |= {field for span in spans if not any(row[field] for field in span) for field in span}
         for field in fields:
             if not row[field] and field not in may_be_empty:
                 flaw = f"'{field}' is empty: half of the pair is missing, and what needs it is not asked"
-                flaws.add(f"pair {row['index']}", where, flaw)
-        for kind, found, known in (("major", [row["major"]], MAJOR), ("minor", _minors(row), MINOR)):
-            for name in found:
-                if name not in known:
-                    flaw = f"{kind} category '{name}' is not one of {', '.join(known)}; the pair counts in none of them"
-                    flaws.add(f"pair {row['index']}", where, flaw)
+                flaws.add(f"pair {row['index']}", location, flaw)
+        for kind, categories, allowed in (("major", [row["major"]], MAJOR), ("minor", _minors(row), MINOR)):
+            for name in categories:
+                if name not in allowed:
+                    flaw = (
+                        f"{kind} category '{name}' is not one of {', '.join(allowed)}; the pair counts in none of them"
+                    )
+                    flaws.add(f"pair {row['index']}", location, flaw)
     return rows
 
 
 def _minors(row: Mapping[str, str]) -> list[str]:
+    """Return the minor categories of a pair."""
     return [name.strip() for name in row["minor"].split(";") if name.strip()]
 
 
 def _released(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str, str]], flaws: Flaws) -> Questions:
-    """The released questions of one kind; empty where the release has none. A missing half is named, and kept."""
+    """Return the released questions of one kind, or nothing if there are none. A missing half is kept with a flaw."""
     path = next((path for path in files if path.name == f"vinoground_{kind}.json"), None)
     if path is None:
         return {}
-    known = {row["index"] for row in rows}
-    found: Questions = {}
-    for where, entry in entries_of(require_columns(read_rows(path), QUESTION_FIELDS, path), path, "idx"):
+    indices = {row["index"] for row in rows}
+    questions: Questions = {}
+    for location, entry in entries_of(require_columns(read_rows(path), QUESTION_FIELDS, path), path, "idx"):
         match = re.fullmatch(r"(.+)_(pos|neg)", entry["idx"])
-        if match is None or match[1] not in known:
-            raise UserError(f"{where}: idx '{entry['idx']}' is not <index>_pos or <index>_neg of the table's pairs.")
+        if match is None or match[1] not in indices:
+            raise UserError(f"{location}: idx '{entry['idx']}' is not <index>_pos or <index>_neg of the table's pairs.")
         answer = entry["GT"]
         if answer not in LETTERS:
             flaw = f"{kind}: ground truth '{answer}' is neither A nor B, so no answer to it is right"
-            flaws.add(f"pair {match[1]}", f"{where} ({entry['idx']})", flaw)
+            flaws.add(f"pair {match[1]}", f"{location} ({entry['idx']})", flaw)
         video = str(Path(entry["video_name"]).with_suffix(""))
-        found[match[1], match[2]] = Question(entry["question"], answer if answer in LETTERS else "", video)
-    asked = {place for place, question in found.items() if question.text.strip()}
-    for place in sorted({(index, half) for index in known for half in HALVES} - asked):
-        flaws.add(f"pair {place[0]}", str(path), f"{kind}: no question '{'_'.join(place)}'; its pair counts as missing")
-        found[place] = Question()
-    return found
+        questions[match[1], match[2]] = Question(entry["question"], answer if answer in LETTERS else "", video)
+    nonempty = {key for key, question in questions.items() if question.text.strip()}
+    for key in sorted({(index, half) for index in indices for half in HALVES} - nonempty):
+        flaws.add(f"pair {key[0]}", str(path), f"{kind}: no question '{'_'.join(key)}'; its pair counts as missing")
+        questions[key] = Question()
+    return questions
 
 
 def _written(kind: str, rows: Sequence[Mapping[str, str]], seed: object) -> Questions:
-    """The paper's questions about captions, or about segments.
+    """Generate the paper's questions about captions, or about segments.
 
-    In half of the pairs, drawn by seed and index alone, the positive one comes first.
+    In half of the pairs, selected by seed and index alone, the positive one comes first.
     """
-    drawn = sorted((row["index"] for row in rows), key=lambda index: text_digest(f"{kind} {seed}\n{index}"))
-    pos_first = set(drawn[: len(rows) // 2])
-    found: Questions = {}
+    shuffled = sorted((row["index"] for row in rows), key=lambda index: text_digest(f"{kind} {seed}\n{index}"))
+    pos_first = set(shuffled[: len(rows) // 2])
+    questions: Questions = {}
     for row in rows:
         index = row["index"]
         captions = (row["pos_cap"], row["neg_cap"])
@@ -146,16 +153,18 @@ def _written(kind: str, rows: Sequence[Mapping[str, str]], seed: object) -> Ques
             caption = row[f"{half}_cap"]
             answer = LETTERS[(half == "pos") != (index in pos_first)]
             if kind == "text":
-                found[index, half] = Question(TEXT_QUESTION.format(a=a, b=b), answer) if a and b else Question()
+                questions[index, half] = Question(TEXT_QUESTION.format(a=a, b=b), answer) if a and b else Question()
             else:
-                found[index, half] = Question(VIDEO_QUESTION.format(caption=caption), answer) if caption else Question()
-    return found
+                questions[index, half] = (
+                    Question(VIDEO_QUESTION.format(caption=caption), answer) if caption else Question()
+                )
+    return questions
 
 
 def _half_clip(row: Mapping[str, str], half: str, clips: ClipsFrom, video: str) -> Clip | None:
-    """One video of a pair: cut from its source, the released file, or a file of one's own, cut where it has a span.
+    """Return one video of a pair: cut from its source, a released file, or a user's file, cut if the row has a span.
 
-    None where the row does not say which, or only one end of its span.
+    Return None if the row names no video, or only one end of its span.
     """
     index, clip_id = row["index"], f"{row['index']}.{half}"
     if clips == "release":
@@ -167,10 +176,10 @@ def _half_clip(row: Mapping[str, str], half: str, clips: ClipsFrom, video: str) 
     if is_whole:
         return Clip(clip_id, index, "whole", name)
     if clips == "ids":
-        id_of = LINK.search(name) or re.fullmatch(YOUTUBE, name)
-        if id_of is None:
+        match = LINK.search(name) or re.fullmatch(YOUTUBE, name)
+        if match is None:
             raise UserError(f"video '{name}': expected a YouTube id of 11 characters, or a link with one.")
-        name = id_of["video"]
+        name = match["video"]
     start_s, end_s = _seconds(start, row[f"{half}_vid"]), _seconds(end, row[f"{half}_vid"])
     if not 0 <= start_s < end_s:
         raise UserError(f"clip '{clip_id}': its start {start_s:g} s is not before its end {end_s:g} s.")
@@ -178,7 +187,7 @@ def _half_clip(row: Mapping[str, str], half: str, clips: ClipsFrom, video: str) 
 
 
 def _seconds(value: str, video: str) -> float:
-    """Seconds of `12`, `12.5`, `1:02` or `1:00:02`."""
+    """Parse a time such as `12`, `12.5`, `1:02` or `1:00:02` to seconds."""
     total = 0.0
     for part in value.split(":"):
         seconds = number_in(part)
@@ -189,6 +198,7 @@ def _seconds(value: str, video: str) -> float:
 
 
 def _item(row: Mapping[str, str], half: str, task: str, question: Question, clip_id: str, flaws: Flaws) -> Item:
+    """Return the item of one question of a pair."""
     a, b = SEGMENTS if task == "video" else (row["pos_cap"], row["neg_cap"])
     if task == "text" and (half == "pos") != (question.answer == "A"):
         a, b = b, a

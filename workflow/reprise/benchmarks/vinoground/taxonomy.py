@@ -1,4 +1,4 @@
-"""Vinoground's categories, and the halves of its pairs."""
+"""Define Vinoground's categories, and the halves of its pairs."""
 
 from reprise.benchmarks.rows import ALL_ITEMS, is_in
 
@@ -8,5 +8,5 @@ MINOR = ("interaction", "cyclical", "spatial", "contextual")
 GROUPS = {ALL: ALL_ITEMS} | {name: is_in(name) for name in (*MAJOR, *MINOR)}
 HALVES = ("pos", "neg")
 HALF = "half"
-"""tag that says which half of a pair an item asks about"""
+"""tag with the half of a pair that an item is about"""
 LETTERS = ("A", "B")

@@ -1,4 +1,4 @@
 """Pure statistics: clustered intervals, exact tests, paired comparisons, chance levels in closed form.
 
-Nothing here reads a file or knows a benchmark's table. No data gives None, never 0; a NaN is a ValueError.
+These modules read no files and know no benchmark's tables. Empty data gives None, never 0; a NaN raises ValueError.
 """

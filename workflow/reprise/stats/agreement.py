@@ -1,4 +1,4 @@
-"""How far two judges agree: on the same answers, and on the order of the models."""
+"""Measure the agreement of two judges: on the same answers, and on the order of the models."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -8,33 +8,37 @@ import polars as pl
 
 
 def kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
-    """Cohen's kappa of two judges' labels; None where both give one and the same label to all."""
+    """Return Cohen's kappa of two judges' labels; None if both judges give the same single label to everything."""
     if not first:
         return None
     count = len(first)
-    of_first, of_second = Counter(first), Counter(second)
-    agreed = sum(one == other for one, other in zip(first, second, strict=True)) / count
-    by_chance = sum(of_first[label] * of_second[label] for label in of_first) / count**2
-    return None if by_chance == 1 else (agreed - by_chance) / (1 - by_chance)
+    first_counts, second_counts = Counter(first), Counter(second)
+    observed = sum(left == right for left, right in zip(first, second, strict=True)) / count
+    expected = sum(first_counts[label] * second_counts[label] for label in first_counts) / count**2
+    return None if expected == 1 else (observed - expected) / (1 - expected)
 
 
 def weighted_kappa(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Cohen's kappa with quadratic weights: a difference of two ratings counts four times one of one.
+    """Return Cohen's kappa with quadratic weights, by which a difference of 2 counts four times as much as one of 1.
 
-    It is 1 - (mean squared difference) / (the same, were each rating of one judge paired with each of the other).
+    It is 1 minus the ratio of two mean squared differences: the observed one, and the one over all combinations of
+    one judge's ratings with the other's.
     """
     if not first:
         return None
-    ours, theirs = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    by_chance = ours.var() + theirs.var() + (ours.mean() - theirs.mean()) ** 2
-    return None if by_chance == 0 else float(1 - ((ours - theirs) ** 2).mean() / by_chance)
+    first_ratings, second_ratings = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    expected = first_ratings.var() + second_ratings.var() + (first_ratings.mean() - second_ratings.mean()) ** 2
+    return None if expected == 0 else float(1 - ((first_ratings - second_ratings) ** 2).mean() / expected)
 
 
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Spearman's correlation, equal values with the mean of their ranks; None of fewer than three, or of equal ones."""
+    """Return Spearman's correlation; None for fewer than three values, or if all values of a judge are equal.
+
+    Equal values get the mean of their ranks.
+    """
     if len(first) < 3:
         return None
     ranks = (pl.Series(values, dtype=pl.Float64).rank().to_numpy() for values in (first, second))
-    ours, theirs = (places - places.mean() for places in ranks)
-    spread = float(np.sqrt((ours @ ours) * (theirs @ theirs)))
-    return float(ours @ theirs) / spread if spread else None
+    first_ranks, second_ranks = (series_ranks - series_ranks.mean() for series_ranks in ranks)
+    spread = float(np.sqrt((first_ranks @ first_ranks) * (second_ranks @ second_ranks)))
+    return float(first_ranks @ second_ranks) / spread if spread else None

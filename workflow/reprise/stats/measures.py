@@ -1,4 +1,4 @@
-"""A metric as a number with its interval and its counts, from rows of right and wrong, clustered by video."""
+"""Compute a metric as a number with its interval and its counts, from rows of outcomes clustered by video."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Ratios: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Measure:
-    """One metric of one group, in percent or on its own scale, before it is given a run, a reader and a convention."""
+    """One metric of one group, in percent or on its own scale, before it is assigned to a run and its conventions."""
 
     metric: str
     group: str
@@ -28,27 +28,31 @@ class Measure:
     failed: int
     unparsed: int
     missing: int | None = None
-    """samples that were never asked, where a sample is more than one item; else the items are counted"""
+    """samples that were never queried, if a sample is more than one item; if None, items are counted"""
     estimate: BoundedMean | Difference | None = None
-    """what the interval comes from, on a scale from 0 to 1"""
+    """estimate behind the interval, on a scale from 0 to 1"""
 
     def p_above(self, chance: float) -> float | None:
-        """One-sided p-value against a share of `chance`; none of a difference.
+        """Return the one-sided p-value against a share of `chance`; None for a difference.
 
-        It is below ALPHA exactly where the one-sided bound of that error, the lower end of the 90 % interval, is above.
+        It is below ALPHA exactly if the lower end of the 90 % interval is above `chance`. That end is the one-sided
+        bound with error ALPHA.
         """
         return self.estimate.p_above(chance, 1 - 2 * ALPHA) if isinstance(self.estimate, BoundedMean) else None
 
 
 def first(ratios: Ratios) -> Ratios:
+    """Return the first ratio of each row, for a metric that is a single ratio."""
     return ratios[:, 0]
 
 
 def difference(ratios: Ratios) -> Ratios:
+    """Return the first ratio minus the second."""
     return ratios[:, 0] - ratios[:, 1]
 
 
 def mean(ratios: Ratios) -> Ratios:
+    """Return the mean of the ratios."""
     means: Ratios = ratios.mean(axis=1)
     return means
 
@@ -63,28 +67,35 @@ def measure(
     scale: float = 100,
     limits: tuple[float, float] = (0, 1),
 ) -> Measure:
-    """A function of ratios of sums over rows (`unit`, `failed`, `unparsed`); undefined where a ratio is 0 / 0.
+    """Compute a metric as a function of ratios of sums over rows; its value is None if a ratio is 0 / 0.
 
-    `level` is that of the interval; `limits` are the least and the largest value that a ratio can take, before it is
-    scaled.
+    Args:
+        metric: Name of the metric.
+        group: Name of the group.
+        rows: One row per sample, with the columns `unit`, `failed` and `unparsed`.
+        ratios: Numerator and denominator of each ratio, row by row.
+        level: Confidence level of the interval.
+        combine: The function of the ratios.
+        scale: Factor from the function's value to the metric.
+        limits: Smallest and largest value of a ratio before scaling.
     """
     columns = [part.cast(pl.Float64).to_numpy() for ratio in ratios for part in ratio]
     totals = np.array([[column.sum() for column in columns]])
     is_defined = bool(rows.height) and bool((totals[:, 1::2] > 0).all())
-    least, span = limits[0], limits[1] - limits[0]
+    minimum, span = limits[0], limits[1] - limits[0]
     pairs = zip(columns[0::2], columns[1::2], strict=True)
-    within = [((above - least * below) / span, below) for above, below in pairs]
-    estimate = clustered_estimate(within, rows["unit"].to_numpy(), combine) if is_defined else None
+    bounded_ratios = [((numerator - minimum * denominator) / span, denominator) for numerator, denominator in pairs]
+    estimate = clustered_estimate(bounded_ratios, rows["unit"].to_numpy(), combine) if is_defined else None
     interval = estimate.interval(level) if estimate else None
-    start = 0.0 if isinstance(estimate, Difference) else least
+    offset = 0.0 if isinstance(estimate, Difference) else minimum
     failed = int(rows["failed"].sum())
     unparsed = int((rows["unparsed"] & ~rows["failed"]).sum())
     return Measure(
         metric,
         group,
         scale * float(combine(totals[:, 0::2] / totals[:, 1::2])[0]) if is_defined else None,
-        scale * (start + span * interval.low) if interval else None,
-        scale * (start + span * interval.high) if interval else None,
+        scale * (offset + span * interval.low) if interval else None,
+        scale * (offset + span * interval.high) if interval else None,
         asked=rows.height,
         scored=rows.height - failed - unparsed,
         failed=failed,
@@ -94,5 +105,5 @@ def measure(
 
 
 def ones(rows: pl.DataFrame) -> pl.Series:
-    """A denominator that counts every row."""
+    """Return a denominator that counts every row."""
     return pl.Series([1.0]).new_from_index(0, rows.height)

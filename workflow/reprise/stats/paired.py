@@ -1,4 +1,4 @@
-"""Two models compared on the items that both were asked."""
+"""Compare two models on the items that both were queried about."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from numpy.typing import ArrayLike
 
 from reprise.stats.intervals import FloatArray, clustered_estimate, finite_column, is_whole, sums_in_fixed_order
 
-ENTRIES_AT_ONCE = 1_000_000  # signs that are drawn together, about 8 MB
-STEPS_AT_MOST = 10**9  # of the exact distribution of whole numbers: clusters times the largest total
-ROUNDING = 1e-9  # two sums of the same differences in another order count as equal
+CHUNK_ENTRIES = 1_000_000  # signs that are sampled together, about 8 MB
+MAX_EXACT_STEPS = 10**9  # for the exact distribution of whole numbers: clusters times the largest total
+ROUNDING = 1e-9  # Sums of the same differences in another order count as equal.
 
 
 @dataclass(frozen=True)
 class PairedComparison:
-    """First model minus second model on their common items."""
+    """The first model minus the second on their common items."""
 
     n_items: int
     n_clusters: int
@@ -24,7 +24,8 @@ class PairedComparison:
     """None for fewer than two clusters"""
     high: float | None
     p: float
-    """Sign-flip permutation test over clusters, two-sided; with one item a cluster the exact McNemar test."""
+    """Two-sided p-value of a sign-flip permutation test over clusters; with one item per cluster, the exact McNemar
+    test."""
 
 
 def compare_paired(
@@ -37,26 +38,36 @@ def compare_paired(
     draws: int = 2000,
     seed: int = 0,
 ) -> PairedComparison | None:
-    """Compare two models' values from 0 to 1 by item id; None when no item is common to both.
+    """Compare two models on their common items.
 
-    With `tests`, item -> test, what is compared is the mean of the tests' means.
+    Args:
+        first: Item id -> value of the first model, from 0 to 1.
+        second: The same for the second model.
+        clusters: Item id -> cluster.
+        tests: Item id -> test. If given, the mean of the tests' means is compared.
+        level: Confidence level of the interval.
+        draws: Number of sampled sign patterns if the p-value is not exact.
+        seed: Seed of the sampled patterns.
+
+    Returns:
+        The comparison, or None if no item is common to both models.
     """
     common = sorted(first.keys() & second.keys())
     if not common:
         return None
-    ours = finite_column([first[item] for item in common], "first")
-    theirs = finite_column([second[item] for item in common], "second")
+    first_values = finite_column([first[item] for item in common], "first")
+    second_values = finite_column([second[item] for item in common], "second")
     names, test_of_item = np.unique([tests[item] if tests else "" for item in common], return_inverse=True)
-    inside = [(test_of_item == number).astype(np.float64) for number in range(len(names))]
+    indicators = [(test_of_item == number).astype(np.float64) for number in range(len(names))]
     cluster_of_item = [clusters[item] for item in common]
-    ratios = [(values * members, members) for members in inside for values in (ours, theirs)]
+    ratios = [(values * members, members) for members in indicators for values in (first_values, second_values)]
     estimate = clustered_estimate(
         ratios, cluster_of_item, lambda shares: (shares[:, 0::2] - shares[:, 1::2]).mean(axis=1)
     )
     interval = estimate.interval(level) if estimate else None
-    # An item counts by how few there are of its test; all count alike where there is one test.
+    # An item's weight is inverse to the size of its test, so that all tests count equally.
     weights = len(common) / (len(names) * np.bincount(test_of_item))[test_of_item]
-    differences = (ours - theirs) * weights
+    differences = (first_values - second_values) * weights
     return PairedComparison(
         n_items=len(common),
         n_clusters=len(set(cluster_of_item)),
@@ -68,16 +79,16 @@ def compare_paired(
 
 
 def sign_flip_p(differences: ArrayLike, clusters: ArrayLike, *, draws: int = 2000, seed: int = 0) -> float:
-    """Two-sided p-value of a mean difference of 0 when whole clusters swap the two models at random.
+    """Return the two-sided p-value of a mean difference of 0 when whole clusters swap the two models at random.
 
-    Exact where the clusters' sums are whole numbers (right and wrong answers), or where all patterns of signs are no
-    more than `draws`; otherwise from `draws` seeded patterns and the observed one.
+    It is exact if the clusters' sums are whole numbers (right and wrong answers), or if there are no more than `draws`
+    patterns of signs. Otherwise it is estimated from `draws` seeded patterns and the observed one.
     """
     rows = finite_column(differences, "differences")
     names, cluster_of_row = np.unique(np.asarray(clusters), return_inverse=True)
     sums = sums_in_fixed_order(rows, cluster_of_row, len(names))
     sums = sums[sums != 0]
-    if is_whole(sums) and len(sums) * np.abs(sums).sum() <= STEPS_AT_MOST:
+    if is_whole(sums) and len(sums) * np.abs(sums).sum() <= MAX_EXACT_STEPS:
         return whole_flips_p(sums)
     observed = abs(float(sums.sum()))
     threshold = observed - ROUNDING * float(np.abs(sums).sum())
@@ -85,30 +96,33 @@ def sign_flip_p(differences: ArrayLike, clusters: ArrayLike, *, draws: int = 200
         patterns = np.arange(2 ** len(sums))[:, np.newaxis] >> np.arange(len(sums)) & 1
         return float((np.abs((1 - 2 * patterns) @ sums) >= threshold).mean())
     generator = np.random.default_rng(seed)
-    at_once, extreme = max(1, ENTRIES_AT_ONCE // len(sums)), 0
-    for start in range(0, draws, at_once):
-        size = (min(at_once, draws - start), len(sums))
+    chunk_size, extreme = max(1, CHUNK_ENTRIES // len(sums)), 0
+    for start in range(0, draws, chunk_size):
+        size = (min(chunk_size, draws - start), len(sums))
         totals = (1.0 - 2.0 * generator.integers(2, size=size, dtype=np.int8)) @ sums
         extreme += int((np.abs(totals) >= threshold).sum())
     return (1 + extreme) / (1 + draws)
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """Holm's adjustment of p-values for their number: each may be held against alpha as if it were the only one."""
+    """Adjust p-values for their number by Holm's method, so that each can be compared with alpha on its own."""
     adjusted, largest = [0.0] * len(ps), 0.0
-    for before, place in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
-        largest = max(largest, min(1.0, (len(ps) - before) * ps[place]))
-        adjusted[place] = largest
+    for rank, index in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        largest = max(largest, min(1.0, (len(ps) - rank) * ps[index]))
+        adjusted[index] = largest
     return adjusted
 
 
 def whole_flips_p(sums: FloatArray) -> float:
-    """Probability that random signs take whole numbers as far from 0 as they are, by adding one number at a time."""
-    likely = np.ones(1)  # of the totals from minus to plus the largest, in steps of 1
+    """Return the probability that whole numbers with random signs sum to a total at least as far from 0 as theirs.
+
+    The distribution of the total is built by adding one number at a time.
+    """
+    probabilities = np.ones(1)  # one per total, from minus to plus the largest total in steps of 1
     for size in np.abs(sums).astype(np.int64):
-        either = np.zeros(len(likely) + 2 * size)
-        either[: len(likely)] = likely / 2
-        either[2 * size :] += likely / 2
-        likely = either
-    totals = np.arange(len(likely)) - len(likely) // 2
-    return min(1.0, float(likely[np.abs(totals) >= abs(sums.sum())].sum()))
+        next_probabilities = np.zeros(len(probabilities) + 2 * size)
+        next_probabilities[: len(probabilities)] = probabilities / 2
+        next_probabilities[2 * size :] += probabilities / 2
+        probabilities = next_probabilities
+    totals = np.arange(len(probabilities)) - len(probabilities) // 2
+    return min(1.0, float(probabilities[np.abs(totals) >= abs(sums.sum())].sum()))

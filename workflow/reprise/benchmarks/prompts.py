@@ -54,5 +54,5 @@ def with_frame_count(text: str, frames: int) -> str:
 
 def split_at_frames(text: str) -> tuple[str, str]:
     """Return the text in front of the frames, and the whole text without the frames' marker."""
-    lead, mark, rest = text.partition(FRAMES)
-    return (lead, lead + rest) if mark else ("", text)
+    lead, marker, tail = text.partition(FRAMES)
+    return (lead, lead + tail) if marker else ("", text)

@@ -67,13 +67,11 @@ class Annotations(NamedTuple):
 
     def tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the clips and the items as data frames."""
-        item_rows = [
+        rows = [
             item._asdict() | {"texts": _name_text_structs(item.texts.items()), "tags": _name_text_structs(item.tags)}
             for item in self.items
         ]
-        return pl.DataFrame([clip._asdict() for clip in self.clips], schema=CLIPS), pl.DataFrame(
-            item_rows, schema=ITEMS
-        )
+        return pl.DataFrame([clip._asdict() for clip in self.clips], schema=CLIPS), pl.DataFrame(rows, schema=ITEMS)
 
 
 def _name_text_structs(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
@@ -142,7 +140,7 @@ def tag_text(name: str) -> pl.Expr:
 
 
 FLAWS = "flaws"
-NAMED = 5
+MAX_QUOTED_FLAWS = 5
 """number of flaws that a note quotes"""
 
 
@@ -164,7 +162,7 @@ class Flaws:
 
 
 def entries_of(
-    rows: pl.DataFrame, path: Path, name: str, needed: Sequence[str] = ()
+    rows: pl.DataFrame, path: Path, name: str, required: Sequence[str] = ()
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the location of each row of a release, for messages, and its cells as text.
 
@@ -172,7 +170,7 @@ def entries_of(
         rows: The table of the release.
         path: Its file.
         name: The column that identifies a row.
-        needed: Further columns that may not be empty.
+        required: Further columns that may not be empty.
 
     Raises:
         UserError: A required cell is empty, or two rows have the same name.
@@ -181,7 +179,7 @@ def entries_of(
     entry_word = "entry" if path.suffix == ".json" else "row"
     for number, row in enumerate(rows.cast(pl.String).fill_null("").iter_rows(named=True), start=1):
         location = f"{path}: {entry_word} {number}"
-        for column in (name, *needed):
+        for column in (name, *required):
             if not row[column].strip():
                 raise UserError(f"{location}: '{column}' is empty. Correct the row or remove it.")
         if row[name] in number_by_name:
@@ -203,7 +201,11 @@ def flaw_numbers(items: pl.DataFrame) -> list[dict[str, Any]]:
     flaws = flaws_of(items)
     if not flaws:
         return []
-    remainder = f"; and {len(flaws) - NAMED} more, all in the log of `annotations`" if len(flaws) > NAMED else ""
+    remainder = (
+        f"; and {len(flaws) - MAX_QUOTED_FLAWS} more, all in the log of `annotations`"
+        if len(flaws) > MAX_QUOTED_FLAWS
+        else ""
+    )
     counts = dict.fromkeys(("asked", "scored", "failed", "unparsed", "missing"), 0)
-    note = "; ".join(flaws[:NAMED]) + remainder
+    note = "; ".join(flaws[:MAX_QUOTED_FLAWS]) + remainder
     return [{"metric": FLAWS, "group": "all", "value": float(len(flaws)), "note": note, **counts}]

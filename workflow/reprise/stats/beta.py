@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 Alternative: TypeAlias = Literal["greater", "less"]
 
-PRECISION = 1e-13  # of a probability, relative
+PRECISION = 1e-13  # relative precision of a probability
 STEP_TOLERANCE = 1e-7  # relative; the next Newton step would be about its square
 MAX_STEPS = 100  # more than a search within [0, 1] takes
 MAX_EXPONENT = 100.0  # largest exponent of a first guess

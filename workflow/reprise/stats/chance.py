@@ -46,6 +46,6 @@ def chance_pair_similarities() -> dict[str, float]:
     for match0, caption0_video1, caption1_video0, match1 in permutations(range(4)):
         text.append(match0 > caption1_video0 and match1 > caption0_video1)
         video.append(match0 > caption0_video1 and match1 > caption1_video0)
-    both = [text_right and video_right for text_right, video_right in zip(text, video, strict=True)]
-    scores = {"text": text, "video": video, "group": both}
+    group = [text_right and video_right for text_right, video_right in zip(text, video, strict=True)]
+    scores = {"text": text, "video": video, "group": group}
     return {name: float(Fraction(sum(right), len(right))) for name, right in scores.items()}

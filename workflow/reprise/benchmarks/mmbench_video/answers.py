@@ -20,12 +20,12 @@ def unpack(items: pl.DataFrame, responses: pl.DataFrame, reader: str) -> list[Fr
     by_clip = {row["clip_id"]: row for row in responses.iter_rows(named=True)}
     answered_items = items_of(items.filter(pl.col("clip_id").is_in(list(by_clip))))
     items_by_clip = grouped(filter(is_complete, answered_items), lambda item: item.clip_id)
-    split = split_as_authors if reader == "authors" else split_robustly
+    split_reply = split_as_authors if reader == "authors" else split_robustly
     answers = []
     for clip_id, members in items_by_clip.items():
         indices = [item.item_id for item in members]
         reply, error = by_clip[clip_id]["text"], by_clip[clip_id]["error"]
-        texts = {} if error else split(reply, indices)
+        texts = {} if error else split_reply(reply, indices)
         for index in indices:
             unreadable = "" if index in texts else UNREADABLE
             answers.append(FreeAnswer(index, "packed", texts.get(index, ""), error or unreadable))

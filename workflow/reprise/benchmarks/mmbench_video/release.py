@@ -71,7 +71,7 @@ def _read_videos(files: Sequence[Path]) -> Annotations:
     flaws = Flaws()
     items = [
         _item(row, location, flaws, subtitles.get(row["video"], ""))
-        for location, row in entries_of(rows, path, "index", needed=("video",))
+        for location, row in entries_of(rows, path, "index", required=("video",))
     ]
     videos = rows["video"].cast(pl.String).unique(maintain_order=True)
     return Annotations([Clip(f"{video}.whole", video, "whole", video) for video in videos], items)

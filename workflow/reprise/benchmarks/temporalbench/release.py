@@ -59,11 +59,11 @@ def _rows(path: Path, task: str) -> pl.DataFrame:
     return _with_columns(rows, (*COLUMNS, "dataset", "category"), path)
 
 
-def _with_columns(rows: pl.DataFrame, needed: Sequence[str], path: Path) -> pl.DataFrame:
+def _with_columns(rows: pl.DataFrame, required: Sequence[str], path: Path) -> pl.DataFrame:
     """Return the required columns as text; a file without entries gets empty columns."""
     if rows.is_empty():
-        return pl.DataFrame(schema=dict.fromkeys(needed, pl.String))
-    return require_columns(rows, needed, path).cast(pl.String)
+        return pl.DataFrame(schema=dict.fromkeys(required, pl.String))
+    return require_columns(rows, required, path).cast(pl.String)
 
 
 def _clip(video_name: str, task: str, location: str, clips: ClipsFrom) -> Clip:

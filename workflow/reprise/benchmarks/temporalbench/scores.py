@@ -33,10 +33,10 @@ def _closer_captions(answered: Answered) -> pl.DataFrame:
     """Take the caption with the larger similarity as the answer; a tie has no answer and is wrong."""
     verdicts = answered.verdicts
     halves = [verdicts.filter(pl.col("role") == letter).select("item_id", "score", "failed") for letter in ("A", "B")]
-    both = halves[0].join(halves[1], on="item_id", how="inner", suffix="_b")
+    joined = halves[0].join(halves[1], on="item_id", how="inner", suffix="_b")
     margin = (pl.col("score") - pl.col("score_b")).fill_null(0.0)
     value = pl.when(margin > 0).then(pl.lit("A")).when(margin < 0).then(pl.lit("B")).otherwise(pl.lit(""))
-    return answered.items.join(both, on="item_id", how="inner", maintain_order="left").with_columns(
+    return answered.items.join(joined, on="item_id", how="inner", maintain_order="left").with_columns(
         value=value,
         right=(value == pl.col("answer")) & (value != ""),
         unparsed=pl.lit(False),
@@ -106,8 +106,8 @@ def _share_measures(form: str, answered: Answered, level: float) -> list[Measure
     """Compute how often the right caption was chosen, and how often its first negative."""
     rows = _counted_rows(Answered.rows, answered)
     values = zip(rows["item_id"], rows["value"], strict=True)
-    chosen = pl.Series([names_by_letter(item_id, form).get(value, "") for item_id, value in values], dtype=pl.String)
-    return [measure("share", name, rows, [(chosen == name, ones(rows))], level) for name in CHOICES]
+    choices = pl.Series([names_by_letter(item_id, form).get(value, "") for item_id, value in values], dtype=pl.String)
+    return [measure("share", name, rows, [(choices == name, ones(rows))], level) for name in CHOICES]
 
 
 SCORES = {

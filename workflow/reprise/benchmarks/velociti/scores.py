@@ -120,9 +120,13 @@ def _outcomes(form: str, answered: Answered) -> dict[str, pl.DataFrame]:
 
 SCORES = {
     form: Scores(
-        frozenset({*SHARES[form], more}), partial(_measures, form), partial(_outcomes, form), headline, averaged=TESTS
+        frozenset({*SHARES[form], extra_metric}),
+        partial(_measures, form),
+        partial(_outcomes, form),
+        headline,
+        averaged=TESTS,
     )
-    for form, more, headline in (
+    for form, extra_metric, headline in (
         ("entail", "classic", "strict"),
         ("similarity", "classic", "classic"),
         ("mc", "mc_bias", "mc_both"),

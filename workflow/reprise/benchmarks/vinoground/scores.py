@@ -84,7 +84,10 @@ def _by_similarities(answered: Answered) -> pl.DataFrame:
 
 
 def _metric_columns(right: Mapping[str, pl.Expr], roles: Mapping[str, Sequence[str]]) -> Iterator[pl.Expr]:
-    """Yield, for each metric: is it right, were all its questions queried, and is any of them failed or unparsed."""
+    """Yield, for each metric, the columns `right`, `asked`, `failed` and `unparsed`, prefixed with the metric's name.
+
+    `asked` is true if all of the metric's questions were queried.
+    """
     for metric in METRICS:
         yield right[metric].alias(f"{metric}_right")
         is_queried = pl.all_horizontal(pl.col(f"{role}_failed").is_not_null() for role in roles[metric])

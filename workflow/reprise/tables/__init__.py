@@ -1,1 +1,1 @@
-"""Tables: from a specification, metrics and published numbers to LaTeX, tidy CSV, Markdown and HTML."""
+"""Build tables from specifications, metrics and published numbers, and render them in every format."""

@@ -1,4 +1,4 @@
-"""One table: every cell looked up by row and column, as a table object and as tidy rows that lead back to its run."""
+"""One table: looks up every cell by row and column, as a table object and as tidy rows that lead back to the run."""
 
 import math
 from collections import Counter
@@ -24,7 +24,7 @@ from reprise.tables.render.table import EN_DASH, Cell, Number, Text, mark_best
 SHOWN = ("fixed", "robust")
 COMPARED = ("authors", "authors")
 NO_NUMBER = "What was computed here is no number (NaN or infinite): look at the run's scores."
-MOST_LISTED = 3  # numbers of a row, and rows, that a note lists
+MAX_LISTED = 3  # the largest number of a row's numbers, and of rows, whose differences a note lists
 TIDY = pl.Schema(
     {
         "suite": pl.String,
@@ -49,34 +49,36 @@ TIDY = pl.Schema(
         "run": pl.String,
         "judge": pl.String,
         "key": pl.String,
-        "published": pl.Float64,  # the paper's own number of the cell
-        "published_decimals": pl.Int32,  # how many decimals the paper prints of it
+        "published": pl.Float64,  # the paper's number for the cell
+        "published_decimals": pl.Int32,  # the number of decimals that the paper prints
     }
 )
 
-Link: TypeAlias = Callable[[str, str, str], str]  # Whose number, metric and group -> the address of what is behind it
+Link: TypeAlias = Callable[[str, str, str], str]  # subject, metric and group of a number -> address of its lineage
 
 
 def column_name(column: Column) -> str:
-    """A column's name outside its spanning header."""
+    """Return a column's name for use outside its spanning header."""
     return f"{column.span} {column.title}" if column.span else column.title
 
 
 @dataclass
 class Builder:
+    """Builds one table and collects its tidy rows."""
+
     key: TableKey
     metrics: pl.DataFrame
     published: Published
     problems: Mapping[str, Counter[str]] = field(default_factory=dict)
-    """imported run or ratings -> what is wrong with how many of its answers"""
-    link: Link | None = None  # none where tables are not beside the items
+    """imported run or ratings -> problem -> number of its answers that have it"""
+    link: Link | None = None  # none if tables are not published with the item browser
     tidy: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.spec = self.key.spec
         self._cells = [(column, metric) for column in self.spec.columns for metric in self.spec.metrics_of(column)]
         self.benchmark = load_scores(self.key.benchmark)
-        # What was computed and is no number is none, and says so.
+        # A value that was computed as NaN or infinite becomes none, with a note.
         no_number = {"value": None, "low": None, "high": None, "p_chance": None, "note": NO_NUMBER}
         self.numbers: dict[tuple[str, ...], Mapping[str, Any]] = {
             (subject(row), row["metric"], row["group"], row["convention"], row["reader"]): row
@@ -89,17 +91,18 @@ class Builder:
 
     def table(self) -> rendered.Table:
         key, spec, rows = self.key, self.spec, self.spec.rows()
-        of_data, of_judges = all(row.dataset for row in rows), all(row.judges for row in rows)
-        # First of all, because what stands below goes by the numbers that are shown.
+        has_only_data, has_only_judges = all(row.dataset for row in rows), all(row.judges for row in rows)
+        # The footnotes depend on the numbers that the cells show, so the cells come first.
         sections = tuple(
-            rendered.Section(tuple(self._rows(one)), one.title or "", is_marked=one.best) for one in spec.sections
+            rendered.Section(tuple(self._rows(section)), section.title or "", is_marked=section.best)
+            for section in spec.sections
         )
         table = rendered.Table(
             title=spec.title,
             origin=f"{key.benchmark_title}, Table {key.table.removeprefix('table')}",
             caption=f"{spec.caption} {self.judged_by()}".strip() if spec.judge else spec.caption,
             label=f"tab:{key.benchmark.replace('_', '-')}-{key.table}",
-            stub=spec.stub or ("Data set" if of_data else "Judge" if of_judges else "Model"),
+            stub=spec.stub or ("Data set" if has_only_data else "Judge" if has_only_judges else "Model"),
             groups=tuple(
                 rendered.ColumnGroup(tuple(rendered.Column(column.title) for column in members), span or "")
                 for span, members in groupby(spec.columns, key=lambda column: column.span)
@@ -123,7 +126,7 @@ class Builder:
             cells = tuple(
                 Text(row.frames or EN_DASH)
                 if column.shows == "frames"
-                else Cell(tuple(self._number(row, column, one, section) for one in self.spec.metrics_of(column)))
+                else Cell(tuple(self._number(row, column, metric, section) for metric in self.spec.metrics_of(column)))
                 for column in self.spec.columns
             )
             notes = () if row.chance or row.dataset else tuple(self._row_notes(row))
@@ -131,111 +134,122 @@ class Builder:
             yield rendered.TableRow(row.label, cells, notes, reference=is_reference)
 
     def source_of(self, row: Row, column: Column) -> str | None:
-        """The name of whose number a cell shows: the data's, or that of a run that this site makes."""
+        """Return the subject of a cell's number: the data, or a run that this site makes."""
         if row.dataset:
             return f"{self.key.benchmark}/data"
         scored = self.scored_of(row, column)
         return scored.name if scored and scored.name in self.key.runs else None
 
     def scored_of(self, row: Row, column: Column) -> Scored | None:
-        """The run behind a cell, and the judge whose ratings it shows."""
-        place = row.in_column(column)
-        if place.model is None or place.protocol is None or place.sampling is None:
+        """Return the run of a cell, and the judge whose ratings it shows."""
+        cell_row = row.in_column(column)
+        if cell_row.model is None or cell_row.protocol is None or cell_row.sampling is None:
             return None
-        run = Run(self.key.benchmark, place.protocol, place.sampling, place.model)
-        if place.protocol not in self.key.judged:
+        run = Run(self.key.benchmark, cell_row.protocol, cell_row.sampling, cell_row.model)
+        if cell_row.protocol not in self.key.judged:
             return Scored(run)
-        rated = (Scored(run, judge) for judge in row.judges or self.key.judge_order)
-        return next((one for one in rated if one.name in self.key.runs), None)
+        candidates = (Scored(run, judge) for judge in row.judges or self.key.judge_order)
+        return next((scored for scored in candidates if scored.name in self.key.runs), None)
 
     def found(self, row: Row, column: Column, metric: str, reading: tuple[str, str]) -> Mapping[str, Any] | None:
-        """The number of a cell by one convention and reader; a ratio is made here, of two runs' numbers."""
+        """Return the number of a cell by one convention and reader; compute a ratio from the numbers of two runs."""
         group = row.group or column.group or ""
         if column.ratio is None:
             return self.numbers.get((self.source_of(row, column) or "", metric, group, *reading))
-        below = column.model_copy(update={"sampling": column.ratio.over})
-        above, under = (
-            self.numbers.get((self.source_of(row, one) or "", column.ratio.metric, group, *reading))
-            for one in (column, below)
+        denominator_column = column.model_copy(update={"sampling": column.ratio.over})
+        numerator, denominator = (
+            self.numbers.get((self.source_of(row, operand) or "", column.ratio.metric, group, *reading))
+            for operand in (column, denominator_column)
         )
-        if not above or not under or above["value"] is None or not under["value"]:
+        if not numerator or not denominator or numerator["value"] is None or not denominator["value"]:
             return None
-        ratio = {"metric": metric, "value": 100 * above["value"] / under["value"]}
-        return {**above, **ratio, "low": None, "high": None, "p_chance": None}
+        ratio = {"metric": metric, "value": 100 * numerator["value"] / denominator["value"]}
+        return {**numerator, **ratio, "low": None, "high": None, "p_chance": None}
 
     def _number(self, row: Row, column: Column, metric: str, section: Section) -> Number:
-        """One number: measured here if it can be, else chance, else published, else a dash."""
-        key, group, placed = self.key, row.group or column.group or "", row.in_column(column)
-        # Too few frames for a metric: some, but fewer than the protocol's `frames_min`.
-        least = key.frames_min.get(placed.protocol or "", {}).get(metric, 0)
-        greyed = 0 < key.frames.get(placed.sampling or "", 0) < least
+        """Return one number: the one measured here if possible, else chance, else the published one, else a dash."""
+        key, group, cell_row = self.key, row.group or column.group or "", row.in_column(column)
+        # A sampling with frames, but with fewer than the protocol's `frames_min`, is greyed for this metric.
+        frames_min = key.frames_min.get(cell_row.protocol or "", {}).get(metric, 0)
+        greyed = 0 < key.frames.get(cell_row.sampling or "", 0) < frames_min
         paper = self.paper_value(row, column, metric) if key.show_published else None
-        printed = {"published": paper.value, "published_decimals": paper.decimals} if paper else {}
-        place = {
+        paper_columns = {"published": paper.value, "published_decimals": paper.decimals} if paper else {}
+        cell_columns = {
             "suite": key.suite, "table": f"{key.benchmark}/{key.table}", "section": section.title or "",
             "row": row.label, "column": column_name(column), "metric": metric, "group": group,
         }  # fmt: skip
 
         if row.chance:
-            chance = self._chance(placed, metric, group)
+            chance = self._chance(cell_row, metric, group)
             if chance is not None or paper is None:
-                self.tidy.append({"value": chance, **place, "source": "chance"})
+                self.tidy.append({"value": chance, **cell_columns, "source": "chance"})
                 return Number(chance, column.decimals, column.signed)
-        found = self.found(row, column, metric, SHOWN)
+        measurement = self.found(row, column, metric, SHOWN)
         notes: tuple[str, ...] = ()
-        if found is not None:
+        if measurement is not None:
             is_imported = self.source_of(row, column) in key.imported
             source = "data" if row.dataset else "imported" if is_imported else "reproduced"
             for reading in (SHOWN, COMPARED):
-                if other := self.found(row, column, metric, reading):
-                    known = {name: other[name] for name in TIDY if name in other}
-                    self.tidy.append({**known, **printed, **place, "source": source})
-            notes = tuple(filter(None, [found["note"], self._compared_with_group(found)]))
-        if found is not None and (found["value"] is not None or paper is None):
-            interval = None if found["low"] is None or found["high"] is None else (found["low"], found["high"])
-            p_chance = found["p_chance"] if self.spec.significance else None
+                if reading_row := self.found(row, column, metric, reading):
+                    columns = {name: reading_row[name] for name in TIDY if name in reading_row}
+                    self.tidy.append({**columns, **paper_columns, **cell_columns, "source": source})
+            notes = tuple(filter(None, [measurement["note"], self._compared_with_group(measurement)]))
+        if measurement is not None and (measurement["value"] is not None or paper is None):
+            interval = (
+                None
+                if measurement["low"] is None or measurement["high"] is None
+                else (measurement["low"], measurement["high"])
+            )
+            p_chance = measurement["p_chance"] if self.spec.significance else None
             return Number(
-                found["value"],
+                measurement["value"],
                 column.decimals,
                 column.signed,
-                "incomplete" if found["missing"] else "imported" if is_imported else "reproduced",
+                "incomplete" if measurement["missing"] else "imported" if is_imported else "reproduced",
                 significant=p_chance is not None and p_chance < ALPHA and not greyed,
                 greyed=greyed,
                 published=paper.value if paper else None,
                 notes=notes,
                 interval=interval if self.spec.intervals else None,
-                link=self.link(subject(found), metric, group) if self.link else "",
+                link=self.link(subject(measurement), metric, group) if self.link else "",
             )
         if paper is not None:
-            self.tidy.append({"value": paper.value, **printed, **place, "source": "published"})
+            self.tidy.append({"value": paper.value, **paper_columns, **cell_columns, "source": "published"})
             return Number(paper.value, column.decimals, column.signed, "published", greyed=greyed, notes=notes)
         # A cell with neither a number of ours nor the paper's says why.
         state: rendered.State = "reproduced"
         if not row.chance and self.source_of(row, column) is None:
             is_lost = self.spec.is_damaged and key.show_published
-            state = "lost" if is_lost else "not run" if placed.model is not None else "reproduced"
+            state = "lost" if is_lost else "not run" if cell_row.model is not None else "reproduced"
         return Number(None, column.decimals, state=state)
 
     def paper_value(self, row: Row, column: Column, metric: str) -> Printed | None:
-        """The published value of a cell, by the names that the csv gives its row and column."""
-        named = column.published
-        if named is None:
+        """Return the published value of a cell, by the names that the csv gives its row and column."""
+        names = column.published
+        if names is None:
             return None
-        label = named.row or row.published or row.label
-        frames = row.frames if named.frames is None else named.frames
-        if label in named.stated:
-            return Printed.of(str(named.stated[label]))
-        return self.published.get(label, frames, named.group or row.group or column.group or "", metric)
+        label = names.row or row.published or row.label
+        frames = row.frames if names.frames is None else names.frames
+        if label in names.stated:
+            return Printed.of(str(names.stated[label]))
+        return self.published.get(label, frames, names.group or row.group or column.group or "", metric)
 
-    def _compared_with_group(self, found: Mapping[str, Any]) -> str:
-        """Whether a group's share is significantly above or below the same run's share of another group."""
-        whole = self.numbers.get((subject(found), found["metric"], self.spec.compared_with or "", *SHOWN))
-        if whole is None or whole["value"] is None or not 0 < whole["value"] < 100 or not found["asked"]:
+    def _compared_with_group(self, measurement: Mapping[str, Any]) -> str:
+        """Return a note if a group's share differs significantly from the same run's share of another group."""
+        reference = self.numbers.get(
+            (subject(measurement), measurement["metric"], self.spec.compared_with or "", *SHOWN)
+        )
+        if (
+            reference is None
+            or reference["value"] is None
+            or not 0 < reference["value"] < 100
+            or not measurement["asked"]
+        ):
             return ""
-        right, share = round(found["value"] * found["asked"] / 100), whole["value"] / 100
+        right, share = round(measurement["value"] * measurement["asked"] / 100), reference["value"] / 100
         for word, p in (
-            ("above", binomial_p(right, found["asked"], share)),
-            ("below", binomial_p(right, found["asked"], share, "less")),
+            ("above", binomial_p(right, measurement["asked"], share)),
+            ("below", binomial_p(right, measurement["asked"], share, "less")),
         ):
             if p is not None and p < ALPHA:
                 return (
@@ -245,7 +259,7 @@ class Builder:
         return ""
 
     def _chance(self, row: Row, metric: str, group: str) -> float | None:
-        """Score of random guessing: a constant of the benchmark, or counted from its data if they are available."""
+        """Return the score of random guessing: a constant of the benchmark, or the one counted from its data."""
         constant = self.benchmark.CHANCE.get(metric)
         if constant is not None:
             return constant
@@ -254,64 +268,69 @@ class Builder:
         return None if counted is None else float(counted["value"])
 
     def _row_notes(self, row: Row) -> Iterator[str]:
-        """What a reader must know of the numbers of a row: counts, weights, imports, judges, another convention."""
-        shown = self._shown(row)
-        if shown:
-            largest = max(shown, key=lambda one: one["asked"] + one["missing"])
+        """Yield what a reader must know of a row's numbers: counts, weights, imports, judges, another convention."""
+        numbers = self._shown_numbers(row)
+        if numbers:
+            largest = max(numbers, key=lambda number: number["asked"] + number["missing"])
             unread = "without a judgement" if largest["judge"] else "not readable"
             counts = [
-                f"{max(one[name] for one in shown)} {words}"
+                f"{max(number[name] for number in numbers)} {words}"
                 for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", unread))
-                if any(one[name] for one in shown)
+                if any(number[name] for number in numbers)
             ]
             if counts:
                 yield f"Of up to {largest['asked'] + largest['missing']} samples: {', '.join(counts)}."
-        scored = [one for column in self.spec.columns if (one := self.scored_of(row, column))]
-        ours = [one for one in scored if one.name in self.key.runs]
-        used = {"Asked": {one.run.model for one in ours}, "Judged": {one.judge for one in ours}}
-        for how, models in used.items():
-            if methods := sorted({self.key.quantised[one] for one in models & self.key.quantised.keys()}):
-                yield f"{how} with quantised weights ({', '.join(methods)})."
-        names = {name for one in scored for name in (one.name, one.run.name)}
+        runs = [scored for column in self.spec.columns if (scored := self.scored_of(row, column))]
+        own_runs = [scored for scored in runs if scored.name in self.key.runs]
+        models_by_role = {
+            "Asked": {scored.run.model for scored in own_runs},
+            "Judged": {scored.judge for scored in own_runs},
+        }
+        for role, models in models_by_role.items():
+            if methods := sorted({self.key.quantised[model] for model in models & self.key.quantised.keys()}):
+                yield f"{role} with quantised weights ({', '.join(methods)})."
+        names = {name for scored in runs for name in (scored.name, scored.run.name)}
         problems = sum((self.problems.get(name, Counter()) for name in sorted(names)), Counter[str]())
-        if listed := ", ".join(f"{number} {problem}" for problem, number in problems.most_common()):
-            yield f"Problems of imported answers: {listed}."
-        if not row.judges and len(judges_of(self.metrics)) > 1:  # they differ, and its label does not say who judged
-            judges = sorted({one.judge for one in scored if one.judge})
+        if summary := ", ".join(f"{count} {problem}" for problem, count in problems.most_common()):
+            yield f"Problems of imported answers: {summary}."
+        # Rows have different judges, and this row's label does not name its own.
+        if not row.judges and len(judges_of(self.metrics)) > 1:
+            judges = sorted({scored.judge for scored in runs if scored.judge})
             yield from (f"Judged by {self.key.judges[judge]}." for judge in judges)
-        if differing := self._differing(row):
-            if len(differing) > MOST_LISTED or self._differing_rows > MOST_LISTED:
+        if differing := self._differing_columns(row):
+            if len(differing) > MAX_LISTED or self._differing_row_count > MAX_LISTED:
                 yield "By the authors' convention and reader the row has other numbers: see the csv."
             else:
                 yield f"By the authors' convention and reader: {', '.join(differing)}."
 
-    def _shown(self, row: Row) -> list[Mapping[str, Any]]:
-        return [found for cell in self._cells if (found := self.found(row, *cell, SHOWN)) is not None]
+    def _shown_numbers(self, row: Row) -> list[Mapping[str, Any]]:
+        """Return the measured numbers that a row shows."""
+        return [number for cell in self._cells if (number := self.found(row, *cell, SHOWN)) is not None]
 
     @cached_property
-    def _differing_rows(self) -> int:
-        """In how many rows the authors' convention gives other numbers."""
-        return sum(bool(self._differing(row)) for row in self.spec.rows())
+    def _differing_row_count(self) -> int:
+        """Return the number of rows for which the authors' convention gives other numbers."""
+        return sum(bool(self._differing_columns(row)) for row in self.spec.rows())
 
-    def _differing(self, row: Row) -> list[str]:
-        """The columns of a row where the authors' convention prints another number, and that number."""
-        listed = []
+    def _differing_columns(self, row: Row) -> list[str]:
+        """Return the columns of a row for which the authors' convention prints another number, and that number."""
+        columns = []
         for column, metric in self._cells:
-            found = [self.found(row, column, metric, reading) for reading in (SHOWN, COMPARED)]
-            values = [one["value"] for one in found if one]
-            printed = ["-" if value is None else f"{value:.{column.decimals}f}" for value in values]
-            if len(set(printed)) == len(found):
-                listed.append(f"{column_name(column)} {printed[1]}")
-        return listed
+            numbers = [self.found(row, column, metric, reading) for reading in (SHOWN, COMPARED)]
+            values = [number["value"] for number in numbers if number]
+            texts = ["-" if value is None else f"{value:.{column.decimals}f}" for value in values]
+            if len(set(texts)) == len(numbers):
+                columns.append(f"{column_name(column)} {texts[1]}")
+        return columns
 
     def wrong_lines(self) -> list[str]:
-        """What becomes of failed and unread answers, if there are any."""
+        """Return the line that says how failed and unread answers are counted, if there are any."""
         rows = [row for row in self.spec.rows() if not row.dataset]
-        any_wrong = any(one["failed"] or one["unparsed"] for row in rows for one in self._shown(row))
-        return ["What failed or could not be read counts as wrong."] if any_wrong else []
+        has_wrong = any(number["failed"] or number["unparsed"] for row in rows for number in self._shown_numbers(row))
+        return ["What failed or could not be read counts as wrong."] if has_wrong else []
 
     def judged_by(self) -> str:
-        """Whose ratings the numbers are, ours and the paper's."""
+        """Return the sentence that names the judges of our ratings and of the paper's."""
         shows_paper = any(row["source"] == "published" for row in self.tidy)
         ours = [f"{self.key.judges[judge]} ({judge})" for judge in judges_of(self.metrics)]
         theirs = [f"{self.spec.judge}{' (published values)' if ours else ''}"] if shows_paper else []

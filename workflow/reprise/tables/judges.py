@@ -29,27 +29,44 @@ CAPTION = (
 )
 
 
-class Compared(NamedTuple):
+class JudgeComparison(NamedTuple):
+    """Two judges' verdicts on the same answers, counted and compared."""
+
     pair: JudgePairKey
     counts: tuple[int, ...]
-    """answers that both judges' replies could be read for, only the first's, only the second's, neither"""
+    """number of answers for which both judges' replies could be read, only the first's, only the second's, neither"""
     failed: int
     numbers: dict[str, Number]
 
 
-def compare(pair: JudgePairKey, verdicts: Mapping[tuple[str, str], pl.DataFrame], level: float) -> Compared:
-    """Run and judge give the verdicts of the judge's replies by the robust reader, with the unit of each."""
+def compare(pair: JudgePairKey, verdicts: Mapping[tuple[str, str], pl.DataFrame], level: float) -> JudgeComparison:
+    """Compare two judges on the same answers.
+
+    `verdicts` holds what the robust reader read from a judge's replies, with the unit of each answer, by run and judge.
+    """
     columns = ["request_id", "unit", "value", "score", "right", "failed"]
     parts = []
     for run in pair.runs:
-        mine, other = (verdicts[run, judge].select(columns) for judge in pair.judges)
-        parts.append(mine.join(other, on="request_id", suffix="_other", validate="1:1").with_columns(run=pl.lit(run)))
+        first_verdicts, second_verdicts = (verdicts[run, judge].select(columns) for judge in pair.judges)
+        parts.append(
+            first_verdicts.join(second_verdicts, on="request_id", suffix="_other", validate="1:1").with_columns(
+                run=pl.lit(run)
+            )
+        )
     answers = pl.concat(parts)
-    put = answers.filter(~(pl.col("failed") & pl.col("failed_other")))
-    first, second = pl.col("value") != "", pl.col("value_other") != ""
-    read = [put.filter(one) for one in (first & second, first & ~second, ~first & second, ~first & ~second)]
-    return Compared(
-        pair, tuple(one.height for one in read), answers.height - put.height, dict(_numbers(read[0], level))
+    judged = answers.filter(~(pl.col("failed") & pl.col("failed_other")))
+    has_first, has_second = pl.col("value") != "", pl.col("value_other") != ""
+    groups = [
+        judged.filter(is_member)
+        for is_member in (
+            has_first & has_second,
+            has_first & ~has_second,
+            ~has_first & has_second,
+            ~has_first & ~has_second,
+        )
+    ]
+    return JudgeComparison(
+        pair, tuple(group.height for group in groups), answers.height - judged.height, dict(_numbers(groups[0], level))
     )
 
 
@@ -62,66 +79,68 @@ def _numbers(both: pl.DataFrame, level: float) -> Iterator[tuple[str, Number]]:
         unparsed=pl.lit(value=False),
     )
     equal = (numbers["value"] == numbers["value_other"]).cast(pl.Float64)
-    yield AGREEMENT, _measured(measure(AGREEMENT, "", numbers, [(equal, ones(numbers))], level, first), 1)
-    ours, theirs = (numbers[side].to_list() for side in SIDES)
+    yield AGREEMENT, _number(measure(AGREEMENT, "", numbers, [(equal, ones(numbers))], level, first), 1)
+    first_values, second_values = (numbers[side].to_list() for side in SIDES)
     labels = (numbers["value"].to_list(), numbers["value_other"].to_list())
-    yield KAPPA, Number(weighted_kappa(ours, theirs) if is_rated else kappa(*labels), 2)
+    yield KAPPA, Number(weighted_kappa(first_values, second_values) if is_rated else kappa(*labels), 2)
     sides = [(numbers[side], ones(numbers)) for side in SIDES]
-    scale, highest = (1, max([HIGHEST, *ours, *theirs])) if is_rated else (100, 1)
+    scale, highest = (1, max([HIGHEST, *first_values, *second_values])) if is_rated else (100, 1)
     yield (
         DIFFERENCE,
-        _measured(measure(DIFFERENCE, "", numbers, sides, level, difference, scale, (0, highest)), 2, signed=True),
+        _number(measure(DIFFERENCE, "", numbers, sides, level, difference, scale, (0, highest)), 2, signed=True),
     )
     means = numbers.group_by("run", maintain_order=True).agg(pl.col(*SIDES).mean())
     yield RANKS, Number(rank_correlation(*(means[side].to_list() for side in SIDES)), 2)
 
 
-def _measured(found: Measure, decimals: int, *, signed: bool = False) -> Number:
-    interval = None if found.low is None or found.high is None else (found.low, found.high)
-    return Number(found.value, decimals, signed, interval=interval)
+def _number(estimate: Measure, decimals: int, *, signed: bool = False) -> Number:
+    interval = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
+    return Number(estimate.value, decimals, signed, interval=interval)
 
 
-def agreement_table(key: AgreementKey, found: Sequence[Compared]) -> Table:
-    runs = sorted({run for one in found for run in one.pair.runs})
+def agreement_table(key: AgreementKey, comparisons: Sequence[JudgeComparison]) -> Table:
+    runs = sorted({run for comparison in comparisons for run in comparison.pair.runs})
     return Table(
         title="Agreement of judges",
         caption=CAPTION.format(level=f"{100 * key.confidence:g}"),
         label="tab:judges",
         stub="First / second judge",
         groups=GROUPS,
-        sections=sections_of((one.pair.title, _row(key, one)) for one in found),
+        sections=sections_of((comparison.pair.title, _row(key, comparison)) for comparison in comparisons),
         notice=key.notice,
         provenance=(f"Suite {key.suite} ({key.suite_title}), Reprise {VERSION}.", *runs),
     )
 
 
-def _row(key: AgreementKey, one: Compared) -> TableRow:
-    cells = {name: Text(EN_DASH) if of.value is None else Cell((of,)) for name, of in one.numbers.items()}
-    *counts, runs = (Cell((Number(float(count), 0),)) for count in (*one.counts, len(one.pair.runs)))
-    notes = (f"{one.failed} answers failed, so that there was nothing to judge.",) if one.failed else ()
-    label = " / ".join(key.judges[judge] for judge in one.pair.judges)
+def _row(key: AgreementKey, comparison: JudgeComparison) -> TableRow:
+    cells = {
+        name: Text(EN_DASH) if number.value is None else Cell((number,)) for name, number in comparison.numbers.items()
+    }
+    *counts, runs = (Cell((Number(float(count), 0),)) for count in (*comparison.counts, len(comparison.pair.runs)))
+    notes = (f"{comparison.failed} answers failed, so that there was nothing to judge.",) if comparison.failed else ()
+    label = " / ".join(key.judges[judge] for judge in comparison.pair.judges)
     return TableRow(label, (*counts, cells[AGREEMENT], cells[KAPPA], cells[DIFFERENCE], runs, cells[RANKS]), notes)
 
 
-def tidy_rows(key: AgreementKey, found: Sequence[Compared]) -> Iterator[dict[str, Any]]:
-    for one in found:
-        both, *others = one.counts
+def tidy_rows(key: AgreementKey, comparisons: Sequence[JudgeComparison]) -> Iterator[dict[str, Any]]:
+    for comparison in comparisons:
+        both, *unread_counts = comparison.counts
         shared = {
             "suite": key.suite,
             "table": "judges",
-            "section": one.pair.title,
-            "row": ", ".join(one.pair.judges),
+            "section": comparison.pair.title,
+            "row": ", ".join(comparison.pair.judges),
             "group": "",
-            "asked": sum(one.counts) + one.failed,
+            "asked": sum(comparison.counts) + comparison.failed,
             "scored": both,
-            "failed": one.failed,
-            "unparsed": sum(others),
+            "failed": comparison.failed,
+            "unparsed": sum(unread_counts),
             "missing": 0,
             "reader": "robust",
             "source": "reproduced",
         }
-        unread = zip((ONLY_FIRST, ONLY_SECOND, NEITHER), others, strict=True)
+        unread = zip((ONLY_FIRST, ONLY_SECOND, NEITHER), unread_counts, strict=True)
         counts = {name.replace(" ", "_"): Number(float(count)) for name, count in unread}
-        for metric, number in (one.numbers | counts).items():
+        for metric, number in (comparison.numbers | counts).items():
             low, high = number.interval or (None, None)
             yield shared | {"column": metric, "metric": metric, "value": number.value, "low": low, "high": high}

@@ -1,4 +1,4 @@
-"""The keys of tables: their specification, and whose numbers this site has for them."""
+"""The keys of tables: their specification, and the runs that provide their numbers."""
 
 from pydantic import Field
 
@@ -46,7 +46,7 @@ class OverviewKey(Key):
 
 
 class Title(KeyPart):
-    """How a table is called: `velociti/table3`, VELOCITI, `Table 3` and what it shows."""
+    """Identifies a table: `velociti/table3`, VELOCITI, `Table 3`, and its title."""
 
     table: str
     paper: str

@@ -1,4 +1,4 @@
-"""What tables are made from beside their key: measured numbers, what stops a table of them, and problems of imports."""
+"""The measurements that tables are built from, their checks, and the problems of imported answers."""
 
 import csv
 from collections import Counter
@@ -22,23 +22,23 @@ def read_metrics(paths: Iterable[Path]) -> pl.DataFrame:
 
 
 def read_problems(paths: Iterable[Path], results: Results) -> dict[str, Counter[str]]:
-    """Run, or run and judge -> problem -> how often; questions without an answer are counted as failed elsewhere."""
-    found = {}
+    """Return run, or run and judge -> problem -> count; questions without an answer are counted as failed elsewhere."""
+    problems = {}
     for path in paths:
         with sealed_text(path).open(encoding="utf-8", newline="") as stream:
             rows = csv.DictReader(stream)
-            found[results.name_of(path)] = Counter(row["problem"] for row in rows if row["file"])
-    return found
+            problems[results.name_of(path)] = Counter(row["problem"] for row in rows if row["file"])
+    return problems
 
 
 def subject(row: Mapping[str, Any]) -> str:
-    """The subject of a measured number: a run, or a run as one judge rates it."""
+    """Return the subject of a measured number: a run, or a run as rated by one judge."""
     return f"{row['run']}/{row['judge']}" if row["judge"] else str(row["run"])
 
 
 def check_missing(key: TableKey, metrics: pl.DataFrame) -> None:
     analyses = load_analyses(key.benchmark)
-    # What has no clip has no facts either, and is in no group that is made by them.
+    # Items without a clip have no clip metadata, so they belong to no group that an analysis derives from it.
     analysed = list(analyses.groups) if analyses else []
     is_count = pl.col("metric").is_in([READERS_DIFFER, FAILED_ANSWERS]) | pl.col("metric").str.starts_with(PREFIX)
     measured = metrics.filter(~is_count & ~pl.col("group").is_in(analysed), convention="fixed")
@@ -59,11 +59,11 @@ def check_failed(key: TableKey, metrics: pl.DataFrame) -> None:
         for row in metrics.filter(too_many, metric=FAILED_ANSWERS).iter_rows(named=True)
     )
     if failed:
-        first, *others = failed
+        first, *remaining = failed
         raise UserError(
             f"{key.table} of {key.benchmark}: {first}: a larger share of answers failed than the "
             f"{100 * key.failed_share_max:.1f} % that failed_share_max of suite '{key.suite}' allows.\n"
-            + "".join(f"Likewise {other}.\n" for other in others)
+            + "".join(f"Likewise {line}.\n" for line in remaining)
             + "`python -m reprise why <run>` says what the next run of snakemake asks again, "
             "`python -m reprise retry <run or reason>` has it ask the others."
         )

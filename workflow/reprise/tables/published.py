@@ -1,4 +1,4 @@
-"""The papers' own numbers, as they were transcribed: `resources/published/<paper>.csv`."""
+"""The papers' numbers, as transcribed in `resources/published/<paper>.csv`."""
 
 import re
 from pathlib import Path
@@ -27,7 +27,7 @@ class Printed(NamedTuple):
 
 
 class Published:
-    """A table's published values by row, frames, group and metric; none where the suite does not show them."""
+    """A table's published values by row, frames, group and metric; empty if the suite does not show them."""
 
     def __init__(self, path: Path | None, table: str | None) -> None:
         self._values: dict[tuple[str, str, str, str], Printed] = {}
@@ -49,11 +49,13 @@ class Published:
                 self._values[identity] = Printed.of(row["value"])
 
     def get(self, row: str, frames: str | None, group: str, metric: str) -> Printed | None:
-        """A number; a row that names no frames takes the only one there is."""
+        """Return a value; a row that names no frames takes the only value there is."""
         if frames is not None:
             return self._values.get((row, frames, group, metric))
-        found = [value for place, value in self._values.items() if (place[0], *place[2:]) == (row, group, metric)]
-        return found[0] if len(found) == 1 else None
+        matches = [
+            value for identity, value in self._values.items() if (identity[0], *identity[2:]) == (row, group, metric)
+        ]
+        return matches[0] if len(matches) == 1 else None
 
     def of_metric(self, metric: str) -> list[tuple[str, float]]:
-        return [(place[0], printed.value) for place, printed in self._values.items() if place[3] == metric]
+        return [(identity[0], printed.value) for identity, printed in self._values.items() if identity[3] == metric]

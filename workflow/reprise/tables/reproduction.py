@@ -1,4 +1,4 @@
-"""Verdicts on every number that was made here or imported and that a paper prints too, by paper and table."""
+"""Verdicts on every number that was computed here or imported and that a paper also prints, by paper and table."""
 
 import math
 from collections import Counter
@@ -12,8 +12,8 @@ from reprise.tables.keys import ReproductionKey, Title
 from reprise.tables.published import Printed
 from reprise.tables.render import table as rendered
 
-Name = Literal["agrees", "differs", "not comparable"]
-NAMES: tuple[Name, ...] = ("agrees", "differs", "not comparable")
+VerdictName = Literal["agrees", "differs", "not comparable"]
+NAMES: tuple[VerdictName, ...] = ("agrees", "differs", "not comparable")
 PLACE = ("table", "section", "row", "column", "metric", "group", "run", "judge")
 SCHEMA = pl.Schema(
     {
@@ -31,7 +31,7 @@ SCHEMA = pl.Schema(
         "key": pl.String,
     }
 )
-HOW = (
+CAPTION = (
     "Ours are the numbers by the authors' convention and reader, where they differ from those that tables show. A "
     "number agrees if it differs from the paper's by at most the half of its interval on that side times the square "
     "root of two, and half a unit of the paper's last digit: the answers behind the paper's number are not at hand, "
@@ -41,7 +41,7 @@ HOW = (
 
 
 class Verdict(NamedTuple):
-    name: Name
+    name: VerdictName
     why: str = ""
     difference: float | None = None
     tolerance: float | None = None  # the largest difference that still agrees
@@ -57,9 +57,9 @@ def verdict(
 ) -> Verdict:
     """Compare a number of ours with the paper's.
 
-    Both were measured on the same questions, but the paper's answers are not at hand, so that the two cannot be paired.
-    The paper's number is taken to be as uncertain as ours, that is by the half of our interval on its side, and to be
-    independent of ours; on top comes what its last digit leaves out. An exact number, such as a count, has only that.
+    Both were measured on the same questions, but a paired comparison is impossible without the paper's answers. The
+    paper's number is taken to be independent of ours and as uncertain: by the half of our interval on its side. The
+    rounding of its last digit adds to the tolerance; for an exact number, such as a count, rounding is all of it.
     """
     if value is None:
         return Verdict("not comparable", "nothing could be scored")
@@ -76,14 +76,14 @@ def verdict(
     return Verdict("differs", "", difference, tolerance)
 
 
-class Compared(NamedTuple):
-    found: Mapping[str, Any]  # its row of the table's csv
+class Comparison(NamedTuple):
+    found: Mapping[str, Any]  # the number's row of the table's csv
     verdict: Verdict
     conditions: tuple[str, ...]
 
 
 class Reproduction:
-    """The verdicts of a suite, from the csvs of its tables."""
+    """The verdicts of a suite, from the csv files of its tables."""
 
     def __init__(self, key: ReproductionKey, tidy: pl.DataFrame) -> None:
         self._key = key
@@ -94,24 +94,24 @@ class Reproduction:
                 readings[place] = row
         self.cells = [self._compare(row) for row in readings.values()]
 
-    def _compare(self, row: Mapping[str, Any]) -> Compared:
-        ends = None if row["low"] is None or row["high"] is None else (row["low"], row["high"])
+    def _compare(self, row: Mapping[str, Any]) -> Comparison:
+        interval = None if row["low"] is None or row["high"] is None else (row["low"], row["high"])
         paper = Printed(row["published"], row["published_decimals"])
         our_judge = self._key.judges.get(row["judge"] or "", "")
         their_judge = self._key.judges_of_paper.get(row["table"], "")
-        # A judge's name without what is written in several ways.
+        # Case and punctuation of a judge's name vary between sources, so the comparison ignores them.
         names = {"".join(filter(str.isalnum, judge.lower())) for judge in (our_judge, their_judge)}
         is_judged_otherwise = len(names) == 2 and "" not in names
         why_not = f"judged by {our_judge}, in the paper by {their_judge}" if is_judged_otherwise else ""
-        found = verdict(row["value"], ends, paper, is_exact=row["source"] == "data", why_not=why_not)
-        return Compared(row, found, tuple(self._conditions(row)))
+        outcome = verdict(row["value"], interval, paper, is_exact=row["source"] == "data", why_not=why_not)
+        return Comparison(row, outcome, tuple(self._conditions(row)))
 
     def _conditions(self, row: Mapping[str, Any]) -> Iterator[str]:
-        """What a reader must know of a number to compare it."""
-        asked = (row["asked"] or 0) + (row["missing"] or 0)
+        """Yield what a reader must know about a number to compare it."""
+        total = (row["asked"] or 0) + (row["missing"] or 0)
         for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", "unread")):
             if row[name]:
-                yield f"{row[name]} of {asked} {words}"
+                yield f"{row[name]} of {total} {words}"
         if row["reader"] != "authors" and row["source"] != "data":
             yield f"read by {row['reader']}, not as the authors read"
         if row["source"] == "imported":
@@ -120,30 +120,41 @@ class Reproduction:
 
     def rows(self) -> pl.DataFrame:
         rows = []
-        for found, made, conditions in self.cells:
-            own = {"ours": found["value"], "verdict": made.name, "why": made.why, "conditions": "; ".join(conditions)}
-            apart = {"difference": made.difference, "tolerance": made.tolerance}
-            rows.append({name: found[name] for name in SCHEMA if name in found} | own | apart)
+        for row, outcome, conditions in self.cells:
+            verdict_columns = {
+                "ours": row["value"],
+                "verdict": outcome.name,
+                "why": outcome.why,
+                "conditions": "; ".join(conditions),
+            }
+            difference_columns = {"difference": outcome.difference, "tolerance": outcome.tolerance}
+            rows.append({name: row[name] for name in SCHEMA if name in row} | verdict_columns | difference_columns)
         return pl.DataFrame(rows, schema=SCHEMA)
 
     def tables(self) -> list[rendered.Table]:
-        by_table: dict[str, list[Compared]] = {title.table: [] for title in self._key.titles}
+        by_table: dict[str, list[Comparison]] = {title.table: [] for title in self._key.titles}
         for cell in self.cells:
             by_table[cell.found["table"]].append(cell)
-        listed = (self._listed(title, by_table[title.table]) for title in self._key.titles if by_table[title.table])
-        return [self._summary(by_table), *listed]
+        details = (
+            self._detail_table(title, by_table[title.table]) for title in self._key.titles if by_table[title.table]
+        )
+        return [self._summary_table(by_table), *details]
 
-    def _summary(self, by_table: Mapping[str, Sequence[Compared]]) -> rendered.Table:
+    def _summary_table(self, by_table: Mapping[str, Sequence[Comparison]]) -> rendered.Table:
         rows: list[tuple[str, rendered.TableRow]] = []
         for paper in dict.fromkeys(title.paper for title in self._key.titles):
-            own = {title.number: by_table[title.table] for title in self._key.titles if title.paper == paper}
-            for label, cells in (own | {"All tables": list(chain.from_iterable(own.values()))}).items():
+            cells_by_number = {
+                title.number: by_table[title.table] for title in self._key.titles if title.paper == paper
+            }
+            for label, cells in (
+                cells_by_number | {"All tables": list(chain.from_iterable(cells_by_number.values()))}
+            ).items():
                 counts = Counter(cell.verdict.name for cell in cells)
-                numbers = (rendered.Number(one, 0) for one in (len(cells), *(counts[name] for name in NAMES)))
-                rows.append((paper, rendered.TableRow(label, tuple(rendered.Cell((one,)) for one in numbers))))
+                numbers = (rendered.Number(count, 0) for count in (len(cells), *(counts[name] for name in NAMES)))
+                rows.append((paper, rendered.TableRow(label, tuple(rendered.Cell((number,)) for number in numbers))))
         return rendered.Table(
             title="Reproduction",
-            caption=HOW.format(one_in=round(1 / (1 - self._key.confidence))),
+            caption=CAPTION.format(one_in=round(1 / (1 - self._key.confidence))),
             label="tab:reproduction",
             stub="Table",
             groups=(rendered.ColumnGroup(tuple(map(rendered.Column, ("numbers", *NAMES)))),),
@@ -152,8 +163,8 @@ class Reproduction:
             provenance=(f"Suite {self._key.suite} ({self._key.suite_title}).",),
         )
 
-    def _listed(self, title: Title, cells: Sequence[Compared]) -> rendered.Table:
-        words = ("column", "verdict", "conditions")
+    def _detail_table(self, title: Title, cells: Sequence[Comparison]) -> rendered.Table:
+        left_aligned = ("column", "verdict", "conditions")
         columns = ("column", "ours", "interval", "paper", "difference", "verdict", "conditions")
         return rendered.Table(
             title=title.title,
@@ -163,7 +174,7 @@ class Reproduction:
             stub="Row",
             groups=(
                 rendered.ColumnGroup(
-                    tuple(rendered.Column(name, "left" if name in words else "right") for name in columns)
+                    tuple(rendered.Column(name, "left" if name in left_aligned else "right") for name in columns)
                 ),
             ),
             sections=rendered.sections_of((cell.found["section"] or "", _line(cell)) for cell in cells),
@@ -171,21 +182,21 @@ class Reproduction:
         )
 
 
-def _line(cell: Compared) -> rendered.TableRow:
-    """Ours with as many decimals as the paper's, at least two."""
-    found, made = cell.found, cell.verdict
+def _line(cell: Comparison) -> rendered.TableRow:
+    """Return the row of one number, with as many decimals as the paper's, at least two."""
+    row, outcome = cell.found, cell.verdict
 
-    def number(value: float | None, decimals: int = max(2, found["published_decimals"]), sign: str = "") -> str:
+    def format_number(value: float | None, decimals: int = max(2, row["published_decimals"]), sign: str = "") -> str:
         return rendered.EN_DASH if value is None else f"{value:{sign}.{decimals}f}"
 
-    ends = [found["low"], found["high"]]
+    ends = [row["low"], row["high"]]
     texts = (
-        f"{found['column']} ({found['metric']})",
-        number(found["value"]),
-        rendered.EN_DASH if None in ends else " to ".join(map(number, ends)),
-        number(found["published"], found["published_decimals"]),
-        number(made.difference, sign="+"),
-        f"{made.name}: {made.why}" if made.why else made.name,
+        f"{row['column']} ({row['metric']})",
+        format_number(row["value"]),
+        rendered.EN_DASH if None in ends else " to ".join(map(format_number, ends)),
+        format_number(row["published"], row["published_decimals"]),
+        format_number(outcome.difference, sign="+"),
+        f"{outcome.name}: {outcome.why}" if outcome.why else outcome.name,
         "; ".join(cell.conditions),
     )
-    return rendered.TableRow(found["row"], tuple(map(rendered.Text, texts)))
+    return rendered.TableRow(row["row"], tuple(map(rendered.Text, texts)))

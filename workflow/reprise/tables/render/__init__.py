@@ -14,12 +14,12 @@ FORMATS = tuple(RENDERERS)
 
 
 def render(table: Table, form: str) -> str:
-    """The table as the text of a file with this suffix: tex, md or html."""
+    """Return the table as the text of a file with this suffix: tex, md or html."""
     return RENDERERS[form](table)
 
 
 def collect(title: str, rendered: Sequence[str], form: str) -> str:
-    """One file of several rendered tables of the same format, such as Table 3 of every paper."""
+    """Return one file of several rendered tables of the same format, such as Table 3 of every paper."""
     if form == "html":
         heading = f"<h1>{html.escape(title)}</h1>\n"
         return html.page(title, heading + "".join(map(html.content_of_page, rendered)))

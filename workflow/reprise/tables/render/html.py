@@ -1,4 +1,4 @@
-"""A table as a small HTML page that needs no network and no script."""
+"""A renderer of tables as small HTML pages that need no network and no script."""
 
 import html
 import re
@@ -29,7 +29,7 @@ def page(title: str, content: str) -> str:
 
 
 def content_of_page(page: str) -> str:
-    """What stands within a page's `main`; text is escaped, so its tags occur once."""
+    """Return the content of a page's `main`; text is escaped, so the tags of `main` occur once."""
     return page.partition(MAIN_START)[2].partition(MAIN_END)[0]
 
 
@@ -39,22 +39,27 @@ def anchor(table: Table) -> str:
 
 def table_section(table: Table) -> str:
     layout, name = lay_out(table), anchor(table)
-    spell = partial(_spelled, name=name)
-    aligned = [column.align for column in table.columns]
+    spell = partial(_render_line, name=name)
+    alignments = [column.align for column in table.columns]
     headers = [
         f'<th scope="col" class="{align}">{spell((header,))}</th>'
-        for header, align in zip(layout.headers, aligned, strict=True)
+        for header, align in zip(layout.headers, alignments, strict=True)
     ]
-    title = f'<tr class="section"><th scope="rowgroup" colspan="{len(aligned) + 1}">'
+    title = f'<tr class="section"><th scope="rowgroup" colspan="{len(alignments) + 1}">'
 
-    def row_of(row: LaidRow) -> str:
-        cells = zip(row.cells, aligned, strict=True)
-        shown = "".join(f'<td class="{align}">{spell(cell, hanging=True)}</td>' for cell, align in cells)
-        return f'<tr><th scope="row">{spell(row.label)}</th>{shown}</tr>'
+    def render_row(row: LaidRow) -> str:
+        cells = zip(row.cells, alignments, strict=True)
+        data = "".join(f'<td class="{align}">{spell(cell, hanging=True)}</td>' for cell, align in cells)
+        return f'<tr><th scope="row">{spell(row.label)}</th>{data}</tr>'
 
     bodies = [
-        ["<tbody>", f"{title}{escape(one.title)}</th></tr>" if one.title else "", *map(row_of, one.rows), "</tbody>"]
-        for one in layout.sections
+        [
+            "<tbody>",
+            f"{title}{escape(section.title)}</th></tr>" if section.title else "",
+            *map(render_row, section.rows),
+            "</tbody>",
+        ]
+        for section in layout.sections
     ]
     groups = [
         f'<th scope="colgroup" class="group" colspan="{len(group.columns)}"><span>{escape(group.header)}</span></th>'
@@ -65,10 +70,13 @@ def table_section(table: Table) -> str:
     is_grouped = any(group.header for group in table.groups)
     remarks = [
         *(f"<li>{spell(line)}</li>" for line in layout.legend),
-        *(f'<li id="{name}-note-{at}"><sup>{at}</sup> {escape(text)}</li>' for at, text in layout.footnotes),
+        *(
+            f'<li id="{name}-note-{letter}"><sup>{letter}</sup> {escape(text)}</li>'
+            for letter, text in layout.footnotes
+        ),
         *(f"<li>{escape(note)}</li>" for note in table.notes),
     ]
-    made_from = "".join(f"<li>{escape(line)}</li>" for line in table.provenance)
+    provenance = "".join(f"<li>{escape(line)}</li>" for line in table.provenance)
     lines = [
         f'<section id="{name}" aria-labelledby="{name}-title">',
         f'<h2 id="{name}-title">{escape(table.heading)}</h2>',
@@ -81,40 +89,40 @@ def table_section(table: Table) -> str:
         "</table>\n</div>",
         *(f'<p class="warning">{escape(warning)}</p>' for warning in table.warnings),
         *(['<ul class="remarks">', *remarks, "</ul>"] if remarks else ()),
-        f"<details><summary>Provenance</summary><ul>{made_from}</ul></details>" if made_from else "",
+        f"<details><summary>Provenance</summary><ul>{provenance}</ul></details>" if provenance else "",
         "</section>",
     ]
     return "".join(f"{line}\n" for line in lines if line)
 
 
-def _spelled(line: Line, *, name: str, hanging: bool = False) -> str:
-    """A line in HTML; with `hanging`, marks at its end take no width, so that digits stay aligned."""
-    spelled = "".join(_piece(piece, name) for piece in line)
+def _render_line(line: Line, *, name: str, hanging: bool = False) -> str:
+    """Return a line as HTML; with `hanging`, marks at its end take no width, so digits stay aligned."""
+    text = "".join(_render_piece(piece, name) for piece in line)
     if hanging and line and isinstance(line[-1], Marks):
-        before, start, marks = spelled.rpartition("<sup>")
-        return f'{before}{start[:-1]} class="hanging">{marks}'
-    return spelled
+        prefix, start, marks = text.rpartition("<sup>")
+        return f'{prefix}{start[:-1]} class="hanging">{marks}'
+    return text
 
 
-def _piece(piece: Piece, name: str) -> str:
-    """A piece in HTML; a footnote's letter leads to its text."""
+def _render_piece(piece: Piece, name: str) -> str:
+    """Return a piece as HTML; the letter of a footnote links to its text."""
     if isinstance(piece, Marks):
         symbols = [
-            f'<a href="#{name}-note-{one}">{one}</a>' if one.isascii() and one.isalpha() else escape(one)
-            for one in piece.symbols
+            f'<a href="#{name}-note-{symbol}">{symbol}</a>' if symbol.isascii() and symbol.isalpha() else escape(symbol)
+            for symbol in piece.symbols
         ]
         return f"<sup>{','.join(symbols)}</sup>"
     if isinstance(piece, Indexed):
         tag = "sup" if piece.raised else "sub"
         return f"{f'<i>{piece.name}</i>' if piece.is_variable else piece.name}<{tag}>{piece.index}</{tag}>"
     source = escape(piece.text)
-    prints = ((piece.italic, "em"), (piece.underlined, "u"), (piece.bold, "strong"), (piece.small, "small"))
-    for applies, tag in prints:
+    styles = ((piece.italic, "em"), (piece.underlined, "u"), (piece.bold, "strong"), (piece.small, "small"))
+    for applies, tag in styles:
         source = f"<{tag}>{source}</{tag}>" if applies else source
     source = f'<span class="grey">{source}</span>' if piece.grey else source
     return f'<a href="{escape(piece.link)}">{source}</a>' if piece.link else source
 
 
 def escape(text: str) -> str:
-    """Text for the body or an attribute of a page; what hides or reorders text is shown as its code point."""
+    """Return text for the body or an attribute of a page; characters that hide or reorder text become code points."""
     return html.escape(visible(BLANKS.sub(" ", text)))

@@ -1,6 +1,6 @@
-"""A table as a LaTeX fragment that needs the packages of `PACKAGES`: floats, which LaTeX scales down to the line.
+"""A renderer of tables as LaTeX fragments that need the packages of `PACKAGES`: floats, scaled down to the line width.
 
-Any text is escaped to ASCII that compiles with `article` and prints what was meant.
+Text is escaped to ASCII that compiles with `article` and prints what was meant.
 """
 
 import re
@@ -23,18 +23,18 @@ from reprise.tables.render.layout import (
 from reprise.tables.render.table import Table, numbers_of
 
 PACKAGES = ("booktabs", "graphicx", "pdflscape")
-# Grey where the document has the package color or xcolor; without one the sign beside the number says it alone.
+# Documents with the package color or xcolor print grey; in others only the sign beside the number marks it.
 GREY = r"\providecommand{\textcolor}[3][]{#3}"
-MOST_BESIDE = 3  # columns of a table whose comparisons stand beside its numbers; else they stand below
-MOST_UPRIGHT = 8  # columns of a table on an upright page; one with more lies on its side
-UPRIGHT_LINES, LYING_LINES = 32, 18  # of a table on a page; it goes on to other pages if it has more
-ENDS = (r" \\", r" \\[-1.5pt]", r" \\[2pt]")  # of a row and of the lines below it
-# A box that is wider than the line is scaled down to it; with its remarks it takes four fifths of a page at most.
+MAX_BESIDE_COLUMNS = 3  # tables with more columns have comparisons below their numbers, not beside them
+MAX_PORTRAIT_COLUMNS = 8  # tables with more columns are printed in landscape
+PORTRAIT_LINES, LANDSCAPE_LINES = 32, 18  # lines of a table on one page; longer tables continue on further pages
+ENDS = (r" \\", r" \\[-1.5pt]", r" \\[2pt]")  # ends of a row and of the lines below it
+# A box wider than the line is scaled down to it. With its remarks it takes at most four fifths of a page.
 WIDE = r"\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\usebox0}\else\usebox0\fi"
 TALL = r"\ifdim\dimexpr\ht1+\dp1>.8%s\resizebox*{!}{.8%s}{\usebox1}\else\usebox1\fi"
-Part = list[tuple[LaidSection, LaidRow]]  # Rows on one page with their sections
+Part = list[tuple[LaidSection, LaidRow]]  # the rows on one page, each with its section
 
-# Brackets and stars would be read as options of a preceding `\\`; quotes and hyphens would form ligatures.
+# LaTeX reads brackets and stars as options of a preceding `\\`, and turns quotes and hyphens into ligatures.
 SIGNS = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -79,7 +79,7 @@ SIGNS = {
     "ı": r"\i{}",
 }
 
-# Also signs of text: their mathematical forms are in fonts that every TeX has as outlines.
+# Signs of text are here too, because every TeX has outline fonts for their mathematical forms.
 MATH = {
     "†": r"\dagger",
     "‡": r"\ddagger",
@@ -141,35 +141,39 @@ ACCENTS = {
     "\N{COMBINING CEDILLA}": r"\c",
 }
 
-KNOWN = {**SIGNS, **{sign: f"${name}$" for sign, name in MATH.items()}}
+COMMANDS = {**SIGNS, **{sign: f"${name}$" for sign, name in MATH.items()}}
 
 
 def render(table: Table) -> str:
-    """The whole fragment: a float for each page, the remarks in the last."""
-    layout = lay_out(table, stacked=table.comparison and len(table.columns) > MOST_BESIDE)
-    lies = len(table.columns) > MOST_UPRIGHT
+    """Return the whole fragment: a float for each page, with the remarks in the last one."""
+    layout = lay_out(table, stacked=table.comparison and len(table.columns) > MAX_BESIDE_COLUMNS)
+    is_landscape = len(table.columns) > MAX_PORTRAIT_COLUMNS
     notice = rf"\textbf{{{escape(table.notice)}}} " if table.notice else ""
     title = f"{table.title} ({table.origin})" if table.origin else table.title
     heading = [rf"\caption{{{notice}{escape(f'{title}. {table.caption}')}}}", rf"\label{{{table.label}}}"]
-    parts = _parts(layout, LYING_LINES if lies else UPRIGHT_LINES)
+    parts = _parts(layout, LANDSCAPE_LINES if is_landscape else PORTRAIT_LINES)
     floats = []
     for number, part in enumerate(parts, start=1):
         floats += [r"\begin{table}[tbp]", r"\centering", *heading, r"\par\vspace{4pt}", *_tabular(table, layout, part)]
         floats += [r"\sbox1{\begin{minipage}{\linewidth}\centering", WIDE]
         floats += _remarks(table, layout) if number == len(parts) else ()
-        floats += [r"\end{minipage}}%", TALL.replace("%s", r"\textwidth" if lies else r"\textheight"), r"\end{table}"]
+        floats += [
+            r"\end{minipage}}%",
+            TALL.replace("%s", r"\textwidth" if is_landscape else r"\textheight"),
+            r"\end{table}",
+        ]
         heading = [r"\tablename~\thetable{}, continued"]
-    turned = [r"\begin{landscape}", *floats, r"\end{landscape}"] if lies else floats
+    pages = [r"\begin{landscape}", *floats, r"\end{landscape}"] if is_landscape else floats
     grey = [GREY] if any(number.greyed for row in table.rows() for number in numbers_of(row)) else []
-    return "\n".join([comment(table.heading), *map(comment, table.provenance), *grey, *turned]) + "\n"
+    return "\n".join([comment(table.heading), *map(comment, table.provenance), *grey, *pages]) + "\n"
 
 
-def _parts(layout: Layout, most_lines: int) -> list[Part]:
+def _parts(layout: Layout, max_lines: int) -> list[Part]:
     parts: list[Part] = [[]]
     for section in layout.sections:
         for row in section.rows:
-            lines = sum(1 + len(one.below) for _, one in (*parts[-1], (section, row)))
-            if parts[-1] and lines > most_lines:
+            lines = sum(1 + len(page_row.below) for _, page_row in (*parts[-1], (section, row)))
+            if parts[-1] and lines > max_lines:
                 parts.append([])
             parts[-1].append((section, row))
     return parts
@@ -179,17 +183,17 @@ def _tabular(table: Table, layout: Layout, part: Part) -> Iterator[str]:
     cells_of = zip(*(row.cells for _, row in part), strict=True)
     columns = list(zip(table.columns, layout.headers, cells_of, strict=True))
     yield r"\sbox0{\small\setlength{\tabcolsep}{4pt}%"
-    yield rf"\begin{{tabular}}{{l{''.join(one.align[0] + _room(cells) for one, _, cells in columns)}}}"
+    yield rf"\begin{{tabular}}{{l{''.join(column.align[0] + _column_gap(cells) for column, _, cells in columns)}}}"
     yield r"\toprule"
     if any(group.header for group in table.groups):
-        cells, rules, reached = [""], [], 2
+        cells, rules, first_column = [""], [], 2
         for group in table.groups:
             count = len(group.columns)
             cells += [rf"\multicolumn{{{count}}}{{c}}{{{escape(group.header)}}}"] if group.header else [""] * count
-            rules += [rf"\cmidrule(lr){{{reached}-{reached + count - 1}}}"] if group.header else []
-            reached += count
+            rules += [rf"\cmidrule(lr){{{first_column}-{first_column + count - 1}}}"] if group.header else []
+            first_column += count
         yield from (" & ".join(cells) + ENDS[0], " ".join(rules))
-    headers = [_header(header, one.align[0]) for one, header, _ in columns]
+    headers = [_header(header, column.align[0]) for column, header, _ in columns]
     yield " & ".join([escape(table.stub), *headers]) + ENDS[0]
     above = None
     for section, row in part:
@@ -198,30 +202,30 @@ def _tabular(table: Table, layout: Layout, part: Part) -> Iterator[str]:
             if section.title:
                 yield rf"\multicolumn{{{len(columns) + 1}}}{{l}}{{\textit{{{escape(section.title)}}}}} \\"
         above = section
-        for one, end in zip((row, *row.below), ENDS, strict=False):
-            label = ("" if one is row else r"\hspace{6pt}") + _spelled(one.label)
-            yield " & ".join([label, *(_spelled(cell, hanging=True) for cell in one.cells)]) + end
+        for line, end in zip((row, *row.below), ENDS, strict=False):
+            label = ("" if line is row else r"\hspace{6pt}") + _render_line(line.label)
+            yield " & ".join([label, *(_render_line(cell, hanging=True) for cell in line.cells)]) + end
     yield from (r"\bottomrule", r"\end{tabular}}%")
 
 
-def _room(cells: Iterable[Line]) -> str:
-    """Room after a column for the marks that hang over its edge."""
-    most = max((len(line[-1].symbols) for line in cells if line and isinstance(line[-1], Marks)), default=0)
-    return rf"@{{\hspace{{{2 + 5 * most}pt}}}}" if most > 1 else ""
+def _column_gap(cells: Iterable[Line]) -> str:
+    """Return the space after a column for the marks that hang over its edge."""
+    mark_count = max((len(line[-1].symbols) for line in cells if line and isinstance(line[-1], Marks)), default=0)
+    return rf"@{{\hspace{{{2 + 5 * mark_count}pt}}}}" if mark_count > 1 else ""
 
 
 def _header(header: Span | Indexed, align: str) -> str:
-    """A column's header, on several lines where it is long."""
-    lines = list(map(escape, in_lines(header.text))) if isinstance(header, Span) else [_piece(header)]
-    stack = r"\\".join(lines)
-    return stack if len(lines) == 1 else rf"\shortstack[{align}]{{{stack}}}"
+    """Return a column's header, on several lines if it is long."""
+    lines = list(map(escape, in_lines(header.text))) if isinstance(header, Span) else [_render_piece(header)]
+    text = r"\\".join(lines)
+    return text if len(lines) == 1 else rf"\shortstack[{align}]{{{text}}}"
 
 
 def _remarks(table: Table, layout: Layout) -> list[str]:
-    """Warnings, legend, footnotes and notes in small print under the table, a paragraph each."""
+    """Return warnings, legend, footnotes and notes in small print under the table, a paragraph each."""
     groups = [
         [rf"\textbf{{{escape(warning)}}}" for warning in table.warnings],
-        [_spelled(line) for line in layout.legend],
+        [_render_line(line) for line in layout.legend],
         [rf"\textsuperscript{{{letter}}}~{escape(text)}" for letter, text in layout.footnotes],
         [escape(note) for note in table.notes],
     ]
@@ -229,15 +233,15 @@ def _remarks(table: Table, layout: Layout) -> list[str]:
     return [r"\par\smallskip", r"{\footnotesize\raggedright", *paragraphs, "}"] if paragraphs else []
 
 
-def _spelled(line: Line, *, hanging: bool = False) -> str:
-    """A line in LaTeX; with `hanging`, marks at its end take no width, so that digits stay aligned."""
-    source = [_piece(piece) for piece in line]
+def _render_line(line: Line, *, hanging: bool = False) -> str:
+    """Return a line as LaTeX; with `hanging`, marks at its end take no width, so digits stay aligned."""
+    source = [_render_piece(piece) for piece in line]
     if hanging and line and isinstance(line[-1], Marks):
         source[-1] = rf"\rlap{{{source[-1]}}}"
     return "".join(source)
 
 
-def _piece(piece: Piece) -> str:
+def _render_piece(piece: Piece) -> str:
     if isinstance(piece, Marks):
         return rf"\textsuperscript{{{','.join(map(escape, piece.symbols))}}}"
     if isinstance(piece, Indexed):
@@ -251,22 +255,22 @@ def _piece(piece: Piece) -> str:
 
 
 def escape(text: str) -> str:
-    """Text for the body of a LaTeX document; a sign without a LaTeX form becomes its code point, as [U+4E2D]."""
+    """Return text for the body of a LaTeX document; signs without a LaTeX form become code points, as in [U+4E2D]."""
     composed = unicodedata.normalize("NFC", BLANKS.sub(" ", text))
-    # Neighbouring hyphens would be set as one dash.
-    return "{}".join("".join(map(_sign, part)) for part in re.split("(?<=[-–—])(?=[-–—])", composed))
+    # Braces keep LaTeX from setting neighbouring hyphens as one dash.
+    return "{}".join("".join(map(_render_sign, part)) for part in re.split("(?<=[-–—])(?=[-–—])", composed))
 
 
 def comment(text: str) -> str:
-    """Text as one commented line of LaTeX source, in ASCII."""
+    """Return text as one commented line of LaTeX source, in ASCII."""
     signs = (sign if sign.isascii() else f"[U+{ord(sign):04X}]" for sign in BLANKS.sub(" ", text))
     return f"% {''.join(signs)}".rstrip()
 
 
-def _sign(sign: str) -> str:
-    """One sign as LaTeX, a letter with one accent by the command of the accent."""
-    if sign in KNOWN or sign.isascii():
-        return KNOWN.get(sign, sign)
+def _render_sign(sign: str) -> str:
+    """Return one sign as LaTeX; a letter with one accent takes the command of that accent."""
+    if sign in COMMANDS or sign.isascii():
+        return COMMANDS.get(sign, sign)
     base, *accents = list(unicodedata.normalize("NFD", sign))
     if len(accents) == 1 and accents[0] in ACCENTS and base.isascii() and base.isalpha():
         return f"{ACCENTS[accents[0]]}{{{base}}}"

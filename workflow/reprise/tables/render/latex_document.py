@@ -1,4 +1,4 @@
-"""One LaTeX document of tables and figures, printed by pdflatex, and what of it does not fit its pages."""
+"""One LaTeX document of tables and figures, its PDF by pdflatex, and the tables that do not fit its pages."""
 
 import os
 import re
@@ -17,7 +17,7 @@ MISSING = (
     "Ubuntu `apt-get install texlive-latex-recommended`. The tables in the other formats need none of it."
 )
 START = "Reprise table: "
-# A page of a figure in its own size, over the margins if it needs to, smaller where a page does not hold it.
+# Each figure gets a page and keeps its size, over the margins if necessary; only one larger than the page is scaled.
 FIGURE = r"""\newcommand{\reprisefigure}[2]{\begin{figure}[p]%
   \sbox0{\includegraphics{#1}}%
   \ifdim\wd0>7.3in\sbox0{\includegraphics[width=7.3in]{#1}}\fi
@@ -25,7 +25,7 @@ FIGURE = r"""\newcommand{\reprisefigure}[2]{\begin{figure}[p]%
   \setbox1\vbox{\hsize\linewidth\centering\makebox[\linewidth][c]{\usebox0}\caption{#2}}%
   \ifdim\ht1>9.8in\typeout{Overfull \string\vbox\space (\the\dimexpr\ht1-9.8in\relax\space too high)}\fi
   \vbox to\textheight{\vss\box1\vss}\end{figure}\thispagestyle{empty}}"""
-LONGEST_CAPTION = 2000  # characters; LaTeX measures a caption on one line, which must not be wider than 5.7 m
+MAX_CAPTION = 2000  # characters; LaTeX sets a caption on one line to measure it, and fails on lines wider than 5.7 m
 TOO_LARGE = re.compile(
     r"Overfull \\[hv]box \((?P<box>[\d.]+)pt too (?P<side>wide|high)\)|too large for page by (?P<float>[\d.]+)pt"
 )
@@ -36,7 +36,7 @@ def has_latex() -> bool:
 
 
 def document(fragments: Mapping[str, str]) -> str:
-    """A document with each fragment on pages of its own; the log says where each begins."""
+    """Return a document with each fragment on its own pages; the log records the start of each."""
     pages = [rf"\typeout{{{START}{name}}}" + f"\n{source}" + r"\clearpage" for name, source in fragments.items()]
     packages = [rf"\usepackage{{{','.join(PACKAGES)}}}", r"\usepackage{color}"]
     preamble = [r"\documentclass{article}", *packages, FIGURE, r"\begin{document}"]
@@ -44,32 +44,32 @@ def document(fragments: Mapping[str, str]) -> str:
 
 
 def figure(file: str, caption: str) -> str:
-    """A fragment with a figure that lies beside the document."""
-    return rf"\reprisefigure{{{file}}}{{{escape(cut(caption, LONGEST_CAPTION))}}}" + "\n"
+    """Return a fragment with a figure from a file beside the document."""
+    return rf"\reprisefigure{{{file}}}{{{escape(cut(caption, MAX_CAPTION))}}}" + "\n"
 
 
 def print_document(source: str, folder: Path) -> tuple[Path, str]:
-    """The PDF of a document, made in a folder that holds its figures alone, and its log."""
+    """Print a document in a folder that holds only its figures; return the path of the PDF, and the log."""
     if not has_latex():
         raise UserError(MISSING)
     (folder / "tables.tex").write_text(source, encoding="ascii")
     command = [PROGRAM, "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"]
-    wide_log = os.environ | {"max_print_line": "1000"}
-    done = subprocess.run(command, cwd=folder, env=wide_log, capture_output=True, check=False)
+    environment = os.environ | {"max_print_line": "1000"}  # keeps the names of tables in the log on one line
+    process = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
     log = (folder / "tables.log").read_text(encoding="utf-8", errors="replace")
-    if done.returncode:
+    if process.returncode:
         problem = next((line for line in log.splitlines() if line.startswith("!")), "! no reason in its log")
         raise UserError(f"{PROGRAM} stopped: {problem.removeprefix('! ')} Needed packages: {', '.join(PACKAGES)}.")
     return folder / "tables.pdf", log
 
 
 def too_large(log: str) -> Iterator[tuple[str, float, str]]:
-    """The tables that are larger than their pages by more than anybody sees: by how many points too wide or high."""
+    """Yield the tables that are visibly larger than their pages, the excess in points, and its side: wide or high."""
     table = "?"
     for line in log.splitlines():
         if line.startswith(START):
             table = line.removeprefix(START)
-        elif found := TOO_LARGE.search(line):
-            points = float(found["box"] or found["float"])
-            if points > 5.0:  # nobody sees less
-                yield table, points, found["side"] or "high"
+        elif match := TOO_LARGE.search(line):
+            points = float(match["box"] or match["float"])
+            if points > 5.0:  # a smaller excess is invisible
+                yield table, points, match["side"] or "high"

@@ -1,4 +1,4 @@
-"""A table as GitHub Markdown: a pipe table with its caption above and its notes below."""
+"""A renderer of tables as GitHub Markdown: a pipe table with its caption above and its notes below."""
 
 import re
 
@@ -15,36 +15,36 @@ def render(table: Table) -> str:
     layout = lay_out(table)
     remarks = [
         *(f"**{escape(warning)}**" for warning in table.warnings),
-        *map(_spelled, layout.legend),
+        *map(_render_line, layout.legend),
         *(f"<sup>{letter}</sup> {escape(text)}" for letter, text in layout.footnotes),
         *map(escape, table.notes),
     ]
-    made_from = "\n".join(f"- {escape(line)}" for line in table.provenance)
+    provenance = "\n".join(f"- {escape(line)}" for line in table.provenance)
     blocks = [
         f"### {escape(table.heading)}",
         f"**{escape(table.notice)}**" if table.notice else "",
         escape(table.caption),
         _pipe_table(table, layout),
         "\n".join(f"- {line}" for line in remarks),
-        f"<details><summary>Provenance</summary>\n\n{made_from}\n\n</details>" if made_from else "",
+        f"<details><summary>Provenance</summary>\n\n{provenance}\n\n</details>" if provenance else "",
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def _pipe_table(table: Table, layout: Layout) -> str:
-    """Header, alignments and body, padded so that the columns line up in the source.
+    """Return header, alignments and body, padded to line up the columns in the source.
 
-    A column's header stands after that of its group, because Markdown has no spanning cells.
+    A column's header follows the header of its group, because Markdown has no spanning cells.
     """
     groups = [f"{_inline(group.header)}: " if group.header else "" for group in table.groups for _ in group.columns]
-    headers = [group + _piece(header) for group, header in zip(groups, layout.headers, strict=True)]
+    headers = [group + _render_piece(header) for group, header in zip(groups, layout.headers, strict=True)]
     rows = [[escape(table.stub), *headers]]
     for section in layout.sections:
         rows += [[f"**{escape(section.title)}**", *([""] * len(headers))]] if section.title else []
-        rows += [[_spelled(row.label), *map(_spelled, row.cells)] for row in section.rows]
+        rows += [[_render_line(row.label), *map(_render_line, row.cells)] for row in section.rows]
     widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
-    aligned = ["left", *(column.align for column in table.columns)]
-    columns = list(zip(aligned, widths, strict=True))
+    alignments = ["left", *(column.align for column in table.columns)]
+    columns = list(zip(alignments, widths, strict=True))
     rules = [f":{'-' * (width - 1)}" if align == "left" else f"{'-' * (width - 1)}:" for align, width in columns]
     padded = [
         [
@@ -56,11 +56,11 @@ def _pipe_table(table: Table, layout: Layout) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in [padded[0], rules, *padded[1:]])
 
 
-def _spelled(line: Line) -> str:
-    return "".join(map(_piece, line))
+def _render_line(line: Line) -> str:
+    return "".join(map(_render_piece, line))
 
 
-def _piece(piece: Piece) -> str:
+def _render_piece(piece: Piece) -> str:
     if isinstance(piece, Marks):
         return f"<sup>{','.join(map(escape, piece.symbols))}</sup>"
     if isinstance(piece, Indexed):
@@ -73,10 +73,10 @@ def _piece(piece: Piece) -> str:
 
 
 def escape(text: str) -> str:
-    """Text that Markdown prints as it stands, on one line, even at the start of a paragraph."""
+    """Return text that Markdown prints unchanged on one line, even at the start of a paragraph."""
     return BLOCK_START.sub(r"\1\\\2", _inline(text).strip())
 
 
 def _inline(text: str) -> str:
-    """Text that Markdown prints as it stands, within a line."""
+    """Return text that Markdown prints unchanged within a line."""
     return SPECIAL.sub(lambda sign: ENTITIES.get(sign[0], "\\" + sign[0]), visible(BLANKS.sub(" ", text)))

@@ -1,4 +1,4 @@
-"""What a table says, whatever the format: numbers with their marks, rows in sections, columns in groups."""
+"""Content of a table, independent of the format: numbers with their marks, rows in sections, columns in groups."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,27 +22,27 @@ class Number:
     value: float | None  # None prints an en dash
     decimals: int = 1
     signed: bool = False
-    state: State = "reproduced"  # Where it comes from; for `published` the value itself is the paper's
+    state: State = "reproduced"  # its source; for `published` the value itself is the paper's
     best: bool = False
     second: bool = False
     significant: bool = False
-    greyed: bool = False  # Printed in grey: of too few frames to mean what it is called
-    published: float | None = None  # The paper's value, shown next to the value in a table of comparison
-    notes: tuple[str, ...] = ()  # Texts of its footnotes; equal texts share one letter
+    greyed: bool = False  # printed in grey, because the sampling has too few frames for the metric
+    published: float | None = None  # the paper's value, shown next to the value in a table of comparison
+    notes: tuple[str, ...] = ()  # texts of its footnotes; equal texts share one letter
     interval: tuple[float, float] | None = None
-    link: str = ""  # The address of what is behind it, which HTML leads to
+    link: str = ""  # address of its lineage, to which HTML links
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One or several numbers printed together, as `83.0 / 98.3`; none leaves the cell blank."""
+    """One or several numbers printed together, as in `83.0 / 98.3`; a cell without numbers is blank."""
 
     numbers: tuple[Number, ...] = ()
 
 
 @dataclass(frozen=True)
 class Text:
-    """A cell of words, such as a number of frames or a prompt's name."""
+    """A cell of text, such as a number of frames or the name of a prompt."""
 
     text: str
 
@@ -55,7 +55,7 @@ class Column:
 
 @dataclass(frozen=True)
 class ColumnGroup:
-    """Neighbouring columns under one spanning header; without a header they stand alone."""
+    """Neighbouring columns under one spanning header; without a header, columns that stand alone."""
 
     columns: tuple[Column, ...]
     header: str = ""
@@ -66,7 +66,7 @@ class TableRow:
     label: str
     cells: tuple[Cell | Text, ...]
     notes: tuple[str, ...] = ()
-    reference: bool = False  # Chance, people, a baseline: never the best of its section
+    reference: bool = False  # chance, human annotators or a baseline: never the best of its section
 
 
 @dataclass(frozen=True)
@@ -75,29 +75,29 @@ class Section:
 
     rows: tuple[TableRow, ...]
     title: str = ""
-    is_marked: bool = True  # Whether its best number is marked, in a table that marks any
+    is_marked: bool = True  # whether its best number is marked, in a table that marks best numbers
 
 
 @dataclass(frozen=True)
 class Table:
     title: str
     caption: str
-    label: str  # Name for references, such as `tab:velociti-table3`
+    label: str  # name for references, such as `tab:velociti-table3`
     stub: str
     groups: tuple[ColumnGroup, ...]
     sections: tuple[Section, ...]
-    notes: tuple[str, ...] = ()  # Remarks under the table that belong to no single cell
-    warnings: tuple[str, ...] = ()  # Why numbers of the table should not be trusted, before all other remarks
+    notes: tuple[str, ...] = ()  # remarks under the table that belong to no single cell
+    warnings: tuple[str, ...] = ()  # reasons not to trust numbers of the table, before all other remarks
     provenance: tuple[str, ...] = ()
-    notice: str = ""  # A warning that must be seen, before the caption: toy numbers, a synthetic release
-    comparison: bool = False  # Show `reproduced (published, difference)` where the published value is known
+    notice: str = ""  # a warning before the caption that readers must see: toy numbers, a synthetic release
+    comparison: bool = False  # show `reproduced (published, difference)` if the published value is known
     bold: Literal["best", "significant"] = (
-        "best"  # What bold print means; if it means `significant`, the best is underlined instead
+        "best"  # the meaning of bold print; if it is `significant`, the best is underlined instead
     )
-    significance: str = "significant"  # What a significant number is, for the legend
-    origin: str = ""  # Where it is printed, such as `VELOCITI, Table 3`
+    significance: str = "significant"  # the definition of a significant number, for the legend
+    origin: str = ""  # the place where the paper prints it, such as `VELOCITI, Table 3`
     abbreviations: Mapping[str, str] = field(default_factory=dict)
-    """What abbreviations mean; the legend explains those in headers and labels."""
+    """Abbreviation -> its meaning; the legend explains those in headers and labels."""
 
     @property
     def heading(self) -> str:
@@ -112,9 +112,9 @@ class Table:
 
 
 def sections_of(rows: Iterable[tuple[str, TableRow]]) -> tuple[Section, ...]:
-    """Rows below their titles, in the order in which each title comes first."""
-    found = grouped(rows, itemgetter(0))
-    return tuple(Section(tuple(row for _, row in of_section), title) for title, of_section in found.items())
+    """Return a section for each title, in the order in which the titles first occur."""
+    rows_by_title = grouped(rows, itemgetter(0))
+    return tuple(Section(tuple(row for _, row in section_rows), title) for title, section_rows in rows_by_title.items())
 
 
 def numbers_of(row: TableRow) -> tuple[Number, ...]:
@@ -122,7 +122,7 @@ def numbers_of(row: TableRow) -> tuple[Number, ...]:
 
 
 def format_value(value: float | None, decimals: int, *, signed: bool = False) -> str:
-    """A rounded number with a real minus sign, never a negative zero; an en dash for None, NaN for no number."""
+    """Return a rounded number with a real minus sign, never a negative zero; an en dash for None, NaN for no number."""
     if value is None:
         return EN_DASH
     if not math.isfinite(value):
@@ -132,7 +132,7 @@ def format_value(value: float | None, decimals: int, *, signed: bool = False) ->
 
 
 def compared(number: Number) -> tuple[str, str] | None:
-    """The published value and the difference of the printed values; nothing without both values."""
+    """Return the published value and the difference of the printed values, or none if either is missing."""
     if number.value is None or number.published is None or number.state == "published":
         return None
     difference = round(number.value, number.decimals) - round(number.published, number.decimals)
@@ -141,33 +141,34 @@ def compared(number: Number) -> tuple[str, str] | None:
 
 
 def mark_best(table: Table, column: int, better: Better = "highest") -> Table:
-    """A copy with the best and second best number of a column marked, section by section.
+    """Return a copy with the best and second best number of a column marked in each section.
 
-    Printed values compete, published ones too, so that what is called the best of its rows is; equal print means equal
-    marks. Rows of reference, incomplete and grey numbers do not compete; of several numbers in a cell the first does.
+    Printed values compete, published ones too, so no row has a better number than the marked one. Values that print
+    alike get the same mark. Rows of reference, incomplete and grey numbers do not compete. Of several numbers in a
+    cell, the first competes.
     """
-    sections = (_marked(one, column, better) if one.is_marked else one for one in table.sections)
+    sections = (_mark_section(section, column, better) if section.is_marked else section for section in table.sections)
     return replace(table, sections=tuple(sections))
 
 
-def _marked(section: Section, column: int, better: Better) -> Section:
-    """A number is marked only if another one is worse: the last of a ranking is neither best nor second best."""
+def _mark_section(section: Section, column: int, better: Better) -> Section:
+    """Return a section with its best numbers marked; the last of a ranking is neither best nor second best."""
     competing = [_competing_value(row, column, better) for row in section.rows]
     ranking = sorted({value for value in competing if value is not None}, reverse=better == "highest")
     best, second, *_ = [*ranking[:-1], None, None]
     rows = list(section.rows)
-    for place, (row, value) in enumerate(zip(section.rows, competing, strict=True)):
+    for index, (row, value) in enumerate(zip(section.rows, competing, strict=True)):
         cell = row.cells[column]
         # A score of zero that leads is no achievement.
         if isinstance(cell, Cell) and value is not None and value in (best, second) and (value or better != "highest"):
-            first, *others = cell.numbers
-            marked = Cell((replace(first, best=value == best, second=value == second), *others))
-            rows[place] = replace(row, cells=(*row.cells[:column], marked, *row.cells[column + 1 :]))
+            first, *remaining = cell.numbers
+            marked = Cell((replace(first, best=value == best, second=value == second), *remaining))
+            rows[index] = replace(row, cells=(*row.cells[:column], marked, *row.cells[column + 1 :]))
     return replace(section, rows=tuple(rows))
 
 
 def _competing_value(row: TableRow, column: int, better: Better) -> float | None:
-    """The printed value that takes part, or None; of a bias how far it is from zero."""
+    """Return the printed value that competes, or none; for a bias, its distance from zero."""
     cell = row.cells[column]
     number = cell.numbers[0] if isinstance(cell, Cell) and cell.numbers else Number(None)
     if number.value is None or row.reference or number.greyed or number.state == "incomplete":

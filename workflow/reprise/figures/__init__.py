@@ -1,1 +1,1 @@
-"""Figures: the numbers of tables, and the items behind them, as pictures."""
+"""Draw figures from the numbers of tables and the items behind them."""

@@ -1,4 +1,4 @@
-"""How often something occurs: counts by range or by name, in the data and in the making of a benchmark."""
+"""Distributions: counts by range or by name, of the data and of the construction of a benchmark."""
 
 import math
 import re
@@ -17,53 +17,53 @@ from reprise.config.figures import Distribution, MadeCount
 from reprise.figures.grids import bar_colours, say
 from reprise.figures.style import COLOURS, DASHES, TEXT, Sheet, label_lines
 
-ACROSS, MADE_HEIGHT = 2, 1.7  # panels of the making in a line, and inches of one
+ACROSS, MADE_HEIGHT = 2, 1.7  # panels of a benchmark's construction in a line, and the height of one in inches
 
 
 class Count(NamedTuple):
-    """A number of the data by its range or name, or one that is published."""
+    """A number of the data by its range or name, or a published number."""
 
     name: str
     value: float
 
 
 def counts_of(spec: Distribution, items: pl.DataFrame, facts: pl.DataFrame, groups: Groups) -> list[Count]:
-    """What a figure counts: clips in ranges of a fact, questions by group, or videos by task."""
-    chosen = items if spec.task is None else items.filter(task=spec.task)
-    chosen = chosen if spec.group is None else in_group(chosen, spec.group, groups)
+    """Return what a figure counts: clips in ranges of their metadata, questions by group, or videos by task."""
+    selection = items if spec.task is None else items.filter(task=spec.task)
+    selection = selection if spec.group is None else in_group(selection, spec.group, groups)
     if spec.groups is not None:
-        found = [Count(one.title, in_group(chosen, one.group, groups).height) for one in spec.groups]
-        return found if chosen.height else []
+        counts = [Count(group.title, in_group(selection, group.group, groups).height) for group in spec.groups]
+        return counts if selection.height else []
     if spec.fact is None:
-        videos = chosen.group_by("task").agg(pl.col("clip_id").n_unique())
-        return sorted((Count(*row) for row in videos.iter_rows()), key=lambda one: (-one.value, one.name))
-    values = facts.join(chosen.select("clip_id").unique(), on="clip_id", how="semi")[spec.fact]
-    known = [value for value in values if value is not None and math.isfinite(value)]
-    return in_ranges(known, spec.step, is_right=spec.closed == "right")
+        videos = selection.group_by("task").agg(pl.col("clip_id").n_unique())
+        return sorted((Count(*row) for row in videos.iter_rows()), key=lambda count: (-count.value, count.name))
+    values = facts.join(selection.select("clip_id").unique(), on="clip_id", how="semi")[spec.fact]
+    finite_values = [value for value in values if value is not None and math.isfinite(value)]
+    return in_ranges(finite_values, spec.step, is_right=spec.closed == "right")
 
 
 def in_ranges(values: Sequence[float], step: float, *, is_right: bool = False) -> list[Count]:
-    """How many values are in each range of this width, which takes its lower end or its upper one."""
-    steps = [value / step for value in values]
-    places = Counter(max(0, math.ceil(one - 1e-9) - 1) if is_right else math.floor(one + 1e-9) for one in steps)
-    every = range(min(places), max(places) + 1) if places else range(0)
-    return [Count(f"{place * step:g}-{(place + 1) * step:g}", places[place]) for place in every]
+    """Return the number of values in each range of this width, which includes its lower end or its upper one."""
+    ratios = [value / step for value in values]
+    bins = Counter(max(0, math.ceil(ratio - 1e-9) - 1) if is_right else math.floor(ratio + 1e-9) for ratio in ratios)
+    indices = range(min(bins), max(bins) + 1) if bins else range(0)
+    return [Count(f"{index * step:g}-{(index + 1) * step:g}", bins[index]) for index in indices]
 
 
 def ends_of(name: str) -> tuple[float, float] | None:
-    """The ends of a range; none of a name."""
-    found = re.fullmatch(r"(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)", name)
-    return (float(found[1]), float(found[2])) if found else None
+    """Return the ends of a range, or none for a name."""
+    match = re.fullmatch(r"(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)", name)
+    return (float(match[1]), float(match[2])) if match else None
 
 
 def in_words(counts: Sequence[Count], unit: str, axis: str) -> str:
-    """What is counted, where all of it is in one range or of one name; empty where it is not."""
-    known = [one for one in counts if one.value]
-    if len(known) != 1:
+    """Return the count as text if only one range or name has any, else an empty text."""
+    filled = [count for count in counts if count.value]
+    if len(filled) != 1:
         return ""
-    ends = ends_of(known[0].name)
-    where = f"{ends[0]:g} to {ends[1]:g} {unit}" if ends else known[0].name
-    return f"All {known[0].value:g} {axis}: {where}"
+    ends = ends_of(filled[0].name)
+    subset = f"{ends[0]:g} to {ends[1]:g} {unit}" if ends else filled[0].name
+    return f"All {filled[0].value:g} {axis}: {subset}"
 
 
 def height(counts: Sequence[Count]) -> float:
@@ -73,25 +73,28 @@ def height(counts: Sequence[Count]) -> float:
 
 
 def legend(marks: Sequence[Count]) -> list[tuple[Artist, str]]:
-    lines = [Line2D([], [], **_style(place)) for place in range(len(marks))]
+    lines = [Line2D([], [], **_style(index)) for index in range(len(marks))]
     return [(line, f"{mark.name}: {mark.value:g} (published)") for line, mark in zip(lines, marks, strict=True)]
 
 
-def _style(place: int) -> dict[str, Any]:
-    return {"color": COLOURS[(place + 1) % len(COLOURS)], "linestyle": DASHES[place % len(DASHES)]}
+def _style(index: int) -> dict[str, Any]:
+    return {"color": COLOURS[(index + 1) % len(COLOURS)], "linestyle": DASHES[index % len(DASHES)]}
 
 
 def _whole_numbers() -> MaxNLocator:
-    """Ticks of an axis that counts: no half of a clip."""
+    """Return a locator of whole numbers for an axis that counts, such as clips."""
     return MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True, min_n_ticks=1)
 
 
 def draw_distribution(
     sheet: Sheet, panels: Sequence[tuple[str, Sequence[Count]]], unit: str, axis: str, marks: Sequence[Count]
 ) -> None:
-    """Bars of the counts of each group, and lines at the published numbers of the first; one panel needs no title."""
-    for place, axes in enumerate(sheet.body.subplots(1, len(panels), squeeze=False)[0]):
-        title, counts = panels[place]
+    """Draw the counts of each group as bars, and published numbers as lines in the first panel.
+
+    A single panel has no title.
+    """
+    for index, axes in enumerate(sheet.body.subplots(1, len(panels), squeeze=False)[0]):
+        title, counts = panels[index]
         axes.set_title(title if panels[1:] else "")
         words = in_words(counts, unit, axis)
         if words and not marks:
@@ -99,57 +102,64 @@ def draw_distribution(
         elif counts and not ends_of(counts[0].name):
             _draw_names(axes, counts, axis)
         else:
-            _draw_ranges(axes, counts, unit, axis, () if place else marks)
+            _draw_ranges(axes, counts, unit, axis, () if index else marks)
 
 
 def _draw_names(axes: Axes, counts: Sequence[Count], axis: str) -> None:
     style = {"color": bar_colours(4)[1], "edgecolor": "black", "linewidth": 0.4}
-    axes.barh(range(len(counts)), [one.value for one in counts], 0.8, **style)
-    axes.set_yticks(range(len(counts)), [label_lines(one.name, 40) for one in counts])
+    axes.barh(range(len(counts)), [count.value for count in counts], 0.8, **style)
+    axes.set_yticks(range(len(counts)), [label_lines(count.name, 40) for count in counts])
     axes.set(ylim=(len(counts) - 0.5, -0.5), xlabel=axis)
     axes.grid(axis="y", visible=False)
-    for place, one in enumerate(counts):
-        axes.text(one.value, place, f" {one.value:g}", va="center", fontsize=TEXT - 1)
+    for index, count in enumerate(counts):
+        axes.text(count.value, index, f" {count.value:g}", va="center", fontsize=TEXT - 1)
     axes.xaxis.set_major_locator(_whole_numbers())
 
 
 def _draw_ranges(axes: Axes, counts: Sequence[Count], unit: str, axis: str, marks: Sequence[Count]) -> None:
-    ends = [found for one in counts if (found := ends_of(one.name))]
+    ranges = [ends for count in counts if (ends := ends_of(count.name))]
     axes.bar(
-        [low for low, _ in ends], [one.value for one in counts], [high - low for low, high in ends], align="edge",
-        color=bar_colours(4)[1], edgecolor="black", linewidth=0.4,
+        [low for low, _ in ranges], [count.value for count in counts], [high - low for low, high in ranges],
+        align="edge", color=bar_colours(4)[1], edgecolor="black", linewidth=0.4,
     )  # fmt: skip
-    for place, mark in enumerate(marks):
-        axes.axvline(mark.value, **_style(place))
+    for index, mark in enumerate(marks):
+        axes.axvline(mark.value, **_style(index))
     if not counts and not marks:
         say(axes)
-    axes.set_xlim(left=min([0.0, *(low for low, _ in ends)]))
+    axes.set_xlim(left=min([0.0, *(low for low, _ in ranges)]))
     axes.grid(axis="x", visible=False)
     axes.set(xlabel=unit, ylabel=axis)
     axes.yaxis.set_major_locator(_whole_numbers())
 
 
 def share_notes(counts: Sequence[MadeCount], numbers: pl.DataFrame) -> Iterator[str]:
-    """The shares that the paper states of what the making counted, and ours."""
-    for one in counts:
-        for row in numbers.filter(pl.col("paper").is_not_null(), what=one.what).iter_rows(named=True):
+    """Yield the shares that the paper states for the construction's counts, and ours."""
+    for count in counts:
+        for row in numbers.filter(pl.col("paper").is_not_null(), what=count.what).iter_rows(named=True):
             ours = "nothing" if row["ours"] is None else f"{row['ours']:.0f} %"
-            which = row["group"].removesuffix(", %")
-            yield f"{one.title}, {which}: {ours} here, about {row['paper']:g} % in the paper."
+            group = row["group"].removesuffix(", %")
+            yield f"{count.title}, {group}: {ours} here, about {row['paper']:g} % in the paper."
 
 
 def draw_made(sheet: Sheet, counts: Sequence[MadeCount], numbers: pl.DataFrame, axis: str) -> None:
-    """A panel of bars for each number that the making counted: how often each value occurs."""
+    """Draw a panel of bars for each number counted by the construction: the frequency of each value."""
     grid = sheet.body.subplots(-(-len(counts) // ACROSS), ACROSS, squeeze=False).flatten()
-    for axes, one in zip(grid, counts, strict=False):
-        axes.set_title(one.title)
-        rows = numbers.filter(what=one.what).select("group", "ours").iter_rows()
-        found = dict(sorted((int(value), count) for value, count in rows if value.isdecimal()))
-        if not found:
+    for axes, count in zip(grid, counts, strict=False):
+        axes.set_title(count.title)
+        rows = numbers.filter(what=count.what).select("group", "ours").iter_rows()
+        frequencies = dict(sorted((int(value), frequency) for value, frequency in rows if value.isdecimal()))
+        if not frequencies:
             say(axes)
             continue
-        axes.bar(list(found), list(found.values()), 0.8, color=bar_colours(4)[1], edgecolor="black", linewidth=0.4)
-        axes.set_xticks(range(min(found), max(found) + 1))
+        axes.bar(
+            list(frequencies),
+            list(frequencies.values()),
+            0.8,
+            color=bar_colours(4)[1],
+            edgecolor="black",
+            linewidth=0.4,
+        )
+        axes.set_xticks(range(min(frequencies), max(frequencies) + 1))
         axes.grid(axis="x", visible=False)
         axes.yaxis.set_major_locator(_whole_numbers())
     setp(grid[len(counts) :], visible=False)

@@ -1,4 +1,4 @@
-"""A figure from its key: what is shown is chosen, drawn, and returned as tidy rows."""
+"""Draw a figure from its key, and return it with its tidy rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -30,60 +30,64 @@ def draw(
     marks: Published,
     made: pl.DataFrame,
 ) -> tuple[Figure, pl.DataFrame]:
-    """The figure and its rows; `items` are in the groups of the analyses too."""
+    """Return the figure and its tidy rows; the groups of `items` include those of the analyses."""
     use_style()
     spec = key.spec
     if isinstance(spec, Distribution) and spec.made is not None:
-        return _made(key, spec.made, spec.axis, made)
+        return _draw_construction(key, spec.made, spec.axis, made)
     if isinstance(spec, Distribution):
-        return _distribution(key, spec, items, facts, marks)
+        return _draw_distribution(key, spec, items, facts, marks)
     if isinstance(spec, Scatter):
-        return _scatter(key, spec, builders[0], chart.entries_of(builders), items, verdicts)
-    return _of_numbers(key, spec, builders, chart.entries_of(builders))
+        return _draw_scatter(key, spec, builders[0], chart.entries_of(builders), items, verdicts)
+    return _draw_numbers(key, spec, builders, chart.entries_of(builders))
 
 
-def _distribution(
+def _draw_distribution(
     key: FigureKey, spec: Distribution, items: pl.DataFrame, facts: pl.DataFrame, published: Published
 ) -> tuple[Figure, pl.DataFrame]:
     groups = load_scores(key.benchmark).GROUPS
     counts = distribution.counts_of(spec, items, facts, groups)
-    specs = {one.title: spec.model_copy(update={"group": one.group}) for one in spec.beside}
-    others = {title: distribution.counts_of(of, items, facts, groups) for title, of in specs.items()}
-    beside = [(title, found) for title, found in others.items() if found]
-    marks = [distribution.Count(*one) for one in published.of_metric(spec.marks.metric)] if spec.marks else []
+    group_specs = {group.title: spec.model_copy(update={"group": group.group}) for group in spec.beside}
+    group_counts = {
+        title: distribution.counts_of(group_spec, items, facts, groups) for title, group_spec in group_specs.items()
+    }
+    group_panels = [(title, panel_counts) for title, panel_counts in group_counts.items() if panel_counts]
+    marks = [distribution.Count(*row) for row in published.of_metric(spec.marks.metric)] if spec.marks else []
     notes = [] if counts else ["The data are not here: nothing is counted."]
-    if absent := [title for title, found in others.items() if not found]:
+    if absent := [title for title, panel_counts in group_counts.items() if not panel_counts]:
         notes.append(f"Without data here: {', '.join(absent)}.")
-    panels = [(key.benchmark_title, counts), *beside]
-    height = 2.2 if marks else max(distribution.height(found) for _, found in panels)
+    panels = [(key.benchmark_title, counts), *group_panels]
+    height = 2.2 if marks else max(distribution.height(panel_counts) for _, panel_counts in panels)
     page = _sheet(key, height, distribution.legend(marks), notes)
     distribution.draw_distribution(page, panels, spec.unit, spec.axis, marks)
-    name = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
-    counted = name | {"metric": spec.fact or "count", "source": "data"}
-    printed = name | {"metric": spec.marks.metric if spec.marks else "", "source": "published"}
+    shared = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
+    data_columns = shared | {"metric": spec.fact or "count", "source": "data"}
+    published_columns = shared | {"metric": spec.marks.metric if spec.marks else "", "source": "published"}
     rows = [
-        counted | {"row": row, "group": one.name, "value": one.value}
-        for row, found in (("", counts), *beside)
-        for one in found
+        data_columns | {"row": row, "group": count.name, "value": count.value}
+        for row, panel_counts in (("", counts), *group_panels)
+        for count in panel_counts
     ]
-    rows += [printed | {"row": mark.name, "value": mark.value} for mark in marks]
+    rows += [published_columns | {"row": mark.name, "value": mark.value} for mark in marks]
     return page.figure, pl.DataFrame(rows, schema=TIDY)
 
 
-def _made(key: FigureKey, counts: Sequence[MadeCount], axis: str, found: pl.DataFrame) -> tuple[Figure, pl.DataFrame]:
-    numbers = found.filter(pl.col("what").is_in([one.what for one in counts]))
+def _draw_construction(
+    key: FigureKey, counts: Sequence[MadeCount], axis: str, made: pl.DataFrame
+) -> tuple[Figure, pl.DataFrame]:
+    numbers = made.filter(pl.col("what").is_in([count.what for count in counts]))
     notes = list(distribution.share_notes(counts, numbers)) or ["The benchmark is not made here: nothing is counted."]
     page = _sheet(key, distribution.MADE_HEIGHT * -(-len(counts) // distribution.ACROSS), [], notes)
     distribution.draw_made(page, counts, numbers, axis)
-    named = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}", "source": "data"}
+    shared = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}", "source": "data"}
     rows = [
-        named | {"metric": row["what"], "group": row["group"], "value": row["ours"], "published": row["paper"]}
+        shared | {"metric": row["what"], "group": row["group"], "value": row["ours"], "published": row["paper"]}
         for row in numbers.iter_rows(named=True)
     ]
     return page.figure, pl.DataFrame(rows, schema=TIDY)
 
 
-def _scatter(
+def _draw_scatter(
     key: FigureKey,
     spec: Scatter,
     builder: Builder,
@@ -91,27 +95,27 @@ def _scatter(
     items: pl.DataFrame,
     verdicts: Mapping[str, pl.DataFrame],
 ) -> tuple[Figure, pl.DataFrame]:
-    found = list(scatter.clouds(spec, builder, entries, items, verdicts))
+    clouds = list(scatter.clouds(spec, builder, entries, items, verdicts))
     notes = ["Above a panel: how many items are strict, classic only, and wrong; + those without a score."]
-    page = _sheet(key, sum(scatter.heights(found, spec.panels, WIDTHS[spec.width]).values()), scatter.legend(), notes)
-    scatter.draw_scatter(page, found, spec.panels)
-    keys = {run: read["key"][0] if read.height else "" for run, read in verdicts.items()}
+    page = _sheet(key, sum(scatter.heights(clouds, spec.panels, WIDTHS[spec.width]).values()), scatter.legend(), notes)
+    scatter.draw_scatter(page, clouds, spec.panels)
+    keys = {run: frame["key"][0] if frame.height else "" for run, frame in verdicts.items()}
     parts = [pl.DataFrame(schema=scatter.SCHEMA)]
-    for one in found:
-        named = {"suite": key.suite, "figure": f"{key.benchmark}/{key.figure}", "row": one.row, "run": one.run}
-        named |= {"group": one.group, "key": keys.get(one.run, "")}
-        columns = [pl.lit(value).alias(name) for name, value in named.items()]
-        parts.append(one.points.with_columns(columns).select(scatter.SCHEMA.names()))
+    for cloud in clouds:
+        columns = {"suite": key.suite, "figure": f"{key.benchmark}/{key.figure}", "row": cloud.row, "run": cloud.run}
+        columns |= {"group": cloud.group, "key": keys.get(cloud.run, "")}
+        literals = [pl.lit(value).alias(name) for name, value in columns.items()]
+        parts.append(cloud.points.with_columns(literals).select(scatter.SCHEMA.names()))
     return page.figure, pl.concat(parts)
 
 
-def _of_numbers(
+def _draw_numbers(
     key: FigureKey, spec: Bars | Lines | Radar, builders: Sequence[Builder], entries: Sequence[Entry]
 ) -> tuple[Figure, pl.DataFrame]:
     rows = pl.DataFrame([row for builder in builders for row in builder.tidy], schema=TIDY)
-    known = [number for entry in entries for _, number in entry.cells if number.value is not None]
-    state = "All numbers are the paper's; none was made here." if all(map(grids.is_published, known)) else ""
-    notes = [state if known else NOTHING, *_notes(builders, entries)]
+    values = [number for entry in entries for _, number in entry.cells if number.value is not None]
+    state = "All numbers are the paper's; none was made here." if all(map(grids.is_published, values)) else ""
+    notes = [state if values else NOTHING, *_notes(builders, entries)]
     if isinstance(spec, Bars):
         panel = chart.side_by_side(entries, spec.along)
         page = _sheet(key, grids.bars_height(panel), grids.bars_legend(panel), [*_gap_notes(panel, entries), *notes])
@@ -119,8 +123,8 @@ def _of_numbers(
     elif isinstance(spec, Lines) and spec.along == "frames":
         frames = {name: count for part in key.parts for name, count in part.frames.items()}
         lines = list(chart.by_frames(entries, frames))
-        empty = chart.lines_without_numbers(entries)
-        notes = [f"Without any number: {', '.join(empty)}." if empty else "", *notes]
+        without_numbers = chart.lines_without_numbers(entries)
+        notes = [f"Without any number: {', '.join(without_numbers)}." if without_numbers else "", *notes]
         page = _sheet(key, 2.8, grids.frames_legend(lines[0][1]), notes)
         grids.draw_frames(page, lines, spec.axis)
     else:
@@ -131,40 +135,40 @@ def _of_numbers(
             grids.draw_radars(page, panels, spec.top)
         else:
             gaps = [
-                f"Without any number{f' ({panel.title})' if panel.title else ''}: {', '.join(empty)}."
+                f"Without any number{f' ({panel.title})' if panel.title else ''}: {', '.join(without_numbers)}."
                 for panel in panels
-                if (empty := [tick for tick in panel.ticks if tick not in panel.known_ticks()])
+                if (without_numbers := [tick for tick in panel.ticks if tick not in panel.known_ticks()])
             ]
             page = _sheet(key, 2.6, legend, [*gaps, *notes])
-            shown = [replace(panel, ticks=tuple(panel.known_ticks())) for panel in panels]
-            grids.draw_lines(page, shown, spec.axis)
+            panels = [replace(panel, ticks=tuple(panel.known_ticks())) for panel in panels]
+            grids.draw_lines(page, panels, spec.axis)
     return page.figure, rows
 
 
 def _gap_notes(panel: chart.Panel, entries: Sequence[Entry]) -> Iterator[str]:
-    """What a dash stands for, and which columns are left out."""
+    """Yield the lines that explain a dash and name the columns without numbers."""
     if any(tick not in numbers for tick in panel.ticks for numbers in panel.series.values()):
         is_lost = any(number.state == "lost" for entry in entries for _, number in entry.cells)
-        lost = ", or lost in the paper's text" if is_lost else ""
-        yield f"–: not run here, and not published{lost}."
+        loss = ", or lost in the paper's text" if is_lost else ""
+        yield f"–: not run here, and not published{loss}."
     columns = chart.columns_without_numbers(entries)
-    for is_lost, why in ((False, ""), (True, ", as the paper's are lost in its text")):
-        if names := [name for name, lost in columns.items() if lost == is_lost]:
-            yield f"Without any number{why}: {', '.join(names)}."
+    for is_lost, reason in ((False, ""), (True, ", as the paper's are lost in its text")):
+        if names := [name for name, is_column_lost in columns.items() if is_column_lost == is_lost]:
+            yield f"Without any number{reason}: {', '.join(names)}."
 
 
 def _notes(builders: Sequence[Builder], entries: Sequence[Entry]) -> list[str]:
-    """What has no number, who judged, what failed, and what the rows say of themselves."""
+    """Return the lines on rows without numbers, judges and failed answers, and the notes of rows."""
     missing = chart.rows_without_numbers(entries)
     lines = [f"Not run here, and not published: {', '.join(missing)}."] if missing else []
-    for one in builders:
-        lines += [one.judged_by() if one.spec.judge else "", *judge_lines(one.key, one.metrics)]
-    lines += [line for one in builders for line in one.wrong_lines()]
+    for builder in builders:
+        lines += [builder.judged_by() if builder.spec.judge else "", *judge_lines(builder.key, builder.metrics)]
+    lines += [line for builder in builders for line in builder.wrong_lines()]
     notes = [f"{entry.label}: {' '.join(entry.notes)}" for entry in entries if entry.notes]
     return [*dict.fromkeys([*lines, *first_of(notes, 8, "{} more rows have notes; see their tables.")])]
 
 
 def _sheet(key: FigureKey, height: float, legend: Sequence[Any], notes: Sequence[str]) -> Sheet:
     origin = f"{key.origin}. {key.notice}".strip()
-    shown = [*key.spec.notes, *filter(None, notes)]
-    return sheet(WIDTHS[key.spec.width], height, key.spec.title, origin, shown, legend)
+    lines = [*key.spec.notes, *filter(None, notes)]
+    return sheet(WIDTHS[key.spec.width], height, key.spec.title, origin, lines, legend)

@@ -1,4 +1,4 @@
-"""Bars, lines and radars: numbers of tables."""
+"""Bars, lines and radars of the numbers of tables."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ BESIDE: dict[str, Any] = {
     "markerfacecolor": "white",
     "markeredgewidth": 0.6,
 }
-TEXT_ONLY = 0.5  # where a logarithmic axis shows no frames
+TEXT_ONLY = 0.5  # position of zero frames on a logarithmic axis
 
 
 def all_numbers(panels: Sequence[Panel]) -> list[Number]:
@@ -36,14 +36,14 @@ def is_published(number: Number) -> bool:
 
 
 def spread(number: Number) -> tuple[list[float], list[float]]:
-    """How far an interval reaches below and above its value."""
+    """Return the distances from a value to the lower and to the upper end of its interval."""
     value = number.value or 0.0
     low, high = number.interval or (value, value)
     return [max(0.0, value - low)], [max(0.0, high - value)]
 
 
 def say(axes: Axes, words: str = "nothing to show") -> None:
-    """Words in place of a panel that would show nothing, or one bar."""
+    """Write text in place of a panel that has nothing to show, or only one bar."""
     axes.text(0.5, 0.5, label_lines(words, 40), ha="center", va="center", transform=axes.transAxes, color=FAINT)
     axes.set_axis_off()
 
@@ -52,8 +52,8 @@ def say(axes: Axes, words: str = "nothing to show") -> None:
 
 
 def bar_colours(count: int) -> list[tuple[float, float, float, float]]:
-    """Colours from dark to light, in grey too."""
-    return [colormaps["cividis"](0.05 + 0.9 * place / max(1, count - 1)) for place in range(count)]
+    """Return colours from dark to light that also differ in greyscale."""
+    return [colormaps["cividis"](0.05 + 0.9 * index / max(1, count - 1)) for index in range(count)]
 
 
 def bars_height(panel: Panel) -> float:
@@ -61,42 +61,42 @@ def bars_height(panel: Panel) -> float:
 
 
 def bars_legend(panel: Panel) -> Legend:
-    """A patch for each series, where there are several, and what hatching means."""
+    """Return a patch for each series, if there are several, and the meaning of hatching."""
     colours = bar_colours(len(panel.series))
-    found: Legend = [
+    handles: Legend = [
         (Patch(facecolor=colour, edgecolor="black", linewidth=0.4), label)
         for colour, label in zip(colours, panel.series, strict=True)
     ]
-    found = found if len(found) > 1 else []
+    handles = handles if len(handles) > 1 else []
     numbers = all_numbers([panel])
     if any(map(is_published, numbers)):
-        found.append(
+        handles.append(
             (Patch(facecolor="white", edgecolor="black", hatch=HATCH, linewidth=0.4), "published by the paper")
         )
     if any(number.published is not None for number in numbers):
-        found.append((Line2D([], [], **BESIDE), "published, beside ours"))
-    return found
+        handles.append((Line2D([], [], **BESIDE), "published, beside ours"))
+    return handles
 
 
 def draw_bars(sheet: Sheet, panel: Panel, axis: str) -> None:
-    """Horizontal bars, from top to bottom as in the table; `–` where there is no number."""
+    """Draw horizontal bars in the order of the table, with `–` for a missing number."""
     axes = sheet.body.subplots()
     if not panel.ticks:
         say(axes)
         return
     count, colours = len(panel.series), bar_colours(len(panel.series))
-    thick = 0.84 / count
-    for place, numbers in enumerate(panel.series.values()):
+    thickness = 0.84 / count
+    for index, numbers in enumerate(panel.series.values()):
         for row, tick in enumerate(panel.ticks):
             number = numbers.get(tick, Number(None))
-            y = row + (place - (count - 1) / 2) * thick
+            y = row + (index - (count - 1) / 2) * thickness
             if number.value is None:
                 axes.text(0, y, " –", va="center", fontsize=TEXT - 1, color=FAINT)
                 continue
             style = {"hatch": HATCH, "edgecolor": "white"} if is_published(number) else {"edgecolor": "black"}
-            axes.barh(y, number.value, thick * 0.92, color=colours[place], linewidth=0.4, **style)
+            axes.barh(y, number.value, thickness * 0.92, color=colours[index], linewidth=0.4, **style)
             if is_published(number):
-                axes.barh(y, number.value, thick * 0.92, color="none", edgecolor="black", linewidth=0.4)
+                axes.barh(y, number.value, thickness * 0.92, color="none", edgecolor="black", linewidth=0.4)
             if number.published is not None:
                 axes.plot(number.published, y, zorder=3, **BESIDE)
             if number.interval:
@@ -113,44 +113,44 @@ def draw_bars(sheet: Sheet, panel: Panel, axis: str) -> None:
 # Lines
 
 
-def line_style(place: int) -> dict[str, Any]:
+def line_style(index: int) -> dict[str, Any]:
     return {
-        "color": COLOURS[place % len(COLOURS)],
-        "marker": MARKERS[place % len(MARKERS)],
-        "linestyle": DASHES[(place // len(COLOURS) + place) % len(DASHES)],
+        "color": COLOURS[index % len(COLOURS)],
+        "marker": MARKERS[index % len(MARKERS)],
+        "linestyle": DASHES[(index // len(COLOURS) + index) % len(DASHES)],
     }
 
 
 def lines_legend(labels: Sequence[str], numbers: Sequence[Number]) -> Legend:
-    """A line for each series, and what hollow marks mean."""
-    found: Legend = [(Line2D([], [], **line_style(place)), label) for place, label in enumerate(labels)]
+    """Return a line for each series, and the meaning of hollow marks."""
+    handles: Legend = [(Line2D([], [], **line_style(index)), label) for index, label in enumerate(labels)]
     if any(map(is_published, numbers)):
         hollow = Line2D([], [], color="black", marker="o", markerfacecolor="white", linestyle="")
-        found.append((hollow, "hollow: published by the paper"))
-    return found
+        handles.append((hollow, "hollow: published by the paper"))
+    return handles
 
 
 def draw_lines(sheet: Sheet, panels: Sequence[Panel], axis: str) -> None:
-    """A line for each series, over ticks in their order."""
-    found = sheet.body.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-    for axes, panel in zip(found, panels, strict=True):
+    """Draw a line for each series over ticks in their order."""
+    axes_row = sheet.body.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for axes, panel in zip(axes_row, panels, strict=True):
         if not all_numbers([panel]):
             say(axes)
             continue
-        for place, numbers in enumerate(panel.series.values()):
-            shift = 0.16 * (place / max(1, len(panel.series) - 1) - 0.5)
-            known = {x + shift: numbers[tick] for x, tick in enumerate(panel.ticks) if tick in numbers}
-            _draw_line(axes, known, line_style(place))
+        for index, numbers in enumerate(panel.series.values()):
+            shift = 0.16 * (index / max(1, len(panel.series) - 1) - 0.5)
+            points = {x + shift: numbers[tick] for x, tick in enumerate(panel.ticks) if tick in numbers}
+            _draw_line(axes, points, line_style(index))
         axes.set_xticks(range(len(panel.ticks)), [label_lines(tick, 10) for tick in panel.ticks])
         axes.set(xlim=(-0.4, len(panel.ticks) - 0.6), title=panel.title)
-    found[0].set_ylabel(axis)
+    axes_row[0].set_ylabel(axis)
 
 
 def _draw_line(axes: Axes, numbers: Mapping[float, Number], style: dict[str, Any]) -> None:
-    """A line through numbers by where they stand, with their intervals; hollow marks where they are the paper's."""
-    known = {x: number for x, number in sorted(numbers.items()) if number.value is not None}
-    axes.plot(list(known), [number.value or 0.0 for number in known.values()], **style)
-    for x, number in known.items():
+    """Draw a line through numbers by position, with their intervals; the paper's numbers have hollow marks."""
+    points = {x: number for x, number in sorted(numbers.items()) if number.value is not None}
+    axes.plot(list(points), [number.value or 0.0 for number in points.values()], **style)
+    for x, number in points.items():
         y = number.value or 0.0
         if number.interval:
             bars = {"fmt": "none", "ecolor": style["color"], "elinewidth": 0.8, "capsize": 1.2}
@@ -160,63 +160,63 @@ def _draw_line(axes: Axes, numbers: Mapping[float, Number], style: dict[str, Any
 
 
 def frames_legend(lines: Sequence[Line]) -> Legend:
-    """The lines over frames, and the levels: people, chance, and rates."""
+    """Return the lines over frames and the levels: human annotators, chance, and rates."""
     curves = [line.label for line in lines if line.numbers]
     levels = [line for line in lines if line.level]
-    found = lines_legend(curves, [number for line in lines for number in line.known()])
-    return [*found, *((Line2D([], [], **_level_style(line, place)), line.label) for place, line in enumerate(levels))]
+    handles = lines_legend(curves, [number for line in lines for number in line.known()])
+    return [*handles, *((Line2D([], [], **_level_style(line, index)), line.label) for index, line in enumerate(levels))]
 
 
-def _level_style(line: Line, place: int) -> dict[str, Any]:
-    dashes = (0, (1, 1)) if line.is_chance else DASHES[1 + place % (len(DASHES) - 1)]
+def _level_style(line: Line, index: int) -> dict[str, Any]:
+    dashes = (0, (1, 1)) if line.is_chance else DASHES[1 + index % (len(DASHES) - 1)]
     return {"color": FAINT if line.is_chance else "black", "linestyle": dashes, "linewidth": 1.0}
 
 
 def draw_frames(sheet: Sheet, panels: Sequence[tuple[str, Sequence[Line]]], axis: str) -> None:
-    """Lines over numbers of frames on a logarithmic axis, on which `0` stands for text only."""
-    found = sheet.body.subplots(1, len(panels), squeeze=False)[0]
-    for axes, (title, lines) in zip(found, panels, strict=True):
+    """Draw lines over numbers of frames on a logarithmic axis, on which `0` means text only."""
+    axes_row = sheet.body.subplots(1, len(panels), squeeze=False)[0]
+    for axes, (title, lines) in zip(axes_row, panels, strict=True):
         if not lines:
             say(axes)
             continue
         curves = [line for line in lines if line.numbers]
-        for place, line in enumerate(curves):
-            _draw_line(axes, {x or TEXT_ONLY: number for x, number in line.numbers.items()}, line_style(place))
+        for index, line in enumerate(curves):
+            _draw_line(axes, {x or TEXT_ONLY: number for x, number in line.numbers.items()}, line_style(index))
         levels = [(line, line.level) for line in lines if line.level]
-        for place, (line, level) in enumerate(levels):
-            axes.axhline(level.value or 0.0, **_level_style(line, place))
+        for index, (line, level) in enumerate(levels):
+            axes.axhline(level.value or 0.0, **_level_style(line, index))
         ticks = sorted({x for line in curves for x in line.numbers})
         axes.set_xscale("log", base=2)
         axes.set_xticks([x or TEXT_ONLY for x in ticks], [str(x) if x else "0\n(text)" for x in ticks])
         axes.minorticks_off()
         axes.set(title=title, xlabel="frames")
-    found[0].set_ylabel(axis)
+    axes_row[0].set_ylabel(axis)
 
 
 # Radars
 
 
 def draw_radars(sheet: Sheet, panels: Sequence[Panel], top: float) -> None:
-    """A closed line for each series, on an axis for each tick; a gap where there is no number.
+    """Draw a closed line for each series, on an axis for each tick, with a gap for a missing number.
 
-    Numbers above `top` move the rim outwards, of all panels alike.
+    Numbers above `top` move the rim of all panels outwards.
     """
     largest = max((number.value or 0.0 for number in all_numbers(panels)), default=0.0)
     rim = max(top, math.ceil(2 * largest) / 2)
-    for place, panel in enumerate(panels, start=1):
-        axes = sheet.body.add_subplot(len(panels), 1, place, projection="polar")
-        angles = [2 * math.pi * number / len(panel.ticks) for number in range(len(panel.ticks))]
-        for number, numbers in enumerate(panel.series.values()):
+    for position, panel in enumerate(panels, start=1):
+        axes = sheet.body.add_subplot(len(panels), 1, position, projection="polar")
+        angles = [2 * math.pi * index / len(panel.ticks) for index in range(len(panel.ticks))]
+        for index, numbers in enumerate(panel.series.values()):
             values = [numbers[tick].value if tick in numbers else math.nan for tick in panel.ticks]
             hollow = {"markerfacecolor": "white"} if any(map(is_published, numbers.values())) else {}
-            axes.plot([*angles, angles[0]], [*values, values[0]], **line_style(number), **hollow)
+            axes.plot([*angles, angles[0]], [*values, values[0]], **line_style(index), **hollow)
         axes.set_xticks(angles, [label_lines(tick, 26) for tick in panel.ticks], fontsize=TEXT - 1)
         axes.set(theta_offset=math.pi / 2, theta_direction=-1)
         axes.tick_params(axis="x", pad=7)
         for label, angle in zip(axes.get_xticklabels(), angles, strict=True):
             side, up = math.sin(angle), math.cos(angle)
             label.set_horizontalalignment("center" if abs(side) < 0.1 else "left" if side > 0 else "right")
-            # Away from the circle: a second line would meet the label of the next axis.
+            # Labels grow away from the circle, because a second line would overlap the label of the next axis.
             label.set_verticalalignment("center" if abs(up) < 0.5 else "bottom" if up > 0 else "top")
         axes.set_ylim(0, rim)
         axes.tick_params(axis="y", labelsize=TEXT - 1.5, labelcolor=FAINT)

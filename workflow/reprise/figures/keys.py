@@ -1,4 +1,4 @@
-"""The key of a figure: its specification, and the parts of tables that it shows."""
+"""The keys of figures: their specification, and the parts of tables that they show."""
 
 from pydantic import Field
 
@@ -21,13 +21,13 @@ class FigureKey(Key):
     benchmark_title: str
     figure: str
     spec: Figure
-    parts: tuple[TableKey, ...] = ()  # the parts of tables that it shows, each as a table of its own
+    parts: tuple[TableKey, ...] = ()  # the parts of tables that it shows, each as a separate table
     show_published: bool
     published_sha256: str = ""
 
     @property
     def described(self) -> str:
-        """The caption: the notice, what is shown, and whose figure it is."""
+        """Return the caption: the notice, the title, the origin and the description."""
         return f"{self.notice} {self.spec.title} ({self.origin}). {self.spec.caption}".strip()
 
     @property

@@ -1,4 +1,4 @@
-"""Points of items: the scores of their right and their wrong caption, in the regions that the metrics count."""
+"""Scatter plots of items: the scores of the right and the wrong caption, in the regions that the metrics count."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,14 +18,14 @@ from reprise.figures.style import COLOURS, FAINT, SMALL, Sheet, label_lines
 from reprise.tables.build import Builder
 
 STRICT, CLASSIC, WRONG, UNSCORED = "strict", "classic only", "wrong", "no score"
-# Region -> marker and colour.
+# Region -> marker and colour
 POINTS = {STRICT: ("o", COLOURS[0]), CLASSIC: ("^", COLOURS[4]), WRONG: ("x", COLOURS[1])}
 MEANS = {
     STRICT: "strict: Yes to the right caption, No to the wrong one",
     CLASSIC: "classic only: the right caption scores higher",
     WRONG: "wrong: it does not",
 }
-WORDS = 0.5  # inches of a row of words
+TEXT_HEIGHT = 0.5  # height in inches of a row that shows only text
 WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
 COLUMNS = {"item_id": pl.String, "across": pl.Float64, "up": pl.Float64, "region": pl.String}
 SCHEMA = pl.Schema(
@@ -35,14 +35,14 @@ SCHEMA = pl.Schema(
 
 @dataclass(frozen=True)
 class Cloud:
-    """The items of a group, as one run scores them."""
+    """The points of a group's items, as scored by one run."""
 
     row: str
     group: str
     title: str
     run: str
     points: pl.DataFrame  # item_id, across, up, region
-    state: str = ""  # why there is no point
+    state: str = ""  # the reason for having no point
 
 
 def clouds(
@@ -57,24 +57,24 @@ def clouds(
             scored = builder.scored_of(entry.row, column)
             group, run = entry.row.group or column.group or "", scored.name if scored else ""
             if run in verdicts:
-                chosen = chosen_items(in_group(items, group, builder.benchmark.GROUPS), spec.items)
-                points = points_of(spec, chosen, verdicts[run])
-                yield Cloud(entry.label, group, column.title, run, points, _why_none(spec, chosen, points))
+                selection = chosen_items(in_group(items, group, builder.benchmark.GROUPS), spec.items)
+                points = points_of(spec, selection, verdicts[run])
+                yield Cloud(entry.label, group, column.title, run, points, _empty_reason(spec, selection, points))
             else:
                 yield Cloud(entry.label, group, column.title, "", pl.DataFrame(schema=COLUMNS), "not run here")
 
 
 def points_of(spec: Scatter, items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """The items with both scores, as the metrics count them."""
+    """Return the items with both scores, and the region in which the metrics count each."""
     wide = items.select("item_id")
     for name, role in (("across", spec.across), ("up", spec.up)):
-        one = verdicts.filter(role=role).select(
+        scores = verdicts.filter(role=role).select(
             "item_id", pl.col("score").alias(name), pl.col("right").alias(f"{name}_right")
         )
-        wide = wide.join(one, on="item_id", how="inner", maintain_order="left")
-    known = pl.all_horizontal(pl.col(name).is_not_null() & pl.col(name).is_finite() for name in ("across", "up"))
+        wide = wide.join(scores, on="item_id", how="inner", maintain_order="left")
+    has_scores = pl.all_horizontal(pl.col(name).is_not_null() & pl.col(name).is_finite() for name in ("across", "up"))
     region = (
-        pl.when(~known).then(pl.lit(UNSCORED))
+        pl.when(~has_scores).then(pl.lit(UNSCORED))
         .when(pl.all_horizontal("across_right", "up_right")).then(pl.lit(STRICT))
         .when(pl.col("across") > pl.col("up")).then(pl.lit(CLASSIC))
         .otherwise(pl.lit(WRONG))
@@ -82,7 +82,7 @@ def points_of(spec: Scatter, items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.
     return wide.with_columns(region=region.fill_null(UNSCORED)).select(COLUMNS.keys())
 
 
-def _why_none(spec: Scatter, items: pl.DataFrame, points: pl.DataFrame) -> str:
+def _empty_reason(spec: Scatter, items: pl.DataFrame, points: pl.DataFrame) -> str:
     if (points["region"] != UNSCORED).any():
         return ""
     if items.is_empty() and spec.items:
@@ -97,36 +97,38 @@ def legend() -> list[tuple[Artist, str]]:
     ]
 
 
-def block_words(found: Sequence[Cloud]) -> str:
-    """Why a row has no point, where all its panels have the same reason."""
-    return found[0].state if len({one.state for one in found}) == 1 else ""
+def block_words(clouds: Sequence[Cloud]) -> str:
+    """Return the reason why a row has no point, if all its panels have the same one."""
+    return clouds[0].state if len({cloud.state for cloud in clouds}) == 1 else ""
 
 
-def heights(found: Sequence[Cloud], panels: int, width: float) -> dict[str, float]:
-    of_row = {row: [one for one in found if one.row == row] for row in dict.fromkeys(one.row for one in found)}
+def heights(clouds: Sequence[Cloud], panels: int, width: float) -> dict[str, float]:
+    rows = {
+        row: [cloud for cloud in clouds if cloud.row == row] for row in dict.fromkeys(cloud.row for cloud in clouds)
+    }
     return {
-        row: WORDS
-        if block_words(mine)
-        else -(-len(mine) // panels) * (width / min(panels, len(mine)) * 0.86 + 0.34) + 0.22
-        for row, mine in of_row.items()
+        row: TEXT_HEIGHT
+        if block_words(row_clouds)
+        else -(-len(row_clouds) // panels) * (width / min(panels, len(row_clouds)) * 0.86 + 0.34) + 0.22
+        for row, row_clouds in rows.items()
     }
 
 
-def draw_scatter(sheet: Sheet, found: Sequence[Cloud], panels: int) -> None:
-    """A block of panels for each row: points over the regions, whose counts stand above."""
-    rows = heights(found, panels, sheet.width)
+def draw_scatter(sheet: Sheet, clouds: Sequence[Cloud], panels: int) -> None:
+    """Draw a block of panels for each row: points over the regions, with the counts of regions above."""
+    rows = heights(clouds, panels, sheet.width)
     blocks = sheet.body.subfigures(len(rows), 1, squeeze=False, height_ratios=list(rows.values()))[:, 0]
     for block, row in zip(blocks, rows, strict=True):
-        mine = [cloud for cloud in found if cloud.row == row]
-        across = min(panels, len(mine))
+        row_clouds = [cloud for cloud in clouds if cloud.row == row]
+        across = min(panels, len(row_clouds))
         block.suptitle(row, fontsize=SMALL + 1, fontweight="bold")
-        if words := block_words(mine):
-            block.text(0.5, 0.35, words, ha="center", va="center", fontsize=SMALL + 1, color=FAINT)
+        if text := block_words(row_clouds):
+            block.text(0.5, 0.35, text, ha="center", va="center", fontsize=SMALL + 1, color=FAINT)
             continue
-        grid = block.subplots(-(-len(mine) // across), across, squeeze=False, sharex=True, sharey=True).flatten()
-        for axes, cloud in zip(grid, mine, strict=False):
+        grid = block.subplots(-(-len(row_clouds) // across), across, squeeze=False, sharex=True, sharey=True).flatten()
+        for axes, cloud in zip(grid, row_clouds, strict=False):
             _draw_cloud(axes, cloud)
-        setp(grid[len(mine) :], visible=False)
+        setp(grid[len(row_clouds) :], visible=False)
         block.supxlabel("score of the right caption", fontsize=SMALL)
         block.supylabel("score of the wrong caption", fontsize=SMALL)
 
@@ -137,9 +139,9 @@ def _draw_cloud(axes: Axes, cloud: Cloud) -> None:
     axes.plot([0, 1], [0, 1], color=FAINT, linewidth=0.5)
     axes.plot([0.5, 0.5, 1], [0, 0.5, 0.5], color=FAINT, linewidth=0.5)
     for region, (marker, colour) in POINTS.items():
-        mine = cloud.points.filter(region=region)
+        points = cloud.points.filter(region=region)
         axes.scatter(
-            mine["across"], mine["up"], s=5, marker=marker, c=colour, linewidths=0.5, rasterized=True, clip_on=False
+            points["across"], points["up"], s=5, marker=marker, c=colour, linewidths=0.5, rasterized=True, clip_on=False
         )
     counts = Counter(cloud.points["region"])
     missing = f" (+{counts[UNSCORED]})" if counts[UNSCORED] else ""

@@ -1,4 +1,4 @@
-"""One style for all figures: fonts, colours that differ in grey too, a head, a body and a foot; and their files."""
+"""The common style of all figures: fonts, colours that also differ in greyscale, the layout of a sheet, and files."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,15 +21,15 @@ from reprise.core.plain import visible
 
 KINDS = ("pdf", "svg", "png")
 WIDTHS = {"column": 4.4, "page": 7.2}
-# Okabe and Ito's, which people with any colour vision tell apart; markers and dashes differ too.
+# The colours of Okabe and Ito are distinct for people with any colour vision; markers and dashes differ too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)))
 GRID, FAINT = "#D9D9D9", "#595959"
-# Inches that a character of the regular face is wide at one point of size, and a line high.
+# Width of a character of the regular face, and height of a line, in inches per point of font size
 CHARACTER, LINE = 0.0083, 0.0185
-# Tables of a font that no viewer of a pdf reads: to cut them to the glyphs of a figure takes longer than to draw it.
-UNREAD = ("GDEF", "GPOS", "GSUB", "kern")
+# No viewer of PDFs reads these font tables, and subsetting them takes longer than drawing the figure.
+DROPPED_TABLES = ("GDEF", "GPOS", "GSUB", "kern")
 TITLE, TEXT, SMALL = 9.0, 7.5, 6.5
 STYLE = {
     "font.family": "DejaVu Sans",
@@ -55,17 +55,17 @@ STYLE = {
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
     "svg.hashsalt": "reprise",
-    # One for both: the width of words depends on it, and the layout is made before they are drawn.
+    # Both must be equal: the width of text depends on the resolution, and the layout is computed before drawing.
     "figure.dpi": 200,
     "savefig.dpi": 200,
 }
 
 
 def use_style() -> None:
-    """The style and nothing else: neither a person's settings nor the machine's own fonts change a figure."""
+    """Set the style and nothing else, so neither a user's settings nor the machine's fonts change a figure."""
     mpl.rcdefaults()
     mpl.rcParams.update(STYLE)
-    Options._drop_tables_default += [name for name in UNREAD if name not in Options._drop_tables_default]
+    Options._drop_tables_default += [name for name in DROPPED_TABLES if name not in Options._drop_tables_default]
     bundled = Path(mpl.get_data_path())
     manager = font_manager.fontManager
     manager.ttflist = [font for font in manager.ttflist if Path(font.fname).is_relative_to(bundled)]
@@ -73,7 +73,7 @@ def use_style() -> None:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A figure that is drawn into: its body, and the width of that."""
+    """A figure to draw into: its body, and the width of the body."""
 
     figure: Figure
     body: SubFigure
@@ -88,7 +88,7 @@ def sheet(
     notes: Sequence[str],
     legend: Sequence[tuple[Artist, str]] = (),
 ) -> Sheet:
-    """An empty figure with its title above a body of this height, and its legend and notes below."""
+    """Return an empty figure with its title above a body of this height, and its legend and notes below."""
     heading = [*wrapped(title, width, TITLE * 1.12)]
     foot = [line for note in (origin, *notes) for line in wrapped(note, width, SMALL)]
     longest = max((len(label) for _, label in legend), default=0)
@@ -119,34 +119,36 @@ def label_lines(text: str, characters: int) -> str:
 
 
 def _round_layout(part: Figure | SubFigure) -> None:
-    """Round all places: the solver of the layout adds in the order of addresses, which differs from run to run."""
+    """Round all positions, because the layout solver sums in the order of memory addresses, which varies by run."""
     for axes in part.axes:
         axes.set_position([round(value, 5) for value in axes.get_position(original=True).bounds])
     for text in filter(None, (part._suptitle, part._supxlabel, part._supylabel)):
         text.set_position([round(value, 5) for value in text.get_position()])
-    for one in part.subfigs:
-        box = one.bbox_relative
+    for subfigure in part.subfigs:
+        box = subfigure.bbox_relative
         box.p0, box.p1 = box.p0.round(5), box.p1.round(5)
-        _round_layout(one)
+        _round_layout(subfigure)
 
 
 def save(figure: Figure, path: Path, description: Mapping[str, str]) -> None:
-    """Write the figure in every format. No date is in them: the same figure has the same bytes."""
-    for text in figure.findobj(Text):  # a label of a row, in a legend or above a panel, is anybody's text
+    """Write the figure in every format, without a date, so the same figure has the same bytes."""
+    for text in figure.findobj(Text):  # row labels come from users' settings, so they can hold hidden characters
         text.set_text(visible(text.get_text()))
     canvas, layout = FigureCanvasAgg(figure), figure.get_layout_engine()
-    for _ in range(2):  # labels that are wrapped take a second pass
+    for _ in range(2):  # wrapped labels need a second pass
         layout.execute(figure)
     figure.set_layout_engine("none")
     _round_layout(figure)
-    title, words, dpi = description["title"], description["caption"], figure.dpi
-    # By the formats' own functions: `savefig` draws everything twice, once for a layout that is made already.
+    title, caption, dpi = description["title"], description["caption"], figure.dpi
+    # The functions of the formats are called directly: `savefig` would draw again for a layout that is complete.
     with whole_file(path.with_suffix(".png")) as temporary:
-        canvas.print_png(temporary, metadata={"Title": title, "Description": words})
+        canvas.print_png(temporary, metadata={"Title": title, "Description": caption})
     with whole_file(path.with_suffix(".svg")) as temporary:
-        FigureCanvasSVG(figure).print_svg(temporary, metadata={"Title": title, "Description": words, "Date": None})
-    figure.dpi = dpi  # of the pictures in it; svg has set its own
+        FigureCanvasSVG(figure).print_svg(temporary, metadata={"Title": title, "Description": caption, "Date": None})
+    figure.dpi = dpi  # print_svg changes the resolution, which the PDF's rasterised parts need
     with whole_file(path.with_suffix(".pdf")) as temporary:
-        FigureCanvasPdf(figure).print_pdf(temporary, metadata={"Title": title, "Subject": words, "CreationDate": None})
+        FigureCanvasPdf(figure).print_pdf(
+            temporary, metadata={"Title": title, "Subject": caption, "CreationDate": None}
+        )
     for kind in KINDS:
         seal_text(path.with_suffix(f".{kind}"))

@@ -1,6 +1,6 @@
 """Builds the report: data, pages, and the fixed files of the item browser.
 
-All that comes from data is escaped on a page; only tables are HTML already.
+Everything that comes from data is escaped on a page, except tables, which are already HTML.
 """
 
 import html
@@ -22,33 +22,36 @@ from reprise.core.store import Store
 from reprise.core.version import VERSION
 from reprise.figures.keys import FigureKey
 from reprise.report.chain import Chains, facts_of
-from reprise.report.data import Written, write_data
-from reprise.report.first_page import Compared, compared, ranking
-from reprise.report.folder import Folder, shown
+from reprise.report.data import WrittenData, write_data
+from reprise.report.first_page import PaperComparison, compared, ranking
+from reprise.report.folder import Folder, display_text
 from reprise.report.inputs import FIGURE_KINDS, TEMPLATES, site_files
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey, model_page
 from reprise.report.names import Names, names_of
 from reprise.report.run_page import cells_of, leading, metric_lines, speed, where_from
-from reprise.report.tables import Built, LinkedTables, Links, browser_at
+from reprise.report.tables import LinkedTables, Links, RenderedTable, browser_at
 from reprise.report.time_cards import card_of, copy_picture
 from reprise.tables.render.html import content_of_page
 from reprise.tables.render.table import format_value
 
 
 class Pages:
+    """The pages of the report."""
+
     def __init__(
-        self, key: ReportKey, results: Results, folder: Folder, written: Written, settings: Mapping[str, Settings]
+        self, key: ReportKey, results: Results, folder: Folder, written: WrittenData, settings: Mapping[str, Settings]
     ) -> None:
         self._key, self._results, self._folder, self._written = key, results, folder, written
         self._settings = settings
         self._links = Links(written.summaries)
         self._tables = LinkedTables(key, results, self._links, settings)
         self._chains = Chains(results)
-        self._cells: dict[str, list[dict[str, Any]]] = defaultdict(list)  # run -> the numbers that tables show of it
-        self._broken: dict[str, list[str]] = {}  # run -> why it looks broken, empty where it does not
-        self._built: dict[str, dict[str, Built]] = {}
+        self._cells: dict[str, list[dict[str, Any]]] = defaultdict(list)  # run -> its numbers in tables
+        self._broken: dict[str, list[str]] = {}  # run -> the reasons why it looks broken
+        self._rendered_tables: dict[str, dict[str, RenderedTable]] = {}
         self._figures: dict[str, dict[str, FigureKey]] = {}
-        self._guessed: dict[tuple[str, str, str], float | None] = {}  # benchmark, protocol, metric -> chance, of cards
+        # Benchmark, protocol, metric -> chance in a temporal profile
+        self._profile_chances: dict[tuple[str, str, str], float | None] = {}
         self._templates = Environment(
             loader=FileSystemLoader(TEMPLATES),
             autoescape=True,
@@ -57,7 +60,7 @@ class Pages:
             lstrip_blocks=True,
         )
         self._templates.filters["number"] = lambda value, decimals=2: format_value(value, decimals)
-        self._templates.filters["text"] = shown
+        self._templates.filters["text"] = display_text
 
     def write(self) -> None:
         key, models = self._key, {run.scored.run.model: run for run in self._key.runs()}
@@ -69,14 +72,17 @@ class Pages:
                 self._write_run(benchmark, run, names)
         if key.time:
             copy_picture(self._folder)
-        for model, last in models.items():
-            parts = [(one, [run for run in one.runs if run.scored.run.model == model]) for one in key.browsed()]
-            runs = {one.title: (one, found) for one, found in parts if found}
-            groups = {one.name: one.headline.group for one, _ in parts if one.headline}
-            card = card_of(model, groups, self._folder) if model in key.time else None
-            for one in (part["card"] for part in card["benchmarks"]) if card else ():
-                self._guessed[one.name, one.protocol, one.score] = one.chance
-            self._page(model_page(model), "model", model=model, label=last.label, runs=runs, time=card)
+        for model, model_run in models.items():
+            parts = [
+                (benchmark, [run for run in benchmark.runs if run.scored.run.model == model])
+                for benchmark in key.browsed()
+            ]
+            runs = {benchmark.title: (benchmark, model_runs) for benchmark, model_runs in parts if model_runs}
+            groups = {benchmark.name: benchmark.headline.group for benchmark, _ in parts if benchmark.headline}
+            profile = card_of(model, groups, self._folder) if model in key.time else None
+            for card in (part["card"] for part in profile["benchmarks"]) if profile else ():
+                self._profile_chances[card.name, card.protocol, card.score] = card.chance
+            self._page(model_page(model), "model", model=model, label=model_run.label, runs=runs, time=profile)
         missing = sealed_text(self._results.folder / "sources" / "missing.md").read_text(encoding="utf-8")
         self._page("missing.html", "missing", sections=read_missing(missing))
         published = []
@@ -90,7 +96,7 @@ class Pages:
 
     def _page(self, name: str, template: str, **values: Any) -> None:
         page = self._templates.get_template(f"{template}.html")
-        known = {
+        shared = {
             "key": self._key,
             "top": "../" * name.count("/"),
             "here": name,
@@ -98,46 +104,46 @@ class Pages:
             "summaries": self._written.summaries,
             "broken": self._broken,
         }
-        self._folder.write(name, page.render(known | values))
+        self._folder.write(name, page.render(shared | values))
 
-    def _write_first(self, models: Mapping[str, ReportedRun], published: Sequence[Compared]) -> None:
+    def _write_first(self, models: Mapping[str, ReportedRun], published: Sequence[PaperComparison]) -> None:
         overview = self._tables.overview() if self._key.overview else None
         tidy, link = overview.tidy if overview else [], partial(self._links.behind, made=True)
-        places = (
-            ranking(one, tidy, self.chance(one), self._key.references(), link, self._written.leads)
-            for one in self._key.benchmarks
+        rankings = (
+            ranking(benchmark, tidy, self.chance(benchmark), self._key.references(), link, self._written.leads)
+            for benchmark in self._key.benchmarks
         )
         self._page(
             "index.html",
             "index",
             overview=overview,
-            rankings=list(filter(None, places)),
+            rankings=list(filter(None, rankings)),
             published=published,
             broken_in=Counter(name.partition("/")[0] for name, why in self._broken.items() if why),
             telling=self._written.telling,
             browser_at=browser_at,
             models=models,
-            tables=self._built,
+            tables=self._rendered_tables,
             figures=self._figures,
         )
 
     def chance(self, benchmark: ReportedBenchmark) -> float | None:
-        """What guessing scores by the number that a benchmark leads with: in a card, its main table, or another."""
+        """Return the chance level of a benchmark's headline, from a temporal profile, its main table or another."""
         main = benchmark.headline
         if main is None:
             return None
-        # A card's is that of answers as its protocol asks for them; Vinoground's tables print that of similarities.
-        of_card = self._guessed.get((benchmark.name, main.protocol, main.metric))
-        if of_card is not None:
-            return of_card
-        tables = sorted(self._built[benchmark.name].items(), key=lambda one: one[0] != main.table)
+        # The profile's chance fits the answer format of its protocol; Vinoground's tables print that of similarities.
+        profile_chance = self._profile_chances.get((benchmark.name, main.protocol, main.metric))
+        if profile_chance is not None:
+            return profile_chance
+        tables = sorted(self._rendered_tables[benchmark.name].items(), key=lambda entry: entry[0] != main.table)
         rows = (row for _, built in tables for row in built.tidy)
-        of_main = (row for row in rows if (row["metric"], row["group"]) == (main.metric, main.group))
-        return next((row["value"] for row in of_main if row["source"] == "chance"), None)
+        headline_rows = (row for row in rows if (row["metric"], row["group"]) == (main.metric, main.group))
+        return next((row["value"] for row in headline_rows if row["source"] == "chance"), None)
 
     def _write_tables(self, benchmark: ReportedBenchmark) -> None:
         name = benchmark.name
-        tables = self._built[name] = {}
+        tables = self._rendered_tables[name] = {}
         for table in benchmark.tables:
             self._folder.copy(sealed_text(table_file(name, table.name, "csv")), f"tables/{name}/{table.name}.csv")
             tables[table.name] = self._tables.built(name, table)
@@ -155,16 +161,16 @@ class Pages:
         self._page(f"figures/{name}.html", "figures", benchmark=benchmark, figures=figures)
 
     def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun, names: Names) -> None:
-        one, name = run.scored.run, run.scored.name
+        answer_run, name = run.scored.run, run.scored.name
         lines = metric_lines(run, self._results, self._links, names)
         health = [line for line in lines if line.row["metric"].startswith(PREFIX)]
         numbers = [line for line in lines if line not in health]
         chain = self._chains.of(self._results.metrics(run.scored))
         self._folder.put(run.made, where_from(lines, self._cells[name], chain))
         self._broken[name] = [] if run.reference else reasons([line.row for line in lines])
-        made_with = {"Answers": one.name}
+        settings_names = {"Answers": answer_run.name}
         if run.judge:
-            made_with["Judge"] = judge_settings_name(one.benchmark, one.protocol, run.judge)
+            settings_names["Judge"] = judge_settings_name(answer_run.benchmark, answer_run.protocol, run.judge)
         self._page(
             run.page,
             "run",
@@ -177,15 +183,15 @@ class Pages:
             health=health,
             reasons=self._broken[name],
             speed=list(speed(run, self._results)),
-            settings={title: facts_of(self._settings[which].model_dump()) for title, which in made_with.items()},
+            settings={title: facts_of(self._settings[key].model_dump()) for title, key in settings_names.items()},
             chain=chain,
             version=VERSION,
         )
 
 
 def read_missing(text: str) -> list[dict[str, Any]]:
-    """What is missing of each benchmark, from the list of the stage `missing`: lines, and tables with their heads."""
-    found = []
+    """Return what is missing of each benchmark, from the list of the stage `missing`: lines and tables with headers."""
+    sections = []
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         title, *all_lines = section.splitlines()
         lines: list[str] = []
@@ -196,16 +202,19 @@ def read_missing(text: str) -> list[dict[str, Any]]:
                 tables.append([[html.unescape(cell) for cell in row] for row in rows])
             else:
                 lines.extend(filter(None, block))
-        found.append({"title": title, "lines": lines, "tables": tables})
-    return found
+        sections.append({"title": title, "lines": lines, "tables": tables})
+    return sections
 
 
 def build(key: ReportKey, results: Results, store: Store, root: Path, settings: Mapping[str, Settings]) -> None:
-    """Write the report. `settings` are those of the suite's tables, figures and runs by name."""
+    """Write the report.
+
+    `settings` holds the settings of the suite's tables, figures and runs by name.
+    """
     folder = Folder(root)
 
     def media(row: Mapping[str, Any]) -> str:
-        """Where a page finds a clip: in the store, or as a copy."""
+        """Return the address of a clip for a page: in the store, or of a copy."""
         source = store.root / row["object"]
         if key.clips == "link":
             return folder.link_to(source)

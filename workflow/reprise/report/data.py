@@ -1,7 +1,7 @@
 """The data of the item browser: a catalog, and for each benchmark its items, clips, runs and answers.
 
-Files are scripts that call `reprise.put(name, value)`. Long lists are in pieces, of which the page loads what it shows:
-items, each with the answers of all runs, the lines that tell them apart, clips, and the frames of each.
+Files are scripts that call `reprise.put(name, value)`. Long lists are in chunks, and the page loads only the chunks
+that it shows: items with the answers of all runs, their lines in the list, clips, and the frames of each clip.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,8 +17,8 @@ from reprise.core.errors import UserError
 from reprise.core.paths import Results
 from reprise.core.schemas import CLIP_LEDGER, FACTS, FRAME_PLAN, ITEMS, REQUESTS, RESPONSES, VERDICTS, read_table
 from reprise.core.settings import Settings
-from reprise.report.first_page import State, Telling, best_two, opened, telling, with_time
-from reprise.report.folder import ENCODE, Folder, in_words, leaves, shown
+from reprise.report.first_page import Highlight, State, best_two, opened, telling, with_time
+from reprise.report.folder import ENCODE, Folder, as_text, display_text, leaves
 from reprise.report.inputs import readers_of
 from reprise.report.items import Clips, Items, Media, Requests, encoded_answers, questions
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
@@ -29,21 +29,23 @@ from reprise.stats.paired import PairedComparison
 CHUNK = 10
 
 
-class Written(NamedTuple):
-    summaries: dict[str, Summary]  # run -> what became of it
-    telling: dict[str, list[Telling]]  # benchmark -> its items that tell most
-    leads: dict[tuple[str, str], PairedComparison]  # two runs -> by how much the first is above the second
+class WrittenData(NamedTuple):
+    """What the pages of the report need of the data."""
+
+    summaries: dict[str, Summary]  # run -> summary of its items
+    telling: dict[str, list[Highlight]]  # benchmark -> its highlights
+    leads: dict[tuple[str, str], PairedComparison]  # two runs -> the difference of the first from the second
 
 
 def write_data(
     key: ReportKey, results: Results, folder: Folder, media: Media, settings: Mapping[str, Settings]
-) -> Written:
-    written = Written({}, {}, {})
+) -> WrittenData:
+    written = WrittenData({}, {}, {})
     writers = [BenchmarkWriter(entry, key, results, folder, settings) for entry in key.browsed()]
     catalog = {
         "suite": key.suite,
-        "title": shown(key.suite_title),
-        "notice": shown(key.notice),
+        "title": display_text(key.suite_title),
+        "notice": display_text(key.notice),
         "chunk": CHUNK,
         "benchmarks": [writer.write(media, written) for writer in writers],
     }
@@ -52,71 +54,85 @@ def write_data(
 
 
 class BenchmarkWriter:
+    """Writes the data of one benchmark."""
+
     def __init__(
         self,
         entry: ReportedBenchmark,
         key: ReportKey,
         results: Results,
         folder: Folder,
-        made_with: Mapping[str, Settings],
+        run_settings: Mapping[str, Settings],
     ) -> None:
         name, has_clips = entry.name, entry.has_clips
-        self._made_with = made_with
+        self._run_settings = run_settings
         self._name, self._entry, self._results, self._folder = name, entry, results, folder
         items = read_table(results.items(name), ITEMS)
         facts = read_table(results.facts(name), FACTS) if has_clips else pl.DataFrame(schema=FACTS)
-        ledgers = [results.ledger("clips", name, shard) for shard in range(key.shards)] if has_clips else []
-        ledger = pl.concat([pl.DataFrame(schema=CLIP_LEDGER), *(read_table(path, CLIP_LEDGER) for path in ledgers)])
+        manifest_paths = [results.ledger("clips", name, shard) for shard in range(key.shards)] if has_clips else []
+        manifest = pl.concat(
+            [pl.DataFrame(schema=CLIP_LEDGER), *(read_table(path, CLIP_LEDGER) for path in manifest_paths)]
+        )
         self._items = Items(name, items, facts if has_clips else None)
-        self._clips = Clips(items, ledger, facts)
+        self._clips = Clips(items, manifest, facts)
         self._samplings = sorted({run.scored.run.sampling for run in entry.runs if has_clips and not run.imported})
         self._level = key.level
 
-    def write(self, media: Media, written: Written) -> dict[str, Any]:
-        """Items, clips, each run at a glance and all answers in chunks; returns what the catalog says of them."""
+    def write(self, media: Media, written: WrittenData) -> dict[str, Any]:
+        """Write items, clips, the columns of each run and all answers in chunks; return the catalog's entry."""
         entry, name, plays = self._entry, self._name, self._write_items(media)
-        asked: dict[str, pl.DataFrame] = {}
+        requests: dict[str, pl.DataFrame] = {}
         answers: list[dict[int, str]] = []
         outcomes: list[dict[str, pl.DataFrame]] = []
         all_columns: dict[str, dict[str, Any]] = {}
         numbers = {item: number for number, item in enumerate(self._items.ids)}
         for run in entry.runs:
             protocol = run.scored.run.protocol
-            if protocol not in asked:
-                asked[protocol] = read_table(self._results.requests(name, protocol), REQUESTS)
+            if protocol not in requests:
+                requests[protocol] = read_table(self._results.requests(name, protocol), REQUESTS)
             tables = self._read(run, numbers)
-            requests = asked[protocol].head(0) if run.imported else asked[protocol]
+            run_requests = requests[protocol].head(0) if run.imported else requests[protocol]
             form, highest = entry.forms[protocol], entry.rated_to.get(protocol)
-            found = columns(name, form, self._items.grouped, requests, tables, highest)
+            run_columns = columns(name, form, self._items.grouped, run_requests, tables, highest)
             outcomes.append(outcomes_of(name, form, self._items.grouped, tables))
-            all_columns[run.scored.name] = found
+            all_columns[run.scored.name] = run_columns
             groups = [*self._items.tasks, *self._items.groups]
-            written.summaries[run.scored.name] = summary(found, tables.responses, groups)
+            written.summaries[run.scored.name] = summary(run_columns, tables.responses, groups)
             answers.append(encoded_answers(numbers, tables, run.judge))
         with_time(entry, all_columns)
-        for place, run in enumerate(entry.runs):
-            self._folder.put(f"{name}/runs/{place}", all_columns[run.scored.name])
-        compared = self._compared(outcomes)
-        for place, others in compared.items():
-            found = {
-                str(other): {"metric": of.metric, "of": shown(of.test), "level": self._level, **asdict(of.found)}
-                for other, of in others.items()
+        for index, run in enumerate(entry.runs):
+            self._folder.put(f"{name}/runs/{index}", all_columns[run.scored.name])
+        comparisons = self._compare_runs(outcomes)
+        for index, by_other in comparisons.items():
+            encoded = {
+                str(other_index): {
+                    "metric": part.metric,
+                    "of": display_text(part.test),
+                    "level": self._level,
+                    **asdict(part.found),
+                }
+                for other_index, part in by_other.items()
             }
-            self._folder.put(f"{name}/compared/{place}", found)
-            for other, of in others.items():
-                if entry.headline and of.metric == entry.headline.metric:
-                    written.leads[entry.runs[place].scored.name, entry.runs[other].scored.name] = of.found
-        led_by = entry.headline.group if entry.headline else ""
-        inside = self._items.groups[led_by].to_list() if led_by in self._items.groups else [True] * len(numbers)
-        best = best_two(entry, all_columns, inside)
-        written.telling[name] = [one for one in telling(entry, best, led_by, inside) if one.items]
+            self._folder.put(f"{name}/compared/{index}", encoded)
+            for other_index, part in by_other.items():
+                if entry.headline and part.metric == entry.headline.metric:
+                    written.leads[entry.runs[index].scored.name, entry.runs[other_index].scored.name] = part.found
+        main_group = entry.headline.group if entry.headline else ""
+        is_member = (
+            self._items.groups[main_group].to_list() if main_group in self._items.groups else [True] * len(numbers)
+        )
+        best = best_two(entry, all_columns, is_member)
+        written.telling[name] = [
+            highlight for highlight in telling(entry, best, main_group, is_member) if highlight.items
+        ]
         self._folder.put(f"{name}/settings", [self._settings(run) for run in entry.runs])
-        self._write_list("items", self._answered({one: questions(found) for one, found in asked.items()}, answers))
-        opens_on = opened(name, written.telling[name], self._items.ids, plays)
-        return self._of_catalog(all_columns, compared, opens_on)
+        questions_by_protocol = {protocol: questions(table) for protocol, table in requests.items()}
+        self._write_list("items", self._encode_items(questions_by_protocol, answers))
+        state = opened(name, written.telling[name], self._items.ids, plays)
+        return self._catalog_entry(all_columns, comparisons, state)
 
     def _write_items(self, media: Media) -> list[bool]:
-        """The list of items and clips, what is searched, and frames; returns whether each item's clip plays."""
+        """Write items, clips, searched texts and frames; return whether each item's clip plays."""
         clips = self._clips.objects(media)
         gone = "".join("0" if clip["status"] == "ok" else "1" for clip in clips)
         index = self._items.index(self._clips.places) | {"gone": gone}
@@ -127,65 +143,67 @@ class BenchmarkWriter:
         for sampling in self._samplings:
             plan = read_table(self._results.frames(self._name, sampling), FRAME_PLAN)
             frames = list(self._clips.frames(plan))
-            self._folder.put(f"{self._name}/indices/{sampling}", [one.pop("indices") for one in frames])
+            self._folder.put(f"{self._name}/indices/{sampling}", [clip_frames.pop("indices") for clip_frames in frames])
             self._write_list(f"frames/{sampling}", map(ENCODE, frames))
-        return [bool(clips[place]["media"]) for place in index["clip"]]
+        return [bool(clips[position]["media"]) for position in index["clip"]]
 
     def _read(self, run: ReportedRun, numbers: Mapping[str, int]) -> RunTables:
-        """The tables of a run, by its readers or by its judge; answers to items that there are not are refused."""
+        """Return the tables of a run, by its readers or by its judge; raise an error if an answer's item is unknown."""
         results, scored = self._results, run.scored
         responses = read_table(results.responses(scored.run), RESPONSES, without=("prompt_sha256", "key"))
-        other = next((item for item in responses["item_id"].unique(maintain_order=True) if item not in numbers), "")
-        if other:
+        unknown = next((item for item in responses["item_id"].unique(maintain_order=True) if item not in numbers), "")
+        if unknown:
             raise UserError(
-                f"{results.responses(scored.run)}: an answer is about item '{shown(other)}', which "
+                f"{results.responses(scored.run)}: an answer is about item '{display_text(unknown)}', which "
                 f"{results.items(self._name)} does not have. Delete the file and run snakemake again."
             )
-        robust, authors = (read_table(results.verdicts(scored.run, one), VERDICTS) for one in readers_of(run))
+        robust, authors = (read_table(results.verdicts(scored.run, reader), VERDICTS) for reader in readers_of(run))
         replies = read_table(results.judge_responses(scored.run, run.judge), RESPONSES) if run.judge else None
         return RunTables(responses, robust, authors, replies)
 
-    def _compared(self, outcomes: Sequence[Mapping[str, pl.DataFrame]]) -> dict[int, dict[int, Part]]:
-        """Run -> other run that was asked alike -> the difference of the number that the tables lead with."""
-        asked = [(run.scored.run.protocol, run.scored.run.sampling) for run in self._entry.runs]
-        found: dict[int, dict[int, Part]] = {}
-        for one, other in permutations(range(len(asked)), 2):
-            if asked[one] == asked[other]:
-                scores = load_scores(self._name).SCORES[self._entry.forms[asked[one][0]]]
-                leading = headline(scores, outcomes[one], outcomes[other], self._level)
+    def _compare_runs(self, outcomes: Sequence[Mapping[str, pl.DataFrame]]) -> dict[int, dict[int, Part]]:
+        """Return run -> other run with the same conditions -> the difference of the tables' main number."""
+        conditions = [(run.scored.run.protocol, run.scored.run.sampling) for run in self._entry.runs]
+        comparisons: dict[int, dict[int, Part]] = {}
+        for first, second in permutations(range(len(conditions)), 2):
+            if conditions[first] == conditions[second]:
+                scores = load_scores(self._name).SCORES[self._entry.forms[conditions[first][0]]]
+                leading = headline(scores, outcomes[first], outcomes[second], self._level)
                 if leading is not None:
-                    found.setdefault(one, {})[other] = leading
-        return found
+                    comparisons.setdefault(first, {})[second] = leading
+        return comparisons
 
     def _settings(self, run: ReportedRun) -> dict[str, str]:
-        """What shaped a run's answers, by dotted names, so that two runs can be compared."""
-        content = self._made_with[run.run].model_dump(mode="json")
+        """Return the settings that shaped a run's answers by dotted names, for the comparison of two runs."""
+        content = self._run_settings[run.run].model_dump(mode="json")
         answers = leaves(content.get("answers", {}))
-        made = {shown(name): shown(in_words(value)) for name, value in answers if name != "benchmark"}
-        return made | {"reader": shown(run.judge or "robust")}
+        texts = {display_text(name): display_text(as_text(value)) for name, value in answers if name != "benchmark"}
+        return texts | {"reader": display_text(run.judge or "robust")}
 
-    def _answered(self, requests: Requests, answers: Sequence[Mapping[int, str]]) -> Iterator[str]:
-        """The items as JSON, each with its answers, which are encoded already."""
+    def _encode_items(self, requests: Requests, answers: Sequence[Mapping[int, str]]) -> Iterator[str]:
+        """Yield each item as JSON, with its answers, which are already encoded."""
         for number, item in enumerate(self._items.objects(requests)):
-            runs = ",".join(f'"{place}":{of[number]}' for place, of in enumerate(answers) if number in of)
+            runs = ",".join(
+                f'"{index}":{by_number[number]}' for index, by_number in enumerate(answers) if number in by_number
+            )
             yield f'{ENCODE(item)[:-1]}{"," if item else ""}"answers":{{{runs}}}}}'
 
     def _write_list(self, kind: str, entries: Iterable[str]) -> None:
-        """A list of JSON in pieces."""
-        rest, place = iter(entries), 0
-        while piece := ",".join(islice(rest, CHUNK)):
-            self._folder.put_encoded(f"{self._name}/{kind}/{place}", f"[{piece}]")
-            place += 1
+        """Write a list of JSON values in chunks."""
+        remaining, index = iter(entries), 0
+        while chunk := ",".join(islice(remaining, CHUNK)):
+            self._folder.put_encoded(f"{self._name}/{kind}/{index}", f"[{chunk}]")
+            index += 1
 
-    def _of_catalog(
-        self, all_columns: Mapping[str, dict[str, Any]], compared: Mapping[int, Mapping[int, Part]], opens_on: State
+    def _catalog_entry(
+        self, all_columns: Mapping[str, dict[str, Any]], comparisons: Mapping[int, Mapping[int, Part]], state: State
     ) -> dict[str, Any]:
         runs = [
             {
-                "n": place,
+                "n": index,
                 "name": run.scored.name,
                 "model": run.scored.run.model,
-                "label": shown(run.label),
+                "label": display_text(run.label),
                 "protocol": run.scored.run.protocol,
                 "sampling": run.scored.run.sampling,
                 "judge": run.judge,
@@ -196,21 +214,23 @@ class BenchmarkWriter:
                 "made": run.made,
                 "views": run.views,
                 "reader": run.judge or "robust",
-                "compared": list(compared.get(place, ())),
+                "compared": list(comparisons.get(index, ())),
             }
-            for place, run in enumerate(self._entry.runs)
+            for index, run in enumerate(self._entry.runs)
         ]
         return {
             "name": self._name,
-            "title": shown(self._entry.title),
+            "title": display_text(self._entry.title),
             "items": len(self._items.ids),
             "tasks": self._items.tasks,
             "groups": list(self._items.groups),
-            "called": {one: shown(name) for one, name in names_of(self._entry, self._made_with).groups.items()},
+            "called": {
+                group: display_text(name) for group, name in names_of(self._entry, self._run_settings).groups.items()
+            },
             "samplings": self._samplings,
-            "passing_on": shown(self._entry.passing_on),
+            "passing_on": display_text(self._entry.passing_on),
             "runs": runs,
             "metric": self._entry.headline.metric if self._entry.headline else "",
-            "opened": {name: shown(text) for name, text in opens_on.items()},
+            "opened": {name: display_text(text) for name, text in state.items()},
             "protocols": {name: {"form": form} for name, form in self._entry.forms.items()},
         }

@@ -1,4 +1,4 @@
-"""What the report opens on: who is best, how our numbers stand to the papers', and the most telling items."""
+"""The first page of the report: the best models, our numbers against the papers', and the highlights."""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -17,23 +17,23 @@ from reprise.tables.build import Link
 from reprise.tables.measured import subject
 from reprise.tables.reproduction import NAMES, SCHEMA
 
-LEAST_P = 0.001
+MIN_P = 0.001
 NO_BREAK = "\N{NO-BREAK SPACE}"
-MOST = 6  # models that a picture shows; the table of all models has the others
-BESIDE = (SHUFFLED, REVERSED, FIRST)  # what a run is held against, the first of these that it was shown
+MAX_MODELS = 6  # models that a chart shows; the table of all models has the rest
+ABLATIONS = (SHUFFLED, REVERSED, FIRST)  # the ablations to compare a run with; its first one of these is used
 Columns = Mapping[str, Any]
 Leads = Mapping[tuple[str, str], PairedComparison]
-"""Two runs -> by how much the first is above the second by the number that their benchmark leads with, of 1"""
-State = dict[str, str]  # What the address of the item browser says
+"""Two runs -> the difference of the first from the second in their benchmark's headline, as a share of 1"""
+State = dict[str, str]  # the state of the item browser in its address
 
 
 class Place(NamedTuple):
-    """A model's number in the picture of a benchmark."""
+    """A model's number in the chart of a benchmark."""
 
-    run: str  # and its judge; none where the number is the paper's
+    run: str  # the run and its judge; empty if the number is the paper's
     label: str
-    page: str  # of the model; none where the number is the paper's
-    link: str  # to the items behind the number
+    page: str  # the page of the model; empty if the number is the paper's
+    link: str  # the address of the number's items
     value: float
     low: float | None
     high: float | None
@@ -43,27 +43,27 @@ class Place(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """The picture of a benchmark: its best models, the best first."""
+    """The chart of a benchmark: its best models, the best first."""
 
     benchmark: ReportedBenchmark
     headline: Headline
     places: list[Place]
     others: int
     chance: float | None
-    words: str  # who leads, and by how much
+    words: str  # a sentence on the leading model and its lead
 
     def across(self, value: float) -> float:
-        """Where a value stands, in percent of the picture's width."""
+        """Return the position of a value in percent of the chart's width."""
         return round(100 * min(1.0, max(0.0, value / self.benchmark.scale)), 2)
 
 
-class Compared(NamedTuple):
-    """Numbers of ours beside a paper's."""
+class PaperComparison(NamedTuple):
+    """Numbers of ours against a paper's."""
 
     title: str
     points: list[tuple[float, float, str]]
-    """the paper's and ours, each in percent of the picture, and the verdict as a class of style"""
-    counts: dict[str, int]  # verdict -> how many numbers
+    """the paper's and our number, each in percent of the chart, and the verdict as a CSS class"""
+    counts: dict[str, int]  # verdict -> number of numbers
 
 
 def ranking(
@@ -74,20 +74,20 @@ def ranking(
     link: Link,
     leads: Leads,
 ) -> Ranking | None:
-    """The picture of a benchmark from the overview's rows; none where it has no number."""
+    """Return the chart of a benchmark from the overview's rows; none if it has no number."""
     main = benchmark.headline
     if main is None:
         return None
-    of_main = {"table": f"{benchmark.name}/{OVERVIEW}", "metric": main.metric, "group": main.group}
+    headline_columns = {"table": f"{benchmark.name}/{OVERVIEW}", "metric": main.metric, "group": main.group}
     rows = [
         row
         for row in tidy
-        if all(row.get(name) == value for name, value in of_main.items())
+        if all(row.get(name) == value for name, value in headline_columns.items())
         and row.get("convention") != "authors"
         and finite(row.get("value")) is not None
     ]
     models = [Run.parse(row["run"]).model if row.get("run") else "" for row in rows]
-    real = [row["value"] for row, model in zip(rows, models, strict=True) if model and model not in references]
+    candidates = [row["value"] for row, model in zip(rows, models, strict=True) if model and model not in references]
     places = [
         Place(
             run=subject(row) if model else "",
@@ -99,53 +99,60 @@ def ranking(
             high=finite(row.get("high")),
             published=finite(row.get("published")),
             is_reference=model in references,
-            is_best=bool(real) and model != "" and model not in references and row["value"] == max(real),
+            is_best=bool(candidates) and model != "" and model not in references and row["value"] == max(candidates),
         )
         for row, model in zip(rows, models, strict=True)
     ]
-    places.sort(key=lambda one: -one.value)
+    places.sort(key=lambda place: -place.value)
     words = _words(places, benchmark, leads)
-    return Ranking(benchmark, main, places[:MOST], len(places[MOST:]), chance, words) if places else None
+    return Ranking(benchmark, main, places[:MAX_MODELS], len(places[MAX_MODELS:]), chance, words) if places else None
 
 
 def _words(places: Sequence[Place], benchmark: ReportedBenchmark, leads: Leads) -> str:
-    ours = [one for one in places if one.run and not one.is_reference]
+    ours = [place for place in places if place.run and not place.is_reference]
     if not ours:
         return "No model of this suite was asked here; the numbers are the paper's or a baseline's."
-    first, *others = ours
-    if not others:
+    first, *rest = ours
+    if not rest:
         return f"Only {first.label} was asked."
     decimals = benchmark.headline.decimals if benchmark.headline else 1
-    ahead = f"{first.label} is {first.value - others[0].value:.{decimals}f} above {others[0].label}"
-    if first.run.split("/")[:3] != others[0].run.split("/")[:3]:
-        return f"{ahead}, which was asked other questions or shown other frames."
-    lead = leads.get((first.run, others[0].run))
+    text = f"{first.label} is {first.value - rest[0].value:.{decimals}f} above {rest[0].label}"
+    if first.run.split("/")[:3] != rest[0].run.split("/")[:3]:
+        return f"{text}, which was asked other questions or shown other frames."
+    lead = leads.get((first.run, rest[0].run))
     if lead is None:
-        return f"{ahead}."
-    ends = [benchmark.scale * end for end in (lead.low, lead.high) if end is not None]
-    interval = f" [{ends[0]:.{decimals}f}, {ends[1]:.{decimals}f}]" if ends else ""
-    p = f"p = {lead.p:.3f}" if lead.p >= LEAST_P else f"p < {LEAST_P}"
-    return f"{ahead}{interval}, {p.replace(' ', NO_BREAK)}."
+        return f"{text}."
+    bounds = [benchmark.scale * end for end in (lead.low, lead.high) if end is not None]
+    interval = f" [{bounds[0]:.{decimals}f}, {bounds[1]:.{decimals}f}]" if bounds else ""
+    p = f"p = {lead.p:.3f}" if lead.p >= MIN_P else f"p < {MIN_P}"
+    return f"{text}{interval}, {p.replace(' ', NO_BREAK)}."
 
 
-def compared(path: Path, benchmarks: Sequence[ReportedBenchmark]) -> Iterator[Compared]:
-    """Every number that was made here and that a paper prints too, on the scale of its benchmark."""
+def compared(path: Path, benchmarks: Sequence[ReportedBenchmark]) -> Iterator[PaperComparison]:
+    """Yield the numbers computed here that a paper also prints, on the scale of their benchmark."""
     cells = pl.read_csv(path, schema=SCHEMA).filter(pl.col("ours").is_finite() & pl.col("published").is_finite())
-    for one in benchmarks:
-        mine = cells.filter(pl.col("table").str.starts_with(f"{one.name}/"))
-        if mine.is_empty():
+    for benchmark in benchmarks:
+        numbers = cells.filter(pl.col("table").str.starts_with(f"{benchmark.name}/"))
+        if numbers.is_empty():
             continue
-        scale = pl.when(metric=one.headline.metric if one.headline else "").then(one.scale).otherwise(100.0)
-        # Counts and differences, which are on no such scale, stand in the list alone.
-        shares = mine.select("verdict", *(pl.col(name) * 100 / scale for name in ("published", "ours")))
-        shown = shares.filter(pl.all_horizontal(pl.col("published", "ours").is_between(0, 100)))
-        points = [(round(paper, 2), round(ours, 2), how.replace(" ", "-")) for how, paper, ours in shown.iter_rows()]
-        counts = Counter(mine["verdict"])
-        yield Compared(one.title, points, {name: counts[name] for name in NAMES if counts[name]})
+        scale = (
+            pl.when(metric=benchmark.headline.metric if benchmark.headline else "")
+            .then(benchmark.scale)
+            .otherwise(100.0)
+        )
+        # Counts and differences do not fit the scale, so only the list on the page of the reproduction has them.
+        shares = numbers.select("verdict", *(pl.col(name) * 100 / scale for name in ("published", "ours")))
+        in_range = shares.filter(pl.all_horizontal(pl.col("published", "ours").is_between(0, 100)))
+        points = [
+            (round(paper, 2), round(ours, 2), verdict.replace(" ", "-"))
+            for verdict, paper, ours in in_range.iter_rows()
+        ]
+        counts = Counter(numbers["verdict"])
+        yield PaperComparison(benchmark.title, points, {name: counts[name] for name in NAMES if counts[name]})
 
 
-class Telling(NamedTuple):
-    """Items of one kind, and where the browser shows them."""
+class Highlight(NamedTuple):
+    """Items of one kind, with the state of the browser that shows them."""
 
     words: str
     state: State
@@ -153,86 +160,110 @@ class Telling(NamedTuple):
 
 
 def with_time(entry: ReportedBenchmark, columns: Mapping[str, dict[str, Any]]) -> None:
-    """Mark in each run's columns the items that it has right only with time: as planned, and in no view of time."""
+    """Mark in each run's columns the items that it answers correctly as planned, but in no temporal ablation."""
     for run in entry.runs:
-        views = [columns[name] for name in run.views.values()]
-        own = columns[run.scored.name]
-        known = own["fixed"] if RATING not in own else {RATING: own[RATING]}
-        for metric, signs in known.items() if views else ():
-            best = str(own["highest"]) if metric == RATING else "1"
-            others = [one["fixed"][metric] if metric != RATING else one[RATING] for one in views]
-            marks = (sign == best and best not in seen for sign, *seen in zip(signs, *others, strict=True))
-            own.setdefault("time", {})[metric] = "".join("1" if mark else "0" for mark in marks)
+        ablations = [columns[name] for name in run.views.values()]
+        run_columns = columns[run.scored.name]
+        metrics = run_columns["fixed"] if RATING not in run_columns else {RATING: run_columns[RATING]}
+        for metric, signs in metrics.items() if ablations else ():
+            best = str(run_columns["highest"]) if metric == RATING else "1"
+            ablation_signs = [
+                ablation["fixed"][metric] if metric != RATING else ablation[RATING] for ablation in ablations
+            ]
+            marks = (
+                sign == best and best not in ablated for sign, *ablated in zip(signs, *ablation_signs, strict=True)
+            )
+            run_columns.setdefault("time", {})[metric] = "".join("1" if mark else "0" for mark in marks)
 
 
-class Seen(NamedTuple):
-    """A run with a number for each item, larger for the better answer; none where the item does not count."""
+class ItemScores(NamedTuple):
+    """A run with a number for each item, larger for a better answer; none if the item does not count."""
 
     run: ReportedRun
     columns: Columns
     metric: str
     values: list[int | None]
 
-    def ahead_of(self, other: "Seen") -> list[int]:
-        """The items that count more for this run."""
+    def ahead_of(self, other: "ItemScores") -> list[int]:
+        """Return the items with a higher score for this run."""
         pairs = enumerate(zip(self.values, other.values, strict=True))
-        return [item for item, (one, two) in pairs if one is not None and two is not None and one > two]
+        return [item for item, (mine, theirs) in pairs if mine is not None and theirs is not None and mine > theirs]
 
 
-def best_two(entry: ReportedBenchmark, columns: Mapping[str, Columns], inside: Sequence[bool]) -> list[Seen]:
-    """The best run of each of the two best models, by the items of the group that the benchmark leads with."""
-    ordered = sorted(_seen(entry, columns, inside), key=lambda one: sum(filter(None, one.values)), reverse=True)
-    by_model = {one.run.scored.run.model: one for one in reversed(ordered)}
-    return [one for one in ordered if by_model[one.run.scored.run.model] is one][:2]
+def best_two(entry: ReportedBenchmark, columns: Mapping[str, Columns], is_member: Sequence[bool]) -> list[ItemScores]:
+    """Return the best run of each of the two best models, by the items of the headline's group."""
+    ordered = sorted(
+        _item_scores(entry, columns, is_member), key=lambda scores: sum(filter(None, scores.values)), reverse=True
+    )
+    by_model = {scores.run.scored.run.model: scores for scores in reversed(ordered)}
+    return [scores for scores in ordered if by_model[scores.run.scored.run.model] is scores][:2]
 
 
-def telling(entry: ReportedBenchmark, best: Sequence[Seen], group: str, inside: Sequence[bool]) -> Iterator[Telling]:
-    """The kinds of items that there are in a group, the most telling kind first."""
+def telling(
+    entry: ReportedBenchmark, best: Sequence[ItemScores], group: str, is_member: Sequence[bool]
+) -> Iterator[Highlight]:
+    """Yield the kinds of items in a group, the strongest evidence first."""
     for first in best[:1]:
         label, columns = first.run.label, first.columns
         state = {"b": entry.name, "group": group, "run": first.run.scored.name, "metric": first.metric}
         marks = columns.get("time", {}).get(first.metric, "")
-        other = next((first.run.views[view] for view in BESIDE if view in first.run.views), "")
-        yield Telling(
-            f"{label} right only with time", state | {"other": other, "show": "time"}, _places(marks, "1", inside)
+        ablation = next((first.run.views[view] for view in ABLATIONS if view in first.run.views), "")
+        yield Highlight(
+            f"{label} right only with time",
+            state | {"other": ablation, "show": "time"},
+            _positions(marks, "1", is_member),
         )
         for second in best[1:]:
-            beside, second_label = state | {"other": second.run.scored.name}, second.run.label
-            better, worse = beside | {"show": "better"}, beside | {"show": "worse"}
-            yield Telling(f"{label} right where {second_label} is wrong", better, first.ahead_of(second))
-            yield Telling(f"{second_label} right where {label} is wrong", worse, second.ahead_of(first))
-        unread = _places(columns["state"], "u", inside)
-        yield Telling(f"answers of {label} that could not be read", state | {"show": "unread"}, unread)
+            comparison, second_label = state | {"other": second.run.scored.name}, second.run.label
+            better, worse = comparison | {"show": "better"}, comparison | {"show": "worse"}
+            yield Highlight(f"{label} right where {second_label} is wrong", better, first.ahead_of(second))
+            yield Highlight(f"{second_label} right where {label} is wrong", worse, second.ahead_of(first))
+        unparsed = _positions(columns["state"], "u", is_member)
+        yield Highlight(f"answers of {label} that could not be read", state | {"show": "unread"}, unparsed)
 
 
-def _places(signs: str, sign: str, inside: Sequence[bool]) -> list[int]:
-    return [place for place, one in enumerate(signs) if one == sign and inside[place]]
+def _positions(signs: str, sign: str, is_member: Sequence[bool]) -> list[int]:
+    return [position for position, character in enumerate(signs) if character == sign and is_member[position]]
 
 
-def opened(name: str, found: Sequence[Telling], ids: Sequence[str], plays: Sequence[bool]) -> State:
-    """What the browser opens on: the first telling item, else the first of all; one whose clip plays if any does."""
-    every = [(one.state, item) for one in found for item in one.items] or [
+def opened(name: str, highlights: Sequence[Highlight], ids: Sequence[str], plays: Sequence[bool]) -> State:
+    """Return the state in which the browser opens.
+
+    It is at the first highlight, else at the first item, and if possible at one whose clip plays.
+    """
+    candidates = [(highlight.state, item) for highlight in highlights for item in highlight.items] or [
         ({"b": name}, item) for item in range(len(ids))
     ]
-    for state, item in [one for one in every if plays[one[1]]] or every:
+    for state, item in [candidate for candidate in candidates if plays[candidate[1]]] or candidates:
         return state | {"item": ids[item]}
     return {}
 
 
-def _seen(entry: ReportedBenchmark, columns: Mapping[str, Columns], inside: Sequence[bool]) -> Iterator[Seen]:
-    """The real models that were asked what the benchmark leads with, or else alike; where it can be, several."""
+def _item_scores(
+    entry: ReportedBenchmark, columns: Mapping[str, Columns], is_member: Sequence[bool]
+) -> Iterator[ItemScores]:
+    """Yield the scores of the models under the headline's conditions, else of models under equal conditions.
+
+    Conditions with several models are preferred.
+    """
     by_run = {run.run: run for run in reversed(entry.runs) if not run.reference}
-    real = [run for run in entry.runs if by_run.get(run.run) is run]  # of several judges the first
+    candidates = [run for run in entry.runs if by_run.get(run.run) is run]  # with several judges, only the first
     main = entry.headline
-    kinds = [(main.protocol, main.sampling)] if main else []
-    kinds += [(run.scored.run.protocol, run.scored.run.sampling) for run in real]
-    alike = [[run for run in real if (run.scored.run.protocol, run.scored.run.sampling) == kind] for kind in kinds]
-    several = (runs for runs in alike if len({run.scored.run.model for run in runs}) > 1)
-    for run in next(several, next(filter(None, alike), [])):
-        of_run = columns[run.scored.name]
-        names = [RATING] if RATING in of_run else sorted(of_run["fixed"])
+    conditions = [(main.protocol, main.sampling)] if main else []
+    conditions += [(run.scored.run.protocol, run.scored.run.sampling) for run in candidates]
+    groups = [
+        [run for run in candidates if (run.scored.run.protocol, run.scored.run.sampling) == condition]
+        for condition in conditions
+    ]
+    comparable = (runs for runs in groups if len({run.scored.run.model for run in runs}) > 1)
+    for run in next(comparable, next(filter(None, groups), [])):
+        run_columns = columns[run.scored.name]
+        names = [RATING] if RATING in run_columns else sorted(run_columns["fixed"])
         metric = main.metric if main and main.metric in names else next(iter(names), "")
         if metric:
-            signs = of_run[RATING] if metric == RATING else of_run["fixed"][metric]
-            values = [int(sign) if sign != NONE and one else None for sign, one in zip(signs, inside, strict=True)]
-            yield Seen(run, of_run, metric, values)
+            signs = run_columns[RATING] if metric == RATING else run_columns["fixed"][metric]
+            values = [
+                int(sign) if sign != NONE and is_counted else None
+                for sign, is_counted in zip(signs, is_member, strict=True)
+            ]
+            yield ItemScores(run, run_columns, metric, values)

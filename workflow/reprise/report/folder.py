@@ -1,6 +1,6 @@
-"""The folder of the report: what is written into it as texts and as data, and the list of that.
+"""The folder of the report: writes pages and data into it, and keeps the list of its files.
 
-A page that is opened from a file may load scripts, but fetch nothing: data are classic scripts.
+A page that is opened from a file may load scripts, but fetch nothing. The data are therefore classic scripts.
 """
 
 import json
@@ -17,27 +17,27 @@ from reprise.core.files import canonical_json, file_digest, read_json, text_dige
 from reprise.core.paths import report_files
 from reprise.core.plain import visible
 
-LONGEST = 20_000
+MAX_TEXT = 20_000
 ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-# The folders in it whose files are all written by a build.
-OWN = ("assets", "data", "figures", "media", "models", "runs", "tables", "time")
+# A build writes all files in these subfolders.
+MANAGED = ("assets", "data", "figures", "media", "models", "runs", "tables", "time")
 
 
-def shown(text: str | None) -> str:
-    """A text from data: signs that hide or reorder others by their code points, and what is too long cut."""
-    cut = text or ""
-    if len(cut) > LONGEST:
-        cut = f"{cut[:LONGEST]}... ({len(cut)} characters)"
-    return visible(cut.replace("\r\n", "\n"))
+def display_text(text: str | None) -> str:
+    """Return a text from data with characters that hide or reorder others as code points, cut if it is too long."""
+    result = text or ""
+    if len(result) > MAX_TEXT:
+        result = f"{result[:MAX_TEXT]}... ({len(result)} characters)"
+    return visible(result.replace("\r\n", "\n"))
 
 
 def finite(number: float | None) -> float | None:
-    """A number as JSON can hold it: none for what is no number."""
+    """Return a number that JSON can hold, or none for NaN and infinity."""
     return number if number is not None and math.isfinite(number) else None
 
 
 def without_empty(values: dict[str, Any]) -> dict[str, Any]:
-    """The entries that say something: no empty text or list, null or false. Zero says something."""
+    """Return the entries with content: no empty text or list, null or false. Zero is content."""
     return {name: value for name, value in values.items() if value or (value == 0 and value is not False)}
 
 
@@ -50,13 +50,13 @@ def leaves(content: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield name, content
 
 
-def in_words(value: Any) -> str:
-    """A value as people read it."""
+def as_text(value: Any) -> str:
+    """Return a text as it is, and any other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 class Folder:
-    """Files of one build of the report, by name."""
+    """The files of one build of the report, by name."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -67,16 +67,16 @@ class Folder:
         self._written[name] = text_digest(text)
 
     def put(self, name: str, value: Any) -> None:
-        """Write data that a page loads by this name."""
+        """Write data that pages load by this name."""
         self.put_encoded(name, ENCODE(value))
 
     def put_encoded(self, name: str, encoded: str) -> None:
-        """Write JSON as a script that none of it ends."""
+        """Write JSON as a script, escaped so that no text in it can end the script element."""
         closed = encoded.replace("</", "<\\/")
         self.write(f"data/{name}.js", f"reprise.put({ENCODE(name)}, {closed});\n")
 
     def copy(self, source: Path, name: str, sha256: str = "") -> None:
-        """Copy a file, whose digest may be known."""
+        """Copy a file; `sha256` is its digest, if it is known."""
         digest = sha256 or file_digest(source)
         if self._written.get(name) != digest:
             with whole_file(self._root / name) as temporary:
@@ -84,21 +84,24 @@ class Folder:
             self._written[name] = digest
 
     def link_to(self, path: Path) -> str:
-        """The address of a file elsewhere, from a page at the top of the folder."""
+        """Return the address of a file elsewhere, from a page at the top of the folder."""
         return quote(Path(os.path.relpath(path.absolute(), self._root.absolute())).as_posix())
 
     def finish(self) -> None:
-        """Write the list of files, and remove what an older build left; a page that no build listed is a user's."""
+        """Write the list of files, and remove the files of an older build.
+
+        A page that no build has listed belongs to a user and stays.
+        """
         listing = self._root / report_files()[1].name
         pages = [path for name in _listed_in(listing) if "/" not in name and (path := self._root / name).is_file()]
-        for path in [*pages, *(path for name in OWN for path in (self._root / name).rglob("*"))]:
+        for path in [*pages, *(path for name in MANAGED for path in (self._root / name).rglob("*"))]:
             if path.is_file() and path.relative_to(self._root).as_posix() not in self._written:
                 path.unlink()
         write_text(listing, canonical_json(self._written) + "\n")
 
 
 def _listed_in(listing: Path) -> list[str]:
-    """Return the names of the files of the build before; none where its list is missing or damaged."""
+    """Return the names of the files of the previous build; none if its list is missing or damaged."""
     try:
         names = read_json(listing)
     except UserError:

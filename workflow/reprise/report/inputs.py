@@ -1,4 +1,4 @@
-"""The files that the report is made from: those of a suite, and its own fixed files and templates."""
+"""The files that the report is made from: those of a suite, and the report's fixed files and templates."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from reprise.tables.published import published_file
 from reprise.tables.render.html import CSS
 
 FIGURE_KINDS = ("svg", "png", "pdf", "csv")
-# What the report holds of a card of time; of that of all models all but the items.
+# The report has these files of each model's temporal profile; the profile of all models has no items.
 CARD_KINDS = (*FIGURE_KINDS, "items.csv")
 SITE = Path(__file__).with_name("site")
 TEMPLATES = Path(__file__).with_name("templates")
@@ -25,51 +25,51 @@ BROWSER = "items.html"
 
 def inputs(key: ReportKey, results: Results) -> list[Path]:
     """Return the files of a suite that its report is made from."""
-    found = [results.folder / "sources" / "missing.md"]
-    found += [reproduction_file("html"), reproduction_file("csv")] if key.show_published else []
+    paths = [results.folder / "sources" / "missing.md"]
+    paths += [reproduction_file("html"), reproduction_file("csv")] if key.show_published else []
     if key.time:
-        found += [time_file(ALL, kind) for kind in FIGURE_KINDS]
-        found += [time_file(model, kind) for model in key.time for kind in ("json", *CARD_KINDS)]
+        paths += [time_file(ALL, kind) for kind in FIGURE_KINDS]
+        paths += [time_file(model, kind) for model in key.time for kind in ("json", *CARD_KINDS)]
     for benchmark in key.benchmarks:
         name = benchmark.name
         for table in benchmark.tables:
-            found.append(table_file(name, table.name, "csv"))
-            found += [results.statistics(name)] if table.statistics else []
+            paths.append(table_file(name, table.name, "csv"))
+            paths += [results.statistics(name)] if table.statistics else []
         for figure in benchmark.figures:
-            found += [figure_file(name, figure, kind) for kind in FIGURE_KINDS]
-        found += [published_file(name)] if key.show_published and benchmark.tables else []
+            paths += [figure_file(name, figure, kind) for kind in FIGURE_KINDS]
+        paths += [published_file(name)] if key.show_published and benchmark.tables else []
         if benchmark.runs and benchmark.has_clips:
-            found += [results.facts(name), *(results.ledger("clips", name, shard) for shard in range(key.shards))]
+            paths += [results.facts(name), *(results.ledger("clips", name, shard) for shard in range(key.shards))]
         for run in benchmark.runs:
-            one = run.scored
-            found += [results.items(name), results.requests(name, one.run.protocol), results.responses(one.run)]
-            found += [] if run.imported else [results.frames(name, one.run.sampling), results.timings(one.run)]
-            if one.judge:
-                found += [results.judge_requests(one.run), results.judge_responses(one.run, one.judge)]
-            found.append(results.metrics(one))
-            found += [results.verdicts(one.run, reader) for reader in readers_of(run)]
-            found += problem_files(run, results)
-    return found
+            scored = run.scored
+            paths += [results.items(name), results.requests(name, scored.run.protocol), results.responses(scored.run)]
+            paths += [] if run.imported else [results.frames(name, scored.run.sampling), results.timings(scored.run)]
+            if scored.judge:
+                paths += [results.judge_requests(scored.run), results.judge_responses(scored.run, scored.judge)]
+            paths.append(results.metrics(scored))
+            paths += [results.verdicts(scored.run, reader) for reader in readers_of(run)]
+            paths += problem_files(run, results)
+    return paths
 
 
 def readers_of(run: ReportedRun) -> tuple[str, str]:
-    """The names of a run's verdicts: by the careful reading and by the authors', of its answers or of its judge."""
+    """Return the names of a run's verdicts, by the robust and the authors' reader, of its answers or its judge's."""
     return (run.judge, f"{run.judge}.authors") if run.judge else ("robust", "authors")
 
 
 def problem_files(run: ReportedRun, results: Results) -> list[Path]:
-    of_answers = [results.import_problems(Scored(run.scored.run))] if run.imported else []
-    return of_answers + ([results.import_problems(run.scored)] if run.imported_ratings else [])
+    answer_problems = [results.import_problems(Scored(run.scored.run))] if run.imported else []
+    return answer_problems + ([results.import_problems(run.scored)] if run.imported_ratings else [])
 
 
 def site_files() -> dict[str, Path]:
-    """Name in the report -> fixed file. The item browser is at the top, what it loads in `assets/`."""
-    found = {"assets/tables.css": CSS}
+    """Return name in the report -> fixed file; the item browser is at the top, its files are in `assets/`."""
+    files = {"assets/tables.css": CSS}
     for path in sorted(SITE.rglob("*")):
         name = path.relative_to(SITE).as_posix()
         if path.is_file():
-            found[name if name == BROWSER else f"assets/{name}"] = path
-    return found
+            files[name if name == BROWSER else f"assets/{name}"] = path
+    return files
 
 
 def own_files() -> dict[str, Path]:

@@ -1,4 +1,4 @@
-"""The key of the report: what is in it, and how it is called."""
+"""The key of the report: its content, and the labels of it."""
 
 from typing import Literal
 
@@ -14,15 +14,15 @@ def model_page(model: str) -> str:
 
 
 class ReportedRun(KeyPart):
-    """A run whose answers the report shows, as its readers or one judge have read them."""
+    """A run whose answers the report shows, as read by its readers or by one judge."""
 
     run: str
     judge: str = ""
     label: str
     imported: bool = False  # whether its answers were made elsewhere
-    imported_ratings: bool = False  # whether its judge's ratings were
-    reference: bool = False  # whether its model is a baseline, which looks as it does on purpose
-    views: dict[str, str] = Field({})  # view of time -> the run that is shown its frames so, whose numbers are here too
+    imported_ratings: bool = False  # whether its judge's ratings were made elsewhere
+    reference: bool = False  # whether its model is a baseline, whose answers may look broken on purpose
+    views: dict[str, str] = Field({})  # temporal ablation -> the run with that ablation, also in the report
 
     @property
     def scored(self) -> Scored:
@@ -38,7 +38,7 @@ class ReportedRun(KeyPart):
 
     @property
     def made(self) -> str:
-        """The name of the data that say where its numbers come from."""
+        """Return the name of the data that hold the provenance of its numbers."""
         return f"{self.scored.run.benchmark}/made/{self.scored.name.replace('/', '.')}"
 
 
@@ -48,13 +48,13 @@ class ReportedTable(KeyPart):
 
 
 class Headline(KeyPart):
-    """The number that a benchmark leads with, and of which runs it is."""
+    """The main number of a benchmark, and the conditions of its runs."""
 
     metric: str
     group: str
     title: str
     decimals: int
-    table: str | None  # where the benchmark's chance stands
+    table: str | None  # the table with the benchmark's chance
     protocol: str
     sampling: str
 
@@ -62,7 +62,7 @@ class Headline(KeyPart):
 class ReportedBenchmark(KeyPart):
     name: str
     title: str
-    passing_on: str = ""  # what the licence of its videos says about passing clips on
+    passing_on: str = ""  # what the licence of its videos says about redistributing clips
     has_clips: bool  # whether this site works on its videos
     forms: dict[str, str] = Field({})  # protocol -> form of question
     rated_to: dict[str, int] = Field({})  # protocol whose answers a judge rates -> the best rating
@@ -73,7 +73,7 @@ class ReportedBenchmark(KeyPart):
 
     @property
     def scale(self) -> float:
-        """The largest value of its headline."""
+        """Return the largest possible value of its headline."""
         return float(self.rated_to.get(self.headline.protocol, 100)) if self.headline else 100.0
 
 
@@ -84,11 +84,11 @@ class ReportKey(SuiteKey):
     show_published: bool
     overview: bool
     time: tuple[str, ...] = ()
-    site: dict[str, str] = Field({})  # digests of the fixed files and of the templates of pages, which are no code
+    site: dict[str, str] = Field({})  # digests of the fixed files and the templates, which are not code
     benchmarks: tuple[ReportedBenchmark, ...] = ()
 
     def browsed(self) -> list[ReportedBenchmark]:
-        """The benchmarks with items to browse."""
+        """Return the benchmarks with items to browse."""
         return [benchmark for benchmark in self.benchmarks if benchmark.runs]
 
     def runs(self) -> list[ReportedRun]:

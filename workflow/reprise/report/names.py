@@ -1,4 +1,4 @@
-"""What the paper's tables call numbers and groups of items, where files have short names of their own."""
+"""The names that a paper's tables give to numbers and groups of items, in place of the short names in files."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -29,27 +29,27 @@ class Names(NamedTuple):
     def number(self, metric: str, group: str) -> str:
         if metric in HEALTH:
             return f"{group}, {HEALTH[metric]}"
-        called = self.groups.get(group) or group.replace("_", " ")
-        return self.numbers.get((metric, group)) or f"{metric.replace('_', ' ')}, {called}"
+        group_name = self.groups.get(group) or group.replace("_", " ")
+        return self.numbers.get((metric, group)) or f"{metric.replace('_', ' ')}, {group_name}"
 
 
 def names_of(benchmark: ReportedBenchmark, settings: Mapping[str, Settings]) -> Names:
-    """By its tables' columns; of several that have a number the table that it leads with counts, else the first."""
+    """Return names from the columns of a benchmark's tables, first from its main table, then in the given order."""
     main = benchmark.headline.table if benchmark.headline else None
     numbers: dict[tuple[str, str], str] = {}
     groups: dict[str, str] = {}
-    for table in sorted(benchmark.tables, key=lambda one: one.name != main):
+    for table in sorted(benchmark.tables, key=lambda table: table.name != main):
         key = cast(TableKey, settings[settings_name("tables", benchmark.name, table.name)])
-        shown = Counter(column.group for column in key.spec.columns)
+        columns_by_group = Counter(column.group for column in key.spec.columns)
         for column in key.spec.columns:
-            if column.group is None or column.model or column.sampling:  # its title says whose the number is
+            if column.group is None or column.model or column.sampling:  # its title identifies a run, not a group
                 continue
             meaning = key.abbreviations.get(column.title, "")
             name = f"{column_name(column)} ({meaning})" if meaning else column_name(column)
-            if shown[column.group] == 1:  # else it is the metrics that the titles tell apart
+            if columns_by_group[column.group] == 1:  # otherwise the titles distinguish metrics, not groups
                 groups.setdefault(column.group, name)
             metrics = key.spec.metrics_of(column)
             for metric in metrics:
-                which = f", {metric}" if len(metrics) > 1 else ""
-                numbers.setdefault((metric, column.group), f"{key.spec.title}: {name}{which}")
+                suffix = f", {metric}" if len(metrics) > 1 else ""
+                numbers.setdefault((metric, column.group), f"{key.spec.title}: {name}{suffix}")
     return Names(numbers, groups)

@@ -1,4 +1,4 @@
-"""The suite's tables as the report shows them: the same numbers, each with a link to the items behind it."""
+"""The suite's tables in the report: the same numbers, each with a link to its items."""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -25,44 +25,45 @@ from reprise.tables.render import html
 
 
 def browser_at(state: Mapping[str, str]) -> str:
-    """The item browser at a state, from the top of the report."""
+    """Return the address of the item browser in a state, from the top of the report."""
     return f"{BROWSER}#" + "&".join(f"{name}={quote(value, safe='')}" for name, value in state.items() if value)
 
 
 @dataclass(frozen=True)
 class Links:
-    """Links to the items behind numbers, by what the item browser can choose."""
+    """Links from numbers to their items, by the states of the item browser."""
 
     summaries: Mapping[str, Summary]
 
     def behind(self, run: str, metric: str = "", group: str = "", show: str = "", *, made: bool = False) -> str:
-        """The item browser at a run's items, from the top of the report; nothing of a run that is not in it.
+        """Return the address of a run's items in the item browser, from the top of the report.
 
-        A number of no single items, such as a bias, leads to all items that it is made from, and a number of the data
-        to the items that were counted. With `made` the browser also says what the number was made from.
+        The address is empty for a run that the report does not have. A number without single items, such as a bias,
+        links to all items that it was computed from, and a number of the data to the counted items. With `made` the
+        browser also shows the provenance of the number.
         """
-        benchmark, _, of_it = run.partition("/")
-        of_data = of_it == "data"  # a number that was counted from the data
-        known = [
+        benchmark, _, rest = run.partition("/")
+        is_of_data = rest == "data"  # counted from the benchmark's data, not from answers
+        summaries = [
             summary
             for name, summary in self.summaries.items()
-            if name == run or (of_data and name.startswith(f"{benchmark}/"))
+            if name == run or (is_of_data and name.startswith(f"{benchmark}/"))
         ]
-        if not known:
+        if not summaries:
             return ""
         state = {
             "b": benchmark,
-            "run": "" if of_data else run,
-            "metric": metric if metric in known[0].metrics and not of_data else "",
-            "group": group if any(group in one.groups for one in known) else "",
+            "run": "" if is_of_data else run,
+            "metric": metric if metric in summaries[0].metrics and not is_of_data else "",
+            "group": group if any(group in summary.groups for summary in summaries) else "",
             "show": show,
-            "made": f"{metric}/{group}" if made and not of_data else "",
+            "made": f"{metric}/{group}" if made and not is_of_data else "",
         }
         return browser_at(state)
 
 
-class Built(NamedTuple):
-    """A table with links; the page that it stands on has the suite's notice."""
+class RenderedTable(NamedTuple):
+    """A table with links, as HTML; the page around it has the suite's notice."""
 
     heading: str
     anchor: str
@@ -73,41 +74,41 @@ class Built(NamedTuple):
 
 @dataclass(frozen=True)
 class LinkedTables:
-    """Builds the tables of a suite anew, with links."""
+    """Builds the tables of a suite again, with links."""
 
     key: ReportKey
     results: Results
     links: Links
     settings: Mapping[str, Settings]
 
-    def built(self, benchmark: str, table: ReportedTable) -> Built:
+    def built(self, benchmark: str, table: ReportedTable) -> RenderedTable:
         key = cast(TableKey, self.settings[settings_name("tables", benchmark, table.name)])
         statistics = [self.results.statistics(benchmark)] if table.statistics else []
         published = self._published(benchmark, table.name)
         builder = Builder(key, self._metrics(key.runs, statistics), published, self._problems, self._link("../"))
-        return self._built(builder, key.runs)
+        return self._render(builder, key.runs)
 
-    def overview(self) -> Built:
+    def overview(self) -> RenderedTable:
         key = cast(OverviewKey, self.settings[settings_name("tables", OVERVIEW)])
-        shown = [run for part in key.parts for run in part.runs]
-        asked = {run.scored.run for run in self.key.runs() if not run.imported and run.scored.name in shown}
+        runs = [run for part in key.parts for run in part.runs]
+        own_runs = {run.scored.run for run in self.key.runs() if not run.imported and run.scored.name in runs}
         builder = OverviewBuilder(
             key,
-            self._metrics(shown),
+            self._metrics(runs),
             {name: self._published(name, main.table) for name, main in key.of_all.items()},
             self._problems,
-            {run.name: read_table(self.results.timings(run), TIMINGS) for run in sorted(asked)},
+            {run.name: read_table(self.results.timings(run), TIMINGS) for run in sorted(own_runs)},
             self._link(""),
         )
-        return self._built(builder, shown)
+        return self._render(builder, runs)
 
-    def _built(self, builder: Builder | OverviewBuilder, shown: Container[str]) -> Built:
+    def _render(self, builder: Builder | OverviewBuilder, names: Container[str]) -> RenderedTable:
         table = replace(builder.table(), notice="")
-        runs = [run for run in self.key.runs() if run.scored.name in shown]
-        return Built(table.title, html.anchor(table), html.table_section(table), builder.tidy, runs)
+        runs = [run for run in self.key.runs() if run.scored.name in names]
+        return RenderedTable(table.title, html.anchor(table), html.table_section(table), builder.tidy, runs)
 
     def _metrics(self, runs: Iterable[str], statistics: Sequence[Path] = ()) -> pl.DataFrame:
-        """In the order in which the table's own job reads them."""
+        """Return the metrics in the order in which the table's job reads them."""
         return read_metrics([*(self.results.folder / "metrics" / f"{run}.parquet" for run in runs), *statistics])
 
     def _link(self, top: str) -> Link:

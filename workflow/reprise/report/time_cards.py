@@ -1,4 +1,4 @@
-"""The cards of time in the report: each on its model's page with links to the items, and the picture of all models."""
+"""The temporal profiles in the report: one on each model's page with links to items, and the figure of all models."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from reprise.timecard.page import CSS, fragment
 
 
 def copy_picture(folder: Folder) -> None:
-    """What pages with cards share: their style, and the picture of all models."""
+    """Copy what the pages with profiles share: their style sheet, and the figure of all models."""
     folder.write("assets/time.css", CSS)
     _copy(ALL, FIGURE_KINDS, folder)
 
@@ -24,36 +24,37 @@ def _copy(name: str, kinds: Iterable[str], folder: Folder) -> None:
 
 
 def card_of(model: str, groups: Mapping[str, str], folder: Folder) -> dict[str, Any]:
-    """A model's card for its page, which has the suite's notice; the card's files are beside it.
+    """Return a model's profile for its page, and copy the profile's files.
 
-    `groups` has the items that each benchmark's score is of.
+    `groups` holds the group of items for each benchmark's score. The profile omits the suite's notice, because the page
+    has it.
     """
     _copy(model, CARD_KINDS, folder)
     card = read_card(time_file(model, "json"))
     return {
         "html": fragment(card.model_copy(update={"notice": ""})),
-        "benchmarks": [of_benchmark(one, groups.get(one.name, "")) for one in card.benchmarks],
+        "benchmarks": [of_benchmark(benchmark, groups.get(benchmark.name, "")) for benchmark in card.benchmarks],
     }
 
 
-def of_benchmark(one: CardBenchmark, group: str) -> dict[str, Any]:
-    """A benchmark's part of a card: each score with the items behind it and those whose answer its view changes."""
-    planned = one.view(PLANNED)
+def of_benchmark(benchmark: CardBenchmark, group: str) -> dict[str, Any]:
+    """Return a benchmark's part of a profile: each score with links to its items and to the answers that change."""
+    planned = benchmark.view(PLANNED)
     run = planned.run if planned else ""
 
-    def at(view: View, show: str) -> str:
-        of_run = {"b": one.name, "group": group, "run": run or view.run, "metric": one.score}
-        return browser_at(of_run | {"other": view.run if run != view.run else "", "show": show})
+    def link_to(view: View, show: str) -> str:
+        state = {"b": benchmark.name, "group": group, "run": run or view.run, "metric": benchmark.score}
+        return browser_at(state | {"other": view.run if run != view.run else "", "show": show})
 
-    seen = [
+    views = [
         {
             "title": VIEW_TITLES[view.view],
             "view": view,
-            "behind": at(view, ""),
-            "lost": at(view, "better"),
-            "gained": at(view, "worse"),
+            "behind": link_to(view, ""),
+            "lost": link_to(view, "better"),
+            "gained": link_to(view, "worse"),
         }
-        for view in one.views
+        for view in benchmark.views
     ]
-    beside = next((view for view in one.views if view.view not in (PLANNED, NONE)), planned)
-    return {"card": one, "seen": seen, "only_with_time": at(beside, "time") if beside else ""}
+    comparison = next((view for view in benchmark.views if view.view not in (PLANNED, NONE)), planned)
+    return {"card": benchmark, "seen": views, "only_with_time": link_to(comparison, "time") if comparison else ""}

@@ -131,7 +131,7 @@ def rows_without_numbers(entries: Sequence[Entry]) -> list[str]:
 
 
 def columns_without_numbers(entries: Sequence[Entry]) -> dict[str, bool]:
-    """Return column without a number -> whether the paper's numbers of it are lost."""
+    """Return the columns without numbers, each with whether the paper's numbers of it are lost."""
     cells_by_name = grouped((cell for entry in entries for cell in _named_numbers(entry, entries)), itemgetter(0))
     empty = {name: cells for name, cells in cells_by_name.items() if all(number.value is None for _, number in cells)}
     return {name: any(number.state == "lost" for _, number in cells) for name, cells in empty.items()}

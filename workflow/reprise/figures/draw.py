@@ -30,7 +30,17 @@ def draw(
     marks: Published,
     made: pl.DataFrame,
 ) -> tuple[Figure, pl.DataFrame]:
-    """Return the figure and its tidy rows; the groups of `items` include those of the analyses."""
+    """Return the figure and its tidy rows.
+
+    Args:
+        key: The key of the figure.
+        builders: One builder for each part of a table that the figure shows.
+        items: The items of the benchmark, with the groups of the analyses.
+        facts: The metadata of the clips.
+        verdicts: The verdicts of each run of a scatter plot, by the name of the run.
+        marks: The paper's values that a distribution marks.
+        made: The counts of the benchmark's construction.
+    """
     use_style()
     spec = key.spec
     if isinstance(spec, Distribution) and spec.made is not None:

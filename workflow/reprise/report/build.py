@@ -119,7 +119,7 @@ class Pages:
             overview=overview,
             rankings=list(filter(None, rankings)),
             published=published,
-            broken_in=Counter(name.partition("/")[0] for name, why in self._broken.items() if why),
+            broken_in=Counter(name.partition("/")[0] for name, run_reasons in self._broken.items() if run_reasons),
             telling=self._written.telling,
             browser_at=browser_at,
             models=models,

@@ -49,13 +49,13 @@ class Chains:
         by_stage: dict[str, list[Step]] = {}
         for step in self._lineages.of(result):
             by_stage.setdefault(step.stage, []).append(step)
-        listed: set[str] = set()
+        recorded: set[str] = set()
         stages = []
         for stage, steps in by_stage.items():
             new_settings = {
-                name: content for step in steps for name, content in step.made.settings.items() if name not in listed
+                name: content for step in steps for name, content in step.made.settings.items() if name not in recorded
             }
-            listed |= set(new_settings)
+            recorded |= set(new_settings)
             stages.append(
                 StageProvenance(
                     name=stage,

@@ -162,7 +162,7 @@ class BenchmarkWriter:
         return RunTables(responses, robust, authors, replies)
 
     def _compare_runs(self, outcomes: Sequence[Mapping[str, pl.DataFrame]]) -> dict[int, dict[int, Part]]:
-        """Return run -> other run with the same conditions -> the difference of the tables' main number."""
+        """Return how runs with equal conditions differ in the tables' main number, by run and by other run."""
         conditions = [(run.scored.run.protocol, run.scored.run.sampling) for run in self._entry.runs]
         comparisons: dict[int, dict[int, Part]] = {}
         for first, second in permutations(range(len(conditions)), 2):

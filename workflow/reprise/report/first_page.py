@@ -20,7 +20,7 @@ from reprise.tables.reproduction import NAMES, SCHEMA
 MIN_P = 0.001
 NO_BREAK = "\N{NO-BREAK SPACE}"
 MAX_MODELS = 6  # models that a chart shows; the table of all models has the rest
-ABLATIONS = (SHUFFLED, REVERSED, FIRST)  # the ablations to compare a run with; its first one of these is used
+ABLATIONS = (SHUFFLED, REVERSED, FIRST)  # ablations to compare a run with, by preference
 Columns = Mapping[str, Any]
 Leads = Mapping[tuple[str, str], PairedComparison]
 """Two runs -> the difference of the first from the second in their benchmark's headline, as a share of 1"""
@@ -187,7 +187,7 @@ class ItemScores(NamedTuple):
     def ahead_of(self, other: "ItemScores") -> list[int]:
         """Return the items with a higher score for this run."""
         pairs = enumerate(zip(self.values, other.values, strict=True))
-        return [item for item, (mine, theirs) in pairs if mine is not None and theirs is not None and mine > theirs]
+        return [item for item, (left, right) in pairs if left is not None and right is not None and left > right]
 
 
 def best_two(entry: ReportedBenchmark, columns: Mapping[str, Columns], is_member: Sequence[bool]) -> list[ItemScores]:

@@ -63,7 +63,7 @@ def problem_files(run: ReportedRun, results: Results) -> list[Path]:
 
 
 def site_files() -> dict[str, Path]:
-    """Return name in the report -> fixed file; the item browser is at the top, its files are in `assets/`."""
+    """Return the fixed files by name in the report; the item browser is at the top, its files are in `assets/`."""
     files = {"assets/tables.css": CSS}
     for path in sorted(SITE.rglob("*")):
         name = path.relative_to(SITE).as_posix()

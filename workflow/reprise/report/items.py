@@ -170,7 +170,7 @@ class Clips:
 
 
 def encoded_answers(numbers: Mapping[str, int], run: RunTables, judge: str) -> dict[int, str]:
-    """Return item number -> its answers as JSON."""
+    """Return the answers to each item as JSON, by the item's number."""
     names = (judge, f"{judge}.authors") if judge else ("robust", "authors")
     rows = run.responses.select("item_id", *ANSWER)
     for name, verdicts in zip(names, (run.robust, run.authors), strict=True):

@@ -1,4 +1,4 @@
-"""The key of the report: its content, and the labels of it."""
+"""The key of the report: its benchmarks with their runs, tables and figures, and their labels."""
 
 from typing import Literal
 
@@ -63,7 +63,7 @@ class ReportedBenchmark(KeyPart):
     name: str
     title: str
     passing_on: str = ""  # what the licence of its videos says about redistributing clips
-    has_clips: bool  # whether this site works on its videos
+    has_clips: bool  # whether this site processes its videos
     forms: dict[str, str] = Field({})  # protocol -> form of question
     rated_to: dict[str, int] = Field({})  # protocol whose answers a judge rates -> the best rating
     headline: Headline | None = None
@@ -79,7 +79,7 @@ class ReportedBenchmark(KeyPart):
 
 class ReportKey(SuiteKey):
     clips: Literal["link", "copy"]
-    level: float = 0.95  # of intervals
+    level: float = 0.95  # confidence level of intervals
     shards: int = Field(ge=1)
     show_published: bool
     overview: bool

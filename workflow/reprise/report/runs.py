@@ -24,7 +24,7 @@ class RunTables(NamedTuple):
 
 
 def outcomes_of(benchmark: str, form: str, items: pl.DataFrame, run: RunTables) -> dict[str, pl.DataFrame]:
-    """Return metric -> the outcome of each of its samples, as the tables count."""
+    """Return the outcomes of each metric's samples, as the tables count them."""
     return load_scores(benchmark).SCORES[form].outcomes(Answered(items, run.robust))
 
 
@@ -44,7 +44,7 @@ class Summary(NamedTuple):
 
 
 def columns(
-    benchmark: str, form: str, items: pl.DataFrame, asked: pl.DataFrame, run: RunTables, highest: int | None = None
+    benchmark: str, form: str, items: pl.DataFrame, requests: pl.DataFrame, run: RunTables, highest: int | None = None
 ) -> dict[str, Any]:
     """Return the columns of a run: states, metrics by both conventions, their samples, and where the readers differ.
 
@@ -52,8 +52,8 @@ def columns(
     answers.
     """
     # An item is failed or unread if any of its answers is, and missing if it has requests but no answer.
-    answered = run.robust.group_by("item_id").agg(pl.col("failed", "unparsed").any())
-    states = asked.select(pl.col("item_id").unique()).join(answered, on="item_id", how="full", coalesce=True)
+    answer_states = run.robust.group_by("item_id").agg(pl.col("failed", "unparsed").any())
+    states = requests.select(pl.col("item_id").unique()).join(answer_states, on="item_id", how="full", coalesce=True)
     failed_first = pl.when(pl.col("failed").is_null()).then(pl.lit("m")).when("failed").then(pl.lit("f"))
     sign_expression = failed_first.when("unparsed").then(pl.lit("u")).otherwise(pl.lit("a"))
     result: dict[str, Any] = {"state": _signs(items, states.select("item_id", sign=sign_expression))}
@@ -105,7 +105,7 @@ def _samples(items: pl.DataFrame, outcomes: pl.DataFrame) -> str | None:
 
 
 def _item_signs(
-    metric: str, items: pl.DataFrame, asked: pl.DataFrame, samples: str | None, outcomes: pl.DataFrame
+    metric: str, items: pl.DataFrame, run_items: pl.DataFrame, samples: str | None, outcomes: pl.DataFrame
 ) -> str:
     """Return a metric's result on each item of a run: that of the sample to which the item belongs.
 
@@ -113,7 +113,7 @@ def _item_signs(
     """
     if samples is None or outcomes.is_empty():
         return NONE * items.height
-    applicable = asked.filter(pl.col("task") == metric) if metric in items["task"] else asked
+    applicable = run_items.filter(pl.col("task") == metric) if metric in items["task"] else run_items
     right = pl.when(pl.col("right").cast(pl.Float64) >= 1).then(pl.lit("1")).otherwise(pl.lit("0"))
     signs = outcomes.select(pl.col("item_id").alias(samples), sign=right)
     results = applicable.select(*dict.fromkeys(("item_id", samples))).join(signs, on=samples, how="inner")

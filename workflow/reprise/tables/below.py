@@ -31,7 +31,7 @@ def broken_lines(key: TableKey, metrics: pl.DataFrame) -> list[str]:
 
 
 def _healths(metrics: pl.DataFrame) -> list[tuple[str, list[Mapping[str, Any]]]]:
-    """Return the health metrics of each run, or of each run and judge, by its name."""
+    """Return the health metrics of each run, or of each run and judge, with its name."""
     health_metrics = metrics.filter(pl.col("metric").str.starts_with(health.PREFIX)).unique(maintain_order=True)
     rows = sorted(health_metrics.iter_rows(named=True), key=subject)
     return [(name, list(numbers)) for name, numbers in groupby(rows, subject)]

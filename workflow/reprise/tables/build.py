@@ -216,7 +216,7 @@ class Builder:
         if paper is not None:
             self.tidy.append({"value": paper.value, **paper_columns, **cell_columns, "source": "published"})
             return Number(paper.value, column.decimals, column.signed, "published", greyed=greyed, notes=notes)
-        # A cell with neither a number of ours nor the paper's says why.
+        # A cell with neither our number nor the paper's shows the reason.
         state: rendered.State = "reproduced"
         if not row.chance and self.source_of(row, column) is None:
             is_lost = self.spec.is_damaged and key.show_published

@@ -1,4 +1,4 @@
-"""The table of judges: how far two of them agree about the same answers."""
+"""The table of judges: the agreement of two judges on the same answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from reprise.stats.measures import Measure, difference, first, measure, ones
 from reprise.tables.keys import AgreementKey, JudgePairKey
 from reprise.tables.render.table import EN_DASH, Cell, Column, ColumnGroup, Number, Table, TableRow, Text, sections_of
 
-HIGHEST = 3.0  # of most ratings
+HIGHEST = 3.0  # the highest value of most rating scales
 READ, ONLY_FIRST, ONLY_SECOND, NEITHER = "both", "first only", "second only", "neither"
 AGREEMENT, KAPPA, DIFFERENCE, RANKS = "agreement", "kappa", "difference", "rank_correlation"
 SIDES = "first", "second"

@@ -23,16 +23,16 @@ class TableKey(SuiteKey):
     forms: dict[str, str]  # protocol -> form of question
     frames_min: dict[str, dict[str, int]] = Field({})
     """protocol -> metric -> the fewest frames that can show what it asks about"""
-    frames: dict[str, int] = Field({})  # sampling -> its number of frames, where that is the same for every clip
-    runs: tuple[str, ...]  # runs, by whose judge where answers are judged, whose numbers are made here
-    imported: tuple[str, ...] = ()  # those whose answers or ratings were made elsewhere
-    judge_order: tuple[str, ...] = ()  # the judges, the one that a cell shows first if it rated the cell's run first
-    unjudged: tuple[str, ...] = ()
+    frames: dict[str, int] = Field({})  # sampling -> its number of frames, if it is the same for every clip
+    runs: tuple[str, ...]  # runs whose numbers are computed here, each with its judge if answers are judged
+    imported: tuple[str, ...] = ()  # runs with imported answers or ratings
+    judge_order: tuple[str, ...] = ()  # judges by preference; a cell shows the first one that rated its run
+    unjudged: tuple[str, ...] = ()  # runs that no judge has rated
     judged: tuple[str, ...] = ()  # protocols whose answers are judged
     judges: dict[str, str] = Field({})  # judge -> label
     abbreviations: dict[str, str] = Field({})
     references: tuple[str, ...] = ()  # models that no table marks as best
-    quantised: dict[str, str] = Field({})  # model with quantised weights -> by what method
+    quantised: dict[str, str] = Field({})  # model with quantised weights -> method of quantisation
     missing_share_max: float
     failed_share_max: float
 
@@ -41,7 +41,7 @@ class OverviewKey(Key):
     suite: str
     confidence: float
     parts: tuple[TableKey, ...]  # a table for each benchmark, with the same rows
-    of_all: dict[str, Overview]  # benchmark -> what all models are asked whose row says nothing else
+    of_all: dict[str, Overview]  # benchmark -> the default conditions of all models
     gpus: dict[str, int]
 
 
@@ -59,12 +59,12 @@ class ReproductionKey(SuiteKey):
     titles: tuple[Title, ...]
     judges_of_paper: dict[str, str] = Field({})  # table -> the judge of the paper's numbers
     judges: dict[str, str] = Field({})
-    conditions: dict[str, tuple[str, ...]] = Field({})  # run -> what it was made with
+    conditions: dict[str, tuple[str, ...]] = Field({})  # run -> the conditions of its answers
 
 
 class JudgePairKey(KeyPart):
     benchmark: str
-    title: str  # of the benchmark, and the protocol
+    title: str  # title of the benchmark, and the protocol
     judges: tuple[str, str]
     runs: tuple[str, ...]
 

@@ -22,7 +22,7 @@ def read_metrics(paths: Iterable[Path]) -> pl.DataFrame:
 
 
 def read_problems(paths: Iterable[Path], results: Results) -> dict[str, Counter[str]]:
-    """Return run, or run and judge -> problem -> count; questions without an answer are counted as failed elsewhere."""
+    """Return counts of problems by run, or by run and judge; unanswered questions are counted as failed elsewhere."""
     problems = {}
     for path in paths:
         with sealed_text(path).open(encoding="utf-8", newline="") as stream:

@@ -101,7 +101,7 @@ class OverviewBuilder:
         questions, costs = int(timed["requests"].sum()), dict[str, float | None]()
         if timed.height:
             seconds = float(timed["seconds"].sum()) + float(timed["waiting"].sum())
-            # With several GPUs, the number that a question used is not recorded.
+            # With several GPUs, timings do not record how many of them a question used.
             has_gpu_hours = timed.height == timings.height and self._key.gpus[runs[0].model] == 1
             costs[SPEED], costs[HOURS] = seconds / questions, seconds / 3600 if has_gpu_hours else None
             costs[DOLLARS] = None if timings["usd"].null_count() else float(timings["usd"].sum())

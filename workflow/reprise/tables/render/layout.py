@@ -21,12 +21,12 @@ from reprise.tables.render.table import (
     numbers_of,
 )
 
-# Control characters and whitespace that formats with one line per text replace by a blank.
+# Control characters and whitespace, which renderers replace by a blank because each text must stay on one line
 BLANKS = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]+")
 HEADER_WIDTH = 9  # characters; a longer header of a column is wrapped between words
 JOINT = " / "  # between the numbers of a cell
 GREYED = "°"
-NO_BREAK = "\N{NO-BREAK SPACE}"  # a symbol alone at the end of a line would explain nothing
+NO_BREAK = "\N{NO-BREAK SPACE}"  # keeps a symbol on the same line as its explanation
 MARKS: dict[State, tuple[str, str]] = {
     "published": ("†", "Published value in italics, not reproduced here."),
     "imported": ("‡", "Scored here from answers made elsewhere."),

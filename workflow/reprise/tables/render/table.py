@@ -17,7 +17,7 @@ MINUS = "\N{MINUS SIGN}"
 
 @dataclass(frozen=True)
 class Number:
-    """One number of a cell, unrounded, with all that is printed with it."""
+    """One number of a cell, unrounded, with everything that is printed with it."""
 
     value: float | None  # None prints an en dash
     decimals: int = 1

@@ -45,7 +45,7 @@ class Print:
 
 
 def clean(text: str) -> str:
-    """Return a text on one line without control characters for a terminal."""
+    """Return a text as one line without control characters."""
     return visible(BLANKS.sub(" ", text))
 
 
@@ -124,12 +124,12 @@ class _Columns:
             yield Text()
 
     def _columns_within(self, room: int) -> list[range]:
-        starts, used = [0], 0
+        starts, line_width = [0], 0
         for index, width in enumerate(self._widths):
-            if index > starts[-1] and used + GAP + width > room:
+            if index > starts[-1] and line_width + GAP + width > room:
                 starts.append(index)
-                used = 0
-            used += GAP + width
+                line_width = 0
+            line_width += GAP + width
         return [range(start, end) for start, end in pairwise([*starts, len(self._widths)])]
 
     def _grid(self, label: int, columns: range, rows: Iterable[tuple[Text, list[Text]]]) -> Grid:

@@ -1,1 +1,1 @@
-"""Videos: probing, reading, sampling, trimming, joining, counting shots."""
+"""Probe, decode, sample, trim and concatenate videos, and measure their shots and motion."""

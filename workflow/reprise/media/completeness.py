@@ -1,6 +1,7 @@
-"""Check that a file holds all the bytes that its container's structure promises.
+"""Check that a file holds all the bytes that the structure of its container declares.
 
-ffmpeg's demuxers report the end of a truncated file as an ordinary end of stream, so frames are lost without an error.
+ffmpeg's demuxers report the end of a truncated file as an ordinary end of stream, so frames would be lost without an
+error.
 """
 
 from collections.abc import Callable
@@ -23,33 +24,33 @@ from reprise.media.opening import demuxer_of
 
 
 def check_complete(path: Path) -> None:
-    """Refuse a file that ends before its container's structure does.
+    """Raise an error if a file ends before the structure of its container does.
 
     Raises:
-        MediaError: `truncated` if bytes are missing at the end, `corrupt` if the structure is broken before.
+        MediaError: `truncated` if bytes are missing at the end, `corrupt` if the structure is broken earlier.
     """
-    measure = STRUCTURES.get(demuxer_of(path))
-    if measure is None:
+    find_end = END_FINDERS.get(demuxer_of(path))
+    if find_end is None:
         return
     with path.open("rb") as stream:
         file = File(stream, path.stat().st_size)
         try:
-            promised = measure(file)
+            declared = find_end(file)
         except BrokenError as error:
             if not file.is_zero_from(error.position):
                 raise MediaError("corrupt", f"{path.name}: no {error.expected} at byte {error.position}") from error
             raise MediaError("truncated", f"{path.name}: only zeros after byte {error.position}") from error
-    if promised > file.size:
+    if declared > file.size:
         raise MediaError(
-            "truncated", f"{path.name}: has {file.size} bytes, its structure needs at least {promised}; get it again"
+            "truncated", f"{path.name}: has {file.size} bytes, its structure needs at least {declared}; get it again"
         )
 
 
-# GIF and pictures
+# GIF and still images
 
 
 def _end_of_gif(file: File) -> int:
-    position = 13 + _colours(file.read(10, 1))
+    position = 13 + _palette_bytes(file.read(10, 1))
     while position < file.size:
         kind = file.read(position, 1)
         if kind == b";":
@@ -57,17 +58,17 @@ def _end_of_gif(file: File) -> int:
         if kind == b"!":
             position += 2
         elif kind == b",":
-            position += 11 + _colours(file.read(position + 9, 1))
+            position += 11 + _palette_bytes(file.read(position + 9, 1))
         else:
             raise BrokenError(position, "block")
         while (length := file.read(position, 1)) not in (b"\0", b""):
             position += 1 + length[0]
         position += 1
-    return max(position, file.size) + 1  # its last byte is missing
+    return max(position, file.size) + 1  # The trailer byte is missing.
 
 
-def _colours(flags: bytes) -> int:
-    """Bytes of a palette."""
+def _palette_bytes(flags: bytes) -> int:
+    """Return the number of bytes of a colour table."""
     return 3 << (flags[0] & 7) + 1 if flags and flags[0] & 0x80 else 0
 
 
@@ -83,20 +84,23 @@ def _end_of_png(file: File) -> int:
 
 
 def _end_of_jpeg(file: File) -> int:
-    """The end marker after the first scan; thumbnails in the metadata before it have one too."""
+    """Return the file size if an end marker follows the first scan, or more if it is missing.
+
+    Thumbnails in the metadata before the first scan have end markers of their own.
+    """
     position = 2
     while (header := file.read(position, 4))[1:2] != b"\xda":
         if len(header) < 4:
             return position + 4
         if header[0] != 0xFF:
-            return file.size  # left to the decoder
-        # A marker may be filled up with more 0xff.
+            return file.size  # The decoder judges a file without a valid marker here.
+        # Any number of 0xff bytes may precede a marker.
         position += 1 if header[1] == 0xFF else 2 + int.from_bytes(header[2:])
     scan = file.read(position, file.size)
     return file.size if b"\xff\xd9" in scan else file.size + 2
 
 
-STRUCTURES: dict[str, Callable[[File], int]] = {
+END_FINDERS: dict[str, Callable[[File], int]] = {
     "mov": end_of_boxes,
     "matroska": end_of_elements,
     "avi": end_of_riff,

@@ -1,4 +1,4 @@
-"""Clips made with ffmpeg: frame-exact trims, concatenations over a black span, pseudo-clips of still images."""
+"""Encode clips with ffmpeg: frame-exact trims, concatenations around a black span, and clips of still images."""
 
 import re
 import subprocess
@@ -15,65 +15,70 @@ from reprise.core.errors import stop_on_fault_of_ffmpeg
 from reprise.media.black import check_black
 from reprise.media.errors import MediaError
 from reprise.media.ffmpeg import BIT_EXACT, QUIET, ffmpeg_executable
-from reprise.media.opening import drawn_input, ffmpeg_input, file_url, picture_input
+from reprise.media.opening import ffmpeg_input, file_url, lavfi_input, picture_input
 from reprise.media.orientation import reset_display_matrix
 from reprise.media.probe import PacketIndex, packet_index
 from reprise.media.settings import Concat, Encode, Images
 
-CONCAT_VERSION = 2  # part of the recipe of a concatenation; raised when the same parts give other frames
+CONCAT_VERSION = 2  # part of the recipe of a concatenation; increase it when the same parts give other frames
 SEEK_MARGIN_S = 10.0
-ONE_THREAD = ("-filter_complex_threads", "1")  # as a job has; what threads cost is a fifth of a small clip's encode
-ADDRESS = re.compile(r" @ 0x[0-9a-f]+")
+# A job has one CPU core. The overhead of more threads is a fifth of the time to encode a small clip.
+ONE_THREAD = ("-filter_complex_threads", "1")
+MEMORY_ADDRESS = re.compile(r" @ 0x[0-9a-f]+")
 
 
 @cache
 def ffmpeg_version() -> str:
-    """First line of `ffmpeg -version`: encodes differ between versions, so it is part of every recipe."""
-    done = subprocess.run([ffmpeg_executable(), "-version"], capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()[0].split(" Copyright")[0]
+    """Return the first line of `ffmpeg -version`, which is part of every recipe because versions encode differently."""
+    process = subprocess.run([ffmpeg_executable(), "-version"], capture_output=True, text=True, check=True)
+    return process.stdout.splitlines()[0].split(" Copyright")[0]
 
 
 def trim(source: Path, start_s: float, end_s: float, target: Path, settings: Encode) -> int:
-    """Re-encode [start, end) of a video on its player's clock; returns the frames written."""
+    """Re-encode [start, end) seconds of a video, as a player counts them, and return the number of frames written."""
     index = packet_index(source)
     span = frames_in_span(index, start_s, end_s, settings.overhang_s)
     seek: dict[str, Any] = {"noaccurate_seek": None}
-    if index.is_indexed and start_s > SEEK_MARGIN_S:  # skips what lies well before the span, where seeking is exact
+    if index.is_indexed and start_s > SEEK_MARGIN_S:  # Skip what is well before the span if seeking is exact.
         seek["ss"] = f"{start_s - SEEK_MARGIN_S:.6f}"
     clock = {"fps_mode": "cfr", "r": str(index.rate)}
-    if index.variable_rate:  # ffmpeg's default drops frames that share a tick
+    if index.variable_rate:  # With its default clock ffmpeg drops frames that share a tick.
         base = index.time_base
         clock = {"fps_mode": "passthrough", "enc_time_base": f"{base.numerator}:{base.denominator}"}
-    frames = _cut(_decoded(ffmpeg_input(source, **AS_STORED, **seek), index), index, span)
-    picture = _as_shown(_from_zero(frames, index), index)
-    # x264 in 4:2:0 wants even sizes; one row or column less is nearer to the source than a rescaled picture.
+    frames = _cut(_video_stream(ffmpeg_input(source, **UNMODIFIED_INPUT, **seek), index), index, span)
+    picture = _scale_and_rotate(_restart_times(frames, index), index)
+    # x264 needs even sizes in 4:2:0. Dropping a row or column is closer to the source than rescaling the picture.
     picture = picture.filter("crop", "trunc(iw/2)*2", "trunc(ih/2)*2", 0, 0)
     _write(picture, target, settings, len(span), **clock)
     return len(span)
 
 
-# Times as the file states them, one graph of filters whatever the frames are like, and no rotation by ffmpeg, whose
-# versions differ in it: what the packet index says of a file is then true of the frames that arrive.
-AS_STORED: dict[str, Any] = {"copyts": None, "noautorotate": None, "reinit_filter": 0}
+# ffmpeg keeps the file's times and one filter graph, and does not rotate frames, which its versions do differently. The
+# packet index then describes the frames that the filters receive.
+UNMODIFIED_INPUT: dict[str, Any] = {"copyts": None, "noautorotate": None, "reinit_filter": 0}
 
 
-def _decoded(opened: Any, index: PacketIndex) -> Any:
-    """Select the video stream that the packet index describes: ffmpeg's first one may be a cover."""
-    return opened[str(index.stream)]
+def _video_stream(ffmpeg_source: Any, index: PacketIndex) -> Any:
+    """Return the video stream that the packet index describes, because ffmpeg's first video stream may be a cover."""
+    return ffmpeg_source[str(index.stream)]
 
 
-def _as_shown(stream: Any, index: PacketIndex) -> Any:
-    """Scale frames to the size of the first picture, as every reader here does, and turn them upright."""
+def _scale_and_rotate(stream: Any, index: PacketIndex) -> Any:
+    """Scale frames to the size of the first picture, as the decoder does, and rotate them as they are displayed."""
     width, height = (index.height, index.width) if index.orientation.is_sideways else (index.width, index.height)
     return index.orientation.filtered(stream.filter("scale", width, height, flags="bicubic"))
 
 
 def frames_in_span(index: PacketIndex, start_s: float, end_s: float, overhang_s: float) -> range:
-    """Frame numbers of a video in [start, end), or the named reason why the span cannot be cut from it."""
+    """Return the frame numbers of a video in [start, end) seconds.
+
+    Raises:
+        MediaError: the span has no frames, or ends more than `overhang_s` seconds after the video.
+    """
     if not 0 <= start_s < end_s:
         raise MediaError("bad_range", f"[{start_s:g}, {end_s:g}) s")
-    moments = [index.lead_s + time for time in index.times]
-    first, last = (bisect_left(moments, bound - 1e-4) for bound in (start_s, end_s))
+    times = [index.lead_s + frame_time for frame_time in index.times]
+    first, last = (bisect_left(times, bound - 1e-4) for bound in (start_s, end_s))
     length = index.lead_s + index.duration_s
     if end_s > length + overhang_s or start_s >= length:
         raise MediaError("out_of_range", f"[{start_s:g}, {end_s:g}) s of a video of {length:.2f} s")
@@ -83,29 +88,29 @@ def frames_in_span(index: PacketIndex, start_s: float, end_s: float, overhang_s:
 
 
 def _cut(stream: Any, index: PacketIndex, span: range) -> Any:
-    """Keep these frames of the packet index; a version of ffmpeg may show others before and after an edit list."""
+    """Keep the frames of a span; some versions of ffmpeg also display frames before and after an edit list."""
     if not index.is_timed:
         return stream.filter("trim", start_frame=span.start, end_frame=span.stop)
-    # Midway between two frames, where no rounding of times can take one more or one less.
-    cut_in, cut_out = _before(index, span.start), _before(index, span.stop)
-    return stream.filter("trim", start=f"{cut_in:.6f}", end=f"{cut_out:.6f}")
+    # Cutting midway between two frames prevents rounding from adding or dropping a frame.
+    start_s, end_s = _time_before(index, span.start), _time_before(index, span.stop)
+    return stream.filter("trim", start=f"{start_s:.6f}", end=f"{end_s:.6f}")
 
 
-def _from_zero(stream: Any, index: PacketIndex) -> Any:
+def _restart_times(stream: Any, index: PacketIndex) -> Any:
     return stream.filter("setpts", "PTS-STARTPTS" if index.is_timed else f"N/({index.rate}*TB)")
 
 
-def _before(index: PacketIndex, number: int) -> float:
-    """A moment of the file's own clock between frame number-1 and frame number."""
-    moments = [float(tick * index.time_base) for tick in index.ticks]
-    if 0 < number < len(moments):
-        return (moments[number - 1] + moments[number]) / 2
-    half = max(0.001, (index.duration_s - index.times[-1]) / 2)
-    return moments[0] - half if number == 0 else moments[-1] + half
+def _time_before(index: PacketIndex, number: int) -> float:
+    """Return a time between frames number-1 and number, on the file's own clock."""
+    times = [float(tick * index.time_base) for tick in index.ticks]
+    if 0 < number < len(times):
+        return (times[number - 1] + times[number]) / 2
+    half_frame = max(0.001, (index.duration_s - index.times[-1]) / 2)
+    return times[0] - half_frame if number == 0 else times[-1] + half_frame
 
 
 class Joint(NamedTuple):
-    """How two clips are joined around a black span: one size, one rate, and the number of frames of each part."""
+    """Plan of a concatenation: the common size and rate, and the number of frames of each part and the black span."""
 
     width: int
     height: int
@@ -116,7 +121,7 @@ class Joint(NamedTuple):
 
     @property
     def black_span(self) -> tuple[int, int]:
-        """Frame numbers [start, end) of the black span."""
+        """Return the frame numbers [start, end) of the black span."""
         return self.first, self.first + self.black
 
     @property
@@ -125,7 +130,7 @@ class Joint(NamedTuple):
 
 
 def joint_of(first: Path, second: Path, concat: Concat) -> Joint:
-    """Plan a concatenation: the larger clip's size, the higher rate, and the length of each part at that rate."""
+    """Plan a concatenation with the larger clip's size, the higher rate, and each part's length at that rate."""
     indexes = [packet_index(first), packet_index(second)]
     larger = max(indexes, key=lambda index: index.width * index.height)
     rate = max(index.rate for index in indexes)
@@ -135,59 +140,61 @@ def joint_of(first: Path, second: Path, concat: Concat) -> Joint:
 
 
 def concatenate(first: Path, second: Path, target: Path, settings: Encode, concat: Concat) -> Joint:
-    """Encode first clip, black span and second clip at once; returns how they are joined, which is verified."""
-    joint = joint_of(first, second, concat)
-    enough_s = float((joint.black + 1) / joint.rate)
-    black = drawn_input(f"color=c=black:s={joint.width}x{joint.height}:r={joint.rate}:d={enough_s:.6f}").video
-    black = _with_common_colours(
-        black.filter("trim", end_frame=joint.black).filter("setsar", 1).filter("settb", "AVTB")
-    )
+    """Encode the first clip, a black span and the second clip as one video, verify it, and return its plan."""
+    plan = joint_of(first, second, concat)
+    duration_s = float((plan.black + 1) / plan.rate)
+    black = lavfi_input(f"color=c=black:s={plan.width}x{plan.height}:r={plan.rate}:d={duration_s:.6f}").video
+    black = _with_common_colours(black.filter("trim", end_frame=plan.black).filter("setsar", 1).filter("settb", "AVTB"))
     parts = [
-        _part(path, number, frames, joint)
-        for number, (path, frames) in enumerate(((first, joint.first), (second, joint.second)))
+        _prepare_part(path, number, frames, plan)
+        for number, (path, frames) in enumerate(((first, plan.first), (second, plan.second)))
     ]
-    joined = ffmpeg.concat(parts[0], black, parts[1], v=1, a=0)
-    _write(joined, target, settings, joint.frames, r=str(joint.rate))
-    check_black(target, *joint.black_span)
-    return joint
+    stream = ffmpeg.concat(parts[0], black, parts[1], v=1, a=0)
+    _write(stream, target, settings, plan.frames, r=str(plan.rate))
+    check_black(target, *plan.black_span)
+    return plan
 
 
-def _part(path: Path, number: int, frames: int, joint: Joint) -> Any:
-    """Bring a part to the size, rate and clock of the whole, and to its planned number of frames."""
+def _prepare_part(path: Path, number: int, frames: int, plan: Joint) -> Any:
+    """Return a part with the size, rate and clock of the concatenation and its planned number of frames."""
     index = packet_index(path)
-    stream = _cut(_decoded(ffmpeg_input(path, number, **AS_STORED), index), index, range(index.frames))
-    # ffmpeg's versions differ in how long the last frame is shown, and may leave it out. It is repeated until the
-    # planned length, for no longer than that takes: a part that lost frames stays too short, and is refused.
-    last_frame = index.duration_s - index.times[-1] + 1 / joint.rate
-    stream = stream.filter("tpad", stop_duration=f"{float(last_frame):.6f}", stop_mode="clone")
-    stream = _from_zero(stream, index).filter("fps", str(joint.rate)).filter("trim", end_frame=frames)
-    return _with_common_colours(_inside(_as_shown(stream, index), joint.width, joint.height, 2))
+    stream = _cut(_video_stream(ffmpeg_input(path, number, **UNMODIFIED_INPUT), index), index, range(index.frames))
+    # Versions of ffmpeg show the last frame for different times, or drop it. It is repeated up to the planned length,
+    # but no longer than it may last: a part that lost frames stays too short and is refused.
+    last_frame_s = index.duration_s - index.times[-1] + 1 / plan.rate
+    stream = stream.filter("tpad", stop_duration=f"{float(last_frame_s):.6f}", stop_mode="clone")
+    stream = _restart_times(stream, index).filter("fps", str(plan.rate)).filter("trim", end_frame=frames)
+    return _with_common_colours(_fit_into(_scale_and_rotate(stream, index), plan.width, plan.height, 2))
 
 
 def _with_common_colours(stream: Any) -> Any:
-    """Convert to one matrix and range: a video states only one, and some versions of ffmpeg join parts as they are."""
+    """Convert to one colour matrix and range: a video states only one, and some versions of ffmpeg convert no parts."""
     converted = stream.filter("scale", out_color_matrix="bt601", out_range="tv", flags="bicubic")
-    unstated = {"color_primaries": "unknown", "color_trc": "unknown"}
-    return converted.filter("format", "yuv420p").filter("setparams", range="tv", colorspace="smpte170m", **unstated)
+    unspecified = {"color_primaries": "unknown", "color_trc": "unknown"}
+    return converted.filter("format", "yuv420p").filter("setparams", range="tv", colorspace="smpte170m", **unspecified)
 
 
 def still_clip(images: Sequence[Path], target: Path, settings: Encode, images_settings: Images) -> None:
-    """Every image repeated, one after the other, at the first one's size; without loss: a frame is the image."""
+    """Encode a lossless clip that repeats each image in turn, at the size of the first image."""
     indexes = [packet_index(path) for path in images]
     rate = Fraction(images_settings.fps)
-    enough_s = float((images_settings.frames + 1) / rate)
-    parts = []
+    duration_s = float((images_settings.frames + 1) / rate)
+    pictures = []
     for number, (path, index) in enumerate(zip(images, indexes, strict=True)):
-        repeated = _decoded(picture_input(path, number, framerate=str(rate), t=f"{enough_s:.6f}", **AS_STORED), index)
-        picture = _as_shown(repeated.filter("trim", end_frame=images_settings.frames).filter("format", "rgb24"), index)
-        parts.append(_inside(picture, indexes[0].width, indexes[0].height, 1))
-    joined = parts[0] if len(parts) == 1 else ffmpeg.concat(*parts, v=1, a=0)
+        loop = _video_stream(
+            picture_input(path, number, framerate=str(rate), t=f"{duration_s:.6f}", **UNMODIFIED_INPUT), index
+        )
+        picture = _scale_and_rotate(
+            loop.filter("trim", end_frame=images_settings.frames).filter("format", "rgb24"), index
+        )
+        pictures.append(_fit_into(picture, indexes[0].width, indexes[0].height, 1))
+    stream = pictures[0] if len(pictures) == 1 else ffmpeg.concat(*pictures, v=1, a=0)
     frames = images_settings.frames * len(images)
-    _write(joined, target, settings, frames, r=str(rate), vcodec="libx264rgb", crf=0, pix_fmt="rgb24")
+    _write(stream, target, settings, frames, r=str(rate), vcodec="libx264rgb", crf=0, pix_fmt="rgb24")
 
 
-def _inside(stream: Any, width: int, height: int, divisor: int) -> Any:
-    """A picture inside a frame of this size, with black around it where the shapes differ."""
+def _fit_into(stream: Any, width: int, height: int, divisor: int) -> Any:
+    """Fit a picture into a frame of this size, with black borders if the aspect ratios differ."""
     return (
         stream.filter(
             "scale", width, height, force_original_aspect_ratio="decrease", force_divisible_by=divisor, flags="bicubic"
@@ -199,20 +206,24 @@ def _inside(stream: Any, width: int, height: int, divisor: int) -> Any:
 
 
 def _write(stream: Any, target: Path, settings: Encode, frames: int, **options: Any) -> None:
-    """Encode so many frames into `target`; ffmpeg's own words become the message of a named status."""
-    coding = {"vcodec": "libx264", "crf": settings.crf, "preset": settings.preset, "pix_fmt": "yuv420p"}
-    output = ffmpeg.output(stream, file_url(target), an=None, **{**coding, **options}, **BIT_EXACT)
+    """Encode a stream of `frames` frames into `target`.
+
+    Raises:
+        MediaError: `encode_failed`, with ffmpeg's own message, or with the number of frames if it is wrong.
+    """
+    codec_options = {"vcodec": "libx264", "crf": settings.crf, "preset": settings.preset, "pix_fmt": "yuv420p"}
+    output = ffmpeg.output(stream, file_url(target), an=None, **{**codec_options, **options}, **BIT_EXACT)
     command = ffmpeg.compile(output.global_args(*QUIET, *ONE_THREAD).overwrite_output(), cmd=ffmpeg_executable())
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    stop_on_fault_of_ffmpeg(done.returncode, done.stderr, target)
-    if done.returncode != 0:
+    process = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    stop_on_fault_of_ffmpeg(process.returncode, process.stderr, target)
+    if process.returncode != 0:
         target.unlink(missing_ok=True)
-        # Without the addresses of ffmpeg's objects, so that the same failure is the same message.
-        lines = [ADDRESS.sub("", line) for line in done.stderr.strip().splitlines()[-3:]]
+        # The addresses of ffmpeg's objects are removed, so that equal failures have equal messages.
+        lines = [MEMORY_ADDRESS.sub("", line) for line in process.stderr.strip().splitlines()[-3:]]
         message = " | ".join(lines).replace(file_url(target.parent) + "/", "")
         raise MediaError("encode_failed", message)
     reset_display_matrix(target)
-    written = packet_index(target).frames
-    if written != frames:
+    frame_count = packet_index(target).frames
+    if frame_count != frames:
         target.unlink()
-        raise MediaError("encode_failed", f"{written} frames written, the clip should have {frames}")
+        raise MediaError("encode_failed", f"{frame_count} frames written, the clip should have {frames}")

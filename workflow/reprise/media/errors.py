@@ -1,4 +1,4 @@
-"""What can be wrong with a media file, by name."""
+"""Named statuses of media files that cannot be used."""
 
 from reprise.core.plain import plain
 
@@ -23,7 +23,7 @@ STATUSES = {
 
 
 class MediaError(Exception):
-    """A file that cannot be used, with a named status for the ledger."""
+    """A media file cannot be used; `status` is its named status in the manifest."""
 
     def __init__(self, status: str, message: str) -> None:
         self.status = status
@@ -31,6 +31,6 @@ class MediaError(Exception):
         super().__init__(self.message)
 
 
-def what(error: Exception) -> str:
-    """An error of ffmpeg without the path that it names."""
+def ffmpeg_message(error: Exception) -> str:
+    """Return the message of an ffmpeg error without the path in it."""
     return getattr(error, "strerror", None) or str(error)

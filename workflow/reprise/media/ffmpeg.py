@@ -1,9 +1,9 @@
-"""Where ffmpeg is, and the settings that make its output the same every time."""
+"""Location of the ffmpeg executable, and the options that make its output reproducible."""
 
 import shutil
 from functools import cache
 
-# One thread and no tags of the encoder: the same bytes on every run, the same frames for any number of cores.
+# With one thread and without the encoder's tags, every run writes the same bytes on any number of cores.
 BIT_EXACT = {
     "fflags": "+bitexact",
     "flags:v": "+bitexact",
@@ -18,10 +18,10 @@ QUIET = ("-hide_banner", "-loglevel", "error", "-nostdin")
 
 @cache
 def ffmpeg_executable() -> str:
-    """The system's ffmpeg if there is one, else the binary that imageio-ffmpeg's wheel carries."""
-    found = shutil.which("ffmpeg")
-    if found:
-        return found
-    import imageio_ffmpeg  # only machines without ffmpeg need it
+    """Return the system's ffmpeg if there is one, else the binary in imageio-ffmpeg's wheel."""
+    path = shutil.which("ffmpeg")
+    if path:
+        return path
+    import imageio_ffmpeg  # Only machines without ffmpeg need it.
 
     return str(imageio_ffmpeg.get_ffmpeg_exe())

@@ -1,4 +1,4 @@
-"""Keys of clips, of what is measured in them, and of the frames that a sampling shows."""
+"""Keys of clips, of clip metadata, and of the frames that a sampling selects."""
 
 from typing import Any
 

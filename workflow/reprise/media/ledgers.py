@@ -1,4 +1,4 @@
-"""The ledgers of clips, read together."""
+"""Manifests of clips: the clips of all shards, and their files in the store."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,16 +14,16 @@ from reprise.media.errors import MediaError
 
 
 def present_clips(ledgers: list[Path]) -> pl.DataFrame:
-    """The clips that exist, of all shards, in the order of their ids."""
-    frames = [read_table(path, CLIP_LEDGER) for path in ledgers]
-    if not frames:
+    """Return the available clips of all shards, sorted by id."""
+    tables = [read_table(path, CLIP_LEDGER) for path in ledgers]
+    if not tables:
         return pl.DataFrame(schema=CLIP_LEDGER)
-    return pl.concat(frames).filter(pl.col("status") == "ok").sort("clip_id")
+    return pl.concat(tables).filter(pl.col("status") == "ok").sort("clip_id")
 
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Say what to do about a clip that was whole when it was made and is not any more."""
+    """Turn a `MediaError` about a clip into a `UserError` that says what to do about the damaged file."""
     try:
         yield
     except MediaError as error:
@@ -32,5 +32,5 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def clip_file(store: Store, clip: Mapping[str, Any]) -> Path:
-    """The file of a clip that exists, whose bytes are those of its ledger row."""
+    """Return the file of an available clip after checking it against the digest in the manifest."""
     return store.checked(clip["object"], clip["sha256"], f"clip {clip['clip_id']}")

@@ -1,8 +1,8 @@
-"""The one place that opens media: a file's first bytes tell its format, and only listed formats are opened.
+"""The only module that opens media files: it selects the demuxer by a file's first bytes and refuses unlisted formats.
 
-ffmpeg believes what a file says of itself: a playlist (ffconcat, m3u8, mpd, sdp) would make it read other files of this
-machine, and any text would become a video of letters. Here the demuxer is named for every file, never guessed, and may
-open nothing but this one file.
+ffmpeg guesses a file's format from its content: a playlist (ffconcat, m3u8, mpd, sdp) would make it read other files of
+this machine, and any text would become a video of letters. This module names the demuxer of every file, which may then
+open only that file.
 """
 
 import stat
@@ -20,10 +20,10 @@ from av.container import InputContainer
 
 from reprise.media.errors import MediaError
 
-# How a file begins (offset, bytes) and the demuxer that reads it.
-BOXES = (b"ftyp", b"moov", b"mdat", b"moof", b"styp", b"sidx", b"wide", b"free", b"skip", b"pnot")
+# Demuxers, and the signatures (offset, bytes) of the files that they read.
+MOV_BOXES = (b"ftyp", b"moov", b"mdat", b"moof", b"styp", b"sidx", b"wide", b"free", b"skip", b"pnot")
 VIDEOS = {
-    "mov": tuple((4, box) for box in BOXES),
+    "mov": tuple((4, box) for box in MOV_BOXES),
     "matroska": ((0, b"\x1a\x45\xdf\xa3"),),
     "avi": ((8, b"AVI "), (8, b"AVIX")),
     "flv": ((0, b"FLV"),),
@@ -39,18 +39,21 @@ PICTURES = {
     "webp_pipe": ((8, b"WEBP"),),
     "bmp_pipe": ((0, b"BM"),),
 }
-HEADERS = ("PNG", "JPEG", "WEBP", "BMP")
-TRANSPORT_PACKETS, SYNC, SYNCS = (188, 192, 204), 0x47, 4
+PILLOW_FORMATS = ("PNG", "JPEG", "WEBP", "BMP")
+TRANSPORT_PACKET_SIZES, SYNC_BYTE, SYNC_COUNT = (188, 192, 204), 0x47, 4
 
 
 def demuxer_of(path: Path) -> str:
-    """The demuxer for a file by its first bytes; everything that is not listed is refused.
+    """Return the demuxer for a file by its first bytes.
 
-    So are special files: a pipe would block, and a device has no end.
+    Special files are refused too, because a pipe would block and a device has no end.
+
+    Raises:
+        MediaError: the file is missing, empty, unreadable or of a format that is not listed.
     """
     try:
         status = path.stat()
-    except ValueError as error:  # a NUL byte
+    except ValueError as error:  # The name contains a NUL byte.
         raise MediaError("unreadable", f"{path.name}: no file has such a name") from error
     except FileNotFoundError as error:
         raise MediaError("missing", f"{path.name}: no such file") from error
@@ -62,45 +65,47 @@ def demuxer_of(path: Path) -> str:
         raise MediaError("empty", f"{path.name}: 0 bytes")
     with path.open("rb") as stream:
         head = stream.read(4096)
-    for name, beginnings in (VIDEOS | PICTURES).items():
-        is_fitting = any(head.startswith(mark, at) for at, mark in beginnings)
-        if is_fitting and (name not in {"avi", "webp_pipe"} or head.startswith(b"RIFF")):
+    for name, signatures in (VIDEOS | PICTURES).items():
+        is_match = any(head.startswith(signature, offset) for offset, signature in signatures)
+        if is_match and (name not in {"avi", "webp_pipe"} or head.startswith(b"RIFF")):
             if _is_animated(name, head):
                 raise MediaError("not_media", f"{path.name}: an animated picture; convert it to GIF or MP4")
             return name
-    for size in TRANSPORT_PACKETS:  # whether packets of this size begin one after the other somewhere in the head
-        for start in range(min(size, max(0, len(head) - SYNCS * size))):
-            if all(head[at] == SYNC for at in range(start, start + SYNCS * size, size)):
+    for size in TRANSPORT_PACKET_SIZES:  # Search for sync bytes at this distance.
+        for start in range(min(size, max(0, len(head) - SYNC_COUNT * size))):
+            if all(head[offset] == SYNC_BYTE for offset in range(start, start + SYNC_COUNT * size, size)):
                 return "mpegts"
     formats = ", ".join([*VIDEOS, "mpegts", *(name.removesuffix("_pipe") for name in PICTURES)])
     raise MediaError("not_media", f"{path.name}: begins as none of the formats that are read ({formats})")
 
 
 def _is_animated(demuxer: str, head: bytes) -> bool:
-    """Whether a PNG or WebP file holds more pictures than the first, which alone would be read."""
+    """Return whether a PNG or WebP file is animated; only its first picture would be read."""
     if demuxer == "webp_pipe":
         return head[12:16] == b"VP8X" and bool(head[20] & 2)
     return demuxer == "png_pipe" and b"acTL" in head.partition(b"IDAT")[0]
 
 
-def open_container(path: Path, most_pixels: int | None = None) -> InputContainer:
-    """A file opened for PyAV; decoders refuse larger pictures."""
+def open_container(path: Path, max_pixels: int | None = None) -> InputContainer:
+    """Open a file with PyAV; its decoders refuse pictures of more than `most_pixels` pixels."""
     demuxer = demuxer_of(path)
-    if most_pixels is not None:
-        check_pixels(path, _size_by_header(path, demuxer), most_pixels)
-    options = _restrictions(demuxer) | decoder_options(most_pixels)
+    if max_pixels is not None:
+        check_pixels(path, _size_by_header(path, demuxer), max_pixels)
+    options = _restrictions(demuxer) | decoder_options(max_pixels)
     container: InputContainer = av.open(file_url(path), format=demuxer, options=options, metadata_errors="replace")
     return container
 
 
-def check_pixels(path: Path, size: tuple[int, int], most: int) -> None:
+def check_pixels(path: Path, size: tuple[int, int], max_pixels: int) -> None:
     width, height = size
-    if width * height > most:
-        raise MediaError("too_many_pixels", f"{path.name}: {width}x{height}, allowed are {most} pixels (limits.pixels)")
+    if width * height > max_pixels:
+        raise MediaError(
+            "too_many_pixels", f"{path.name}: {width}x{height}, allowed are {max_pixels} pixels (limits.pixels)"
+        )
 
 
 def _size_by_header(path: Path, demuxer: str) -> tuple[int, int]:
-    """The size that a file states, (0, 0) where it states none; nothing is decoded."""
+    """Return the picture size that a file's header states, or (0, 0) if it states none, without decoding."""
     if demuxer in PICTURES:
         return _size_of_picture(path)
     options = _restrictions(demuxer) | {"codec_whitelist": "none"}
@@ -112,30 +117,30 @@ def _size_by_header(path: Path, demuxer: str) -> tuple[int, int]:
 
 
 def _size_of_picture(path: Path) -> tuple[int, int]:
-    """The same of a still picture, which ffmpeg would decode to find out."""
-    from PIL import Image, UnidentifiedImageError  # few files are pictures
+    """Return the size of a still image with Pillow, because ffmpeg would decode the image to determine it."""
+    from PIL import Image, UnidentifiedImageError  # Few files are still images, so most processes need no Pillow.
 
-    Image.MAX_IMAGE_PIXELS = None  # the limit is the configured one
+    Image.MAX_IMAGE_PIXELS = None  # The configured limit replaces Pillow's.
     try:
         with (
             warnings.catch_warnings(action="ignore"),
-            Image.open(path, formats=HEADERS) as picture,
+            Image.open(path, formats=PILLOW_FORMATS) as picture,
         ):
             return picture.size
     except (UnidentifiedImageError, OSError, EOFError, ValueError, SyntaxError, LookupError, struct.error) as error:
         raise MediaError("corrupt", f"{path.name}: no readable header") from error
 
 
-def decoder_options(most_pixels: int | None) -> dict[str, str]:
-    """What keeps a decoder from larger pictures than these, whatever the file says of itself."""
-    return {} if most_pixels is None else {"max_pixels": str(most_pixels)}
+def decoder_options(max_pixels: int | None) -> dict[str, str]:
+    """Return the options that make a decoder refuse larger pictures, whatever size the header states."""
+    return {} if max_pixels is None else {"max_pixels": str(max_pixels)}
 
 
 def ffmpeg_input(path: Path, number: int = 0, **options: Any) -> Any:
-    """Open a file as an input of an ffmpeg command.
+    """Return an input of an ffmpeg command that reads a file.
 
-    ffmpeg-python merges equal inputs, and refuses to use one input twice. The number of an input within its command
-    tells equal files apart: it becomes the length of a queue, which shapes no frame.
+    ffmpeg-python merges equal inputs and refuses to use one input twice. The number of an input within its command
+    distinguishes equal files: it becomes the length of a queue, which does not affect the frames.
     """
     demuxer = demuxer_of(path)
     if number:
@@ -144,12 +149,12 @@ def ffmpeg_input(path: Path, number: int = 0, **options: Any) -> Any:
 
 
 def picture_input(path: Path, number: int = 0, **options: Any) -> Any:
-    """A still picture, repeated without end, as an input of an ffmpeg command; the name is no pattern."""
+    """Return an input of an ffmpeg command that repeats a still image endlessly; its name is not used as a pattern."""
     check_is_picture(path)
     return ffmpeg_input(path, number, loop=1, **options)
 
 
-def drawn_input(description: str) -> Any:
+def lavfi_input(description: str) -> Any:
     return ffmpeg.input(description, f="lavfi")
 
 
@@ -158,15 +163,15 @@ def check_is_picture(path: Path) -> None:
         raise MediaError("not_media", f"{path.name}: no PNG, JPEG, WebP or BMP picture")
 
 
-def check_picture(path: Path, most_pixels: int | None = None) -> None:
-    """Accept a still picture only after it decodes."""
+def check_picture(path: Path, max_pixels: int | None = None) -> None:
+    """Raise an error unless a still image is complete and can be decoded."""
     check_is_picture(path)
-    if most_pixels is not None:
-        check_pixels(path, _size_of_picture(path), most_pixels)
+    if max_pixels is not None:
+        check_pixels(path, _size_of_picture(path), max_pixels)
     content = np.fromfile(path, dtype=np.uint8)
     try:
         is_whole = cv2.imdecode(content, cv2.IMREAD_COLOR) is not None
-    except cv2.error as error:  # for one, more pixels than OpenCV takes
+    except cv2.error as error:  # For example, the image has more pixels than OpenCV allows.
         if error.code == -4:  # OpenCV's StsNoMem
             raise MemoryError(error.err) from error
         raise MediaError("corrupt", f"{path.name}: {error.err}") from error
@@ -175,12 +180,12 @@ def check_picture(path: Path, most_pixels: int | None = None) -> None:
 
 
 def file_url(path: Path) -> str:
-    """A file for ffmpeg: a name that begins like an option or a protocol is still a name."""
+    """Return a file's URL for ffmpeg, which could take a plain name for an option or a protocol."""
     return f"file:{path.absolute()}"
 
 
 def _restrictions(demuxer: str) -> dict[str, str]:
-    """Options that keep a demuxer to its own format and to files."""
-    # A mov file may name others that hold its samples: never followed, as by ffmpeg's own default.
+    """Return the options that restrict a demuxer to its own format and to local files."""
+    # A mov file may refer to other files that hold its samples. They are never opened, as by ffmpeg's default.
     references = {"enable_drefs": "0", "use_absolute_path": "0"} if demuxer == "mov" else {}
     return {"format_whitelist": demuxer, "protocol_whitelist": "file", **references}

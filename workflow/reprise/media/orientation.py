@@ -1,4 +1,4 @@
-"""How a decoded picture is turned and mirrored before it is shown, by the display matrix of its file."""
+"""Rotation and mirroring of decoded pictures by the display matrix of their file."""
 
 import struct
 from collections.abc import Sequence
@@ -15,35 +15,35 @@ from av.video.frame import VideoFrame
 
 from reprise.media.errors import MediaError
 
-# ffmpeg rounds an angle to whole degrees before it compares it with a right one.
+# ffmpeg rounds an angle to whole degrees before it compares it with a right angle.
 TOLERANCE = tan(radians(0.5))
-# Kinds of side data by ffmpeg's numbers, some of which are of the future.
-UNNAMED = sorted(set(range(64)).difference(kind.value for kind in Type))
-# A clip's index is in front, so its first track's header is near the beginning.
+# Numbers of ffmpeg's kinds of side data that PyAV has no name for, including kinds of future versions.
+UNNAMED_KINDS = sorted(set(range(64)).difference(kind.value for kind in Type))
+# A clip's index comes first in its file, so the header of its first track is near the beginning.
 HEADER_BYTES = 65_536
 IDENTITY = struct.pack(">9i", 1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
 
 
 class Orientation(NamedTuple):
-    """Mirror a decoded picture from left to right where `is_mirrored`, then turn it clockwise by `rotation` degrees."""
+    """A horizontal flip if `is_mirrored`, then a clockwise rotation by `rotation` degrees."""
 
     rotation: int = 0  # 0, 90, 180 or 270
     is_mirrored: bool = False
 
     @property
     def is_sideways(self) -> bool:
-        """Whether width and height change places."""
+        """Return whether the rotation swaps width and height."""
         return self.rotation % 180 == 90
 
     def apply(self, image: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-        """Turn a decoded picture (height, width, ...) into the one that is shown."""
+        """Return a decoded picture (height, width, ...) as it is displayed."""
         if self == UPRIGHT:
             return image
         mirrored = image[:, ::-1] if self.is_mirrored else image
         return np.ascontiguousarray(np.rot90(mirrored, -self.rotation // 90))
 
     def filtered(self, stream: Any) -> Any:
-        """Do the same in a graph of ffmpeg's filters, whose input must not be rotated by ffmpeg itself."""
+        """Apply the orientation in an ffmpeg filter graph, whose input must not be rotated by ffmpeg itself."""
         if self.is_mirrored:
             stream = stream.filter("hflip")
         if self.rotation == 180:
@@ -55,38 +55,40 @@ UPRIGHT = Orientation()
 
 
 def orientation_of(frame: VideoFrame, name: str) -> Orientation:
-    """Return the orientation of a decoded frame of the file with this name."""
+    """Return the orientation of a decoded frame; `name` is the name of its file."""
     side_data: Any
     try:
         side_data = frame.side_data.get("DISPLAYMATRIX")
-    except ValueError:  # PyAV lists no side data where it has no name for one kind, such as the EXIF of a photograph
+    except ValueError:  # PyAV lists no side data if it cannot name one kind, such as a photograph's EXIF.
         side_data = _with_named_side_data(frame).side_data.get("DISPLAYMATRIX")
     return UPRIGHT if side_data is None else of_matrix(np.frombuffer(bytes(side_data), np.int32).tolist(), name)
 
 
 def _with_named_side_data(frame: VideoFrame) -> VideoFrame:
-    """Drop the kinds of side data that PyAV has no name for."""
+    """Return the frame without the kinds of side data that PyAV has no name for."""
     graph = av.filter.Graph()
-    last = graph.add_buffer(width=frame.width, height=frame.height, format=frame.format, time_base=Fraction(1, 1000))
-    filters = [graph.add("sidedata", f"mode=delete:type={number}") for number in UNNAMED]
-    for step in (*filters, graph.add("buffersink")):
-        last.link_to(step)
-        last = step
+    previous = graph.add_buffer(
+        width=frame.width, height=frame.height, format=frame.format, time_base=Fraction(1, 1000)
+    )
+    filters = [graph.add("sidedata", f"mode=delete:type={number}") for number in UNNAMED_KINDS]
+    for node in (*filters, graph.add("buffersink")):
+        previous.link_to(node)
+        previous = node
     graph.configure()
     graph.push(frame)
-    named = graph.pull()
-    assert isinstance(named, VideoFrame)
-    return named
+    filtered = graph.pull()
+    assert isinstance(filtered, VideoFrame)
+    return filtered
 
 
 def of_matrix(matrix: Sequence[int], name: str) -> Orientation:
-    """Read a display matrix as ffmpeg does, which shows a decoded point (x, y) at (a x + c y, b x + d y).
+    """Return the orientation of a display matrix as ffmpeg does, which displays point (x, y) at (a x + c y, b x + d y).
 
     Raises:
         MediaError: the picture is turned by an angle that is no multiple of 90 degrees, or is sheared.
     """
     a, b, c, d = matrix[0], matrix[1], matrix[3], matrix[4]
-    if not any((a, b, c, d)):  # ffmpeg ignores a matrix that some cameras leave empty
+    if not any((a, b, c, d)):  # Some cameras leave the matrix empty, and ffmpeg ignores it.
         return UPRIGHT
     if max(abs(b), abs(c)) <= TOLERANCE * min(abs(a), abs(d)):
         return Orientation(0 if d > 0 else 180, (a > 0) != (d > 0))
@@ -100,14 +102,14 @@ def of_matrix(matrix: Sequence[int], name: str) -> Orientation:
 
 
 def reset_display_matrix(path: Path) -> None:
-    """Write into the header of an MP4 file's first track that its pictures are shown as they are stored.
+    """Write the identity matrix into the header of an MP4 file's first track.
 
-    ffmpeg hands the matrix of a video on to a clip whose pictures its filters have turned already: some versions that
-    of the stream, others that of the frames.
+    ffmpeg copies a video's matrix to a clip whose pictures its filters have already rotated: some versions copy the
+    stream's matrix, others the frames'.
     """
     with path.open("r+b") as file:
         track = file.read(HEADER_BYTES).index(b"tkhd") + 4
         file.seek(track)
-        is_long = file.read(1) == b"\1"  # with times of 64 bits
+        is_long = file.read(1) == b"\1"  # The header has 64-bit times.
         file.seek(track + (52 if is_long else 40))
         file.write(IDENTITY)

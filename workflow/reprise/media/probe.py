@@ -1,4 +1,4 @@
-"""A video's real content, read from its packets and never from its header."""
+"""Probe a video's real content from its packets, because its header may be wrong."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,42 +14,42 @@ from av.video.reformatter import ColorTrc
 from av.video.stream import VideoStream
 
 from reprise.media.completeness import check_complete
-from reprise.media.errors import MediaError, what
+from reprise.media.errors import MediaError, ffmpeg_message
 from reprise.media.opening import check_pixels, decoder_options, open_container
 from reprise.media.orientation import UPRIGHT, Orientation, orientation_of
 from reprise.media.packets import Packets, read_packets
 from reprise.media.settings import Limits
 
-LENGTH_STATED = {"matroska", "flv"}  # by their header
-# By ffmpeg's numbers. HDR has smpte2084 or arib_std_b67.
-TRANSFERS = {kind.value: kind.name.lower() for kind in ColorTrc if kind != ColorTrc.UNSPECIFIED}
+CONTAINERS_WITH_DURATION = {"matroska", "flv"}  # Their header states a length that a complete file has.
+# Names of ffmpeg's transfer characteristics by number. HDR has smpte2084 or arib_std_b67.
+TRANSFER_NAMES = {kind.value: kind.name.lower() for kind in ColorTrc if kind != ColorTrc.UNSPECIFIED}
 
 
 @dataclass(frozen=True)
 class PacketIndex:
-    """A video stream by its packets: frames that a decoder shows, in display order."""
+    """Index of a video stream: the frames that a decoder outputs, in display order, and the stream's properties."""
 
     times: tuple[float, ...]  # seconds from the first frame shown
     ticks: tuple[int, ...]  # the same as presentation times in units of `time_base`
     time_base: Fraction
     fps: float  # frames a second over the whole clip
-    rate: Fraction  # the same as a fraction: the stream's nominal rate where that is true
+    rate: Fraction  # the same as a fraction: the stream's nominal rate if it is correct
     variable_rate: bool
     width: int
     height: int  # size as shown, after rotation
-    orientation: Orientation  # what is done to a decoded picture before it is shown
+    orientation: Orientation  # to apply to a decoded picture before it is displayed
     codec: str
     duration_s: float  # from the first frame to the end of the last
-    lead_s: float  # when the first frame is shown on a player's clock, which starts with the file's first stream
+    lead_s: float  # when a player displays the first frame; its clock starts with the first stream of the file
     is_timed: bool
-    """Whether packets say when they are shown; in AVI files and raw streams they do not, and guesses are wrong."""
+    """Whether packets state presentation times; in AVI files and raw streams they do not, and guesses are wrong."""
     is_indexed: bool  # whether the container lists its keyframes, so that seeking finds them
     stream: int  # number of the video stream in its file
-    video_streams: int  # how many the file has, covers left out
-    sample_aspect_ratio: str  # width to height of a pixel, such as 64:45; 1:1 where the file states none
-    color_transfer: str  # transfer characteristics such as bt709, smpte2084, arib_std_b67; empty where unstated
+    video_streams: int  # number of video streams in the file, without covers
+    sample_aspect_ratio: str  # width to height of a pixel, such as 64:45; 1:1 if the file states none
+    color_transfer: str  # transfer characteristics such as bt709, smpte2084, arib_std_b67; empty if unstated
     entries: tuple[tuple[int, int], ...] = ()
-    """Where decoding may begin: the place of a packet in the file, and its time in ticks."""
+    """Packets at which decoding may begin: their position in the stream, and their time in ticks."""
 
     @property
     def frames(self) -> int:
@@ -58,14 +58,18 @@ class PacketIndex:
 
 @contextmanager
 def open_video(path: Path, limits: Limits | None = None) -> Iterator[tuple[InputContainer, VideoStream]]:
-    """Open a file at its first video stream; what is wrong with it becomes a named status."""
-    most_pixels = None if limits is None else limits.pixels
+    """Open a file at its first video stream.
+
+    Raises:
+        MediaError: the file has no usable video stream, or exceeds a limit.
+    """
+    max_pixels = None if limits is None else limits.pixels
     try:
-        container = open_container(path, most_pixels)
+        container = open_container(path, max_pixels)
     except (av.error.FFmpegError, ValueError, OverflowError) as error:
-        with path.open("rb") as file:  # cut off before its index, or no video at all
+        with path.open("rb") as file:  # A file without its index is truncated; any other is no video.
             is_mp4 = file.read(12)[4:8] in (b"ftyp", b"mdat", b"moov", b"wide", b"free")
-        raise MediaError("truncated" if is_mp4 else "not_media", f"{path.name}: {what(error)}") from error
+        raise MediaError("truncated" if is_mp4 else "not_media", f"{path.name}: {ffmpeg_message(error)}") from error
     with container:
         streams = _without_covers(container)
         if not streams:
@@ -77,7 +81,7 @@ def open_video(path: Path, limits: Limits | None = None) -> Iterator[tuple[Input
             raise MediaError("not_media", f"{path.name}: the video stream has no picture size")
         if limits is not None:
             check_pixels(path, (streams[0].codec_context.width, streams[0].codec_context.height), limits.pixels)
-        streams[0].codec_context.options = decoder_options(most_pixels)
+        streams[0].codec_context.options = decoder_options(max_pixels)
         yield container, streams[0]
 
 
@@ -87,79 +91,87 @@ def _without_covers(container: InputContainer) -> list[VideoStream]:
 
 
 def packet_index(path: Path, limits: Limits | None = None) -> PacketIndex:
-    """Index a video by one pass over its packets, without decoding more than one frame."""
+    """Index a video in one pass over its packets, and decode at most one frame.
+
+    Raises:
+        MediaError: the file is no complete video, or exceeds a limit.
+    """
     check_complete(path)
     try:
         with open_video(path, limits) as (container, stream):
             stream.thread_count = 1
             packets = read_packets(path, container, stream, limits)
-            _check_whole(path, container, packets)
+            _check_not_truncated(path, container, packets)
             if not packets.ticks:
                 raise MediaError("no_frames", f"{path.name}: {packets.total} packets, none is shown")
             if stream.time_base is None:
                 raise MediaError("corrupt", f"{path.name}: no time base")
-            index = _index(path, container, stream, packets, stream.time_base)
-            for name, found in (("duration_s", index.duration_s), ("fps", max(index.fps, float(index.rate)))):
-                if limits is not None and found > getattr(limits, name):
+            index = _build_index(path, container, stream, packets, stream.time_base)
+            for name, measured in (("duration_s", index.duration_s), ("fps", max(index.fps, float(index.rate)))):
+                if limits is not None and measured > getattr(limits, name):
                     allowed = f"allowed are {getattr(limits, name):g} (limits.{name})"
-                    raise MediaError("too_long", f"{path.name}: {name} is {found:g}, {allowed}")
+                    raise MediaError("too_long", f"{path.name}: {name} is {measured:g}, {allowed}")
             return index
     except av.error.FFmpegError as error:
-        raise MediaError("truncated", f"{path.name}: {what(error)}") from error
+        raise MediaError("truncated", f"{path.name}: {ffmpeg_message(error)}") from error
 
 
-def _check_whole(path: Path, container: InputContainer, packets: Packets) -> None:
-    """Refuse a file that ends before its own index or header says."""
+def _check_not_truncated(path: Path, container: InputContainer, packets: Packets) -> None:
+    """Raise an error if a file ends before its own index or header says."""
     if packets.is_cut:
         raise MediaError("truncated", f"{path.name}: the last packet lacks bytes")
-    names = set(container.format.name.split(","))
-    if "mov" in names:
-        last = max((entry.pos + entry.size for each in container.streams for entry in each.index_entries), default=0)
-        if last > container.size:
-            raise MediaError("truncated", f"{path.name}: its index names {last} bytes, {container.size} are there")
-    stated = (container.duration or 0) / av.time_base
-    # The header of these states a length that a whole file keeps to; others guess it from the bit rate.
-    if LENGTH_STATED & names and stated - packets.end_s > max(1.0, 0.05 * stated):
+    formats = set(container.format.name.split(","))
+    if "mov" in formats:
+        index_end = max(
+            (entry.pos + entry.size for track in container.streams for entry in track.index_entries), default=0
+        )
+        if index_end > container.size:
+            raise MediaError("truncated", f"{path.name}: its index names {index_end} bytes, {container.size} are there")
+    stated_s = (container.duration or 0) / av.time_base
+    # The other demuxers guess the length from the bit rate.
+    if CONTAINERS_WITH_DURATION & formats and stated_s - packets.end_s > max(1.0, 0.05 * stated_s):
         raise MediaError(
-            "truncated", f"{path.name}: the header says {stated:.2f} s, packets end at {packets.end_s:.2f} s"
+            "truncated", f"{path.name}: the header says {stated_s:.2f} s, packets end at {packets.end_s:.2f} s"
         )
 
 
-def _index(path: Path, container: InputContainer, stream: VideoStream, packets: Packets, base: Fraction) -> PacketIndex:
+def _build_index(
+    path: Path, container: InputContainer, stream: VideoStream, packets: Packets, time_base: Fraction
+) -> PacketIndex:
     ticks = packets.ticks
-    names = set(container.format.name.split(","))
-    nominal = Fraction(stream.average_rate or stream.guessed_rate or 1)
-    times = tuple((tick - ticks[0]) * base.numerator / base.denominator for tick in ticks)
+    formats = set(container.format.name.split(","))
+    nominal_rate = Fraction(stream.average_rate or stream.guessed_rate or 1)
+    times = tuple((tick - ticks[0]) * time_base.numerator / time_base.denominator for tick in ticks)
     gaps = [later - earlier for earlier, later in pairwise(times)]
-    last = median(gaps) if gaps else float(packets.duration * base) or float(1 / nominal)
+    last_gap = median(gaps) if gaps else float(packets.duration * time_base) or float(1 / nominal_rate)
     if gaps and times[-1] == 0:
         raise MediaError("corrupt", f"{path.name}: all {len(times)} frames have the same time; convert it with ffmpeg")
-    fps = (len(times) - 1) / times[-1] if times[-1] > 0 else 1 / last
-    duration = times[-1] + last
+    fps = (len(times) - 1) / times[-1] if times[-1] > 0 else 1 / last_gap
+    duration_s = times[-1] + last_gap
     orientation = UPRIGHT if packets.first is None else orientation_of(packets.first, path.name)
-    shape = Fraction(stream.sample_aspect_ratio or 1)
+    pixel_aspect = Fraction(stream.sample_aspect_ratio or 1)
     width, height = stream.codec_context.width, stream.codec_context.height
     start_s = (container.start_time or 0) / av.time_base
     return PacketIndex(
         times=times,
         ticks=tuple(ticks),
-        time_base=base,
+        time_base=time_base,
         fps=fps,
-        rate=nominal if abs(nominal - fps) < 0.001 * fps else Fraction(fps).limit_denominator(1001),
-        # Two distances may differ by the rounding of a millisecond time base.
-        variable_rate=bool(gaps) and max(gaps) - min(gaps) > max(0.0021, 0.05 * last),
+        rate=nominal_rate if abs(nominal_rate - fps) < 0.001 * fps else Fraction(fps).limit_denominator(1001),
+        # Gaps may differ by the rounding of a millisecond time base.
+        variable_rate=bool(gaps) and max(gaps) - min(gaps) > max(0.0021, 0.05 * last_gap),
         width=height if orientation.is_sideways else width,
         height=width if orientation.is_sideways else height,
         orientation=orientation,
         codec=stream.codec_context.codec.canonical_name,
-        duration_s=duration,
-        # libvvenc gives the first keyframe a later time, which the container takes for its start.
-        lead_s=max(0.0, float(ticks[0] * base) - start_s) if packets.is_timed else 0.0,
+        duration_s=duration_s,
+        # libvvenc gives the first keyframe a later time, which the container takes for its start time.
+        lead_s=max(0.0, float(ticks[0] * time_base) - start_s) if packets.is_timed else 0.0,
         is_timed=packets.is_timed,
-        is_indexed=bool({"mov", "matroska"} & names),
+        is_indexed=bool({"mov", "matroska"} & formats),
         stream=stream.index,
         video_streams=len(_without_covers(container)),
-        sample_aspect_ratio=f"{shape.numerator}:{shape.denominator}",
-        color_transfer=TRANSFERS.get(int(packets.first.color_trc), "") if packets.first else "",
+        sample_aspect_ratio=f"{pixel_aspect.numerator}:{pixel_aspect.denominator}",
+        color_transfer=TRANSFER_NAMES.get(int(packets.first.color_trc), "") if packets.first else "",
         entries=tuple(packets.entries),
     )

@@ -1,8 +1,8 @@
-"""Which frames a model sees: every reference's rule as a named pure function, and the plan it gives for a clip.
+"""Select the frames that a model sees: each reference's sampling rule as a named pure function, and plans of clips.
 
-A rule follows its reference even where that repeats a frame (a clip shorter than the frames asked) or gives fewer or
-more frames than asked; the plan's note then says so. Frame counts and times come from the real packet index. A rule
-may have a view, which says how its frames are shown.
+A rule follows its reference even if that repeats a frame (in a clip shorter than the requested number of frames), or
+gives fewer or more frames than requested; the plan's note then says so. Frame counts and times come from the clip's
+packet index. A rule may have a view: an image grid, or a temporal ablation of its frames.
 """
 
 import math
@@ -20,20 +20,26 @@ BLIND = {"rule": "none"}
 
 
 class Plan(NamedTuple):
+    """The frames of a clip that a model is shown, and the times that it is told."""
+
     indices: tuple[int, ...]  # the frames in the order in which they are shown
-    times_s: tuple[float, ...]  # the moments of the rule's frames, which a model is told, whatever a view shows at them
+    times_s: tuple[float, ...]  # times of the frames that the rule selects; a model is told them even in an ablation
     note: str
-    grid: tuple[int, int] | None = None  # rows and columns of the one picture as which the frames are shown
+    grid: tuple[int, int] | None = None  # rows and columns, if the frames are shown as one image grid
 
 
 class Clip(NamedTuple):
+    """The properties of a clip on which sampling rules depend."""
+
     frames: int
     fps: float
     clip_id: str = ""
     black: Span | None = None  # frame numbers [start, end) of the black span between the parts of a concatenation
 
 
-class Chosen(NamedTuple):
+class Selection(NamedTuple):
+    """The frames that a rule selects, with a note on deviations."""
+
     indices: list[int]
     note: str = ""
 
@@ -61,8 +67,8 @@ def linspace_capped(clip: Clip, frames: int) -> list[int]:
 
 def linspace_and_last(clip: Clip, frames: int) -> list[int]:
     """linspace with the last frame appended if it is missing (n=1): lmms-eval's vllm and gpt4v models."""
-    chosen = linspace(clip, frames)
-    return chosen if clip.frames - 1 in chosen else [*chosen, clip.frames - 1]
+    indices = linspace(clip, frames)
+    return indices if clip.frames - 1 in indices else [*indices, clip.frames - 1]
 
 
 def midpoint(clip: Clip, frames: int) -> list[int]:
@@ -109,24 +115,24 @@ def stride_head(clip: Clip, frames: int) -> list[int]:
     return list(range(0, clip.frames, max(1, clip.frames // frames)))[:frames]
 
 
-def stride_thinned(clip: Clip, frames: int) -> Chosen:
+def stride_thinned(clip: Clip, frames: int) -> Selection:
     """range(0, N, N//n), its midpoints only beyond 64 frames: Vinoground's MiniCPM and Phi (up to 2n-1 frames)."""
     if clip.frames < frames:
-        return Chosen([], "the reference's step is 0 for a clip this short: it loses the sample")
-    chosen = list(range(0, clip.frames, clip.frames // frames))
-    if len(chosen) > 64:
-        gap = len(chosen) / 64
-        chosen = [chosen[int(i * gap + gap / 2)] for i in range(64)]
-    return Chosen(chosen)
+        return Selection([], "the reference's step is 0 for a clip this short: it loses the sample")
+    indices = list(range(0, clip.frames, clip.frames // frames))
+    if len(indices) > 64:
+        gap = len(indices) / 64
+        indices = [indices[int(i * gap + gap / 2)] for i in range(64)]
+    return Selection(indices)
 
 
 def fps_mid(clip: Clip, fps: float) -> list[int]:
     """int(t*round(f)) at the middle t of each 1/fps interval below N/round(f): VELOCITI's runner at fps=1."""
-    rate = _whole_rate(clip)
-    chosen: list[int] = []
-    while (time := (len(chosen) + 0.5) / fps) < clip.frames / rate:
-        chosen.append(min(int(time * rate), clip.frames - 1))
-    return chosen
+    rate = _rounded_rate(clip)
+    indices: list[int] = []
+    while (time := (len(indices) + 0.5) / fps) < clip.frames / rate:
+        indices.append(min(int(time * rate), clip.frames - 1))
+    return indices
 
 
 def fps_floor(clip: Clip, fps: float) -> list[int]:
@@ -136,70 +142,70 @@ def fps_floor(clip: Clip, fps: float) -> list[int]:
 
 def fps_stride(clip: Clip, fps: float) -> list[int]:
     """range(0, N, round(f)/fps): LLaMA-VID's loader, by which MovieLLM is asked too."""
-    return list(range(0, clip.frames, max(1, int(_whole_rate(clip) / fps))))
+    return list(range(0, clip.frames, max(1, int(_rounded_rate(clip) / fps))))
 
 
 def velociti_clip(clip: Clip) -> list[int]:
     """round((s+0.25)*f)-1 and round((s+0.75)*f)-1 for s = 0..9: VELOCITI's CLIP frames, first 10 s only."""
-    wanted = {round((second + part) * clip.fps) - 1 for second in range(10) for part in (0.25, 0.75)}
-    return sorted(index for index in wanted if 0 <= index < clip.frames)
+    candidates = {round((second + quarter) * clip.fps) - 1 for second in range(10) for quarter in (0.25, 0.75)}
+    return sorted(index for index in candidates if 0 <= index < clip.frames)
 
 
 def second_capped(clip: Clip, frames: int) -> list[int]:
     """range(0, N, round(f)), linspace only beyond n frames: LLaVA-NeXT's video demo, VLMEvalKit's LLaVA-OneVision."""
-    chosen = fps_stride(clip, 1)
-    return chosen if len(chosen) <= frames else linspace(clip, frames)
+    indices = fps_stride(clip, 1)
+    return indices if len(indices) <= frames else linspace(clip, frames)
 
 
 def second_thinned(clip: Clip, frames: int) -> list[int]:
     """range(0, N, round(f)), linspace over its places beyond n of them: Chat-UniVi's loader."""
-    chosen = fps_stride(clip, 1)
-    if len(chosen) <= frames:
-        return chosen
-    return [chosen[place] for place in linspace(Clip(len(chosen), 1.0), frames)]
+    indices = fps_stride(clip, 1)
+    if len(indices) <= frames:
+        return indices
+    return [indices[position] for position in linspace(Clip(len(indices), 1.0), frames)]
 
 
-def qwen(clip: Clip, frames: int) -> Chosen:
+def qwen(clip: Clip, frames: int) -> Selection:
     """round(linspace(0, N-1, n)), n even and at most N: qwen_vl_utils `nframes`, capped by VLMEvalKit."""
-    even = min(round(frames / 2) * 2, clip.frames // 2 * 2)
-    if even < 2:
-        return Chosen([], "the reference needs at least two frames: it loses the sample")
+    count = min(round(frames / 2) * 2, clip.frames // 2 * 2)
+    if count < 2:
+        return Selection([], "the reference needs at least two frames: it loses the sample")
     note = f"qwen_vl_utils itself refuses {frames} of {clip.frames} frames" if frames > clip.frames else ""
-    return Chosen(linspace_round(clip, even), note)
+    return Selection(linspace_round(clip, count), note)
 
 
-def qwen_fps(clip: Clip, fps: float) -> Chosen:
+def qwen_fps(clip: Clip, fps: float) -> Selection:
     """round(linspace(0, N-1, n)) with n = N/f*fps, even, 4 to 768: qwen_vl_utils `fps`."""
-    most = min(768, clip.frames) // 2 * 2
-    even = int(min(max(clip.frames / clip.fps * fps, 4), most, clip.frames)) // 2 * 2
-    if even < 2:
-        return Chosen([], "the reference needs at least two frames: it loses the sample")
-    return Chosen(linspace_round(clip, even))
+    max_count = min(768, clip.frames) // 2 * 2
+    count = int(min(max(clip.frames / clip.fps * fps, 4), max_count, clip.frames)) // 2 * 2
+    if count < 2:
+        return Selection([], "the reference needs at least two frames: it loses the sample")
+    return Selection(linspace_round(clip, count))
 
 
-def qwen_capped(clip: Clip, frames: int) -> Chosen:
+def qwen_capped(clip: Clip, frames: int) -> Selection:
     """linspace over qwen_vl_utils' 2 fps frames, last one forced: lmms-eval's simple qwen2_vl and qwen2_5_vl."""
     sampled = qwen_fps(clip, 2)
     if not sampled.indices:
         return sampled
-    places = sorted(set(linspace_and_last(Clip(len(sampled.indices), 2.0), frames)))
-    return Chosen([sampled.indices[place] for place in places])
+    positions = sorted(set(linspace_and_last(Clip(len(sampled.indices), 2.0), frames)))
+    return Selection([sampled.indices[position] for position in positions])
 
 
-def black_aware(clip: Clip, frames: int) -> Chosen:
+def black_aware(clip: Clip, frames: int) -> Selection:
     """(n-1)//2 midpoints of each part and the rest of the black span: Vinoground section 4.2.
 
     The paper's (n-1)/2 is whole for odd n only: even n gets a second black frame. Below 3 frames the rule is undefined
     (the paper greys these scores out) and linspace stands in. A clip without a black span is sampled by linspace.
     """
     if clip.black is None:
-        return Chosen(linspace(clip, frames))
+        return Selection(linspace(clip, frames))
     if frames < 3:
-        return Chosen(linspace(clip, frames), "the black-aware rule is undefined below 3 frames: linspace")
+        return Selection(linspace(clip, frames), "the black-aware rule is undefined below 3 frames: linspace")
     start, end = clip.black
-    each = (frames - 1) // 2
-    parts = [(0, start, each), (start, end, frames - 2 * each), (end, clip.frames, each)]
-    return Chosen([first + int((i + 0.5) * (last - first) / n) for first, last, n in parts for i in range(n)])
+    part_frames = (frames - 1) // 2
+    parts = [(0, start, part_frames), (start, end, frames - 2 * part_frames), (end, clip.frames, part_frames)]
+    return Selection([first + int((i + 0.5) * (last - first) / n) for first, last, n in parts for i in range(n)])
 
 
 def every(clip: Clip) -> list[int]:
@@ -212,16 +218,16 @@ def blind(clip: Clip) -> list[int]:
     return []
 
 
-def random_one(clip: Clip, of: dict[str, Any], seed: int = 0) -> Chosen:
+def random_one(clip: Clip, of: dict[str, Any], seed: int = 0) -> Selection:
     """One of another rule's frames, drawn per clip id with a hash that is the same on every machine."""
-    pool = _choose(of, clip)
+    pool = _select(of, clip)
     if not pool.indices:
         return pool
     draw = int(sha256(f"{seed}:{clip.clip_id}".encode()).hexdigest()[:15], 16)
-    return Chosen([pool.indices[draw % len(pool.indices)]])
+    return Selection([pool.indices[draw % len(pool.indices)]])
 
 
-_FUNCTIONS: dict[str, Callable[..., list[int] | Chosen]] = {
+_FUNCTIONS: dict[str, Callable[..., list[int] | Selection]] = {
     "linspace": linspace,
     "linspace_round": linspace_round,
     "linspace_capped": linspace_capped,
@@ -249,17 +255,29 @@ _FUNCTIONS: dict[str, Callable[..., list[int] | Chosen]] = {
     "random_one": random_one,
 }
 RULES = {name: frozenset(signature(function).parameters) - {"clip"} for name, function in _FUNCTIONS.items()}
-"""rule -> its parameters"""
+"""The parameters of each rule."""
 
 
 def description(rule: str) -> str:
+    """Return the first line of a rule's docstring."""
     return str(_FUNCTIONS[rule].__doc__).partition("\n")[0]
 
 
 def plan(
     rule: dict[str, Any], frames: int, times: Sequence[float], clip_id: str = "", black: Span | None = None
 ) -> Plan:
-    """The frames that a named rule shows of a clip with these frame times."""
+    """Return the frames and times that a named rule shows of a clip.
+
+    Args:
+        rule: The rule with its parameters, and its view if it has one.
+        frames: The number of frames of the clip.
+        times: The time of each frame in seconds.
+        clip_id: The clip's id, which seeds random choices.
+        black: Frame numbers [start, end) of the black span of a concatenation.
+
+    Raises:
+        UserError: the rule is invalid, or gives more frames than its grid holds.
+    """
     if len(times) != frames:
         raise ValueError(f"{frames} frames but {len(times)} times")
     check(rule)
@@ -268,49 +286,54 @@ def plan(
     if frames == 0:
         return Plan((), (), "the clip has no frames")
     span = times[-1] - times[0]
-    rate = (frames - 1) / span if span > 0 else 1.0  # over the clip's real times; one frame counts as one second
-    chosen, grid = _choose(rule, Clip(frames, rate, clip_id, black)), cells_of(rule)
-    shown, order = within_clip(rule.get("view", {"show": ""}), chosen.indices, clip_id, black)
-    asked, notes = rule.get("frames", len(chosen.indices)), [chosen.note]
-    if len(chosen.indices) != asked:
-        notes.append(f"{len(chosen.indices)} frames for {asked} asked")
-    if any(left == right for left, right in pairwise(chosen.indices)):
+    # The clip's real times give the rate. A single frame lasts one second.
+    rate = (frames - 1) / span if span > 0 else 1.0
+    selection, grid = _select(rule, Clip(frames, rate, clip_id, black)), cells_of(rule)
+    placement, order_note = within_clip(rule.get("view", {"show": ""}), selection.indices, clip_id, black)
+    requested, notes = rule.get("frames", len(selection.indices)), [selection.note]
+    if len(selection.indices) != requested:
+        notes.append(f"{len(selection.indices)} frames for {requested} asked")
+    if any(earlier == later for earlier, later in pairwise(selection.indices)):
         notes.append(f"repeats frames: the clip has {frames}")
-    notes += [_pictured(clip_id, chosen, grid), order]
+    notes += [_grid_note(clip_id, selection, grid), order_note]
     return Plan(
-        tuple(chosen.indices[place] for _, place in shown),
-        tuple(times[chosen.indices[moment]] for moment, _ in shown),
+        tuple(selection.indices[frame] for _, frame in placement),
+        tuple(times[selection.indices[moment]] for moment, _ in placement),
         "; ".join(filter(None, notes)),
         grid,
     )
 
 
 def frames_shown(rule: Mapping[str, Any]) -> int | None:
-    """How many frames a rule shows of every clip; None where that depends on the clip."""
+    """Return the number of frames that a rule shows of every clip, or None if it depends on the clip."""
     if show_of(rule) == MIDDLE:
-        return None  # of a concatenation that of each side, and what is black
+        return None  # A concatenation shows the middle frame of each part, and the black frames.
     if "frames" in rule:
         return int(rule["frames"])
     return {"none": 0, "random_one": 1}.get(str(rule["rule"]))
 
 
 def pictures_shown(rule: Mapping[str, Any]) -> int | None:
-    """The same in pictures, which a grid has one of, about."""
+    """Return the approximate number of pictures that a rule shows of every clip; an image grid is one picture."""
     return 1 if show_of(rule) in (GRID, MIDDLE) else frames_shown(rule)
 
 
 def with_view(rule: Mapping[str, Any], view: Mapping[str, Any]) -> dict[str, Any]:
-    """A rule whose frames are shown by a view; a UserError where that makes no sense."""
+    """Return a rule with a view.
+
+    Raises:
+        UserError: the rule and the view do not fit together.
+    """
     show, frames = view["show"], frames_shown(rule)
     if "view" in rule:
         raise UserError(f"it has the view '{show_of(rule)}' already, and a sampling has one. Leave one of them out.")
     if show == GRID:
         cells = view["rows"] * view["columns"]
         if frames != cells:
-            shown = "a number that depends on the clip" if frames is None else str(frames)
+            frame_count = "a number that depends on the clip" if frames is None else str(frames)
             raise UserError(
                 f"a grid of {view['rows']} x {view['columns']} holds {cells} frames, rule '{rule['rule']}' shows "
-                f"{shown}."
+                f"{frame_count}."
             )
         return {**rule, "view": dict(view)}
     if frames == 0:
@@ -323,11 +346,12 @@ def with_view(rule: Mapping[str, Any], view: Mapping[str, Any]) -> dict[str, Any
 
 
 def show_of(rule: Mapping[str, Any]) -> str:
+    """Return the name of a rule's view, or an empty string if it has none."""
     return str(rule["view"]["show"]) if "view" in rule else ""
 
 
 def cells_of(rule: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Rows and columns of the grid as which a rule's frames are shown; None where each is a picture of its own."""
+    """Return rows and columns of a rule's image grid, or None if it shows each frame as a separate picture."""
     return (rule["view"]["rows"], rule["view"]["columns"]) if show_of(rule) == GRID else None
 
 
@@ -338,11 +362,11 @@ def check(rule: Any) -> None:
     name = str(rule.get("rule"))
     if name not in RULES:
         raise unknown("sampling rule", name, RULES, "rule")
-    given = set(rule) - {"rule", "view"}
-    for extra in sorted(given - RULES[name]):
-        raise unknown("parameter", extra, RULES[name], f"rule '{name}'")
-    for absent in sorted(RULES[name] - given - {"seed"}):
-        raise UserError(f"rule '{name}': '{absent}' is missing.")
+    parameters = set(rule) - {"rule", "view"}
+    for parameter in sorted(parameters - RULES[name]):
+        raise unknown("parameter", parameter, RULES[name], f"rule '{name}'")
+    for parameter in sorted(RULES[name] - parameters - {"seed"}):
+        raise UserError(f"rule '{name}': '{parameter}' is missing.")
     if "frames" in rule and not (type(rule["frames"]) is int and rule["frames"] >= 1):
         raise UserError(
             f"rule '{name}': frames must be a whole number of at least 1, found {rule['frames']!r}; for a "
@@ -361,24 +385,26 @@ def check(rule: Any) -> None:
             raise UserError(f"rule '{name}': of: a view is declared in `views:`. Remove it here.")
 
 
-def _choose(rule: dict[str, Any], clip: Clip) -> Chosen:
-    found = _FUNCTIONS[rule["rule"]](clip, **{key: value for key, value in rule.items() if key not in ("rule", "view")})
-    return found if isinstance(found, Chosen) else Chosen(found)
+def _select(rule: dict[str, Any], clip: Clip) -> Selection:
+    selection = _FUNCTIONS[rule["rule"]](
+        clip, **{key: value for key, value in rule.items() if key not in ("rule", "view")}
+    )
+    return selection if isinstance(selection, Selection) else Selection(selection)
 
 
-def _pictured(clip_id: str, chosen: Chosen, grid: tuple[int, int] | None) -> str:
-    """How frames are shown, where not each as a picture of its own."""
-    if grid is None or not chosen.indices:
+def _grid_note(clip_id: str, selection: Selection, grid: tuple[int, int] | None) -> str:
+    """Return a note on the image grid of a plan, or an empty string if each frame is a separate picture."""
+    if grid is None or not selection.indices:
         return ""
     rows, columns = grid
-    if len(chosen.indices) > rows * columns:
+    if len(selection.indices) > rows * columns:
         raise UserError(
-            f"clip '{clip_id}': {len(chosen.indices)} frames do not fit into a grid of {rows} x {columns}. Use a "
+            f"clip '{clip_id}': {len(selection.indices)} frames do not fit into a grid of {rows} x {columns}. Use a "
             "sampling whose rule never shows more frames than it names."
         )
     return f"all in one picture, {rows} x {columns}"
 
 
-def _whole_rate(clip: Clip) -> int:
-    """The references round the rate; a clip below 0.5 fps would give them a step of 0."""
+def _rounded_rate(clip: Clip) -> int:
+    """Return the frame rate rounded as the references do, but at least 1, since 0 would give them a step of 0."""
     return max(1, round(clip.fps))

@@ -1,4 +1,7 @@
-"""Settings of the stages that make and measure clips; imports neither av nor OpenCV, so that a configuration can."""
+"""Settings of the stages that make and measure clips.
+
+This module imports neither av nor OpenCV, so that the configuration loads without them.
+"""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Subtitles: WebVTT files, YouTube's automatic ones included, as timed lines of text."""
+"""Subtitles in WebVTT files, including YouTube's automatic ones, as timed lines of text."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ class Cue(NamedTuple):
 
 
 def read_vtt(path: Path) -> list[Cue]:
-    """The cues of a file; a line that YouTube repeats from one cue to the next appears once."""
+    """Return the cues of a file; a line that YouTube repeats in the next cue appears once."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -24,18 +24,18 @@ def read_vtt(path: Path) -> list[Cue]:
     if not text.startswith("WEBVTT"):
         raise UserError(f"{path}: does not begin with WEBVTT, so it is not a WebVTT file. Remove it or convert it.")
     cues: list[Cue] = []
-    shown: list[str] = []
+    previous_lines: list[str] = []
     for block in re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n")):
         lines = block.strip().splitlines()
-        place = next((i for i, line in enumerate(lines) if TIMES.match(line)), None)
-        if place is None:
+        time_index = next((i for i, line in enumerate(lines) if TIMES.match(line)), None)
+        if time_index is None:
             continue
-        spoken = [" ".join(re.sub(r"<[^<>]*>", "", line).split()) for line in lines[place + 1 :]]
-        new = [line for line in spoken if line and line not in shown]
-        shown = [line for line in spoken if line]
-        match = TIMES.match(lines[place])
-        if new and match:
-            cues.append(Cue(_seconds(match[1]), _seconds(match[2]), " ".join(new)))
+        texts = [" ".join(re.sub(r"<[^<>]*>", "", line).split()) for line in lines[time_index + 1 :]]
+        new_texts = [line for line in texts if line and line not in previous_lines]
+        previous_lines = [line for line in texts if line]
+        match = TIMES.match(lines[time_index])
+        if new_texts and match:
+            cues.append(Cue(_seconds(match[1]), _seconds(match[2]), " ".join(new_texts)))
     return cues
 
 
@@ -47,7 +47,10 @@ def _seconds(stamp: str) -> float:
 
 
 def as_prompt(cues: list[Cue]) -> str:
-    """The paper's form: `'0.0' - '2.5': what is said`, one cue a line, in braces; empty where nothing is said."""
+    """Return the cues as the paper's prompt has them, or an empty string without cues.
+
+    Each cue is a line `'0.0' - '2.5': text`, and braces enclose all lines.
+    """
     if not cues:
         return ""
     lines = [f"    '{cue.start_s:.1f}' - '{cue.end_s:.1f}': {cue.text}" for cue in cues]

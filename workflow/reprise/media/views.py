@@ -1,7 +1,7 @@
-"""Views of time: the planned frames in another order, fewer of them, or another clip's, at the moments of the plan.
+"""Temporal ablations ("views of time"): the planned frames reordered, reduced, or replaced by another clip's.
 
-A model is told the moments of the plan, whatever it is shown at them. Of a concatenation each side of the black is
-viewed by itself, and what is black stays where it is.
+A model receives the times of the plan, whichever frames it is shown at them. In a concatenation the parts before and
+after the black span are ablated separately, and black frames keep their positions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from reprise.core.errors import UserError
 
 Span = tuple[int, int]
-Shown = list[tuple[int, int]]  # moments that are shown, and the frame shown at each, as places in the plan
+Placement = list[tuple[int, int]]  # pairs of positions in the plan: of the time, and of the frame shown at it
 
 NONE, MIDDLE, FIRST, SHUFFLED, REVERSED, ANOTHER = "none", "middle", "first", "shuffled", "reversed", "another"
 IN_WORDS = {
@@ -22,11 +22,11 @@ IN_WORDS = {
     REVERSED: "in reverse order",
     ANOTHER: "another clip's frames",
 }
-"""Every view of time, in the order in which more and more is shown."""
+"""Descriptions of the ablations, ordered from the least to the most visual information."""
 
 
-def _viewed(show: str, frames: Sequence[int], draw: str) -> Shown:
-    """What a view shows of frames that stand beside each other; `draw` is what an order is drawn by."""
+def _ablate(show: str, frames: Sequence[int], draw: str) -> Placement:
+    """Return the placement of consecutive frames in an ablation; `draw` seeds a shuffled order."""
     count = len(frames)
     if show == MIDDLE:
         return [(count // 2, count // 2)]
@@ -34,34 +34,40 @@ def _viewed(show: str, frames: Sequence[int], draw: str) -> Shown:
         return [(moment, 0) for moment in range(count)]
     if show == REVERSED:
         return list(enumerate(reversed(range(count))))
-    order = sorted(range(count), key=lambda place: _hash(f"{draw}:{place}"))
-    if [frames[place] for place in order] == list(frames):  # only frames that are all the same have no other order
+    order = sorted(range(count), key=lambda position: _hash(f"{draw}:{position}"))
+    if [frames[position] for position in order] == list(
+        frames
+    ):  # Only if all frames are equal does no other order exist.
         order = [*order[1:], *order[:1]]
     return list(enumerate(order))
 
 
-def within_clip(view: Mapping[str, Any], indices: Sequence[int], clip_id: str, black: Span | None) -> tuple[Shown, str]:
-    """What a view shows of a clip's planned frames, and how, in words."""
+def within_clip(
+    view: Mapping[str, Any], indices: Sequence[int], clip_id: str, black: Span | None
+) -> tuple[Placement, str]:
+    """Return the placement of a clip's planned frames in an ablation, and a description of it."""
     show = str(view["show"])
     if show not in (MIDDLE, FIRST, SHUFFLED, REVERSED) or not indices:
-        return [(place, place) for place in range(len(indices))], ""
-    found: Shown = []
+        return [(position, position) for position in range(len(indices))], ""
+    placement: Placement = []
     sides = [-1 if black is None else (index >= black[1]) - (index < black[0]) for index in indices]
-    for side in (-1, 0, 1):  # before the black span of a concatenation, in it, and after it
-        places = [place for place, its in enumerate(sides) if its == side]
+    for side in (-1, 0, 1):  # These are before, within and after the black span of a concatenation.
+        positions = [position for position, frame_side in enumerate(sides) if frame_side == side]
         if side == 0:
-            found += [(place, place) for place in places]
-        elif places:
+            placement += [(position, position) for position in positions]
+        elif positions:
             draw = f"{view.get('seed')}:{clip_id}:{side + 1}"
-            stretch = _viewed(show, [indices[place] for place in places], draw)
-            found += [(places[moment], places[shown]) for moment, shown in stretch]
-    found.sort()
-    words = IN_WORDS[show] + (", each side of the black by itself" if black else "")
-    is_same = [indices[shown] for _, shown in found] == list(indices)
-    return found, f"{words}: the same frames as planned" if is_same else words
+            part = _ablate(show, [indices[position] for position in positions], draw)
+            placement += [(positions[moment], positions[frame]) for moment, frame in part]
+    placement.sort()
+    note = IN_WORDS[show] + (", each side of the black by itself" if black else "")
+    is_same = [indices[frame] for _, frame in placement] == list(indices)
+    return placement, f"{note}: the same frames as planned" if is_same else note
 
 
 class Planned(NamedTuple):
+    """A clip with the frames that a sampling selects."""
+
     clip_id: str
     unit: str
     sha256: str
@@ -70,31 +76,38 @@ class Planned(NamedTuple):
 
 
 def other_clips(clips: Iterable[Planned], seed: int) -> dict[str, Planned]:
-    """Clip -> the one whose frames are shown in its place: of another unit, and with as many frames where one has.
+    """Return for each clip the mismatched clip whose frames replace its own.
 
-    All stand in a circle in an order that is drawn; the next one that fits is taken. So a missing clip changes only
-    what stands in the place of those that it would be shown for.
+    The mismatched clip is of another unit (source video or pair), and has as many frames if such a clip exists. All
+    clips form a circle in a seeded order, and each takes the next suitable clip. A missing clip thus changes only the
+    replacements of the clips that it would replace.
     """
     circle = sorted(clips, key=lambda clip: _hash(f"{seed}:{clip.clip_id}"))
-    found = {}
-    for place, clip in enumerate(circle):
+    mismatches = {}
+    for position, clip in enumerate(circle):
         if not clip.indices:
             continue
-        following = [*circle[place + 1 :], *circle[:place]]
-        fitting = [
-            one
-            for one in following
-            if one.unit != clip.unit and one.sha256 != clip.sha256 and one.is_joined == clip.is_joined and one.indices
+        following = [*circle[position + 1 :], *circle[:position]]
+        candidates = [
+            candidate
+            for candidate in following
+            if candidate.unit != clip.unit
+            and candidate.sha256 != clip.sha256
+            and candidate.is_joined == clip.is_joined
+            and candidate.indices
         ]
-        if not fitting:
-            what = "no other concatenation" if clip.is_joined else "no clip of another unit"
-            raise UserError(f"clip '{clip.clip_id}': there is {what} whose frames can be shown in its place.")
+        if not candidates:
+            problem = "no other concatenation" if clip.is_joined else "no clip of another unit"
+            raise UserError(f"clip '{clip.clip_id}': there is {problem} whose frames can be shown in its place.")
         count = len(clip.indices)
-        other = min(fitting, key=lambda one: (len(one.indices) != count, max(0, count - len(one.indices))))
-        found[clip.clip_id] = other._replace(
-            indices=tuple(other.indices[place * len(other.indices) // count] for place in range(count))
+        mismatch = min(
+            candidates,
+            key=lambda candidate: (len(candidate.indices) != count, max(0, count - len(candidate.indices))),
         )
-    return found
+        mismatches[clip.clip_id] = mismatch._replace(
+            indices=tuple(mismatch.indices[number * len(mismatch.indices) // count] for number in range(count))
+        )
+    return mismatches
 
 
 def _hash(text: str) -> str:

@@ -14,7 +14,7 @@ from reprise.core.store import Store
 from reprise.fetch.direct import EXPLANATION_BYTES, http
 from reprise.fetch.outcome import Fetcher
 from reprise.fetch.records import Record
-from reprise.fetch.retry import wait_asked
+from reprise.fetch.retry import requested_wait_s
 from reprise.fetch.settings import Http
 from reprise.stages.sources import fetch_shard, fetch_source
 
@@ -115,9 +115,9 @@ def test_a_server_that_asks_for_too_long_a_wait_is_left_to_the_next_run(store: S
         record = asked(url, store)
     assert (record.status, record.is_transient, log.asked["/a.mp4"]) == ("server_error", True, 1)
     assert "max_wait_s" in record.message
-    assert wait_asked("17") == 17
-    assert wait_asked(formatdate(time() + 100, usegmt=True)) == pytest.approx(100, abs=2)
-    assert wait_asked("soon") == wait_asked(formatdate(time() - 100)) == 0
+    assert requested_wait_s("17") == 17
+    assert requested_wait_s(formatdate(time() + 100, usegmt=True)) == pytest.approx(100, abs=2)
+    assert requested_wait_s("soon") == requested_wait_s(formatdate(time() - 100)) == 0
 
 
 @pytest.mark.parametrize("header", ["ETag", "Last-Modified"])

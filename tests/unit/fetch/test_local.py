@@ -20,7 +20,7 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest, fitting_files
 from reprise.core.store import Store
-from reprise.fetch.archives import gather, opened_zip, read_videos
+from reprise.fetch.archives import gather, open_zip, read_videos
 from reprise.fetch.local import archive, folder
 from reprise.fetch.outcome import Fetcher, FetchError
 from reprise.fetch.release_files import ReleaseFiles, release_source, with_release_files
@@ -122,7 +122,7 @@ def test_pieces_of_a_zip(tmp_path: Path, naming: str) -> None:
     whole = zipped(tmp_path / "whole", CONTENTS)
     for size in (300, 1000, 7001, 10**6):
         (archive,) = gather(cut(whole, size, tmp_path, naming)[::-1])  # in whatever order they are found
-        with opened_zip(archive) as opened:
+        with open_zip(archive) as opened:
             assert archive.is_zip and {name: opened.read(name) for name in opened.namelist()} == CONTENTS
 
 

@@ -1,1 +1,1 @@
-"""Getting source videos into the store, by any route."""
+"""Fetch source videos into the store by any route."""

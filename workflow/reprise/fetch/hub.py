@@ -1,4 +1,4 @@
-"""Hugging Face repositories at a pinned revision: whole snapshots, and archives and loose files of data sets."""
+"""Fetch from Hugging Face repositories at a pinned revision: snapshots, and archives or single files of data sets."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,24 +28,24 @@ from reprise.core.store import Store
 from reprise.fetch.archives import gather
 from reprise.fetch.local import Members
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, safe_name
-from reprise.fetch.retry import status_of_http, wait_asked, with_retries, within
+from reprise.fetch.retry import requested_wait_s, status_of_http, time_limit, with_retries
 from reprise.fetch.settings import Huggingface
 
 
-class Announced(tqdm):  # type: ignore[misc]
-    """The progress of one download, or of several together; its total is what their servers announced."""
+class BoundedProgress(tqdm):  # type: ignore[misc]
+    """Progress bar that aborts downloads of more bytes than their servers announced."""
 
-    def __init__(self, *given: Any, initial: int = 0, **named: Any) -> None:
-        super().__init__(*given, initial=initial, **named)
-        self._came = initial
+    def __init__(self, *args: Any, initial: int = 0, **kwargs: Any) -> None:
+        super().__init__(*args, initial=initial, **kwargs)
+        self._received = initial
 
     def update(self, n: float | None = 1) -> bool | None:
-        """Called with each piece before it is written."""
-        self._came += int(n or 0)
-        if self.total and self._came > self.total:
+        """Count a chunk of `n` bytes, which the hub's client reports before it writes the chunk."""
+        self._received += int(n or 0)
+        if self.total and self._received > self.total:
             raise TooLargeError(int(self.total), ", which were announced")
-        shown: bool | None = super().update(n)
-        return shown
+        is_displayed: bool | None = super().update(n)
+        return is_displayed
 
 
 MOST_LISTED = 30
@@ -55,11 +55,16 @@ PAGES = {"model": "https://huggingface.co/", "dataset": "https://huggingface.co/
 def fetch_snapshot(
     where: str, kind: Literal["model", "dataset"], repo: str, revision: str, folder: Path, patterns: Sequence[str]
 ) -> None:
-    """Fetch the files that fit these patterns; an error names `where` the repository is configured."""
-    wanted = list(patterns)
+    """Fetch the files of a repository that match the patterns into a folder; `where` names the setting in errors."""
+    allowed_patterns = list(patterns)
     try:
         snapshot_download(
-            repo, repo_type=kind, revision=revision, local_dir=folder, allow_patterns=wanted, tqdm_class=Announced
+            repo,
+            repo_type=kind,
+            revision=revision,
+            local_dir=folder,
+            allow_patterns=allowed_patterns,
+            tqdm_class=BoundedProgress,
         )
     except GatedRepoError as error:
         raise UserError(
@@ -76,15 +81,15 @@ def fetch_snapshot(
             "the network is there: what has been fetched is kept."
         ) from error
     names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    if wanted and not any(fnmatch(name, pattern) for name in names for pattern in wanted):
+    if allowed_patterns and not any(fnmatch(name, pattern) for name in names for pattern in allowed_patterns):
         try:
-            available = _files_of(kind, repo, revision)
+            available = _list_files(kind, repo, revision)
         except FetchError as error:
             raise UserError(f"{where}: {error}. Run the same command again.") from error
-        raise _no_match(where, wanted, f"{repo}@{revision}", available)
+        raise _no_match_error(where, allowed_patterns, f"{repo}@{revision}", available)
 
 
-def _files_of(kind: Literal["model", "dataset"], repo: str, revision: str) -> list[str]:
+def _list_files(kind: Literal["model", "dataset"], repo: str, revision: str) -> list[str]:
     """Return the names of all files of a repository."""
     try:
         return list(HfApi().list_repo_files(repo, revision=revision, repo_type=kind))
@@ -92,17 +97,17 @@ def _files_of(kind: Literal["model", "dataset"], repo: str, revision: str) -> li
         raise FetchError("network", f"{repo}: {_first_line(error)}") from error
 
 
-def _no_match(where: str, patterns: Sequence[str], repository: str, available: Sequence[str]) -> UserError:
-    listed = ", ".join(first_of(sorted(available), MOST_LISTED)) or "nothing"
+def _no_match_error(where: str, patterns: Sequence[str], repository: str, available: Sequence[str]) -> UserError:
+    file_list = ", ".join(first_of(sorted(available), MOST_LISTED)) or "nothing"
     missing = ", ".join(f"'{pattern}'" for pattern in patterns)
     return UserError(
-        f"{where}: {repository} has no file {missing}. It has: {plain(listed)}. Correct the names or "
+        f"{where}: {repository} has no file {missing}. It has: {plain(file_list)}. Correct the names or "
         "patterns, or the revision."
     )
 
 
 def huggingface(settings: Huggingface, store: Store) -> Fetcher:
-    """Members of a repository's archives, or its loose files where no archive is named."""
+    """Return the fetcher of members of a repository's archives, or of its single files if no archive is named."""
     if settings.revision == "unpinned":
         raise UserError(
             f"route.revision: {settings.repo} is 'unpinned'. Run `python -m reprise pin` with network access first, or "
@@ -127,79 +132,84 @@ class _Repository:
 
     def fetch(self, source_id: str, folder: Path) -> Fetched:
         if not self.settings.files:
-            # Moved out of the hub's cache, which would give a copy that was damaged there again.
+            # The file is moved out of the hub's cache, because the cache would return a damaged copy again.
             path = self._download(safe_name(self.settings.member, source_id))
             target = folder / path.name
             path.resolve().replace(target)
             path.unlink(missing_ok=True)
             return Fetched(target)
-        if self._refused is not None:  # after a failure the archives are not asked for again for every source
+        if self._refused is not None:  # Do not request the archives again for every source.
             raise self._refused
         if self._members is None:
             try:
                 files = [self._download(name) for name in self._files()]
             except FetchError as error:
                 if error.status == "not_found":
-                    self._refuse_wrong_name(error)
+                    self._raise_if_misnamed(error)
                 self._refused = error
                 raise
             self._members = Members(gather(files), self.settings.member, self.store, self.settings.max_mb)
         return self._members.fetch(source_id, folder)
 
     def estimate(self, source_ids: Sequence[str]) -> int:
-        """The sizes that the server states; double for archives, which are kept with their extracted members."""
-        loose = [safe_name(self.settings.member, source_id) for source_id in source_ids if ".." not in source_id]
+        """Return the total size that the server states, doubled for archives, whose members are stored too."""
+        source_files = [safe_name(self.settings.member, source_id) for source_id in source_ids if ".." not in source_id]
         try:
-            here = self.store.root / "hub"
-            at = f"*/snapshots/{self.settings.revision}"
-            names = [name for name in self._files() if not any(here.glob(f"{at}/{name}"))] or loose
-            found = HfApi().get_paths_info(
+            cache = self.store.root / "hub"
+            snapshot = f"*/snapshots/{self.settings.revision}"
+            names = [name for name in self._files() if not any(cache.glob(f"{snapshot}/{name}"))] or source_files
+            entries = HfApi().get_paths_info(
                 self.settings.repo, names, revision=self.settings.revision, repo_type="dataset"
             )
         except (FetchError, HTTPError, OSError, ValueError):
             return self.settings.estimate(source_ids)
-        return sum(getattr(entry, "size", 0) for entry in found) * (2 if self.settings.files else 1)
+        return sum(getattr(entry, "size", 0) for entry in entries) * (2 if self.settings.files else 1)
 
     def _files(self) -> list[str]:
-        """The archives by name; a pattern stands for the files of the repository that fit it."""
+        """Return the names of the archives, with patterns replaced by the matching files of the repository."""
         if not any(map(has_magic, self.settings.files)):
             return list(self.settings.files)
-        return self._matches(_files_of("dataset", self.settings.repo, self.settings.revision))
+        return self._matching_files(_list_files("dataset", self.settings.repo, self.settings.revision))
 
-    def _matches(self, listed: Sequence[str]) -> list[str]:
-        """Return the files of the repository that the settings name, or raise an error that lists what it has."""
-        found: list[str] = []
+    def _matching_files(self, available: Sequence[str]) -> list[str]:
+        """Return the available files that the settings name, or raise an error that lists available files."""
+        names: list[str] = []
         for pattern in self.settings.files:
-            matches = [pattern] if pattern in listed else [name for name in listed if fnmatch(name, pattern)]
+            matches = [pattern] if pattern in available else [name for name in available if fnmatch(name, pattern)]
             if not matches:
-                raise _no_match("route.files", [pattern], f"{self.settings.repo}@{self.settings.revision}", listed)
-            found += sorted(matches)
-        return list(dict.fromkeys(found))
+                raise _no_match_error(
+                    "route.files", [pattern], f"{self.settings.repo}@{self.settings.revision}", available
+                )
+            names += sorted(matches)
+        return list(dict.fromkeys(names))
 
-    def _refuse_wrong_name(self, error: FetchError) -> None:
-        """End the job where the server lists other files: a record of each source would outlive the correction."""
+    def _raise_if_misnamed(self, error: FetchError) -> None:
+        """Raise a `UserError` if the repository has no such files.
+
+        A failure record of each source would remain after the names are corrected.
+        """
         with suppress(FetchError):
-            listed = _files_of("dataset", self.settings.repo, self.settings.revision)
+            available = _list_files("dataset", self.settings.repo, self.settings.revision)
             try:
-                self._matches(listed)
-            except UserError as mistake:
-                raise mistake from error
+                self._matching_files(available)
+            except UserError as name_error:
+                raise name_error from error
 
     def _download(self, name: str) -> Path:
-        with within(self.settings.max_s):
+        with time_limit(self.settings.max_s):
             return with_retries(lambda: self._download_once(name), self.settings)
 
     def _download_once(self, name: str) -> Path:
         repo = self.settings.repo
         try:
-            found: str = hf_hub_download(
+            path: str = hf_hub_download(
                 repo,
                 name,
                 repo_type="dataset",
                 revision=self.settings.revision,
                 cache_dir=self.store.root / "hub",
                 etag_timeout=self.settings.timeout_s,
-                tqdm_class=Announced,
+                tqdm_class=BoundedProgress,
             )
         except TooLargeError as error:
             raise FetchError("too_large", f"{repo}: {name}: {error}") from error
@@ -209,24 +219,24 @@ class _Repository:
         except LocalEntryNotFoundError as error:
             cause = error.__cause__
             if isinstance(cause, HfHubHTTPError):
-                raise _refusal(cause, f"{repo}: {name}") from error
+                raise _refused_error(cause, f"{repo}: {name}") from error
             raise FetchError("network", f"{repo}: {name}: {_first_line(cause or error)}") from error
         except (EntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError) as error:
             raise FetchError("not_found", f"{repo}@{self.settings.revision}: {name}: {_first_line(error)}") from error
         except HfHubHTTPError as error:
-            raise _refusal(error, repo) from error
+            raise _refused_error(error, repo) from error
         except (HTTPError, ValueError) as error:
             raise FetchError("network", f"{repo}: {name}: {_first_line(error)}") from error
-        return Path(found)
+        return Path(path)
 
 
-def _refusal(error: HfHubHTTPError, what: str) -> FetchError:
+def _refused_error(error: HfHubHTTPError, subject: str) -> FetchError:
     headers = error.response.headers
     status, wait_s = (
         status_of_http(error.response.status_code),
-        wait_asked(headers.get("Retry-After"), headers.get("Date")),
+        requested_wait_s(headers.get("Retry-After"), headers.get("Date")),
     )
-    return FetchError(status, f"{what}: {_first_line(error)}", wait_s)
+    return FetchError(status, f"{subject}: {_first_line(error)}", wait_s)
 
 
 def _first_line(error: BaseException) -> str:

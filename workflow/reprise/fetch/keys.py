@@ -1,4 +1,4 @@
-"""Keys of releases, of source videos, and of the list of what is missing."""
+"""Keys of releases, of source videos, and of the list of missing clips."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Routes without a network: a folder, archives on this machine."""
+"""Routes without a network: a folder, or archives on this machine."""
 
 import fcntl
 import shutil
@@ -11,8 +11,8 @@ from reprise.core.errors import UserError
 from reprise.core.files import value_digest
 from reprise.core.plain import first_of, plain
 from reprise.core.store import Store
-from reprise.fetch.archives import DAMAGED, ArchiveFile, gather, opened_zip, read_videos
-from reprise.fetch.outcome import Fetched, Fetcher, FetchError, located, safe_name
+from reprise.fetch.archives import ZIP_ERRORS, ArchiveFile, gather, open_zip, read_videos
+from reprise.fetch.outcome import Fetched, Fetcher, FetchError, existing_file, safe_name
 from reprise.fetch.retry import too_large
 from reprise.fetch.settings import Archive, Folder
 
@@ -25,7 +25,7 @@ MOST_LISTED = 30
 
 
 def folder(settings: Folder, store: Store) -> Fetcher:
-    """Files of a folder, copied into the store and known by their content."""
+    """Return the fetcher of files in a folder, which are copied into the store and identified by their content."""
     root = Path(settings.path)
     if not root.is_dir():
         raise UserError(f"route.path: no folder '{root}'. Correct the suite's route, or put the videos there.")
@@ -33,14 +33,18 @@ def folder(settings: Folder, store: Store) -> Fetcher:
     def locate(source_id: str) -> Path:
         name = safe_name(settings.pattern, source_id)
         if name.endswith(".*"):
-            around = (root / name).parent
-            files = sorted(around.iterdir()) if around.is_dir() else []
-            found = [one.name for one in files if one.stem == Path(name).stem and one.suffix.lower() in VIDEO_SUFFIXES]
-            if len(found) != 1:
-                fit = f"{len(found)} videos fit '{name}': {', '.join(found)}" if found else f"no video '{name}'"
-                raise FetchError("missing", f"{fit} in the folder")
-            name = str(Path(name).with_name(found[0]))
-        return located(root, name, "the folder")
+            parent = (root / name).parent
+            files = sorted(parent.iterdir()) if parent.is_dir() else []
+            matches = [
+                path.name for path in files if path.stem == Path(name).stem and path.suffix.lower() in VIDEO_SUFFIXES
+            ]
+            if len(matches) != 1:
+                reason = (
+                    f"{len(matches)} videos fit '{name}': {', '.join(matches)}" if matches else f"no video '{name}'"
+                )
+                raise FetchError("missing", f"{reason} in the folder")
+            name = str(Path(name).with_name(matches[0]))
+        return existing_file(root, name, "the folder")
 
     def fetch(source_id: str, scratch: Path) -> Fetched:
         path = locate(source_id)
@@ -51,14 +55,15 @@ def folder(settings: Folder, store: Store) -> Fetcher:
 
 
 def archive(settings: Archive, store: Store) -> Fetcher:
+    """Return the fetcher of members of archives on this machine."""
     pattern = Path(settings.path)
-    # Without a name it is a folder, such as `/`.
+    # A path without a name is a folder, such as `/`.
     files = sorted(path for path in pattern.parent.glob(pattern.name) if path.is_file()) if pattern.name else []
     if not files:
-        names = sorted(path.name for path in pattern.parent.iterdir()) if pattern.parent.is_dir() else []
-        listed = plain(", ".join(first_of(names, MOST_LISTED))) or "nothing"
+        entries = sorted(path.name for path in pattern.parent.iterdir()) if pattern.parent.is_dir() else []
+        listing = plain(", ".join(first_of(entries, MOST_LISTED))) or "nothing"
         raise UserError(
-            f"route.path: no file fits '{pattern}'. {pattern.parent} has: {listed}. Correct the suite's route, or put "
+            f"route.path: no file fits '{pattern}'. {pattern.parent} has: {listing}. Correct the suite's route, or put "
             "the archive there."
         )
     members = Members(gather(files), settings.member, store, settings.max_mb)
@@ -66,22 +71,24 @@ def archive(settings: Archive, store: Store) -> Fetcher:
 
 
 class Member(NamedTuple):
+    """A video in an archive."""
+
     archive: ArchiveFile
     name: str
     size: int
-    start: int = 0  # where it begins in a pickle
+    start: int = 0  # offset of its bytes in a pickle
 
 
 @dataclass
 class Members:
-    """Videos inside zips, whole or in pieces, and inside pickles, found by name."""
+    """Videos by name in zips, whole or split into parts, and in pickles."""
 
     archives: Sequence[ArchiveFile]
     pattern: str
     store: Store
     max_mb: float
     _where: dict[str, Member] | None = None
-    _refused: list[FetchError] = field(default_factory=list)  # why nothing can be read of an archive
+    _refused: list[FetchError] = field(default_factory=list)  # errors of archives that cannot be read
 
     def identity(self, source_id: str) -> Any:
         member = self._find(source_id)
@@ -99,68 +106,77 @@ class Members:
             else:
                 with member.archive.parts[0].open("rb") as source:
                     source.seek(member.start)
-                    for left in range(member.size, 0, -CHUNK):
-                        sink.write(source.read(min(left, CHUNK)))
+                    for remaining in range(member.size, 0, -CHUNK):
+                        sink.write(source.read(min(remaining, CHUNK)))
         return Fetched(target)
 
     def estimate(self, source_ids: Sequence[str]) -> int:
-        sizes = 0
+        total = 0
         for source_id in source_ids:
             try:
                 size = self._find(source_id).size
-            except FetchError:  # fetching it will say why
+            except FetchError:  # Fetching the source reports the failure.
                 continue
-            sizes += size if size <= self.max_mb * 1e6 else 0
-        return sizes
+            total += size if size <= self.max_mb * 1e6 else 0
+        return total
 
     def _find(self, source_id: str) -> Member:
         name = safe_name(self.pattern, source_id)
         if self._where is None:
-            self._where = {one.name: one for file in reversed(self.archives) for one in self._members(file)}
-        for known in (name, Path(name).stem):
-            if known in self._where:
-                return self._where[known]
+            self._where = {
+                member.name: member for archive in reversed(self.archives) for member in self._members(archive)
+            }
+        for candidate in (name, Path(name).stem):
+            if candidate in self._where:
+                return self._where[candidate]
         for error in self._refused:
             raise error
-        raise FetchError("missing", f"no member '{name}' in {', '.join(file.name for file in self.archives)}")
+        raise FetchError("missing", f"no member '{name}' in {', '.join(archive.name for archive in self.archives)}")
 
-    def _members(self, file: ArchiveFile) -> list[Member]:
-        """The members of an archive; a pickle that is refused has none, and the others count."""
-        if file.is_zip:
+    def _members(self, archive: ArchiveFile) -> list[Member]:
+        """Return the members of an archive; a refused pickle has none, so that the other archives are still used."""
+        if archive.is_zip:
             try:
-                with opened_zip(file) as opened:
-                    return [Member(file, one.filename, one.file_size) for one in opened.infolist() if not one.is_dir()]
-            except DAMAGED as error:
-                where, again = file.parts[0].with_name(file.name), "Delete it and get it again."
-                if len(file.parts) > 1:
-                    again = f"One of its {len(file.parts)} pieces is missing, or cut short: get it again."
-                raise UserError(f"{where}: not a whole zip ({error}). {again}") from error
+                with open_zip(archive) as zip_file:
+                    return [
+                        Member(archive, entry.filename, entry.file_size)
+                        for entry in zip_file.infolist()
+                        if not entry.is_dir()
+                    ]
+            except ZIP_ERRORS as error:
+                path, advice = archive.parts[0].with_name(archive.name), "Delete it and get it again."
+                if len(archive.parts) > 1:
+                    advice = f"One of its {len(archive.parts)} pieces is missing, or cut short: get it again."
+                raise UserError(f"{path}: not a whole zip ({error}). {advice}") from error
         try:
-            return [Member(file, name, at.length, at.start) for name, at in read_videos(file.parts[0]).items()]
+            return [
+                Member(archive, name, span.length, span.start) for name, span in read_videos(archive.parts[0]).items()
+            ]
         except FetchError as error:
             self._refused.append(error)
             return []
 
     def _extract(self, member: Member, sink: BinaryIO) -> None:
         try:
-            with opened_zip(member.archive) as opened, opened.open(member.name) as source:
-                while piece := source.read(CHUNK):
-                    sink.write(piece)
+            with open_zip(member.archive) as zip_file, zip_file.open(member.name) as source:
+                while chunk := source.read(CHUNK):
+                    sink.write(chunk)
                     if sink.tell() > self.max_mb * 1e6:
                         raise too_large(sink.tell(), self.max_mb)
-        except (*DAMAGED, OSError) as error:
-            if isinstance(error, OSError) and error.errno is not None:  # one without a number is how bzip2 says so
+        except (*ZIP_ERRORS, OSError) as error:
+            # bzip2 reports damage by an OSError without errno.
+            if isinstance(error, OSError) and error.errno is not None:
                 raise
             raise FetchError("damaged", f"{member.archive.name}: {member.name}: {error}") from error
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """A copy that shares its disk space with the original where the file system can do that.
+    """Copy a file; the copy shares its disk space with the original if the file system supports it.
 
-    No link: who replaces a video in place would change what is stored under the old one's digest.
+    A link would be unsafe: replacing a video in place would change the object that is stored under the old digest.
     """
     with source.open("rb") as original, target.open("wb") as copy:
         try:
-            fcntl.ioctl(copy, 0x40049409, original.fileno())  # FICLONE: blocks are copied when one of them is written
+            fcntl.ioctl(copy, 0x40049409, original.fileno())  # FICLONE shares blocks until either file is written.
         except OSError:
             shutil.copyfileobj(original, copy, CHUNK)

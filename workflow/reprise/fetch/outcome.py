@@ -1,4 +1,4 @@
-"""Outcomes of fetching a source: a file, or a named reason for the failure."""
+"""Outcomes of fetching a source: a file, or a failure with a named reason."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from reprise.core.files import can_be_path, inside
 from reprise.core.plain import cut, plain
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 
-# Worth another try: caused by the server, the network or this machine, not by the video.
+# Failures that may pass: the server, the network or this machine causes them, not the video.
 TRANSIENT = {
     "bot_check": "YouTube asks whether we are a bot",
     "rate_limited": "the server asks us to slow down",
@@ -53,12 +53,12 @@ PERMANENT = {
 
 
 class FetchError(Exception):
-    """A source that could not be fetched, with its status for the ledger."""
+    """A source could not be fetched; `status` is its named status in the manifest."""
 
     def __init__(self, status: str, message: str, wait_s: float = 0.0) -> None:
         self.status = status
         self.message = plain(message)
-        self.wait_s = wait_s  # how long the server asks us to wait
+        self.wait_s = wait_s  # how long the server asks to wait
         super().__init__(self.message)
 
 
@@ -67,15 +67,17 @@ class Fetched:
     """A fetched file, with its subtitles if there are any."""
 
     path: Path
-    is_borrowed: bool = False  # in a folder outside the store, known by its digest: to be copied, not moved
+    is_borrowed: bool = False  # in a folder outside the store, identified by its digest: to be copied, not moved
     subtitles: Path | None = None
-    note: str = ""  # what the ledger says about it, such as the link that led to it
+    note: str = ""  # a note for the manifest, such as the link of a redirect
 
 
 @dataclass(frozen=True)
 class Fetcher:
+    """The functions of a route, and how its failures are retried."""
+
     identity: Callable[[str], Any]
-    """The identity of a source: an object fetched under one identity is never fetched again."""
+    """Return the identity of a source: an object that was fetched under an identity is never fetched again."""
     fetch: Callable[[str, Path], Fetched]  # fetch one source, into this empty folder if it has to be written
     estimate: Callable[[Sequence[str]], int] = lambda _: 0  # bytes that these sources will take
     attempts: int = 1  # runs of the workflow that may try a transient failure
@@ -83,7 +85,11 @@ class Fetcher:
 
 
 def safe_name(pattern: str, source_id: str) -> str:
-    """A relative name made of a pattern and an id, refused if it would leave its folder."""
+    """Return the relative name that a pattern and an id give.
+
+    Raises:
+        FetchError: `unsafe_path`, if the name would leave its folder or cannot be a path.
+    """
     name = pattern.replace("{source_id}", source_id)
     if not can_be_path(name):
         raise FetchError("unsafe_path", f"{cut(repr(name), 300)} cannot be a path")
@@ -93,13 +99,17 @@ def safe_name(pattern: str, source_id: str) -> str:
     return name
 
 
-def located(folder: Path, name: str, where: str) -> Path:
-    """A file of a folder; `where` names the folder for its message."""
+def existing_file(folder: Path, name: str, description: str) -> Path:
+    """Return a file of a folder; `description` names the folder in messages.
+
+    Raises:
+        FetchError: the file is missing or outside the folder.
+    """
     if not can_be_path(name):
         raise FetchError("unsafe_path", f"{cut(repr(name), 300)} cannot be a path")
-    found = inside(folder, name)
-    if found is None:
+    path = inside(folder, name)
+    if path is None:
         raise FetchError("unsafe_path", f"'{name}' leads out of its folder")
-    if not found.is_file():
-        raise FetchError("missing", f"no file '{name}' in {where}")
-    return found
+    if not path.is_file():
+        raise FetchError("missing", f"no file '{name}' in {description}")
+    return path

@@ -1,4 +1,7 @@
-"""Worlds that are made instead of fetched: plug-ins named by import string; the library itself imports none."""
+"""Plug-ins that generate releases and videos instead of fetching them, named by import string.
+
+The library itself imports no plug-in.
+"""
 
 from importlib import import_module
 from pathlib import Path
@@ -10,10 +13,10 @@ from reprise.fetch.outcome import Fetcher
 class Plugin(NamedTuple):
     module: str
     version: int
-    """raised when the module makes other files from the same settings"""
+    """Increase it when the module generates other files from the same settings."""
 
 
-# The `kind` of a release or a route -> what makes it.
+# The plug-in for each `kind` of a release or a route.
 PLUGINS = {
     "toyworld": Plugin("synthetic.toyworld.plugin", version=1),
     "rehearsal": Plugin("synthetic.rehearsal.plugin", version=1),
@@ -21,10 +24,13 @@ PLUGINS = {
 
 
 class World(Protocol):
+    """Interface of a plug-in module."""
+
     def write_release(self, benchmark: str, folder: Path) -> None: ...
 
     def fetcher(self, settings: Any) -> Fetcher: ...
 
 
 def load_world(kind: str) -> World:
+    """Import the plug-in module for a kind of release or route."""
     return cast(World, import_module(PLUGINS[kind].module))

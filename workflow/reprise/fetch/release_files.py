@@ -1,6 +1,7 @@
-"""Sources that a release itself contains: images in the rows of a table, videos in the folder next to a manifest.
+"""Sources that a release itself contains: images in the rows of a table, and videos that an annotation file lists.
 
-Such a source is named `release:<file of the release>#<what in it>`; all others come by the suite's route.
+The videos are in a folder next to the annotation file. The id of such a source is `release:<file>#<row or video>`. All
+other sources are fetched by the suite's route.
 """
 
 import base64
@@ -13,39 +14,40 @@ from typing import Any
 from reprise.core.files import read_json, sealed_text, text_digest
 from reprise.core.store import Store
 from reprise.core.tabular import listed_files, read_rows, require_columns
-from reprise.fetch.outcome import Fetched, Fetcher, FetchError, located
+from reprise.fetch.outcome import Fetched, Fetcher, FetchError, existing_file
 from reprise.media.errors import MediaError
 
 PREFIX = "release:"
-VIDEOS = "videos"  # of an entry of a listing: where a manifest's videos are, if not beside it
-# How a file of a known picture format begins; ffmpeg goes by the suffix.
-BEGINNINGS = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n": ".png", b"BM": ".bmp", b"RIFF": ".webp"}
-# A shorter cell names the row whose image it shares, as in the reference harness.
-LONGEST_REFERENCE = 64
+VIDEOS = "videos"  # key of a listing's entry: the folder of an annotation file's videos, if it is not the default
+# Suffixes of picture formats by the first bytes of a file, because ffmpeg selects the decoder by the suffix.
+IMAGE_SUFFIXES = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n": ".png", b"BM": ".bmp", b"RIFF": ".webp"}
+# A cell of at most so many characters names the row whose image it shares, as in the reference harness.
+MAX_REFERENCE_LENGTH = 64
 
 
 def release_source(file: str, name: str) -> str:
-    """The source id of an image in a table of the release, or of a video that a manifest of it lists."""
+    """Return the source id of an image in a table of the release, or of a video that an annotation file lists."""
     return f"{PREFIX}{file}#{name}"
 
 
 def owner_of(index: str, cell: str) -> str:
-    """The row with a row's image: itself, or the one that its cell names."""
-    return cell.strip() if len(cell) <= LONGEST_REFERENCE else index
+    """Return the row that holds a row's image: the row itself, or the one that its cell names."""
+    return cell.strip() if len(cell) <= MAX_REFERENCE_LENGTH else index
 
 
 @dataclass
 class ReleaseFiles:
-    """The files of a release by their names in it."""
+    """Files of a release by their names."""
 
     files: Mapping[str, Path]
     store: Store
     folders: Mapping[str, Path] = field(default_factory=dict)
-    """manifest -> the folder of its videos, where that is not beside it"""
+    """The folder of the videos of an annotation file, for those whose folder is not the default."""
     _images: dict[Path, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
     def listed_in(cls, listing: Path, store: Store) -> "ReleaseFiles":
+        """Return the files of a release from its listing."""
         entries = read_json(sealed_text(listing))
         folders = {entry["name"]: Path(entry[VIDEOS]) for entry in entries if VIDEOS in entry}
         return cls(listed_files(listing), store, folders)
@@ -64,7 +66,9 @@ class ReleaseFiles:
                 content = base64.b64decode("".join(cell.split()), validate=True)
             except (binascii.Error, ValueError) as error:
                 raise MediaError("corrupt", f"{source_id}: no base64 ({error})") from error
-            suffix = next((suffix for start, suffix in BEGINNINGS.items() if content.startswith(start)), None)
+            suffix = next(
+                (suffix for signature, suffix in IMAGE_SUFFIXES.items() if content.startswith(signature)), None
+            )
             if suffix is None:
                 raise MediaError("corrupt", f"{source_id}: neither JPEG, PNG, BMP nor WebP")
             (scratch / f"image{suffix}").write_bytes(content)
@@ -77,24 +81,24 @@ class ReleaseFiles:
             raise FetchError("missing", f"the release has no file '{file}'")
         return self.files[file], name
 
-    def _video(self, source_id: str, manifest: Path, name: str) -> Path:
-        """A video that a manifest lists: in the folder with its name beside it, or in the one that is listed."""
-        folder = self.folders.get(source_id.removeprefix(PREFIX).partition("#")[0], manifest.with_suffix(""))
-        return located(folder, name, f"the folder '{folder.name}' of {manifest.name}")
+    def _video(self, source_id: str, annotations: Path, name: str) -> Path:
+        """Return the file of a video, in the listed folder or in the folder that is named as the annotation file."""
+        folder = self.folders.get(source_id.removeprefix(PREFIX).partition("#")[0], annotations.with_suffix(""))
+        return existing_file(folder, name, f"the folder '{folder.name}' of {annotations.name}")
 
     def _cell(self, table: Path, index: str) -> str:
-        """The image of a row as text; no clip names a row that shares another row's image."""
+        """Return the image of a row as text; clips never refer to a row that shares another row's image."""
         if table not in self._images:
             rows = require_columns(read_rows(table), ("index", "image"), table).drop_nulls()
             self._images[table] = dict(rows.iter_rows())
         cell = self._images[table].get(index, "")
-        if len(cell) <= LONGEST_REFERENCE:
+        if len(cell) <= MAX_REFERENCE_LENGTH:
             raise FetchError("missing", f"{table.name}: row '{index}' has no image")
         return cell
 
 
 def with_release_files(route: Fetcher, release: ReleaseFiles) -> Fetcher:
-    """A route for most sources, and the release itself for those that it contains."""
+    """Return a fetcher that takes sources from the release if it contains them, and all others from the route."""
 
     def route_of(source_id: str) -> Fetcher | ReleaseFiles:
         return release if source_id.startswith(PREFIX) else route

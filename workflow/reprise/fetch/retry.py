@@ -1,4 +1,4 @@
-"""Immediate retries, with back-off, of failures that may pass in a moment, and the bounds of what may take long."""
+"""Immediate retries with back-off of transient failures, and limits on time, size and speed."""
 
 import signal
 import time
@@ -11,16 +11,21 @@ from reprise.fetch.outcome import FetchError
 from reprise.fetch.settings import Remote
 
 T = TypeVar("T")
-# A bot check or a captcha is not here: asking again makes it worse.
+# Bot checks and captchas are not included, because another request makes them worse.
 RETRY_NOW = {"server_error", "network", "empty_download", "rate_limited", "forbidden_media"}
 
 
 class _TimeIsUp(BaseException):
-    """No Exception: libraries go on after those."""
+    """The time limit has expired; this is no Exception, because libraries catch and ignore those."""
 
 
 def with_retries(call: Callable[[], T], settings: Remote, give_up: frozenset[str] = frozenset()) -> T:
-    """Call until it works, fails for good, or has failed `retries` times more; statuses in `give_up` end it at once."""
+    """Return the result of a call, which is repeated up to `retries` times after a failure that may pass.
+
+    Raises:
+        FetchError: the last failure. A failure ends the tries at once if it cannot pass, if its status is in `give_up`,
+            or if the server asks to wait too long.
+    """
     for attempt in range(settings.retries):
         try:
             return call()
@@ -28,34 +33,35 @@ def with_retries(call: Callable[[], T], settings: Remote, give_up: frozenset[str
             if error.status not in RETRY_NOW - give_up:
                 raise
             if error.wait_s > settings.max_wait_s:
-                asked = f"the server asks to wait {error.wait_s:.0f} s, more than max_wait_s ({settings.max_wait_s:g})"
-                raise FetchError(error.status, f"{error.message}; {asked}") from error
+                wait = f"the server asks to wait {error.wait_s:.0f} s, more than max_wait_s ({settings.max_wait_s:g})"
+                raise FetchError(error.status, f"{error.message}; {wait}") from error
             time.sleep(max(error.wait_s, min(settings.backoff_s * 2**attempt, 120.0)))
     return call()
 
 
 @contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """End the block by a FetchError when it has taken too long, whatever it waits for."""
+def time_limit(seconds: float) -> Iterator[None]:
+    """Interrupt the block with a FetchError after this time, even if it waits for a library or a system call."""
 
-    def stop(*_: object) -> None:
+    def raise_time_is_up(*_: object) -> None:
         raise _TimeIsUp
 
-    before = signal.signal(signal.SIGALRM, stop)
+    previous_handler = signal.signal(signal.SIGALRM, raise_time_is_up)
     try:
         try:
-            signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # and again: a library may swallow what a signal raises
+            # The timer repeats, because a library may swallow what a signal raises.
+            signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     except _TimeIsUp:
         raise FetchError("too_slow", f"not done after {seconds:g} s (max_s)") from None
     finally:
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, previous_handler)
 
 
 def check_bounds(count: int, elapsed_s: float, settings: Remote) -> None:
-    """Refuse a download that is too large, or, once it has had `timeout_s`, too slow."""
+    """Raise an error if a download is too large, or is too slow after its first `timeout_s` seconds."""
     if count > settings.max_mb * 1e6:
         raise too_large(count, settings.max_mb)
     if elapsed_s > settings.timeout_s and count < settings.min_kb_s * 1e3 * elapsed_s:
@@ -65,10 +71,12 @@ def check_bounds(count: int, elapsed_s: float, settings: Remote) -> None:
 
 
 def too_large(count: int, max_mb: float) -> FetchError:
+    """Return the error for a file of more than `max_mb` MB."""
     return FetchError("too_large", f"{count / 1e6:.1f} MB or more, allowed are {max_mb:g} (max_mb)")
 
 
 def status_of_http(code: int) -> str:
+    """Return the named status of an HTTP status code."""
     if code in (404, 410):
         return "not_found"
     if code in (401, 403):
@@ -77,11 +85,11 @@ def status_of_http(code: int) -> str:
         return "rate_limited"
     if 300 <= code < 400:
         return "bad_redirect"
-    if code < 200:  # a hint that a file follows, which the client does not wait for
+    if code < 200:  # An informational response, after which the client does not wait for the file.
         return "network"
     return "server_error" if code >= 500 or code in (408, 409, 421, 423, 425) else "failed"
 
 
-def wait_asked(header: str | None, sent: str | None = None) -> float:
-    """Seconds that a server asks us to wait by `Retry-After`, with its `Date` if there is one; 0 where it does not."""
+def requested_wait_s(header: str | None, sent: str | None = None) -> float:
+    """Return the seconds that a server asks to wait by `Retry-After`, relative to its `Date` if given, or 0."""
     return retry_after_s(header, sent) or 0.0

@@ -1,4 +1,4 @@
-"""Makes the fetcher of a configured route; a route's own libraries are imported only when it is used."""
+"""Create the fetcher of a configured route; a route's own libraries are imported only when it is used."""
 
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetcher
@@ -7,6 +7,7 @@ from reprise.fetch.settings import Archive, Folder, Http, Huggingface, Made, Rou
 
 
 def fetcher_for(route: Route, store: Store) -> Fetcher:
+    """Return the fetcher of a route."""
     if isinstance(route, Made):
         return load_world(route.kind).fetcher(route)
     if isinstance(route, Folder):

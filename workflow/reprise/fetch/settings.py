@@ -1,4 +1,4 @@
-"""Where releases and source videos come from. Imports nothing heavy, so that a configuration can."""
+"""Settings of the origin of releases and source videos; no heavy imports, so that the configuration loads quickly."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -8,20 +8,21 @@ from pydantic import AfterValidator, Field
 from reprise.core.names import LINK, REVISION
 from reprise.core.settings import FilePath, LocalPath, Settings, mistake
 
-# Video only: nothing here listens, and no merge is needed. avc1 first: OpenCV wheels cannot decode AV1.
+# Only video, because no model hears sound and no merge is then needed. avc1 comes first, because OpenCV's wheels cannot
+# decode AV1.
 AVC_FIRST = "bv*[vcodec^=avc1][height<=720]/b[vcodec^=avc1][height<=720]/bv*[height<=720]/b[height<=720]"
 
 
 SOURCE_ID = "{source_id}"
 
 
-def _names_the_source(pattern: str) -> str:
+def _require_source_id(pattern: str) -> str:
     if SOURCE_ID not in pattern:
         raise mistake(f"'{pattern}' is the same for every video. Write {SOURCE_ID} where the id of a video stands.")
     return pattern
 
 
-OfSource = Annotated[str, AfterValidator(_names_the_source)]
+SourcePattern = Annotated[str, AfterValidator(_require_source_id)]
 """A name or a link that differs for every video."""
 
 
@@ -58,7 +59,7 @@ class Folder(Settings):
     kind: Literal["folder"]
     path: FilePath
     """The folder."""
-    pattern: OfSource = "{source_id}.mp4"
+    pattern: SourcePattern = "{source_id}.mp4"
     """Name of a video's file in it; `{source_id}.*` takes videos of every format."""
 
 
@@ -68,7 +69,7 @@ class Archive(Bounded):
     kind: Literal["archive"]
     path: FilePath
     """A file, or a glob pattern of several archives or of the pieces of one."""
-    member: OfSource = "{source_id}.mp4"
+    member: SourcePattern = "{source_id}.mp4"
     """Name of a video in the archives."""
 
 
@@ -100,7 +101,7 @@ class Http(Remote):
     """Direct links."""
 
     kind: Literal["http"]
-    url: OfSource = Field(pattern=LINK)
+    url: SourcePattern = Field(pattern=LINK)
     """Link of a video, with `{source_id}` in place of its id."""
     max_redirects: int = Field(10, ge=0)
     """How often a link may lead to another one."""
@@ -118,7 +119,7 @@ class Huggingface(Remote):
     """The commit; `unpinned` until `python -m reprise pin <suite>` has written it, and nothing is fetched before."""
     files: tuple[str, ...] = Field((), strict=False)
     """Archives, or their pieces, by name or glob pattern; none where `member` names a loose file."""
-    member: OfSource = "{source_id}.mp4"
+    member: SourcePattern = "{source_id}.mp4"
     """Name of a video in the archives, or of its loose file."""
 
 

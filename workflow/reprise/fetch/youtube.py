@@ -1,5 +1,8 @@
-"""YouTube through yt-dlp: whole videos, stopping for a while as soon as the site asks whether we are a bot; what it and
-yt-dlp say becomes a named reason, and the raw words stay in the ledger."""
+"""Fetch whole videos from YouTube with yt-dlp.
+
+After a bot check, a rate limit or a captcha, all requests pause for a while. Messages of YouTube and yt-dlp become
+named reasons, and the manifest keeps the original text.
+"""
 
 import logging
 import re
@@ -19,12 +22,12 @@ from reprise.core.errors import UserError
 from reprise.core.files import read_record, write_record
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
-from reprise.fetch.retry import check_bounds, with_retries, within
+from reprise.fetch.retry import check_bounds, time_limit, with_retries
 from reprise.fetch.settings import Youtube
 from reprise.media.ffmpeg import ffmpeg_executable
 
-# Order matters: the first that fits names the reason. Wordings are in yt-dlp's source (2026.10.26), were seen from a
-# server, or are YouTube's from memory.
+# The first matching pattern names the reason, so the order matters. The wordings come from yt-dlp's source (2026.10.26)
+# or were observed from a server. Those marked "from memory" are YouTube's.
 PATTERNS = (
     ("disk_full", r"no space left on device"),
     ("format_missing", r"requested format is not available|only images are available"),
@@ -55,32 +58,33 @@ PATTERNS = (
 
 
 def reason_of(message: str) -> str:
-    """The named reason behind a message; `failed` where no wording fits."""
+    """Return the named reason for a message, or `failed` if no pattern matches."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", message).replace("\u2019", "'").lower()
     return next((status for status, pattern in PATTERNS if re.search(pattern, text)), "failed")
 
 
-# deno runs scripts without rights to files and network; yt-dlp's own default as well.
+# deno, yt-dlp's default too, runs scripts without access to files and network.
 RUNTIME, SCRIPTS = "deno", "yt-dlp-ejs"
-# Going on after one of these makes it worse for every shard.
+# Further requests after one of these make it worse for every shard.
 STOP_ON = frozenset({"bot_check", "rate_limited", "captcha"})
 
 
 def youtube(settings: Youtube, store: Store) -> Fetcher:
+    """Return the fetcher of YouTube videos."""
     if settings.cookies is not None and not Path(settings.cookies).is_file():
         raise UserError(
             f"route.cookies: no file '{settings.cookies}'. Export the cookies of a signed-in browser to it."
         )
-    stop = store.root / "stops" / "youtube.json"
+    stop_record = store.root / "stops" / "youtube.json"
 
     def fetch(source_id: str, folder: Path) -> Fetched:
         if not re.fullmatch(r"[A-Za-z0-9_-]{11}", source_id):
             raise FetchError("bad_id", f"'{source_id}' is not a YouTube id")
-        earlier = read_record(stop)
-        # One that is damaged, old, or of a clock that is wrong by more than a minute stops nothing.
-        if earlier and -60 <= time.time() - stop.stat().st_mtime <= settings.cooldown_s:
-            when = f"less than {settings.cooldown_s:g} s ago"
-            raise FetchError("stopped", f"{earlier['status']} {when}: {earlier['message']}")
+        last_stop = read_record(stop_record)
+        # A record is ignored if it is damaged or old, or lies over a minute in the future because a clock is wrong.
+        if last_stop and -60 <= time.time() - stop_record.stat().st_mtime <= settings.cooldown_s:
+            age = f"less than {settings.cooldown_s:g} s ago"
+            raise FetchError("stopped", f"{last_stop['status']} {age}: {last_stop['message']}")
         if not solves_javascript():
             raise UserError(
                 f"route: YouTube's formats need the JavaScript runtime {RUNTIME} and the package {SCRIPTS}; yt-dlp "
@@ -89,11 +93,11 @@ def youtube(settings: Youtube, store: Store) -> Fetcher:
             )
         url = f"https://www.youtube.com/watch?v={source_id}"
         try:
-            with within(settings.max_s):
+            with time_limit(settings.max_s):
                 return with_retries(lambda: download(url, folder, settings), settings, STOP_ON)
         except FetchError as error:
             if error.status in STOP_ON:
-                write_record(stop, {"status": error.status, "message": error.message})
+                write_record(stop_record, {"status": error.status, "message": error.message})
             raise
 
     subtitles = list(settings.subtitle_languages) if settings.subtitles else []
@@ -107,20 +111,24 @@ def youtube(settings: Youtube, store: Store) -> Fetcher:
 
 
 def download(url: str, folder: Path, settings: Youtube) -> Fetched:
-    """One try at one video with yt-dlp."""
+    """Download one video with yt-dlp in one try.
+
+    Raises:
+        FetchError: the download fails, with the named reason as status.
+    """
     try:
         with yt_dlp.YoutubeDL(_options(folder, settings)) as client:
-            found: dict[str, Any] | None = client.extract_info(url, download=True)
-    except DownloadError as error:  # where the words say nothing, the class of the inner error does
-        inner = error.exc_info[1] if error.exc_info else None
-        status = "geo_blocked" if type(inner).__name__ == "GeoRestrictedError" else reason_of(str(error))
-        if status == "failed" and inner is not None:
-            status = reason_of(f"{type(inner).__name__}: {inner.__cause__!r}")
+            info: dict[str, Any] | None = client.extract_info(url, download=True)
+    except DownloadError as error:  # If the message is unknown, the inner error's class names the reason.
+        cause = error.exc_info[1] if error.exc_info else None
+        status = "geo_blocked" if type(cause).__name__ == "GeoRestrictedError" else reason_of(str(error))
+        if status == "failed" and cause is not None:
+            status = reason_of(f"{type(cause).__name__}: {cause.__cause__!r}")
         raise FetchError(status, str(error)) from error
     except (YoutubeDLError, RequestError) as error:
         raise FetchError(reason_of(f"{type(error).__name__}: {error}"), str(error)) from error
-    # yt-dlp reports some failures by leaving the path out.
-    downloads = (found or {}).get("requested_downloads") or [{}]
+    # yt-dlp reports some failures only by a missing path.
+    downloads = (info or {}).get("requested_downloads") or [{}]
     path = Path(downloads[0].get("filepath") or folder / "nothing")
     if not path.is_file():
         raise FetchError("failed", "yt-dlp reported no error and left no file")
@@ -132,7 +140,7 @@ def download(url: str, folder: Path, settings: Youtube) -> Fetched:
 
 @cache
 def solves_javascript() -> bool:
-    """Whether yt-dlp finds what it solves YouTube's JavaScript with; without it formats go missing."""
+    """Return whether yt-dlp finds the runtime and scripts for YouTube's JavaScript; without them it misses formats."""
     runtime = supported_js_runtimes.value[RUNTIME]().info
     return runtime is not None and runtime.supported and find_spec(SCRIPTS.replace("-", "_")) is not None
 
@@ -142,7 +150,7 @@ def _options(folder: Path, settings: Youtube) -> dict[str, Any]:
         check_bounds(progress.get("downloaded_bytes") or 0, progress.get("elapsed") or 0, settings)
 
     options: dict[str, Any] = {
-        "logger": logging.Logger("yt-dlp", logging.CRITICAL),  # what matters reaches the ledger as an exception
+        "logger": logging.Logger("yt-dlp", logging.CRITICAL),  # Exceptions carry all that matters to the manifest.
         "quiet": True,
         "noprogress": True,
         "no_warnings": True,
@@ -162,7 +170,7 @@ def _options(folder: Path, settings: Youtube) -> dict[str, Any]:
     if settings.rate_limit_mb_s is not None:
         options["ratelimit"] = settings.rate_limit_mb_s * 1e6
     if settings.cookies is not None:
-        # yt-dlp writes the file back when it ends; several jobs would overwrite each other's.
+        # yt-dlp writes the cookies back at its end, so concurrent jobs would overwrite each other's file.
         options["cookiefile"] = shutil.copy(settings.cookies, folder / "cookies.txt")
     if settings.subtitles:
         options |= {

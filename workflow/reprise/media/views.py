@@ -35,9 +35,8 @@ def _ablate(show: str, frames: Sequence[int], draw: str) -> Placement:
     if show == REVERSED:
         return list(enumerate(reversed(range(count))))
     order = sorted(range(count), key=lambda position: _hash(f"{draw}:{position}"))
-    if [frames[position] for position in order] == list(
-        frames
-    ):  # Only if all frames are equal does no other order exist.
+    # The order must differ from the planned one, which is impossible only if all frames are equal.
+    if [frames[position] for position in order] == list(frames):
         order = [*order[1:], *order[:1]]
     return list(enumerate(order))
 

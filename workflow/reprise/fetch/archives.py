@@ -54,13 +54,13 @@ class ArchiveFile:
 def gather(files: Sequence[Path]) -> list[ArchiveFile]:
     """Return the archives that files form: whole ones, and those split into parts."""
     split_parts: dict[tuple[Path, bool], list[Path]] = defaultdict(list)
-    whole = []
+    whole_archives = []
     for path in files:
         if match := PART_NAME.fullmatch(path.name):
             split_parts[path.with_name(match["name"]), match["number"].isdigit()].append(path)
         else:
-            whole.append(ArchiveFile((path,)))
-    return whole + [ArchiveFile(tuple(sorted(parts))) for parts in split_parts.values()]
+            whole_archives.append(ArchiveFile((path,)))
+    return whole_archives + [ArchiveFile(tuple(sorted(parts))) for parts in split_parts.values()]
 
 
 @contextmanager

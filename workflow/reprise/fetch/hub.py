@@ -53,9 +53,9 @@ PAGES = {"model": "https://huggingface.co/", "dataset": "https://huggingface.co/
 
 
 def fetch_snapshot(
-    where: str, kind: Literal["model", "dataset"], repo: str, revision: str, folder: Path, patterns: Sequence[str]
+    context: str, kind: Literal["model", "dataset"], repo: str, revision: str, folder: Path, patterns: Sequence[str]
 ) -> None:
-    """Fetch the files of a repository that match the patterns into a folder; `where` names the setting in errors."""
+    """Fetch the files of a repository that match the patterns into a folder; `context` begins error messages."""
     allowed_patterns = list(patterns)
     try:
         snapshot_download(
@@ -68,16 +68,16 @@ def fetch_snapshot(
         )
     except GatedRepoError as error:
         raise UserError(
-            f"{where}: {repo} is gated. Accept its licence at {PAGES[kind]}{repo}, then set HF_TOKEN."
+            f"{context}: {repo} is gated. Accept its licence at {PAGES[kind]}{repo}, then set HF_TOKEN."
         ) from error
     except (RepositoryNotFoundError, RevisionNotFoundError) as error:
         raise UserError(
-            f"{where}: {repo}@{revision} was not found. Correct `repo` or `revision` (see {PAGES[kind]}{repo}); "
+            f"{context}: {repo}@{revision} was not found. Correct `repo` or `revision` (see {PAGES[kind]}{repo}); "
             "a private repository needs HF_TOKEN."
         ) from error
     except (HTTPError, LocalEntryNotFoundError, XetDownloadError, TooLargeError, ValueError) as error:
         raise UserError(
-            f"{where}: {repo}@{revision} could not be fetched: {plain(str(error))} Run the same command again when "
+            f"{context}: {repo}@{revision} could not be fetched: {plain(str(error))} Run the same command again when "
             "the network is there: what has been fetched is kept."
         ) from error
     names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
@@ -85,8 +85,8 @@ def fetch_snapshot(
         try:
             available = _list_files(kind, repo, revision)
         except FetchError as error:
-            raise UserError(f"{where}: {error}. Run the same command again.") from error
-        raise _no_match_error(where, allowed_patterns, f"{repo}@{revision}", available)
+            raise UserError(f"{context}: {error}. Run the same command again.") from error
+        raise _no_match_error(context, allowed_patterns, f"{repo}@{revision}", available)
 
 
 def _list_files(kind: Literal["model", "dataset"], repo: str, revision: str) -> list[str]:
@@ -97,11 +97,11 @@ def _list_files(kind: Literal["model", "dataset"], repo: str, revision: str) -> 
         raise FetchError("network", f"{repo}: {_first_line(error)}") from error
 
 
-def _no_match_error(where: str, patterns: Sequence[str], repository: str, available: Sequence[str]) -> UserError:
+def _no_match_error(context: str, patterns: Sequence[str], repository: str, available: Sequence[str]) -> UserError:
     file_list = ", ".join(first_of(sorted(available), MOST_LISTED)) or "nothing"
     missing = ", ".join(f"'{pattern}'" for pattern in patterns)
     return UserError(
-        f"{where}: {repository} has no file {missing}. It has: {plain(file_list)}. Correct the names or "
+        f"{context}: {repository} has no file {missing}. It has: {plain(file_list)}. Correct the names or "
         "patterns, or the revision."
     )
 

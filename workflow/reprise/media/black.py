@@ -21,10 +21,12 @@ Span = tuple[int, int]
 
 
 def is_black(grey: npt.NDArray[np.uint8]) -> bool:
+    """Return whether a full-range grey frame is black."""
     return float(grey.mean()) < MAX_MEAN_LUMA and float(np.percentile(grey, 99.9)) <= MAX_PEAK_LUMA
 
 
 def black_runs(path: Path) -> list[Span]:
+    """Return the runs [start, end) of consecutive black frames in a video."""
     flags = [is_black(frame.image) for frame in iter_frames(path, pixels="gray8")]
     runs = []
     for is_black_run, group in groupby(enumerate(flags), key=lambda pair: pair[1]):

@@ -58,7 +58,7 @@ def end_of_boxes(file: File) -> int:
         if kind == b"sidx":
             declared = max(declared, _end_of_segments(file.read(position, min(size, 1 << 20)), position + size))
         position += size
-    if is_fragmented and position < file.size:  # Nothing else shows that fragments are missing.
+    if is_fragmented and position < file.size:  # Only these bytes show that fragments are missing.
         if file.size - position < 8:
             return position + 8
         if file.is_zero_from(position):

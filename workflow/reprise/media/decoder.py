@@ -35,7 +35,7 @@ class Footage(NamedTuple):
 
     frames: Image  # (n, height, width, 3), in the order of the plan
     places: tuple[int, ...]
-    """The number of each frame at the clip's rate, by its time: place / rate is when it is shown."""
+    """The frame numbers at the clip's rate, derived from the frames' times: place / rate is the time of a frame."""
     rate: float  # frames a second of the clip
     total: int  # frames of the clip
 

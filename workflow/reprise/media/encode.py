@@ -53,8 +53,8 @@ def trim(source: Path, start_s: float, end_s: float, target: Path, settings: Enc
     return len(span)
 
 
-# ffmpeg keeps the file's times and one filter graph, and does not rotate frames, which its versions do differently. The
-# packet index then describes the frames that the filters receive.
+# Keep the file's times and one filter graph, and do not let ffmpeg rotate frames, because its versions differ in that.
+# The packet index then describes the frames that the filters receive.
 UNMODIFIED_INPUT: dict[str, Any] = {"copyts": None, "noautorotate": None, "reinit_filter": 0}
 
 

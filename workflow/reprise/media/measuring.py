@@ -38,6 +38,7 @@ class ShotCounter:
         self._frames += 1
 
     def shots(self) -> int:
+        """Return the number of shots in all added frames."""
         if self._frames == 0:
             return 0
         last_timecode = FrameTimecode(self._frames - 1, self._fps)
@@ -70,6 +71,7 @@ class MotionMeter:
         return time_s >= self._next_step / self._settings.fps - 1e-6
 
     def add(self, time_s: float, picture: Grey) -> None:
+        """Add a grey frame and measure the flow from the frame before it."""
         height, width = picture.shape
         scale = self._settings.long_side / max(height, width)
         size = (max(1, round(width * scale)), max(1, round(height * scale)))

@@ -97,6 +97,7 @@ def open_container(path: Path, max_pixels: int | None = None) -> InputContainer:
 
 
 def check_pixels(path: Path, size: tuple[int, int], max_pixels: int) -> None:
+    """Raise an error if a picture has more pixels than allowed."""
     width, height = size
     if width * height > max_pixels:
         raise MediaError(
@@ -155,10 +156,12 @@ def picture_input(path: Path, number: int = 0, **options: Any) -> Any:
 
 
 def lavfi_input(description: str) -> Any:
+    """Return an input of an ffmpeg command that a filter graph generates."""
     return ffmpeg.input(description, f="lavfi")
 
 
 def check_is_picture(path: Path) -> None:
+    """Raise an error unless a file begins as a still image of a supported format."""
     if demuxer_of(path) not in PICTURES:
         raise MediaError("not_media", f"{path.name}: no PNG, JPEG, WebP or BMP picture")
 
@@ -172,7 +175,7 @@ def check_picture(path: Path, max_pixels: int | None = None) -> None:
     try:
         is_whole = cv2.imdecode(content, cv2.IMREAD_COLOR) is not None
     except cv2.error as error:  # For example, the image has more pixels than OpenCV allows.
-        if error.code == -4:  # OpenCV's StsNoMem
+        if error.code == -4:  # This is OpenCV's StsNoMem, a lack of memory.
             raise MemoryError(error.err) from error
         raise MediaError("corrupt", f"{path.name}: {error.err}") from error
     if not is_whole:

@@ -42,14 +42,14 @@ class _Packet(NamedTuple):
 class Packets(NamedTuple):
     """Properties of a video stream that follow from its packets."""
 
-    ticks: list[int]  # presentation times of the packets that a decoder shows
+    ticks: list[int]  # presentation times of the displayed frames
     total: int  # all packets, including discarded ones
-    end_s: float  # where the last stream ends
+    end_s: float  # end of the last stream in seconds
     is_cut: bool  # whether the last packet of a stream lacks bytes at the end of the file
     is_timed: bool
-    duration: int  # of the last packet, 0 where it is unknown
+    duration: int  # of the last packet, or 0 if it is unknown
     first: VideoFrame | None  # the first picture, whose orientation applies to all
-    entries: list[tuple[int, int]]  # where decoding may begin
+    entries: list[tuple[int, int]]  # positions and times of the packets at which decoding may begin
 
 
 def read_packets(path: Path, container: InputContainer, stream: VideoStream, limits: Limits | None) -> Packets:
@@ -255,7 +255,7 @@ def _vp9_frames(content: bytes) -> Iterator[bytes]:
 
 
 def _is_vp9_frame_shown(frame: bytes) -> bool:
-    bits = f"{frame[0]:08b}{frame[1] if len(frame) > 1 else 0:08b}"[2:]  # The two bits of the frame marker are skipped.
+    bits = f"{frame[0]:08b}{frame[1] if len(frame) > 1 else 0:08b}"[2:]  # Skip the frame marker.
     start = 3 if bits.startswith("11") else 2  # Profile 3 has one more bit.
     shows_earlier_frame, is_visible = bits[start], bits[start + 2]
     return "1" in (shows_earlier_frame, is_visible)

@@ -29,14 +29,14 @@ TRANSFER_NAMES = {kind.value: kind.name.lower() for kind in ColorTrc if kind != 
 class PacketIndex:
     """Index of a video stream: the frames that a decoder outputs, in display order, and the stream's properties."""
 
-    times: tuple[float, ...]  # seconds from the first frame shown
+    times: tuple[float, ...]  # seconds from the first displayed frame
     ticks: tuple[int, ...]  # the same as presentation times in units of `time_base`
     time_base: Fraction
     fps: float  # frames a second over the whole clip
     rate: Fraction  # the same as a fraction: the stream's nominal rate if it is correct
     variable_rate: bool
     width: int
-    height: int  # size as shown, after rotation
+    height: int  # displayed size, after rotation
     orientation: Orientation  # to apply to a decoded picture before it is displayed
     codec: str
     duration_s: float  # from the first frame to the end of the last

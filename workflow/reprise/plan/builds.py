@@ -1,4 +1,4 @@
-"""Whether this machine's GPUs can run the models of a call, before anything is fetched, hashed or queued."""
+"""Check whether this machine's GPUs can run the models of a call, before anything is fetched, hashed or queued."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,12 +15,12 @@ from reprise.plan.targets import asked_by
 
 
 def build_for(model: Model) -> Build:
-    """Return the build of torch that computes a model: the installed one, or that of its server's environment."""
+    """Return the build of torch that runs a model: the installed one, or that of its server's environment."""
     return build_of(model.served_by.environment) if model.served_by else installed_build()
 
 
 def check_model_gpus(slug: str, model: Model) -> None:
-    """Raise a UserError where this machine has GPUs that a model's build of torch cannot use."""
+    """Raise a UserError if this machine has GPUs that a model's build of torch cannot use."""
     if not model.gpus:
         return
     try:
@@ -30,9 +30,9 @@ def check_model_gpus(slug: str, model: Model) -> None:
 
 
 def check_gpus(plan: Plan, targets: Sequence[str], arguments: Sequence[str]) -> None:
-    """Stop where models are to be asked here that this machine's driver or GPUs cannot run; a dry run says so.
+    """Raise a UserError if this machine's driver or GPUs cannot run the pending models; a dry run only warns.
 
-    Where jobs are submitted, other machines run them, and each job checks its own.
+    Submitted jobs run on other machines, and each job checks its own.
     """
     if executor_of(arguments) is not None:
         return
@@ -44,10 +44,10 @@ def check_gpus(plan: Plan, targets: Sequence[str], arguments: Sequence[str]) -> 
 
 
 def _problems(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
-    asked = asked_by(plan, targets)
-    jobs = {Scored(one.run) for one in asked} | {one for one in asked if one.judge}
-    due = {one.judge or one.run.model for one in jobs if not responses_of(plan, one).is_file()}
-    for slug in sorted(due - plan.imports.models):
+    scored_runs = asked_by(plan, targets)
+    jobs = {Scored(scored.run) for scored in scored_runs} | {scored for scored in scored_runs if scored.judge}
+    pending = {scored.judge or scored.run.model for scored in jobs if not responses_of(plan, scored).is_file()}
+    for slug in sorted(pending - plan.imports.models):
         try:
             check_model_gpus(slug, plan.config.models[slug])
         except UserError as error:

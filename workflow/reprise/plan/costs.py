@@ -1,6 +1,6 @@
-"""Estimate the tokens and the time of runs from the runs that were timed before.
+"""Estimate the tokens and the time of runs from the measured times of earlier runs.
 
-Before a job runs, no log has its rate; a person decides here whether to start. What nobody measured is None, never 0.
+A user decides from these estimates whether to start jobs. A quantity without a measurement is None, never 0.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,95 +21,112 @@ from reprise.models.local.devices import needed
 from reprise.models.local.weights import ON_LOADING, WEIGHTS, fetched_files, snapshot_folder
 from reprise.plan.runs import Plan
 
-# From the run itself, from a run of its model that asks the like of the same videos, from another run of its model.
+# Source of an estimate: the run itself, a run of its model on the same benchmark, or another run of its model.
 Sure = Literal["itself", "benchmark", "model"]
 BY_SURENESS: Sequence[Sure] = ("itself", "benchmark", "model")
 
 
 class Load(NamedTuple):
+    """Amount of work of a run."""
+
     questions: int
     clips: int
-    frames: float | None  # of all clips together, each clip's counted once; None where nobody knows
+    frames: float | None  # of all clips together, each clip counted once; None if unknown
 
     @property
     def frames_a_clip(self) -> float | None:
+        """Return the mean number of frames of a clip, or None if unknown."""
         return self.frames / self.clips if self.frames is not None and self.clips else None
 
 
 class Measured(NamedTuple):
-    """What a run took, over those of its clips whose times are known."""
+    """Work and times of a run, over the clips whose times are known."""
 
     load: Load
-    once_s: float  # of what is done once a clip while the device has nothing else: waiting for frames, encoding them
+    once_s: float  # work done once for each clip while the device is idle: waiting for frames and encoding them
     asking_s: float
     is_encoded_once: bool
-    tokens: float | None = None  # of a prompt, in the mean
+    tokens: float | None = None  # mean number of a prompt
 
 
 class Estimate(NamedTuple):
+    """Estimated duration, with its source."""
+
     seconds: float
     sure: Sure
 
 
 def measured(timings: pl.DataFrame, frames: Mapping[str, int], tokens: float | None) -> Measured | None:
-    """What a run's table of timings says; `frames` of each clip. None where no time is known."""
-    known = timings.filter(
+    """Return the measured work and times of a run, or None if no time is known.
+
+    Args:
+        timings: Table of timings of the run.
+        frames: Number of frames of each clip.
+        tokens: Mean number of tokens of a prompt.
+    """
+    timed = timings.filter(
         pl.col("seconds").is_not_null(), pl.col("requests") > 0, pl.col("clip_id").is_in(list(frames))
     )
-    if known.is_empty():
+    if timed.is_empty():
         return None
-    rows = known.with_columns(pl.col("seconds", "waiting", "encode").fill_null(0.0))
-    encoded = float(rows["encode"].sum())
+    rows = timed.with_columns(pl.col("seconds", "waiting", "encode").fill_null(0.0))
+    encode_s = float(rows["encode"].sum())
     return Measured(
         Load(int(rows["requests"].sum()), rows.height, sum(frames[clip] for clip in rows["clip_id"])),
-        once_s=encoded + float(rows["waiting"].sum()),
-        asking_s=float(rows["seconds"].sum()) - encoded,
-        is_encoded_once=encoded > 0,
+        once_s=encode_s + float(rows["waiting"].sum()),
+        asking_s=float(rows["seconds"].sum()) - encode_s,
+        is_encoded_once=encode_s > 0,
         tokens=tokens,
     )
 
 
-def estimate(load: Load, found: Mapping[Sure, Sequence[Measured]]) -> Estimate | None:
-    """Return how long this will take by the mean of the surest runs; None where no run says anything."""
+def estimate(load: Load, measurements: Mapping[Sure, Sequence[Measured]]) -> Estimate | None:
+    """Return the estimated duration from the mean over the most reliable runs, or None if no run allows an estimate."""
     if not load.questions:
         return Estimate(0.0, "itself")
-    for sure in BY_SURENESS:
-        times = [seconds for run in found.get(sure, ()) if (seconds := seconds_by(run, load)) is not None]
+    for source in BY_SURENESS:
+        times = [seconds for run in measurements.get(source, ()) if (seconds := seconds_by(run, load)) is not None]
         if times:
-            return Estimate(fmean(times), sure)
+            return Estimate(fmean(times), source)
     return None
 
 
-def seconds_by(one: Measured, load: Load) -> float | None:
-    """How long this takes by what one run took; None where that run says nothing of it.
+def seconds_by(measure: Measured, load: Load) -> float | None:
+    """Return how long a load takes at the speed of a measured run, or None if that run does not tell.
 
-    What is done once a clip grows with its frames; so do its questions, unless the clip is encoded once for all.
+    Work that is done once for each clip grows with the number of frames. So does each request, unless the clip is
+    encoded once for all its requests.
     """
-    longer = _longer(one, load)
-    if longer is None or not one.load.questions:
+    frame_ratio = _frame_ratio(measure, load)
+    if frame_ratio is None or not measure.load.questions:
         return None
-    asking = one.asking_s / one.load.questions * load.questions * (1 if one.is_encoded_once else longer)
-    return one.once_s / one.load.clips * load.clips * longer + asking
+    asking = (
+        measure.asking_s / measure.load.questions * load.questions * (1 if measure.is_encoded_once else frame_ratio)
+    )
+    return measure.once_s / measure.load.clips * load.clips * frame_ratio + asking
 
 
-def tokens_by(load: Load, found: Iterable[Measured]) -> float | None:
-    """Tokens of all prompts, in the mean of what was found; those of the text are taken to grow with the frames too."""
+def tokens_by(load: Load, measures: Iterable[Measured]) -> float | None:
+    """Return the tokens of all prompts, as the mean over measured runs.
+
+    Tokens of the text are assumed to grow with the number of frames too.
+    """
     if not load.questions:
         return 0.0
     sums = [
-        one.tokens * load.questions * longer
-        for one in found
-        if one.tokens is not None and (longer := _longer(one, load)) is not None
+        measure.tokens * load.questions * frame_ratio
+        for measure in measures
+        if measure.tokens is not None and (frame_ratio := _frame_ratio(measure, load)) is not None
     ]
     return fmean(sums) if sums else None
 
 
-def _longer(one: Measured, load: Load) -> float | None:
-    """How many times as many frames a clip has; None between runs of which one is blind, or that nobody knows."""
-    mine, other = load.frames_a_clip, one.load.frames_a_clip
-    if mine is None or other is None or (mine == 0) != (other == 0):
+def _frame_ratio(measure: Measured, load: Load) -> float | None:
+    """Return the ratio of frames per clip, or None if it is unknown or only one of the runs is text-only."""
+    frames, measured_frames = load.frames_a_clip, measure.load.frames_a_clip
+    if frames is None or measured_frames is None or (frames == 0) != (measured_frames == 0):
         return None
-    return mine / other if other else 1.0
+    return frames / measured_frames if measured_frames else 1.0
 
 
 MB = 10**6
@@ -118,7 +135,7 @@ MB = 10**6
 class Weights(NamedTuple):
     """Bytes of a model's weights."""
 
-    loaded: int | None  # where they are used
+    loaded: int | None  # on the device
     to_fetch: int | None
 
 
@@ -126,7 +143,7 @@ class Weights(NamedTuple):
 
 
 def weights_of(model: Model, store: Store) -> Weights | None:
-    """The sizes that files and indices say; None for a model without weights."""
+    """Return the sizes according to files and indices, or None for a model without weights."""
     if model.checkpoint is not None:
         return Weights(_loaded(model, Path(model.checkpoint)), 0)
     if model.repo is None:
@@ -136,14 +153,14 @@ def weights_of(model: Model, store: Store) -> Weights | None:
         return Weights(_loaded(model, folder), 0)
     if model.weights_bytes is None:
         return Weights(None, None)
-    there = sum(path.stat().st_size for path in folder.glob(WEIGHTS))
-    # They take as much where they are used as in their files?
-    is_loaded_as_it_is = model.dtype == "checkpoint" and model.settings.get("quantised") not in ON_LOADING
-    return Weights(model.weights_bytes if is_loaded_as_it_is else None, max(0, model.weights_bytes - there))
+    fetched_bytes = sum(path.stat().st_size for path in folder.glob(WEIGHTS))
+    # Weights that are converted on loading take another size than their files.
+    is_stored_size = model.dtype == "checkpoint" and model.settings.get("quantised") not in ON_LOADING
+    return Weights(model.weights_bytes if is_stored_size else None, max(0, model.weights_bytes - fetched_bytes))
 
 
 def _loaded(model: Model, folder: Path) -> int | None:
-    """What the headers of the files say; None where one is missing or damaged."""
+    """Return the size according to the headers of the files, or None if a file is missing or damaged."""
     try:
         return needed(folder, model.dtype, model.quantised).weights or None
     except UserError:
@@ -154,8 +171,10 @@ def _loaded(model: Model, folder: Path) -> int | None:
 
 
 def data_left(plan: Plan, benchmark: str) -> dict[str, tuple[int, float | None]] | None:
-    """How many videos and clips shards that are not made yet will fetch and make, at most, and their bytes: the store
-    may have some of it; None where nobody knows, before the release is read."""
+    """Return the number of videos to fetch and clips to cut in pending shards, and their bytes.
+
+    These are upper bounds, because the store may have some of them. The result is None until the release is read.
+    """
     path = plan.results.items(benchmark).with_name("clips.parquet")
     if not path.is_file():
         return None
@@ -163,28 +182,36 @@ def data_left(plan: Plan, benchmark: str) -> dict[str, tuple[int, float | None]]
     shards = [shard_of(unit, plan.config.suite.shards) for unit in clips["unit"]]
     clips = clips.with_columns(pl.Series("shard", shards, dtype=pl.Int64))
     sources = clips.filter(~_is_made(plan, "sources", benchmark))
-    named = (set(sources["source_id"]) | set(sources.filter(kind="images")["parts"].explode())) - {"", None}
-    made = clips.filter(~_is_made(plan, "clips", benchmark), pl.col("kind") != "whole")
+    source_ids = (set(sources["source_id"]) | set(sources.filter(kind="images")["parts"].explode())) - {
+        "",
+        None,
+    }
+    uncut = clips.filter(~_is_made(plan, "clips", benchmark), pl.col("kind") != "whole")
     route = plan.config.suite.benchmarks[benchmark].route
     source_bytes = _mean_bytes(plan, "sources", benchmark, SOURCES)
     if source_bytes is None and isinstance(route, Remote):
         source_bytes = route.mb_per_source * MB
     return {
-        "videos": (len(named), _times(len(named), source_bytes)),
-        "clips": (made.height, _times(made.height, _mean_bytes(plan, "clips", benchmark, CLIP_LEDGER))),
+        "videos": (len(source_ids), _times(len(source_ids), source_bytes)),
+        "clips": (
+            uncut.height,
+            _times(uncut.height, _mean_bytes(plan, "clips", benchmark, CLIP_LEDGER)),
+        ),
     }
 
 
 def _is_made(plan: Plan, stage: Ledger, benchmark: str) -> pl.Expr:
+    """Return an expression that is true for rows of shards whose manifest exists."""
     shards = range(plan.config.suite.shards)
-    return pl.col("shard").is_in([one for one in shards if plan.results.ledger(stage, benchmark, one).is_file()])
+    return pl.col("shard").is_in([shard for shard in shards if plan.results.ledger(stage, benchmark, shard).is_file()])
 
 
 def _mean_bytes(plan: Plan, stage: Ledger, benchmark: str, schema: pl.Schema) -> float | None:
+    """Return the mean size of the files in a stage's manifests, or None without any."""
     paths = [path for name, _, path in plan.results.found_ledgers(stage) if name == benchmark]
     sizes = [size for path in paths for size in read_table(path, schema).filter(status="ok")["bytes"].drop_nulls()]
     return fmean(sizes) if sizes else None
 
 
-def _times(count: int, each: float | None) -> float | None:
-    return 0.0 if not count else None if each is None else count * each
+def _times(count: int, bytes_each: float | None) -> float | None:
+    return 0.0 if not count else None if bytes_each is None else count * bytes_each

@@ -1,4 +1,4 @@
-"""Finds what a person means by a part of a name: `mc/oracle` for velociti/mc/fps1/oracle."""
+"""Match an abbreviated name such as `mc/oracle` to full names such as `velociti/mc/fps1/oracle`."""
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import contains, eq
@@ -9,31 +9,34 @@ LEVELS: tuple[Callable[[str, str], bool], ...] = (eq, str.startswith, contains)
 MOST_LISTED = 10
 
 
-def fitting(words: str, names: Iterable[str]) -> list[str]:
-    """The name itself, else all longer names with these parts in this order: as they are, as beginnings, or anywhere.
+def fitting(query: str, names: Iterable[str]) -> list[str]:
+    """Return the names that a query matches.
 
-    Words with as many parts as a name are a whole name: where they differ from it, they are a mistake, and not a part.
+    An exact match comes first. Otherwise a longer name matches if it has the query's parts in the same order: as equal
+    parts, else as prefixes, else as substrings. A query with as many parts as a name must equal that name.
     """
-    known = sorted(names)
-    if words in known:
-        return [words]
-    parts = [part for part in words.split("/") if part]
-    longer = [name for name in known if name.count("/") >= len(parts)]
-    found = ([name for name in longer if _has_parts(name.split("/"), parts, is_part)] for is_part in LEVELS)
-    return next(filter(None, found), []) if parts else []
+    sorted_names = sorted(names)
+    if query in sorted_names:
+        return [query]
+    parts = [part for part in query.split("/") if part]
+    longer = [name for name in sorted_names if name.count("/") >= len(parts)]
+    matches = ([name for name in longer if _has_parts(name.split("/"), parts, is_part)] for is_part in LEVELS)
+    return next(filter(None, matches), []) if parts else []
 
 
-def _has_parts(name: Sequence[str], parts: Sequence[str], is_part: Callable[[str, str], bool]) -> bool:
-    rest = iter(name)
-    return all(any(is_part(one, part) for one in rest) for part in parts)
+def _has_parts(name_parts: Sequence[str], parts: Sequence[str], is_part: Callable[[str, str], bool]) -> bool:
+    remaining = iter(name_parts)
+    return all(any(is_part(name_part, part) for name_part in remaining) for part in parts)
 
 
-def nearest(words: str, names: Iterable[str]) -> str:
-    """` Did you mean 'x'?`: a whole name, or a part of one where only a part was typed."""
-    known = sorted(names)
-    return suggestion(words, known) or suggestion(words, {part for name in known for part in name.split("/")})
+def nearest(query: str, names: Iterable[str]) -> str:
+    """Return a hint such as ` Did you mean 'x'?` with the closest full name, or else the closest part of a name."""
+    sorted_names = sorted(names)
+    return suggestion(query, sorted_names) or suggestion(
+        query, {part for name in sorted_names for part in name.split("/")}
+    )
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first of these names, and how many there are."""
+    """Return the first names joined by commas, followed by the total if the list is cut."""
     return ", ".join(names[:MOST_LISTED]) + (f", ... ({len(names)} in all)" if names[MOST_LISTED:] else "")

@@ -1,7 +1,8 @@
-"""The partitions that jobs are submitted to, and the models that fit into none of them.
+"""Check that each model's job fits a cluster partition.
 
-Snakemake's plugin for Slurm only warns of a job that fits into no partition of its file, and submits it to the default
-one, where it waits for ever or is refused. So a model's needs are compared with the same file before jobs are planned.
+Snakemake's plugin for Slurm only warns if a job fits no partition of its file. It then submits the job to the default
+partition, where it waits forever or is refused. The needs of models are therefore compared with the same file before
+jobs are planned.
 """
 
 import re
@@ -25,11 +26,12 @@ from reprise.plan.targets import asked_by, models_of
 TRIGGERS, DEFAULT_TRIGGERS = "--rerun-triggers", ("code", "input", "mtime", "params", "software-env")
 EXECUTOR, PARTITIONS, TOGETHER = "executor", "slurm-partition-config", "group-components"
 LOOKS = re.compile(r"--dry-?run|--unlock|-[pqF]*n[pqF]*")
-# How `generate-slurm-partition-config` writes a time, such as 2-12:00:00.
+# Format of times in the output of `generate-slurm-partition-config`, such as 2-12:00:00.
 TIME = re.compile(r"(?:(?P<days>\d+)-)?(?P<hours>\d+):(?P<minutes>\d\d):\d\d")
 
 
 def _in_minutes(value: Any) -> Any:
+    """Convert a time limit in Slurm's format to minutes."""
     if not isinstance(value, str):
         return value
     time = TIME.fullmatch(value)
@@ -61,19 +63,22 @@ class Site(Settings):
     _runs_together: int = PrivateAttr(1)
 
     def longest(self, gpus: int, *, is_shared: bool) -> int | None:
-        """The most minutes of one job, also where several share an allocation; None where there is no limit."""
-        found = self.most("max_runtime", gpus)
-        return max(1, found // self._runs_together) if found is not None and is_shared else found
+        """Return the longest time of a job in minutes, or None without a limit.
+
+        A shared allocation divides its time among its runs.
+        """
+        limit = self.most("max_runtime", gpus)
+        return max(1, limit // self._runs_together) if limit is not None and is_shared else limit
 
     def for_gpus(self, count: int) -> dict[str, PartitionLimits]:
-        """The partitions for jobs with so many GPUs: for none those without, if there are any."""
-        without = {name: one for name, one in self.partitions.items() if not one.max_gpu}
-        having = {name: one for name, one in self.partitions.items() if one.max_gpu >= count}
-        return having if count else without or having
+        """Return the partitions for this number of GPUs; jobs without GPUs avoid GPU partitions if possible."""
+        cpu_only = {name: partition for name, partition in self.partitions.items() if not partition.max_gpu}
+        suitable = {name: partition for name, partition in self.partitions.items() if partition.max_gpu >= count}
+        return suitable if count else cpu_only or suitable
 
     def most(self, limit: Literal["max_runtime", "max_mem_mb", "max_threads"], gpus: int) -> int | None:
-        """The largest limit of the partitions for jobs with so many GPUs; None where one of them has none."""
-        limits = [getattr(one, limit) for one in self.for_gpus(gpus).values()]
+        """Return the largest limit of the partitions for this number of GPUs, or None if one of them has no limit."""
+        limits = [getattr(partition, limit) for partition in self.for_gpus(gpus).values()]
         return None if None in limits else max(limits, default=None)
 
 
@@ -82,52 +87,53 @@ THREADS_OF_COPY = 8
 
 
 def threads_of(model: Model, copies: int = 1) -> int:
-    """CPUs of a model's job: of a model on a GPU the processes that prepare clips for its copies."""
+    """Return the number of CPUs of a model's job; with GPUs, these CPUs prepare clips for the copies of the model."""
     return max(model.threads, THREADS_OF_COPY * copies) if model.gpus else model.threads
 
 
 def copies_of(model: Model) -> int:
-    """How many copies of a model its GPUs hold at most."""
+    """Return the largest number of copies of a model that its GPUs can hold."""
     return max(1, model.gpus // (model.gpus_per_copy or 1))
 
 
 def executor_of(arguments: Sequence[str]) -> str | None:
-    """Return the executor that a call, or its profile, names; None where jobs run in Snakemake's own processes."""
-    given = options_of(arguments)
-    named = given.get(f"--{EXECUTOR}", given.get("-e", _profile(arguments).get(EXECUTOR)))
-    return None if named in (None, "local") else str(named)
+    """Return the executor that the call or its profile names, or None if jobs run in Snakemake's own processes."""
+    options = options_of(arguments)
+    executor = options.get(f"--{EXECUTOR}", options.get("-e", _profile(arguments).get(EXECUTOR)))
+    return None if executor in (None, "local") else str(executor)
 
 
 def partitions_file(arguments: Sequence[str]) -> Path | None:
-    """The file of the partitions, if this call submits jobs to Slurm and its profile names one."""
+    """Return the file of partitions if this call submits jobs to Slurm and its profile names one."""
     if executor_of(arguments) != "slurm":
         return None
-    found = options_of(arguments).get(f"--{PARTITIONS}", _profile(arguments).get(PARTITIONS))
-    return Path(found) if found else None
+    path = options_of(arguments).get(f"--{PARTITIONS}", _profile(arguments).get(PARTITIONS))
+    return Path(path) if path else None
 
 
 def _profile(arguments: Sequence[str]) -> dict[str, Any]:
+    """Return the content of the profile that a call uses."""
     file = profile_file(arguments)
     return (load_yaml(file) or {}) if file is not None else {}
 
 
 def rerun_triggers(arguments: Sequence[str]) -> Collection[str]:
-    """Return by what a call of Snakemake decides what to make again: of its own words, its profile, or the defaults."""
+    """Return the rerun triggers of a call to Snakemake, from its arguments, its profile or the defaults."""
     words = [word for argument in arguments for word in argument.split("=", 1)]
-    options = [word.startswith(TRIGGERS[:9]) for word in words]  # Snakemake takes abbreviations, too
-    if any(options):
-        return list(takewhile(lambda word: not word.startswith("-"), words[options.index(True) + 1 :]))
+    is_option = [word.startswith(TRIGGERS[:9]) for word in words]  # Snakemake accepts abbreviated options.
+    if any(is_option):
+        return list(takewhile(lambda word: not word.startswith("-"), words[is_option.index(True) + 1 :]))
     triggers = _profile(arguments).get(TRIGGERS.removeprefix("--"), DEFAULT_TRIGGERS)
     return triggers.split() if isinstance(triggers, str) else list(triggers)
 
 
 def is_look(arguments: Sequence[str]) -> bool:
-    """Return whether a call only looks: a dry run, or `--unlock`."""
-    return any(LOOKS.fullmatch(one) for one in arguments)
+    """Return whether a call runs no jobs, as with a dry run or `--unlock`."""
+    return any(LOOKS.fullmatch(argument) for argument in arguments)
 
 
 def site_of(arguments: Sequence[str]) -> Site | None:
-    """Return the partitions that jobs are submitted to; None where they run here."""
+    """Return the partitions that jobs are submitted to, or None if jobs run on this machine."""
     file = partitions_file(arguments)
     if file is None:
         return None
@@ -137,53 +143,61 @@ def site_of(arguments: Sequence[str]) -> Site | None:
 
 
 def _runs_together(arguments: Sequence[str]) -> int:
-    """Return how many runs of a model share an allocation at most, by the profile."""
+    """Return the number of runs of a model that share an allocation at most, according to the profile."""
     groups = _profile(arguments).get(TOGETHER, [])
-    counts = [str(one).rpartition("=")[2] for one in (groups.split() if isinstance(groups, str) else groups)]
+    counts = [str(group).rpartition("=")[2] for group in (groups.split() if isinstance(groups, str) else groups)]
     return max((int(count) for count in counts if count.isdecimal()), default=1)
 
 
 def check_models(plan: Plan, site: Site, targets: Sequence[str]) -> None:
-    """Raise a UserError that names the models whose jobs fit into no partition."""
-    asked = [slug for slug in models_of(asked_by(plan, targets)) if slug not in plan.imports.models]
-    wrong = [
-        f"config/models/{slug}.yaml: {words}" for slug in asked for words in problems(plan.config.models[slug], site)
+    """Raise a UserError that names the models whose jobs fit no partition."""
+    slugs = [slug for slug in models_of(asked_by(plan, targets)) if slug not in plan.imports.models]
+    errors = [
+        f"config/models/{slug}.yaml: {problem}"
+        for slug in slugs
+        for problem in problems(plan.config.models[slug], site)
     ]
-    if wrong:
+    if errors:
         advice = (
             f"Correct the models' files, or the partitions in the file that the profile names by `{PARTITIONS}`. "
             "What this site cannot run is skipped by `skip:` of the suite."
         )
-        raise UserError("\n".join([*wrong, advice]))
-    for slug in asked:
-        if words := lack_of_time(plan.config.models[slug], site):
-            log.warning(f"config/models/{slug}.yaml: {words}")
+        raise UserError("\n".join([*errors, advice]))
+    for slug in slugs:
+        if warning := lack_of_time(plan.config.models[slug], site):
+            log.warning(f"config/models/{slug}.yaml: {warning}")
 
 
 def lack_of_time(model: Model, site: Site) -> str:
-    """Return a warning of a model whose runs have less time than its file says, since they share an allocation."""
-    alone, shared = (site.longest(model.gpus, is_shared=is_shared) for is_shared in (False, True))
-    if model.pieces > 1 or alone is None or shared is None or shared >= min(alone, round(model.hours * 60)):
+    """Return a warning if runs that share an allocation each have less time than the model's file requests."""
+    exclusive, shared = (site.longest(model.gpus, is_shared=is_shared) for is_shared in (False, True))
+    if model.pieces > 1 or exclusive is None or shared is None or shared >= min(exclusive, round(model.hours * 60)):
         return ""
     return (
-        f"hours: {model.hours:g}: {site._runs_together} runs share an allocation of {alone} minutes, so each has "
+        f"hours: {model.hours:g}: {site._runs_together} runs share an allocation of {exclusive} minutes, so each has "
         f"{shared}. What is cut off goes on when the allocation is submitted again; a smaller number at "
         f"`{TOGETHER}` of the profile gives each run more."
     )
 
 
 def problems(model: Model, site: Site) -> Iterator[str]:
-    """Why no partition can hold a model's job; nothing where one can."""
-    having = site.for_gpus(model.gpus)
-    if not having:
-        most = max(one.max_gpu for one in site.partitions.values())
-        yield f"gpus: {model.gpus}: no partition has a node with so many; the most is max_gpu: {most}."
+    """Yield the reasons why no partition can hold a model's job."""
+    partitions = site.for_gpus(model.gpus)
+    if not partitions:
+        largest_gpus = max(partition.max_gpu for partition in site.partitions.values())
+        yield f"gpus: {model.gpus}: no partition has a node with so many; the most is max_gpu: {largest_gpus}."
         return
-    listed = f"partition{'s' * (len(having) > 1)} {', '.join(having)}"
-    memory = [one for one in having.values() if one.max_mem_mb is None or model.memory_mb <= one.max_mem_mb]
-    if not memory:
-        largest = site.most("max_mem_mb", model.gpus)
-        yield f"memory_mb: {model.memory_mb}: the most of {listed} is max_mem_mb: {largest}."
-    elif not any(one.max_threads is None or threads_of(model) <= one.max_threads for one in memory):
-        threads = max(one.max_threads or 0 for one in memory)
-        yield f"its job takes {threads_of(model)} CPUs: the most of {listed} is max_threads: {threads}."
+    names = f"partition{'s' * (len(partitions) > 1)} {', '.join(partitions)}"
+    with_memory = [
+        partition
+        for partition in partitions.values()
+        if partition.max_mem_mb is None or model.memory_mb <= partition.max_mem_mb
+    ]
+    if not with_memory:
+        largest_memory = site.most("max_mem_mb", model.gpus)
+        yield f"memory_mb: {model.memory_mb}: the most of {names} is max_mem_mb: {largest_memory}."
+    elif not any(
+        partition.max_threads is None or threads_of(model) <= partition.max_threads for partition in with_memory
+    ):
+        threads = max(partition.max_threads or 0 for partition in with_memory)
+        yield f"its job takes {threads_of(model)} CPUs: the most of {names} is max_threads: {threads}."

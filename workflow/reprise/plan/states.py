@@ -1,4 +1,4 @@
-"""Where every run stands: done, stale, missing or failed, by the settings that its results were made with."""
+"""Determine whether the results of each run are done, stale, missing or failed, and which jobs are pending."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,45 +22,61 @@ MOST_TARGETS = 6
 
 
 class Counts(NamedTuple):
-    """What became of a run's questions, as the robust reader or a judge takes its answers."""
+    """Counts of a run's answers, as the extractor `robust` or a judge classifies them."""
 
     asked: int = 0
     failed: int = 0
     unread: int = 0
-    missing: int = 0  # not asked, because their clip is missing
+    missing: int = 0  # The model is not queried, because the clip is missing.
 
 
 def outcome(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
-    done = [one for one in asked_by(plan, targets) if plan.results.verdicts(one.run, one.judge or "robust").is_file()]
-    counts = [Counts(), *(count(plan.results, one) for one in done)]
-    asked, failed, unread, missing = (sum(column) for column in zip(*counts, strict=True))
-    if asked or missing:
+    """Yield summary lines about the answers, the side packages and the files of a finished workflow."""
+    completed = [
+        scored
+        for scored in asked_by(plan, targets)
+        if plan.results.verdicts(scored.run, scored.judge or "robust").is_file()
+    ]
+    counts = [Counts(), *(count(plan.results, scored) for scored in completed)]
+    total, failed, unparsed, missing = (sum(column) for column in zip(*counts, strict=True))
+    if total or missing:
         advice = " (which, and why: python -m reprise runs)" if failed or missing else ""
-        yield f"{asked} answers: {failed} failed, {unread} unread; {missing} questions missing{advice}"
+        yield f"{total} answers: {failed} failed, {unparsed} unread; {missing} questions missing{advice}"
     for package in plan.packages.values():
         yield from package.outcome(targets)
     tables = plan.benchmarks_by_table()
-    wanted = targets or ([] if tables else [target for target in readable(plan) if target.endswith(".md")])
-    made = [target for target in wanted if Path(target).is_file()]
-    if made:
-        more = f" and {len(made) - MOST_TARGETS} more" if len(made) > MOST_TARGETS else ""
-        yield f"Results: {' '.join(made[:MOST_TARGETS])}{more}"
+    files = targets or ([] if tables else [target for target in readable(plan) if target.endswith(".md")])
+    existing = [file for file in files if Path(file).is_file()]
+    if existing:
+        suffix = f" and {len(existing) - MOST_TARGETS} more" if len(existing) > MOST_TARGETS else ""
+        yield f"Results: {' '.join(existing[:MOST_TARGETS])}{suffix}"
     elif tables and not targets:
-        numbers = ",".join(name.removeprefix("table") for name in tables)
-        listed = f"{{{numbers}}}" if "," in numbers else numbers
-        files = f"{TABLES}/table{listed}.{{{','.join(sorted(READ_AS))}}}"
-        yield f"Tables: {files}; each paper's own in {TABLES}/<benchmark>/"
+        table_numbers = ",".join(name.removeprefix("table") for name in tables)
+        pattern = f"{{{table_numbers}}}" if "," in table_numbers else table_numbers
+        table_files = f"{TABLES}/table{pattern}.{{{','.join(sorted(READ_AS))}}}"
+        yield f"Tables: {table_files}; each paper's own in {TABLES}/<benchmark>/"
 
 
-def count(results: Results, one: Scored) -> Counts:
-    counted = ("failed", "unparsed")
-    read = read_table(results.verdicts(one.run, one.judge or "robust"), VERDICTS, VERDICTS.keys() - set(counted))
-    failed, unread = (int(read[name].sum()) for name in counted)
-    answers, questions = results.responses(one.run), results.requests(one.run.benchmark, one.run.protocol)
-    if not (answers.is_file() and questions.is_file()):  # nothing needs them any more
-        return Counts(read.height, failed, unread)
-    asked = read_table(answers, RESPONSES, RESPONSES.keys() - {"item_id"}).height
-    return Counts(asked, failed, unread, read_table(questions, REQUESTS, REQUESTS.keys() - {"item_id"}).height - asked)
+def count(results: Results, scored: Scored) -> Counts:
+    """Count the failed, unparsed and missing answers of one run."""
+    flags = ("failed", "unparsed")
+    verdicts = read_table(
+        results.verdicts(scored.run, scored.judge or "robust"), VERDICTS, VERDICTS.keys() - set(flags)
+    )
+    failed, unparsed = (int(verdicts[name].sum()) for name in flags)
+    responses_path, requests_path = (
+        results.responses(scored.run),
+        results.requests(scored.run.benchmark, scored.run.protocol),
+    )
+    if not (responses_path.is_file() and requests_path.is_file()):  # No job needs these once verdicts exist.
+        return Counts(verdicts.height, failed, unparsed)
+    total = read_table(responses_path, RESPONSES, RESPONSES.keys() - {"item_id"}).height
+    return Counts(
+        total,
+        failed,
+        unparsed,
+        read_table(requests_path, REQUESTS, REQUESTS.keys() - {"item_id"}).height - total,
+    )
 
 
 Name = Literal["done", "stale", "missing", "failed"]
@@ -68,72 +84,81 @@ ANSWERS, REPLIES = "answers", "replies of the judge"
 
 
 class State(NamedTuple):
+    """State of the results of one run, as one extractor or judge scores it."""
+
     scored: Scored
     name: Name
     counts: Counts
-    missing: tuple[str, ...]  # the results that are not there, in the order in which they are made
-    failures: tuple[tuple[Path, str], ...]  # logs of jobs that failed, and their last words
-    changed: tuple[tuple[Step, SettingsChange], ...]  # what was made with settings that are others now
+    missing: tuple[str, ...]  # names of the results that do not exist, in the order of the pipeline
+    failures: tuple[tuple[Path, str], ...]  # logs of failed jobs, each with its last message
+    changed: tuple[tuple[Step, SettingsChange], ...]  # steps whose settings changed since they ran
     answers: FailedAnswers | None
 
     @property
     def due(self) -> int:
+        """Return the number of failed answers that the next run of the workflow requests again."""
         return self.answers.due.total() if self.answers else 0
 
 
 class States:
-    """The states of a suite's runs; every file is read once."""
+    """States of a suite's runs. Each file is read once."""
 
     def __init__(self, plan: Plan, settings: Mapping[str, Settings]) -> None:
-        """`settings` are those of the suite's jobs now."""
+        """Collect failed answers and logs; `settings` are the current settings of all jobs."""
         self._plan = plan
         self._current = CurrentSettings(settings)
         self._lineages = Lineages()
-        self._failed = {failed.job.scored: failed for failed in failed_answers(plan)}
-        self._logs = {path: words for path in plan.results.logs() if (words := last_words(path))}
+        self._failed_answers = {answers.job.scored: answers for answers in failed_answers(plan)}
+        self._logs = {path: message for path in plan.results.logs() if (message := last_words(path))}
 
     def all(self) -> list[State]:
+        """Return the states of all runs of the suite."""
         return [self.of(scored) for scored in self._plan.numbers()]
 
     def of(self, scored: Scored) -> State:
+        """Return the state of one run."""
         results = results_of(self._plan, scored)
         missing = tuple(name for name, path in results.items() if not path.is_file())
-        made = [path for path in results.values() if path.is_file()]
-        steps = [step for path in made[-1:] for step in self._lineages.of(path)]
-        changed = tuple((step, change) for step in steps for change in self._current.changes_since(step.made))
-        failures = [(log, words) for log, words in self._logs.items() if missing and self._concerns(log, scored)]
-        answers = self._failed.get(scored) or self._failed.get(Scored(scored.run))
+        existing = [path for path in results.values() if path.is_file()]
+        steps = [step for path in existing[-1:] for step in self._lineages.of(path)]
+        changes = tuple((step, change) for step in steps for change in self._current.changes_since(step.made))
+        failures = [(log, message) for log, message in self._logs.items() if missing and self._is_log_of(log, scored)]
+        answers = self._failed_answers.get(scored) or self._failed_answers.get(Scored(scored.run))
         counts = Counts()
         if METRICS not in missing:
             try:
                 counts = count(self._plan.results, scored)
-            except UserError as error:  # a damaged table
+            except UserError as error:  # The table is damaged.
                 failures.append((results[METRICS], str(error)))
-        name: Name = "stale" if changed or (answers and answers.due) else "done"
+        name: Name = "stale" if changes or (answers and answers.due) else "done"
         if failures:
             name = "failed"
         elif METRICS in missing:
             name = "missing"
-        return State(scored, name, counts, missing, tuple(failures), changed, answers)
+        return State(scored, name, counts, missing, tuple(failures), changes, answers)
 
     def changes_since(self, result: Path) -> list[SettingsChange]:
-        """Return which settings changed since this result was made."""
-        made = self._lineages.recorded(result)
-        return self._current.changes_since(made) if made else []
+        """Return the settings that changed since a result was produced."""
+        provenance = self._lineages.recorded(result)
+        return self._current.changes_since(provenance) if provenance else []
 
-    def _concerns(self, log: Path, scored: Scored) -> bool:
-        """Return whether a log is of a job behind these numbers: all parts of its name are theirs."""
+    def _is_log_of(self, log: Path, scored: Scored) -> bool:
+        """Return whether a log belongs to a job of this run: each part of its name is a part of the run's."""
         run, (_, *parts) = scored.run, log.relative_to(self._plan.results.folder / "logs").with_suffix("").parts
         models = [self._plan.config.models[slug] for slug in (run.model, scored.judge) if slug]
-        named = {*run.name.split("/"), scored.judge, *(one.served_by.environment for one in models if one.served_by)}
-        return bool(parts) and all(part in named or part.isdecimal() or NAME.fullmatch(part) for part in parts)
+        run_parts = {
+            *run.name.split("/"),
+            scored.judge,
+            *(model.served_by.environment for model in models if model.served_by),
+        }
+        return bool(parts) and all(part in run_parts or part.isdecimal() or NAME.fullmatch(part) for part in parts)
 
 
 METRICS = "metrics"
 
 
 def results_of(plan: Plan, scored: Scored) -> dict[str, Path]:
-    """Return the results of a run that people ask about, in the order in which they are made."""
+    """Return the main results of a run by name, in the order of the pipeline."""
     results, run, judge = plan.results, scored.run, scored.judge
     replies = {REPLIES: results.judge_responses(run, judge)} if judge else {}
     verdicts = {"verdicts": results.verdicts(run, judge or "robust"), METRICS: results.metrics(scored)}
@@ -141,7 +166,7 @@ def results_of(plan: Plan, scored: Scored) -> dict[str, Path]:
 
 
 NEW = "not made yet"
-# What a setting of a run is about; everything else is a setting.
+# Setting of a run -> its category in messages. The others are "settings".
 KINDS = {
     "model": "weights", "checkpoint": "weights", "prompt": "prompt", "sampling": "frames", "code_versions": "version",
     "versions": "versions of libraries",
@@ -150,63 +175,75 @@ LONGEST = 160
 
 
 class Asking(NamedTuple):
+    """Pending job that queries a model (an inference job), with the reasons why it runs."""
+
     job: Job
     slug: str
     why: tuple[str, ...]
-    is_remade: bool  # whether what it asks about is made again before, so that it may be something else
+    is_remade: bool  # whether its inputs are produced again first, so that its requests may change
 
 
 class Askings(NamedTuple):
-    """What making some numbers asks."""
+    """Pending inference jobs behind a set of results."""
 
     asked: list[Asking]
     done: int
-    counted: int  # numbers that are made again from answers that are there
+    counted: int  # results that are recomputed from existing answers
 
 
 def askings(plan: Plan, states: States, numbers: Iterable[Scored]) -> Askings:
-    found: dict[Scored, Asking] = {}
-    done, counted, keys = 0, 0, RunKeys(plan)
-    for one in sorted(numbers):
-        state = states.of(one)
-        mine = {} if state.name == "done" else {asking.job.scored: asking for asking in _of_state(plan, state, keys)}
-        found |= mine
+    """Return the inference jobs that must run to produce these results."""
+    pending: dict[Scored, Asking] = {}
+    done, recomputed, keys = 0, 0, RunKeys(plan)
+    for scored in sorted(numbers):
+        state = states.of(scored)
+        state_askings = (
+            {} if state.name == "done" else {asking.job.scored: asking for asking in _askings_of(plan, state, keys)}
+        )
+        pending |= state_askings
         done += state.name == "done"
-        counted += state.name != "done" and not mine
-    return Askings(list(found.values()), done, counted)
+        recomputed += state.name != "done" and not state_askings
+    return Askings(list(pending.values()), done, recomputed)
 
 
-def _of_state(plan: Plan, state: State, keys: RunKeys) -> Iterator[Asking]:
-    """The run's own job, and that of its judge."""
+def _askings_of(plan: Plan, state: State, keys: RunKeys) -> Iterator[Asking]:
+    """Yield the pending inference job of a run, and that of its judge."""
     run, judge = state.scored.run, state.scored.judge
     jobs = [(Scored(run), run.model, ANSWERS), (state.scored, judge, REPLIES)]
     for scored, slug, name in jobs if judge else jobs[:1]:
         if slug in plan.imports.models:
             continue
         job = job_of(plan, scored, keys)
-        before = [step.stage for step, _ in state.changed if step.path in _behind(job.responses)]
-        remade = list(dict.fromkeys(stage for stage in before))
-        why = tuple(dict.fromkeys(_reasons(state, job, name, remade)))
-        if why:
-            yield Asking(job, slug, why, is_remade=bool(remade))
+        stages = [step.stage for step, _ in state.changed if step.path in _inputs_of(job.responses)]
+        remade_stages = list(dict.fromkeys(stage for stage in stages))
+        reasons = tuple(dict.fromkeys(_reasons(state, job, name, remade_stages)))
+        if reasons:
+            yield Asking(job, slug, reasons, is_remade=bool(remade_stages))
 
 
-def _behind(result: Path) -> set[Path]:
-    """Return the files that a result was made from, without itself."""
+def _inputs_of(result: Path) -> set[Path]:
+    """Return the files that a result was computed from, without the result itself."""
     return {step.path for step in Lineages().of(result)} - {result}
 
 
-def _reasons(state: State, job: Job, name: str, remade: Sequence[str]) -> Iterator[str]:
+def _reasons(state: State, job: Job, name: str, remade_stages: Sequence[str]) -> Iterator[str]:
+    """Yield the reasons why a job is pending."""
     if name in state.missing:
-        failed = [words.splitlines()[0] for _, words in state.failures]
-        yield f"its job failed: {cut(failed[-1], LONGEST)}" if failed else NEW
-    yield from (words for step, change in state.changed if step.path == job.responses for words in in_words(change))
-    if remade:
-        yield f"made again before it: {', '.join(remade)}"
+        errors = [message.splitlines()[0] for _, message in state.failures]
+        yield f"its job failed: {cut(errors[-1], LONGEST)}" if errors else NEW
+    yield from (
+        description for step, change in state.changed if step.path == job.responses for description in in_words(change)
+    )
+    if remade_stages:
+        yield f"made again before it: {', '.join(remade_stages)}"
     if state.answers and state.due and state.answers.job.scored == job.scored:
         yield "what failed is tried again"
 
 
 def in_words(change: SettingsChange) -> Iterator[str]:
-    first = {f"{KINDS.get(one.name.partition('.')[0], 'settings')} changed": one for one in reversed(change.changes)}
-    yield from (f"{kind} ({cut(one.words, LONGEST)})" for kind, one in first.items())
+    """Yield one description for each category of settings that changed."""
+    first_by_kind = {
+        f"{KINDS.get(setting.name.partition('.')[0], 'settings')} changed": setting
+        for setting in reversed(change.changes)
+    }
+    yield from (f"{kind} ({cut(setting.words, LONGEST)})" for kind, setting in first_by_kind.items())

@@ -1,4 +1,4 @@
-"""Answers that failed: of which runs, why, and which of them the next run asks again."""
+"""Find failed answers: their runs, their reasons, and which of them the next run requests again."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from reprise.plan.runs import Plan
 
 
 class Job(NamedTuple):
-    """A job that asks a model: for a run's answers, or as a judge for replies to them."""
+    """Job that queries a model, for a run's answers or as a judge of them."""
 
     scored: Scored
     name: str
@@ -32,10 +32,13 @@ class Job(NamedTuple):
 
     @property
     def is_of_text(self) -> bool:
+        """Return whether the requests have text alone."""
         return bool(self.scored.judge or self.title)
 
 
 class FailedAnswers(NamedTuple):
+    """Failed answers of one job."""
+
     job: Job
     asked: int
     failed: pl.DataFrame
@@ -43,34 +46,41 @@ class FailedAnswers(NamedTuple):
 
     @property
     def reasons(self) -> Counter[str]:
+        """Return the number of failed answers by reason."""
         return Counter(self.failed["error"])
 
     @property
     def due(self) -> Counter[str]:
-        """How many by reason a run of the workflow asks again; of a judge's, at most those of all of its runs."""
+        """Return the number of answers, by reason, that a run of the workflow requests again.
+
+        For a judge, which shares a cache key among its runs, this is an upper bound.
+        """
         return self.reasons & self.failures.due()
 
 
 def failed_answers(plan: Plan) -> list[FailedAnswers]:
-    """Every job whose answers hold failures. Cheap where there are none: only keys with failures have a log of them."""
+    """Return every job whose responses contain failures.
+
+    The check is cheap without failures, because only cache keys with failures have a log of them.
+    """
     logs = {path.stem: path for path in (plan.store.root / "failures").glob("*/*.jsonl")}
-    known: dict[str, Failures] = {}
-    found = []
+    failures_by_key: dict[str, Failures] = {}
+    results = []
     for job in all_jobs(plan) if logs else ():
         key = job.key
         if not job.responses.is_file() or key not in logs:
             continue
-        if key not in known:
-            known[key] = Failures(logs[key], plan.config.suite.answer_attempts)
+        if key not in failures_by_key:
+            failures_by_key[key] = Failures(logs[key], plan.config.suite.answer_attempts)
         responses = read_table(job.responses, RESPONSES, without=RESPONSES.keys() - {"request_id", "error", "message"})
         failed = responses.filter(pl.col("error").is_in(list(REASONS)))
         if failed.height:
-            found.append(FailedAnswers(job, responses.height, failed, known[key]))
-    return found
+            results.append(FailedAnswers(job, responses.height, failed, failures_by_key[key]))
+    return results
 
 
 def asked_jobs(plan: Plan) -> Iterator[Job]:
-    """The jobs of the suite's runs and of their judges that ask a model here."""
+    """Yield the jobs of the suite's runs and of their judges that query a model here."""
     imported, keys = plan.imports.models, RunKeys(plan)
     for run in plan.runs():
         if run.model not in imported:
@@ -80,7 +90,7 @@ def asked_jobs(plan: Plan) -> Iterator[Job]:
 
 
 def all_jobs(plan: Plan) -> Iterator[Job]:
-    """Those, and the jobs of side packages that ask a model."""
+    """Yield all jobs that query a model, including those of side packages."""
     yield from asked_jobs(plan)
     for package in plan.packages.values():
         yield from package.jobs()
@@ -94,6 +104,7 @@ def responses_of(plan: Plan, scored: Scored) -> Path:
 
 
 def job_of(plan: Plan, scored: Scored, keys: RunKeys) -> Job:
+    """Return the job that queries a model for a run, or a judge about it."""
     results, (run, judge) = plan.results, (scored.run, scored.judge)
     protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]
     if judge:
@@ -105,12 +116,12 @@ def job_of(plan: Plan, scored: Scored, keys: RunKeys) -> Job:
     return Job(scored, run.name, keys.of(run).key, *paths, protocol.max_tokens)
 
 
-def summary(found: list[FailedAnswers]) -> str:
-    """How many answers failed and what becomes of them, in one line."""
-    reasons = sum((one.reasons for one in found), Counter[str]())
-    listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+def summary(jobs: list[FailedAnswers]) -> str:
+    """Return one line about the number of failed answers, their reasons and what happens to them."""
+    reasons = sum((job.reasons for job in jobs), Counter[str]())
+    counts = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
     return (
-        f"Failed answers: {reasons.total()} ({listed}), in {len(found)} of the runs. A run of snakemake that needs "
-        f"them asks {sum(one.due.total() for one in found)} of them again; `python -m reprise runs` says which runs "
+        f"Failed answers: {reasons.total()} ({counts}), in {len(jobs)} of the runs. A run of snakemake that needs "
+        f"them asks {sum(job.due.total() for job in jobs)} of them again; `python -m reprise runs` says which runs "
         "they are of, `python -m reprise why <run>` why they failed."
     )

@@ -182,10 +182,7 @@ def data_left(plan: Plan, benchmark: str) -> dict[str, tuple[int, float | None]]
     shards = [shard_of(unit, plan.config.suite.shards) for unit in clips["unit"]]
     clips = clips.with_columns(pl.Series("shard", shards, dtype=pl.Int64))
     sources = clips.filter(~_is_made(plan, "sources", benchmark))
-    source_ids = (set(sources["source_id"]) | set(sources.filter(kind="images")["parts"].explode())) - {
-        "",
-        None,
-    }
+    source_ids = (set(sources["source_id"]) | set(sources.filter(kind="images")["parts"].explode())) - {"", None}
     uncut = clips.filter(~_is_made(plan, "clips", benchmark), pl.col("kind") != "whole")
     route = plan.config.suite.benchmarks[benchmark].route
     source_bytes = _mean_bytes(plan, "sources", benchmark, SOURCES)

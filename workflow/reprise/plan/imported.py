@@ -1,4 +1,4 @@
-"""The imported runs and ratings of a suite: which of their files exist.
+"""Find the files of a suite's imported predictions and ratings.
 
 The folder of a run's files follows from its name: `resources/imports/<benchmark>/<slug>/<protocol>/<sampling>/`, else
 `resources/imports/<benchmark>/<slug>/` itself, unless the model's `runs:` names another folder.
@@ -25,49 +25,49 @@ from reprise.external.answers import fitting, frames_in_name
 from reprise.media.sampling import frames_shown
 from reprise.plan.naming import listed
 
-if TYPE_CHECKING:  # they import this module
+if TYPE_CHECKING:  # These modules import this one.
     from reprise.plan.side_package import SidePackage
 
 
 class Imports:
-    """The files of imported answers and ratings, looked for once."""
+    """Files of imported predictions and ratings, each searched once."""
 
     def __init__(self, config: Configuration, packages: "Iterable[SidePackage]" = ()) -> None:
         self._config, self._packages = config, packages
-        self._found: dict[Scored, list[Path]] = {}
+        self._files: dict[Scored, list[Path]] = {}
         self.models = frozenset(slug for slug in config.models if config.is_import(slug))
 
     def answer_files(self, run: Run) -> list[Path]:
-        """The files of an imported run; none if they do not exist."""
-        if Scored(run) not in self._found:
-            found = [path for package in self._packages for path in package.answer_files(run)]
-            if not found:
-                found = self.own_files(run) or self._shared_files(run)
-                found = [*found, *self._answer_format(run).beside(found)]
-            self._found[Scored(run)] = found
-        return self._found[Scored(run)]
+        """Return the prediction files of an imported run, or nothing if they do not exist."""
+        if Scored(run) not in self._files:
+            paths = [path for package in self._packages for path in package.answer_files(run)]
+            if not paths:
+                paths = self.own_files(run) or self._shared_files(run)
+                paths = [*paths, *self._answer_format(run).beside(paths)]
+            self._files[Scored(run)] = paths
+        return self._files[Scored(run)]
 
     def rating_files(self, run: Run, judge: str) -> list[Path]:
-        """The file of an imported judge's ratings of a run; none if it does not exist."""
-        if Scored(run, judge) not in self._found:
-            said = self._config.imports(judge).ratings.get(run.name)
-            usual = [f"{one}/{run.sampling}/{run.model}" for one in self._protocols(run)]
+        """Return the files with an imported judge's ratings of a run, or nothing if they do not exist."""
+        if Scored(run, judge) not in self._files:
+            subfolder = self._config.imports(judge).ratings.get(run.name)
+            defaults = [f"{protocol}/{run.sampling}/{run.model}" for protocol in self._protocols(run)]
             importer = _rating_importer(run.benchmark)
-            folders = self._folders(judge, run.benchmark, said, usual)
-            found = [files for folder in folders if importer and (files := importer.rating_files(folder))]
-            self._found[Scored(run, judge)] = found[0] if found else self._ratings_beside(run, judge)
-        return self._found[Scored(run, judge)]
+            folders = self._folders(judge, run.benchmark, subfolder, defaults)
+            matches = [files for folder in folders if importer and (files := importer.rating_files(folder))]
+            self._files[Scored(run, judge)] = matches[0] if matches else self._ratings_beside(run, judge)
+        return self._files[Scored(run, judge)]
 
     def _ratings_beside(self, run: Run, judge: str) -> list[Path]:
-        """The ratings that the harness wrote next to a run's imported predictions, under a name of the judge."""
+        """Return the ratings that the harness wrote next to a run's imported predictions under a name of the judge."""
         importer = _rating_importer(run.benchmark)
         if importer is None or run.model not in self.models:
             return []
         names = (judge, *self._config.imports(judge).names)
-        return [path for one in self.answer_files(run) for path in importer.ratings_beside(one, names)]
+        return [path for file in self.answer_files(run) for path in importer.ratings_beside(file, names)]
 
     def judges(self, benchmark: str, runs: Sequence[Run]) -> list[str]:
-        """The imported models whose ratings of one of these runs lie here, in the order of the configuration."""
+        """Return the imported models with ratings of one of these runs, in the order of the configuration."""
         if _rating_importer(benchmark) is None:
             return []
         answered = [run for run in runs if run.model in self.models and self.answer_files(run)]
@@ -81,7 +81,7 @@ class Imports:
         ]
 
     def warn_of_unused(self, models: frozenset[str]) -> None:
-        """Name the files in the folders that runs share whose names fit no run of these models."""
+        """Warn of files in the folders that runs share whose names match no run of these models."""
         for benchmark in self._config.benchmarks:
             for slug in sorted(self.models & models):
                 runs, folder = self._runs(benchmark, slug), imports_of(benchmark, slug)
@@ -92,27 +92,32 @@ class Imports:
                     log.warning(f"{folder}: {_names(unused)}: not used: their names fit no run of this suite.")
 
     def own_files(self, run: Run) -> list[Path]:
-        """The files in a folder for this run alone."""
-        said = self._config.imports(run.model).runs.get(_short(run))
-        usual = [f"{one}/{run.sampling}" for one in self._protocols(run)]
-        for folder in self._folders(run.model, run.benchmark, said, usual):
+        """Return the files in a folder for this run alone."""
+        subfolder = self._config.imports(run.model).runs.get(_short(run))
+        defaults = [f"{protocol}/{run.sampling}" for protocol in self._protocols(run)]
+        for folder in self._folders(run.model, run.benchmark, subfolder, defaults):
             if files := self._answer_format(run).find(folder, self._frames(run)):
                 return files
-            if others := _names(_files(folder)):
+            if names := _names(_files(folder)):
                 raise UserError(
-                    f"{folder}: found {others}, which are no answers to {run.benchmark}/{run.protocol} by their names. "
+                    f"{folder}: found {names}, which are no answers to {run.benchmark}/{run.protocol} by their names. "
                     f"{FOLDER}/README.md lists the names."
                 )
         return []
 
     def _shared_files(self, run: Run) -> list[Path]:
-        """The files that fit a run in the folder that all runs of its model share; each can be of one run only."""
+        """Return the files that match a run in the folder that all runs of its model share.
+
+        Each file can belong to one run only.
+        """
         folder = imports_of(run.benchmark, run.model)
-        said = self._config.imports(run.model).runs.items()
-        taken = {name for name, one in said if imports_of(name.split("/")[0], run.model) / one == folder}
-        if _short(run) in dict(said) or taken or not folder.is_dir():
+        entries = self._config.imports(run.model).runs.items()
+        is_named = {
+            name for name, subfolder in entries if imports_of(name.split("/")[0], run.model) / subfolder == folder
+        }
+        if _short(run) in dict(entries) or is_named or not folder.is_dir():
             return []
-        found = []
+        matches = []
         for alternatives in self._answer_format(run).candidates(folder):
             files = fitting(alternatives, self._frames(run))
             if len(files) > 1:
@@ -121,32 +126,32 @@ class Imports:
                 )
             for path in files:
                 self._check_single_run(path, run)
-            found += files
-        return found
+            matches += files
+        return matches
 
     def _check_single_run(self, path: Path, run: Run) -> None:
-        """Stop where a file could hold the answers of other runs of the same model too."""
-        folder, shared = imports_of(run.benchmark, run.model), (self._protocols(run)[-1], run.sampling)
+        """Raise a UserError if a file could hold the answers of other runs of the same model too."""
+        folder, key = imports_of(run.benchmark, run.model), (self._protocols(run)[-1], run.sampling)
         rivals = [
-            other
-            for other in self._runs(run.benchmark, run.model)
-            if (self._protocols(other)[-1], other.sampling) != shared
-            and not self.own_files(other)
-            and frames_in_name(path) in (None, self._frames(other))
-            and any(path in alternatives for alternatives in self._answer_format(other).candidates(folder))
+            candidate
+            for candidate in self._runs(run.benchmark, run.model)
+            if (self._protocols(candidate)[-1], candidate.sampling) != key
+            and not self.own_files(candidate)
+            and frames_in_name(path) in (None, self._frames(candidate))
+            and any(path in alternatives for alternatives in self._answer_format(candidate).candidates(folder))
         ]
         if rivals:
-            runs = sorted(_short(one) for one in (run, *rivals))
+            runs = sorted(_short(rival) for rival in (run, *rivals))
             raise UserError(
                 f"{path}: could be the answers of several runs of '{run.model}': {listed(runs)}. Put it into the "
                 f"folder of its run, {folder}/<protocol>/<sampling>/, or name its run in "
                 f"{self._config.file_of(run.model)} (`runs: {{{runs[0]}: .}}`)."
             )
 
-    def _folders(self, slug: str, benchmark: str, said: str | None, usual: list[str]) -> list[Path]:
-        """The folder that the model's file says, else those of the usual ones that exist."""
-        own = imports_of(benchmark, slug)
-        folders = [own / name for name in usual] if said is None else [own / said]
+    def _folders(self, slug: str, benchmark: str, subfolder: str | None, defaults: list[str]) -> list[Path]:
+        """Return the folder that the model's file names, else the default folders that exist."""
+        base = imports_of(benchmark, slug)
+        folders = [base / name for name in defaults] if subfolder is None else [base / subfolder]
         return [folder for folder in folders if folder.is_dir()]
 
     def _runs(self, benchmark: str, slug: str) -> list[Run]:
@@ -154,14 +159,14 @@ class Imports:
         return sorted(run for run in runs if run.model == slug)
 
     def _protocols(self, run: Run) -> list[str]:
-        """Return the protocols to which answers are answers to a run: its own, the one that this names, and so on."""
+        """Return the protocols whose answers a run accepts: its own, and those that `answers_of` leads to."""
         protocols, names = self._config.benchmarks[run.benchmark].protocols, [run.protocol]
         while (following := protocols[names[-1]].answers_of) is not None and following not in names:
             names.append(following)
         return names
 
     def _answer_format(self, run: Run) -> AnswerFiles:
-        """How the authors' files hold answers to a run's form of question."""
+        """Return the format in which the authors' files hold answers to a run's form of question."""
         form = self._config.benchmarks[run.benchmark].protocols[run.protocol].form
         return load_importer(run.benchmark).FORMS[form]
 
@@ -174,9 +179,9 @@ def _short(run: Run) -> str:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files in a folder, hidden ones left out."""
-    inside = sorted(folder.iterdir()) if folder.is_dir() else []
-    return [path for path in inside if path.is_file() and not path.name.startswith(".")]
+    """Return the files in a folder, without hidden ones."""
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [path for path in paths if path.is_file() and not path.name.startswith(".")]
 
 
 def _names(files: list[Path]) -> str:

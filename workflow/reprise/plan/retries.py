@@ -1,7 +1,7 @@
-"""Which results are made again because they hold failures: a param of their rules that is read from the results.
+"""Determine which results are recomputed because they contain failures.
 
-The param changes when a result is to be repeated, and the repeated result records it (`Provenance.retry`), so that it
-stays the same from then on.
+A param of their rules is read from the results. It changes when a result is to be repeated, and the repeated result
+records it (`Provenance.retry`), so that it stays the same from then on.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,17 +27,17 @@ LEDGERS: Mapping[Ledger, pl.Schema] = {"sources": SOURCES, "clips": CLIP_LEDGER}
 
 
 def retry_param(result: Path, reason: str) -> str:
-    """Return the param of a result's rule: a new one where there is a reason to repeat it, else the recorded one."""
+    """Return the param of a result's rule: a new value if there is a reason to repeat it, else the recorded one."""
     if not result.is_file():
         return ""
     if reason:
         return f"{reason} {file_digest(result)[:SHORT]}"
-    made = recorded(result)
-    return made.retry if made else ""
+    provenance = recorded(result)
+    return provenance.retry if provenance else ""
 
 
 def repetitions(plan: Plan) -> Iterator[tuple[Path, str]]:
-    """Yield the results that are to be repeated, each with the reason."""
+    """Yield the results that are to be repeated, each with its reason."""
     for answers in failed_answers(plan):
         if answers.due:
             yield answers.job.responses, "answers failed"
@@ -52,15 +52,15 @@ def repetitions(plan: Plan) -> Iterator[tuple[Path, str]]:
 
 
 def ledger_reason(plan: Plan, stage: Ledger, benchmark: str, path: Path) -> str:
-    """Return why a ledger of sources or clips is repeated; empty where it is not."""
+    """Return why a manifest of sources or clips is repeated, or an empty text."""
     if not path.is_file():
         return ""
     try:
         rows = read_table(path, LEDGERS[stage])
-    except UserError:  # the job that reads it names the damage
+    except UserError:  # The job that reads the manifest reports the damage.
         return ""
-    kept = rows.filter(status="ok").select("object", "bytes").iter_rows()
-    objects = ((plan.store.root / name, size) for name, size in kept)
+    stored = rows.filter(status="ok").select("object", "bytes").iter_rows()
+    objects = ((plan.store.root / name, size) for name, size in stored)
     if not all(file.is_file() and file.stat().st_size == size for file, size in objects):
         return "lost"
     if stage == "clips":
@@ -72,20 +72,20 @@ def ledger_reason(plan: Plan, stage: Ledger, benchmark: str, path: Path) -> str:
 
 
 def _has_replaced_videos(plan: Plan, benchmark: str, rows: pl.DataFrame) -> bool:
-    """Return whether videos in a user's folder are others than those in the store."""
+    """Return whether videos in a user's folder differ from those in the store."""
     route = plan.config.suite.benchmarks[benchmark].route
     if not isinstance(route, Folder) or not Path(route.path).is_dir():
         return False
     fetcher = fetcher_for(route, plan.store)
-    for name, found in rows.filter(status="ok").select("source_id", "object").iter_rows():
-        with suppress(FetchError, OSError):  # a video that was taken away stays in the store
-            if value_digest(fetcher.identity(name)) != Path(found).stem:
+    for name, object_name in rows.filter(status="ok").select("source_id", "object").iter_rows():
+        with suppress(FetchError, OSError):  # A removed video stays in the store.
+            if value_digest(fetcher.identity(name)) != Path(object_name).stem:
                 return True
     return False
 
 
 def weights_reason(plan: Plan, model: str) -> str:
-    """Return `lost` where a model's weights were fetched and are gone."""
+    """Return `lost` if a model's weights were fetched and no longer exist, else an empty text."""
     settings, note = plan.config.models[model], plan.results.weights(model)
     if settings.repo is None or not note.is_file():
         return ""

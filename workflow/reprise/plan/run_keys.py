@@ -1,5 +1,6 @@
-"""The keys of runs, which hold all that shapes answers (docs/reference/response-cache.md), and the versions behind any
-key.
+"""Compute the keys of runs, which hold every setting that affects answers, and the versions in any key.
+
+See docs/reference/response-cache.md.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +30,7 @@ from reprise.plan.versions import DECODER, STAGES
 
 
 class ModelServer(NamedTuple):
-    """What a run's key holds of the server that its job starts; nothing where it starts none."""
+    """Part of a run's key for the server that its job starts; empty if it starts none."""
 
     serving: Serving | None
     hosting: Hosting | None
@@ -38,7 +39,7 @@ class ModelServer(NamedTuple):
 
 
 def weights_identity(slug: str, model: Model, store: Store) -> dict[str, str]:
-    """What the weights are: a hub revision, or the digest of a local folder's files; nothing where there are none."""
+    """Return what identifies the weights: a hub revision, or the digest of a local folder's files."""
     if model.repo is not None:
         return {"repo": model.repo, "revision": model.revision or UNPINNED}
     if model.checkpoint is None:
@@ -48,14 +49,14 @@ def weights_identity(slug: str, model: Model, store: Store) -> dict[str, str]:
 
 
 def local_weights(folder: Path, where: str, cure: str, store: Store, files: Sequence[str] = ()) -> str:
-    """The digest of a checkpoint's folder, which must hold weights."""
+    """Return the digest of a checkpoint's folder, or raise a UserError if it holds no weights."""
     if not folder.is_dir():
-        there = [str(path) for path in folder.parent.glob("*/")]
+        folders = [str(path) for path in folder.parent.glob("*/")]
         raise UserError(
-            f"{where}: no folder '{folder}'.{suggestion(str(folder), there)} "
+            f"{where}: no folder '{folder}'.{suggestion(str(folder), folders)} "
             f"Put the weights there, correct the path, {cure}."
         )
-    missing = [one for one in files or ["*.safetensors"] if not any(folder.glob(one))]
+    missing = [pattern for pattern in files or ["*.safetensors"] if not any(folder.glob(pattern))]
     if missing:
         raise UserError(
             f"{where}: '{folder}' holds no weights ({', '.join(missing)}). "
@@ -65,7 +66,10 @@ def local_weights(folder: Path, where: str, cure: str, store: Store, files: Sequ
 
 
 def server_of(model: Model, identity: dict[str, str]) -> ModelServer:
-    """The server that a job starts for a model. Its name for the model is one that no other weights have."""
+    """Return the server that a job starts for a model.
+
+    The server serves the model under a name that no other weights have.
+    """
     served = model.served_by
     if served is None:
         return ModelServer(None, None, {}, {})
@@ -86,9 +90,9 @@ def server_of(model: Model, identity: dict[str, str]) -> ModelServer:
 
 
 def check_frames_chosen(slug: str, model: Model) -> None:
-    """Raise a UserError where a model is to be shown frames, and nobody says whether as a video or as images.
+    """Raise a UserError if a model's file does not say whether its frames are sent as a video or as images.
 
-    A video model that is shown images answers as usual, and is not told when each of them is.
+    A video model that is sent images answers as usual, but does not get the time of each frame.
     """
     if model.served_by is not None and model.settings["frames"] is None:
         raise UserError(
@@ -104,6 +108,8 @@ K = TypeVar("K", bound=Key)
 
 
 class RunKeys:
+    """Keys of the runs of one plan."""
+
     def __init__(self, plan: Plan) -> None:
         self._plan, self._config = plan, plan.config
         self._runs: dict[Run, RunKey] = {}
@@ -114,10 +120,14 @@ class RunKeys:
 
     @cached_property
     def prompts(self) -> dict[str, dict[str, Prompt]]:
+        """Return the prompts of each benchmark by name."""
         return {name: load_prompts(Path(spec.prompts)) for name, spec in self._config.benchmarks.items()}
 
     def versioned(self, stage: str, key: K, *benchmarks: str, world: str = "") -> K:
-        """Return settings with the versions of their stage, of the benchmarks it computes, and of a synthetic world."""
+        """Return settings with the versions of the code behind them.
+
+        These are the versions of their stage, of the benchmarks that it computes, and of a synthetic world.
+        """
         versions = {f"stage {stage}": self._versions[stage]}
         versions |= {f"benchmark {name}": self._config.benchmarks[name].version for name in benchmarks}
         if world in PLUGINS:
@@ -125,56 +135,71 @@ class RunKeys:
         return key.model_copy(update={"code_versions": versions})
 
     def of(self, run: Run) -> RunKey:
+        """Return the key of a run."""
         if run not in self._runs:
-            of_run = self._imported_run if run.model in self._plan.imports.models else self._asked_run
-            self._runs[run] = of_run(run)
+            compute = self._imported_run if run.model in self._plan.imports.models else self._model_run
+            self._runs[run] = compute(run)
         return self._runs[run]
 
-    def _asked_run(self, run: Run) -> RunKey:
+    def _model_run(self, run: Run) -> RunKey:
         protocol = self._config.benchmarks[run.benchmark].protocols[run.protocol]
         sampling = self._config.main.samplings[run.sampling]
-        asked = {"form": protocol.form, "ask": protocol.ask, "max_tokens": protocol.max_tokens, "sampling": sampling}
+        request = {"form": protocol.form, "ask": protocol.ask, "max_tokens": protocol.max_tokens, "sampling": sampling}
         prompt = asdict(self.prompts[run.benchmark][protocol.prompt])
         return self.of_model(
-            run.name, run.model, prompt, asked, image_settings(protocol, self._config.models[run.model])
+            run.name, run.model, prompt, request, image_settings(protocol, self._config.models[run.model])
         )
 
     def of_judge(self, benchmark: str, protocol: str, judge: str) -> RunKey:
+        """Return the key of a judge of the answers to a protocol."""
         name = f"{judge} as judge of {benchmark}/{protocol}"
         if judge in self._plan.imports.models:
             return self._imported_ratings(name, benchmark, protocol, judge)
-        asked = self._config.benchmarks[benchmark].protocols[protocol]
-        assert asked.judge is not None
-        how = {"form": "judge", "ask": "write", "max_tokens": asked.judge_tokens, "sampling": NO_FRAMES}
-        return self.of_model(name, judge, asdict(self.prompts[benchmark][asked.judge]), how)
+        spec = self._config.benchmarks[benchmark].protocols[protocol]
+        assert spec.judge is not None
+        request = {"form": "judge", "ask": "write", "max_tokens": spec.judge_tokens, "sampling": NO_FRAMES}
+        return self.of_model(name, judge, asdict(self.prompts[benchmark][spec.judge]), request)
 
     def of_model(
-        self, name: str, slug: str, prompt: dict[str, str], asked: dict[str, Any], images: Mapping[str, Any] = NO_IMAGES
+        self,
+        name: str,
+        slug: str,
+        prompt: dict[str, str],
+        request: dict[str, Any],
+        images: Mapping[str, Any] = NO_IMAGES,
     ) -> ModelRunKey:
-        """The key of a model that is asked by this prompt, be it for answers, as a judge of answers or as a writer."""
+        """Return the key of a model that is queried with a prompt, for answers, as a judge, or as a writer.
+
+        Args:
+            name: Name of the run or of the work.
+            slug: Slug of the model.
+            prompt: Texts of the prompt.
+            request: Fields of `ModelAnswers` that describe the requests.
+            images: Settings of the adapter that the protocol determines.
+        """
         model = self._config.models[slug]
         adapter = ADAPTERS[model.adapter]
-        beside = adapter.beside_answers & model.settings.keys()
+        serving_names = adapter.beside_answers & model.settings.keys()
         if slug not in self._weights:
             self._weights[slug] = weights_identity(slug, model, self._plan.store)
-        if asked["sampling"] != NO_FRAMES:
+        if request["sampling"] != NO_FRAMES:
             check_frames_chosen(slug, model)
         server = server_of(model, self._weights[slug])
         answers = ModelAnswers(
             adapter=model.adapter,
             model=self._weights[slug],
-            settings={key: value for key, value in model.settings.items() if key not in beside}
+            settings={key: value for key, value in model.settings.items() if key not in serving_names}
             | server.settings
             | dict(images),
             dtype=model.dtype,
             attention=model.attention,
             trust_remote_code=model.trust_remote_code,
             prompt=prompt,
-            versions={one: version_of(one) for one in adapter.versioned(model.settings, model.attention)}
+            versions={library: version_of(library) for library in adapter.versioned(model.settings, model.attention)}
             | server.versions,
             serving=server.serving,
             code_versions={f"adapter {model.adapter}": adapter.version, "decoder": DECODER},
-            **asked,
+            **request,
         )
         return ModelRunKey(
             run=name,
@@ -185,7 +210,7 @@ class RunKeys:
             checkpoint=model.checkpoint,
             gpus=model.gpus,
             gpus_per_copy=model.gpus_per_copy,
-            serving={key: model.settings[key] for key in sorted(beside)},
+            serving={key: model.settings[key] for key in sorted(serving_names)},
             hosting=server.hosting,
             price=model.price,
         )
@@ -218,21 +243,22 @@ class RunKeys:
             adapter=self._config.models[judge].adapter,
             benchmark=benchmark,
             sampling=NO_FRAMES,
-            files={run: found for run, found in files.items() if found},
+            files={run: digests for run, digests in files.items() if digests},
         )
         answers = self.versioned("import_ratings", answers, benchmark)
         return ImportedRatingsKey(run=name, key=answers.digest(), answers=answers)
 
 
 def image_settings(protocol: Protocol, model: Model) -> dict[str, Any]:
-    """Return the settings of a model's adapter that a protocol determines: how a server is shown images."""
+    """Return the settings of a model's adapter that a protocol determines: how a server is sent images."""
     values = {"detail": protocol.detail, "image_size": protocol.image_size}
-    known = ADAPTERS[model.adapter].settings.model_fields
-    return {name: value for name, value in values.items() if value is not None and name in known}
+    fields = ADAPTERS[model.adapter].settings.model_fields
+    return {name: value for name, value in values.items() if value is not None and name in fields}
 
 
 @cache
 def version_of(distribution: str) -> str:
+    """Return the installed version of a distribution."""
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:

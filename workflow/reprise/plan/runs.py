@@ -1,4 +1,4 @@
-"""Which runs and tables a suite has, and which of them this site can make."""
+"""Determine which runs and tables a suite has, and which of them this site can produce."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,86 +26,92 @@ from reprise.models.asking.money.prices import Budget, needed_budget
 from reprise.plan.imported import Imports
 from reprise.plan.naming import fitting, listed, nearest
 
-if TYPE_CHECKING:  # they import this module
+if TYPE_CHECKING:  # These modules import this one.
     from reprise.plan.side_package import SidePackage
 
 
 def run_of(benchmark: str, row: Row) -> Run | None:
-    """The run behind a row as a column shows it; none for chance, the data, or published numbers only."""
+    """Return the run of a table row, or None for chance, data statistics and published values."""
     if row.model is None or row.protocol is None or row.sampling is None or row.chance or row.dataset:
         return None
     return Run(benchmark, row.protocol, row.sampling, row.model)
 
 
 class Plan:
-    """The checked configuration of one suite, seen as runs and tables."""
+    """Runs and tables of one suite, from its checked configuration."""
 
     def __init__(self, config: Configuration, *, is_read_only: bool = False) -> None:
-        """Plans of jobs and commands record the digests of files that they read; a read-only plan writes nothing."""
+        """Create the plan of a configuration.
+
+        Plans of jobs and commands record the digests of files that they read. A read-only plan writes nothing.
+        """
         self.config = config
         self.results = Results(config.name)
         self.store = Store(Path(config.main.store), is_read_only=is_read_only)
         self.packages = self._side_packages()
         self.imports = Imports(config, self.packages.values())
         self.budget = Budget(config.suite.budget_usd, config.suite.budget_tokens)
-        self.models = frozenset(slug for slug, model in config.models.items() if self._runs_here(slug, model))
+        self.models = frozenset(slug for slug, model in config.models.items() if self._is_selected(slug, model))
         self._judges: dict[str, list[str]] = {}
         self._runs: list[Run] | None = None
-        self._ledgers: dict[tuple[Ledger, str], list[Path]] = {}
-        self._scored: dict[tuple[str, str], list[Scored]] = {}  # (benchmark, table or figure) -> its numbers
+        self._manifests: dict[tuple[Ledger, str], list[Path]] = {}
+        self._scored: dict[tuple[str, str], list[Scored]] = {}  # (benchmark, table or figure) -> its scored runs
 
     def _side_packages(self) -> "dict[str, SidePackage]":
         names = packages_of(self.config.suite.benchmarks.values())
         return {name: module_of(name, "plan").Package(self) for name in names}
 
-    def _runs_here(self, slug: str, model: Model) -> bool:
-        """Whether the suite's `run:` selects a model; one that somebody is paid for also needs a budget."""
+    def _is_selected(self, slug: str, model: Model) -> bool:
+        """Return whether the suite's `run:` selects a model; a paid model also needs a budget."""
         is_unpaid = ADAPTERS[model.adapter].is_paid(model.settings) and not self.budget.permits(model.price)
-        if slug in self.config.suite.skip or self._is_of_the_whole(slug) or is_unpaid:
+        if slug in self.config.suite.skip or self._is_whole_import(slug) or is_unpaid:
             return False
-        fits_local = not model.is_remote and model.gpus == 0 and model.repo is None
+        is_local = not model.is_remote and model.gpus == 0 and model.repo is None
         return any(
             not model.is_remote and model.gpus <= term.gpus
             if isinstance(term, OnGpus)
-            else term in (slug, "all") or (term == "local" and fits_local)
+            else term in (slug, "all") or (term == "local" and is_local)
             for term in self.config.suite.run
         )
 
-    def _is_of_the_whole(self, slug: str) -> bool:
-        """Whether a model's answers were made elsewhere, for all of a benchmark, while this is a part."""
+    def _is_whole_import(self, slug: str) -> bool:
+        """Return whether a model has imported predictions for a whole benchmark while the suite is limited."""
         return self.config.limit is not None and self.config.is_import(slug)
 
     def tables(self) -> list[tuple[str, str, TableSpec]]:
-        named = self.config.tables.items()
-        return [(benchmark, table, spec) for benchmark, of in named for table, spec in of.tables.items()]
+        """Return every table of the suite with its benchmark and name."""
+        entries = self.config.tables.items()
+        return [(benchmark, table, spec) for benchmark, tables in entries for table, spec in tables.tables.items()]
 
     @cached_property
     def overview(self) -> dict[str, TableSpec]:
-        """Benchmark -> its part of the overview; empty where the suite names no model for it."""
-        found = {benchmark: self.config.overview_of(benchmark) for benchmark in self.config.tables}
-        return {benchmark: spec for benchmark, spec in found.items() if spec is not None}
+        """Return each benchmark's part of the overview; empty if the suite names no model for it."""
+        specs = {benchmark: self.config.overview_of(benchmark) for benchmark in self.config.tables}
+        return {benchmark: spec for benchmark, spec in specs.items() if spec is not None}
 
     def shown(self) -> list[tuple[str, str, TableSpec]]:
-        """Every table, and every part of the overview."""
+        """Return every table and every part of the overview."""
         return [*self.tables(), *((benchmark, OVERVIEW, spec) for benchmark, spec in self.overview.items())]
 
     def table(self, benchmark: str, table: str) -> TableSpec:
-        """The specification of one table, or of a part of the overview; a UserError if it does not exist."""
-        name, known = f"{benchmark}/{table}", {f"{one}/{each}": spec for one, each, spec in self.shown()}
-        refuse_unknown("table", [name], known, str(TABLES / name))
-        return known[name]
+        """Return the specification of a table or of a part of the overview; raise a UserError without one."""
+        name, specs = f"{benchmark}/{table}", {f"{slug}/{label}": spec for slug, label, spec in self.shown()}
+        refuse_unknown("table", [name], specs, str(TABLES / name))
+        return specs[name]
 
     def figures(self) -> list[tuple[str, str, Figure]]:
-        named = self.config.figures.items()
-        return [(benchmark, figure, spec) for benchmark, of in named for figure, spec in of.figures.items()]
+        """Return every figure of the suite with its benchmark and name."""
+        entries = self.config.figures.items()
+        return [(benchmark, figure, spec) for benchmark, figures in entries for figure, spec in figures.figures.items()]
 
     def figure(self, benchmark: str, figure: str) -> Figure:
-        name, known = f"{benchmark}/{figure}", {f"{one}/{each}": spec for one, each, spec in self.figures()}
-        refuse_unknown("figure", [name], known, str(FIGURES / name))
-        return known[name]
+        """Return the specification of a figure, or raise a UserError if it does not exist."""
+        name, specs = f"{benchmark}/{figure}", {f"{slug}/{label}": spec for slug, label, spec in self.figures()}
+        refuse_unknown("figure", [name], specs, str(FIGURES / name))
+        return specs[name]
 
     def parts_of(self, benchmark: str, name: str) -> list[tuple[str, TableSpec]]:
-        """Each table that a figure shows a part of, with the part as a table; a table is its own."""
+        """Return the name and the shown part of each table that a figure or table shows."""
         if not re.match(FIGURE, name):
             return [(name, self.table(benchmark, name))]
         spec = self.figure(benchmark, name)
@@ -113,34 +119,36 @@ class Plan:
         return [(part.table, part.of(self.table(benchmark, part.table))) for part in parts]
 
     def benchmarks_by_table(self) -> dict[str, list[str]]:
-        """Table -> the benchmarks whose papers have one of this number."""
+        """Return, for each table number, the benchmarks whose papers have such a table."""
         names = sorted({table for _, table, _ in self.tables()}, key=lambda name: int(name.removeprefix("table")))
         return {name: [benchmark for benchmark, table, _ in self.tables() if table == name] for name in names}
 
     def ledgers(self, stage: Ledger, benchmark: str) -> list[Path]:
-        if (stage, benchmark) not in self._ledgers:
+        """Return the manifests of a stage, one for each shard."""
+        if (stage, benchmark) not in self._manifests:
             shards = range(self.config.suite.shards)
-            self._ledgers[stage, benchmark] = [self.results.ledger(stage, benchmark, shard) for shard in shards]
-        return self._ledgers[stage, benchmark]
+            self._manifests[stage, benchmark] = [self.results.ledger(stage, benchmark, shard) for shard in shards]
+        return self._manifests[stage, benchmark]
 
     def digests(self, files: Iterable[str | Path]) -> dict[str, str]:
+        """Return the digests of files by path."""
         return {str(path): self.store.digest(Path(path)) for path in files}
 
     def digests_in(self, folder: str, patterns: Sequence[str]) -> dict[str, str]:
-        """The files of a user's folder by name and content, so that an edited one is a change."""
+        """Return the digests of a user's files by name, so that an edited file is a change."""
         return {name: self.store.digest(path) for name, path in matching_files(Path(folder), patterns).items()}
 
     def digest_of(self, file: str | Path | None) -> str:
-        """The digest of a file that a stage reads; where it is missing, the stage says so."""
+        """Return the digest of a file, or an empty text if it is missing; the stage that reads it reports that."""
         return self.store.digest(Path(file)) if file and Path(file).is_file() else ""
 
     def has_data(self, benchmark: str) -> bool:
-        """Whether a benchmark's release can be had."""
+        """Return whether a benchmark's release is available."""
         release = self.config.suite.benchmarks[benchmark].release
         return not (isinstance(release, ReleaseHub) and release.revision == UNPINNED)
 
     def shows_data(self, benchmark: str, spec: TableSpec) -> bool:
-        """Whether a table shows numbers of the data, or a chance that is counted from them, and the data are here."""
+        """Return whether a table shows statistics or a chance level computed from data that are available."""
         if not self.has_data(benchmark):
             return False
         chance = load_scores(benchmark).CHANCE
@@ -148,17 +156,18 @@ class Plan:
         return any(row.dataset or (row.chance and is_counted) for row in spec.rows())
 
     def judges_of(self, benchmark: str) -> list[str]:
-        """Those of the benchmark's judges, or of the suite's, that run here, then those whose ratings lie here."""
+        """Return the judges of a benchmark that run here, then those with imported ratings."""
         if benchmark not in self._judges:
-            own = self.config.suite.benchmarks[benchmark].judges
+            overrides = self.config.suite.benchmarks[benchmark].judges
             runs = [Run.parse(f"{benchmark}/{name}") for name in sorted(self.config.runs_of(benchmark))]
-            raters = self.imports.judges(benchmark, [run for run in runs if run.model in self.models])
-            named = [*(self.config.suite.judges if own is None else own), *raters]
-            self._judges[benchmark] = [slug for slug in dict.fromkeys(named) if slug in self.models]
+            imported = self.imports.judges(benchmark, [run for run in runs if run.model in self.models])
+            candidates = [*(self.config.suite.judges if overrides is None else overrides), *imported]
+            self._judges[benchmark] = [slug for slug in dict.fromkeys(candidates) if slug in self.models]
         return self._judges[benchmark]
 
     def judge_of(self, run: Run) -> str:
-        judge = self._rater(run, self.judges_of(run.benchmark))
+        """Return the judge of a run, or raise a UserError if no judge can rate it."""
+        judge = self._judge_for(run, self.judges_of(run.benchmark))
         if judge is None:
             raise UserError(
                 f"suite '{self.config.name}': no judge of {run.benchmark} runs here, or has rated {run.name}. "
@@ -166,126 +175,148 @@ class Plan:
             )
         return judge
 
-    def _rater(self, run: Run, judges: Iterable[str]) -> str | None:
-        """The first judge that can be asked about a run, or has rated it."""
-        able = (judge for judge in judges if judge in self.judges_of(run.benchmark) and self.has_ratings(run, judge))
-        return next(able, None)
+    def _judge_for(self, run: Run, judges: Iterable[str]) -> str | None:
+        """Return the first judge that can rate a run or has rated it."""
+        candidates = (
+            judge for judge in judges if judge in self.judges_of(run.benchmark) and self.has_ratings(run, judge)
+        )
+        return next(candidates, None)
 
     def judges(self) -> set[str]:
+        """Return the judges of all benchmarks."""
         return {judge for benchmark in self.config.benchmarks for judge in self.judges_of(benchmark)}
 
     def is_judged(self, benchmark: str, protocol: str) -> bool:
+        """Return whether a judge rates the answers to a protocol."""
         return self.config.benchmarks[benchmark].protocols[protocol].judge is not None
 
     def scored(self, benchmark: str, row: Row) -> Scored | None:
-        """Whose numbers a cell shows, if this site can make them: a run's, by the row's judges or the first of all."""
+        """Return the run of a table cell with its judge, or None if this site cannot produce it."""
         run = run_of(benchmark, row)
         if run is None or run.model not in self.models or not self.has_answers(run):
             return None
         if not self.is_judged(benchmark, run.protocol):
             return Scored(run)
-        judge = self._rater(run, row.judges or self.judges_of(benchmark))
+        judge = self._judge_for(run, row.judges or self.judges_of(benchmark))
         return Scored(run, judge) if judge else None
 
     def unjudged(self, benchmark: str, cells: Iterable[Row]) -> list[Run]:
-        """The runs of these cells of a table that this site can make, but that no judge rates."""
+        """Return the runs of these table cells that this site can produce but no judge rates."""
         runs = {run for cell in cells if not cell.judges and (run := run_of(benchmark, cell))}
         judged = [run for run in runs if run.model in self.models and self.is_judged(benchmark, run.protocol)]
         judges = self.judges_of(benchmark)
-        return sorted(run for run in judged if self.has_answers(run) and self._rater(run, judges) is None)
+        return sorted(run for run in judged if self.has_answers(run) and self._judge_for(run, judges) is None)
 
     def has_answers(self, run: Run) -> bool:
+        """Return whether a run's answers are computed here or were imported."""
         return run.model not in self.imports.models or bool(self.imports.answer_files(run))
 
     def has_ratings(self, run: Run, judge: str) -> bool:
+        """Return whether a judge rates a run here or its ratings were imported."""
         return judge not in self.imports.models or bool(self.imports.rating_files(run, judge))
 
     def counts_facts(self, benchmark: str) -> bool:
-        """Whether analyses need facts of the videos; imported answers alone have nothing fetched for them."""
+        """Return whether analyses need clip metadata.
+
+        A benchmark with imported predictions alone has no videos fetched.
+        """
         analyses = load_analyses(benchmark)
         return analyses is not None and analyses.needs_facts and benchmark in self.data_benchmarks
 
     def table_scored(self, benchmark: str, name: str) -> list[Scored]:
-        """The numbers of runs that a table, a part of the overview or a figure needs and that this site can make."""
+        """Return the scored runs that a table, a part of the overview or a figure needs and this site can produce."""
         if (benchmark, name) not in self._scored:
             cells = [cell for _, spec in self.parts_of(benchmark, name) for cell in spec.cells()]
             self._scored[benchmark, name] = self.scored_of(benchmark, cells)
         return self._scored[benchmark, name]
 
     def scored_of(self, benchmark: str, cells: Iterable[Row]) -> list[Scored]:
-        """The numbers of runs that these cells of a table show and that this site can make."""
-        return sorted({found for cell in cells if (found := self.scored(benchmark, cell))})
+        """Return the scored runs that these table cells show and this site can produce."""
+        return sorted({scored for cell in cells if (scored := self.scored(benchmark, cell))})
 
     def overview_scored(self) -> list[Scored]:
-        return [one for benchmark in sorted(self.overview) for one in self.table_scored(benchmark, OVERVIEW)]
+        """Return the scored runs of the overview."""
+        return [scored for benchmark in sorted(self.overview) for scored in self.table_scored(benchmark, OVERVIEW)]
 
     @cached_property
     def time(self) -> dict[str, dict[str, dict[str, Scored | str]]]:
-        """Of each card of time that this site can make, benchmark -> view -> whose numbers, or why there are none."""
-        found = {
-            slug: {
-                name: {view: self._viewed(name, view, row) for view, row in views.items()}
-                for name, views in asked.items()
-            }
-            for slug, asked in time_rows(self.config).items()
-        }
-        return {slug: asked for slug, asked in found.items() if self._asked(asked)}
+        """Return the temporal profiles that this site can produce, by model.
 
-    def _viewed(self, benchmark: str, view: str, row: Row | str) -> Scored | str:
+        Each maps benchmark -> temporal ablation (`view`) -> the scored run, or the reason why there is none.
+        """
+        profiles = {
+            slug: {
+                benchmark: {view: self._view_scored(benchmark, view, row) for view, row in views.items()}
+                for benchmark, views in benchmarks.items()
+            }
+            for slug, benchmarks in time_rows(self.config).items()
+        }
+        return {slug: benchmarks for slug, benchmarks in profiles.items() if self._scored_views(benchmarks)}
+
+    def _view_scored(self, benchmark: str, view: str, row: Row | str) -> Scored | str:
+        """Return the scored run of a temporal ablation, or the reason why there is none."""
         if isinstance(row, str):
             return row
         run = run_of(benchmark, row)
         assert run is not None
-        # Files that could be of several runs are of the one that a table shows.
+        # Files that fit several runs are assigned to the run that a table shows.
         if view != PLANNED and run.model in self.imports.models and not self.imports.own_files(run):
             folder = FOLDER / run.benchmark / run.model / run.protocol / run.sampling
             return f"its answers are imported, and none lie in {folder}/."
         return self.scored(benchmark, row) or self.why_idle(run)
 
     def time_scored(self, slugs: Iterable[str]) -> list[Scored]:
-        return sorted({one for slug in slugs for one in self._asked(self.time[slug])})
+        """Return the scored runs behind the temporal profiles of these models."""
+        return sorted({scored for slug in slugs for scored in self._scored_views(self.time[slug])})
 
-    def _asked(self, views: Mapping[str, Mapping[str, Scored | str]]) -> list[Scored]:
-        return [one for of_one in views.values() for one in of_one.values() if isinstance(one, Scored)]
+    def _scored_views(self, views: Mapping[str, Mapping[str, Scored | str]]) -> list[Scored]:
+        return [
+            scored
+            for scored_by_view in views.values()
+            for scored in scored_by_view.values()
+            if isinstance(scored, Scored)
+        ]
 
     def runs(self) -> list[Run]:
-        """All runs of the suite: those of its tables, of its overview and of its cards of time, and its extra runs."""
+        """Return all runs of the suite: those of its tables, overview and temporal profiles, and its extra runs."""
         if self._runs is None:
             entries = self.config.suite.benchmarks.items()
-            named = {Run.parse(f"{benchmark}/{name}") for benchmark, entry in entries for name in entry.extra_runs}
-            self._runs = sorted({one.run for one in self._scored_anywhere()} | named)
+            extra_runs = {Run.parse(f"{benchmark}/{name}") for benchmark, entry in entries for name in entry.extra_runs}
+            self._runs = sorted({scored.run for scored in self._scored_anywhere()} | extra_runs)
         return self._runs
 
     def numbers(self) -> list[Scored]:
-        """The numbers of all runs: by every judge that a table shows, else by the first one, else by the readers."""
-        shown = self._scored_anywhere()
-        for run in set(self.runs()) - {one.run for one in shown}:
+        """Return all runs with each judge that a table shows, else with the first judge, else with the extractors."""
+        scored_runs = self._scored_anywhere()
+        for run in set(self.runs()) - {scored.run for scored in scored_runs}:
             judges = self.judges_of(run.benchmark) if self.is_judged(run.benchmark, run.protocol) else []
-            shown.add(Scored(run, self._rater(run, judges) or ""))
-        return sorted(shown)
+            scored_runs.add(Scored(run, self._judge_for(run, judges) or ""))
+        return sorted(scored_runs)
 
     def _scored_anywhere(self) -> set[Scored]:
-        shown = {one for benchmark, table, _ in self.shown() for one in self.table_scored(benchmark, table)}
-        return shown | set(self.time_scored(self.time))
+        scored_runs = {scored for benchmark, table, _ in self.shown() for scored in self.table_scored(benchmark, table)}
+        return scored_runs | set(self.time_scored(self.time))
 
     def samplings_of(self, benchmark: str) -> list[str]:
-        """The samplings by which a benchmark's frames are planned: all, and those with a view that a run has."""
+        """Return the samplings whose frames are planned for a benchmark: all, and those with a view that a run uses."""
         main, used = self.config.main, {run.sampling for run in self.runs() if run.benchmark == benchmark}
         return [name for name in main.samplings if name in used or not main.is_viewed(name)]
 
     def find_run(self, name: str) -> Run:
-        """The run of this name, or the only one that the words fit; a UserError if the suite has none or several."""
+        """Return the run that a name or abbreviation matches, or raise a UserError if none or several match."""
         runs = {run.name: run for run in self.runs()}
-        found = fitting(name, runs)
-        if len(found) == 1:
-            return runs[found[0]]
+        matches = fitting(name, runs)
+        if len(matches) == 1:
+            return runs[matches[0]]
         suite = f"suite '{self.config.name}'"
-        if found:
+        if matches:
             raise UserError(
-                f"'{name}' fits {len(found)} runs of {suite}: {listed(found)}. Add another part: {RUN_NAME}."
+                f"'{name}' fits {len(matches)} runs of {suite}: {listed(matches)}. Add another part: {RUN_NAME}."
             )
-        shown = {f"{name}/{run}" for name in self.config.benchmarks for run in self.config.runs_of(name)}
-        idle_runs = sorted(shown - runs.keys())
+        suite_runs = {
+            f"{benchmark}/{run}" for benchmark in self.config.benchmarks for run in self.config.runs_of(benchmark)
+        }
+        idle_runs = sorted(suite_runs - runs.keys())
         idle = fitting(name, idle_runs)
         if len(idle) == 1:
             raise UserError(
@@ -297,23 +328,24 @@ class Plan:
         )
 
     def why_idle(self, run: Run) -> str:
-        model, where = self.config.models[run.model], self.config.file
-        if self._is_of_the_whole(run.model):
+        """Return the reason why this site does not produce a run."""
+        model, suite_file = self.config.models[run.model], self.config.file
+        if self._is_whole_import(run.model):
             return f"its answers were made elsewhere, for all of {run.benchmark}, and '{self.config.name}' is a part."
         if run.model not in self.models:
             if ADAPTERS[model.adapter].is_paid(model.settings) and not self.budget.permits(model.price):
-                named = "names no `price:`" if model.price is None else "names a `price:`"
+                price_state = "names no `price:`" if model.price is None else "names a `price:`"
                 return (
-                    f"its model is behind an API with a key and its file {named}, and "
-                    f"`{needed_budget(model.price)}:` in {where} is 0."
+                    f"its model is behind an API with a key and its file {price_state}, and "
+                    f"`{needed_budget(model.price)}:` in {suite_file} is 0."
                 )
             needs = f" (it needs {model.gpus} GPUs)" if model.gpus else ""
-            return f"`run:` in {where} does not select '{run.model}'{needs}."
+            return f"`run:` in {suite_file} does not select '{run.model}'{needs}."
         if not self.has_answers(run):
             return f"its answers are imported, and none lie in {FOLDER / run.benchmark / run.model}/."
         return f"no judge of {run.benchmark} runs here, or has rated it."
 
     @cached_property
     def data_benchmarks(self) -> list[str]:
-        """The benchmarks whose videos this site works on: those with a run that looks at them."""
+        """Return the benchmarks whose videos this site processes, because a run queries a model about them."""
         return sorted({run.benchmark for run in self.runs() if run.model not in self.imports.models})

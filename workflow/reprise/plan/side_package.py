@@ -1,4 +1,4 @@
-"""What a side package (`reprise/config/side_packages.py`) adds to the plan of a suite that has one of its keys."""
+"""Define what a side package (`reprise/config/side_packages.py`) adds to the plan of a suite that has its keys."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,47 +14,47 @@ from reprise.plan.states import Asking, States
 
 
 class SidePackage(Asked):
-    """Base of the class `Package` of a side package, which also has the input functions of its rules."""
+    """Base of the class `Package` of a side package, which also holds the input functions of its rules."""
 
     VERSIONS: ClassVar[Mapping[str, int]] = {}
-    """The versions of its stages."""
+    """Versions of the package's stages."""
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Settings]]:
-        """Yield the settings of its stages by name."""
+        """Yield the settings of the package's stages by name."""
         yield from ()
 
     def pages(self) -> list[Path]:
-        """Return what `snakemake all` makes of it."""
+        """Return the results that `snakemake all` produces."""
         return []
 
-    # Models that are queried besides those of the suite's runs
+    # Models that are queried in addition to those of the suite's runs
 
     def jobs(self) -> Iterator[Job]:
-        """Yield its jobs that query a model."""
+        """Yield the package's jobs that query a model."""
         yield from ()
 
     def askings(self, states: States, benchmarks: Collection[str]) -> Iterator[Asking]:
-        """Yield those of them that a run of snakemake would start for these benchmarks, and why."""
+        """Yield the pending inference jobs of these benchmarks, with their reasons."""
         yield from ()
 
     def outcome(self, targets: Sequence[str]) -> Iterator[str]:
-        """Yield a line for each thing that a run of snakemake made for these targets, or for all of them."""
+        """Yield a line for each result that the workflow produced for these targets, or for all of them."""
         yield from ()
 
-    # Answers and ratings that come from elsewhere
+    # Answers and ratings from other sources
 
     def answer_files(self, run: Run) -> list[Path]:
-        """Return the files of a run whose answers it reads; none where it reads none."""
+        """Return the files of a run whose answers the package reads, or nothing for other runs."""
         return []
 
     def run_settings(self, runs: RunKeys, run: Run) -> RunKey | None:
-        """Return the settings of such a run."""
+        """Return the settings of a run whose answers the package reads, or None for other runs."""
         return None
 
     def rating_settings(self, runs: Sequence[Run]) -> list[Any]:
-        """Return what shapes the human ratings that it has of the answers of some runs."""
+        """Return the settings that affect the package's human ratings of the answers of some runs."""
         return []
 
     def rating_files(self, run: Run) -> list[Path]:
-        """Return the file of the human ratings that it has of a run's answers."""
+        """Return the files of the package's human ratings of a run's answers."""
         return []

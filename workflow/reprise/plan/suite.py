@@ -1,4 +1,4 @@
-"""What the Snakemake rules call: a suite that is ready to be run. Wildcards go in, paths and resources come out."""
+"""Connect the Snakemake rules to a suite: wildcards go in, paths and resources come out."""
 
 import os
 import shlex
@@ -37,11 +37,11 @@ from reprise.plan.unrecorded import check_results
 WITHOUT_SETTINGS = (
     "collected_table", "health", "join_pieces", "judgements", "preview", "serve_environment", "weights",
 )  # fmt: skip
-"""Stages without settings of their own: their version is a param beside the settings of runs or frames."""
+"""Stages without own settings. Their version is a param next to the settings of runs or frames."""
 
 
 class Rules:
-    """An object for each file of rules: the settings of its stages, and what the rules ask."""
+    """Objects for the files of rules. Each has the settings of its stages and the input functions of its rules."""
 
     def __init__(self, plan: Plan, site: Site | None = None) -> None:
         self.annotations = Annotations(plan)
@@ -55,15 +55,18 @@ class Rules:
         self.packages = plan.packages
 
     def settings_by_name(self, plan: Plan) -> Iterator[tuple[str, Settings]]:
+        """Yield the settings of every job of the suite by name."""
         runs = RunKeys(plan)
         for stage in WITHOUT_SETTINGS:
             yield stage, runs.versioned(stage, Key())
-        with_settings = (self.annotations, self.media, self.inference, self.scores)
-        of_rules = (rules.keys(runs) for rules in (*with_settings, self.tables, self.figures, self.time, self.report))
-        of_packages = (package.keys(runs) for package in self.packages.values())
-        for name, settings in chain(*of_rules, *of_packages):
+        first_rules = (self.annotations, self.media, self.inference, self.scores)
+        rule_settings = (
+            rules.keys(runs) for rules in (*first_rules, self.tables, self.figures, self.time, self.report)
+        )
+        package_settings = (package.keys(runs) for package in self.packages.values())
+        for name, settings in chain(*rule_settings, *package_settings):
             yield name, settings
-            if isinstance(settings, RunKey):  # what the stages after the answers know of them
+            if isinstance(settings, RunKey):  # Later stages get only these settings of a run.
                 yield settings_name("runs", name), RunKey.model_validate(settings.model_dump())
 
 
@@ -73,34 +76,40 @@ def all_settings(plan: Plan) -> dict[str, Settings]:
 
 
 def settings_of(config: Mapping[str, Any], name: str) -> Settings:
-    """Return the settings of one job, read from the configuration by that job itself."""
+    """Return the settings of one job, which reads them from the configuration itself."""
     plan = Plan(load(Path(), dict(config)))
-    return next(settings for found, settings in Rules(plan).settings_by_name(plan) if found == name)
+    return next(settings for job_name, settings in Rules(plan).settings_by_name(plan) if job_name == name)
 
 
 def load_suite(
-    told: dict[str, Any], arguments: Sequence[str] = (), *, within: str | None = None, rules_in: str = ""
+    overrides: dict[str, Any], arguments: Sequence[str] = (), *, within: str | None = None, rules_in: str = ""
 ) -> "Suite":
-    """Read the configuration; report its problems, and those of targets and results, before jobs are planned.
+    """Read the configuration and report all problems before jobs are planned.
 
-    `within` is the workflow's name where another one has it as a module, and may have targets of its own; `rules_in`
-    is the folder of the rules that call.
+    Args:
+        overrides: Main settings of the call or of the module.
+        arguments: Command line of Snakemake.
+        within: Name of the workflow as a module of another one, which may have its own targets.
+        rules_in: Folder of the rules that call this function.
+
+    Raises:
+        UserError: The configuration, the targets or existing results have problems.
     """
     with faults_in_words():
         _check_places(Path(rules_in).resolve())
-        where = "--config" if within is None else f"`config:` of module '{within}'"
-        plan = Plan(load(Path(), told, where), is_read_only=True)
+        source = "--config" if within is None else f"`config:` of module '{within}'"
+        plan = Plan(load(Path(), overrides, source), is_read_only=True)
         if within is not None:
-            taken = [name for name in _MODULES if name != within]
-            if taken:
+            names = [name for name in _MODULES if name != within]
+            if names:
                 raise UserError(
-                    f"modules '{taken[0]}' and '{within}' are both Reprise, and what people read in {RESULTS}/ belongs "
+                    f"modules '{names[0]}' and '{within}' are both Reprise, and what people read in {RESULTS}/ belongs "
                     "to one suite. Keep one of them here; run the other from its own Snakefile in another working "
                     "directory (snakemake -d)."
                 )
             _MODULES.append(within)
-        if "--target-jobs" in arguments:  # Snakemake itself calls, for a job of this workflow
-            return Suite(plan, told)
+        if "--target-jobs" in arguments:  # Snakemake calls itself for a job of this workflow.
+            return Suite(plan, overrides)
         check_profile(arguments)
         targets = targets_of(arguments)
         if within is None:
@@ -114,11 +123,11 @@ def load_suite(
             check_results(plan, all_settings(plan), arguments)
         if failed := failed_answers(plan):
             log.warning(summary(failed))
-        return Suite(plan, told, targets, site)
+        return Suite(plan, overrides, targets, site)
 
 
 def _check_places(rules: Path) -> None:
-    """Stop where rules of one clone would run the library of another, and where nothing can be written."""
+    """Raise a UserError if the rules belong to another clone than the library, or nothing can be written here."""
     if not os.access(Path(), os.W_OK):
         raise UserError(
             f"{Path().absolute()}: this working directory cannot be written, and results go there. Nothing was "
@@ -131,31 +140,33 @@ def _check_places(rules: Path) -> None:
         )
 
 
-_MODULES: list[str] = []  # this workflow, by its names as a module of the Snakefile that this process reads
+_MODULES: list[str] = []  # names of this workflow as a module of the current Snakefile
 
 
 class Suite(Rules):
+    """Suite with everything that the Snakemake rules call."""
+
     def __init__(
-        self, plan: Plan, told: Mapping[str, Any], targets: Sequence[str] = (), site: Site | None = None
+        self, plan: Plan, overrides: Mapping[str, Any], targets: Sequence[str] = (), site: Site | None = None
     ) -> None:
         super().__init__(plan, site)
-        self._plan, self._told, self._targets = plan, told, targets
+        self._plan, self._overrides, self._targets = plan, overrides, targets
         self._settings: dict[str, Settings] | None = None
         self._texts: dict[str, str] = {}
         self.name = plan.config.name
 
     def pages(self) -> list[Path]:
-        """What all side packages make for people to read."""
+        """Return the pages that all side packages produce for readers."""
         return [page for package in self.packages.values() for page in package.pages()]
 
     def stage_command(self, module: str = "reprise.stages") -> str:
-        """Return the beginning of every rule's command: this Python, and options that all jobs share.
+        """Return the beginning of every rule's command: this Python and the options that all jobs share.
 
-        None of them shapes a result; as params they would rerun all jobs. Braces are doubled, because Snakemake fills
-        in the command's placeholders.
+        No option affects a result; as params they would rerun all jobs. Braces are doubled because Snakemake fills in
+        placeholders of the command.
         """
         main = self._plan.config.main
-        words: list[object] = [sys.executable, "-m", module, "--config", canonical_json(self._told)]
+        words: list[object] = [sys.executable, "-m", module, "--config", canonical_json(self._overrides)]
         words += ["--store", main.store]
         words += ["--scratch", main.scratch] if main.scratch else []
         words += ["--attempts", self._plan.config.suite.answer_attempts]
@@ -163,6 +174,7 @@ class Suite(Rules):
         return f"{shlex.join(map(str, words))} ".replace("{", "{{").replace("}", "}}")
 
     def wildcards(self) -> Mapping[str, str]:
+        """Return the pattern of each wildcard."""
         config = self._plan.config
         return {
             "benchmark": one_of(config.benchmarks),
@@ -170,7 +182,7 @@ class Suite(Rules):
             "sampling": config.main.pattern,
             "model": one_of(config.models),
             "judge": one_of(self._plan.judges()),
-            "environment": one_of(one.served_by.environment for one in config.models.values() if one.served_by),
+            "environment": one_of(model.served_by.environment for model in config.models.values() if model.served_by),
             "shard": r"\d+",
             "piece": NAME.pattern,
             "table": r"table\d+",
@@ -179,7 +191,7 @@ class Suite(Rules):
         }
 
     def settings(self, name: str) -> Callable[[Any], str]:
-        """Return the param of a rule: the settings that shape its output, as one line of JSON."""
+        """Return the param of a rule: the settings that affect its output, as one line of JSON."""
 
         def text(wildcards: Any) -> str:
             return self.settings_text(name.format_map(dict(wildcards.items())))
@@ -187,6 +199,7 @@ class Suite(Rules):
         return text
 
     def settings_text(self, name: str) -> str:
+        """Return the settings of a job as one line of JSON."""
         if name not in self._texts:
             if self._settings is None:
                 self._settings = all_settings(self._plan)
@@ -194,10 +207,12 @@ class Suite(Rules):
         return self._texts[name]
 
     def say_failures(self) -> None:
+        """Log a warning about failed answers."""
         if failed := failed_answers(self._plan):
             log.warning(summary(failed))
 
     def say_outcome(self) -> None:
+        """Log a summary of the finished workflow."""
         self.say_failures()
         for line in outcome(self._plan, self._targets):
             log.info(line)

@@ -1,4 +1,4 @@
-"""Checks what a user typed before any job is planned: profile, unknown targets, unpinned weights and data."""
+"""Check a user's command before any job is planned: the profile, unknown targets, and unpinned weights and data."""
 
 import re
 from collections import defaultdict
@@ -49,33 +49,37 @@ from reprise.tables.render.latex_document import MISSING, has_latex
 
 
 class JudgePair(NamedTuple):
+    """Two judges of a protocol with runs in common."""
+
     benchmark: str
     protocol: str
     judges: tuple[str, str]
-    runs: tuple[Run, ...]  # what both have rated, or can be asked to rate
+    runs: tuple[Run, ...]  # runs that both judges have rated or can rate
 
 
 def judge_pairs(plan: Plan) -> list[JudgePair]:
-    """Every pair of judges with a run in common, in the order of the judges."""
-    found = []
+    """Return every pair of judges with a run in common, in the order of the judges."""
+    pairs = []
     judged = [run for run in plan.runs() if plan.is_judged(run.benchmark, run.protocol)]
     for benchmark, protocol in dict.fromkeys((run.benchmark, run.protocol) for run in judged):
-        mine = [run for run in judged if (run.benchmark, run.protocol) == (benchmark, protocol)]
-        for pair in combinations(plan.judges_of(benchmark), 2):
-            runs = tuple(run for run in mine if all(plan.has_ratings(run, judge) for judge in pair))
-            found.append(JudgePair(benchmark, protocol, pair, runs))
-    return [pair for pair in found if pair.runs]
+        protocol_runs = [run for run in judged if (run.benchmark, run.protocol) == (benchmark, protocol)]
+        for judges in combinations(plan.judges_of(benchmark), 2):
+            runs = tuple(run for run in protocol_runs if all(plan.has_ratings(run, judge) for judge in judges))
+            pairs.append(JudgePair(benchmark, protocol, judges, runs))
+    return [pair for pair in pairs if pair.runs]
 
 
 def compared(plan: Plan) -> list[Scored]:
+    """Return the scored runs that pairs of judges compare."""
     return sorted({Scored(run, judge) for pair in judge_pairs(plan) for run in pair.runs for judge in pair.judges})
 
 
 FORMATS = ("csv", "html", "md", "tex")
 PICTURES = ("csv", "pdf", "png", "svg")
 CARDS = ("html", "md", "tex", "csv", "png", "svg", "pdf")
-A_TABLE = re.compile(rf"(?:\w+/)?{TABLE.strip('^$')}|(?:.*/)?tab\w*\.(?:csv|html|md|pdf|tex)")  # its name, or a file
-# What a suite lacks that makes no file of this name, or none in this folder.
+# The name of a table, or the path of its file.
+A_TABLE = re.compile(rf"(?:\w+/)?{TABLE.strip('^$')}|(?:.*/)?tab\w*\.(?:csv|html|md|pdf|tex)")
+# Name or folder of an optional result -> the message for a suite that does not produce it.
 LACKS = {
     OVERVIEW: "It has no overview. Name models in `overview:` of {file}; `python -m reprise eval` does so.",
     JUDGES: "No two judges rate the same run. Name two in `judges:` and in `run:` of {file}, or import ratings.",
@@ -85,108 +89,114 @@ LACKS = {
 
 
 def check_profile(arguments: Sequence[str]) -> None:
-    """Stop at a profile of the workflow that does not exist: Snakemake would run without one, and not say so."""
-    value = options_of(arguments).get(PROFILE, DEFAULT)
-    if value != "none" and value != DEFAULT and not any(located(path).exists() for path in (value, PROFILES / value)):
-        there = [str(path.parent) for path in located(PROFILES).glob("*/config*.yaml")]
-        raise UserError(f"{PROFILE}: no profile '{value}'.{choices(value, there)}")
+    """Raise a UserError if the profile does not exist, since Snakemake would silently run without one."""
+    name = options_of(arguments).get(PROFILE, DEFAULT)
+    if name != "none" and name != DEFAULT and not any(located(path).exists() for path in (name, PROFILES / name)):
+        profiles = [str(path.parent) for path in located(PROFILES).glob("*/config*.yaml")]
+        raise UserError(f"{PROFILE}: no profile '{name}'.{choices(name, profiles)}")
 
 
 def targets_of(arguments: Sequence[str]) -> list[str]:
-    """The words among Snakemake's arguments that name files to make: those in `results/`, and tables anywhere."""
-    words = [one.removeprefix("./") for one in arguments]
+    """Return the arguments of Snakemake that name files to produce: those in `results/`, and tables anywhere."""
+    words = [argument.removeprefix("./") for argument in arguments]
     return [
-        one
-        for before, one in zip(["", *words], words, strict=False)
-        if before != "--report" and (one.startswith(f"{RESULTS}/") or A_TABLE.fullmatch(one))
+        word
+        for previous, word in zip(["", *words], words, strict=False)
+        if previous != "--report" and (word.startswith(f"{RESULTS}/") or A_TABLE.fullmatch(word))
     ]
 
 
 def readable(plan: Plan) -> dict[str, set[Scored]]:
-    """Every file that people read, and the numbers of runs behind it."""
-    found: dict[str, set[Scored]] = defaultdict(set)
+    """Return the files for readers, each with the scored runs behind it."""
+    files_to_read: dict[str, set[Scored]] = defaultdict(set)
 
-    def note(files: Iterable[Path], numbers: Collection[Scored]) -> None:
+    def add(files: Iterable[Path], numbers: Collection[Scored]) -> None:
         for file in files:
-            found[str(file)].update(numbers)
+            files_to_read[str(file)].update(numbers)
 
     for benchmark, table, _ in plan.shown():
         scored = plan.table_scored(benchmark, table)
         if table == OVERVIEW:
-            note(map(overview_file, FORMATS), scored)
+            add(map(overview_file, FORMATS), scored)
         else:
-            note((table_file(benchmark, table, kind) for kind in FORMATS), scored)
-            note((collected_table_file(table, kind) for kind in READ_AS), scored)
+            add((table_file(benchmark, table, kind) for kind in FORMATS), scored)
+            add((collected_table_file(table, kind) for kind in READ_AS), scored)
     for benchmark, figure, _ in plan.figures():
-        note((figure_file(benchmark, figure, kind) for kind in PICTURES), plan.table_scored(benchmark, figure))
+        add((figure_file(benchmark, figure, kind) for kind in PICTURES), plan.table_scored(benchmark, figure))
     for slug in plan.time:
         scored = plan.time_scored([slug])
-        note((time_file(slug, kind) for kind in (*CARDS, "json", "items.csv")), scored)
-        note((time_file(ALL, kind) for kind in CARDS), scored)
+        add((time_file(slug, kind) for kind in (*CARDS, "json", "items.csv")), scored)
+        add((time_file(ALL, kind) for kind in CARDS), scored)
     if judge_pairs(plan):
-        note(map(agreement_file, FORMATS), compared(plan))
+        add(map(agreement_file, FORMATS), compared(plan))
     verdicts = [reproduction_file(kind) for kind in ("csv", "html", "md") if plan.config.suite.show_published]
-    note([*PDFS, *report_files(), *verdicts], plan.numbers())
-    return found
+    add([*PDFS, *report_files(), *verdicts], plan.numbers())
+    return files_to_read
 
 
 def check_targets(plan: Plan, targets: Sequence[str]) -> None:
-    known = readable(plan) if targets else {}
-    reasons = [f"{target}: {reason}" for target in targets for reason in _problems(plan, target, known)]
+    """Raise a UserError if a target is no file that the suite produces."""
+    available = readable(plan) if targets else {}
+    reasons = [f"{target}: {reason}" for target in targets for reason in _problems(plan, target, available)]
     if reasons:
         raise UserError("\n".join(reasons))
 
 
-def _problems(plan: Plan, target: str, known: Collection[str]) -> Iterator[str]:
+def _problems(plan: Plan, target: str, available: Collection[str]) -> Iterator[str]:
+    """Yield the reasons why a target cannot be produced."""
     suite = plan.config.name
     match target.split("/"):
-        case _ if target in known:
+        case _ if target in available:
             if Path(target) in PDFS and not has_latex():
                 yield MISSING
         case ["results", TABLES.name | FIGURES.name | REPORT.name, *_]:
-            yield f"suite '{suite}' makes no such file. {_why_none(plan, Path(target), known)}"
-        case ["results", TIME.name, file] if file != "health.csv":  # of the suite that is called so, too
-            yield f"suite '{suite}' makes no such file. {_why_none(plan, Path(target), known)}"
+            yield f"suite '{suite}' makes no such file. {_missing_reason(plan, Path(target), available)}"
+        case ["results", TIME.name, file] if file != "health.csv":  # A suite may have the same name.
+            yield f"suite '{suite}' makes no such file. {_missing_reason(plan, Path(target), available)}"
         case ["results", file] if file.partition(".")[0] == REPRODUCTION:
-            yield f"suite '{suite}' makes no such file. {_why_none(plan, Path(target), known)}"
-        case ["results", other, _, *_] if other != suite and located(f"config/suites/{other}.yaml").is_file():
-            yield f"is of suite '{other}', but the suite is '{suite}'. Add `--config suite={other}` after the targets."
+            yield f"suite '{suite}' makes no such file. {_missing_reason(plan, Path(target), available)}"
+        case ["results", owner, _, *_] if owner != suite and located(f"config/suites/{owner}.yaml").is_file():
+            yield f"is of suite '{owner}', but the suite is '{suite}'. Add `--config suite={owner}` after the targets."
         case ["results", folder, _, *_] if folder != suite:
-            there = [TABLES.name, FIGURES.name, REPORT.name, TIME.name, suite]
-            yield f"nothing is made in '{RESULTS / folder}'.{choices(folder, there)}"
+            folders = [TABLES.name, FIGURES.name, REPORT.name, TIME.name, suite]
+            yield f"nothing is made in '{RESULTS / folder}'.{choices(folder, folders)}"
         case ["results", _, "frames", benchmark, file] if benchmark in plan.config.benchmarks:
             yield from _frames_problems(plan, benchmark, file.removesuffix(".parquet"))
         case ["results", _, "frames", "preview", benchmark, file] if benchmark in plan.config.benchmarks:
-            named = [name for name in plan.config.main.samplings if file.endswith(f".{name}.png")]
-            if named:
-                yield from _frames_problems(plan, benchmark, max(named, key=len))
+            samplings = [name for name in plan.config.main.samplings if file.endswith(f".{name}.png")]
+            if samplings:
+                yield from _frames_problems(plan, benchmark, max(samplings, key=len))
         case ["results", _, "responses" | "verdicts" | "metrics", *names]:
             yield from _run_problems(plan, names)
         case [first, *_] if first != "results":
-            like = [file for file in known if file.endswith((f"/{target}", f"/{target}.html")) or target.endswith(file)]
-            near = sorted(like, key=len) or get_close_matches(target[max(0, target.find("results/")) :], known, n=1)
-            hint = f" Did you mean '{near[0]}'?" if near else ""
+            similar = [
+                file for file in available if file.endswith((f"/{target}", f"/{target}.html")) or target.endswith(file)
+            ]
+            candidates = sorted(similar, key=len) or get_close_matches(
+                target[max(0, target.find("results/")) :], available, n=1
+            )
+            hint = f" Did you mean '{candidates[0]}'?" if candidates else ""
             yield f"a target is a file in {RESULTS}/.{hint}"
 
 
-def _why_none(plan: Plan, path: Path, known: Collection[str]) -> str:
-    """What a suite lacks, or what there is in its place, where it makes no file of this path."""
-    there = [Path(one).name for one in known if Path(one).parent == path.parent]
+def _missing_reason(plan: Plan, path: Path, available: Collection[str]) -> str:
+    """Return what a suite lacks to produce a file of this path, or which similar files it produces."""
+    siblings = [Path(file).name for file in available if Path(file).parent == path.parent]
     stem = path.name.partition(".")[0]
     if path.parent == TIME:
         rows = [(name, views[PLANNED]) for name, views in time_rows(plan.config).get(path.stem, {}).items()]
         runs = [run for name, row in rows if isinstance(row, Row) and (run := run_of(name, row))]
         if runs and path.stem not in plan.time:
             return f"{runs[0].name} cannot be made: {plan.why_idle(runs[0])}"
-        if not there:
+        if not siblings:
             return LACKS[TIME.name].format(file=plan.config.file)
-    elif stem in LACKS and not any(name.startswith(f"{stem}.") for name in there):
+    elif stem in LACKS and not any(name.startswith(f"{stem}.") for name in siblings):
         return LACKS[stem].format(file=plan.config.file)
-    if not there:
-        return choices(str(path.parent), [str(Path(one).parent) for one in known]).strip()
-    same_stem = [name for name in there if name.startswith(f"{stem}.")]
-    alike = same_stem or [name for name in there if name.endswith(path.suffix)]
-    return choices(path.name, alike or there).strip()
+    if not siblings:
+        return choices(str(path.parent), [str(Path(file).parent) for file in available]).strip()
+    same_stem = [name for name in siblings if name.startswith(f"{stem}.")]
+    alike = same_stem or [name for name in siblings if name.endswith(path.suffix)]
+    return choices(path.name, alike or siblings).strip()
 
 
 def _frames_problems(plan: Plan, benchmark: str, sampling: str) -> Iterator[str]:
@@ -210,47 +220,51 @@ def _run_problems(plan: Plan, names: Sequence[str]) -> Iterator[str]:
 
 
 def asked_by(plan: Plan, targets: Sequence[str]) -> set[Scored]:
-    """The numbers behind the targets; those of the whole suite where no target is named."""
-    numbers = plan.numbers()
+    """Return the scored runs behind the targets, or those of the whole suite without targets."""
+    runs = plan.numbers()
     if not targets:
-        return set(numbers)
-    known, named = readable(plan), {one for target in targets for one in numbers if f"/{one.run.name}" in target}
-    return named.union(*(known.get(target, ()) for target in targets))
+        return set(runs)
+    files, matches = (
+        readable(plan),
+        {scored for target in targets for scored in runs if f"/{scored.run.name}" in target},
+    )
+    return matches.union(*(files.get(target, ()) for target in targets))
 
 
-def models_of(asked: Iterable[Scored]) -> list[str]:
-    """The models that are asked for these numbers, judges among them."""
-    return sorted({slug for one in asked for slug in (one.run.model, one.judge) if slug})
+def models_of(scored_runs: Iterable[Scored]) -> list[str]:
+    """Return the models that produce these scored runs, including judges."""
+    return sorted({slug for scored in scored_runs for slug in (scored.run.model, scored.judge) if slug})
 
 
 def warn_of_models(plan: Plan, targets: Sequence[str]) -> None:
-    """Name the models and data of these targets that are not pinned, and the models that their vendors have ended.
+    """Warn of unpinned models and data behind these targets, and of models that their vendors no longer serve.
 
-    A dry run passes what is not pinned, a run does not. Of an ended model some vendors let another one answer.
+    A dry run accepts unpinned models and data, but a run fails. Some vendors let another model answer for a retired
+    one.
     """
-    asked = asked_by(plan, targets)
-    models = [slug for slug in models_of(asked) if plan.config.models[slug].revision == UNPINNED]
-    benchmarks = {one.run.benchmark for one in asked} | {
+    scored_runs = asked_by(plan, targets)
+    models = [slug for slug in models_of(scored_runs) if plan.config.models[slug].revision == UNPINNED]
+    benchmarks = {scored.run.benchmark for scored in scored_runs} | {
         name
         for name in plan.config.benchmarks
         for target in targets
         if f"/{name}/" in target.removeprefix(f"{TABLES}/").removeprefix(f"{FIGURES}/")
     }
     data = sorted(name for name in benchmarks if has_unpinned_data(plan, name))
-    named = [f"model{'s' * (len(models) > 1)} {', '.join(models)}"] if models else []
-    named += [f"data of {', '.join(data)}"] if data else []
-    if named:
+    unpinned = [f"model{'s' * (len(models) > 1)} {', '.join(models)}"] if models else []
+    unpinned += [f"data of {', '.join(data)}"] if data else []
+    if unpinned:
         log.warning(
-            f"Unpinned: {'; '.join(named)}. A dry run passes, a run stops at them. Run `python -m reprise pin` with "
+            f"Unpinned: {'; '.join(unpinned)}. A dry run passes, a run stops at them. Run `python -m reprise pin` with "
             "network access first; it writes their commits into config/."
         )
-    for line in ended(plan, asked):
+    for line in ended(plan, scored_runs):
         log.warning(line)
 
 
-def ended(plan: Plan, asked: Iterable[Scored]) -> Iterator[str]:
-    """Of these numbers' models those that their vendors have ended."""
-    for slug in models_of(asked):
+def ended(plan: Plan, scored_runs: Iterable[Scored]) -> Iterator[str]:
+    """Yield a warning for each model behind these scored runs that its vendor no longer serves."""
+    for slug in models_of(scored_runs):
         served = plan.config.models[slug].served_until
         if served is not None and date.today() > served.date:
             yield (
@@ -260,7 +274,7 @@ def ended(plan: Plan, asked: Iterable[Scored]) -> Iterator[str]:
 
 
 def has_unpinned_data(plan: Plan, benchmark: str) -> bool:
-    """Whether a benchmark's release, or the videos that runs here look at, are named by no commit."""
+    """Return whether no commit pins a benchmark's release or the videos that runs here need."""
     route = plan.config.suite.benchmarks[benchmark].route
     is_unpinned = isinstance(route, Huggingface) and route.revision == UNPINNED
     return not plan.has_data(benchmark) or (is_unpinned and benchmark in plan.data_benchmarks)

@@ -1,7 +1,8 @@
-"""Results that Snakemake would take for up to date although they are not, found before jobs are planned.
+"""Find results that Snakemake would consider up to date although they are not, before jobs are planned.
 
-Snakemake goes by its own records and by dates. Where `.snakemake` was deleted, or results were copied or touched, the
-result's own record of its settings and inputs tells. Nothing is written here: an error lists the files.
+Snakemake relies on its own records and on modification times. If `.snakemake` was deleted, or results were copied or
+touched, the result's own record of its settings and inputs reveals the difference. Nothing is written here: an error
+lists the files.
 """
 
 import json
@@ -28,13 +29,13 @@ from reprise.plan.site import rerun_triggers
 from reprise.plan.targets import readable
 
 METADATA = Path(".snakemake/metadata")
-CLOCK_SKEW_S = 2.0  # the clock of a file server may differ from this machine's
+CLOCK_SKEW_S = 2.0  # The clock of a file server may differ from that of this machine.
 MOST_LISTED = 8
 LONGEST_NAME = 254
 
 
 def check_results(plan: Plan, settings: Mapping[str, Settings], arguments: Sequence[str] = ()) -> None:
-    """Raise an error that lists the results which this call of Snakemake would keep although it should not."""
+    """Raise a UserError that lists the outdated results which this call of Snakemake would keep."""
     differences = _Differences(plan, settings, arguments)
     latest = time.time() + CLOCK_SKEW_S
     future: list[Path] = []
@@ -87,60 +88,62 @@ def _places(paths: Iterable[Path]) -> list[str]:
 
 
 def _results(plan: Plan) -> Iterator[Path]:
-    """Yield the results of the suite, and what people read."""
+    """Yield the results of the suite and the files for readers."""
     for folder in (plan.results.folder, TABLES, FIGURES, TIME):
-        for where, folders, names in os.walk(folder):
+        for directory, folders, names in os.walk(folder):
             folders[:] = [name for name in folders if name != "logs"]
-            yield from (path for name in names if name[0] != "." and (path := Path(where, name)).is_file())
+            yield from (path for name in names if name[0] != "." and (path := Path(directory, name)).is_file())
     yield from (path for path in (*RESULTS.glob("*"), *report_files()) if path.is_file())
 
 
 class _Differences:
-    """How results differ from what would be made now where Snakemake does not see it."""
+    """Differences between results and what would be produced now, as far as Snakemake does not detect them."""
 
     def __init__(self, plan: Plan, settings: Mapping[str, Settings], arguments: Sequence[str]) -> None:
         self._current = CurrentSettings(settings)
         self._readable = readable(plan).keys()
         self._plan, self._suite = plan, plan.results.folder
-        self._params_trigger = "params" in rerun_triggers(arguments)
+        self._has_params_trigger = "params" in rerun_triggers(arguments)
 
     @cached_property
-    def _repeated(self) -> dict[Path, str]:
+    def _repetitions(self) -> dict[Path, str]:
         return dict(repetitions(self._plan))
 
     def of(self, path: Path) -> str:
-        """Return what differs; empty if nothing does."""
-        if not _metadata(path) and path in self._repeated:  # Snakemake has no earlier param to compare
-            return self._repeated[path]
-        made = recorded(path)
-        if made is None:  # a user's own file, or a copy without the hidden file beside it
+        """Return what differs, or an empty text."""
+        # Without a record, Snakemake has no earlier param to compare.
+        if not _metadata(path) and path in self._repetitions:
+            return self._repetitions[path]
+        provenance = recorded(path)
+        if provenance is None:  # It is a user's own file, or a copy without its hidden record.
             is_lost = str(path) in self._readable and not _metadata(path)
             return "nothing records how it was made" if is_lost else ""
-        if is_moved(path, made):
-            return f"made as {made.file}"
-        for name, content in made.settings.items():
-            now = self._current[name]
-            if now and now != content and self._passes(path, settings_text(name, now)):
+        if is_moved(path, provenance):
+            return f"made as {provenance.file}"
+        for name, content in provenance.settings.items():
+            current = self._current[name]
+            if current and current != content and self._is_kept(path, settings_text(name, current)):
                 return f"settings of {name}"
         modified = path.stat().st_mtime
-        for name, digest in made.inputs.items():
+        for name, digest in provenance.inputs.items():
             source = Path(name)
             if source.is_file() and source.stat().st_mtime <= modified and _digest(source) != digest:
                 return f"another {name}"
-        # Files in the suite's folder may be there to be filled in, as sheets for reviewers are.
+        # Users may fill in files of the suite's folder, such as sheets for reviewers.
         return "edited" if not path.is_relative_to(self._suite) and is_edited(path) else ""
 
-    def _passes(self, path: Path, text: str) -> bool:
-        """Return whether Snakemake keeps a result: it has no record of it, one of these settings, or looks at none."""
+    def _is_kept(self, path: Path, text: str) -> bool:
+        """Return whether Snakemake keeps a result: params do not trigger reruns, are not recorded, or are the same."""
         params = _metadata(path).get("params")
-        return not self._params_trigger or params is None or repr(text) in params
+        return not self._has_params_trigger or params is None or repr(text) in params
 
 
 def _metadata(path: Path) -> Mapping[str, Any]:
-    """Return Snakemake's own record of a result; empty if there is none."""
+    """Return Snakemake's own record of a result, or an empty mapping without one."""
     code = urlsafe_b64encode(str(path).encode()).decode()
     parts = [code[start : start + LONGEST_NAME] for start in range(0, len(code), LONGEST_NAME)]
-    record = METADATA.joinpath(*(f"@{part}" for part in parts[:-1]), parts[-1])  # as Snakemake names its records
+    # Snakemake names its records in this way.
+    record = METADATA.joinpath(*(f"@{part}" for part in parts[:-1]), parts[-1])
     try:
         content = json.loads(record.read_bytes())
     except (OSError, ValueError):

@@ -1,13 +1,13 @@
-"""Versions of what computes results. Raise one when its results change on purpose, with a line in CHANGELOG.md.
+"""Versions of the code that computes results. Raise one if its results change on purpose, with a line in CHANGELOG.md.
 
-A version is a param of each job of its stage, so that raising it makes the results of that stage again and a
-refactoring makes none. `tests/demo/test_versions.py` compares the demo's numbers with these versions and names the one
-to raise. The versions of benchmarks are in config/benchmarks/, those of adapters in `models/adapters.py`, those of
-synthetic worlds in `fetch/plugins.py`, those of the stages of packages beside the library in their `plan.py`.
+A version is a param of each job of its stage. Raising it reruns that stage, while a refactoring reruns nothing.
+`tests/demo/test_versions.py` compares the demo's numbers with these versions and names the one to raise. The versions
+of benchmarks are in config/benchmarks/, those of adapters in `models/adapters.py`, those of synthetic worlds in
+`fetch/plugins.py`, and those of the stages of side packages in their `plan.py`.
 """
 
 DECODER = 2
-"""How the frames of a plan are read from a clip (`media/decoder.py`); part of the response cache's key."""
+"""Version of reading planned frames from a clip (`media/decoder.py`); part of the response cache's key."""
 STAGES = {
     "agreement": 1,
     "annotations": 1,

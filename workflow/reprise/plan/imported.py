@@ -112,10 +112,10 @@ class Imports:
         """
         folder = imports_of(run.benchmark, run.model)
         entries = self._config.imports(run.model).runs.items()
-        is_named = {
+        claims = {
             name for name, subfolder in entries if imports_of(name.split("/")[0], run.model) / subfolder == folder
         }
-        if _short(run) in dict(entries) or is_named or not folder.is_dir():
+        if _short(run) in dict(entries) or claims or not folder.is_dir():
             return []
         matches = []
         for alternatives in self._answer_format(run).candidates(folder):

@@ -1,8 +1,10 @@
-"""What each file of rules asks of a suite: the settings of its stages, and input functions from wildcards to paths."""
+"""Provide each file of rules with the settings of its stages, and with input functions from wildcards to paths."""
 
 from reprise.plan.runs import Plan
 
 
 class Asked:
+    """Base of the objects that a file of rules calls."""
+
     def __init__(self, plan: Plan) -> None:
         self._plan, self._results = plan, plan.results

@@ -1,4 +1,4 @@
-"""For annotations.smk: a release in its authors' layout, its clips and items, and the filled prompts."""
+"""Serve annotations.smk: a release in its authors' layout, its clips and items, and the filled prompts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,25 +18,28 @@ from reprise.plan.runs import Plan
 
 
 class Annotations(Asked):
+    """Settings and input functions of annotations.smk."""
+
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         entries = plan.config.suite.benchmarks.items()
-        # A wildcard's pattern: the benchmarks whose release is fetched or found.
+        # Wildcard pattern of the benchmarks whose release is fetched or found.
         self.released = one_of(name for name, entry in entries if entry.release.kind != "constructed")
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
-        config, key, in_folder = self._plan.config, settings_name, self._plan.digests_in
+        """Yield the settings of the stages of annotations.smk by name."""
+        config, key, digests_in = self._plan.config, settings_name, self._plan.digests_in
         for benchmark, entry in config.suite.benchmarks.items():
             if entry.release.kind != "constructed":
-                files, extras, where = config.benchmarks[benchmark].release_files, entry.extras, entry.release
+                files, extras, source = config.benchmarks[benchmark].release_files, entry.extras, entry.release
                 release = ReleaseKey(
                     benchmark=benchmark,
-                    release=where,
+                    release=source,
                     files=tuple(files),
-                    extras=None if extras is None else Extras(folder=extras, files=in_folder(extras, files)),
-                    found=in_folder(where.path, files) if isinstance(where, ReleaseFolder) else {},
+                    extras=None if extras is None else Extras(folder=extras, files=digests_in(extras, files)),
+                    found=digests_in(source.path, files) if isinstance(source, ReleaseFolder) else {},
                 )
-                yield key("release", benchmark), runs.versioned("release", release, world=where.kind)
+                yield key("release", benchmark), runs.versioned("release", release, world=source.kind)
             subset = entry.subset
             annotations = AnnotationsKey(
                 benchmark=benchmark,
@@ -62,7 +65,10 @@ class Annotations(Asked):
                 yield key("requests", benchmark, name), runs.versioned("requests", requests, benchmark)
 
     def facts(self, wildcards: Any) -> list[Path]:
-        """Facts of the videos, where numbers of the data need them; a site that runs nothing on videos fetches none."""
+        """Return the clip metadata if statistics of the data need it.
+
+        A site that queries no model about videos fetches none.
+        """
         is_needed = load_statistics(wildcards.benchmark).of_videos is not None
-        is_there = wildcards.benchmark in self._plan.data_benchmarks
-        return [self._results.facts(wildcards.benchmark)] if is_needed and is_there else []
+        has_videos = wildcards.benchmark in self._plan.data_benchmarks
+        return [self._results.facts(wildcards.benchmark)] if is_needed and has_videos else []

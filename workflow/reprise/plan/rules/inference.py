@@ -1,4 +1,4 @@
-"""For inference.smk: weights, environments of servers, and answers, asked by one job, by several, or made elsewhere."""
+"""Serve inference.smk: weights, server environments, and answers from one job, several jobs or imported files."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,121 +21,136 @@ from reprise.plan.site import Site, copies_of, threads_of
 
 
 def run_of(wildcards: Any) -> Run:
+    """Return the run that wildcards name."""
     return Run(wildcards.benchmark, wildcards.protocol, wildcards.sampling, wildcards.model)
 
 
 class Inference(Asked):
-    """What the rules of answers ask, and the resources of all jobs."""
+    """Settings and input functions of inference.smk, and the resources of all jobs that query a model."""
 
     def __init__(self, plan: Plan, site: Site | None = None) -> None:
         super().__init__(plan)
         self._site = site
-        asked = plan.config.models.keys() - plan.imports.models
-        split = {slug for slug in asked if plan.config.models[slug].pieces > 1}
-        # Wildcards' patterns: models whose answers were made elsewhere, whose runs one job asks for, or several.
+        queried = plan.config.models.keys() - plan.imports.models
+        partitioned = {slug for slug in queried if plan.config.models[slug].pieces > 1}
+        # Wildcard patterns of imported models, of models with one job for each run, and of models with several.
         self.imported_models = one_of(plan.imports.models)
-        self.whole_models, self.split_models = one_of(asked - split), one_of(split)
+        self.whole_models, self.split_models = one_of(queried - partitioned), one_of(partitioned)
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Settings]]:
+        """Yield the keys of all runs by name."""
         yield from ((run.name, runs.of(run)) for run in self._plan.runs())
 
     def pins(self, wildcards: Any) -> Path:
+        """Return the file of pinned versions of a server's environment."""
         return pins_file(wildcards.environment)
 
     def model(self, wildcards: Any) -> Model:
-        """The model that a job asks: a run's, the judge of its answers, or the writer of a benchmark."""
+        """Return the model that a job queries: that of a run, its judge, or the writer of a benchmark."""
         return self._plan.config.models[getattr(wildcards, "judge", wildcards.model)]
 
     def threads(self, wildcards: Any) -> int:
-        """As many as all copies of the model need, as far as the site has nodes with them."""
+        """Return the CPUs for all copies of the model, limited to those of the site's nodes."""
         model = self.model(wildcards)
-        wanted, most = threads_of(model, copies_of(model)), self._most("max_threads", model.gpus)
-        return wanted if most is None else min(wanted, max(most, threads_of(model)))
+        needed, limit = threads_of(model, copies_of(model)), self._site_limit("max_threads", model.gpus)
+        return needed if limit is None else min(needed, max(limit, threads_of(model)))
 
     def gpus(self, wildcards: Any) -> int:
+        """Return the number of GPUs of a job."""
         return self.model(wildcards).gpus
 
     def priority(self, wildcards: Any) -> int:
-        """Have the jobs of one model follow each other, as it stays loaded for the next one.
+        """Return a priority that runs the jobs of one model after each other, because the model stays loaded.
 
-        A GPU is not kept waiting by other jobs; models on the processor wait for these, which have their clips made.
+        Jobs on GPUs precede all other jobs, so that no GPU is idle. Models on the CPU follow the other jobs, which
+        prepare their clips.
         """
-        place = self._places[getattr(wildcards, "judge", wildcards.model)]
-        return place if self.model(wildcards).gpus else -place
+        position = self._positions[getattr(wildcards, "judge", wildcards.model)]
+        return position if self.model(wildcards).gpus else -position
 
     def memory_mb(self, wildcards: Any, attempt: int) -> int:
-        """More with each attempt, as far as the site has nodes with it: the one before may have run out of it.
+        """Return the memory of a job, which grows with each attempt up to the limit of the site's nodes.
 
-        How many copies there are is known before the job only where the model's file says how many GPUs one takes.
+        The attempt before may have run out of memory. The number of copies is only known before the job if the model's
+        file sets the number of GPUs per copy.
         """
         model = self.model(wildcards)
         copies = copies_of(model) if model.gpus_per_copy else 1
-        wanted, most = model.memory_mb * copies * attempt, self._most("max_mem_mb", model.gpus)
-        return wanted if most is None else min(wanted, max(most, model.memory_mb))
+        needed, limit = model.memory_mb * copies * attempt, self._site_limit("max_mem_mb", model.gpus)
+        return needed if limit is None else min(needed, max(limit, model.memory_mb))
 
     def minutes(self, wildcards: Any, attempt: int) -> int:
-        """More with each attempt, as far as the site permits; a job that is cut off goes on where it was."""
+        """Return the time of a job, which grows with each attempt up to the limit; an interrupted job resumes."""
         model = self.model(wildcards)
         is_shared = not hasattr(wildcards, "piece") and not hasattr(wildcards, "round")
         return self._within_site(round(model.hours * 60) * attempt, model.gpus, is_shared=is_shared)
 
     def stage_minutes(self, wildcards: Any, attempt: int) -> int:
+        """Return the time of a job without a model."""
         return self._within_site(240 * attempt, gpus=0)
 
     def _within_site(self, minutes: int, gpus: int, *, is_shared: bool = False) -> int:
         longest = self._site.longest(gpus, is_shared=is_shared) if self._site else None
         return minutes if longest is None else min(minutes, longest)
 
-    def _most(self, limit: Literal["max_runtime", "max_mem_mb", "max_threads"], gpus: int) -> int | None:
+    def _site_limit(self, limit: Literal["max_runtime", "max_mem_mb", "max_threads"], gpus: int) -> int | None:
         return self._site.most(limit, gpus) if self._site else None
 
     def notes(self, wildcards: Any) -> list[Path]:
-        """Of what a job needs besides: the weights that are fetched, and the environment of the server that it starts;
-        nothing of what it does not need."""
+        """Return the records of fetched weights and of the server's environment, if the job needs them."""
         model, slug = self.model(wildcards), getattr(wildcards, "judge", "")
         weights = [self._results.weights(slug or wildcards.model)] if model.repo else []
         environment = [self._results.environment(model.served_by.environment)] if model.served_by else []
         return [*weights, *environment]
 
     def retry_weights(self, wildcards: Any) -> str:
+        """Return a param that changes if the weights must be fetched again."""
         return retry_param(self._results.weights(wildcards.model), weights_reason(self._plan, wildcards.model))
 
     def retry_answers(self, wildcards: Any) -> str:
-        """Another value where questions failed and are worth another try."""
+        """Return a param that changes if requests failed and should be repeated."""
         run, judge = run_of(wildcards), getattr(wildcards, "judge", "")
-        failed = self._failed.get(Scored(run, judge))
+        answers = self._failed_answers.get(Scored(run, judge))
         result = self._results.responses(run)
         if judge:
             result = self._results.judge_responses(run, judge)
         elif hasattr(wildcards, "piece"):
             result = self._results.piece(run, wildcards.piece)
-        return retry_param(result, "failed" if failed is not None and failed.due else "")
+        return retry_param(result, "failed" if answers is not None and answers.due else "")
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {slug: place for place, slug in enumerate(sorted(self._plan.config.models), 1)}
+    def _positions(self) -> dict[str, int]:
+        return {slug: position for position, slug in enumerate(sorted(self._plan.config.models), 1)}
 
     @cached_property
-    def _failed(self) -> dict[Scored, FailedAnswers]:
+    def _failed_answers(self) -> dict[Scored, FailedAnswers]:
         return {answers.job.scored: answers for answers in failed_answers(self._plan)}
 
     def asked_alike(self, wildcards: Any) -> list[Path]:
-        """The answers of a run that asks the same of the same items, if the suite has one: at the same time this one
-        would only wait for them."""
+        """Return the answers of a run that sends the same requests for the same items, if the suite has one.
+
+        At the same time, this run would only wait for those answers.
+        """
         run, protocols = run_of(wildcards), self._plan.config.benchmarks[wildcards.benchmark].protocols
-        protocol, other = protocols[run.protocol], protocols[run.protocol].answers_of
-        alike = ("items", "detail", "image_size")
-        if other is None or any(getattr(protocols[other], name) != getattr(protocol, name) for name in alike):
+        protocol, broader = protocols[run.protocol], protocols[run.protocol].answers_of
+        fields = ("items", "detail", "image_size")
+        if broader is None or any(getattr(protocols[broader], name) != getattr(protocol, name) for name in fields):
             return []
-        first = replace(run, protocol=other)
-        return [self._results.responses(first)] if first in self._plan.runs() else []
+        broader_run = replace(run, protocol=broader)
+        return [self._results.responses(broader_run)] if broader_run in self._plan.runs() else []
 
     def pieces(self, wildcards: Any) -> list[Path]:
+        """Return the partitions of a run."""
         run = run_of(wildcards)
-        return [self._results.piece(run, one.name) for one in pieces_of(self._plan.config.models[run.model].pieces)]
+        return [
+            self._results.piece(run, partition.name)
+            for partition in pieces_of(self._plan.config.models[run.model].pieces)
+        ]
 
     def piece_timings(self, wildcards: Any) -> list[Path]:
+        """Return the timings of the partitions of a run."""
         return [path.with_suffix(TIMINGS) for path in self.pieces(wildcards)]
 
     def answer_files(self, wildcards: Any) -> list[Path]:
+        """Return the prediction files of an imported run."""
         return self._plan.imports.answer_files(run_of(wildcards))

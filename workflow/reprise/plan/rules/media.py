@@ -1,4 +1,4 @@
-"""For media.smk: source videos, clips, what is known of them, and which frames a sampling shows."""
+"""Serve media.smk: source videos, clips, clip metadata, and the frames that a sampling selects."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,10 @@ from reprise.plan.run_keys import RunKeys
 
 
 class Media(Asked):
+    """Settings and input functions of media.smk."""
+
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
+        """Yield the settings of the stages of media.smk by name."""
         suite, key = self._plan.config.suite, settings_name
         for benchmark, entry in suite.benchmarks.items():
             sources = SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits)
@@ -38,12 +41,15 @@ class Media(Asked):
         yield key("missing"), runs.versioned("missing", MissingKey(benchmarks=ledgers))
 
     def clips(self, wildcards: Any) -> list[Path]:
+        """Return the manifests of a benchmark's clips."""
         return self._plan.ledgers("clips", wildcards.benchmark)
 
     def retry_sources(self, wildcards: Any) -> str:
+        """Return a param that changes if sources must be fetched again."""
         return self._retry("sources", wildcards)
 
     def retry_clips(self, wildcards: Any) -> str:
+        """Return a param that changes if clips must be cut again."""
         return self._retry("clips", wildcards)
 
     def _retry(self, stage: Ledger, wildcards: Any) -> str:
@@ -51,9 +57,10 @@ class Media(Asked):
         return retry_param(path, ledger_reason(self._plan, stage, wildcards.benchmark, path))
 
     def every_ledger(self, wildcards: Any) -> list[Path]:
+        """Return the manifests of the sources and clips of all benchmarks with videos."""
         benchmarks = self._plan.data_benchmarks
         return [path for stage in STAGES for name in benchmarks for path in self._plan.ledgers(stage, name)]
 
     def downloads(self, wildcards: Any) -> int:
-        """1 where a benchmark's videos come over a network, else 0."""
+        """Return 1 if a benchmark's videos are downloaded, else 0."""
         return int(isinstance(self._plan.config.suite.benchmarks[wildcards.benchmark].route, Remote))

@@ -1,4 +1,4 @@
-"""For report.smk: the runs, tables and figures of the suite, as the report's settings name them."""
+"""Serve report.smk: the runs, tables and figures of the suite, as the report's settings name them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,10 +15,14 @@ from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun, Report
 
 
 class Report(Asked):
+    """Settings and input functions of report.smk."""
+
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
+        """Yield the settings of the report."""
         yield settings_name("report"), runs.versioned("report", self._key(), *self._plan.config.tables)
 
     def inputs(self, wildcards: Any) -> list[Path]:
+        """Return the files that the report reads."""
         return list(dict.fromkeys(inputs(self._key(), self._results)))
 
     def _key(self) -> ReportKey:
@@ -46,10 +50,12 @@ class Report(Asked):
             title=settings.title,
             passing_on=config.suite.benchmarks[name].passing_on,
             has_clips=name in self._plan.data_benchmarks,
-            forms={protocol: one.form for protocol, one in settings.protocols.items()},
-            rated_to={protocol: one.rated_to for protocol, one in settings.protocols.items() if one.judge is not None},
+            forms={protocol: spec.form for protocol, spec in settings.protocols.items()},
+            rated_to={
+                protocol: spec.rated_to for protocol, spec in settings.protocols.items() if spec.judge is not None
+            },
             headline=self._headline(name),
-            runs=tuple(self._run(one) for one in self._plan.numbers() if one.run.benchmark == name),
+            runs=tuple(self._run(scored) for scored in self._plan.numbers() if scored.run.benchmark == name),
             tables=tuple(
                 ReportedTable(name=table, statistics=self._plan.shows_data(name, spec))
                 for table, spec in config.tables[name].tables.items()
@@ -58,7 +64,7 @@ class Report(Asked):
         )
 
     def _headline(self, name: str) -> Headline | None:
-        """The last of the main numbers: where there are several, the strictest."""
+        """Return the last of the main metrics, which is the strictest if there are several."""
         tables = self._plan.config.tables[name]
         main = tables.overview
         if main is None:
@@ -74,20 +80,26 @@ class Report(Asked):
             sampling=main.sampling,
         )
 
-    def _run(self, one: Scored) -> ReportedRun:
-        model = self._plan.config.models[one.run.model]
+    def _run(self, scored: Scored) -> ReportedRun:
+        model = self._plan.config.models[scored.run.model]
         return ReportedRun(
-            run=one.run.name,
-            judge=one.judge,
+            run=scored.run.name,
+            judge=scored.judge,
             label=model.label,
-            imported=one.run.model in self._plan.imports.models,
-            imported_ratings=one.judge in self._plan.imports.models,
+            imported=scored.run.model in self._plan.imports.models,
+            imported_ratings=scored.judge in self._plan.imports.models,
             reference=model.reference,
-            views=self._views(one),
+            views=self._views(scored),
         )
 
-    def _views(self, one: Scored) -> dict[str, str]:
-        """The runs that differ in the view of time alone, of a run that a card of time holds them against."""
-        views = self._plan.time.get(one.run.model, {}).get(one.run.benchmark, {})
-        others = {view: other for view, other in views.items() if isinstance(other, Scored) and other != one}
-        return {view: other.name for view, other in others.items()} if views.get(PLANNED) == one else {}
+    def _views(self, scored: Scored) -> dict[str, str]:
+        """Return the temporal ablations of a run that a temporal profile compares with it."""
+        views = self._plan.time.get(scored.run.model, {}).get(scored.run.benchmark, {})
+        ablations = {
+            view: view_scored
+            for view, view_scored in views.items()
+            if isinstance(view_scored, Scored) and view_scored != scored
+        }
+        return (
+            {view: view_scored.name for view, view_scored in ablations.items()} if views.get(PLANNED) == scored else {}
+        )

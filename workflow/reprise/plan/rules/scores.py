@@ -1,4 +1,4 @@
-"""For scores.smk: how answers are read, put to judges, and counted."""
+"""Serve scores.smk: answer extraction, judging and metrics."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,13 +18,16 @@ from reprise.reading.keys import VerdictsKey
 
 
 class Scores(Asked):
+    """Settings and input functions of scores.smk."""
+
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        # Wildcards' patterns: judges that are asked, and those whose ratings were made elsewhere.
+        # Wildcard patterns of judges that are queried, and of those with imported ratings.
         self.asked_judges = one_of(plan.judges() - plan.imports.models)
         self.imported_judges = one_of(plan.judges() & plan.imports.models)
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Settings]]:
+        """Yield the settings of the stages of scores.smk by name."""
         config = self._plan.config
         for benchmark, settings in config.benchmarks.items():
             for name, protocol in settings.protocols.items():
@@ -44,7 +47,7 @@ class Scores(Asked):
                 yield settings_name("metrics", benchmark, name), runs.versioned("metrics", metrics, benchmark)
                 if protocol.judge is None:
                     continue
-                asked = JudgeRequestsKey(
+                judge_requests = JudgeRequestsKey(
                     benchmark=benchmark,
                     form=protocol.form,
                     rated_to=protocol.rated_to,
@@ -54,36 +57,41 @@ class Scores(Asked):
                     reading=protocol.reading,
                     patterns=patterns,
                 )
-                asked = runs.versioned("judge_requests", asked, benchmark)
-                yield settings_name("judge_requests", benchmark, name), asked
+                judge_requests = runs.versioned("judge_requests", judge_requests, benchmark)
+                yield settings_name("judge_requests", benchmark, name), judge_requests
                 for judge in self._plan.judges_of(benchmark):
                     yield judge_settings_name(benchmark, name, judge), runs.of_judge(benchmark, name, judge)
 
     def every(self, wildcards: Any) -> list[Path]:
-        return [self._results.metrics(one) for one in self._plan.numbers() if one.run.model in self._plan.models]
+        """Return the metrics of all runs of selected models."""
+        return [
+            self._results.metrics(scored) for scored in self._plan.numbers() if scored.run.model in self._plan.models
+        ]
 
     def _ratings_digest(self, benchmark: str, protocol: str) -> str:
-        """The digest of people's ratings of a protocol's answers; empty where no judge rates them, or nobody has."""
+        """Return the digest of human ratings of a protocol's answers, or an empty text without any."""
         if not self._plan.is_judged(benchmark, protocol):
             return ""
         if files := self._suite_ratings(benchmark):
             return self._plan.store.digest(files[0])
         runs = [run for run in self._plan.runs() if (run.benchmark, run.protocol) == (benchmark, protocol)]
-        said = [settings for package in self._plan.packages.values() for settings in package.rating_settings(runs)]
-        return value_digest(said) if said else ""
+        contents = [settings for package in self._plan.packages.values() for settings in package.rating_settings(runs)]
+        return value_digest(contents) if contents else ""
 
     def _suite_ratings(self, benchmark: str) -> list[Path]:
         name = self._plan.config.suite.benchmarks[benchmark].ratings
         return [Path(name)] if name and Path(name).is_file() else []
 
     def facts(self, wildcards: Any) -> list[Path]:
+        """Return the clip metadata if analyses need it."""
         return [self._results.facts(wildcards.benchmark)] if self._plan.counts_facts(wildcards.benchmark) else []
 
     def rating_files(self, wildcards: Any) -> list[Path]:
+        """Return the files of imported ratings of a run."""
         return self._plan.imports.rating_files(run_of(wildcards), wildcards.judge)
 
     def ratings(self, wildcards: Any) -> list[Path]:
-        """The file of people's ratings of a run: the suite's, or that of a side package that has some."""
+        """Return the files with human ratings of a run: those of a side package, else that of the suite."""
         run = run_of(wildcards)
         files = [path for package in self._plan.packages.values() for path in package.rating_files(run)]
         return files or self._suite_ratings(wildcards.benchmark)

@@ -1,4 +1,4 @@
-"""For tables.smk: one paper's tables, those of all papers, the overview, and what compares numbers."""
+"""Serve tables.smk and figures.smk: each paper's tables and figures, the overview, and comparisons of results."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -35,14 +35,14 @@ from reprise.tables.published import published_file
 
 
 def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: TableSpec) -> TableKey:
-    """The key of a table, or of a part of one that a figure or the overview shows."""
+    """Return the key of a table, or of a part of one that a figure or the overview shows."""
     suite, settings, models = plan.config.suite, plan.config.benchmarks[benchmark], plan.config.models
     cells = spec.cells()
     scored = plan.scored_of(benchmark, cells)
     judged = tuple(name for name in settings.protocols if plan.is_judged(benchmark, name))
     judges = plan.judges_of(benchmark) if judged else []
-    shown = {cell.model for cell in cells if cell.model is not None}
-    settled, samplings = plan.config.main.samplings, sorted({cell.sampling for cell in cells if cell.sampling})
+    slugs = {cell.model for cell in cells if cell.model is not None}
+    rules, samplings = plan.config.main.samplings, sorted({cell.sampling for cell in cells if cell.sampling})
     return TableKey(
         suite=plan.config.name,
         suite_title=suite.title,
@@ -55,53 +55,63 @@ def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: Table
         published_sha256=plan.digest_of(published_file(benchmark) if suite.show_published else None),
         spec=spec,
         forms={name: protocol.form for name, protocol in settings.protocols.items()},
-        frames_min={name: one.frames_min for name, one in settings.protocols.items() if one.frames_min},
-        frames={name: count for name in samplings if (count := frames_shown(settled[name])) is not None},
-        runs=tuple(one.name for one in scored),
-        imported=tuple(one.name for one in scored if {one.run.model, one.judge} & plan.imports.models),
+        frames_min={name: protocol.frames_min for name, protocol in settings.protocols.items() if protocol.frames_min},
+        frames={name: count for name in samplings if (count := frames_shown(rules[name])) is not None},
+        runs=tuple(scored_run.name for scored_run in scored),
+        imported=tuple(
+            scored_run.name for scored_run in scored if {scored_run.run.model, scored_run.judge} & plan.imports.models
+        ),
         judge_order=tuple(judges),
         unjudged=tuple(run.name for run in plan.unjudged(benchmark, cells)),
         judged=judged,
-        judges={one: models[one].label for one in judges},
+        judges={judge: models[judge].label for judge in judges},
         abbreviations=plan.config.tables[benchmark].abbreviations,
-        references=tuple(sorted(one for one in shown if models[one].reference)),
-        quantised={slug: how for slug in sorted({*shown, *judges}) if (how := models[slug].quantised)},
+        references=tuple(sorted(slug for slug in slugs if models[slug].reference)),
+        quantised={slug: quantised for slug in sorted({*slugs, *judges}) if (quantised := models[slug].quantised)},
         missing_share_max=suite.missing_share_max,
         failed_share_max=suite.failed_share_max,
     )
 
 
 class Shown(Asked):
-    """What the rules of tables and of figures ask alike, and that of the overview, which has no wildcards."""
+    """Input functions that the rules of tables, of figures and of the overview share; the overview has no wildcards."""
 
     def metrics(self, wildcards: Any) -> list[Path]:
-        return [self._results.metrics(one) for one in self._scored(wildcards)]
+        """Return the metrics of the scored runs."""
+        return [self._results.metrics(scored) for scored in self._scored(wildcards)]
 
     def problems(self, wildcards: Any) -> list[Path]:
+        """Return the problems of importing answers and ratings of the scored runs."""
         scored, imported = self._scored(wildcards), self._plan.imports.models
-        answers = [Scored(one.run) for one in scored if one.run.model in imported]
-        ratings = [one for one in scored if one.judge in imported]
-        return [self._results.import_problems(one) for one in (*answers, *ratings)]
+        answers = [Scored(scored_run.run) for scored_run in scored if scored_run.run.model in imported]
+        ratings = [scored_run for scored_run in scored if scored_run.judge in imported]
+        return [self._results.import_problems(scored_run) for scored_run in (*answers, *ratings)]
 
     def published(self, wildcards: Any) -> list[Path]:
-        shown = [wildcards.benchmark] if hasattr(wildcards, "benchmark") else self._plan.overview
-        return [published_file(one) for one in shown] if self._plan.config.suite.show_published else []
+        """Return the files of published values."""
+        benchmarks = [wildcards.benchmark] if hasattr(wildcards, "benchmark") else self._plan.overview
+        return [published_file(benchmark) for benchmark in benchmarks] if self._plan.config.suite.show_published else []
 
     def statistics(self, wildcards: Any) -> list[Path]:
-        """Numbers of the data, or chances that are counted from them, where they are shown and the data are here."""
+        """Return the statistics of the data if they, or chance levels computed from them, are shown and available."""
         parts = self._plan.parts_of(wildcards.benchmark, self._name(wildcards))
         is_needed = any(self._plan.shows_data(wildcards.benchmark, spec) for _, spec in parts)
         return [self._results.statistics(wildcards.benchmark)] if is_needed else []
 
     def category(self, wildcards: Any) -> str:
+        """Return the title of a benchmark as a category of Snakemake's report."""
         return self._plan.config.benchmarks[wildcards.benchmark].title
 
     def caption(self, wildcards: Any) -> str:
+        """Return the caption of a table or figure for Snakemake's report."""
         spec = self._spec(wildcards)
         return self.caption_of(f"{spec.title}. {spec.caption}")
 
     def caption_of(self, words: str) -> str:
-        """A caption, behind the suite's notice; reStructuredText, in which Snakemake takes it, shows it as it is."""
+        """Return a caption that begins with the suite's notice.
+
+        Snakemake parses captions as reStructuredText, so punctuation is escaped.
+        """
         text = " ".join(f"{self._plan.config.suite.notice} {words}".split())
         return re.sub(r"[!-/:-@\[-`{-~]", r"\\\g<0>", text)
 
@@ -118,20 +128,23 @@ class Shown(Asked):
 
 
 class Tables(Shown):
+    """Settings and input functions of tables.smk."""
+
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
-        config, shown, key = self._plan.config, self._plan.overview, settings_name
+        """Yield the settings of the stages of tables.smk by name."""
+        config, overview_specs, key = self._plan.config, self._plan.overview, settings_name
         for benchmark, table, spec in self._plan.tables():
-            of_table = table_key(self._plan, runs, benchmark, table, spec)
-            yield key("tables", benchmark, table), runs.versioned("table", of_table, benchmark)
-        if shown:
+            table_settings = table_key(self._plan, runs, benchmark, table, spec)
+            yield key("tables", benchmark, table), runs.versioned("table", table_settings, benchmark)
+        if overview_specs:
             overview = OverviewKey(
                 suite=config.name,
                 confidence=config.main.confidence,
-                parts=tuple(table_key(self._plan, runs, name, OVERVIEW, spec) for name, spec in shown.items()),
-                of_all={name: main for name in shown if (main := config.tables[name].overview)},
+                parts=tuple(table_key(self._plan, runs, name, OVERVIEW, spec) for name, spec in overview_specs.items()),
+                of_all={name: main for name in overview_specs if (main := config.tables[name].overview)},
                 gpus={line.model: config.models[line.model].gpus for line in config.suite.overview_lines()},
             )
-            yield key("tables", OVERVIEW), runs.versioned("overview", overview, *shown)
+            yield key("tables", OVERVIEW), runs.versioned("overview", overview, *overview_specs)
         if pairs := judge_pairs(self._plan):
             agreement = AgreementKey(
                 suite=config.name,
@@ -140,14 +153,14 @@ class Tables(Shown):
                 confidence=config.main.confidence,
                 pairs=tuple(
                     JudgePairKey(
-                        benchmark=one.benchmark,
-                        title=f"{config.benchmarks[one.benchmark].title}, {one.protocol}",
-                        judges=one.judges,
-                        runs=tuple(run.name for run in one.runs),
+                        benchmark=pair.benchmark,
+                        title=f"{config.benchmarks[pair.benchmark].title}, {pair.protocol}",
+                        judges=pair.judges,
+                        runs=tuple(run.name for run in pair.runs),
                     )
-                    for one in pairs
+                    for pair in pairs
                 ),
-                judges={judge: config.models[judge].label for one in pairs for judge in one.judges},
+                judges={judge: config.models[judge].label for pair in pairs for judge in pair.judges},
             )
             yield key("tables", JUDGES), runs.versioned("agreement", agreement)
         if config.suite.show_published:
@@ -166,14 +179,16 @@ class Tables(Shown):
                 notice=config.suite.notice,
                 confidence=config.main.confidence,
                 titles=tuple(titles),
-                judges_of_paper={f"{one}/{table}": s.judge for one, table, s in self._plan.tables() if s.judge},
+                judges_of_paper={
+                    f"{benchmark}/{table}": spec.judge for benchmark, table, spec in self._plan.tables() if spec.judge
+                },
                 judges={judge: config.models[judge].label for judge in sorted(self._plan.judges())},
                 conditions={run.name: tuple(self._conditions(run)) for run in self._plan.runs()},
             )
             yield key("reproduction"), runs.versioned("reproduction", reproduction)
 
     def _conditions(self, run: Run) -> Iterator[str]:
-        """What a run was made with, as far as papers may differ in it."""
+        """Yield the conditions of a run in which papers may differ from it."""
         yield f"protocol {run.protocol}"
         yield f"frames {run.sampling}"
         model = self._plan.config.models[run.model]
@@ -183,54 +198,65 @@ class Tables(Shown):
             yield f"revision {str(model.revision)[:12]}"
         if ADAPTERS[model.adapter].needs_weights:
             yield f"weights in {model.dtype if model.dtype != 'checkpoint' else 'the type of the checkpoint'}"
-        if how := model.settings.get("quantised"):
-            yield f"quantised: {how}"
+        if quantised := model.settings.get("quantised"):
+            yield f"quantised: {quantised}"
 
     def to_read(self) -> list[Path]:
-        """What people read: every table number that a paper of the suite has, the overview, and the verdicts."""
+        """Return the files for readers: every table of a paper, the overview, and the verdicts of the reproduction."""
         tables = [collected_table_file(table, kind) for table in self._plan.benchmarks_by_table() for kind in READ_AS]
         overview = [overview_file(kind) for kind in READ_AS if self._plan.overview]
         verdicts = [reproduction_file("md")] if self._plan.config.suite.show_published else []
         return [*tables, *overview, *verdicts]
 
     def each(self, kind: str = "csv") -> list[Path]:
+        """Return every table of the suite in one format."""
         return [table_file(benchmark, table, kind) for benchmark, table, _ in self._plan.tables()]
 
     def fragments(self) -> list[Path]:
-        """Every table of every paper of the suite, and the overview, as LaTeX."""
+        """Return every table of the suite, and the overview, as LaTeX."""
         overview = [overview_file("tex")] if self._plan.overview else []
         return [*self.each("tex"), *overview]
 
     def parts(self, wildcards: Any) -> list[Path]:
-        having = self._plan.benchmarks_by_table()
-        if wildcards.table not in having:
-            known = ", ".join(f"{name} ({', '.join(benchmarks)})" for name, benchmarks in having.items())
+        """Return the tables of one number, or raise a UserError if no paper of the suite has one."""
+        benchmarks_by_table = self._plan.benchmarks_by_table()
+        if wildcards.table not in benchmarks_by_table:
+            names = ", ".join(f"{name} ({', '.join(benchmarks)})" for name, benchmarks in benchmarks_by_table.items())
             raise UserError(
-                f"{TABLES / wildcards.table}: no paper of suite '{self._plan.config.name}' has it. There are: {known}."
+                f"{TABLES / wildcards.table}: no paper of suite '{self._plan.config.name}' has it. There are: {names}."
             )
         return [
-            table_file(benchmark, wildcards.table, kind) for benchmark in having[wildcards.table] for kind in READ_AS
+            table_file(benchmark, wildcards.table, kind)
+            for benchmark in benchmarks_by_table[wildcards.table]
+            for kind in READ_AS
         ]
 
     def timings(self, wildcards: Any) -> list[Path]:
-        runs = sorted({one.run for one in self._scored(wildcards)})
+        """Return the timings of runs that are not imported."""
+        runs = sorted({scored.run for scored in self._scored(wildcards)})
         return [self._results.timings(run) for run in runs if run.model not in self._plan.imports.models]
 
     def labels(self, wildcards: Any) -> dict[str, str]:
+        """Return the labels of a table in Snakemake's report."""
         return {"what": f"Table {wildcards.table.removeprefix('table')}", "title": self._spec(wildcards).title}
 
     def compared_items(self, wildcards: Any) -> list[Path]:
-        return sorted({self._results.items(one.run.benchmark) for one in compared(self._plan)})
+        """Return the items of all runs that pairs of judges compare."""
+        return sorted({self._results.items(scored.run.benchmark) for scored in compared(self._plan)})
 
     def compared_verdicts(self, wildcards: Any) -> list[Path]:
-        return [self._results.verdicts(one.run, one.judge) for one in compared(self._plan)]
+        """Return the verdicts of all runs that pairs of judges compare."""
+        return [self._results.verdicts(scored.run, scored.judge) for scored in compared(self._plan)]
 
 
 class Figures(Shown):
+    """Settings and input functions of figures.smk."""
+
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
+        """Yield the settings of the stages of figures.smk by name."""
         config, suite, captions = self._plan.config, self._plan.config.suite, dict[str, str]()
         for benchmark, figure, spec in self._plan.figures():
-            shown = self._plan.parts_of(benchmark, figure)
+            parts = self._plan.parts_of(benchmark, figure)
             key = FigureKey(
                 suite=config.name,
                 notice=suite.notice,
@@ -238,7 +264,7 @@ class Figures(Shown):
                 benchmark_title=config.benchmarks[benchmark].title,
                 figure=figure,
                 spec=spec,
-                parts=tuple(table_key(self._plan, runs, benchmark, table, part) for table, part in shown),
+                parts=tuple(table_key(self._plan, runs, benchmark, table, part) for table, part in parts),
                 show_published=suite.show_published,
                 published_sha256=self._plan.digest_of(published_file(benchmark) if suite.show_published else None),
             )
@@ -248,32 +274,36 @@ class Figures(Shown):
         yield "suite_pdf", runs.versioned("tables_pdf", PdfKey(captions=captions))
 
     def every(self, kind: str = "png") -> list[Path]:
+        """Return every figure of the suite in one format."""
         return [figure_file(benchmark, figure, kind) for benchmark, figure, _ in self._plan.figures()]
 
     def verdicts(self, wildcards: Any) -> list[Path]:
-        shown = self._scored(wildcards) if isinstance(self._spec(wildcards), Scatter) else []
-        return [self._results.verdicts(one.run, one.judge or "robust") for one in shown]
+        """Return the verdicts of the runs that a scatter plot shows."""
+        scored_runs = self._scored(wildcards) if isinstance(self._spec(wildcards), Scatter) else []
+        return [self._results.verdicts(scored.run, scored.judge or "robust") for scored in scored_runs]
 
     def items(self, wildcards: Any) -> list[Path]:
-        """The items of such a figure, or of one that counts them, where the data can be had."""
+        """Return the items if the figure is a scatter plot of runs, or counts items that are available."""
         spec, benchmark = self._spec(wildcards), wildcards.benchmark
         is_counted = isinstance(spec, Distribution) and spec.made is None and self._plan.has_data(benchmark)
         is_shown = isinstance(spec, Scatter) and self._scored(wildcards)
         return [self._results.items(benchmark)] if is_counted or is_shown else []
 
     def facts(self, wildcards: Any) -> list[Path]:
+        """Return the clip metadata if the figure shows its distribution."""
         spec, benchmark = self._spec(wildcards), wildcards.benchmark
         is_needed = isinstance(spec, Distribution) and spec.fact is not None
         return [self._results.facts(benchmark)] if is_needed and benchmark in self._plan.data_benchmarks else []
 
     def made(self, wildcards: Any) -> list[Path]:
-        """What the making of the benchmark counted, for a figure that shows it where the benchmark is made."""
+        """Return the construction's counts if the figure shows them and the suite constructs the benchmark."""
         spec, benchmark = self._spec(wildcards), wildcards.benchmark
         is_made = self._plan.config.suite.benchmarks[benchmark].construction is not None
         is_needed = is_made and isinstance(spec, Distribution) and spec.made is not None
         return [self._results.construction(benchmark, "statistics.parquet")] if is_needed else []
 
     def labels(self, wildcards: Any) -> dict[str, str]:
+        """Return the labels of a figure in Snakemake's report."""
         number = wildcards.figure.removeprefix("fig")
         what = f"Figure {number}" if number.isdecimal() else "Our analysis"
         return {"what": what, "title": self._spec(wildcards).title}

@@ -1,1 +1,1 @@
-"""The configuration: its types, a module a kind of file; its reading (`load`), and the checks across its files."""
+"""Configuration of a suite: a module of types for each kind of file, reading (`load`), and checks across files."""

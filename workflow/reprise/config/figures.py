@@ -41,8 +41,8 @@ class Part(Settings):
     """Other columns in place of the table's."""
 
     def of(self, spec: TableSpec) -> TableSpec:
-        """The part as a table of its own, with one number a cell."""
-        chosen = []
+        """Return the part as a table of its own with one metric per cell."""
+        sections = []
         for section in spec.sections:
             rows = [
                 row
@@ -50,27 +50,28 @@ class Part(Settings):
                 if (not self.rows or row.label in self.rows) and (not self.frames or row.frames in self.frames)
             ]
             if rows and (not self.sections or (section.title or "") in self.sections):
-                chosen.append(section.model_copy(update={"rows": rows}))
-        changed = {"sections": chosen, "columns": self._columns(spec), "best": False, "notes": [], "intervals": True}
-        return spec.model_copy(update=changed)
+                sections.append(section.model_copy(update={"rows": rows}))
+        updates = {"sections": sections, "columns": self._columns(spec), "best": False, "notes": [], "intervals": True}
+        return spec.model_copy(update=updates)
 
     def _columns(self, spec: TableSpec) -> list[Column]:
         if self.columns is None:
             pairs = [(column, spec.metrics_of(column)) for column in spec.columns]
-            shown = [
-                (column, [one for one in found if not self.metrics or one in self.metrics]) for column, found in pairs
+            selected = [
+                (column, [metric for metric in metrics if not self.metrics or metric in self.metrics])
+                for column, metrics in pairs
             ]
-            return [column.model_copy(update={"metrics": found[:1]}) for column, found in shown if found]
+            return [column.model_copy(update={"metrics": metrics[:1]}) for column, metrics in selected if metrics]
         return [
             Column(
-                title=one.title,
-                span=one.span,
-                group=one.group,
-                metrics=[one.metric] if one.metric else spec.metrics[:1],
-                published=one.published,
+                title=column.title,
+                span=column.span,
+                group=column.group,
+                metrics=[column.metric] if column.metric else spec.metrics[:1],
+                published=column.published,
                 decimals=spec.decimals,
             )
-            for one in self.columns
+            for column in self.columns
         ]
 
 

@@ -1,7 +1,7 @@
-"""Reading the configuration of a suite: every problem of every file, reported at once.
+"""Read the configuration of a suite and report the problems of all files at once.
 
-A file is looked up in the working directory, then in the workflow's own place. The main settings are put together:
-those of the workflow's own file, over them those of the working directory's, over them what a call or a module says.
+A file is looked up in the working directory, then in the workflow's own folder. Main settings are merged: those of the
+working directory override those of the workflow's own file, and those of a call or a module override both.
 """
 
 import re
@@ -33,11 +33,11 @@ from reprise.core.yaml_files import line_of, load_yaml
 T = TypeVar("T", bound=BaseModel)
 
 MAIN = "config/config.yaml"
-LOOK_AT_YAML = "Look at this line and the one before it: indentation (spaces only), `key: value`, quotes, brackets."
+YAML_HINT = "Look at this line and the one before it: indentation (spaces only), `key: value`, quotes, brackets."
 
 
 class _ConfigFiles:
-    """Reads files into their types, and notes the problems instead of stopping at the first."""
+    """Reader of files into their types, which collects problems instead of stopping at the first."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -51,47 +51,47 @@ class _ConfigFiles:
         except UserError:
             return None
         except ValidationError as error:
-            for place, words in mistakes(error, content):
-                self._add(file, path, place, words)
+            for place, message in mistakes(error, content):
+                self._add(file, path, place, message)
             return None
 
     def _content(self, path: Path) -> Any:
         try:
             return load_yaml(path)
         except UserError as error:
-            words = str(error).replace(f"{self.root}/", "")
-            is_syntax = ": not valid YAML: " in words and "duplicate key" not in words
-            self.problems.add(f"{words} {LOOK_AT_YAML}" if is_syntax else words, "", "")
+            message = str(error).replace(f"{self.root}/", "")
+            is_syntax = ": not valid YAML: " in message and "duplicate key" not in message
+            self.problems.add(f"{message} {YAML_HINT}" if is_syntax else message, "", "")
             raise
 
-    def _add(self, file: str, path: Path | None, place: Place, words: str) -> None:
-        """Note what is wrong at a place of a file, or of what is no file."""
+    def _add(self, file: str, path: Path | None, place: Place, message: str) -> None:
+        """Note a problem at a place of a file, or of settings without a file."""
         line = f"line {line_of(path, place)}: " if path is not None else ""
-        self.problems.add(file, f"{line}{dotted(place)}" if place else "", words)
+        self.problems.add(file, f"{line}{dotted(place)}" if place else "", message)
 
-    def main(self, told: Mapping[str, Any], told_by: str) -> Main | None:
+    def main(self, overrides: Mapping[str, Any], source: str) -> Main | None:
         paths = [path for place in places(self.root) if (path := place / MAIN).is_file()]
         try:
             layers: list[tuple[str, Path | None, Any]] = [(MAIN, path, self._content(path)) for path in paths]
         except UserError:
             return None
-        layers.append((told_by, None, told))
+        layers.append((source, None, overrides))
         content: Any = {}
-        for file, _, said in layers:
-            if not isinstance(said, Mapping):
+        for file, _, settings in layers:
+            if not isinstance(settings, Mapping):
                 self.problems.add(file, "", "should be a group of keys.")
                 return None
-            content |= {key: _over(content.get(key), value) for key, value in said.items()}
+            content |= {key: _merged(content.get(key), value) for key, value in settings.items()}
         try:
             return Main.model_validate(content)
         except ValidationError as error:
-            for place, words in mistakes(error, content):
-                saying = [one for one in layers if place and place[0] in one[2]]
-                self._add(*(saying or layers[:1])[-1][:2], place, words)
+            for place, message in mistakes(error, content):
+                origins = [layer for layer in layers if place and place[0] in layer[2]]
+                self._add(*(origins or layers[:1])[-1][:2], place, message)
             return None
 
     def names(self, folder: str) -> list[str]:
-        """The names that the files of a folder define; an invalid name is a problem."""
+        """Return the names that the files of a folder define, and note invalid names."""
         stems = sorted({path.stem for place in places(self.root) for path in (place / folder).glob("*.yaml")})
         for stem in stems:
             if not re.fullmatch(SLUG, stem):
@@ -99,39 +99,45 @@ class _ConfigFiles:
         return [stem for stem in stems if re.fullmatch(SLUG, stem)]
 
     def external(self) -> dict[str, Model | None]:
-        """The models that one file lists, because their answers were made elsewhere."""
+        """Return the models with imported predictions that one file lists."""
         path = located(EXTERNAL, self.root)
-        listed = self.read(External, EXTERNAL) if path.is_file() else External({})
-        if listed is None:  # what it would define
+        entries = self.read(External, EXTERNAL) if path.is_file() else External({})
+        if entries is None:  # Its models then count as defined.
             text = path.read_text(encoding="utf-8", errors="replace")
             return dict.fromkeys(re.findall(rf"^({SLUG}) *:", text, re.MULTILINE))
-        return dict(listed.models())
+        return dict(entries.models())
 
     def benchmarks(self, suite: Suite, suite_file: str) -> dict[str, Benchmark | None]:
-        known = self.names("config/benchmarks")
+        names = self.names("config/benchmarks")
         for name in sorted(suite.benchmarks):
-            for reason in unknown_name("benchmark", name, known):
+            for reason in unknown_name("benchmark", name, names):
                 self.problems.add(suite_file, "benchmarks", f"{reason} These are the files in config/benchmarks/.")
         return {
-            name: self.read(Benchmark, f"config/benchmarks/{name}.yaml") if name in known else None
+            name: self.read(Benchmark, f"config/benchmarks/{name}.yaml") if name in names else None
             for name in suite.benchmarks
         }
 
-    def listed(self, kind: type[T], key: str, suite: Suite, suite_file: str) -> dict[str, T]:
-        """The files that the suite's benchmarks name under a key: their tables, or their figures."""
-        found = {}
+    def read_listed(self, kind: type[T], key: str, suite: Suite, suite_file: str) -> dict[str, T]:
+        """Read the files that the suite's benchmarks name under a key, such as their tables or figures."""
+        contents = {}
         for name, entry in suite.benchmarks.items():
             file, notes = getattr(entry, key), Notes(self.problems, suite_file, f"benchmarks.{name}.{key}")
-            is_there = file is not None and notes.check_file(file, self.root, f"config/{key}")
-            if is_there and (value := self.read(kind, file)) is not None:
-                found[name] = value
-        return found
+            has_file = file is not None and notes.check_file(file, self.root, f"config/{key}")
+            if has_file and (content := self.read(kind, file)) is not None:
+                contents[name] = content
+        return contents
 
 
-def load(root: Path, told: Mapping[str, Any] | None = None, told_by: str = "--config") -> Configuration:
-    """Read the whole configuration of the chosen suite, or end with one error that lists every problem.
+def load(root: Path, overrides: Mapping[str, Any] | None = None, source: str = "--config") -> Configuration:
+    """Read and check the whole configuration of the selected suite.
 
-    `told` are main settings that are in no file, by whom they are told.
+    Args:
+        root: Working directory.
+        overrides: Main settings that override those of files.
+        source: Source of these settings, for messages.
+
+    Raises:
+        UserError: The message lists every problem.
     """
     folder = utf8_or_escaped(str(root.absolute()))
     if folder != str(root.absolute()):
@@ -145,47 +151,47 @@ def load(root: Path, told: Mapping[str, Any] | None = None, told_by: str = "--co
             "Set the environment up in a clone of the project, by `make setup`."
         )
     files = _ConfigFiles(root)
-    problems, main = files.problems, files.main(told or {}, told_by)
-    own = {name: files.read(Model, f"config/models/{name}.yaml") for name in files.names("config/models")}
+    problems, main = files.problems, files.main(overrides or {}, source)
+    models_by_file = {name: files.read(Model, f"config/models/{name}.yaml") for name in files.names("config/models")}
     external = files.external()
-    for slug in sorted(set(own) & set(external)):
+    for slug in sorted(set(models_by_file) & set(external)):
         problems.add(EXTERNAL, slug, f"config/models/{slug}.yaml defines this model too. Remove one of the two.")
-    models = external | own
+    models = external | models_by_file
     suites = files.names("config/suites")
     if main is None:
         raise problems.error()
     name, limit = (main.suite, None) if main.suite in suites else split_name(main.suite)
     for reason in unknown_name("suite", name, suites):
-        file = told_by if "suite" in (told or {}) else MAIN
+        file = source if "suite" in (overrides or {}) else MAIN
         problems.add(file, "suite", f"{reason} These are the files in config/suites/.")
     suite_file = f"config/suites/{name}.yaml"
     suite = files.read(Suite, suite_file) if name in suites else None
     if suite is None:
         raise problems.error()
     benchmarks = files.benchmarks(suite, suite_file)
-    found = Configuration(
+    config = Configuration(
         name=main.suite,
         limit=limit,
         main=main,
         suite=suite,
         benchmarks={name: value for name, value in benchmarks.items() if value},
-        tables=files.listed(Tables, "tables", suite, suite_file),
-        figures=files.listed(Figures, "figures", suite, suite_file),
+        tables=files.read_listed(Tables, "tables", suite, suite_file),
+        figures=files.read_listed(Figures, "figures", suite, suite_file),
         models={name: value for name, value in models.items() if value},
         external=frozenset(external),
     )
     unreadable = {name for name, value in {**models, **benchmarks}.items() if value is None}
-    check(Known(found, unreadable, root), Notes(problems, suite_file))
-    if not problems:  # it asks what the overview says, which must be right
-        Notes(problems, suite_file, "time").say(*time_problems(found))
+    check(Known(config, unreadable, root), Notes(problems, suite_file))
+    if not problems:  # This check requires a valid overview.
+        Notes(problems, suite_file, "time").say(*time_problems(config))
     if problems:
         raise problems.error()
-    found = with_stand_in(found)
+    config = with_stand_in(config)
     for package in packages_of(suite.benchmarks.values()):
-        found = module_of(package, "configuration").completed(found)
-    return with_limit(found)
+        config = module_of(package, "configuration").completed(config)
+    return with_limit(config)
 
 
-def _over(below: Any, value: Any) -> Any:
-    """A setting over one below it; of two groups of names, such as samplings, all names."""
-    return {**below, **value} if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+def _merged(base: Any, value: Any) -> Any:
+    """Return a setting that overrides another one; groups of names, such as samplings, are merged."""
+    return {**base, **value} if isinstance(base, Mapping) and isinstance(value, Mapping) else value

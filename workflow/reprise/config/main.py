@@ -23,8 +23,8 @@ def _checked(rule: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rule_schema() -> dict[str, Any]:
-    """A rule's name decides which parameters it has."""
-    of_kind = {
+    """Return the JSON schema of sampling rules, in which the name of a rule determines its parameters."""
+    parameter_schemas = {
         "frames": {"type": "integer", "minimum": 1, "description": "Frames of every clip."},
         "fps": {"type": "number", "exclusiveMinimum": 0, "description": "Frames a second."},
         "of": {"type": "object", "description": "The rule that gives the frames from which one is drawn."},
@@ -35,7 +35,10 @@ def _rule_schema() -> dict[str, Any]:
             {
                 "type": "object",
                 "description": sampling.description(name),
-                "properties": {"rule": {"const": name}, **{one: of_kind[one] for one in sorted(parameters)}},
+                "properties": {
+                    "rule": {"const": name},
+                    **{parameter: parameter_schemas[parameter] for parameter in sorted(parameters)},
+                },
                 "required": ["rule", *sorted(parameters - {"seed"})],
                 "additionalProperties": False,
             }
@@ -101,40 +104,42 @@ class Main(Settings):
 
     @field_validator("samplings")
     @classmethod
-    def _by_view(cls, declared: dict[str, dict[str, Any]], info: ValidationInfo) -> dict[str, dict[str, Any]]:
-        """Each rule by its name, and by each view that fits it as `<sampling>.<view>`."""
+    def _by_view(cls, samplings: dict[str, dict[str, Any]], info: ValidationInfo) -> dict[str, dict[str, Any]]:
+        """Add each rule under `<sampling>.<view>` for every view that is compatible with it."""
         views: dict[str, Settings] = info.data.get("views", {})
-        own = {name: rule for name, rule in declared.items() if not _is_viewed(name, declared, views)}
-        found = dict(own)
-        for view, how in views.items():
-            for name, rule in own.items():
+        base_rules = {name: rule for name, rule in samplings.items() if not _is_viewed(name, samplings, views)}
+        rules = dict(base_rules)
+        for view, settings in views.items():
+            for name, rule in base_rules.items():
                 with suppress(UserError):
-                    found[f"{name}.{view}"] = sampling.with_view(rule, how.model_dump())
-        for name, rule in declared.items():
-            if found.get(name) != rule or (name in own and "view" in rule):
+                    rules[f"{name}.{view}"] = sampling.with_view(rule, settings.model_dump())
+        for name, rule in samplings.items():
+            if rules.get(name) != rule or (name in base_rules and "view" in rule):
                 raise mistake(f"'{name}': a view is declared in `views:`; it is named behind any sampling.")
-        return found
+        return rules
 
     def is_viewed(self, name: str) -> bool:
+        """Return whether a name is that of a sampling with a view."""
         return _is_viewed(name, self.samplings, self.views)
 
     @property
     def pattern(self) -> str:
-        """A wildcard's pattern: any sampling, with a view or without one."""
-        own = one_of(name for name in self.samplings if not self.is_viewed(name))
-        return rf"(?:{own})(?:\.(?:{one_of(self.views)}))?"
+        """Return the wildcard pattern of any sampling, with or without a view."""
+        base = one_of(name for name in self.samplings if not self.is_viewed(name))
+        return rf"(?:{base})(?:\.(?:{one_of(self.views)}))?"
 
     def viewed(self, name: str, show: str) -> str:
-        """The name of a sampling with the view that shows this; of words alone that of the sampling without frames."""
+        """Return the name of a sampling with a view; the text-only baseline is the sampling without frames."""
         if show == NONE:
-            return next(one for one, rule in self.samplings.items() if rule == sampling.BLIND)
+            return next(base for base, rule in self.samplings.items() if rule == sampling.BLIND)
         return f"{name}.{self.view_that_shows(show)}"
 
     def view_that_shows(self, show: str) -> str | None:
+        """Return the name of the view of a kind, or None."""
         return next((name for name, view in self.views.items() if view.show == show), None)
 
     def sampling_problems(self, name: str) -> list[str]:
-        """Why there is no sampling of this name, if there is none."""
+        """Return why there is no sampling of this name."""
         if name in self.samplings:
             return []
         base, _, view = name.rpartition(".")

@@ -15,15 +15,15 @@ from reprise.models.remote.serving.settings import ServedBy
 from reprise.models.settings import ImportSettings
 from reprise.reading.keys import Pattern
 
-# Settings for models with weights only.
-OF_WEIGHTS = (
+# Settings that only models with weights have.
+WEIGHT_SETTINGS = (
     "checkpoint", "repo", "revision", "weights_bytes", "dtype", "attention", "trust_remote_code", "gpus_per_copy",
 )  # fmt: skip
-# What the job says that starts a model's server, and what is so while nobody says otherwise.
-BY_JOB = ("url", "model", "server", "served_as", "key", "version")
+# Settings that the job determines when it starts a model's server, and defaults for such a server.
+JOB_SETTINGS = ("url", "model", "server", "served_as", "key", "version")
 HOSTED = {"url": "http://127.0.0.1/v1", "model": "(by the job)", "scores": "logprob_token_ids"}
 OF_PROGRAM = ("frames", "check_frames", "timeout_s", "option_tokens")
-AT_A_PROGRAM = 2  # questions on their way to a program, which answers one at a time: the next one waits there
+RUNNER_CONCURRENCY = 2  # Concurrent requests to a model runner, which answers one while another is queued.
 
 
 class ServedUntil(Settings):
@@ -98,28 +98,33 @@ class Model(Settings):
     @field_validator("settings")
     @classmethod
     def _checked_settings(cls, settings: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
-        """Return the settings of the adapter with its defaults: writing a default out changes no key."""
+        """Return the adapter's settings with its defaults, so that writing out a default changes no key."""
         adapter, served = ADAPTERS.get(info.data.get("adapter", "")), info.data.get("served_by")
-        if adapter is None or "served_by" not in info.data:  # it has mistakes of its own
+        if adapter is None or "served_by" not in info.data:  # These fields have other problems.
             return settings
         if served is None or not adapter.is_hosted:
             return adapter.settings.model_validate(settings).model_dump()
-        needless = [name for name in BY_JOB + (OF_PROGRAM if served.program else ()) if name in settings]
+        needless = [name for name in JOB_SETTINGS + (OF_PROGRAM if served.program else ()) if name in settings]
         if needless:
             raise mistake(f"served_by: the job starts the server, and says {', '.join(needless)}. Remove them here.")
-        own: dict[str, Any] = {"max_images": served.max_frames} if settings.get("frames") != "video" else {}
-        own |= {"frames": None, "frames_once": True}  # nothing is shown that was not chosen
+        defaults: dict[str, Any] = {"max_images": served.max_frames} if settings.get("frames") != "video" else {}
+        defaults |= {"frames": None, "frames_once": True}  # Frames are only sent in a form that a user chose.
         if served.program is not None:
-            seconds = 60 * served.answer_minutes * (settings.get("concurrency", AT_A_PROGRAM) + 1)
-            own = {"frames": "video", "check_frames": False, "concurrency": AT_A_PROGRAM, "timeout_s": seconds}
-        found = adapter.settings.model_validate(HOSTED | own | settings).model_dump()
-        return {name: value for name, value in found.items() if name not in BY_JOB}
+            seconds = 60 * served.answer_minutes * (settings.get("concurrency", RUNNER_CONCURRENCY) + 1)
+            defaults = {
+                "frames": "video",
+                "check_frames": False,
+                "concurrency": RUNNER_CONCURRENCY,
+                "timeout_s": seconds,
+            }
+        completed = adapter.settings.model_validate(HOSTED | defaults | settings).model_dump()
+        return {name: value for name, value in completed.items() if name not in JOB_SETTINGS}
 
     @model_validator(mode="after")
     def _settings_fit_each_other(self) -> Self:
         adapter, program = ADAPTERS[self.adapter], self.served_by is not None and self.served_by.program is not None
         if self.served_by is not None and not adapter.is_hosted:
-            hosted = ", ".join(name for name, one in ADAPTERS.items() if one.is_hosted)
+            hosted = ", ".join(name for name, candidate in ADAPTERS.items() if candidate.is_hosted)
             raise mistake(f"served_by: adapter '{self.adapter}' asks no server of that kind. Use: {hosted}.")
         if self.adapter == "openai" and self.settings.get("scores") == "similarity" and not program:
             raise mistake("settings.scores: only a program gives 'similarity'. Use logprob_token_ids, or null.")
@@ -132,16 +137,16 @@ class Model(Settings):
             )
         if self.adapter == "contrastive" and (self.gpus_per_copy or 1) > 1:
             raise mistake("gpus_per_copy: a model of adapter 'contrastive' is on one GPU. Use 1, or remove it.")
-        needless = [
-            *(["attention", "gpus_per_copy"] if self.served_by else ()),  # the server chooses them
-            *(["dtype"] if program else ()),  # the program does
-            *(["pieces"] if adapter.is_import else ()),  # nobody is asked here
-            *(() if self.has_weights else OF_WEIGHTS),
+        unused = [
+            *(["attention", "gpus_per_copy"] if self.served_by else ()),  # The server chooses them.
+            *(["dtype"] if program else ()),  # The model runner chooses it.
+            *(["pieces"] if adapter.is_import else ()),  # No model is queried.
+            *(() if self.has_weights else WEIGHT_SETTINGS),
         ]
-        named = [name for name in needless if name in self.model_fields_set]
-        if named:
+        conflicts = [name for name in unused if name in self.model_fields_set]
+        if conflicts:
             by = "the job's server" if self.served_by else f"adapter '{self.adapter}'"
-            raise mistake(f"{by} does not go by: {', '.join(named)}. Remove what this names.")
+            raise mistake(f"{by} does not go by: {', '.join(conflicts)}. Remove what this names.")
         if self.has_weights and (self.checkpoint is None) == (self.repo is None):
             raise mistake("set either checkpoint (a local folder) or repo (a hub id), not both.")
         if self.repo is not None and self.revision is None:
@@ -150,24 +155,24 @@ class Model(Settings):
 
     @property
     def has_weights(self) -> bool:
-        """Whether a job loads weights for it, itself or by a server that it starts."""
+        """Return whether a job loads weights for the model, itself or in a server that it starts."""
         return ADAPTERS[self.adapter].needs_weights or self.served_by is not None
 
     @property
     def files(self) -> list[str]:
-        """Further files of its weights that its program reads."""
+        """Return additional files of the weights that the model runner reads."""
         return self.served_by.files if self.served_by else []
 
     @property
     def is_remote(self) -> bool:
-        """Whether it runs elsewhere, so that this machine's GPUs say nothing of it."""
+        """Return whether the model runs on another machine, so that this machine's GPUs do not matter."""
         return ADAPTERS[self.adapter].is_remote and self.served_by is None
 
     @property
     def quantised(self) -> str | None:
-        """How its weights are quantised; None where they are not."""
-        found = self.served_by.quantised if self.served_by else self.settings.get("quantised")
-        return None if found is None else str(found)
+        """Return how the weights are quantised, or None if they are not."""
+        method = self.served_by.quantised if self.served_by else self.settings.get("quantised")
+        return None if method is None else str(method)
 
 
 class ExternalModel(ImportSettings):
@@ -188,8 +193,10 @@ class External(InWords, RootModel[dict[Slug, Entry]]):
     """`config/external.yaml`: models whose answers were made elsewhere, `slug: label` or `slug: {label: ..., ...}`."""
 
     def models(self) -> dict[str, Model]:
-        """Each entry as the settings that a file of its own would have."""
-        full = {slug: ExternalModel(label=one) if isinstance(one, str) else one for slug, one in self.root.items()}
+        """Return each entry as the settings that a file of its own would have."""
+        full = {
+            slug: ExternalModel(label=entry) if isinstance(entry, str) else entry for slug, entry in self.root.items()
+        }
         return {
             slug: Model(
                 label=entry.label,

@@ -1,10 +1,10 @@
-"""Packages beside the library, each of which reads keys of a suite's benchmarks and plans what they ask for.
+"""Load packages beside the library, each of which reads keys of a suite's benchmarks and plans its own jobs.
 
-A package is imported only where a suite has one of its keys. The library then uses three of its modules:
+A package is imported only if a suite has one of its keys. The library then uses three of its modules:
 
 - `settings` has the types of its keys.
-- `configuration` has `check(known, notes)`, which notes what is wrong with their values, and `completed(found)`, which
-  returns the configuration with all that follows from them.
+- `configuration` has `check(known, notes)`, which notes problems of their values, and `completed(found)`, which returns
+  the configuration with everything that follows from them.
 - `plan` has `Package`, a subclass of `reprise.plan.side_package.SidePackage`.
 """
 
@@ -24,8 +24,8 @@ SIDE_PACKAGES = {"construction": "construction", "subset_search": "construction"
 def packages_of(benchmarks: Iterable[BaseModel]) -> list[str]:
     """Return the packages whose keys a suite's benchmarks have, in the order of the table above."""
     entries = list(benchmarks)
-    named = (package for key, package in SIDE_PACKAGES.items() if any(getattr(entry, key) for entry in entries))
-    return list(dict.fromkeys(named))
+    packages = (package for key, package in SIDE_PACKAGES.items() if any(getattr(entry, key) for entry in entries))
+    return list(dict.fromkeys(packages))
 
 
 def module_of(package: str, name: str) -> Any:
@@ -50,5 +50,5 @@ class TypeOf:
         return core_schema.no_info_plain_validator_function(lambda value: self._adapter.validate_python(value))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        # As the only step of a chain a model keeps its own entry among the definitions.
+        # A model that is the only step of a chain keeps its own entry among the definitions.
         return handler(core_schema.chain_schema([self._adapter.core_schema]))

@@ -31,8 +31,9 @@ class SubsetDraw(Settings):
     """Seed of the draw."""
 
 
-def _kind_of_subset(found: Any) -> str:
-    return "(list)" if isinstance(found, SubsetFile) or (isinstance(found, dict) and "file" in found) else "(draw)"
+def _kind_of_subset(entry: Any) -> str:
+    """Return the tag of a subset: a published list, or a draw."""
+    return "(list)" if isinstance(entry, SubsetFile) or (isinstance(entry, dict) and "file" in entry) else "(draw)"
 
 
 Subset = Annotated[
@@ -96,15 +97,15 @@ class OverviewLine(Settings):
     """Benchmark -> which frames the model is shown, in place of what the benchmark's tables say."""
 
     def with_more(self, benchmarks: Sequence[str] | None, samplings: Mapping[str, str]) -> "OverviewLine":
-        """The line with these benchmarks too, all of them if none is named, and with these frames."""
-        is_of_all = self.benchmarks is None or benchmarks is None
-        both = None if is_of_all else list(dict.fromkeys([*(self.benchmarks or ()), *(benchmarks or ())]))
-        return OverviewLine(model=self.model, benchmarks=both, samplings={**self.samplings, **samplings})
+        """Return the line with additional benchmarks, or all benchmarks if None is given, and with samplings."""
+        has_all = self.benchmarks is None or benchmarks is None
+        merged = None if has_all else list(dict.fromkeys([*(self.benchmarks or ()), *(benchmarks or ())]))
+        return OverviewLine(model=self.model, benchmarks=merged, samplings={**self.samplings, **samplings})
 
     def as_written(self) -> str | dict[str, Any]:
-        """The line as a file says it: its model alone where it says no more."""
-        found = self.model_dump(exclude_defaults=True)
-        return found if len(found) > 1 else self.model
+        """Return the line as it is written to a file: the slug alone if it has no other settings."""
+        fields = self.model_dump(exclude_defaults=True)
+        return fields if len(fields) > 1 else self.model
 
 
 Line = Annotated[Annotated[Slug, Tag("(text)")] | Annotated[OverviewLine, Tag("(group)")], Discriminator(text_or_group)]
@@ -164,4 +165,5 @@ class Suite(Settings):
     """The benchmarks by name."""
 
     def overview_lines(self) -> list[OverviewLine]:
+        """Return the lines of the overview, each as settings."""
         return [line if isinstance(line, OverviewLine) else OverviewLine(model=line) for line in self.overview]

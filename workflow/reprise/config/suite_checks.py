@@ -1,4 +1,4 @@
-"""Checks of a suite's file by what other files say: whom it asks, and what its side packages say."""
+"""Check a suite's file against other files and side packages."""
 
 from collections import Counter
 
@@ -12,46 +12,47 @@ TERMS = ("local", "none", "all")
 
 
 def check_suite(known: Known, notes: Notes) -> None:
-    found, suite = known.found, known.found.suite
+    """Note the problems of the suite's file."""
+    config, suite = known.found, known.found.suite
     for term in suite.run:
         if isinstance(term, str):
-            reasons = unknown_name("model", term, [*TERMS, *found.models, *known.unreadable])
-            notes.at("run").say(*(f"{one} Also: {', '.join(TERMS)}, {{gpus: N}}." for one in reasons))
+            reasons = unknown_name("model", term, [*TERMS, *config.models, *known.unreadable])
+            notes.at("run").say(*(f"{reason} Also: {', '.join(TERMS)}, {{gpus: N}}." for reason in reasons))
     notes.at("skip").say(*known.models(suite.skip))
     notes.at("judges").say(*known.writing(suite.judges, "judge"))
     _check_stand_in(known, notes.at("stand_in"))
     for name, entry in suite.benchmarks.items():
-        here = notes.at(f"benchmarks.{name}")
-        here.at(".judges").say(*known.writing(entry.judges or (), "judge"))
+        benchmark_notes = notes.at(f"benchmarks.{name}")
+        benchmark_notes.at(".judges").say(*known.writing(entry.judges or (), "judge"))
         for run in entry.extra_runs:
-            here.at(f".extra_runs: '{run}'").say(*known.run(run, name))
+            benchmark_notes.at(f".extra_runs: '{run}'").say(*known.run(run, name))
         if entry.release.kind == "constructed" and entry.construction is None:
-            here.at(".construction").say(
+            benchmark_notes.at(".construction").say(
                 "missing; `release: {kind: constructed}` says that the release is made as this says."
             )
     for package in packages_of(suite.benchmarks.values()):
         module_of(package, "configuration").check(known, notes)
     lines = suite.overview_lines()
-    named = Counter(line.model for line in lines)
+    line_counts = Counter(line.model for line in lines)
     for line in lines:
-        here = notes.at(f"overview: '{line.model}'")
-        here.say(*known.models([line.model]), *known.samplings(line.samplings.values()))
-        if named[line.model] > 1:
-            here.say("named twice; a model has one line.")
+        line_notes = notes.at(f"overview: '{line.model}'")
+        line_notes.say(*known.models([line.model]), *known.samplings(line.samplings.values()))
+        if line_counts[line.model] > 1:
+            line_notes.say("named twice; a model has one line.")
         for benchmark in {*(line.benchmarks or ()), *line.samplings}:
-            here.expect("benchmark", [benchmark], suite.benchmarks)
-            if benchmark in found.tables and found.tables[benchmark].overview is None:
-                here.say(f"{benchmark} has no part in the overview.")
+            line_notes.expect("benchmark", [benchmark], suite.benchmarks)
+            if benchmark in config.tables and config.tables[benchmark].overview is None:
+                line_notes.say(f"{benchmark} has no part in the overview.")
 
 
 def _check_stand_in(known: Known, notes: Notes) -> None:
-    """A stand-in must exist, run on any machine, and answer whatever is asked."""
+    """Check that the baseline exists, runs on any machine and answers all kinds of questions."""
     name = known.found.suite.stand_in
     adapters = {slug: ADAPTERS[model.adapter] for slug, model in known.found.models.items()}
-    here = {slug: one for slug, one in adapters.items() if not one.needs_weights and not one.is_remote}
-    able = [slug for slug, one in here.items() if set(ANYTHING) <= set(one.asks)]
-    if name not in (None, *able, *known.unreadable):
+    local = {slug: adapter for slug, adapter in adapters.items() if not adapter.needs_weights and not adapter.is_remote}
+    suitable = [slug for slug, adapter in local.items() if set(ANYTHING) <= set(adapter.asks)]
+    if name not in (None, *suitable, *known.unreadable):
         notes.say(
             f"'{name}': a baseline that answers all kinds of questions, without weights or a server, stands in for "
-            f"others.{choices(str(name), able)}"
+            f"others.{choices(str(name), suitable)}"
         )

@@ -93,10 +93,11 @@ class Row(RowSettings):
     """Variant of the protocols that columns name: `letter` asks `mmbench.letter` in a column of `mmbench`."""
 
     def in_column(self, column: Column) -> "Row":
+        """Return the row with the settings that a column overrides."""
         protocol = f"{column.protocol}.{self.wording}" if column.protocol and self.wording else column.protocol
-        named = {"model": column.model, "protocol": protocol, "sampling": column.sampling}
-        changed = {name: value for name, value in named.items() if value is not None}
-        return self.model_copy(update=changed) if changed else self
+        overrides = {"model": column.model, "protocol": protocol, "sampling": column.sampling}
+        changes = {name: value for name, value in overrides.items() if value is not None}
+        return self.model_copy(update=changes) if changes else self
 
 
 class Section(RowSettings):
@@ -112,6 +113,7 @@ class Section(RowSettings):
     """The rows."""
 
     def resolved(self) -> list[Row]:
+        """Return the rows with the section's settings as defaults."""
         shared = {name: getattr(self, name) for name in RowSettings.model_fields}
         return [
             row.model_copy(
@@ -159,23 +161,28 @@ class TableSpec(Settings):
     @model_validator(mode="before")
     @classmethod
     def _columns_take_decimals(cls, content: Any) -> Any:
-        """Give the table's decimals to the columns that name none."""
+        """Apply the table's decimals to the columns that set none."""
         if not isinstance(content, dict) or "decimals" not in content or not isinstance(content.get("columns"), list):
             return content
-        own = {"decimals": content["decimals"]}
-        columns = [own | column if isinstance(column, dict) else column for column in content["columns"]]
+        defaults = {"decimals": content["decimals"]}
+        columns = [defaults | column if isinstance(column, dict) else column for column in content["columns"]]
         return content | {"columns": columns}
 
     def rows(self) -> list[Row]:
+        """Return all rows with the settings of their sections."""
         return [row for section in self.sections for row in section.resolved()]
 
     def cells(self) -> list[Row]:
-        """Each row as its columns show it, once for those that ask the same; a ratio asks its denominator's run too."""
-        below = [c.model_copy(update={"sampling": c.ratio.over}) for c in self.columns if c.ratio]
-        asking = {(c.model, c.protocol, c.sampling): c for c in (*self.columns, *below)}.values()
-        return [row.in_column(column) for row in self.rows() for column in asking]
+        """Return each row as its columns show it, once for each distinct run.
+
+        A ratio adds the run of its denominator.
+        """
+        denominators = [c.model_copy(update={"sampling": c.ratio.over}) for c in self.columns if c.ratio]
+        distinct_columns = {(c.model, c.protocol, c.sampling): c for c in (*self.columns, *denominators)}.values()
+        return [row.in_column(column) for row in self.rows() for column in distinct_columns]
 
     def metrics_of(self, column: Column) -> list[str]:
+        """Return the metrics that a column shows."""
         return (column.metrics or self.metrics) if column.shows == "metrics" else []
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a suite's configuration: a stand-in for its models, a part of it."""
+"""Derive variants of a suite's configuration: a baseline in place of its models, or a limited part of it."""
 
 from dataclasses import replace
 from hashlib import sha256
@@ -6,14 +6,16 @@ from hashlib import sha256
 from reprise.config.configuration import Configuration
 
 
-def with_stand_in(found: Configuration) -> Configuration:
-    """The configuration with every model replaced by the suite's stand-in; labels and references stay, and so
-    that rows differ, each model's slug is its seed."""
-    name = found.suite.stand_in
+def with_stand_in(config: Configuration) -> Configuration:
+    """Return the configuration with the suite's baseline in place of every model.
+
+    Labels and references are kept. Each model's slug is its seed, so that rows differ.
+    """
+    name = config.suite.stand_in
     if name is None:
-        return found
-    baseline = found.models[name]
-    replaced = {
+        return config
+    baseline = config.models[name]
+    baselines = {
         slug: baseline.model_copy(
             update={
                 "label": model.label,
@@ -21,18 +23,18 @@ def with_stand_in(found: Configuration) -> Configuration:
                 "settings": baseline.settings | {"seed": int(sha256(slug.encode()).hexdigest()[:8], 16)},
             }
         )
-        for slug, model in found.models.items()
+        for slug, model in config.models.items()
     }
-    return replace(found, models=replaced | {name: baseline})
+    return replace(config, models=baselines | {name: baseline})
 
 
-def with_limit(found: Configuration) -> Configuration:
-    """The configuration; of a part, `<suite>-limit<N>`, said in the title and notice that people read."""
-    if found.limit is None:
-        return found
-    said = {
-        "title": f"{found.suite.title}, a part: {found.limit} units of each benchmark",
-        "notice": f"A part only: at most {found.limit} units (videos, or pairs of Vinoground) of each benchmark, drawn "
-        f"evenly over their kinds. Answers that were made elsewhere are left out. {found.suite.notice}".strip(),
+def with_limit(config: Configuration) -> Configuration:
+    """Return the configuration with a title and notice that state its limit, if it has one."""
+    if config.limit is None:
+        return config
+    texts = {
+        "title": f"{config.suite.title}, a part: {config.limit} units of each benchmark",
+        "notice": f"A part only: at most {config.limit} units (videos, or pairs of Vinoground) of each benchmark, "
+        f"drawn evenly over their kinds. Answers that were made elsewhere are left out. {config.suite.notice}".strip(),
     }
-    return replace(found, suite=found.suite.model_copy(update=said))
+    return replace(config, suite=config.suite.model_copy(update=texts))

@@ -10,7 +10,7 @@ from reprise.models.local.gpus import Build, check_build, installed_build
 from reprise.models.remote.serving.environment import build_of
 from reprise.plan.answers import responses_of
 from reprise.plan.runs import Plan
-from reprise.plan.site import executor_of, is_look
+from reprise.plan.site import executor_of, is_jobless
 from reprise.plan.targets import asked_by
 
 
@@ -37,7 +37,7 @@ def check_gpus(plan: Plan, targets: Sequence[str], arguments: Sequence[str]) -> 
     if executor_of(arguments) is not None:
         return
     problems = list(_problems(plan, targets))
-    if problems and not is_look(arguments):
+    if problems and not is_jobless(arguments):
         raise UserError("\n".join(problems))
     for problem in problems:
         log.warning(problem)

@@ -70,13 +70,14 @@ class Imports:
         """Return the imported models with ratings of one of these runs, in the order of the configuration."""
         if _rating_importer(benchmark) is None:
             return []
-        answered = [run for run in runs if run.model in self.models and self.answer_files(run)]
+        answered_runs = [run for run in runs if run.model in self.models and self.answer_files(run)]
         return [
             slug
             for slug in self._config.models
             if slug in self.models
             and any(
-                self.rating_files(run, slug) for run in (runs if imports_of(benchmark, slug).is_dir() else answered)
+                self.rating_files(run, slug)
+                for run in (runs if imports_of(benchmark, slug).is_dir() else answered_runs)
             )
         ]
 
@@ -85,11 +86,13 @@ class Imports:
         for benchmark in self._config.benchmarks:
             for slug in sorted(self.models & models):
                 runs, folder = self._runs(benchmark, slug), imports_of(benchmark, slug)
-                used = {path for run in runs for path in self.answer_files(run)}
-                used |= {path for run in runs for judge in self.models for path in self._ratings_beside(run, judge)}
-                unused = [path for path in _files(folder) if path not in used]
-                if runs and unused:
-                    log.warning(f"{folder}: {_names(unused)}: not used: their names fit no run of this suite.")
+                used_paths = {path for run in runs for path in self.answer_files(run)}
+                used_paths |= {
+                    path for run in runs for judge in self.models for path in self._ratings_beside(run, judge)
+                }
+                unused_paths = [path for path in _files(folder) if path not in used_paths]
+                if runs and unused_paths:
+                    log.warning(f"{folder}: {_names(unused_paths)}: not used: their names fit no run of this suite.")
 
     def own_files(self, run: Run) -> list[Path]:
         """Return the files in a folder for this run alone."""
@@ -161,8 +164,8 @@ class Imports:
     def _protocols(self, run: Run) -> list[str]:
         """Return the protocols whose answers a run accepts: its own, and those that `answers_of` leads to."""
         protocols, names = self._config.benchmarks[run.benchmark].protocols, [run.protocol]
-        while (following := protocols[names[-1]].answers_of) is not None and following not in names:
-            names.append(following)
+        while (parent := protocols[names[-1]].answers_of) is not None and parent not in names:
+            names.append(parent)
         return names
 
     def _answer_format(self, run: Run) -> AnswerFiles:

@@ -54,13 +54,13 @@ def model_differences(
     assert model.repo is not None
     total = weights_bytes(sizes, model.files)
     if not total:
-        yield f"it holds no {WEIGHTS}, and no other weights are loaded. It holds {_listed(sizes)}."
+        yield f"it holds no {WEIGHTS}, and no other weights are loaded. It holds {_file_list(sizes)}."
     if total > model.memory_mb * MB:
         yield f"its weights are {total / GB:.1f} GB, more than memory_mb: {model.memory_mb}."
     patterns = [*SMALL, *([CODE] if model.trust_remote_code else [])]
     small_files = [name for name, size in sizes.items() if size <= LARGEST and _matches_any(name, patterns)]
     if "config.json" not in small_files and model.adapter != "contrastive":
-        yield f"it has no config.json. It holds {_listed(sizes)}."
+        yield f"it has no config.json. It holds {_file_list(sizes)}."
         return
     with TemporaryDirectory() as folder:
         fetch_snapshot(str(file), "model", model.repo, revision, Path(folder), small_files)
@@ -97,7 +97,7 @@ def release_differences(
     sizes = sizes_of("dataset", release.repo, revision)
     matches = [file_name for file_name in sizes if _matches_any(file_name, benchmark.release_files)]
     if not matches:
-        yield f"no file is one of {', '.join(benchmark.release_files)}. It holds {_listed(sizes)}."
+        yield f"no file is one of {', '.join(benchmark.release_files)}. It holds {_file_list(sizes)}."
     large = [file_name for file_name in matches if sizes[file_name] > LARGEST]
     yield from (f"{file_name}: {sizes[file_name] / GB:.1f} GB, too large to be looked at here." for file_name in large)
     if not matches or large:
@@ -115,9 +115,9 @@ def route_differences(route: Huggingface, revision: str) -> Iterator[str]:
     """Yield the archives that a route names and its repository does not hold."""
     sizes = sizes_of("dataset", route.repo, revision)
     missing = [pattern for pattern in route.files if not any(fnmatch(name, pattern) for name in sizes)]
-    yield from (f"route.files: no file is '{pattern}'. It holds {_listed(sizes)}." for pattern in missing)
+    yield from (f"route.files: no file is '{pattern}'. It holds {_file_list(sizes)}." for pattern in missing)
 
 
-def _listed(sizes: Sizes) -> str:
+def _file_list(sizes: Sizes) -> str:
     suffix = f" and {len(sizes) - SHOWN} more" if len(sizes) > SHOWN else ""
     return (", ".join(sorted(sizes)[:SHOWN]) or "nothing") + suffix

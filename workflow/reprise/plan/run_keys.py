@@ -48,18 +48,18 @@ def weights_identity(slug: str, model: Model, store: Store) -> dict[str, str]:
     return {"checkpoint": local_weights(Path(model.checkpoint), path, cure, store, model.files)}
 
 
-def local_weights(folder: Path, where: str, cure: str, store: Store, files: Sequence[str] = ()) -> str:
+def local_weights(folder: Path, setting: str, cure: str, store: Store, files: Sequence[str] = ()) -> str:
     """Return the digest of a checkpoint's folder, or raise a UserError if it holds no weights."""
     if not folder.is_dir():
         folders = [str(path) for path in folder.parent.glob("*/")]
         raise UserError(
-            f"{where}: no folder '{folder}'.{suggestion(str(folder), folders)} "
+            f"{setting}: no folder '{folder}'.{suggestion(str(folder), folders)} "
             f"Put the weights there, correct the path, {cure}."
         )
     missing = [pattern for pattern in files or ["*.safetensors"] if not any(folder.glob(pattern))]
     if missing:
         raise UserError(
-            f"{where}: '{folder}' holds no weights ({', '.join(missing)}). "
+            f"{setting}: '{folder}' holds no weights ({', '.join(missing)}). "
             f"Found: {', '.join(sorted(path.name for path in folder.iterdir())) or 'nothing'}."
         )
     return store.folder_digest(folder)

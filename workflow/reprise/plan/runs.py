@@ -203,9 +203,9 @@ class Plan:
     def unjudged(self, benchmark: str, cells: Iterable[Row]) -> list[Run]:
         """Return the runs of these table cells that this site can produce but no judge rates."""
         runs = {run for cell in cells if not cell.judges and (run := run_of(benchmark, cell))}
-        judged = [run for run in runs if run.model in self.models and self.is_judged(benchmark, run.protocol)]
+        judged_runs = [run for run in runs if run.model in self.models and self.is_judged(benchmark, run.protocol)]
         judges = self.judges_of(benchmark)
-        return sorted(run for run in judged if self.has_answers(run) and self._judge_for(run, judges) is None)
+        return sorted(run for run in judged_runs if self.has_answers(run) and self._judge_for(run, judges) is None)
 
     def has_answers(self, run: Run) -> bool:
         """Return whether a run's answers are computed here or were imported."""
@@ -215,7 +215,7 @@ class Plan:
         """Return whether a judge rates a run here or its ratings were imported."""
         return judge not in self.imports.models or bool(self.imports.rating_files(run, judge))
 
-    def counts_facts(self, benchmark: str) -> bool:
+    def needs_facts(self, benchmark: str) -> bool:
         """Return whether analyses need clip metadata.
 
         A benchmark with imported predictions alone has no videos fetched.
@@ -299,8 +299,8 @@ class Plan:
 
     def samplings_of(self, benchmark: str) -> list[str]:
         """Return the samplings whose frames are planned for a benchmark: all, and those with a view that a run uses."""
-        main, used = self.config.main, {run.sampling for run in self.runs() if run.benchmark == benchmark}
-        return [name for name in main.samplings if name in used or not main.is_viewed(name)]
+        main, used_samplings = self.config.main, {run.sampling for run in self.runs() if run.benchmark == benchmark}
+        return [name for name in main.samplings if name in used_samplings or not main.is_viewed(name)]
 
     def find_run(self, name: str) -> Run:
         """Return the run that a name or abbreviation matches, or raise a UserError if none or several match."""

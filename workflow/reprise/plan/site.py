@@ -24,7 +24,7 @@ from reprise.plan.runs import Plan
 from reprise.plan.targets import asked_by, models_of
 
 TRIGGERS, DEFAULT_TRIGGERS = "--rerun-triggers", ("code", "input", "mtime", "params", "software-env")
-EXECUTOR, PARTITIONS, TOGETHER = "executor", "slurm-partition-config", "group-components"
+EXECUTOR, PARTITIONS, GROUP_COMPONENTS = "executor", "slurm-partition-config", "group-components"
 LOOKS = re.compile(r"--dry-?run|--unlock|-[pqF]*n[pqF]*")
 # Format of times in the output of `generate-slurm-partition-config`, such as 2-12:00:00.
 TIME = re.compile(r"(?:(?P<days>\d+)-)?(?P<hours>\d+):(?P<minutes>\d\d):\d\d")
@@ -82,7 +82,7 @@ class Site(Settings):
         return None if None in limits else max(limits, default=None)
 
 
-# Eight cores decode about as fast as a GPU asks for clips (docs/reference/inference.md).
+# Eight cores decode clips about as fast as a GPU consumes them (docs/reference/inference.md).
 THREADS_OF_COPY = 8
 
 
@@ -127,7 +127,7 @@ def rerun_triggers(arguments: Sequence[str]) -> Collection[str]:
     return triggers.split() if isinstance(triggers, str) else list(triggers)
 
 
-def is_look(arguments: Sequence[str]) -> bool:
+def is_jobless(arguments: Sequence[str]) -> bool:
     """Return whether a call runs no jobs, as with a dry run or `--unlock`."""
     return any(LOOKS.fullmatch(argument) for argument in arguments)
 
@@ -144,7 +144,7 @@ def site_of(arguments: Sequence[str]) -> Site | None:
 
 def _runs_together(arguments: Sequence[str]) -> int:
     """Return the number of runs of a model that share an allocation at most, according to the profile."""
-    groups = _profile(arguments).get(TOGETHER, [])
+    groups = _profile(arguments).get(GROUP_COMPONENTS, [])
     counts = [str(group).rpartition("=")[2] for group in (groups.split() if isinstance(groups, str) else groups)]
     return max((int(count) for count in counts if count.isdecimal()), default=1)
 
@@ -176,7 +176,7 @@ def lack_of_time(model: Model, site: Site) -> str:
     return (
         f"hours: {model.hours:g}: {site._runs_together} runs share an allocation of {exclusive} minutes, so each has "
         f"{shared}. What is cut off goes on when the allocation is submitted again; a smaller number at "
-        f"`{TOGETHER}` of the profile gives each run more."
+        f"`{GROUP_COMPONENTS}` of the profile gives each run more."
     )
 
 

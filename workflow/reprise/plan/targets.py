@@ -60,9 +60,9 @@ class JudgePair(NamedTuple):
 def judge_pairs(plan: Plan) -> list[JudgePair]:
     """Return every pair of judges with a run in common, in the order of the judges."""
     pairs = []
-    judged = [run for run in plan.runs() if plan.is_judged(run.benchmark, run.protocol)]
-    for benchmark, protocol in dict.fromkeys((run.benchmark, run.protocol) for run in judged):
-        protocol_runs = [run for run in judged if (run.benchmark, run.protocol) == (benchmark, protocol)]
+    judged_runs = [run for run in plan.runs() if plan.is_judged(run.benchmark, run.protocol)]
+    for benchmark, protocol in dict.fromkeys((run.benchmark, run.protocol) for run in judged_runs):
+        protocol_runs = [run for run in judged_runs if (run.benchmark, run.protocol) == (benchmark, protocol)]
         for judges in combinations(plan.judges_of(benchmark), 2):
             runs = tuple(run for run in protocol_runs if all(plan.has_ratings(run, judge) for judge in judges))
             pairs.append(JudgePair(benchmark, protocol, judges, runs))
@@ -78,9 +78,9 @@ FORMATS = ("csv", "html", "md", "tex")
 PICTURES = ("csv", "pdf", "png", "svg")
 CARDS = ("html", "md", "tex", "csv", "png", "svg", "pdf")
 # The name of a table, or the path of its file.
-A_TABLE = re.compile(rf"(?:\w+/)?{TABLE.strip('^$')}|(?:.*/)?tab\w*\.(?:csv|html|md|pdf|tex)")
+TABLE_TARGET = re.compile(rf"(?:\w+/)?{TABLE.strip('^$')}|(?:.*/)?tab\w*\.(?:csv|html|md|pdf|tex)")
 # Name or folder of an optional result -> the message for a suite that does not produce it.
-LACKS = {
+OPTIONAL_RESULTS = {
     OVERVIEW: "It has no overview. Name models in `overview:` of {file}; `python -m reprise eval` does so.",
     JUDGES: "No two judges rate the same run. Name two in `judges:` and in `run:` of {file}, or import ratings.",
     REPRODUCTION: "It shows no published values (`show_published: false` in {file}) to compare with.",
@@ -102,7 +102,7 @@ def targets_of(arguments: Sequence[str]) -> list[str]:
     return [
         word
         for previous, word in zip(["", *words], words, strict=False)
-        if previous != "--report" and (word.startswith(f"{RESULTS}/") or A_TABLE.fullmatch(word))
+        if previous != "--report" and (word.startswith(f"{RESULTS}/") or TABLE_TARGET.fullmatch(word))
     ]
 
 
@@ -189,14 +189,14 @@ def _missing_reason(plan: Plan, path: Path, available: Collection[str]) -> str:
         if runs and path.stem not in plan.time:
             return f"{runs[0].name} cannot be made: {plan.why_idle(runs[0])}"
         if not siblings:
-            return LACKS[TIME.name].format(file=plan.config.file)
-    elif stem in LACKS and not any(name.startswith(f"{stem}.") for name in siblings):
-        return LACKS[stem].format(file=plan.config.file)
+            return OPTIONAL_RESULTS[TIME.name].format(file=plan.config.file)
+    elif stem in OPTIONAL_RESULTS and not any(name.startswith(f"{stem}.") for name in siblings):
+        return OPTIONAL_RESULTS[stem].format(file=plan.config.file)
     if not siblings:
         return choices(str(path.parent), [str(Path(file).parent) for file in available]).strip()
     same_stem = [name for name in siblings if name.startswith(f"{stem}.")]
-    alike = same_stem or [name for name in siblings if name.endswith(path.suffix)]
-    return choices(path.name, alike or siblings).strip()
+    candidates = same_stem or [name for name in siblings if name.endswith(path.suffix)]
+    return choices(path.name, candidates or siblings).strip()
 
 
 def _frames_problems(plan: Plan, benchmark: str, sampling: str) -> Iterator[str]:
@@ -215,7 +215,7 @@ def _run_problems(plan: Plan, names: Sequence[str]) -> Iterator[str]:
     if benchmark in config.benchmarks:
         yield from unknown_name("protocol", protocol, config.benchmarks[benchmark].protocols)
     yield from config.main.sampling_problems(sampling)
-    if not any(f"{model}.".startswith(f"{slug}.") for slug in config.models):  # a slug may have dots
+    if not any(f"{model}.".startswith(f"{slug}.") for slug in config.models):  # A slug may contain dots.
         yield from unknown_name("model", model.removesuffix(".parquet"), config.models)
 
 

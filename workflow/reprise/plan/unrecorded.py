@@ -43,11 +43,11 @@ def check_results(plan: Plan, settings: Mapping[str, Settings], arguments: Seque
     for path in _results(plan):
         if path.stat().st_mtime > latest:
             future.append(path)
-        elif why := differences.of(path):
-            stale[path] = why
+        elif diff := differences.of(path):
+            stale[path] = diff
     if future:
         raise UserError(
-            f"dated in the future, so that Snakemake would never make it again: {_listed(map(str, future))}. "
+            f"dated in the future, so that Snakemake would never make it again: {_shorten(map(str, future))}. "
             "Correct the clock, then delete these files, or date them now: "
             f"find {RESULTS} -newermt now -exec touch {{}} +"
         )
@@ -59,7 +59,7 @@ def check_results(plan: Plan, settings: Mapping[str, Settings], arguments: Seque
         raise UserError(
             "made in another way than they would be made now, and Snakemake would keep them (its folder .snakemake was "
             "deleted, results were copied, edited or touched, or `--rerun-triggers` leaves out params): "
-            f"{_listed(f'{path} ({why})' for path, why in stale.items())}. Delete them, then run the same command "
+            f"{_shorten(f'{path} ({diff})' for path, diff in stale.items())}. Delete them, then run the same command "
             f"again; no answer is lost: {removal}"
         )
 
@@ -156,5 +156,5 @@ def _digest(path: Path) -> str:
     return file_digest(path)[:SHORT]
 
 
-def _listed(names: Iterator[str]) -> str:
+def _shorten(names: Iterator[str]) -> str:
     return ", ".join(first_of(list(names), MOST_LISTED, "and {} more"))

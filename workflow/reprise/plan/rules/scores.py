@@ -84,7 +84,7 @@ class Scores(Asked):
 
     def facts(self, wildcards: Any) -> list[Path]:
         """Return the clip metadata if analyses need it."""
-        return [self._results.facts(wildcards.benchmark)] if self._plan.counts_facts(wildcards.benchmark) else []
+        return [self._results.facts(wildcards.benchmark)] if self._plan.needs_facts(wildcards.benchmark) else []
 
     def rating_files(self, wildcards: Any) -> list[Path]:
         """Return the files of imported ratings of a run."""

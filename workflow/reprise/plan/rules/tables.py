@@ -39,8 +39,8 @@ def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: Table
     suite, settings, models = plan.config.suite, plan.config.benchmarks[benchmark], plan.config.models
     cells = spec.cells()
     scored = plan.scored_of(benchmark, cells)
-    judged = tuple(name for name in settings.protocols if plan.is_judged(benchmark, name))
-    judges = plan.judges_of(benchmark) if judged else []
+    judged_protocols = tuple(name for name in settings.protocols if plan.is_judged(benchmark, name))
+    judges = plan.judges_of(benchmark) if judged_protocols else []
     slugs = {cell.model for cell in cells if cell.model is not None}
     rules, samplings = plan.config.main.samplings, sorted({cell.sampling for cell in cells if cell.sampling})
     return TableKey(
@@ -63,7 +63,7 @@ def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: Table
         ),
         judge_order=tuple(judges),
         unjudged=tuple(run.name for run in plan.unjudged(benchmark, cells)),
-        judged=judged,
+        judged=judged_protocols,
         judges={judge: models[judge].label for judge in judges},
         abbreviations=plan.config.tables[benchmark].abbreviations,
         references=tuple(sorted(slug for slug in slugs if models[slug].reference)),
@@ -305,5 +305,5 @@ class Figures(Shown):
     def labels(self, wildcards: Any) -> dict[str, str]:
         """Return the labels of a figure in Snakemake's report."""
         number = wildcards.figure.removeprefix("fig")
-        what = f"Figure {number}" if number.isdecimal() else "Our analysis"
-        return {"what": what, "title": self._spec(wildcards).title}
+        label = f"Figure {number}" if number.isdecimal() else "Our analysis"
+        return {"what": label, "title": self._spec(wildcards).title}

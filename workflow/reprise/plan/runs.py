@@ -191,7 +191,7 @@ class Plan:
         return self.config.benchmarks[benchmark].protocols[protocol].judge is not None
 
     def scored(self, benchmark: str, row: Row) -> Scored | None:
-        """Return the run of a table cell with its judge, or None if this site cannot produce it."""
+        """Return a cell's run with the first judge of the row or benchmark, or None if this site cannot produce it."""
         run = run_of(benchmark, row)
         if run is None or run.model not in self.models or not self.has_answers(run):
             return None

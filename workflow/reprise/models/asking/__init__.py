@@ -1,1 +1,1 @@
-"""How a question gets its one answer: asked, checked, journaled, counted and paid for."""
+"""Inference: it sends requests to models, checks and caches the answers, counts failures and keeps to a budget."""

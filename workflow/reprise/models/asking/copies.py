@@ -1,5 +1,4 @@
-"""A model's copies side by side on the GPUs of a job, and one model for one run after the other; each in a process of
-its own."""
+"""Copies of a model in processes of their own, side by side on the GPUs of a job or kept for one run after another."""
 
 import gc
 import os
@@ -16,7 +15,7 @@ from reprise.core.owner import find_owner
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS, loaded
 from reprise.models.asking.kept import Opening, begin_all, is_kept, kept_model
-from reprise.models.asking.lazy import LazyModel, Options, largest_of, lazy_model, load_adapter, spec_of
+from reprise.models.asking.lazy import LazyModel, Options, find_largest_clip, lazy_model, load_adapter, spec_of
 from reprise.models.asking.money.prices import NO_BUDGET, Budget
 from reprise.models.asking.outcomes import Model, Outcome, ask
 from reprise.models.asking.workers import Copy, Serve, StandardError, Worker, WorkerDiedError
@@ -26,12 +25,12 @@ from reprise.models.local.devices import groups_of, needed
 from reprise.models.local.gpus import free_memory, take_gpus
 from reprise.models.local.weights import weights_folder
 
-Answered = tuple[Outcome, Mapping[str, float]]
-"""what became of one question, and what was done for its clip beside answering since the last one"""
+TimedOutcome = tuple[Outcome, Mapping[str, float]]
+"""outcome of one request, and the seconds of each preparation step for its clip since the previous outcome"""
 
 
 class CopyLostError(MachineError):
-    """The process of a copy has ended by itself, or was killed."""
+    """The process of a copy exited by itself or was killed."""
 
 
 def copy_of(
@@ -39,51 +38,53 @@ def copy_of(
     environment: Mapping[str, str] | None = None,
     preload: Sequence[str] = (),
 ) -> Worker:
-    """A process that makes a model and asks it. Copies share what is loaded before."""
+    """Return a worker process that makes a model and queries it; copies share the modules in `preload`."""
     return Worker(make, "asking", environment, preload, starts_others=True)
 
 
-def tell(model: Model | Copy, upcoming: Iterator[Due]) -> None:
-    """What it will be asked, where it can use to know that."""
+def announce(model: Model | Copy, upcoming: Iterator[Due]) -> None:
+    """Pass the upcoming clips to a model that can prepare them ahead."""
     if isinstance(model, Copy):
-        list(_of_copy(model, list(upcoming)))
+        list(_query_copy(model, list(upcoming)))
     elif isinstance(model, LazyModel):
         model.expect(upcoming)
 
 
-def answered(model: Model | Copy, clip: Clip, requests: Sequence[Request]) -> Iterator[Answered]:
-    """Ask a model about a clip, be it in this process or a copy in another one."""
+def answered(model: Model | Copy, clip: Clip, requests: Sequence[Request]) -> Iterator[TimedOutcome]:
+    """Query a model about a clip, in this process or in that of a copy, and yield each outcome with its timings."""
     if isinstance(model, Copy):
-        yield from _of_copy(model, clip, tuple(requests))
+        yield from _query_copy(model, clip, tuple(requests))
         return
     for outcome in ask(model, clip, requests):
         yield outcome, model.spent() if isinstance(model, LazyModel) and not outcome.answer.error else {}
 
 
-def _of_copy(copy: Copy, *asked: object) -> Iterator[Answered]:
+def _query_copy(copy: Copy, *arguments: object) -> Iterator[TimedOutcome]:
     try:
-        yield from copy.results(*asked)
-    except WorkerDiedError as died:
+        yield from copy.results(*arguments)
+    except WorkerDiedError as error:
         raise CopyLostError(
-            f"a process that asked the model {died}. What was answered is kept: run the same command again."
-        ) from died
+            f"a process that asked the model {error}. What was answered is kept: run the same command again."
+        ) from error
 
 
 @contextmanager
 def answering(make: Callable[[], AbstractContextManager[Model]]) -> Iterator[Serve]:
+    """Make a model and yield the function by which a worker process queries it."""
     with make() as model:
         yield partial(_serve, model)
 
 
-def _serve(model: Model, asked: list[Due] | Clip, requests: Sequence[Request] = ()) -> Iterator[Answered]:
-    if isinstance(asked, Clip):
-        yield from answered(model, asked, requests)
+def _serve(model: Model, task: list[Due] | Clip, requests: Sequence[Request] = ()) -> Iterator[TimedOutcome]:
+    """Query the model about a clip, or announce the upcoming clips to it."""
+    if isinstance(task, Clip):
+        yield from answered(model, task, requests)
     else:
-        tell(model, iter(asked))
+        announce(model, iter(task))
 
 
 class KeptAdapter:
-    """A model that stays loaded for the next run of it."""
+    """A loader that reuses the adapter of the previous run where both runs have the same model."""
 
     def __init__(self) -> None:
         self._adapter: Adapter | None = None
@@ -97,14 +98,14 @@ class KeptAdapter:
                 if isinstance(self._adapter, AdapterOfRuns):
                     self._adapter.begin(spec)
                 return self._adapter
-        self._adapter = None  # makes room for the new one
+        self._adapter = None  # The memory of the old model must be free before the new one is loaded.
         gc.collect()
         self._adapter, self._spec = load_adapter(key, spec), spec
         return self._adapter
 
 
 class Begin(NamedTuple):
-    """The next run of a model that stays loaded; without `make` the last one has ended."""
+    """A message that begins the next run of a loaded model; without `make` it only ends the previous run."""
 
     make: Callable[..., LazyModel] | None = None
     log: StandardError | None = None
@@ -112,30 +113,36 @@ class Begin(NamedTuple):
 
 @contextmanager
 def answering_runs(largest: LargestClip | None = None) -> Iterator[Serve]:
-    """Ask a model for one run after the other; it is loaded for the first, with room for this clip."""
-    kept = KeptAdapter()
+    """Yield the function by which a worker process queries one model for one run after another.
+
+    The model is loaded for the first run, with room for the `largest` clip.
+    """
+    load = KeptAdapter()
     with ExitStack() as run:
         models: list[LazyModel] = []
 
-        def serve(asked: Begin | list[Due] | Clip, requests: Sequence[Request] = ()) -> Iterator[Answered]:
-            if not isinstance(asked, Begin):
-                yield from _serve(models[0], asked, requests)
+        def serve(task: Begin | list[Due] | Clip, requests: Sequence[Request] = ()) -> Iterator[TimedOutcome]:
+            if not isinstance(task, Begin):
+                yield from _serve(models[0], task, requests)
                 return
             run.close()
             models.clear()
-            if asked.make is not None:
-                models.append(run.enter_context(asked.make(load=kept, largest=largest)))
+            if task.make is not None:
+                models.append(run.enter_context(task.make(load=load, largest=largest)))
                 models[0].loaded()
 
         yield serve
 
 
-def copies_on(
+def plan_copies(
     key: ModelRunKey, threads: int, weights: Path, largest: LargestClip | None
 ) -> list[Callable[[Callable[[], AbstractContextManager[Serve]]], Worker]]:
-    """Return how each of a model's copies is started on its GPUs, which are taken; none where one copy has them all."""
+    """Return a function for each of a model's copies that starts it on its share of the GPUs taken by this job.
+
+    The list is empty where a single copy uses all of the GPUs.
+    """
     names = os.environ["CUDA_VISIBLE_DEVICES"].split(",")
-    groups = _groups(replace(spec_of(key, weights, threads), largest=largest), names, key.answers.adapter)
+    groups = _group_gpus(replace(spec_of(key, weights, threads), largest=largest), names, key.answers.adapter)
     if len(groups) < 2:
         return []
     log.info(f"{len(groups)} copies of the model are asked side by side, each about a share of the clips")
@@ -158,21 +165,23 @@ def model_on(
     server_log: Path | None = None,
     clips: Sequence[Clip] = (),
 ) -> Iterator[Model | Sequence[Copy]]:
-    """A run's model, or a copy of it on each of the devices, or groups of them, that hold one with the largest clip.
+    """Yield a run's model, or one copy for each GPU, or group of GPUs, that can hold it with the run's largest clip.
 
-    Where Snakemake runs the job, a model with weights stays loaded for the next job. A server that the job starts
-    spreads its model itself.
+    A model with weights stays loaded for the next job where Snakemake runs the job. A server that the job starts
+    distributes its model over the GPUs itself.
     """
     workers = threads if key.gpus else 0
     owner = find_owner() if is_needed and is_kept(key) else None
     if owner is not None and key.hosting is None:
-        found = weights_folder(key.checkpoint, key.answers.model, store)
-        assert found is not None
-        with kept_model(owner, Opening(key, store, threads, found, clips if key.gpus else ())) as kept:
-            each = max(1, threads // len(kept))
-            make = partial(LazyModel, key, store, each, each if key.gpus else 0, found, options)
-            begin_all(kept, Begin(make))
-            yield kept
+        folder = weights_folder(key.checkpoint, key.answers.model, store)
+        assert folder is not None
+        with kept_model(owner, Opening(key, store, threads, folder, clips if key.gpus else ())) as kept_copies:
+            threads_per_copy = max(1, threads // len(kept_copies))
+            make = partial(
+                LazyModel, key, store, threads_per_copy, threads_per_copy if key.gpus else 0, folder, options
+            )
+            begin_all(kept_copies, Begin(make))
+            yield kept_copies
         return
     weights = (
         weights_folder(key.checkpoint, key.answers.model, store)
@@ -183,25 +192,28 @@ def model_on(
         with lazy_model(key, store, threads, workers, options, budget, server_log, clips, owner) as model:
             yield model
         return
-    with ExitStack() as ends:
+    with ExitStack() as stack:
         for lock in take_gpus(key.gpus, store.root / "locks", Path(key.run).name):
-            ends.callback(lock.release)
-        largest = largest_of(clips) if clips else None
-        copies = copies_on(key, threads, weights, largest)
-        each = max(1, threads // max(1, len(copies)))
-        make = partial(LazyModel, key, store, each, each, weights, options, largest=largest)
-        if not copies:
-            yield ends.enter_context(make())
+            stack.callback(lock.release)
+        largest = find_largest_clip(clips) if clips else None
+        starters = plan_copies(key, threads, weights, largest)
+        threads_per_copy = max(1, threads // max(1, len(starters)))
+        make = partial(LazyModel, key, store, threads_per_copy, threads_per_copy, weights, options, largest=largest)
+        if not starters:
+            yield stack.enter_context(make())
         else:
-            yield [ends.enter_context(closing(start(partial(answering, make)))) for start in copies]
+            yield [stack.enter_context(closing(start(partial(answering, make)))) for start in starters]
 
 
-def _groups(spec: ModelSpec, names: Sequence[str], adapter: str) -> list[tuple[str, ...]]:
-    """Return the GPUs of each copy: as many as the model's file says, or as few as hold it and its largest clip."""
-    free, each = free_memory(names), spec.gpus_per_copy
+def _group_gpus(spec: ModelSpec, names: Sequence[str], adapter: str) -> list[tuple[str, ...]]:
+    """Return the GPUs of each copy: as many as the model's file sets, or as few as hold it and its largest clip."""
+    free, gpus_per_copy = free_memory(names), spec.gpus_per_copy
     if free is None:
-        return [tuple(names[at : at + (each or len(names))]) for at in range(0, len(names), each or len(names))]
+        return [
+            tuple(names[start : start + (gpus_per_copy or len(names))])
+            for start in range(0, len(names), gpus_per_copy or len(names))
+        ]
     sizer = ADAPTERS[adapter].sizer
-    clip = loaded(sizer)(spec) if sizer and each is None else None
-    need = needed(spec.weights, spec.dtype, spec.settings.get("quantised"), clip)
-    return groups_of(need, names, free, str(spec.weights), each)
+    clip_size = loaded(sizer)(spec) if sizer and gpus_per_copy is None else None
+    memory = needed(spec.weights, spec.dtype, spec.settings.get("quantised"), clip_size)
+    return groups_of(memory, names, free, str(spec.weights), gpus_per_copy)

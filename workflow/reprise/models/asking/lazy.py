@@ -1,4 +1,4 @@
-"""The model of a run: loaded when the first answer is missing, its clips prepared ahead where there are workers."""
+"""Models that are loaded only when a run has pending requests, with workers that prepare clips ahead."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS, loaded
 from reprise.models.asking.kept import KeptHost, Opening, host_of
 from reprise.models.asking.money.prices import NO_BUDGET, Account, Budget
-from reprise.models.asking.outcomes import described
+from reprise.models.asking.outcomes import describe
 from reprise.models.asking.workers import (
     Ahead,
     Prepared,
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 
 Load = Callable[[ModelRunKey, ModelSpec], Adapter]
 Options = tuple[tuple[str, ...], ...]
-"""of questions that ask for a score"""
+"""the options of each request that asks for a score"""
 
 
 class LazyModel(AbstractContextManager["LazyModel"]):
-    """A run whose answers are all journaled loads no model and starts no worker."""
+    """A run's model that is loaded for the first request, so that a run without pending requests loads nothing."""
 
     def __init__(
         self,
@@ -63,8 +63,13 @@ class LazyModel(AbstractContextManager["LazyModel"]):
         largest: LargestClip | None = None,
         load: Load | None = None,
     ) -> None:
-        """`weights` are given where the job has looked at them and taken its GPUs already, and so is the `largest` of
-        the run's `clips`."""
+        """Keep the arguments; nothing is loaded yet.
+
+        Args:
+            weights: Folder of the weights, if the job has already read them and taken its GPUs.
+            largest: Largest of the run's `clips`, under the same condition.
+            load: Loads the adapter; `load_adapter` by default.
+        """
         self._load = load or load_adapter
         self._key, self._store, self._threads, self._workers = key, store, threads, workers
         self._weights, self._options = weights, options
@@ -72,16 +77,17 @@ class LazyModel(AbstractContextManager["LazyModel"]):
         self._adapter: Adapter | None = None
         self._ahead: Ahead | None = None
         self._prepare: Callable[[Clip, Sequence[Request]], Prepared] | None = None
-        # The clip that is asked about now: questions that are asked again need no other preparation.
-        self._now: tuple[Due, Prepared] | None = None
+        # Requests that are sent again about the current clip reuse its preparation.
+        self._current: tuple[Due, Prepared] | None = None
         self._upcoming: Iterator[Due] = iter(())
 
     @property
     def _is_kept(self) -> bool:
-        """Whether another process takes the GPUs."""
+        """Return whether another process takes the GPUs."""
         return False
 
     def expect(self, upcoming: Iterator[Due]) -> None:
+        """Set the clips that follow, in order, so that workers can prepare them ahead."""
         self._upcoming = upcoming
         if self._ahead is not None:
             self._ahead.expect(upcoming)
@@ -90,21 +96,21 @@ class LazyModel(AbstractContextManager["LazyModel"]):
         adapter = self.loaded()
         if self._prepare is None:
             return adapter.answers(clip, requests)
-        asked = Due(clip, tuple(requests))
-        if self._now is None or not self._now[0].serves(asked):
+        due = Due(clip, tuple(requests))
+        if self._current is None or not self._current[0].serves(due):
             start = time.monotonic()
-            outcome = self._prepare(asked.clip, asked.requests)
-            self._now = asked, outcome
+            outcome = self._prepare(due.clip, due.requests)
+            self._current = due, outcome
             if isinstance(outcome, Ready):
                 outcome.seconds["waiting"] = time.monotonic() - start
-        return cast(PreparingAdapter, adapter).answers_about(ready(self._now[1]), requests)
+        return cast(PreparingAdapter, adapter).answers_about(ready(self._current[1]), requests)
 
     def spent(self) -> dict[str, float]:
-        """Seconds of what was done for the clip beside its questions, since this was asked last."""
-        if self._now is None or not isinstance(self._now[1], Ready):
+        """Return the seconds of each preparation step for the current clip, and reset them to nothing."""
+        if self._current is None or not isinstance(self._current[1], Ready):
             return {}
-        seconds = dict(self._now[1].seconds)
-        self._now[1].seconds.clear()
+        seconds = dict(self._current[1].seconds)
+        self._current[1].seconds.clear()
         return seconds
 
     def __exit__(self, *_: object) -> None:
@@ -112,25 +118,25 @@ class LazyModel(AbstractContextManager["LazyModel"]):
             self._ahead.__exit__()
 
     def loaded(self) -> Adapter:
-        """Return the adapter, which is loaded when it is needed first."""
+        """Return the adapter; load it first if this is the first call."""
         if self._adapter is not None:
             return self._adapter
         info = ADAPTERS[self._key.answers.adapter]
         if self._weights is None:
             build = build_of(self._key.hosting.environment) if self._key.hosting else None
-            # Read before a GPU is taken: that takes minutes where they were never read.
+            # Hashing weights for the first time takes minutes, so it happens before the job takes a GPU.
             self._weights = weights_folder(self._key.checkpoint, self._key.answers.model, self._store)
             if not self._is_kept:
                 self._locks = take_gpus(self._key.gpus, self._store.root / "locks", Path(self._key.run).name, build)
         if self._largest is None and self._clips and self._key.gpus and self._key.hosting is None:
-            self._largest = largest_of(self._clips)
+            self._largest = find_largest_clip(self._clips)
         spec = self._spec()
-        if info.preparer and self._workers:  # they begin with the first clips while the model loads
+        if info.preparer and self._workers:  # Workers prepare the first clips while the model loads.
             self._ahead = Ahead(info.preparer, spec, self._workers)
             self._prepare = self._ahead.take
             self._ahead.expect(self._upcoming)
         adapter = self._load(self._key, spec)
-        # Again: they may have changed while a GPU was waited for.
+        # The weights may have changed while the job waited for a GPU, so they are verified again.
         weights_folder(self._key.checkpoint, self._key.answers.model, self._store)
         if info.preparer and self._prepare is None:
             self._prepare = partial(prepared, lambda: cast(PreparingAdapter, adapter).preparer)
@@ -142,7 +148,7 @@ class LazyModel(AbstractContextManager["LazyModel"]):
 
 
 def load_adapter(key: ModelRunKey, spec: ModelSpec) -> Adapter:
-    """Load the model of a run."""
+    """Load the model of a run; raise a UserError if its adapter cannot."""
     name, info = key.answers.adapter, ADAPTERS[key.answers.adapter]
     log.info(f"loading the model of {key.run} by adapter {name}")
     try:
@@ -152,14 +158,14 @@ def load_adapter(key: ModelRunKey, spec: ModelSpec) -> Adapter:
     except BaseException as error:
         stop_on_fault(error)
         raise UserError(
-            f"{key.run}: adapter {name} cannot load its model: {described(error)}. Correct the "
+            f"{key.run}: adapter {name} cannot load its model: {describe(error)}. Correct the "
             "model's file, its weights or the adapter, then run the same command again."
         ) from error
     return adapter
 
 
 def spec_of(key: ModelRunKey, weights: Path | None, threads: int) -> ModelSpec:
-    """Return what an adapter is given of a run's key."""
+    """Return the part of a run's key that its adapter needs."""
     answers = key.answers
     return ModelSpec(
         folder=weights,
@@ -175,16 +181,16 @@ def spec_of(key: ModelRunKey, weights: Path | None, threads: int) -> ModelSpec:
     )
 
 
-def largest_of(clips: Sequence[Clip]) -> LargestClip:
-    """Return the largest of a run's clips, by its frame plans and the files."""
-    # Only a job that loads a model on a GPU needs the libraries behind this.
+def find_largest_clip(clips: Sequence[Clip]) -> LargestClip:
+    """Return the largest number of frames and the largest frame size of a run's clips."""
+    # The import is lazy because only a job that loads a model on a GPU needs the libraries behind it.
     return cast(LargestClip, loaded("reprise.models.local.clip_size:largest_clip")(clips))
 
 
 class LazyServedModel(LazyModel):
-    """The model of a run on a server: connected at the first question, asked about many clips at a time.
+    """A run's model on a server, which answers requests about many clips at a time.
 
-    A server of the run's own is started when the first answer is missing.
+    The first pending request connects to the server; a server that belongs to the run is started for it.
     """
 
     def __init__(
@@ -205,14 +211,16 @@ class LazyServedModel(LazyModel):
         return self._owner is not None
 
     def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
-        """Every answer as soon as it is there; a run without questions needs no key. After the end of the run's own
-        server nothing is an answer: neither the failure of a question on its way, nor what a process says that the
-        server left behind."""
+        """Yield every answer as soon as it arrives; a run without pending requests needs no API key.
+
+        The job fails once the run's own server has ended. A failure of a request in flight is then not recorded, and
+        neither is a reply of some process that the server left behind.
+        """
         if dues:
-            for arrived in cast(ServedModel, self.loaded()).answers_in_any_order(dues):
+            for response in cast(ServedModel, self.loaded()).answers_in_any_order(dues):
                 if self._host is not None:
-                    self._host.check(is_lost=arrived.answer.error == "network")
-                yield arrived
+                    self._host.check(is_lost=response.answer.error == "network")
+                yield response
 
     def __exit__(self, *_: object) -> None:
         if self._host is not None:
@@ -240,9 +248,11 @@ def lazy_model(
     clips: Sequence[Clip] = (),
     owner: Owner | None = None,
 ) -> LazyModel:
-    """The model of a run; the log of a server that it starts is a file of its own.
+    """Return the model of a run, not yet loaded.
 
-    A server stays for the next job of its `owner`.
+    Args:
+        server_log: Log file of a server that the run starts.
+        owner: Snakemake process for whose next job such a server keeps running.
     """
     if ADAPTERS[key.answers.adapter].is_remote:
         return LazyServedModel(key, store, threads, budget, server_log or store.scratch("server.log"), owner)

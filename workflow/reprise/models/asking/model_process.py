@@ -1,4 +1,7 @@
-"""The process that keeps a model loaded: `python -m reprise.models.asking.model_process <socket> <pid> <start>`."""
+"""Process that keeps a model loaded: `python -m reprise.models.asking.model_process <socket> <pid> <start>`.
+
+`<pid>` and `<start>` identify the Snakemake process with which it ends.
+"""
 
 import multiprocessing
 import os
@@ -21,10 +24,10 @@ from filelock import FileLock, Timeout
 from reprise.core.errors import UserError, faults_in_words
 from reprise.core.log import log_to_stderr
 from reprise.core.owner import Owner, watch
-from reprise.models.asking.copies import Begin, answering_runs, copies_on
-from reprise.models.asking.kept import CHECK, LEAVE, LOCK, START, Opening, end_idle_process, forget, host_of
-from reprise.models.asking.lazy import largest_of
-from reprise.models.asking.workers import Serve, StandardError, Worker, answer, send_result
+from reprise.models.asking.copies import Begin, answering_runs, plan_copies
+from reprise.models.asking.kept import CHECK, LEAVE, LOCK, START, Opening, end_idle_process, host_of, remove_socket
+from reprise.models.asking.lazy import find_largest_clip
+from reprise.models.asking.workers import Serve, StandardError, Worker, answer_requests, send_result
 from reprise.models.base import LargestClip
 from reprise.models.local.gpus import take_gpus
 from reprise.models.remote.serving.environment import build_of
@@ -32,7 +35,7 @@ from reprise.models.remote.serving.host import KEY_VARIABLE, Host
 
 IDLE_S, POLL_S = 60.0, 1.0
 MOST_COPIES = 64
-# An idle model on the processor ends when less than this share of the memory is free.
+# An idle model in main memory ends when less than this share of the memory is free.
 ROOM = 0.5
 
 
@@ -41,63 +44,68 @@ class Kept:
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
-        self._ends = ExitStack()
+        self._stack = ExitStack()
         self._copies: list[Serve] = []
         self.room: LargestClip | None = None
-        """the clip for which the GPUs have room"""
+        """largest clip for which the GPUs have room"""
         self._host: Host | None = None
 
     def open(self, opening: Opening) -> list[Serve]:
-        """Return what answers for each copy; nothing where another process must load the model again, because a clip is
-        larger than they have room for, or the server has ended."""
+        """Return a function for each copy that queries it; load the model first if this is the first call.
+
+        The list is empty where another process must load the model again, because a clip is larger than the copies have
+        room for, or because the server has ended.
+        """
         key = opening.key
-        largest = largest_of(opening.clips).or_larger(opening.room) if opening.clips and key.gpus else None
+        largest = find_largest_clip(opening.clips).or_larger(opening.room) if opening.clips and key.gpus else None
         if self._copies:
-            # Of a copy on one GPU the place does not depend on its clips.
+            # A copy on one GPU is placed in the same way whatever the size of its clips.
             has_room = key.gpus == 1 or key.gpus_per_copy == 1 or self._has_room(largest)
             is_usable = has_room and (self._host is None or self._host.is_running())
             return self._copies if is_usable else []
         build = build_of(key.hosting.environment) if key.hosting else None
         locks, make_room = opening.store.root / "locks", partial(end_idle_process, self._owner)
         for lock in take_gpus(key.gpus, locks, Path(key.run).name, build, make_room):
-            self._ends.callback(lock.release)
+            self._stack.callback(lock.release)
         self.room = largest
         if key.hosting:
             self._host = host_of(opening)
-            self._copies = [partial(_of_host, self._host, self._host.start())]
+            self._copies = [partial(_query_host, self._host, self._host.start())]
             return self._copies
-        starts = copies_on(key, opening.threads, opening.weights, largest) if key.gpus > 1 else []
+        starters = plan_copies(key, opening.threads, opening.weights, largest) if key.gpus > 1 else []
         make = partial(answering_runs, largest)
-        self._copies = [partial(_by_worker, self._ends.enter_context(closing(start(make)))) for start in starts]
-        if not starts:
-            self._copies = [self._ends.enter_context(make())]
+        self._copies = [partial(_query_worker, self._stack.enter_context(closing(start(make)))) for start in starters]
+        if not starters:
+            self._copies = [self._stack.enter_context(make())]
         return self._copies
 
     def _has_room(self, clip: LargestClip | None) -> bool:
         return clip is None or (
-            self.room is not None and all(one <= most for one, most in zip(clip, self.room, strict=True))
+            self.room is not None and all(size <= limit for size, limit in zip(clip, self.room, strict=True))
         )
 
 
-def _of_host(host: Host, settings: dict[str, Any], asked: object, *arguments: bool) -> Iterator[dict[str, Any]]:
-    if asked == START:
+def _query_host(host: Host, settings: dict[str, Any], message: object, *arguments: bool) -> Iterator[dict[str, Any]]:
+    if message == START:
         yield settings | {"secret": os.environ[KEY_VARIABLE]}
-    elif asked == CHECK:
+    elif message == CHECK:
         host.check(is_lost=arguments[0])
 
 
-def _by_worker(worker: Worker, *asked: Any) -> Iterator[Any]:
-    if isinstance(asked[0], Begin):
-        asked = (Begin(asked[0].make, StandardError()),)
-    yield from worker.results(*asked)
+def _query_worker(worker: Worker, *arguments: Any) -> Iterator[Any]:
+    if isinstance(arguments[0], Begin):
+        arguments = (Begin(arguments[0].make, StandardError()),)
+    yield from worker.results(*arguments)
 
 
 class Process:
-    """One job after the other, each with the model for itself."""
+    """The process: it serves one job after another, and each job has exclusive use of the model."""
 
     def __init__(self, socket: Path, owner: Owner) -> None:
         self._socket, self._kept = socket, Kept(owner)
-        self._idle_since: float | None = time.monotonic()  # the job that started it may have been killed
+        self._idle_since: float | None = (
+            time.monotonic()
+        )  # The job that starts this process may be killed before it connects.
         self._listener = Listener(str(socket), backlog=MOST_COPIES)
         watch(owner, self.end)
         threading.Thread(target=self._watch_idleness, name="idleness", daemon=True).start()
@@ -126,14 +134,14 @@ class Process:
             self._idle_since = time.monotonic()
 
     def _serve_job(self, connection: Connection, opening: Opening) -> bool:
-        """Serve a job to its end; False where the model cannot be asked any more."""
+        """Serve a job to its end; return whether the model can serve another one."""
         try:
             with faults_in_words(), self._ending_with(connection):
                 copies = self._kept.open(opening)
             send_result(connection, (len(copies), self._kept.room))
             send_result(connection, None)
-        except UserError as mistake:
-            send_result(connection, mistake)
+        except UserError as error:
+            send_result(connection, error)
             return False
         if not copies:
             return False
@@ -143,9 +151,9 @@ class Process:
         def relay(number: int) -> None:
             try:
                 try:
-                    answer(connections[number], copies[number])
-                except ConnectionError as error:  # the job was killed
-                    if len(copies) > 1:  # what this copy still answers would reach the next job
+                    answer_requests(connections[number], copies[number])
+                except ConnectionError as error:  # The job was killed.
+                    if len(copies) > 1:  # The answers that this copy still sends would reach the next job.
                         failures.append(error)
                 list(copies[number](Begin()))
             except BaseException as error:
@@ -164,25 +172,25 @@ class Process:
 
     @contextmanager
     def _ending_with(self, job: Connection) -> Iterator[None]:
-        """End where the job is killed while it waits for a GPU or for the model, which nobody may need then."""
+        """End this process if the job is killed while it waits for a GPU or for the model to load."""
         is_open = threading.Event()
 
         def watch_job() -> None:
             while not is_open.wait(POLL_S):
-                if job.poll():  # a job that waits sends nothing: its end has come
+                if job.poll():  # A waiting job sends nothing, so its connection is readable only when it has ended.
                     self.end()
 
-        watching = threading.Thread(target=watch_job, name="job", daemon=True)
-        watching.start()
+        watcher = threading.Thread(target=watch_job, name="job", daemon=True)
+        watcher.start()
         try:
             yield
         finally:
             is_open.set()
-            watching.join()
+            watcher.join()
 
     def end(self) -> None:
-        """End at once; what this process started ends with it."""
-        forget(self._socket)
+        """End this process and its children at once."""
+        remove_socket(self._socket)
         for child in multiprocessing.active_children():
             child.kill()
         os._exit(0)
@@ -200,25 +208,25 @@ class Process:
             lock = FileLock(self._socket.with_suffix(LOCK))
             try:
                 lock.acquire(blocking=False)
-            except Timeout:  # a job is about to connect
+            except Timeout:  # A job is about to connect.
                 continue
             self.end()
 
 
 @contextmanager
 def _writing_to(handle: int) -> Iterator[None]:
-    """Have standard error be that of a job, so that its log has what is said while it is served."""
+    """Redirect standard error to that of a job, so that the job's log has all messages written while it is served."""
     os.dup2(handle, 2)
     os.close(handle)
     try:
         yield
     finally:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 2)
-        os.close(nowhere)
+        null_device = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null_device, 2)
+        os.close(null_device)
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C its Snakemake hears
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Snakemake handles Ctrl-C, and this process ends with it.
     log_to_stderr()
     Process(Path(sys.argv[1]), Owner(int(sys.argv[2]), float(sys.argv[3]))).serve()

@@ -1,4 +1,4 @@
-"""Asking a model about a clip: every question ends as an answer or as a named failure, whatever its adapter does."""
+"""Querying a model about a clip: every request ends as an answer or a named failure, whatever its adapter does."""
 
 import math
 import time
@@ -23,13 +23,13 @@ DEVICE_ERROR = "device_error"
 
 
 class Model(Protocol):
-    """What is asked: an adapter, or one that is loaded at the first question."""
+    """A model that can be queried: an adapter, or one that is loaded with the first request."""
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]: ...
 
 
 class Outcome(NamedTuple):
-    """An answer or a failure, and how long it took."""
+    """An answer or a failure, and the seconds that it took."""
 
     request: Request
     answer: Answer
@@ -37,47 +37,48 @@ class Outcome(NamedTuple):
 
 
 def ask(model: Model, clip: Clip, requests: Sequence[Request]) -> Iterator[Outcome]:
-    """Outcomes of these questions, each as soon as it is known; the last one of a question counts.
+    """Yield the outcome of each request as soon as it is available; the last outcome of a request counts.
 
-    Where one of several fails, or answers are too few or too many, each is asked again alone: an answer may have been
-    that of another question. A damaged clip fails all that are left, and after a lost GPU nothing more is asked.
+    If one of several requests fails, or the number of answers is wrong, each request is sent again alone, since an
+    answer may belong to another request. A damaged clip fails all remaining requests, and after a GPU error no further
+    request is sent.
     """
-    waiting = deque([tuple(requests)])
-    while waiting:
-        batch, answered = waiting.popleft(), 0
+    pending = deque([tuple(requests)])
+    while pending:
+        batch, answer_count = pending.popleft(), 0
         try:
             start = time.monotonic()
             for answer in model.answers(clip, batch):
-                if answered == len(batch):
+                if answer_count == len(batch):
                     raise AnswerError("too_many", REASONS["too_many"])
-                request, now = batch[answered], time.monotonic()
+                request, now = batch[answer_count], time.monotonic()
                 yield Outcome(request, checked(answer, request), now - start)
-                answered, start = answered + 1, time.monotonic()
-            if answered < len(batch):
+                answer_count, start = answer_count + 1, time.monotonic()
+            if answer_count < len(batch):
                 raise AnswerError("too_few", REASONS["too_few"])
         except (UserError, KeyboardInterrupt, GeneratorExit):
             raise
-        except BaseException as error:  # a library's `sys.exit()`, or its panic, ends no job
+        except BaseException as error:  # A library's `sys.exit()` or panic must not end the job.
             failure = logged_failure(clip, error)
             is_of_clip = failure.error in MEDIA_STATUSES or isinstance(error, ClipFailedError)
         else:
             continue
         failed: Sequence[Request] = ()
         if failure.error == DEVICE_ERROR:
-            waiting.clear()
-            failed = batch[answered : answered + 1]
+            pending.clear()
+            failed = batch[answer_count : answer_count + 1]
         elif is_of_clip:
-            failed = batch[answered:]
+            failed = batch[answer_count:]
         elif len(batch) == 1:
             failed = batch
         else:
-            waiting.extend((request,) for request in batch)
+            pending.extend((request,) for request in batch)
         for request in failed:
             yield Outcome(request, failure, 0.0)
 
 
 def logged_failure(clip: Clip, error: BaseException) -> Answer:
-    """An error as a failure with a name, which the log has with the line of code that raised it."""
+    """Return an error as a named failure, and log it with the line of code that raised it."""
     failure = failure_of(error)
     *_, (frame, line) = traceback.walk_tb(error.__traceback__)
     log.info(f"{clip.clip_id}: {failure.error}: {failure.message} ({frame.f_code.co_filename}:{line})")
@@ -85,27 +86,27 @@ def logged_failure(clip: Clip, error: BaseException) -> Answer:
 
 
 def failure_of(error: BaseException) -> Answer:
-    """An error as a failure with a name; ends the job if the machine is the cause, such as a full disk."""
-    is_memory = is_out_of_memory(error)
-    if not is_memory:
+    """Return an error as a named failure; end the job if the machine is the cause, such as a full disk."""
+    has_no_memory = is_out_of_memory(error)
+    if not has_no_memory:
         stop_on_fault(error)
     if isinstance(error, AnswerError | MediaError) and error.status in REASONS:
         return _failure(error.status, str(error.message))
-    message = described(error)
-    if is_memory:
+    message = describe(error)
+    if has_no_memory:
         return _failure("out_of_memory", message)
-    if "CUDA error" in message:  # after which a process can use its GPU no more
+    if "CUDA error" in message:  # A process cannot use its GPU after a CUDA error.
         return _failure(DEVICE_ERROR, message)
     return _failure(next((name for kind, name in NAMED_ERRORS if isinstance(error, kind)), "failed"), message)
 
 
-def described(error: BaseException) -> str:
-    """The class of an error and the first line of its message."""
-    return _short("".join(traceback.format_exception_only(type(error), error)))
+def describe(error: BaseException) -> str:
+    """Return the class of an error and the first line of its message."""
+    return _shorten("".join(traceback.format_exception_only(type(error), error)))
 
 
 def checked(answer: object, request: Request) -> Answer:
-    """An adapter's answer with the declared types, finite numbers and no secret, or the failure that it is."""
+    """Return an adapter's answer without secrets, or a failure if a type or a number is not valid."""
     if not isinstance(answer, Answer):
         return _failure("malformed", f"{type(answer).__name__} instead of an Answer")
     counts = (answer.frames_shown, answer.tokens_in, answer.tokens_out)
@@ -116,8 +117,10 @@ def checked(answer: object, request: Request) -> Answer:
     ):
         return _failure("malformed", f"a value of another type, or a count out of its range: {answer}")
     if answer.error:
-        known = answer.error in REASONS
-        return _failure(*((answer.error, answer.message) if known else ("failed", f"{answer.error} {answer.message}")))
+        is_named = answer.error in REASONS
+        return _failure(
+            *((answer.error, answer.message) if is_named else ("failed", f"{answer.error} {answer.message}"))
+        )
     if answer.scores and request.options and len(answer.scores) != len(request.options):
         return _failure("malformed", f"{len(answer.scores)} scores for {len(request.options)} options")
     scores = tuple(float(score) for score in answer.scores)
@@ -126,13 +129,13 @@ def checked(answer: object, request: Request) -> Answer:
     try:
         answer.text.encode()
     except UnicodeEncodeError as error:
-        return _failure("bad_text", described(error))
+        return _failure("bad_text", describe(error))
     return replace(answer, text=without_own_secrets(answer.text), scores=scores, message="")
 
 
 def _failure(status: str, message: str) -> Answer:
-    return Answer(error=status, message=_short(message))
+    return Answer(error=status, message=_shorten(message))
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return plain(text.strip().partition("\n")[0])[:300]

@@ -1,8 +1,8 @@
-"""Why a question got no answer, by name; apart from `failures.py`, so that scoring need not know adapters."""
+"""Reasons for which a request has no answer, by name; in a module of their own so that scoring imports no adapters."""
 
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 
-# Worth another try: caused by the machine or the server, not by the question.
+# These requests are retried, because the machine or the server is the cause and not the request.
 TRANSIENT = {
     "out_of_memory": "no memory was left on the device or in the job",
     "device_error": "the GPU failed",
@@ -34,5 +34,5 @@ REASONS = TRANSIENT | PERMANENT | MEDIA_STATUSES
 
 
 def in_words(error: str, message: str) -> str:
-    """A failure's reason with its message, which some have none of."""
+    """Return a failure's reason, its explanation and, if it has one, its message."""
     return f"{error} ({REASONS[error]}): {message}" if message else f"{error} ({REASONS[error]})"

@@ -1,6 +1,6 @@
-"""Processes of a job, each of which does one thing after another: results stream back, and a crash ends one alone.
+"""Worker processes of a job: they do one task after another and stream results back; a crash ends only one of them.
 
-By them clips are prepared ahead of the model, in the order in which it will be asked about them.
+Workers also prepare clips ahead of the model, in the order of its requests.
 """
 
 import mmap
@@ -28,31 +28,32 @@ from reprise.models.asking.outcomes import logged_failure
 from reprise.models.base import Answer, Clip, ClipFailedError, Due, ModelSpec, Preparer, Ready, Request
 
 Serve = Callable[..., Iterator[Any]]
-# Prepared clips that wait, or are being prepared, for each worker; and what those that wait may take of memory.
+# Number of clips per worker that are prepared or in preparation, and the memory that prepared clips may take together.
 AHEAD = 2
 LARGEST_BYTES = 4 << 30
-# A start looks after all processes that have ended, and an exit code can be read once: of two threads one loses it.
+# Starting a process also reaps all ended ones. An exit code can be read only once, so without this lock one of two
+# threads would miss it.
 _EXIT_CODES = threading.Lock()
 
 
 class WorkerDiedError(Exception):
-    """The process has ended by itself, or was killed."""
+    """The process exited by itself or was killed."""
 
 
 class Copy(ABC):
-    """A copy of a model, or a part of its work, in another process."""
+    """A copy of a model, or a worker for it, in another process."""
 
     @abstractmethod
-    def results(self, *asked: Any) -> Iterator[Any]:
-        """What the process gives for this, each as soon as it is there; a WorkerDiedError when it has ended."""
+    def results(self, *arguments: Any) -> Iterator[Any]:
+        """Send a task and yield each of its results as it arrives; raise a WorkerDiedError if the process ends."""
 
     @abstractmethod
     def close(self) -> None:
-        """Ask it nothing more; who waits for it is told."""
+        """Stop sending tasks; a thread that waits for a result gets a WorkerDiedError."""
 
 
 class Worker(Copy):
-    """A process that starts at the first thing that it is to do; a new one takes its place when it has died."""
+    """A process that starts with its first task and is replaced for the next one if it dies."""
 
     def __init__(
         self,
@@ -63,26 +64,33 @@ class Worker(Copy):
         *,
         starts_others: bool = False,
     ) -> None:
-        """`make` gives, in the process, the function that is called there; what is preloaded, all processes share."""
+        """Set up the worker; the process starts later.
+
+        Args:
+            make: Is called in the process and yields the function that does its tasks.
+            environment: Environment variables that the process sets.
+            preload: Modules that are imported once, before the processes are forked.
+            starts_others: Whether the process starts processes of its own.
+        """
         self._make, self._environment = make, dict(environment or {})
         self._name, self._starts_others = name, starts_others
-        # Its processes begin without this one's threads, locks and GPU.
+        # A fork server keeps this process's threads, locks and CUDA context out of the workers.
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(list(preload))
         self._process: Any = None
         self._is_over = False
         self._lock = threading.Lock()
 
-    def results(self, *asked: Any) -> Iterator[Any]:
+    def results(self, *arguments: Any) -> Iterator[Any]:
         try:
             if self._process is None:
                 self._start()
-            yield from results_of(self._connection, asked)
+            yield from request_results(self._connection, arguments)
         except (EOFError, OSError) as error:
             raise WorkerDiedError(self._end()) from error
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         with self._lock:
             self._is_over = True
             if self._process is not None:
@@ -93,20 +101,20 @@ class Worker(Copy):
         with self._lock:
             if self._is_over:
                 raise EOFError("the job has ended")
-            self._connection, theirs = self._context.Pipe()
+            self._connection, child_end = self._context.Pipe()
             process = self._context.Process(
                 target=serve,
-                args=(theirs, self._make, self._environment, StandardError()),
+                args=(child_end, self._make, self._environment, StandardError()),
                 daemon=not self._starts_others,
                 name=self._name,
             )
             with _EXIT_CODES:
                 process.start()
             self._process = process
-            theirs.close()
+            child_end.close()
 
     def _end(self) -> str:
-        """Wait for the end of the process; how it ended."""
+        """Wait for the process to end, and return how it ended, as the end of a sentence."""
         if self._process is None:
             return "could not be started"
         self._connection.close()
@@ -117,7 +125,10 @@ class Worker(Copy):
 
 
 class StandardError:
-    """The log of who starts a process; the server that makes the processes has that of the first job alone."""
+    """A pickle that redirects a worker's standard error to that of the process that sent it.
+
+    Without it, a worker would write to the log of the job for which the fork server was started.
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _write_to, (DupFd(2),)
@@ -135,155 +146,158 @@ def serve(
     environment: Mapping[str, str],
     _log: object = None,
 ) -> None:
-    """A worker's work, until the job that it works for ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C the job hears, and ends its workers
+    """Do the tasks of a worker until its job ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The job handles Ctrl-C and ends its workers.
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     os.environ.update(environment)
     log_to_stderr()
     with make() as work:
-        answer(connection, work)
+        answer_requests(connection, work)
 
 
 def _end_with_parent() -> None:
-    """End this process with the one that it works for, whatever it does at that moment."""
+    """End this process when its parent has ended."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)
 
 
-def answer(connection: Connection, work: Serve) -> None:
-    """Do what is asked through a connection until that is closed."""
+def answer_requests(connection: Connection, work: Serve) -> None:
+    """Do the tasks that arrive through a connection until it is closed."""
     while True:
         try:
-            asked = connection.recv()
+            arguments = connection.recv()
         except EOFError:
             return
         try:
-            for found in work(*asked):
-                send_result(connection, found)
+            for result in work(*arguments):
+                send_result(connection, result)
             send_result(connection, None)
-        except UserError as mistake:
-            send_result(connection, mistake)
+        except UserError as error:
+            send_result(connection, error)
 
 
-def results_of(connection: Connection, asked: Sequence[Any]) -> Iterator[Any]:
-    """Ask the process at the other end; yield what it gives."""
-    connection.send(asked)
-    yield from given_by(connection)
+def request_results(connection: Connection, arguments: Sequence[Any]) -> Iterator[Any]:
+    """Send a task to the process at the other end and yield its results."""
+    connection.send(arguments)
+    yield from receive_results(connection)
 
 
-def given_by(connection: Connection) -> Iterator[Any]:
-    """Yield what the process at the other end gives, up to its end; raise the UserError that ends it."""
-    while (found := _received(connection)) is not None:
-        if isinstance(found, UserError):
-            raise found
-        yield found
+def receive_results(connection: Connection) -> Iterator[Any]:
+    """Yield the results of the current task; raise the UserError that ended it, if any."""
+    while (result := _receive_result(connection)) is not None:
+        if isinstance(result, UserError):
+            raise result
+        yield result
 
 
-# Arrays pass through memory that both processes see: no copy, no file, and nothing is left over when one is killed.
+# Arrays are sent in anonymous shared memory: it needs no copy and no file, and a kill leaves nothing behind.
 
 
-def send_result(connection: Connection, found: Any) -> None:
+def send_result(connection: Connection, result: Any) -> None:
+    """Send a result, or None at the end of a task, to `receive_results` at the other end."""
     buffers: list[pickle.PickleBuffer] = []
-    content = pickle.dumps(found, protocol=5, buffer_callback=buffers.append)
-    raw = [buffer.raw() for buffer in buffers]
-    connection.send((content, [len(one) for one in raw]))
-    if not raw:
+    content = pickle.dumps(result, protocol=5, buffer_callback=buffers.append)
+    arrays = [buffer.raw() for buffer in buffers]
+    connection.send((content, [len(array) for array in arrays]))
+    if not arrays:
         return
     with os.fdopen(os.memfd_create("clip"), "wb") as stream:
-        for one in raw:
-            stream.write(one)
-            stream.write(bytes(-len(one) % mmap.PAGESIZE or mmap.PAGESIZE))
+        for array in arrays:
+            stream.write(array)
+            stream.write(bytes(-len(array) % mmap.PAGESIZE or mmap.PAGESIZE))
         stream.flush()
         send_handle(connection, stream.fileno(), None)
 
 
-def _received(connection: Connection) -> Any:
+def _receive_result(connection: Connection) -> Any:
     content, lengths = connection.recv()
     buffers: list[memoryview] = []
     if lengths:
         with os.fdopen(recv_handle(connection), "rb") as stream:
-            view, at = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)), 0
+            view, offset = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)), 0
         for length in lengths:
-            buffers.append(view[at : at + length])
-            at += length + (-length % mmap.PAGESIZE or mmap.PAGESIZE)
-    found = pickle.loads(content, buffers=buffers)  # noqa: S301  from a process of this job or of its user
-    if isinstance(found, Ready):
-        found.bytes = sum(map(len, buffers))
-    return found
+            buffers.append(view[offset : offset + length])
+            offset += length + (-length % mmap.PAGESIZE or mmap.PAGESIZE)
+    result = pickle.loads(content, buffers=buffers)  # noqa: S301  sent by a process of this job or of its user
+    if isinstance(result, Ready):
+        result.bytes = sum(map(len, buffers))
+    return result
 
 
 # --- clips prepared ahead ---------------------------------------------------------------------------------------------
 
 
 Prepared = Ready | Answer
-"""a prepared clip, or why it could not be prepared"""
+"""a prepared clip, or the failure that prevented its preparation"""
 
 
 def prepared(preparer: Callable[[], Preparer], clip: Clip, requests: Sequence[Request]) -> Prepared:
-    """A clip, decoded and preprocessed once for all questions, or its failure as a value that passes from process to
-    process; a UserError ends the job."""
+    """Return a clip decoded and preprocessed once for all its requests, or its failure as a value that can be pickled.
+
+    A UserError is raised, because it must end the job.
+    """
     try:
-        start, by = time.monotonic(), preparer()
-        frames = by.read(clip)
-        decoded = time.monotonic()
-        value = by.prepare(clip, frames, requests)
-        return Ready(value, {"decode": decoded - start, "preprocess": time.monotonic() - decoded})
+        start, clip_preparer = time.monotonic(), preparer()
+        frames = clip_preparer.read(clip)
+        decode_end = time.monotonic()
+        inputs = clip_preparer.prepare(clip, frames, requests)
+        return Ready(inputs, {"decode": decode_end - start, "preprocess": time.monotonic() - decode_end})
     except (KeyboardInterrupt, UserError):
         raise
-    except BaseException as error:  # a library's `sys.exit()`, or its panic, ends neither a worker nor a job
+    except BaseException as error:  # A library's `sys.exit()` or panic must not end the worker or the job.
         return logged_failure(clip, error)
 
 
-def ready(found: Prepared) -> Ready:
-    """The prepared clip; raises what prevented it."""
-    if isinstance(found, Answer):
-        raise ClipFailedError(found.error, found.message)
-    return found
+def ready(outcome: Prepared) -> Ready:
+    """Return the prepared clip; raise a ClipFailedError if its preparation failed."""
+    if isinstance(outcome, Answer):
+        raise ClipFailedError(outcome.error, outcome.message)
+    return outcome
 
 
 @contextmanager
 def _preparing(target: str, spec: ModelSpec) -> Iterator[Serve]:
-    preparer = cache(lambda: _in_one_thread(loaded(target)(spec)))
+    preparer = cache(lambda: _limit_to_one_thread(loaded(target)(spec)))
     yield lambda clip, requests: iter([prepared(preparer, clip, requests)])
 
 
-def _in_one_thread(preparer: Preparer) -> Preparer:
-    """Have torch compute in one thread here: each of these workers would start as many as the whole job has CPUs."""
+def _limit_to_one_thread(preparer: Preparer) -> Preparer:
+    """Limit torch to one thread in this process: by default each worker starts one for every CPU of the job."""
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
     return preparer
 
 
 class Ahead(AbstractContextManager["Ahead"]):
-    """Keeps workers busy with the clips to come, as far ahead as its bounds allow."""
+    """A queue of upcoming clips that workers prepare ahead, limited by their number and their memory."""
 
     def __init__(self, target: str, spec: ModelSpec, workers: int) -> None:
         make, preload = partial(_preparing, target, spec), [target.partition(":")[0]]
         self._workers = [Worker(make, "preparing", preload=preload) for _ in range(workers)]
-        self._free = deque(self._workers)
+        self._idle_workers = deque(self._workers)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="preparing")
-        self._most = AHEAD * workers
-        self._bytes_of_clip = 0
-        self._expected: deque[tuple[Due, Future[Prepared]]] = deque()
+        self._max_clips = AHEAD * workers
+        self._largest_clip_bytes = 0
+        self._queue: deque[tuple[Due, Future[Prepared]]] = deque()
         self._upcoming: Iterator[Due] = iter(())
 
     def expect(self, upcoming: Iterator[Due]) -> None:
-        """What will be asked next, in this order; taken as far as there is room."""
+        """Set the upcoming clips, in order, and begin to prepare as many as there is room for."""
         self._upcoming = upcoming
         self._fill()
 
     def take(self, clip: Clip, requests: Sequence[Request]) -> Prepared:
-        """Wait for this clip, prepared for at least these questions; what was expected before it is asked no more."""
-        asked = Due(clip, tuple(requests))
-        place = next((at for at, (one, _) in enumerate(self._expected) if one.serves(asked)), None)
-        for _ in range(place or 0):
-            self._expected.popleft()
-        future = self._threads.submit(self._prepared, asked) if place is None else self._expected.popleft()[1]
-        found = future.result()
+        """Wait for this clip, prepared for at least these requests, and drop the clips that were queued before it."""
+        due = Due(clip, tuple(requests))
+        position = next((index for index, (queued, _) in enumerate(self._queue) if queued.serves(due)), None)
+        for _ in range(position or 0):
+            self._queue.popleft()
+        future = self._threads.submit(self._prepare, due) if position is None else self._queue.popleft()[1]
+        outcome = future.result()
         self._fill()
-        return found
+        return outcome
 
     def __exit__(self, *_: object) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -292,20 +306,20 @@ class Ahead(AbstractContextManager["Ahead"]):
         self._threads.shutdown()
 
     def _fill(self) -> None:
-        """As far as there is room, if all clips are as large as the largest that was seen."""
-        room = max(1, min(self._most, LARGEST_BYTES // max(1, self._bytes_of_clip)))
-        while len(self._expected) < room and (asked := next(self._upcoming, None)) is not None:
-            self._expected.append((asked, self._threads.submit(self._prepared, asked)))
+        """Fill the queue as far as there is room for clips of the largest size so far."""
+        max_clips = max(1, min(self._max_clips, LARGEST_BYTES // max(1, self._largest_clip_bytes)))
+        while len(self._queue) < max_clips and (due := next(self._upcoming, None)) is not None:
+            self._queue.append((due, self._threads.submit(self._prepare, due)))
 
-    def _prepared(self, asked: Due) -> Prepared:
-        """In a thread for each worker: a clip, prepared by a worker that is free."""
-        worker = self._free.popleft()
+    def _prepare(self, due: Due) -> Prepared:
+        """Have an idle worker prepare a clip; there is one thread for each worker, so one is always idle."""
+        worker = self._idle_workers.popleft()
         try:
-            (found,) = worker.results(asked.clip, asked.requests)
-        except WorkerDiedError as died:  # the death of the process is that clip's failure
-            return Answer(error="killed", message=f"the process that prepared its frames {died}")
+            (outcome,) = worker.results(due.clip, due.requests)
+        except WorkerDiedError as error:  # The death of the process counts as a failure of this clip alone.
+            return Answer(error="killed", message=f"the process that prepared its frames {error}")
         finally:
-            self._free.append(worker)
-        if isinstance(found, Ready):
-            self._bytes_of_clip = max(self._bytes_of_clip, found.bytes)
-        return cast(Prepared, found)
+            self._idle_workers.append(worker)
+        if isinstance(outcome, Ready):
+            self._largest_clip_bytes = max(self._largest_clip_bytes, outcome.bytes)
+        return cast(Prepared, outcome)

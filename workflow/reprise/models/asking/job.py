@@ -119,7 +119,7 @@ class OptionShare:
         self.is_over = self._threshold == 0
 
     def note(self, clip: str, request: Request, answer: Answer) -> None:
-        """Record an answer of this job or an earlier one; raise a UserError when enough answers have too low a share."""
+        """Record an answer of this job or an earlier one; raise a UserError if enough answers have too low a share."""
         if self.is_over or request.ask not in {"score", "choose"} or answer.error:
             return
         self._ask = request.ask

@@ -1,4 +1,7 @@
-"""Whether a model sees its clips: the same questions with the plan's frames, without, with others, and in reverse."""
+"""The vision check: it repeats a model's requests without frames, with another clip's frames and in reverse order.
+
+A model that uses the video answers some of these requests differently.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,71 +14,86 @@ from reprise.models.base import Answer, Clip, Due
 from reprise.reading.robust import read_robust
 
 PLAN, BLIND, ANOTHER, REVERSED = "the plan's frames", "no frames", "another clip's frames", "the frames in reverse"
-# The same input gives the same numbers but for the last digits.
+# The same input gives the same probabilities up to rounding errors.
 ALIKE = 1e-6
 
 
 @dataclass(frozen=True)
 class Differing:
-    """How many answers are others than with the plan's frames, and by how much a probability is another at most."""
+    """The answers of one ablation that differ from those with the planned frames."""
 
     count: int
+    """number of differing answers"""
     of: int
+    """number of answers that can be compared"""
     most: float
+    """largest difference of a probability; 1 for a differing text"""
 
 
 @dataclass(frozen=True)
 class Sight:
+    """The result of the vision check of one model."""
+
     clips: int
     frames: tuple[int, ...]
-    """of each clip that was asked about, those that reached the model"""
+    """number of frames of each clip that reached the model"""
     tokens_a_frame: float
     differing: dict[str, Differing]
     readable: float
-    """share of the answers that name an option; of scores, the probability that the options hold together"""
+    """share of the answers that name an option; for scores, the mean probability of all options together"""
     failures: Counter[str]
     message: str
-    """of the first failure"""
+    """message of the first failure"""
     seconds: float
-    """of a question, in the mean"""
+    """mean time of a request"""
     questions: int
 
     @property
     def is_blind(self) -> bool:
-        """Whether another clip's frames never change an answer."""
+        """Return whether another clip's frames never change an answer."""
         return self.differing[ANOTHER].of > 0 and self.differing[ANOTHER].count == 0
 
 
-def sight_of(model: Model, asked: Sequence[Due]) -> Sight:
-    """Ask all questions in every way; at least two clips, all of them with frames. Another clip shows as many frames:
-    a model which does not see them cannot tell the two apart."""
-    others = [*asked[1:], *asked[:1]]
-    views = {
-        PLAN: list(asked),
-        BLIND: [one._replace(clip=replace(one.clip, path=None, indices=(), times_s=())) for one in asked],
-        ANOTHER: [one._replace(clip=_filled(one.clip, other.clip)) for one, other in zip(asked, others, strict=True)],
-        REVERSED: [one._replace(clip=replace(one.clip, indices=one.clip.indices[::-1])) for one in asked],
+def sight_of(model: Model, dues: Sequence[Due]) -> Sight:
+    """Run the vision check on the requests about at least two clips, all of them with frames.
+
+    The frames of another clip are as many as the clip's own, so that a model that ignores their content receives the
+    same input.
+    """
+    mismatched = [*dues[1:], *dues[:1]]
+    ablations = {
+        PLAN: list(dues),
+        BLIND: [due._replace(clip=replace(due.clip, path=None, indices=(), times_s=())) for due in dues],
+        ANOTHER: [
+            due._replace(clip=_substitute_frames(due.clip, mismatch.clip))
+            for due, mismatch in zip(dues, mismatched, strict=True)
+        ],
+        REVERSED: [due._replace(clip=replace(due.clip, indices=due.clip.indices[::-1])) for due in dues],
     }
-    by_clip = {view: [_outcomes(model, one) for one in clips] for view, clips in views.items()}
-    found = {view: [outcome for outcomes in clips for outcome in outcomes] for view, clips in by_clip.items()}
-    planned = found.pop(PLAN)
+    by_clip = {name: [_outcomes(model, due) for due in variants] for name, variants in ablations.items()}
+    by_ablation = {name: [outcome for outcomes in clips for outcome in outcomes] for name, clips in by_clip.items()}
+    planned = by_ablation.pop(PLAN)
     pairs = {
-        view: [
-            (one.answer, other.answer)
-            for one, other in zip(planned, outcomes, strict=True)
-            if not one.answer.error and not other.answer.error
+        name: [
+            (baseline.answer, ablated.answer)
+            for baseline, ablated in zip(planned, outcomes, strict=True)
+            if not baseline.answer.error and not ablated.answer.error
         ]
-        for view, outcomes in found.items()
+        for name, outcomes in by_ablation.items()
     }
-    tokens = [(one.tokens_in - other.tokens_in) / one.frames_shown for one, other in pairs[BLIND] if one.frames_shown]
-    fine = [_readable(outcome) for outcome in planned if not outcome.answer.error]
+    tokens_per_frame = [
+        (baseline.tokens_in - blind.tokens_in) / baseline.frames_shown
+        for baseline, blind in pairs[BLIND]
+        if baseline.frames_shown
+    ]
+    readable = [_readable_share(outcome) for outcome in planned if not outcome.answer.error]
     failures = [outcome.answer for outcome in planned if outcome.answer.error]
     return Sight(
-        clips=len(asked),
-        frames=tuple(max((one.answer.frames_shown for one in clip), default=0) for clip in by_clip[PLAN]),
-        tokens_a_frame=mean(tokens) if tokens else 0.0,
-        differing={view: _differing(both) for view, both in pairs.items()},
-        readable=mean(fine) if fine else 0.0,
+        clips=len(dues),
+        frames=tuple(max((outcome.answer.frames_shown for outcome in clip), default=0) for clip in by_clip[PLAN]),
+        tokens_a_frame=mean(tokens_per_frame) if tokens_per_frame else 0.0,
+        differing={name: _compare(answers) for name, answers in pairs.items()},
+        readable=mean(readable) if readable else 0.0,
         failures=Counter(answer.error for answer in failures),
         message=failures[0].message if failures else "",
         seconds=sum(outcome.seconds for outcome in planned) / max(1, len(planned)),
@@ -83,32 +101,34 @@ def sight_of(model: Model, asked: Sequence[Due]) -> Sight:
     )
 
 
-def _filled(clip: Clip, other: Clip) -> Clip:
+def _substitute_frames(clip: Clip, source: Clip) -> Clip:
+    """Return a clip with as many frames of the source clip as it has itself, repeated where the source has fewer."""
     count = len(clip.indices)
     return replace(
-        other,
+        source,
         clip_id=clip.clip_id,
-        indices=tuple(islice(cycle(other.indices), count)),
-        times_s=tuple(islice(cycle(other.times_s), count)),
+        indices=tuple(islice(cycle(source.indices), count)),
+        times_s=tuple(islice(cycle(source.times_s), count)),
     )
 
 
-def _outcomes(model: Model, asked: Due) -> list[Outcome]:
-    found = {outcome.request.request_id: outcome for outcome in ask(model, asked.clip, asked.requests)}
-    return [found[request.request_id] for request in asked.requests]
+def _outcomes(model: Model, due: Due) -> list[Outcome]:
+    by_request = {outcome.request.request_id: outcome for outcome in ask(model, due.clip, due.requests)}
+    return [by_request[request.request_id] for request in due.requests]
 
 
-def _differing(pairs: Sequence[tuple[Answer, Answer]]) -> Differing:
+def _compare(pairs: Sequence[tuple[Answer, Answer]]) -> Differing:
     changes = [
-        max(abs(before - after) for before, after in zip(one.scores, other.scores, strict=True))
-        if one.scores
-        else float(one.text != other.text)
-        for one, other in pairs
+        max(abs(before - after) for before, after in zip(baseline.scores, ablated.scores, strict=True))
+        if baseline.scores
+        else float(baseline.text != ablated.text)
+        for baseline, ablated in pairs
     ]
     return Differing(sum(change > ALIKE for change in changes), len(pairs), max(changes, default=0.0))
 
 
-def _readable(outcome: Outcome) -> float:
+def _readable_share(outcome: Outcome) -> float:
+    """Return the probability of all options together, or for a text 1 if it names an option and else 0."""
     answer, options = outcome.answer, outcome.request.options
     if answer.scores:
         return sum(answer.scores)

@@ -1,1 +1,1 @@
-"""What asking a vendor costs and how fast it may go: prices, the ledger of what was spent, limits that jobs share."""
+"""Cost and speed of requests to a vendor: prices, budgets, the ledger of spending, and rate limits that jobs share."""

@@ -1,5 +1,7 @@
-"""Requests to a provider, one after another or many at a time: within its limits, within the budget, sent again where
-that may help. All adapters of servers send through this."""
+"""Requests to a provider, within its rate limits and the budget, with retries.
+
+All adapters of servers send their requests through this module, one after another or concurrently.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,10 +20,10 @@ from reprise.models.base import AnswerError, BrokenReplyError, ReplyError, Reque
 from reprise.models.remote.error_replies import ErrorReply
 from reprise.models.remote.settings import RemoteSettings
 
-# Seconds before a request is sent again: at first, at most, and the longest that a server may ask for.
+# Seconds before a retry: the first time, at most, and the longest wait that a server may ask for.
 FIRST_WAIT_S, LONGEST_WAIT_S, LONGEST_ASKED_S = 0.5, 30.0, 60.0
 JITTER = SystemRandom()
-# Of the signs between messages, and what else a vendor's template adds to a prompt.
+# An allowance for the tokens between messages and whatever else a vendor's template adds to a prompt.
 TEMPLATE_TOKENS = 64
 T = TypeVar("T")
 R = TypeVar("R")
@@ -29,49 +31,51 @@ R = TypeVar("R")
 
 @dataclass(eq=False)
 class Failure(Exception):
-    """What an error of an SDK means."""
+    """An interpreted error of a vendor's SDK."""
 
     error: Exception
-    """what the question, or the job, ends with"""
+    """error to raise for the request, or for the job"""
     may_pass: bool = False
-    """whether the request may be sent again"""
+    """whether a retry may help"""
     wait_s: float | None = None
-    """how long the server asks to wait before"""
+    """time that the server asks to wait before a retry"""
     is_free: bool = True
-    """whether the vendor takes nothing for sure, as for an error that it reports"""
+    """whether the vendor certainly charges nothing, as for an error that it reports"""
 
 
 class Estimates:
-    """How many tokens questions may take at most, before they are sent; the server's own counts make it narrower."""
+    """Upper bounds of the tokens of requests before they are sent, refined by the counts that the server reports."""
 
-    def __init__(self, image_tokens: int | None, by_vendor: TokensOfImage | None, *, is_paid: bool) -> None:
-        self._image_tokens, self._by_vendor, self._is_paid = image_tokens, by_vendor, is_paid
-        self._counted: dict[tuple[int, int, int], int] = {}
+    def __init__(self, image_tokens: int | None, vendor_formula: TokensOfImage | None, *, is_paid: bool) -> None:
+        self._image_tokens, self._vendor_formula, self._is_paid = image_tokens, vendor_formula, is_paid
+        self._reported: dict[tuple[int, int, int], int] = {}
 
     def worst(self, request: Request, shown: Shown | None, answer_tokens: int) -> Used:
-        """A text has at most as many tokens as bytes."""
-        words = len((request.system + request.prompt).encode(errors="replace")) + TEMPLATE_TOKENS
-        frames = 0
+        """Return the most tokens that a request may use; a text has at most as many tokens as bytes."""
+        text_tokens = len((request.system + request.prompt).encode(errors="replace")) + TEMPLATE_TOKENS
+        frames_tokens = 0
         if shown is not None:
-            each = self._image_tokens
-            if each is None and self._by_vendor is not None:
-                each = self._by_vendor(shown.width, shown.height)
-            if each is None and self._is_paid:
+            tokens_per_frame = self._image_tokens
+            if tokens_per_frame is None and self._vendor_formula is not None:
+                tokens_per_frame = self._vendor_formula(shown.width, shown.height)
+            if tokens_per_frame is None and self._is_paid:
                 raise UserError(
                     "settings.image_tokens of the model's file: missing. What a question may cost is reserved before "
                     "it is sent, and this vendor does not say here how many tokens a frame counts. Write the most that "
                     "its page names for one image, such as `image_tokens: 1500`."
                 )
-            frames = self._counted.get(shown[:3], shown.frames * (each or 0))
-        return Used(words + frames, answer_tokens)
+            frames_tokens = self._reported.get(shown[:3], shown.frames * (tokens_per_frame or 0))
+        return Used(text_tokens + frames_tokens, answer_tokens)
 
     def learn(self, shown: Shown | None, tokens_in: int) -> None:
-        """A prompt with such frames counted so many tokens, its text among them."""
+        """Record the tokens that the server counted for a prompt with such frames, its text included."""
         if shown is not None and tokens_in:
-            self._counted[shown[:3]] = tokens_in
+            self._reported[shown[:3]] = tokens_in
 
 
 class Calls:
+    """The requests of one model: each passes the rate limits and the budget, and is retried where that may help."""
+
     def __init__(
         self,
         account: Account | None,
@@ -87,8 +91,8 @@ class Calls:
             self._payer = Payer(account)
 
     async def call_free(self, send: Callable[[], Awaitable[T]]) -> T:
-        """The reply of a request that nobody pays for, such as one that counts tokens or deletes a file."""
-        return await self._repeated(lambda: self._named(send))
+        """Send a request that is free of charge, such as one that counts tokens or deletes a file."""
+        return await self._retry(lambda: self._interpret(send))
 
     async def call(
         self,
@@ -99,41 +103,41 @@ class Calls:
         used_by: Callable[[T], Used | None],
         read: Callable[[T], R],
     ) -> R:
-        """Send a question with an answer of at most so many tokens, and return what `read` makes of the reply.
+        """Send a request whose answer has at most `tokens_out` tokens, and return the reply as `read` converts it.
 
         Args:
-            used_by: Reads from the reply what it took.
-            read: Raises an AnswerError for a reply without an answer; it is asked again where the reason may pass.
+            used_by: Returns the tokens that a reply used, or None if it does not say.
+            read: Raises an AnswerError for a reply without an answer; the request is retried if the reason may pass.
         """
         worst = self._estimates.worst(request, shown, tokens_out)
 
-        async def once() -> R:
-            async with self._place(worst.total):
+        async def attempt_once() -> R:
+            async with self._permit(worst.total):
                 bill = await self._payer.reserve(worst) if self._payer else ""
-                taken: Used | None = None  # what it cost is not known, and all that is reserved stays counted
+                used: Used | None = None  # While the cost is unknown, the whole reservation stays counted.
                 try:
-                    reply = await self._named(send)
-                    taken = used_by(reply)
-                    self._estimates.learn(shown, taken.input if taken else 0)
+                    reply = await self._interpret(send)
+                    used = used_by(reply)
+                    self._estimates.learn(shown, used.input if used else 0)
                     return _read(read, reply)
-                except Failure as failed:
-                    taken = Used(0, 0) if failed.is_free else taken
+                except Failure as failure:
+                    used = Used(0, 0) if failure.is_free else used
                     raise
                 finally:
                     if self._payer is not None:
-                        await self._payer.settle(bill, taken)
-                    if self._gate is not None and taken is not None:
-                        self._gate.correct(worst.total - taken.total)
+                        await self._payer.settle(bill, used)
+                    if self._gate is not None and used is not None:
+                        self._gate.correct(worst.total - used.total)
 
-        return await self._repeated(once)
+        return await self._retry(attempt_once)
 
-    async def _repeated(self, attempt_once: Callable[[], Awaitable[T]]) -> T:
+    async def _retry(self, attempt_once: Callable[[], Awaitable[T]]) -> T:
         for attempt in range(self._settings.retries + 1):
             try:
                 return await attempt_once()
             except Failure as failure:
                 wait = failure.wait_s
-                if not wait:  # each time about twice as long, and not the same for all
+                if not wait:  # Exponential backoff with jitter.
                     wait = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**attempt) * JITTER.uniform(0.75, 1.0)
                 if not failure.may_pass or attempt == self._settings.retries or wait > LONGEST_ASKED_S:
                     raise failure.error from failure.__cause__
@@ -142,8 +146,8 @@ class Calls:
                 await asyncio.sleep(wait)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
-    async def _named(self, send: Callable[[], Awaitable[T]]) -> T:
-        """A reply, or an error of the SDK as what it means."""
+    async def _interpret(self, send: Callable[[], Awaitable[T]]) -> T:
+        """Return the reply; raise an error of the SDK as a Failure."""
         try:
             return await send()
         except Exception as error:
@@ -158,52 +162,52 @@ class Calls:
             raise failure from error
 
     @asynccontextmanager
-    async def _place(self, tokens: int) -> AsyncIterator[None]:
-        """A free place among all jobs, once the limits allow a request of so many tokens."""
-        with ExitStack() as ends:
+    async def _permit(self, tokens: int) -> AsyncIterator[None]:
+        """Hold one of the slots that all jobs share, once the limits allow a request with this many tokens."""
+        with ExitStack() as stack:
             if self._gate is not None and self._settings.limits.concurrency is not None:
-                while (place := self._gate.slot()) is None:
+                while (slot := self._gate.slot()) is None:
                     await asyncio.sleep(0.02 * (1 + JITTER.random()))
-                ends.callback(place.release)
+                stack.callback(slot.release)
             while self._gate is not None and (wait := self._gate.wait_for(tokens)) > 0:
                 await asyncio.sleep(min(wait, LONGEST_WAIT_S))
             yield
 
 
 class Payer:
-    """Reserves what requests may cost, and settles what they did."""
+    """The account of a run: it reserves the most that a request may cost, and then settles the actual cost."""
 
     def __init__(self, account: Account) -> None:
         self._account, self._ledger = account, Ledger(account.store)
-        self._on_their_way = 0
+        self._in_flight = 0
         self._changed = asyncio.Condition()
 
     async def reserve(self, worst: Used) -> str:
-        """Reserve this; where the budget does not hold it, wait for what own requests give back, or end the job."""
+        """Reserve the cost of a request; where the budget is too small, wait for requests in flight, or end the job."""
         account, entry = self._account, Entry.of(worst, self._account.price)
         async with self._changed:
             while not (bill := await asyncio.to_thread(self._ledger.reserve, account.name, entry, account.budget)):
-                if not self._on_their_way:
+                if not self._in_flight:
                     spent, budget = self._ledger.spent(), account.budget
-                    used, most = f"{spent.tokens:,} tokens of {budget.tokens:,} are used", f"take {entry.tokens:,}"
+                    usage, cost = f"{spent.tokens:,} tokens of {budget.tokens:,} are used", f"take {entry.tokens:,}"
                     if account.price is not None:
-                        used, most = f"${spent.usd:.4f} of ${budget.usd:g} are spent", f"cost ${entry.usd:.4f}"
+                        usage, cost = f"${spent.usd:.4f} of ${budget.usd:g} are spent", f"cost ${entry.usd:.4f}"
                     raise UserError(
-                        f"{account.name}: the budget does not hold another question: {used}, and a question may {most} "
-                        f"({self._ledger.path} counts all suites of this store). Answers so far are kept, the other "
+                        f"{account.name}: the budget does not hold another question: {usage}, and a question may "
+                        f"{cost} ({self._ledger.path} counts all suites of this store). Answers so far are kept, the other "
                         f"questions were not asked. Raise `{needed_budget(account.price)}:` in the suite, then run the "
                         "same command again."
                     )
                 await self._changed.wait()
-            self._on_their_way += 1
+            self._in_flight += 1
         return bill
 
     async def settle(self, bill: str, used: Used | None) -> None:
-        """What it took; without it, all that was reserved stays counted."""
+        """Replace a reservation by the actual usage; without one, the whole reservation stays counted."""
         if used is not None:
             await asyncio.to_thread(self._ledger.settle, bill, Entry.of(used, self._account.price))
         async with self._changed:
-            self._on_their_way -= 1
+            self._in_flight -= 1
             self._changed.notify_all()
 
 
@@ -215,12 +219,12 @@ def _read(read: Callable[[T], R], reply: T) -> R:
 
 
 def _failure_of_reply(error: AnswerError) -> Failure:
-    """The failure of a reply that came with a status of success, and may have been paid for."""
+    """Return the failure of a reply that came with a status of success, so the vendor may have charged for it."""
     return Failure(error, may_pass=isinstance(error, BrokenReplyError) or error.status in TRANSIENT, is_free=False)
 
 
 def asked_wait(headers: Any) -> float | None:
-    """How many seconds a server's headers ask to wait; None where they do not say."""
+    """Return the seconds that a server's headers ask to wait, or None if they do not say."""
     milliseconds = retry_after_s(headers.get("retry-after-ms"))
     return (
         retry_after_s(headers.get("retry-after"), headers.get("date")) if milliseconds is None else milliseconds / 1000

@@ -1,5 +1,7 @@
-"""What a provider allows: requests and tokens a minute, and requests at a time, kept by all jobs of a machine together;
-and how many tokens some vendors count for an image."""
+"""A provider's rate limits, which all jobs of a machine share, and the tokens that some vendors count for an image.
+
+Limits are requests and tokens per minute, and the number of concurrent requests.
+"""
 
 import json
 import re
@@ -17,7 +19,7 @@ from reprise.core.locks import locked
 from reprise.core.settings import Settings
 
 MINUTE_S = 60.0
-# As many seconds of a limit may be used at once: a vendor counts in windows that are shorter than its minute.
+# One burst may use the quota of this many seconds. It is short because vendors count in windows shorter than a minute.
 BURST_S = 5.0
 
 
@@ -35,42 +37,48 @@ class ProviderLimits(Settings):
 
 
 class Gate:
-    """The limits as one job passes them; the state of all is a small file, whose lock ends with its process."""
+    """A rate limiter (token bucket) for one job; its state is a small file that all jobs share.
+
+    The operating system releases the lock of that file when its process ends.
+    """
 
     def __init__(self, folder: Path, limits: ProviderLimits, host: str) -> None:
         self._concurrency = limits.concurrency or 0
-        wanted = {"requests": limits.requests_per_minute, "tokens": limits.tokens_per_minute}
-        self._buckets = {name: limit for name, limit in wanted.items() if limit is not None}
+        per_minute = {"requests": limits.requests_per_minute, "tokens": limits.tokens_per_minute}
+        self._buckets = {name: limit for name, limit in per_minute.items() if limit is not None}
         self._folder = folder / re.sub(r"[^A-Za-z0-9._-]", "_", limits.shared or host)
 
     def wait_for(self, tokens: int) -> float:
-        """Take a request of so many tokens; or how many seconds to wait before the next try."""
+        """Take a request with this many tokens from the quota; return 0, or the seconds to wait before the next try."""
         with self._state() as state:
-            now, taken = time.time(), {"requests": 1, "tokens": tokens}
-            since, levels = max(0.0, now - state.get("time", 0.0)), dict[str, float]()
-            for name, limit in self._buckets.items():  # it fills up steadily
-                most = max(0.0, limit * BURST_S / MINUTE_S - 1)
-                levels[name] = min(most, state.get(name, most) + since * limit / MINUTE_S)
-            # Below zero, somebody took more than was there.
+            now, amounts = time.time(), {"requests": 1, "tokens": tokens}
+            elapsed_s, levels = max(0.0, now - state.get("time", 0.0)), dict[str, float]()
+            for name, limit in self._buckets.items():  # Each bucket refills at the rate of its limit.
+                capacity = max(0.0, limit * BURST_S / MINUTE_S - 1)
+                levels[name] = min(capacity, state.get(name, capacity) + elapsed_s * limit / MINUTE_S)
+            # A level is negative after a request that was larger than the level of its bucket.
             waits = [-level * MINUTE_S / self._buckets[name] for name, level in levels.items()]
             wait = max(0.0, state.get("held_until", 0.0) - now, *waits)
             if wait == 0:
-                state.update({name: level - taken[name] for name, level in levels.items()}, time=now)
+                state.update({name: level - amounts[name] for name, level in levels.items()}, time=now)
             return wait
 
     def correct(self, tokens: int) -> None:
-        """Give back tokens that a request did not take."""
+        """Return to the quota tokens that a request did not use."""
         if "tokens" in self._buckets and tokens:
             with self._state() as state:
                 state["tokens"] = state.get("tokens", 0.0) + tokens
 
     def hold(self, seconds: float) -> None:
-        """Nobody sends for so long: the server asks to wait."""
+        """Stop all jobs from sending for this time, because the server asks to wait."""
         with self._state() as state:
             state["held_until"] = max(state.get("held_until", 0.0), time.time() + seconds)
 
     def slot(self) -> FileLock | None:
-        """One of the places for requests on their way; none where all are taken. Its lock ends with its process."""
+        """Return the lock of a free slot for a concurrent request, or None if all are in use.
+
+        The operating system releases the lock when its process ends.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         for number in range(self._concurrency):
             lock = FileLock(self._folder / f"{number}.lock", fallback_to_soft=False, thread_local=False)
@@ -81,13 +89,15 @@ class Gate:
 
     @contextmanager
     def _state(self) -> Iterator[dict[str, float]]:
-        """What all jobs know together, for one of them alone to change. One that a kill has cut short counts as none:
-        the limits are full again."""
+        """Yield the shared state, to change while no other job can.
+
+        A file that was truncated by a kill counts as empty, so that the full quota is available again.
+        """
         path = self._folder / "state.json"
         with locked(path.with_suffix(".lock")):
             state: dict[str, float] = {}
             with suppress(FileNotFoundError, ValueError):
-                state = {str(name): float(value) for name, value in json.loads(path.read_text()).items()}
+                state = {str(name): float(level) for name, level in json.loads(path.read_text()).items()}
             yield state
             path.write_text(json.dumps(state))
 
@@ -96,7 +106,7 @@ class Gate:
 
 
 class Shown(NamedTuple):
-    """The frames of a clip as they are sent."""
+    """The number and size of a clip's frames as they are sent."""
 
     frames: int
     width: int
@@ -104,17 +114,20 @@ class Shown(NamedTuple):
 
 
 TokensOfImage = Callable[[int, int], int]
-"""what an image of this width and height counts at most"""
+"""maximum number of tokens for an image, by its width and height"""
 
 
 def by_patches(width: int, height: int) -> int:
-    """Anthropic's, of an image that is not made smaller first: that would only lower them."""
+    """Return the tokens that Anthropic counts for an image, without its downscaling, which would only lower them."""
     # platform.claude.com/docs/en/build-with-claude/vision, read 2026-11
     return ceil(width / 28) * ceil(height / 28)
 
 
 def by_aspect(width: int, height: int) -> int:
-    """Gemini 3 takes a fixed number, earlier ones 258 for each tile of two thirds of the shorter side."""
+    """Return the most tokens that a Gemini model counts for an image.
+
+    Gemini 3 counts a fixed number, earlier models 258 for each tile of two thirds of the shorter side.
+    """
     # docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding, read 2026-11
     unit = max(1, int(min(width, height) / 1.5))
     return max(1120, 258 * ceil(width / unit) * ceil(height / unit))

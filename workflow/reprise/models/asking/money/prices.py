@@ -1,7 +1,8 @@
-"""Prices of a vendor's models, budgets, and the ledger of a store: what requests may cost is written before they are
-sent, what they cost after. Imports no SDK, so that a configuration can.
+"""Prices of a vendor's models, budgets, and the ledger of a store's spending.
 
-A request that was on its way when its job was killed counts with all that it may have cost: nobody knows better.
+The most that a request may cost is written to the ledger before it is sent, its actual cost afterwards. A request that
+was in flight when its job was killed counts with the most that it may have cost, since its actual cost is unknown. This
+module imports no SDK, so that the configuration can import it.
 """
 
 import os
@@ -20,16 +21,18 @@ from reprise.core.settings import Day, Settings
 from reprise.core.store import append_line
 
 TOKENS = 1_000_000
-LARGEST_COUNT = 2**31 - 1  # of tokens and frames: the responses hold 32 bits
-# Of sums of rounded dollars.
+LARGEST_COUNT = 2**31 - 1  # The responses table has 32-bit counts of tokens and frames.
+# Tolerance for rounding errors in sums of dollars.
 ROUNDING = 1e-9
 
 
 class Used(NamedTuple):
+    """Token usage of a request."""
+
     input: int
     output: int
     cached: int = 0
-    """of the input, those that the vendor had read before"""
+    """input tokens that came from the vendor's prompt cache, part of `input`"""
 
     @property
     def total(self) -> int:
@@ -58,21 +61,21 @@ class Price(Settings):
 
 
 class Budget(NamedTuple):
-    """What all jobs of a store may spend, ever; nothing by default."""
+    """The most that all jobs of a store may ever spend; nothing by default."""
 
     usd: float = 0.0
-    """by models whose price is known"""
+    """for models whose price is known"""
     tokens: int = 0
-    """by models whose price is unknown"""
+    """for models whose price is unknown"""
 
     @classmethod
     def of(cls, numbers: Sequence[float]) -> "Budget":
-        """Dollars and tokens, as the workflow gives them; nothing where it gives none."""
+        """Return the budget of the workflow's pair of dollars and tokens; no budget if the sequence is empty."""
         usd, tokens = numbers or (0.0, 0.0)
         return cls(usd, int(tokens))
 
     def permits(self, price: Price | None) -> bool:
-        """Whether a model of this price may be asked at all."""
+        """Return whether a model with this price may be queried at all."""
         return (self.tokens if price is None else self.usd) > 0
 
 
@@ -81,32 +84,32 @@ NO_BUDGET = Budget()
 
 @dataclass(frozen=True)
 class Account:
-    """Who pays for a run's questions, and out of what."""
+    """The account by which a run's requests are paid."""
 
     store: Path
     name: str
-    """of the run, in the ledger"""
+    """name of the run in the ledger"""
     price: Price | None = None
     budget: Budget = NO_BUDGET
     is_paid: bool = True
-    """not where the server is the job's own, whatever its key"""
+    """false where the job starts the server itself, even if that server has a key"""
 
 
 def needed_budget(price: Price | None) -> str:
-    """The setting that a model of this price needs above 0."""
+    """Return the name of the setting that must be above 0 for a model with this price."""
     return "budget_tokens" if price is None else "budget_usd"
 
 
 class Spent(NamedTuple):
-    """What was spent, with what requests on their way may cost."""
+    """The total spending, including the most that requests in flight may cost."""
 
     usd: float = 0.0
     tokens: int = 0
-    """of models whose price is unknown"""
+    """tokens of models whose price is unknown"""
 
 
 class Entry(NamedTuple):
-    """What one request takes: dollars, or tokens where its model's price is unknown."""
+    """The cost of one request: dollars, or tokens where its model's price is unknown."""
 
     usd: float | None
     tokens: int
@@ -122,27 +125,27 @@ class Entry(NamedTuple):
 
 
 class Ledger:
-    """One file for all jobs and suites of a store; only ever appended to."""
+    """The spending of all jobs and suites of a store, in one append-only file."""
 
     def __init__(self, store: Path) -> None:
         self.path = store / "spent.jsonl"
         self._lock = store / "locks" / "spent.lock"
-        self._file, self._read_to = -1, 0
+        self._inode, self._offset = -1, 0
         self._spent = Spent()
-        self._open: dict[str, Entry] = {}
+        self._reserved: dict[str, Entry] = {}
 
     def spent(self) -> Spent:
-        """What all jobs have spent so far; what was written since it was asked last is read."""
+        """Return the spending of all jobs so far; read only what was appended since the last call."""
         if not self.path.is_file():
             return self._spent
         with self.path.open("rb") as stream:
-            file = os.fstat(stream.fileno()).st_ino
-            if file != self._file:  # another one, since damaged lines were dropped
-                self._file, self._read_to, self._spent, self._open = file, 0, Spent(), {}
-            stream.seek(self._read_to)
+            inode = os.fstat(stream.fileno()).st_ino
+            if inode != self._inode:  # A repair, which drops damaged lines, writes a new file.
+                self._inode, self._offset, self._spent, self._reserved = inode, 0, Spent(), {}
+            stream.seek(self._offset)
             content = stream.read()
-        whole = content[: content.rfind(b"\n") + 1]  # a kill may have cut the last line short
-        for line in whole.splitlines():
+        complete_lines = content[: content.rfind(b"\n") + 1]  # A kill may have truncated the last line.
+        for line in complete_lines.splitlines():
             try:
                 kind, name, usd, tokens, *_ = cast(list[Any], value_of_line(line))
             except ValueError as error:
@@ -152,27 +155,27 @@ class Ledger:
                 ) from error
             entry = Entry(usd, tokens)
             if kind == "reserved":
-                self._open[str(name)] = entry
-            elif name in self._open:
-                self._spent = self._open.pop(str(name)).added(self._spent, -1)
+                self._reserved[str(name)] = entry
+            elif name in self._reserved:
+                self._spent = self._reserved.pop(str(name)).added(self._spent, -1)
             self._spent = entry.added(self._spent)
-        self._read_to += len(whole)
+        self._offset += len(complete_lines)
         return self._spent
 
-    def reserve(self, who: str, worst: Entry, budget: Budget) -> str:
-        """Write down what a request may cost; returns its name, or nothing where the budget does not hold as much."""
+    def reserve(self, account: str, worst: Entry, budget: Budget) -> str:
+        """Reserve the most that a request may cost; return the reservation's name, or "" if the budget is too small."""
         with locked(self._lock):
-            after = worst.added(self.spent())
-            if after.tokens > budget.tokens if worst.usd is None else after.usd > budget.usd + ROUNDING:
+            total = worst.added(self.spent())
+            if total.tokens > budget.tokens if worst.usd is None else total.usd > budget.usd + ROUNDING:
                 return ""
             name = uuid4().hex
-            self._append("reserved", name, worst, who, to_disk=True)
+            self._append("reserved", name, worst, account, to_disk=True)
             return name
 
     def settle(self, name: str, cost: Entry) -> None:
-        """What it did cost; a line that a power cut loses leaves the larger number."""
+        """Replace a reservation by the actual cost; a line lost in a power cut leaves the larger, reserved amount."""
         with locked(self._lock):
             self._append("settled", name, cost, to_disk=False)
 
-    def _append(self, kind: str, name: str, entry: Entry, *more: str, to_disk: bool) -> None:
-        append_line(self.path, canonical_json([kind, name, entry.usd, entry.tokens, *more]), to_disk=to_disk)
+    def _append(self, kind: str, name: str, entry: Entry, *details: str, to_disk: bool) -> None:
+        append_line(self.path, canonical_json([kind, name, entry.usd, entry.tokens, *details]), to_disk=to_disk)

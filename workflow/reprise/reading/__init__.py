@@ -1,1 +1,1 @@
-"""What an answer says: the readers of answers and of ratings."""
+"""Answer extraction: it finds the option that an answer chooses, or the rating that a judge gives."""

@@ -1,4 +1,4 @@
-"""The key of what is read in answers, and `patterns:`, rows of a protocol or a model by which `robust` reads first."""
+"""The key of the extracted answers, and `patterns:`, rules of a protocol or a model that `robust` tries first."""
 
 import re
 
@@ -19,7 +19,7 @@ class Pattern(Settings):
 
     @field_validator("pattern")
     @classmethod
-    def _works(cls, pattern: str) -> str:
+    def _check_pattern(cls, pattern: str) -> str:
         try:
             compiled = re.compile(pattern, re.IGNORECASE)
         except (re.error, RecursionError, OverflowError) as error:

@@ -1,26 +1,26 @@
-"""The table by which `robust` reads: ordered rows, each a name and a pattern. docs/reference/readers.md prints it.
+"""The ordered extraction rules of `robust`, each a name and a pattern; docs/reference/readers.md prints them.
 
-An answer that chooses an option by letter is first marked: «B» is a label that it names (`NAMES`), ‹B› the text of an
-option, «-B» one that it denies (`DENIALS`), «*» several at once; a «~B» or ‹~B› stands inside a sentence and may be only
-what the sentence is about. `CHOICE` is tried on the marked text, `WORD` (yes or no) and `RATING` on the cleaned one.
-Patterns ignore case, and every gap in them is bounded, so that no answer takes long.
+An answer to a choice among letters is first marked. «B» marks a label (`NAMES`), ‹B› the text of an option, «-B» an
+option that the answer denies (`DENIALS`) and «*» several options together. «~B» and ‹~B› are inside a sentence, and may
+only be its subject. The rules `CHOICE` are tried on the marked text; `WORD` (yes or no) and `RATING` on the cleaned text.
+Patterns ignore case. Every gap in them is bounded, which bounds the time that a match can take.
 """
 
 from typing import Literal, NamedTuple
 
 
 class Row(NamedTuple):
-    """What an answer may say; the group `option` is what it chooses by that (for yes and no, also groups of that name)."""
+    """An extraction rule: the group `option` of its pattern, or a group named `yes` or `no`, is the extracted option."""
 
     name: str
     pattern: str
     takes: Literal["last", "agreeing", "alone"] = "agreeing"
-    """`last`: of all such rows the last hit counts, before any other; `agreeing`: what all such rows say, if it is one;
-    `alone`: asked where none of the others hit, row by row"""
+    """`last`: the last hit of all such rules counts, before any other rule; `agreeing`: all hits of such rules must agree;
+    `alone`: tried one by one where no other rule has a hit"""
 
 
 class Reading(NamedTuple):
-    """What was read, empty where nothing was, and how."""
+    """The extracted value, empty for an unparsed answer, and the name of the rule that extracted it."""
 
     value: str
     by: str = ""
@@ -31,22 +31,23 @@ OWN = " (own row)"
 
 
 def own_row(name: str, pattern: str) -> Row:
-    """A row of a protocol or a model; its name says that it is none of the table's."""
+    """Return an extraction rule of a protocol or a model; its name shows that it is not from the table."""
     return Row(name + OWN, pattern)
 
 
-GAP = r"[^.!?\n«‹]"  # within a sentence, up to the next mark
+GAP = r"[^.!?\n«‹]"  # A gap ends with the sentence or at the next mark.
 MARK = r"[«‹]~?(?P<option>[A-F*])[»›]"
 LABEL = r"«~?(?P<option>[A-F*])»"
 
-# How an answer names an option. A capital "A" before a small word is the article, unless that word goes on about an option.
+# Patterns by which an answer names an option. A capital "A" before a lower-case word is the article, unless one of the
+# words of `AFTER_A` follows, such as "A is".
 NOUN = r"(?:option|caption|choice|sentence|statement|description|segment|clip|video|letter)"
 AFTER_A = (
     r"(?:is|are|was|and|or|nor|to|because|since|as|would|must|could|can|cannot|(?:is|does|ca|could|would)n't|seems|sounds|looks|"
     r"does|has|gets|says|shows|describes|mentions|mixes|matches|fits|best|better|correctly|accurately|more|rather|over|than)"
 )
-# Letters that name something in the video.
-OTHERS = (
+# Letters that name something in the video, such as "Person A", are not labels of options.
+LETTERED_NAMES = (
     r"\b(person|man|woman|user|speaker|player|group|team|type|plan|scene|frame|shot|camera|point|object|figure|grade|rated)"
     r":? [A-F]\b"
 )
@@ -61,7 +62,7 @@ NAMES = (
 )
 ORDINALS = {"A": "first|1st|former|1", "B": "second|2nd|latter|2", "C": "third|3rd|3", "D": "fourth|4th|4"}
 
-# Options that are denied.
+# Patterns of options that the answer denies.
 _NOT = (
     r"(?:\b(?:not|never|neither|nor|cannot|over|unlike|except|no way|instead of|rather than|opposed to|contradicts?|rul(?:e|es|ed|ing) out|"
     r"eliminat\w{1,4}|exclud\w{1,4}|reject\w{0,4})|n't)"
@@ -71,20 +72,21 @@ _WRONG = (
     r"(?:never\b|incorrect|wrong|false|inaccurate|untrue|ruled out|eliminated|excluded|less\b|worse\b|worst\b|unlikely|inconsistent|reverse[sd]|opposite|out\b|"
     r"contradict|fails?\b|mis\w{3})"
 )
-_BE = (
+_AUXILIARY = (
     r"(?:is|are|was|were|seems|sounds|looks|must|would|can|could|be|does|do|did|has|which|clearly|also|both|definitely|probably|to|it|"
     r"an?|the)"
 )
 DENIALS = (
     rf"{_NOT}[ \"'(]{{1,2}}(?:{_LINK}[ \"'(]{{1,2}}){{0,3}}(?P<mark>[«‹]~?[A-F][»›])",
-    rf"(?P<mark>[«‹]~?[A-F][»›]),? (?:(?:{_BE} ){{1,3}}not\b|(?:{_BE} ){{0,3}}(?:\w{{1,5}}n't\b|cannot\b|(?:\w{{1,12}}ly )?{_WRONG}))",
+    rf"(?P<mark>[«‹]~?[A-F][»›]),? (?:(?:{_AUXILIARY} ){{1,3}}not\b|(?:{_AUXILIARY} ){{0,3}}(?:\w{{1,5}}n't\b|cannot\b|(?:\w{{1,12}}ly )?{_WRONG}))",
     rf"\b(?:{NOUN}|one) (?:that|which)\b{GAP}{{0,12}}(?:n't|\b(?:not|less|least|wrong|incorrect|inaccurate))\b{GAP}{{0,30}}\bis "
     r"(?P<mark>[«‹]~?[A-F][»›])",
     rf"\b(?:wrong|incorrect|worst|worse|false|other|remaining) (?:{NOUN}|one)\b{GAP}{{0,20}}(?P<mark>[«‹]~?[A-F][»›])",
     rf"\b(?:more|better|rather|closer|likelier)\b{GAP}{{0,40}}\bthan (?P<mark>[«‹]~?[A-F][»›])",
     r"\bprefer(?:red)? [«‹]~?.[»›] to (?P<mark>[«‹]~?[A-F][»›])",
 )
-# Sentences that choose nothing (questions, conditions, what cannot be told), and what an option only says.
+# Sentences that choose no option: questions, conditions and statements of ignorance (`NO_CHOICE`), and statements of
+# what an option says (`ONLY_SAYS`).
 NO_CHOICE = (
     r"\?|\b(?:if|whether|unless|suppose|assuming)\b(?! (?:i|we|one|forced|you)\b)|"
     r"\b(?:can(?:'t|not)|unable to|impossible to|hard to|difficult to) (?:\w{1,12} )?(?:tell|see|say|determine|judge|decide|know)\b"
@@ -97,13 +99,13 @@ ONLY_SAYS = (
 )
 
 _ANSWER = rf"(?:{NOUN}|answer|match|selection|pick|response|conclusion|one)"
-_SAID = r"(?:is|was|be|being|:|=|as|->|→)"
+_IS = r"(?:is|was|be|being|:|=|as|->|→)"
 _RIGHT = r"(?:correct|right|best|better|accurate|true|closest|suitable|suited|appropriate|likely|fitting|precise|answer|match|preferable|one)"
 _CHOOSE = (
     r"(?:chooses?|chose|picks?|picked|selects?|selected|go(?:ing)? with|went with|opt for|prefer|vote for|say|guess|believe|think|"
     r"lean towards?)"
 )
-_NO = r"(?:\b(?:no|not|never|nothing|cannot|without)\b|n't\b)[^.,;:!?\n«‹]{0,60}"
+_NEGATION = r"(?:\b(?:no|not|never|nothing|cannot|without)\b|n't\b)[^.,;:!?\n«‹]{0,60}"
 CHOICE = (
     Row("boxed", rf"\\boxed\{{{GAP}{{0,20}}?{MARK}", "last"),
     Row("final answer", rf"\bfinal(?: (?:answer|choice|decision|verdict|selection))?\b{GAP}{{0,40}}{MARK}", "last"),
@@ -115,13 +117,13 @@ CHOICE = (
     Row(
         "final answer",
         rf"\b(?:so|thus|therefore|hence|in conclusion|finally|overall|conclude)\b{GAP}{{0,90}}\b"
-        rf"(?:{_ANSWER}\b{GAP}{{0,40}}?{_SAID}|i(?:'d| would)? (?:choose|pick|select|go with|say))\W{{0,4}}(?:that )?{MARK}",
+        rf"(?:{_ANSWER}\b{GAP}{{0,40}}?{_IS}|i(?:'d| would)? (?:choose|pick|select|go with|say))\W{{0,4}}(?:that )?{MARK}",
         "last",
     ),
     Row(
         "final answer",
         rf"\b(?:so|thus|therefore|hence|in conclusion|finally),?\W{{0,3}}(?:it is |it's |it must be )?{MARK}"
-        rf"(?=\W{{0,3}}(?:\Z|\n|because|since|{_SAID}|{_RIGHT}))",
+        rf"(?=\W{{0,3}}(?:\Z|\n|because|since|{_IS}|{_RIGHT}))",
         "last",
     ),
     Row(
@@ -131,7 +133,7 @@ CHOICE = (
     ),
     Row(
         "stated",
-        rf"\b{_ANSWER}\b(?:\s[\w'-]{{1,15}}){{0,7}}?\s?{_SAID}\W{{0,4}}(?:that |probably |(?:most )?likely |clearly )?{MARK}",
+        rf"\b{_ANSWER}\b(?:\s[\w'-]{{1,15}}){{0,7}}?\s?{_IS}\W{{0,4}}(?:that |probably |(?:most )?likely |clearly )?{MARK}",
     ),
     Row(
         "stated", rf"\b{_CHOOSE}[^\w.!?\n«‹]{{1,3}}(?:that |it is |it's |it must be |the answer is |for ){{0,2}}{MARK}"
@@ -150,15 +152,15 @@ CHOICE = (
     Row("stated", rf"{LABEL}\W{{0,2}}(?:because|since|due to)\b"),
     Row("leading segment", r"\A\W{0,4}«~(?P<option>[A-F*])»:", "alone"),
     Row("only label", r"«(?P<option>[A-F*])»", "alone"),
-    Row("only label", rf"{_NO}(?P<denied>«[A-F*]»)", "alone"),
+    Row("only label", rf"{_NEGATION}(?P<denied>«[A-F*]»)", "alone"),
     Row("the other one is denied", r"«-(?P<option>[A-F])»", "alone"),
     Row(
         "option's text",
-        rf"\A(?!{GAP}{{0,400}}?{_NO}‹){GAP}{{0,400}}‹(?P<option>[A-F*])›(?![^.!?\n]{{0,400}}[«‹](?!(?P=option)))",
+        rf"\A(?!{GAP}{{0,400}}?{_NEGATION}‹){GAP}{{0,400}}‹(?P<option>[A-F*])›(?![^.!?\n]{{0,400}}[«‹](?!(?P=option)))",
         "alone",
     ),
 )
-NEARLY = "nearly option's text"  # the last row: the same words in order, each nearly the same, but for these
+NEARLY = "nearly option's text"  # The last rule compares the words of answer and option, in order, without these words.
 EMPTY_WORDS = frozenset(
     [
         "a",
@@ -187,10 +189,10 @@ _TRUE = r"(?:accurate|correct|true|right(?! \w)|consistent|entailed|supported|fa
 _UNTRUE = r"(?:inaccurate|incorrect|untrue|false|wrong|inconsistent|not entailed|unsupported|misleading)"
 _AGREES = r"(?:match(?:es)?|describes?|reflects?|represents?|depicts?|aligns?|entails?|corresponds?|agrees?|fits?|supports?|captures?)"
 _DENIES = r"(?:(?:does|do|did|is|are|was|would|can|could)(?:n't| not)|cannot|fails to|never)"
-_HOW = r"(?: (?!in|wrong|part|hard|mis)\w{1,12}ly| also| indeed| quite| fully| to be| be| an?){0,3}"
-# What is said of it may be taken back in the same breath.
-_ALL_OF_IT = r"(?![^.!?\n]{0,120}?(?:\b(?:but|except|although|though)\b|[,;.] ?(?:however|but)\b))"
-# A leading word that is taken back, both words at once, and what is right only in part: nothing is read.
+_ADVERBS = r"(?: (?!in|wrong|part|hard|mis)\w{1,12}ly| also| indeed| quite| fully| to be| be| an?){0,3}"
+# The rest of the sentence may take the judgement back.
+_NOT_RETRACTED = r"(?![^.!?\n]{0,120}?(?:\b(?:but|except|although|though)\b|[,;.] ?(?:however|but)\b))"
+# An answer is unparsed if it takes its leading word back, has both words, or calls the caption partly right.
 UNDECIDED = (
     r"\A\W{0,4}yes\b[^.!?\n]{0,200}\b(?:but|however|except|exception|apart from|although|though|if|provided|mismatch|an error)\b"
     r"|\A\W{0,4}(?:yes|no)\b\W{1,6}(?:(?:actually|correction|edit|sorry|wait|or|and|maybe)\W{1,3}){0,3}(?:yes|no)\b"
@@ -200,7 +202,7 @@ UNDECIDED = (
     r"|\A\W{0,4}yes\W{1,4}(?:it|this|that)(?:'s| is| does)(?:n't| not)? (?:not match|inaccurate|incorrect|false|wrong)"
     r"|\b(?:partly|partially|almost|mostly|nearly|somewhat|largely) (?:accurate|correct|true|right|match\w*|describ\w*)"
 )
-# A sentence that doubts, supposes or speaks of a part judges no caption.
+# A sentence that doubts, supposes or concerns only a part does not judge the caption.
 DOUBT = (
     r"\b(?:whether|if|unless|can't|cannot|unable|doubt|nothing|none|no one|no part|not a single|hardly|only|apart from|except|could be|"
     r"might|may be|part of|half|wouldn't|true that|false that|wrong to|unlikely|unsure|not (?:all|every\w*|sure|certain|clear)|some of|do(?:n't| not) (?:think|believe|see))\b"
@@ -232,28 +234,34 @@ WORD = (
     Row("stated", r"\A[^\n?]{0,300}\?\s?[\"'(]?(?P<option>yes|no)[.!]?[\"')]?\s?\Z"),
     Row("stated", r"(?:(?<=[.:\n])|(?<=[.:\n] ))[\"'(]?(?P<option>yes|no)[.!]?[\"')]?\s?(?=\Z|\n)"),
     Row(
-        "judgement", rf"\b{_CAPTION}\b{GAP}{{0,40}}?\b(?:is|are|seems|appears|was){_HOW} (?P<yes>{_TRUE})\b{_ALL_OF_IT}"
+        "judgement",
+        rf"\b{_CAPTION}\b{GAP}{{0,40}}?\b(?:is|are|seems|appears|was){_ADVERBS} (?P<yes>{_TRUE})\b{_NOT_RETRACTED}",
     ),
-    Row("judgement", rf"\b(?P<yes>{_CAPTION}{_HOW} (?:matches|entails|agrees with|aligns with))\b{_ALL_OF_IT}"),
-    Row("judgement", rf"\b{_CAPTION} (?P<yes>(?:accurately|correctly|perfectly|faithfully) {_AGREES})\b{_ALL_OF_IT}"),
+    Row("judgement", rf"\b(?P<yes>{_CAPTION}{_ADVERBS} (?:matches|entails|agrees with|aligns with))\b{_NOT_RETRACTED}"),
+    Row(
+        "judgement", rf"\b{_CAPTION} (?P<yes>(?:accurately|correctly|perfectly|faithfully) {_AGREES})\b{_NOT_RETRACTED}"
+    ),
     Row(
         "judgement",
-        rf"\bvideo{_HOW} (?P<yes>entails|matches|supports|confirms) the (?:given )?{_CAPTION}\b{_ALL_OF_IT}",
+        rf"\bvideo{_ADVERBS} (?P<yes>entails|matches|supports|confirms) the (?:given )?{_CAPTION}\b{_NOT_RETRACTED}",
     ),
     Row(
         "judgement",
-        rf"\b{_CAPTION}\b{GAP}{{0,40}}?\b(?P<no>{_DENIES}{_HOW} (?:{_AGREES}|{_TRUE})|(?:is|are|seems|appears|was){_HOW} {_UNTRUE}|"
+        rf"\b{_CAPTION}\b{GAP}{{0,40}}?\b(?P<no>{_DENIES}{_ADVERBS} (?:{_AGREES}|{_TRUE})|(?:is|are|seems|appears|was){_ADVERBS} {_UNTRUE}|"
         rf"contradicts)\b",
     ),
-    Row("judgement", rf"\bvideo (?P<no>{_DENIES}{_HOW} {_AGREES}|contradicts) the (?:given )?{_CAPTION}\b{_ALL_OF_IT}"),
+    Row(
+        "judgement",
+        rf"\bvideo (?P<no>{_DENIES}{_ADVERBS} {_AGREES}|contradicts) the (?:given )?{_CAPTION}\b{_NOT_RETRACTED}",
+    ),
     Row(
         "judgement of it",
-        rf"\b(?:it|this|that|video|clip)(?:'s| is| seems| appears){_HOW} (?P<yes>{_TRUE})\b{_ALL_OF_IT}",
+        rf"\b(?:it|this|that|video|clip)(?:'s| is| seems| appears){_ADVERBS} (?P<yes>{_TRUE})\b{_NOT_RETRACTED}",
         "alone",
     ),
-    Row("judgement of it", rf"\b(?:accurately|correctly) (?P<yes>{_AGREES})\b{_ALL_OF_IT}", "alone"),
-    Row("judgement of it", rf"\b(?P<no>{_DENIES}{_HOW} (?:{_AGREES}|{_TRUE})|contradicts)\b", "alone"),
-    Row("judgement of it", rf"\b(?:it|this|that)(?:'s| is| seems){_HOW} (?P<no>{_UNTRUE})\b", "alone"),
+    Row("judgement of it", rf"\b(?:accurately|correctly) (?P<yes>{_AGREES})\b{_NOT_RETRACTED}", "alone"),
+    Row("judgement of it", rf"\b(?P<no>{_DENIES}{_ADVERBS} (?:{_AGREES}|{_TRUE})|contradicts)\b", "alone"),
+    Row("judgement of it", rf"\b(?:it|this|that)(?:'s| is| seems){_ADVERBS} (?P<no>{_UNTRUE})\b", "alone"),
     Row(
         "judgement alone",
         r"\A\W{0,3}(?P<yes>accurate|correct|true|right|entail(?:ed|ment)|(?:it )?match(?:es)?)\W{0,3}\Z",
@@ -267,22 +275,22 @@ WORD = (
     ),
 )
 
-# Ratings: <top> is the highest of the scale, <said> its numbers in words.
+# In the patterns of ratings, <top> stands for the highest rating of the scale, <said> for its numbers in words.
 NUMERALS = ("zero", "one", "two", "three", "four", "five")
-# Numbers that are no ratings: the scale itself, and what is out of another number.
+# Numbers that are not ratings: a mention of the scale, a number out of another maximum, and the number of a list item.
 NO_RATING = (
     r"\b(?:scale |range )?(?:of |from |between )?0 ?(?:-|–|to|through|and|\.\.) ?<top>\b(?: scale)?",
     r"\b0(?:(?:,|/| or|, or| and) ?[1-5]){2,5}",
     r"(?<![\d.])\d{1,3}(?:\.\d{1,3})? ?(?:/|out of|of) ?(?!<top>\b)\d{1,3}\b",
     r"^ ?\d[.)] (?=[A-Z])",
 )
-# Several ratings, a bound, a fraction, a question: nothing is read.
+# A reply with several ratings, a bound, a fraction or a question is unparsed.
 UNSURE = (
     r"(?<![\w.])\d ?(?:-|–|~|to|or|and) ?\d(?![\w.]| ?(?:/|out of) ?\d)",
     r"[<>≤≥]=? ?\d|\b(?:at most|at least|less than|more than|greater than|below|above|up to|between a \w+ of) \d(?=\W{0,3}\Z)",
     r"(?<![\w/])\d{1,3}\.[1-9]|(?:\A\W{0,2}|[:=] ?)-\s?\d|\A\W{0,2}\d(?:, ?(?:no, ?)?\d)+|\A\d\?|\d\n{1,2}\d\W{0,2}\Z",
 )
-# A sentence that supposes or denies gives no rating.
+# A conditional or negative sentence gives no rating.
 NO_VERDICT = r"\b(?:if|unless|might|may|could|can't|cannot|would (?:be|require|need)|would not|wouldn't|not (?:give|deserve|an?|rate))\b|\?"
 _AFTER_NUMBER = (
     r"(?! (?!points?|stars?|because|since|as|on|for|in|and|but|based|due|given|here|overall|with|the|is)[a-z]{2,})"

@@ -194,9 +194,9 @@ class Payer:
                         usage, cost = f"${spent.usd:.4f} of ${budget.usd:g} are spent", f"cost ${entry.usd:.4f}"
                     raise UserError(
                         f"{account.name}: the budget does not hold another question: {usage}, and a question may "
-                        f"{cost} ({self._ledger.path} counts all suites of this store). Answers so far are kept, the other "
-                        f"questions were not asked. Raise `{needed_budget(account.price)}:` in the suite, then run the "
-                        "same command again."
+                        f"{cost} ({self._ledger.path} counts all suites of this store). Answers so far are kept, the "
+                        f"other questions were not asked. Raise `{needed_budget(account.price)}:` in the suite, then "
+                        "run the same command again."
                     )
                 await self._changed.wait()
             self._in_flight += 1

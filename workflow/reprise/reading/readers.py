@@ -38,9 +38,8 @@ def read_authors(text: str, options: Sequence[str]) -> Reading:
     """
     if set(options) == {"Yes", "No"}:
         matches = [option for option in ("Yes", "No") if option in text]
-        return _by_authors(
-            matches[0] if len(matches) == 1 else ""
-        )  # The authors' script writes "error" for both words.
+        # The authors' script writes "error" where an answer contains both words.
+        return _by_authors(matches[0] if len(matches) == 1 else "")
     word = next(iter(text.split()), "")
     return _by_authors(word if word in options else "")
 
@@ -76,7 +75,7 @@ def read_text(
 
     Args:
         reader: Name of the extractor, one of `READERS`.
-        reading: Extraction of the protocol; `person` where its authors queried a judge.
+        reading: Extraction method of the protocol; `person` where its authors queried a judge.
         extra_rows: Extraction rules of the protocol or the model, which `robust` tries first.
     """
     text = text or ""

@@ -32,15 +32,15 @@ ENDING, DOUBLED_CONSONANT = re.compile(r"(?<=\w\w)(?:ing|ed|es|e|s)$"), re.compi
 
 def clean(text: str | None) -> str:
     """Return an answer without its chain of thought, markup, an invented dialogue or the middle of a long text."""
-    answer = THOUGHT_ENDS.split(text or "")[-1]
-    plain = THOUGHT_STARTS.split(answer)[0] if answer == text else answer
-    plain = INVENTED_DIALOGUE.split(plain, maxsplit=1)[0]
-    if len(plain) > HEAD + TAIL:
-        plain = f"{plain[:HEAD]}\n{plain[-TAIL:]}"
-    plain = plain.translate(TYPOGRAPHY)
-    if "<" in plain:
-        plain = TAG.sub("\n", ANSWER_TAG.sub("Answer: ", plain))
-    return LINE_SIGNS.sub("", TEX.sub(r"\1", plain)).strip(" \n_")
+    remainder = THOUGHT_ENDS.split(text or "")[-1]
+    answer = THOUGHT_STARTS.split(remainder)[0] if remainder == text else remainder
+    answer = INVENTED_DIALOGUE.split(answer, maxsplit=1)[0]
+    if len(answer) > HEAD + TAIL:
+        answer = f"{answer[:HEAD]}\n{answer[-TAIL:]}"
+    answer = answer.translate(TYPOGRAPHY)
+    if "<" in answer:
+        answer = TAG.sub("\n", ANSWER_TAG.sub("Answer: ", answer))
+    return LINE_SIGNS.sub("", TEX.sub(r"\1", answer)).strip(" \n_")
 
 
 def read_robust(
@@ -54,15 +54,15 @@ def read_robust(
         texts: Text of each option, if the options have texts.
         extra_rows: Rules of the protocol or the model, which are tried before those of the table.
     """
-    plain = clean(text)
-    by_name = {option.lower(): option for option in options}
-    extracted = decide(find_hits(plain, extra_rows)) if extra_rows else None
-    if extracted is None and by_name.keys() == YES_NO:
-        extracted = read_word(plain)
+    answer = clean(text)
+    options_by_name = {option.lower(): option for option in options}
+    extracted = decide(find_hits(answer, extra_rows)) if extra_rows else None
+    if extracted is None and options_by_name.keys() == YES_NO:
+        extracted = read_word(answer)
     elif extracted is None and any(option not in table.ORDINALS and option not in "EF" for option in options):
-        extracted = Reading(plain.strip(" ."), "option's text")
+        extracted = Reading(answer.strip(" ."), "option's text")
     elif extracted is None and {_normalise(text) for text in texts} == YES_NO:
-        letter, word = read_choice(plain, options, ()), read_word(plain)  # The two must agree.
+        letter, word = read_choice(answer, options, ()), read_word(answer)  # The two must agree.
         matches = [
             option for option, text in zip(options, texts, strict=True) if word.value and _normalise(text) == word.value
         ]
@@ -70,25 +70,25 @@ def read_robust(
         if matches and letter.value != matches[0]:
             extracted = UNREAD if letter.value else Reading(matches[0], word.by)
     elif extracted is None:
-        extracted = read_choice(plain, options, texts)
-    option = by_name.get(extracted.value.lower())
+        extracted = read_choice(answer, options, texts)
+    option = options_by_name.get(extracted.value.lower())
     return Reading(option, extracted.by) if option else UNREAD
 
 
-def read_word(plain: str) -> Reading:
+def read_word(answer: str) -> Reading:
     """Return yes or no from a cleaned answer."""
-    if compile_pattern(table.UNDECIDED).search(plain):
+    if compile_pattern(table.UNDECIDED).search(answer):
         return UNREAD
-    without_doubt = without_sentences(plain, table.DOUBT)
-    rows = [(row, without_doubt if row.name.startswith("judgement") else plain) for row in table.WORD]
+    without_doubt = without_sentences(answer, table.DOUBT)
+    rows = [(row, without_doubt if row.name.startswith("judgement") else answer) for row in table.WORD]
     return decide(hit for row, text in rows for hit in find_hits(text, (row,))) or UNREAD
 
 
-def read_choice(plain: str, options: Sequence[str], texts: Sequence[str]) -> Reading:
+def read_choice(answer: str, options: Sequence[str], texts: Sequence[str]) -> Reading:
     """Return the option that a cleaned answer chooses by its letter or its text."""
-    reading = decide(find_hits(mark(plain, options, texts), table.CHOICE))
+    reading = decide(find_hits(mark(answer, options, texts), table.CHOICE))
     if reading is None and texts:
-        answer_words = _content_words(_without_list(plain, options).split("\n", 1)[0])
+        answer_words = _content_words(_without_list(answer, options).split("\n", 1)[0])
         matches = [
             option
             for option, text in zip(options, texts, strict=True)
@@ -166,37 +166,39 @@ SEGMENT_NOUNS = "(?:video )?(?:segment|clip|video|part|half|one)(?: of the (?:vi
 ENDS_SENTENCE = frozenset(("", *'.,;!\n")]'))
 
 
-def mark(plain: str, options: Sequence[str], texts: Sequence[str]) -> str:
+def mark(answer: str, options: Sequence[str], texts: Sequence[str]) -> str:
     """Return a cleaned answer with marks instead of the labels and the texts of options, as `table` describes them."""
-    marked = _without_list(LAST_LINE.sub(r"\1: ", plain), options)
+    marked_answer = _without_list(LAST_LINE.sub(r"\1: ", answer), options)
     normalised = [text.translate(TYPOGRAPHY).strip().rstrip(".").lower() for text in texts]
     for option, text in sorted(zip(options, normalised, strict=False), key=lambda pair: -len(pair[1])):
-        marked = _mark_text(marked, option if normalised.count(text) == 1 else "*", text)
+        marked_answer = _mark_text(marked_answer, option if normalised.count(text) == 1 else "*", text)
     are_segments = bool(texts) and all("segment" in text.lower() for text in texts)
-    marked = _mark_ordinals(marked, are_segments)
-    if are_segments and len(set(SURE_MARK.findall(marked))) > 1:
+    marked_answer = _mark_ordinals(marked_answer, are_segments)
+    if are_segments and len(set(SURE_MARK.findall(marked_answer))) > 1:
         # An answer such as "A man sits in the first segment. He stands in the second." only describes the segments.
-        marked = SURE_MARK.sub(r"‹~\1›", marked)
-    marked = compile_pattern(table.LETTERED_NAMES).sub(r"\1", marked)
+        marked_answer = SURE_MARK.sub(r"‹~\1›", marked_answer)
+    marked_answer = compile_pattern(table.LETTERED_NAMES).sub(r"\1", marked_answer)
     for name in table.NAMES:
-        marked = re.sub(name, lambda match: f"«{match['o'].upper()}»", marked)
+        marked_answer = re.sub(name, lambda match: f"«{match['o'].upper()}»", marked_answer)
     for list_pattern in (ITEM, WEIGHED):
-        if len(set(list_pattern.findall(marked))) > 1:
-            marked = list_pattern.sub(" ", marked)
-    marked = REPEATED_MARKS.sub(r"\1\2\3", marked)
-    marked = JOINED_MARKS.sub(lambda match: match[0] if len(set(MARKS.findall(match[0]))) == 1 else "«*»", marked)
-    marked = without_sentences(marked, table.NO_CHOICE)
-    marked = compile_pattern(table.ONLY_SAYS).sub(lambda match: MARKS.sub("", match[0]), marked)
+        if len(set(list_pattern.findall(marked_answer))) > 1:
+            marked_answer = list_pattern.sub(" ", marked_answer)
+    marked_answer = REPEATED_MARKS.sub(r"\1\2\3", marked_answer)
+    marked_answer = JOINED_MARKS.sub(
+        lambda match: match[0] if len(set(MARKS.findall(match[0]))) == 1 else "«*»", marked_answer
+    )
+    marked_answer = without_sentences(marked_answer, table.NO_CHOICE)
+    marked_answer = compile_pattern(table.ONLY_SAYS).sub(lambda match: MARKS.sub("", match[0]), marked_answer)
     for denial in table.DENIALS:
-        marked = compile_pattern(denial).sub(
-            lambda match: match[0].replace(match["mark"], f"«-{match['mark'][-2]}»"), marked
+        marked_answer = compile_pattern(denial).sub(
+            lambda match: match[0].replace(match["mark"], f"«-{match['mark'][-2]}»"), marked_answer
         )
-    marked = CONFLICTING_MARKS.sub("«*»", marked)
-    denied = set(re.findall("«-(.)»", marked))
-    if len(options) == 2 and len(denied) == 1:
-        remaining = next((option for option in options if option not in denied), "")
-        return re.sub("«-.»", f"«-{remaining}»", marked)
-    return re.sub("«-.»", " ", marked)
+    marked_answer = CONFLICTING_MARKS.sub("«*»", marked_answer)
+    denied_options = set(re.findall("«-(.)»", marked_answer))
+    if len(options) == 2 and len(denied_options) == 1:
+        remaining = next((option for option in options if option not in denied_options), "")
+        return re.sub("«-.»", f"«-{remaining}»", marked_answer)
+    return re.sub("«-.»", " ", marked_answer)
 
 
 def without_sentences(text: str, pattern: str) -> str:
@@ -207,17 +209,17 @@ def without_sentences(text: str, pattern: str) -> str:
     return "".join(sentence[0] for sentence in SENTENCES.finditer(text) if not regex.search(sentence[0].rstrip("\n")))
 
 
-def _without_list(plain: str, options: Sequence[str]) -> str:
+def _without_list(answer: str, options: Sequence[str]) -> str:
     """Return a text without the lines that begin with labels, if they begin with those of several options."""
-    labels = {option for option in LIST_LINE.findall(plain) if option in options}
-    return LIST_LINE.sub("", plain) if len(labels) > 1 else plain
+    labels = {option for option in LIST_LINE.findall(answer) if option in options}
+    return LIST_LINE.sub("", answer) if len(labels) > 1 else answer
 
 
-def _mark_text(plain: str, option: str, text: str) -> str:
+def _mark_text(answer: str, option: str, text: str) -> str:
     """Replace an option's text in an answer by marks; a single word is only a sure mark at the end of a sentence."""
-    lower = plain.lower()
-    if (len(text) < 2 and not text.isdigit()) or len(lower) != len(plain):
-        return plain
+    lower = answer.lower()
+    if (len(text) < 2 and not text.isdigit()) or len(lower) != len(answer):
+        return answer
     parts, copied, start = list[str](), 0, lower.find(text)
     while start >= 0:
         end = start + len(text)
@@ -227,23 +229,25 @@ def _mark_text(plain: str, option: str, text: str) -> str:
         )
         if not (start and lower[start - 1].isalnum()) and not lower[end : end + 1].isalnum() and not in_number:
             is_sure = " " in text or lower[end : end + 1] in ENDS_SENTENCE
-            before = plain[copied:start]
-            parts += [ARTICLE.sub("", before) if plain[start].islower() else before]
+            preceding_text = answer[copied:start]
+            parts += [ARTICLE.sub("", preceding_text) if answer[start].islower() else preceding_text]
             parts += [f"‹{option}›" if is_sure else f"‹~{option}›"]
             copied = end
         start = lower.find(text, end)
-    return "".join(parts) + plain[copied:]
+    return "".join(parts) + answer[copied:]
 
 
-def _mark_ordinals(marked: str, are_segments: bool) -> str:
+def _mark_ordinals(marked_answer: str, are_segments: bool) -> str:
     """Mark options that are named by their position: "the second caption", or "the second clip" for segments."""
     nouns = SEGMENT_NOUNS if are_segments else "option|caption|sentence|choice|statement|description|answer"
     for option, words in table.ORDINALS.items():
         pattern = rf"\b(?:the )?(?:{words}) (?:{nouns})\b|\b(?:{nouns}) {words[-1]}\b"
         if are_segments:
             pattern += rf"|\bthe (?:{words})(?=[.,;!]|$| and| or)"
-        marked = compile_pattern(pattern).sub(partial(_segment_mark, option) if are_segments else f"«{option}»", marked)
-    return marked
+        marked_answer = compile_pattern(pattern).sub(
+            partial(_segment_mark, option) if are_segments else f"«{option}»", marked_answer
+        )
+    return marked_answer
 
 
 def _segment_mark(option: str, match: re.Match[str]) -> str:

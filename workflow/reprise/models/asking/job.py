@@ -203,7 +203,7 @@ class Asking:
         shares = split_works(works, len(self._models))
         for model, share in zip(self._models, shares, strict=True):
             upcoming = (Due(work.clip, tuple(self._pending(self._unsuspected(work)).values())) for work in share)
-            announce(model, (due for due in upcoming if due.requests))
+            announce(model, (batch for batch in upcoming if batch.requests))
         with suspects.recorded():
             if len(shares) == 1:
                 self._ask_share(0, works, progress)
@@ -218,7 +218,7 @@ class Asking:
         """Send all pending requests to a server; no suspects are recorded because a request cannot kill this job."""
         entries: dict[str, str] = {}
         sent = set[str]()
-        dues = []
+        batches = []
         for work in works:
             pending = {entry: request for entry, request in self._pending(work.questions).items() if entry not in sent}
             sent |= pending.keys()
@@ -226,8 +226,8 @@ class Asking:
             self.asked[work.clip.clip_id] += len(pending)
             progress.advance(len(work.requests) - len(pending))
             if pending:
-                dues.append(Due(work.clip, tuple(pending.values()), work.check))
-        for response in model.answers_in_any_order(dues):
+                batches.append(Due(work.clip, tuple(pending.values()), work.check))
+        for response in model.answers_in_any_order(batches):
             entry, clip = entries[response.request.request_id], response.clip.clip_id
             if response.answer.error:
                 self._first_failures.note(clip, [response.answer], is_answered=False)

@@ -96,11 +96,11 @@ class LazyModel(AbstractContextManager["LazyModel"]):
         adapter = self.loaded()
         if self._prepare is None:
             return adapter.answers(clip, requests)
-        due = Due(clip, tuple(requests))
-        if self._current is None or not self._current[0].serves(due):
+        batch = Due(clip, tuple(requests))
+        if self._current is None or not self._current[0].serves(batch):
             start = time.monotonic()
-            outcome = self._prepare(due.clip, due.requests)
-            self._current = due, outcome
+            outcome = self._prepare(batch.clip, batch.requests)
+            self._current = batch, outcome
             if isinstance(outcome, Ready):
                 outcome.seconds["waiting"] = time.monotonic() - start
         return cast(PreparingAdapter, adapter).answers_about(ready(self._current[1]), requests)

@@ -54,23 +54,23 @@ class Sight:
         return self.differing[ANOTHER].of > 0 and self.differing[ANOTHER].count == 0
 
 
-def sight_of(model: Model, dues: Sequence[Due]) -> Sight:
+def sight_of(model: Model, batches: Sequence[Due]) -> Sight:
     """Run the vision check on the requests about at least two clips, all of them with frames.
 
     The frames of another clip are as many as the clip's own, so that a model that ignores their content receives the
     same input.
     """
-    mismatched = [*dues[1:], *dues[:1]]
+    mismatched = [*batches[1:], *batches[:1]]
     ablations = {
-        PLAN: list(dues),
-        BLIND: [due._replace(clip=replace(due.clip, path=None, indices=(), times_s=())) for due in dues],
+        PLAN: list(batches),
+        BLIND: [batch._replace(clip=replace(batch.clip, path=None, indices=(), times_s=())) for batch in batches],
         ANOTHER: [
-            due._replace(clip=_substitute_frames(due.clip, mismatch.clip))
-            for due, mismatch in zip(dues, mismatched, strict=True)
+            batch._replace(clip=_substitute_frames(batch.clip, mismatch.clip))
+            for batch, mismatch in zip(batches, mismatched, strict=True)
         ],
-        REVERSED: [due._replace(clip=replace(due.clip, indices=due.clip.indices[::-1])) for due in dues],
+        REVERSED: [batch._replace(clip=replace(batch.clip, indices=batch.clip.indices[::-1])) for batch in batches],
     }
-    by_clip = {name: [_outcomes(model, due) for due in variants] for name, variants in ablations.items()}
+    by_clip = {name: [_outcomes(model, batch) for batch in variants] for name, variants in ablations.items()}
     by_ablation = {name: [outcome for outcomes in clips for outcome in outcomes] for name, clips in by_clip.items()}
     planned = by_ablation.pop(PLAN)
     pairs = {
@@ -89,7 +89,7 @@ def sight_of(model: Model, dues: Sequence[Due]) -> Sight:
     readable = [_readable_share(outcome) for outcome in planned if not outcome.answer.error]
     failures = [outcome.answer for outcome in planned if outcome.answer.error]
     return Sight(
-        clips=len(dues),
+        clips=len(batches),
         frames=tuple(max((outcome.answer.frames_shown for outcome in clip), default=0) for clip in by_clip[PLAN]),
         tokens_a_frame=mean(tokens_per_frame) if tokens_per_frame else 0.0,
         differing={name: _compare(answers) for name, answers in pairs.items()},
@@ -112,14 +112,17 @@ def _substitute_frames(clip: Clip, source: Clip) -> Clip:
     )
 
 
-def _outcomes(model: Model, due: Due) -> list[Outcome]:
-    by_request = {outcome.request.request_id: outcome for outcome in ask(model, due.clip, due.requests)}
-    return [by_request[request.request_id] for request in due.requests]
+def _outcomes(model: Model, batch: Due) -> list[Outcome]:
+    by_request = {outcome.request.request_id: outcome for outcome in ask(model, batch.clip, batch.requests)}
+    return [by_request[request.request_id] for request in batch.requests]
 
 
 def _compare(pairs: Sequence[tuple[Answer, Answer]]) -> Differing:
     changes = [
-        max(abs(before - after) for before, after in zip(baseline.scores, ablated.scores, strict=True))
+        max(
+            abs(planned_score - ablated_score)
+            for planned_score, ablated_score in zip(baseline.scores, ablated.scores, strict=True)
+        )
         if baseline.scores
         else float(baseline.text != ablated.text)
         for baseline, ablated in pairs

@@ -290,11 +290,11 @@ class Ahead(AbstractContextManager["Ahead"]):
 
     def take(self, clip: Clip, requests: Sequence[Request]) -> Prepared:
         """Wait for this clip, prepared for at least these requests, and drop the clips that were queued before it."""
-        due = Due(clip, tuple(requests))
-        position = next((index for index, (queued, _) in enumerate(self._queue) if queued.serves(due)), None)
+        batch = Due(clip, tuple(requests))
+        position = next((index for index, (queued, _) in enumerate(self._queue) if queued.serves(batch)), None)
         for _ in range(position or 0):
             self._queue.popleft()
-        future = self._threads.submit(self._prepare, due) if position is None else self._queue.popleft()[1]
+        future = self._threads.submit(self._prepare, batch) if position is None else self._queue.popleft()[1]
         outcome = future.result()
         self._fill()
         return outcome
@@ -308,14 +308,14 @@ class Ahead(AbstractContextManager["Ahead"]):
     def _fill(self) -> None:
         """Fill the queue as far as there is room for clips of the largest size so far."""
         max_clips = max(1, min(self._max_clips, LARGEST_BYTES // max(1, self._largest_clip_bytes)))
-        while len(self._queue) < max_clips and (due := next(self._upcoming, None)) is not None:
-            self._queue.append((due, self._threads.submit(self._prepare, due)))
+        while len(self._queue) < max_clips and (batch := next(self._upcoming, None)) is not None:
+            self._queue.append((batch, self._threads.submit(self._prepare, batch)))
 
-    def _prepare(self, due: Due) -> Prepared:
+    def _prepare(self, batch: Due) -> Prepared:
         """Have an idle worker prepare a clip; there is one thread for each worker, so one is always idle."""
         worker = self._idle_workers.popleft()
         try:
-            (outcome,) = worker.results(due.clip, due.requests)
+            (outcome,) = worker.results(batch.clip, batch.requests)
         except WorkerDiedError as error:  # The death of the process counts as a failure of this clip alone.
             return Answer(error="killed", message=f"the process that prepared its frames {error}")
         finally:

@@ -50,27 +50,27 @@ class Estimates:
         self._image_tokens, self._vendor_formula, self._is_paid = image_tokens, vendor_formula, is_paid
         self._reported: dict[tuple[int, int, int], int] = {}
 
-    def worst(self, request: Request, shown: Shown | None, answer_tokens: int) -> Used:
+    def worst(self, request: Request, frames: Shown | None, answer_tokens: int) -> Used:
         """Return the most tokens that a request may use; a text has at most as many tokens as bytes."""
         text_tokens = len((request.system + request.prompt).encode(errors="replace")) + TEMPLATE_TOKENS
         frames_tokens = 0
-        if shown is not None:
+        if frames is not None:
             tokens_per_frame = self._image_tokens
             if tokens_per_frame is None and self._vendor_formula is not None:
-                tokens_per_frame = self._vendor_formula(shown.width, shown.height)
+                tokens_per_frame = self._vendor_formula(frames.width, frames.height)
             if tokens_per_frame is None and self._is_paid:
                 raise UserError(
                     "settings.image_tokens of the model's file: missing. What a question may cost is reserved before "
                     "it is sent, and this vendor does not say here how many tokens a frame counts. Write the most that "
                     "its page names for one image, such as `image_tokens: 1500`."
                 )
-            frames_tokens = self._reported.get(shown[:3], shown.frames * (tokens_per_frame or 0))
+            frames_tokens = self._reported.get(frames[:3], frames.frames * (tokens_per_frame or 0))
         return Used(text_tokens + frames_tokens, answer_tokens)
 
-    def learn(self, shown: Shown | None, tokens_in: int) -> None:
+    def learn(self, frames: Shown | None, tokens_in: int) -> None:
         """Record the tokens that the server counted for a prompt with such frames, its text included."""
-        if shown is not None and tokens_in:
-            self._reported[shown[:3]] = tokens_in
+        if frames is not None and tokens_in:
+            self._reported[frames[:3]] = tokens_in
 
 
 class Calls:
@@ -97,7 +97,7 @@ class Calls:
     async def call(
         self,
         request: Request,
-        shown: Shown | None,
+        frames: Shown | None,
         tokens_out: int,
         send: Callable[[], Awaitable[T]],
         used_by: Callable[[T], Used | None],
@@ -109,25 +109,25 @@ class Calls:
             used_by: Returns the tokens that a reply used, or None if it does not say.
             read: Raises an AnswerError for a reply without an answer; the request is retried if the reason may pass.
         """
-        worst = self._estimates.worst(request, shown, tokens_out)
+        worst = self._estimates.worst(request, frames, tokens_out)
 
         async def attempt_once() -> R:
             async with self._permit(worst.total):
                 bill = await self._payer.reserve(worst) if self._payer else ""
-                used: Used | None = None  # While the cost is unknown, the whole reservation stays counted.
+                usage: Used | None = None  # While the cost is unknown, the whole reservation stays counted.
                 try:
                     reply = await self._interpret(send)
-                    used = used_by(reply)
-                    self._estimates.learn(shown, used.input if used else 0)
+                    usage = used_by(reply)
+                    self._estimates.learn(frames, usage.input if usage else 0)
                     return _read(read, reply)
                 except Failure as failure:
-                    used = Used(0, 0) if failure.is_free else used
+                    usage = Used(0, 0) if failure.is_free else usage
                     raise
                 finally:
                     if self._payer is not None:
-                        await self._payer.settle(bill, used)
-                    if self._gate is not None and used is not None:
-                        self._gate.correct(worst.total - used.total)
+                        await self._payer.settle(bill, usage)
+                    if self._gate is not None and usage is not None:
+                        self._gate.correct(worst.total - usage.total)
 
         return await self._retry(attempt_once)
 
@@ -202,10 +202,10 @@ class Payer:
             self._in_flight += 1
         return bill
 
-    async def settle(self, bill: str, used: Used | None) -> None:
+    async def settle(self, bill: str, usage: Used | None) -> None:
         """Replace a reservation by the actual usage; without one, the whole reservation stays counted."""
-        if used is not None:
-            await asyncio.to_thread(self._ledger.settle, bill, Entry.of(used, self._account.price))
+        if usage is not None:
+            await asyncio.to_thread(self._ledger.settle, bill, Entry.of(usage, self._account.price))
         async with self._changed:
             self._in_flight -= 1
             self._changed.notify_all()

@@ -55,9 +55,9 @@ class Price(Settings):
     source: str = Field(min_length=1)
     """That page."""
 
-    def usd(self, used: Used) -> float:
+    def usd(self, usage: Used) -> float:
         cached = self.input if self.cached is None else self.cached
-        return ((used.input - used.cached) * self.input + used.cached * cached + used.output * self.output) / TOKENS
+        return ((usage.input - usage.cached) * self.input + usage.cached * cached + usage.output * self.output) / TOKENS
 
 
 class Budget(NamedTuple):
@@ -115,8 +115,8 @@ class Entry(NamedTuple):
     tokens: int
 
     @classmethod
-    def of(cls, used: Used, price: Price | None) -> "Entry":
-        return cls(None if price is None else price.usd(used), used.total)
+    def of(cls, usage: Used, price: Price | None) -> "Entry":
+        return cls(None if price is None else price.usd(usage), usage.total)
 
     def added(self, spent: Spent, sign: int = 1) -> Spent:
         if self.usd is None:

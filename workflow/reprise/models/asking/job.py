@@ -190,8 +190,8 @@ class Asking:
         self._option_share.end()
         self._failures.write()
 
-    def _check_option_share(self, work: Work, questions: Mapping[str, Request]) -> None:
-        for entry, request in questions.items():
+    def _check_option_share(self, work: Work, requests: Mapping[str, Request]) -> None:
+        for entry, request in requests.items():
             answer = None if self._option_share.is_over else self._journal.get(entry)
             if answer is not None:
                 self._option_share.note(work.clip.clip_id, request, answer)
@@ -272,10 +272,10 @@ class Asking:
     def _unsuspected(self, work: Work) -> dict[str, Request]:
         return {entry: request for entry, request in work.questions.items() if entry not in self._suspects.entries}
 
-    def _ask(self, work: Work, questions: Mapping[str, Request], copy_index: int) -> None:
+    def _ask(self, work: Work, requests: Mapping[str, Request], copy_index: int) -> None:
         """Send the pending ones of a clip's requests and write their answers to the response cache."""
         with self._lock:
-            pending = self._pending(questions)
+            pending = self._pending(requests)
             if not pending:
                 return
             work.check()
@@ -312,10 +312,10 @@ class Asking:
             if device_error is not None:  # The failure of the request that caused it is already recorded.
                 raise MachineError(f"the GPU is lost to this job: {device_error.message}. Run the same command again.")
 
-    def _pending(self, questions: Mapping[str, Request]) -> dict[str, Request]:
+    def _pending(self, requests: Mapping[str, Request]) -> dict[str, Request]:
         return {
             entry: request
-            for entry, request in questions.items()
+            for entry, request in requests.items()
             if self._journal.get(entry) is None and self._failures.is_due(entry)
         }
 
